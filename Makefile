@@ -1,0 +1,42 @@
+# The two commands of the README: `make demo` and `make test`. Each builds its own environment.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PINS := $(shell $(PYTHON) -c "import sys; print('-c constraints.txt' if sys.version_info[:2] == (3, 11) else '')")
+STAMP := settings.ini setup.py constraints.txt
+
+.PHONY: demo test site lab clean
+.DELETE_ON_ERROR:
+
+$(BIN)/python:
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'cogbias needs Python 3.11 or newer; call make PYTHON=python3.11 ...')"
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: $(STAMP) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) -e ".[docs]"
+	@touch $@
+
+$(VENV)/.dev: $(STAMP) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) -e ".[docs,dev]"
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo  ## five simulated participants, every paradigm: reports, effects, site
+	$(BIN)/cogbias run demo --outputs outputs/demo --jobs 2
+	$(BIN)/cogbias site outputs/demo
+	@echo
+	@echo "one report   outputs/demo/reports/sim-human/choice-certainty.ipynb"
+	@echo "all effects  outputs/demo/effects.csv"
+	@echo "open         outputs/demo/site/index.html"
+
+test: $(VENV)/.dev  ## notebooks are clean and exported, then every test
+	$(BIN)/python tests/in_step.py
+	$(BIN)/python -m pytest
+
+lab: $(VENV)/.dev  ## JupyterLab on the notebooks
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) -e ".[notebook]"
+	$(BIN)/jupyter lab nbs
+
+site: demo
+
+clean:
+	rm -rf $(VENV) outputs/demo build *.egg-info

@@ -1,0 +1,60 @@
+"Build and packaging. All settings live in settings.ini; edit them there."
+import shlex
+import shutil
+from configparser import ConfigParser
+from pathlib import Path
+
+import setuptools
+from setuptools.command.build_py import build_py
+
+ROOT = Path(__file__).parent
+config = ConfigParser(delimiters=["="])
+config.read(ROOT / "settings.ini", encoding="utf-8")
+settings = config["DEFAULT"]
+SPDX = {"apache2": "Apache-2.0"}
+STATUS = {"3": "3 - Alpha", "4": "4 - Beta", "5": "5 - Production/Stable"}
+SHIPPED = ("data", "docs", "nbs/reports")  # read by the library, kept outside it in the repository
+
+
+def requirements(key: str) -> list[str]:
+    "The space separated specifications under `key`."
+    return shlex.split(settings.get(key) or "")
+
+
+class BuildWithShippedFiles(build_py):
+    "Copy data, report templates and site glue into the wheel as cogbias/_shipped."
+
+    def run(self) -> None:
+        super().run()
+        if self.editable_mode:
+            return
+        for folder in SHIPPED:
+            target = Path(self.build_lib) / settings["lib_path"] / "_shipped" / Path(folder).name
+            shutil.copytree(ROOT / folder, target, dirs_exist_ok=True,
+                            ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"))
+
+
+extras = {key.removesuffix("_requirements"): requirements(key) for key in settings if key.endswith("_requirements")}
+setuptools.setup(
+    name=settings["lib_name"],
+    version=settings["version"],
+    description=settings["description"],
+    keywords=settings["keywords"],
+    author=settings["author"],
+    author_email=settings["author_email"],
+    url=settings["git_url"],
+    license_expression=SPDX[settings["license"]],
+    classifiers=[f"Development Status :: {STATUS[settings['status']]}", f"Intended Audience :: {settings['audience']}",
+                 f"Natural Language :: {settings['language']}", "Programming Language :: Python :: 3"],
+    packages=setuptools.find_packages(include=[settings["lib_path"], settings["lib_path"] + ".*"]),
+    package_data={settings["lib_path"]: ["py.typed"]},
+    install_requires=requirements("requirements"),
+    extras_require=extras,
+    python_requires=f">={settings['min_python']}",
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    zip_safe=False,
+    cmdclass={"build_py": BuildWithShippedFiles},
+    entry_points={"console_scripts": shlex.split(settings["console_scripts"]),
+                  "nbdev": [f"{settings['lib_path']}={settings['lib_path']}._modidx:d"]},
+)

@@ -1,0 +1,15 @@
+"""Where the published data lie, for tests that need them; the data do not ship with the project."""
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def published() -> Path:
+    "The published data of the InstructedToBias project."
+    path = SHARED / "instructed_to_bias" / "Data.zip"
+    if not path.exists():
+        pytest.skip("the published data are not here")
+    return path

@@ -1,0 +1,139 @@
+"""Reference values from R and from printed papers, each with the tolerance that the reference file states.
+
+The file lives beside the repository, not in it, so these tests skip where it is absent. The notebooks hold the most telling
+constants with their source and never skip.
+"""
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cogbias.stats.clusters import cluster_differences, holm, sign_flip, stratified_cluster_t
+from cogbias.stats.proportions import grim, newcombe, newcombe_paired, pooled_difference, wilson
+from cogbias.stats.signal_detection import dprime_criterion, dprime_from_rates
+
+GOLDEN = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "golden.json"
+pytestmark = pytest.mark.skipif(not GOLDEN.exists(), reason="the reference file is not beside this checkout")
+
+
+@pytest.fixture(scope="module")
+def golden():
+    "The whole reference file, entries by id."
+    loaded = json.loads(GOLDEN.read_text())
+    return loaded | {"entries": {entry["id"]: entry for entry in loaded["entries"]}}
+
+
+@pytest.fixture
+def entry(golden, request):
+    "One entry, chosen by the test's `indirect` parameter."
+    return golden["entries"][request.param]
+
+
+def tolerance(entry, call=""):
+    "The tolerance stated for a check of this entry, relative above 1 and absolute below; calls known to disagree do not count."
+    stated = [check["tol_rel"] for check in entry["python"] if check["agrees"] and call in check["call"]]
+    assert stated, f"{entry['id']} states no tolerance for {call!r}"
+    return min(stated)
+
+
+def close(ours, theirs, tol):
+    "Agreement within the stated tolerance."
+    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
+    assert ours.shape == theirs.shape
+    assert np.all(np.abs(ours - theirs) <= tol * np.maximum(1, np.abs(theirs))), (ours, theirs, tol)
+
+
+def use(*ids): return pytest.mark.parametrize("entry", ids, indirect=True, ids=str)
+
+
+@use("binom_1_10", "binom_5_10", "binom_298_504", "binom_17_25")
+def test_wilson(entry):
+    close(wilson(entry["inputs"]["x"], entry["inputs"]["n"]), entry["expected"]["wilson"], tolerance(entry, "wilson"))
+
+
+@use("newcombe_1998_unpaired")
+def test_newcombe(entry):
+    close(newcombe(*(entry["inputs"][name] for name in ("x1", "n1", "x2", "n2"))), entry["expected"]["value"], tolerance(entry))
+
+
+@use("newcombe_paired_no_discordant")
+def test_newcombe_paired(entry):
+    close(newcombe_paired(**entry["inputs"]), entry["expected"]["value"], tolerance(entry))
+
+
+@use("prop2_wald_seed")
+def test_pooled_difference_is_the_middle_of_the_wald_interval(entry):
+    ours = pooled_difference(*(entry["inputs"][name] for name in ("x1", "n1", "x2", "n2")))
+    close(ours, np.mean(entry["expected"]["ci_wald"]), tolerance(entry, "wald"))
+
+
+@use("grim_seed002")
+def test_grim(entry):
+    possible = [grim(p, n, 3) for p, n in zip(entry["inputs"]["p"], entry["inputs"]["n"])]
+    assert possible == [bool(value) for value in entry["expected"]["value"]]
+
+
+@use("p_adjust")
+def test_holm(entry):
+    close(holm(entry["inputs"]["p"]), entry["expected"]["holm"], tolerance(entry, "holm"))
+
+
+@use("sdt_loglinear_extreme")
+def test_signal_detection_from_counts(entry):
+    given, expected = entry["inputs"], entry["expected"]
+    ours = dprime_criterion(given["hits"], given["n_signal"], given["fa"], given["n_noise"])
+    close((ours.d_prime, ours.criterion, ours.hit_rate, ours.false_alarm_rate), [expected[name] for name in ("dprime", "c", "H", "F")], 1e-10)
+
+
+@use("sdt_olmo3")
+def test_signal_detection_from_rates(entry):
+    rates = entry["inputs"]
+    ours = [*dprime_from_rates(rates["VB"], rates["IB"]), *dprime_from_rates(rates["VU"], rates["IU"])]
+    close(ours, entry["expected"]["value"], tolerance(entry))
+
+
+@use("ttest_paired_sleep")
+def test_one_stratum_is_the_paired_t_test(entry):
+    x, y = (np.array(entry["inputs"][name]) for name in "xy")
+    ours, expected = stratified_cluster_t(x - y, ["all"] * len(x)), entry["expected"]
+    close((ours.estimate / ours.se, ours.p_value, ours.ci_low, ours.ci_high), [expected["t"], expected["p"], *expected["ci"]], tolerance(entry))
+
+
+@pytest.fixture(scope="module")
+def certainty(golden):
+    "840 answers of the certainty design, 14 clusters, 36 treatment and 24 control answers each."
+    frame = pd.DataFrame(golden["certainty_sim_csv"])
+    return frame.assign(condition=np.where(frame["T"] == 1, "treatment", "control"))
+
+
+@use("cluster_paired_t_certainty")
+def test_cluster_t_from_single_answers(entry, certainty):
+    expected, tol = entry["expected"], tolerance(entry)
+    table = cluster_differences(certainty, score="y", stratum=None)
+    ours = stratified_cluster_t(table["difference"], table["stratum"])
+    # R sorts the clusters by name as text, as we do, so the differences agree one by one
+    close(table["difference"], expected["d"], tol)
+    close((ours.estimate, ours.se, ours.ci_low, ours.ci_high, ours.p_value), [expected["mean"], expected["se"], *expected["ci"], expected["p"]], tol)
+    assert ours.status == "ok" and ours.df == 13
+
+
+@use("cluster_robust_certainty")
+def test_cluster_t_is_the_cluster_robust_regression(entry, certainty):
+    expected, tol = entry["expected"], tolerance(entry, "CR2")
+    table = cluster_differences(certainty, score="y", stratum=None)
+    ours = stratified_cluster_t(table["difference"], table["stratum"])
+    for kind in ("CR1", "CR2"):
+        close((ours.se, ours.df, ours.p_value), [expected[kind][name][1] for name in ("se", "df", "p")], tol)
+    close(ours.estimate, expected["coef"][1], tol)
+
+
+def test_stratified_estimate_keeps_the_point_and_the_sign_flip(certainty):
+    table = cluster_differences(certainty.assign(stratum=certainty["cluster"].str[0]), score="y")
+    assert list(table["stratum"].value_counts()) == [7, 7]
+    ours = stratified_cluster_t(table["difference"], table["stratum"])
+    close(ours.estimate, table["difference"].mean(), 1e-12)
+    assert 6 <= ours.df <= 12
+    # with equal strata the flips are those of the unstratified test
+    assert sign_flip(table["difference"], table["stratum"]) == sign_flip(table["difference"], ["all"] * 14) < .001

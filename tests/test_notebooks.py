@@ -1,0 +1,65 @@
+"""Every notebook is a test: each runs from top to bottom in a process of its own, nbdev's flags honoured."""
+import contextlib
+import io
+import multiprocessing
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbdev.config import get_config
+from nbdev.doclinks import nbglob
+from nbdev.test import _keep_file, test_nb as run_notebook
+
+CONFIG = get_config()
+ROOT = CONFIG.config_path
+NOTEBOOKS = sorted(path.absolute() for path in nbglob(CONFIG.nbs_path, as_path=True) if _keep_file(path, ".notest"))
+
+
+def _run(path: Path, queue: multiprocessing.SimpleQueue) -> None:
+    "Execute one notebook and report."
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+        passed, _ = run_notebook(path, skip_flags=CONFIG.tst_flags.split(), basepath=ROOT)
+    queue.put((passed, said.getvalue()[-4000:]))  # more would fill the pipe before anybody reads
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[str(path.relative_to(CONFIG.nbs_path.absolute())) for path in NOTEBOOKS])
+def test_notebook(path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    process = context.Process(target=_run, args=(path, queue))
+    process.start()
+    process.join(300)
+    if process.is_alive():
+        process.kill()
+        pytest.fail(f"{path.name} ran for more than 300 s", pytrace=False)
+    if queue.empty():
+        pytest.fail(f"{path.name}: the process ended with status {process.exitcode} and no result", pytrace=False)
+    passed, said = queue.get()
+    if not passed:
+        pytest.fail(said, pytrace=False)
+
+
+def test_report_templates_are_tagged() -> None:
+    "Without the tag papermill would inject parameters above the defaults, which would win in silence."
+    templates = sorted((CONFIG.nbs_path / "reports").glob("*.ipynb"))
+    assert templates
+    for template in templates:
+        tagged = [cell for cell in nbformat.read(template, as_version=4).cells if "parameters" in cell.metadata.get("tags", [])]
+        assert len(tagged) == 1, template.name
+
+
+def test_notebooks_are_small() -> None:
+    for path in CONFIG.nbs_path.glob("**/*.ipynb"):
+        assert path.stat().st_size <= 300_000, f"{path.name} is {path.stat().st_size // 1000} KB; 300 at most"
+
+
+def test_exported_cells_are_short() -> None:
+    "The house style: median of 8 lines or fewer, 90 % within 22, none over 50."
+    sizes = []
+    for path in CONFIG.nbs_path.glob("**/*.ipynb"):
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.cell_type == "code" and cell.source.startswith("#| export"):
+                sizes.append(sum(1 for line in cell.source.splitlines() if line.strip() and not line.startswith("#|")))
+    sizes.sort()
+    assert sizes[len(sizes) // 2] <= 8 and sizes[int(0.9 * len(sizes))] <= 22 and sizes[-1] <= 50, (sizes[len(sizes) // 2], sizes[-1])
