@@ -92,8 +92,8 @@ def without_thinking(text: str,  # a response as received
         start, inside = tag.end(), not tag[1]
     return "".join(kept) + ("" if inside else text[start:]), inside
 
-# %% ../nbs/02_choices.ipynb #3bd599fe
-_TOKEN = re.compile(r"(?:(?<!\w)[-+])?\d[\d.,]*%?|[^\W\d_]+(?:'[^\W\d_]+)?")
+# %% ../nbs/02_choices.ipynb #6f6ba22e
+_TOKEN = re.compile(r"(?:(?<!\w)[-+])?\d[\d.,]*%?|[^\W\d_]+(?:'[^\W\d_]{1,12})?")
 
 # %% ../nbs/02_choices.ipynb #6f1772c2
 def answer_key(text: str,  # normalised text
@@ -101,8 +101,8 @@ def answer_key(text: str,  # normalised text
     "The words of a piece of text, for comparing whole answers."
     return " ".join(token.casefold().strip("+.,") for token in _TOKEN.findall(text))
 
-# %% ../nbs/02_choices.ipynb #706710c1
-_LABEL = re.compile(r"(?:(.*[^\W\d_])[\s#:-]{1,3})?([A-Za-z]|\d{1,3})")
+# %% ../nbs/02_choices.ipynb #1e6a460b
+_LABEL = re.compile(r"(?:(.{0,200}[^\W\d_])[\s#:-]{1,3})?([A-Za-z]|\d{1,3})")
 
 # %% ../nbs/02_choices.ipynb #e0d96a32
 def label_core(label: str,  # a label as offered
@@ -290,9 +290,9 @@ class Mention(NamedTuple):
     start: int
     end: int
 
-# %% ../nbs/02_choices.ipynb #bcf765c1
+# %% ../nbs/02_choices.ipynb #92a12914
 _AFTER_LABEL = ("is has was had would will might may could can should because since as over instead rather than to and or nor vs versus but if unless when which due gives offers "
-                "provides yields pays seems looks with for appears wins")
+                "provides yields pays seems looks with for appears wins answer explanation reason reasoning final option here regardless every without")
 _ARTICLE = re.compile(rf"\s(?!(?:{'|'.join(_AFTER_LABEL.split())})\b)[\w\"'$]", re.I)
 
 # %% ../nbs/02_choices.ipynb #7da2f78e
@@ -365,18 +365,23 @@ class Place(NamedTuple):
     after: str  # to the end of the sentence, at most 120 characters
     question: bool  # whether the sentence is a question
 
-# %% ../nbs/02_choices.ipynb #375786a8
+# %% ../nbs/02_choices.ipynb #a7350f32
 class Sentences:
     "Where the sentences of a text begin and end."
 
-    def __init__(self, text: str) -> None:
+    def __init__(self,
+                 text: str,  # normalised text
+                 ) -> None:
         self.text = text
         self.ends = [found.end() for found in _SENTENCE_END.finditer(text)]
         if not self.ends or self.ends[-1] < len(text):
             self.ends.append(len(text))
         self.starts = [0, *self.ends[:-1]]
 
-    def around(self, start: int, end: int) -> Place:
+    def around(self,
+               start: int,  # of a mention
+               end: int,  # of a mention
+               ) -> Place:  # within its sentence
         "The surroundings of a stretch of text."
         at = min(bisect_right(self.ends, start), len(self.ends) - 1)
         first, last = self.starts[at], max(self.ends[at], end)
@@ -400,38 +405,43 @@ def clause_before(before: str,  # the sentence up to a mention
     last = _COMMA.split(clause)[-1]
     return last if _SUBJECT.search(last) else clause
 
-# %% ../nbs/02_choices.ipynb #d7417a08
+# %% ../nbs/02_choices.ipynb #775f8976
 _NEGATION = re.compile(
     r"\b(?:not(?! only)|never|no(?! (?:doubt|question|matter)|,)|nobody|nor|neither|none|cannot|\w{2,8}n't|(?:do|does|is|was|would|could|should|ca|wo|did)nt|"
     r"without(?! (?:a )?(?:doubt|question|hesitation))|least|worst|worse|wrong|avoid\w{0,4}|reject\w{0,4}|refus\w{0,4}|ruled? out|hardly|(?:anything|everything|all) but|"
-    r"other than|rather than|instead of|except|unlike|against|dislike|hate|(?<!no )(?<!a )(?<!without )doubt|crazy|foolish|stupid|mistake|irrational|unwise)\b", re.I)
+    r"other than|rather than|instead of|except|unlike|against|dislike|hate|(?<!no )(?<!a )(?<!without )doubt|crazy|foolish|stupid|mistake|irrational|unwise|nothing|(?:is|it's) (?:false|untrue) that|far from|fails? to|unlikely)\b", re.I)
 
-# %% ../nbs/02_choices.ipynb #7dd59494
+# %% ../nbs/02_choices.ipynb #21f92f8f
 _NEGATED_AFTER = re.compile(
-    r"[\"')\]]{0,3}\s(?:is|was|would|will|seems|are|isn't|wouldn't)\b[^.;,\n]{0,40}\b(?:not|\w{2,8}n't|mistake|wrong|irrational|unwise|foolish|error|incorrect|worse|bad)\b|"
+    r"[\"')\]]{0,3}\s(?:is|was|would|will|seems|are|isn't|wouldn't)\b[^.;,\n]{0,40}\b(?:not|\w{2,8}n't|mistake|wrong|false|untrue|doubtful|irrational|unwise|foolish|error|incorrect|worse|bad)\b|"
     r"[\"')\]]{0,3}\s(?:isn't|wasn't|wouldn't|won't)\b|\s?[,-]?\s?not\b\s?$", re.I)
 
 # %% ../nbs/02_choices.ipynb #89f1b34d
 _SOFT = re.compile(r"\b(?:maybe|perhaps|possibly|might|could|may|whether|suppose|supposing|imagine|let(?:'s| us| me)(?! (?:go|choose|pick)\b)|for example|for instance|consider|tempted|why|how|not sure|otherwise|alternatively|"
                    r"unsure|wonder\w{0,3}|would have|depend\w{0,3})\b", re.I)
 
-# %% ../nbs/02_choices.ipynb #2841528e
-_FORCED = r"(?! (?:(?:i|we|you)(?:'m| am| was| were| had| have| must| need| absolutely| really){0,3} ?(?:to |forced|pressed|asked|required|choose|pick)|forced|pressed|asked))"
+# %% ../nbs/02_choices.ipynb #7cd3a83b
+_FORCED = r"(?! (?:(?:i|we|you)(?:'m| am| was| were| had| have| must| need| absolutely| really){0,3} ?(?:to |forced|pressed|asked|required|choose|pick|you\b|in (?:this|that|your|such))|forced|pressed|asked|it (?:was|were) (?:me|up to me)))"
 _CONDITION = re.compile(rf"(?:(?:^|[,:;-])\s?|\b(?:but|and|so|then|because|only|that)\s)(?:if{_FORCED}|unless|assuming|provided|depending)\b|"
                         r"\bfor (?:those|people|someone|anyone|a risk|risk)\b", re.I)
+
+# %% ../nbs/02_choices.ipynb #9dd87756
+_INFINITIVE = re.compile(
+    r"(?<!like )(?<!want )(?<!going )(?<!have )(?<!had )(?<!has )(?<!decide )(?<!decided )(?<!chosen )(?<!inclined )(?<!prefer )(?<!tend )(?<!willing )(?<!you )(?<!rational )(?<!best )"
+    r"(?<!better )(?<!wise )(?<!is )(?<!be )(?<!was )\bto (?:choose|pick|select|take|buy|purchase|opt for|go (?:with|for))\s[\"'(\[]{0,2}(?:the\s)?$", re.I)
 
 # %% ../nbs/02_choices.ipynb #28680814
 _CONDITION_AFTER = re.compile(r"(?<!even )(?<!as )\b(?:if|unless|provided|assuming|depending|for (?:those|people|someone|anyone|a risk|risk))\b", re.I)
 
-# %% ../nbs/02_choices.ipynb #e0ac6b44
-_REPORTED = re.compile(r"\b(?:(?:most|many|some|other|few|several|all)(?: \w{1,20}){0,2} (?:people|persons|individuals|humans|participants|consumers|investors|players|would)|"
-                       r"people|others|someone|somebody|everyone)\b", re.I)
+# %% ../nbs/02_choices.ipynb #1a9a820b
+_REPORTED = re.compile(r"(?:\b|(?=%))(?:(?:most|many|some|other|few|several|all)(?: \w{1,20}){0,2} (?:persons|individuals|humans|consumers|investors|players|would|think|believe|say|argue|choose|chose|prefer|pick)|"
+                       r"people|participants|respondents|subjects|majority|others|someone|somebody|everyone|%\s(?:chose|choose|picked|preferred|prefer|would))\b", re.I)
 
-# %% ../nbs/02_choices.ipynb #190d0f94
+# %% ../nbs/02_choices.ipynb #ae833e3b
 _PREDICATE = re.compile(r"[\"')\]]{0,2}\s(?:is|has|was|would|will|offers|gives|provides|seems|looks|pays|yields)\b", re.I)
-_REASON = re.compile(r"\b(?:because|since|as)\b|[.;\n]", re.I)
+_REASON = re.compile(r"\b(?:because|since|as)\b|[.;:\n]", re.I)
 
-# %% ../nbs/02_choices.ipynb #ef67d3a8
+# %% ../nbs/02_choices.ipynb #f9d45eee
 def why_not(place: Place,  # the surroundings of a mention
             ) -> str:  # question, negated, hypothetical, reported; empty if it counts
     "Why a mention in this place is no choice."
@@ -441,24 +451,27 @@ def why_not(place: Place,  # the surroundings of a mention
         return "question"
     if _NEGATION.search(clause) or _NEGATED_AFTER.match(place.after):
         return "negated"
-    if _SOFT.search(clause) or _CONDITION.search(place.before) or _CONDITION_AFTER.search(_REASON.split(place.after)[0]):
+    if _SOFT.search(clause) or _INFINITIVE.search(place.before[-60:]) or _CONDITION.search(place.before) or _CONDITION_AFTER.search(_REASON.split(place.after)[0]):
         return "hypothetical"
     return "reported" if _REPORTED.search(clause) else ""
 
-# %% ../nbs/02_choices.ipynb #512bb3d0
-_JOIN = re.compile(r"[\"')\]]{0,3}\s?\(?(?:,?\s?(?:and/or|and|or|nor|&|/|vs|versus|\+)|,)\s?(?:[\"'(\[]|(?:maybe|perhaps|possibly|also|either|probably|the)\s){0,3}", re.I)
+# %% ../nbs/02_choices.ipynb #bddb52c5
+_JOIN = re.compile(r"[\"')\]]{0,3}\s?\(?(?:,?\s?(?:and/or|and|or|nor|&|/|vs|versus|\+)|,|\s-\s)\s?(?:[\"'(\[]|(?:maybe|perhaps|possibly|also|either|probably|the)\s){0,3}", re.I)
 
-# %% ../nbs/02_choices.ipynb #df4b99dd
+# %% ../nbs/02_choices.ipynb #eb14c00f
+_JOIN_LATE = re.compile(r"\sfor\s[^.;:!?,\n]{1,70}\s(?:and|or)\s(?:the\s)?", re.I)  # A for its payoff and B for safety
+
+# %% ../nbs/02_choices.ipynb #43d03b91
 def joined(text: str,  # normalised text
            mentions: Sequence[Mention],  # in the order of the text
            ) -> set[int]:  # starts of the mentions that are joined to a different option
     "Mentions that share their place with another option."
     pairs = set()
     for one, two in zip(mentions, mentions[1:]):
-        gap = text[one.end:two.start] if two.start - one.end < 40 else ""
-        if gap.strip() == "," and one.form == "bare" and two.form == "named":
-            continue  # "a rating of 2, Brand 1"
-        if gap and one.label != two.label and _JOIN.fullmatch(gap) and not ("or" not in gap and _PREDICATE.match(text[two.end:two.end + 20])):
+        gap = text[one.end:two.start] if two.start - one.end < 80 else ""
+        if not gap or one.label == two.label or gap.strip() == "," and one.form == "bare" and two.form == "named":  # the last: "a rating of 2, Brand 1"
+            continue
+        if (_JOIN.fullmatch(gap) or _JOIN_LATE.fullmatch(gap)) and not ("or" not in gap and _PREDICATE.match(text[two.end:two.end + 20])):
             pairs |= {one.start, two.start}
     return pairs
 
@@ -498,14 +511,15 @@ _IT_CUE = re.compile(rf"\b(?:it's|it is|that's|that is|would be|must be|has to b
 _SO_CUE = re.compile(r"(?:^|[\s,;:(-])(?:so|therefore|thus|hence|but|overall|ultimately|finally|in conclusion|in short|in summary|actually|definitely|clearly|certainly|then|still|"
                      r"obviously|=>|->),?\s?[\"'(\[]{0,3}$", re.I)
 
-# %% ../nbs/02_choices.ipynb #221015c6
-_APART = re.compile(r"[\"')\]}]{0,3}(?:\s?$|\s?[.,;:!?)\]]|\s-|\s(?:because|since|as|over|instead|rather|than|to|due|but|if|unless|when|which|and|for)\b)", re.I)
+# %% ../nbs/02_choices.ipynb #6b4bee94
+_APART = re.compile(r"[\"')\]}]{0,3}(?:\s?$|\s?[.,;:!?)\]]|\s-|\s(?:because|since|as|over|instead|rather|than|to|due|but|if|unless|when|which|and|for|"
+                    r"in|at|on|here|even|regardless|every|without|answer|explanation|reason|reasoning|final)\b)", re.I)
 
 # %% ../nbs/02_choices.ipynb #d9aec3aa
 _ENDS = re.compile(r"[\"')\]}]{0,3}\s?(?:$|[.!;]|(?:,\s)?(?:because|since|as|due to|over|rather than|instead of)\b)", re.I)
 
-# %% ../nbs/02_choices.ipynb #6b3bc0b2
-_LEADS = re.compile(r"[\"')\]}]{0,3}(?:,?\s\(?(?:because|since|as|due to|over|rather than|instead of|even though|even if|it is|i(?:'d| would)? (?:think|guess|believe|suppose|say))\b|"
+# %% ../nbs/02_choices.ipynb #f377a723
+_LEADS = re.compile(r"[\"')\]}]{0,3}(?:,?\s\(?(?:because|since|as|due to|over|rather than|instead of|even though|even if|it is|i(?:'d| would)? (?:think|guess|believe|suppose|say)|no (?:doubt|question))\b|"
                     r"(?<=[)\]])\s)", re.I)
 
 # %% ../nbs/02_choices.ipynb #f99b84ef
@@ -530,16 +544,17 @@ def _last(pattern: re.Pattern[str],  # what to look for
     "Where a pattern matches last."
     return max((found.start() for found in pattern.finditer(text)), default=-1)
 
-# %% ../nbs/02_choices.ipynb #5f1930fa
+# %% ../nbs/02_choices.ipynb #91d6c9b1
 def kind_of_statement(place: Place,  # the surroundings of a mention
                       form: str = "named",  # of the mention
                       ) -> str:  # final, answer, alone, judgement; empty for a mention in passing
     "How the text presents a mention."
     before, after = place.before[-90:], place.after
     apart = form in ("named", "text") or _APART.match(after)
-    if apart and _FINAL_CUE.search(before):
+    led = apart and not before.endswith(", ")  # these cues do not end in a comma
+    if led and _FINAL_CUE.search(before):
         return "final"
-    cued = apart and (_ANSWER_CUE.search(before) or _CHOOSE_CUE.search(before))
+    cued = led and (_ANSWER_CUE.search(before) or _CHOOSE_CUE.search(before))
     if not cued and _ENDS.match(after):
         cued = _THINK_CUE.search(before) or _SO_CUE.search(before) or form != "word" and _IT_CUE.search(before)
     if cued or _OWN_AFTER.match(after):
@@ -549,17 +564,23 @@ def kind_of_statement(place: Place,  # the surroundings of a mention
         return "alone"
     return "alone" if _ALONE_BEFORE.search(before) and _ALONE_AFTER.match(after) else ""
 
-# %% ../nbs/02_choices.ipynb #97a57627
+# %% ../nbs/02_choices.ipynb #0d1838b5
 _BE = re.compile(
     r"(?:\b(?:is|was|isn't|wasn't|isnt|seems|appears|remains|(?:can|could|would|should|must|will)(?:not|n't| not)? be)|(?<=\w)'s)"
     r"(?:\s(?:not|never|to be|considered|deemed|regarded as|judged|logically|formally|deductively|strictly|technically|therefore|thus|indeed|necessarily|clearly|actually|really|"
-    r"always|also|still|hence|as|a|an|in fact|completely|entirely|definitely)){0,6}\s[\"']?$", re.I)
+    r"always|also|still|hence|as|a|an|in fact|completely|entirely|definitely|sound and)){0,6}\s[\"']?$", re.I)
 
 # %% ../nbs/02_choices.ipynb #22ed86ca
 _NOTS = re.compile(r"\bnot\b|\bnever\b|cannot|n't\b|\bisnt\b", re.I)
 
 # %% ../nbs/02_choices.ipynb #2bb0e408
 _DOUBT = re.compile(r"(?:\b(?:do|does|did|would)(?: not|n't) (?:think|believe|say|agree)|\bnot (?:true|the case))(?: that)?(?: \w{1,20}){0,4}\s?$", re.I)
+
+# %% ../nbs/02_choices.ipynb #84a527b5
+_SEEMS = re.compile(r"\b(?:seems|appears)\b[^,;]{0,40}$", re.I)  # weighs less than a plain verdict
+
+# %% ../nbs/02_choices.ipynb #31a611de
+_CLAIMED = re.compile(r"\b(?:claim|idea|assertion|statement|suggestion) that\b", re.I)
 
 # %% ../nbs/02_choices.ipynb #39c37906
 _PREMISE = re.compile(r"\b(?:premises?|statements?)\b", re.I)
@@ -572,9 +593,9 @@ _ARGUMENT_AFTER = re.compile(r"[\"']?\s(?:argument|conclusion|syllogism|inferenc
 # %% ../nbs/02_choices.ipynb #6a3ed8ee
 _OPEN_AFTER = re.compile(r"[\"']?\s(?:\w{1,12}\s)?(?:or|only|when|if|whenever)\b", re.I)
 
-# %% ../nbs/02_choices.ipynb #22fd39e9
+# %% ../nbs/02_choices.ipynb #647a26b1
 def verdict(place: Place,  # the surroundings of a word such as valid
-            ) -> int | None:  # 1 for the word, -1 for its opposite, None for no verdict
+            ) -> int | None:  # 1 for the word, -1 for its opposite, None where the sentence does not judge
     "Whether a sentence says that the argument is (not) what the word says."
     found = _BE.search(place.before)
     described = _ARTICLE_BEFORE.search(place.before) and not _ARGUMENT_AFTER.match(place.after)
@@ -584,7 +605,7 @@ def verdict(place: Place,  # the surroundings of a word such as valid
     clause = clause_before(subject)
     doubt = _DOUBT.search(clause)
     why = why_not(place._replace(before=subject[:len(subject) - len(clause)] if doubt else subject))
-    if why or _CONDITION_AFTER.search(clause) or _last(_PREMISE, clause) > _last(_ARGUMENT, clause):
+    if why or _CLAIMED.search(clause) or _CONDITION_AFTER.search(clause) or _last(_PREMISE, clause) > _last(_ARGUMENT, clause):
         return None
     return -1 if (len(_NOTS.findall(found[0])) + bool(doubt)) % 2 else 1
 
@@ -638,7 +659,7 @@ def _alone_sentences(text: str,  # normalised text
 # %% ../nbs/02_choices.ipynb #3cc4d1de
 _NOT_BEFORE = re.compile(r"\bnot\s(?:\w{2,15}ly\s)?$", re.I)
 
-# %% ../nbs/02_choices.ipynb #26d69632
+# %% ../nbs/02_choices.ipynb #120a29e6
 def _statement(mention: Mention,  # a place where an option is named
                place: Place,  # its surroundings
                menu: Menu,  # the options
@@ -649,10 +670,13 @@ def _statement(mention: Mention,  # a place where an option is named
     if mention.form == "word":
         sense = verdict(place) if word in menu.own - {"yes", "no"} else None
         if sense:
-            return Statement(label if sense > 0 else opposite[label], "verdict", mention.start)
+            kind = "judgement" if _SEEMS.search(place.before) else "verdict"
+            return Statement(label if sense > 0 else opposite[label], kind, mention.start)
         if denied := _NOT_BEFORE.search(place.before):
             place, label = place._replace(before=place.before[:denied.start()]), opposite[label]
     kind = kind_of_statement(place, mention.form)
+    if kind == "alone" and word.isdigit() and mention.form == "bare":
+        return None  # "quality: 3"
     return Statement(label, kind, mention.start) if kind and not why_not(place) else None
 
 # %% ../nbs/02_choices.ipynb #913aa13b
@@ -729,9 +753,9 @@ _HEDGE = re.compile(
     r"\b(?:not enough|insufficient) information\b|\bnot sure\b|\bunsure\b|\buncertain\b|\b(?:don't|do not) know\b|\bno (?:clear|definitive|single|right) (?:answer|choice|preference)\b|"
     r"\b(?:maybe|perhaps|possibly|indifferent|toss-?up|up to you|matter of taste)\b|\bpersonal preference\b", re.I)
 
-# %% ../nbs/02_choices.ipynb #4d2a9df4
+# %% ../nbs/02_choices.ipynb #50aca5ce
 _BETTER = re.compile(
-    r"[\"')\]]{0,2}\s(?:(?:is|would be|seems|looks|appears)(?: to be)?(?: \w{2,12}ly)? (?:the |my |a )?(?:(?:much|far|overall|clear|obvious|only|most|more) )?"
+    r"[\"')\]]{0,2}\s(?:(?:is|would be|seems|looks|appears)(?: to be)?(?: \w{2,12}ly)? (?:the |my |a )?(?:(?:\w{2,14}ly|much|far|overall|clear|obvious|only|most|more) )?"
     r"(?:better|best|superior|preferable|preferred|optimal|correct|right|winner|ideal|rational|attractive|wisest)\b|(?:has|offers|gives|yields|provides) (?:a|the) (?:\w{2,12}ly )?"
     r"(?:higher|highest|greater|greatest|better|best|larger|largest) (?:overall )?expected\b)", re.I)
 
@@ -739,10 +763,10 @@ _BETTER = re.compile(
 _LOOKS = re.compile(r"\b(?:analy[sz]\w{1,4}|look\w{0,3} at|compar\w{1,5}|evaluat\w{1,4}|calculat\w{1,4}|comput\w{1,4}|regarding|about|first|consists?|expected value of|what|which|"
                     r"between|versus|vs|not|no|never|n't|worse|inferior|bad|risky|unattractive|dominated|lower|than|over|less|unless|rather|avoid|think)\b|n't\b", re.I)
 
-# %% ../nbs/02_choices.ipynb #7aeaac59
-_DESCRIBED = re.compile(r"[\"')\]]{0,2}(?:'s\b|\s(?:is|has|was|offers|gives|provides|pays|involves|means|costs|represents|yields|would|will|could|might|guarantees|contains|includes|with)\b)", re.I)
+# %% ../nbs/02_choices.ipynb #b0db3997
+_DESCRIBED = re.compile(r"[\"')\]]{0,2}(?:'s\b|\s(?:is|has|was|offers|gives|provides|pays|involves|means|costs|represents|yields|would|will|could|might|guarantees|contains|includes|with)\b|\s(?!this|always)\w{2,15}s\b)", re.I)
 
-# %% ../nbs/02_choices.ipynb #331e97cb
+# %% ../nbs/02_choices.ipynb #89af9723
 def _weak(mentions: Sequence[Mention],  # in the order of the text
           sentences: Sentences,  # of the text
           shared: set[int],  # starts of joined mentions
@@ -750,7 +774,7 @@ def _weak(mentions: Sequence[Mention],  # in the order of the text
     "What a text without a statement lets us read."
     where = [(each, sentences.around(each.start, each.end)) for each in mentions if each.form != "word"]
     free = [(each, place) for each, place in where if each.start not in shared and each.label is not None]
-    better = {each.label for each, place in free if _BETTER.match(place.after) and not why_not(place)}
+    better = {each.label for each, place in free if _BETTER.match(place.after) and not place.before.endswith(" of ") and not why_not(place)}
     if len(better) == 1:
         return better.pop(), "judged better"
     if len({each.label for each, _ in where}) != 1 or not free:
@@ -857,9 +881,9 @@ class Number(NamedTuple):
     start: int
     end: int
 
-# %% ../nbs/02_choices.ipynb #f2ef06be
+# %% ../nbs/02_choices.ipynb #c3392872
 _NUMBER = re.compile(
-    r"(?<![\w.^/])(?<!\d[,'])(?P<sign>(?<![\w)%])(?<![\w)%]\s)-|(?:minus|negative)\s)?(?P<money>(?:us|eur|usd|gbp)?\s?[$\u20ac\u00a3\u00a5]\s?|(?:usd|eur|gbp)\s)?"
+    r"(?<![\w.^/])(?<!\d[,'])(?P<sign>(?<![\w)%])(?<!\d\s)(?<!%\s)-|(?:minus|negative)\s)?(?P<money>(?:us|eur|usd|gbp)?\s?[$\u20ac\u00a3\u00a5]\s?|(?:usd|eur|gbp)\s)?"
     r"(?P<body>\d[\d.,']{0,400}|\.\d{1,300})(?P<power>e[+-]?\d{1,3}(?!\w))?(?P<scale>\s?(?:hundred|thousand|million|billion|trillion|mn|bn)\b|[kmb]\b)?"
     r"(?P<percent>\s?%|\s(?:percent|per cent)\b)?(?P<unit>[^\W\d_]{1,12}\b)?", re.I)
 
@@ -940,7 +964,7 @@ _NUMBER_LEADS = re.compile(r"(?:\s[^\W\d]{1,12}){0,2}?\s?(?:$|[,;:!(-]|\.$|\.\s?
 # %% ../nbs/02_choices.ipynb #e28d2b33
 _FINAL_NUMBER_CUE = re.compile(rf"\bfinal (?:\w{{1,15}} ){{0,2}}(?:is|was|:|would be)?{_ABOUT}", re.I)
 
-# %% ../nbs/02_choices.ipynb #3cec20a0
+# %% ../nbs/02_choices.ipynb #4918d6c6
 def _stated_numbers(text: str,  # normalised text
                     numbers: Sequence[Number],  # of the text
                     ) -> list[Number]:  # those that the text presents as the answer
@@ -950,7 +974,7 @@ def _stated_numbers(text: str,  # normalised text
         before = text[max(0, number.start - 90):number.start]
         line, rest = before.rpartition("\n")[2], text[number.end:number.end + 40].partition("\n")[0]
         begins = number.start <= first and _NUMBER_LEADS.match(rest)
-        cued = not line.rstrip()[-1:].isdigit() and _NUMBER_CUE.search(line)  # no cue ends in a digit
+        cued = not line.rstrip(" -")[-1:].isdigit() and _NUMBER_CUE.search(line)  # no cue ends in a digit
         if cued or begins or not line.strip() and not rest.strip(" .%!"):
             stated.append(number)
     return stated

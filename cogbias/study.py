@@ -184,28 +184,32 @@ class Cell(NamedTuple):
     collected: Collected
     other_trials: int  # stored trials that belong to other items or settings and were left out
 
-# %% ../nbs/09_study.ipynb #f9c5355d
+# %% ../nbs/09_study.ipynb #45786d23
+def _keep_items(items: pd.DataFrame, place: Path) -> None:
+    "Store the items beside their answers, unless they are there already."
+    if not place.exists() or set(pd.read_parquet(place, columns=["item_id"])["item_id"]) != set(items["item_id"]):
+        save_table(items, place)
+
+# %% ../nbs/09_study.ipynb #0a2c3fc6
 def collect_cell(study: Study,  # what is planned
                  who: Participant,  # who is asked
-                 name: str,  # paradigm
+                 items: pd.DataFrame,  # the items of one paradigm
                  folder: Folder,  # where answers are kept
                  progress: bool = False,  # show a bar on a terminal
                  ) -> Collected:
     "Ask one participant everything of one paradigm that is not stored yet."
-    items = study_items(study, name)
-    place = folder.items(name)
-    if not place.exists() or set(load_table(place, ITEMS)["item_id"]) != set(items["item_id"]):
-        save_table(items, place)
+    name = items["paradigm"].iloc[0]
+    _keep_items(items, folder.items(name))
     return collect(items, who, folder.store(who.name, name), study.method, study.repeats, study.seed, progress=progress)
 
-# %% ../nbs/09_study.ipynb #7258ae7c
+# %% ../nbs/09_study.ipynb #06ffda22
 def open_cell(study: Study,  # a study with one model and one paradigm
               outputs: Path | str,  # outputs folder
               ) -> Cell:
     "Collect what is missing of one cell, then read and estimate."
     folder, who, name = Folder(Path(outputs)), study_participants(study)[0], study_paradigms(study)[0]
-    collected = collect_cell(study, who, name, folder)
-    items, store = load_table(folder.items(name), ITEMS), folder.store(who.name, name)
+    items, store = study_items(study, name), folder.store(who.name, name)
+    collected = collect_cell(study, who, items, folder)
     trials = store.read(collected.trial_ids)
     effects = estimate_effects(trials, items, paradigm(name), study.seed)
     return Cell(paradigm(name), who, items, trials, effects, collected, len(store.keys()) - len(trials))
@@ -423,13 +427,13 @@ class Outcome(NamedTuple):
     cells: list[dict[str, Any]]  # participant, paradigm, planned, stored, asked, statuses
     failed: list[str]  # one line per cell or report that failed
 
-# %% ../nbs/09_study.ipynb #006a3fda
+# %% ../nbs/09_study.ipynb #e4acd74b
 def _collect_model(study: Study, model: str, outputs: Path, progress: bool) -> tuple[list[dict[str, Any]], list[str]]:
     "Collect all paradigms of one model; runs in a process of its own when there are several jobs."
     who, folder, cells, failed = participant(model, temperature=study.temperature), Folder(outputs), [], []
     for name in study_paradigms(study):
         try:
-            done = collect_cell(study, who, name, folder, progress)
+            done = collect_cell(study, who, study_items(study, name), folder, progress)
             cells.append(_cell_record(study, model, who.name, name, done))
             if not done.complete:
                 failed.append(f"{who.name} in {name}: {done.planned - done.stored - done.asked + done.statuses.get('error', 0)} answers are missing; run again")

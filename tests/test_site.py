@@ -10,6 +10,7 @@ import pytest
 
 import cogbias.site as site
 from cogbias.design import EFFECTS, CogbiasError, save_table
+from cogbias.trials import slug
 
 for needed in ("sphinx", "myst_nb", "pydata_sphinx_theme", "latex2mathml"):
     pytest.importorskip(needed)
@@ -51,7 +52,7 @@ def effect(participant: str, **given: object) -> dict:
 
 
 def write_report(outputs: Path, participant: str, paradigm: str, cells: list[dict], **run: object) -> None:
-    path = outputs / "reports" / site.page_name(participant) / f"{site.page_name(paradigm)}.ipynb"
+    path = outputs / "reports" / slug(participant) / f"{slug(paradigm)}.ipynb"
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = {"papermill": {"parameters": {"model": participant, "paradigm": paradigm}, **run}}
     path.write_text(json.dumps({**NOTEBOOK, "metadata": metadata, "cells": cells}), encoding="utf-8")
@@ -64,6 +65,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_report(folder / "outputs", "sim/human", "choice/certainty", REPORT)
     write_report(folder / "outputs", HOSTILE, "choice/certainty", REPORT, exception=True)
     write_report(folder / "outputs", "sim/human", "other/<b>own", REPORT)
+    write_report(folder / "outputs", "sim/human", "logic/belief", REPORT)
+    (folder / "outputs" / "reports" / "sim-human" / "logic-belief.ipynb").rename(folder / "outputs" / "reports" / "sim-human" / "logic-belief.running.ipynb")
     save_table(pd.DataFrame([effect("sim/human"), effect(HOSTILE, estimate=-0.1, ci_low=-0.4, ci_high=0.2, status="too_few_clusters")]), folder / "outputs" / "effects.parquet")
     library = {"00_words.ipynb": [markdown("# Words\n\n> What words mean.\n\nSee `measure`.\n\n$$\\frac{a}{b}$$"), code("#| default_exp words"), code("#| hide\nsecret_cell = 1"),
                                   code('#| export\ndef measure(x: float,  # what is measured\n            ) -> float:\n    "Measure it."\n    return x')],
@@ -98,7 +101,7 @@ def test_pages_are_there(pages: dict[str, str]) -> None:
 
 def test_results_are_shown(pages: dict[str, str]) -> None:
     overview = pages["results/index.html"]
-    assert all(word in overview for word in ("+0.20", "+0.10 to +0.30", "−0.10", "too few clusters", "simulated", "5 of 6", "stopped with an error"))
+    assert all(word in overview for word in ("+0.20", "+0.10 to +0.30", "−0.10", "too few clusters", "simulated", "5 of 6", "stopped with an error: 1.", "unfinished and not shown: 1."))
     assert 'href="../results/participants/sim-human/choice-certainty.html"' in overview
     assert "Ruggeri" in overview  # the people beside the models
     assert (pages["results/paradigms/choice-certainty.html"]).count("<svg class=\"interval") >= 2
@@ -162,6 +165,13 @@ def test_errors_say_what_to_do(tmp_path: Path, folder: Path, monkeypatch: pytest
     monkeypatch.setattr(site, "find_spec", lambda name: None if name == "sphinx" else name)
     with pytest.raises(CogbiasError, match=r"the site needs sphinx; install cogbias\[docs\]"):
         site.build_site(folder / "outputs")
+
+
+def test_reports_without_an_effects_table(tmp_path: Path) -> None:
+    write_report(tmp_path / "outputs", "sim/human", "choice/certainty", REPORT)
+    site._stage(tmp_path / "outputs", tmp_path / "pages", None)
+    overview = (tmp_path / "pages" / "results" / "index.md").read_text(encoding="utf-8")
+    assert "has no effects table" in overview and "sim/human" in overview and "choice-certainty.html" in overview
 
 
 def test_strict_names_the_page(folder: Path, tmp_path: Path) -> None:

@@ -250,14 +250,14 @@ def expected_effect(who: SimulatedParticipant,  # whose effect
     weights = contrast.weights or dict.fromkeys(strata.index, 1 / len(strata))
     return float(sum(weights[stratum] * mean for stratum, mean in strata.items()))
 
-# %% ../../nbs/backends/sim.ipynb #791e60ec
+# %% ../../nbs/backends/sim.ipynb #647390c6
 def exact_trials(model: str,  # one of MODELS
                  items: pd.DataFrame,  # an items table
                  ) -> pd.DataFrame:  # a trials table
     "The exact distribution of a simulated participant for every item."
     who, shared = SimulatedParticipant(model), ("paradigm", "item_id", "condition", "pair_id", "cluster", "stratum")
-    fixed = dict.fromkeys(TRIALS.names) | {"participant": who.name, "backend": "sim", "model": model, "revision": who.revision, "repeat": 0,
-                                           "method": "option_probability", "status": "ok", "valid_mass": 1.0, "attempt": 1}
-    rows = [fixed | {name: item[name] for name in shared} | {"trial_id": item["item_id"], "p": who.distribution(item)}
-            for item in items[[*shared, "options", "content"]].to_dict("records")]
-    return pd.DataFrame(rows, columns=TRIALS.names)
+    fixed = {"participant": who.name, "backend": "sim", "model": model, "revision": who.revision, "repeat": 0, "method": "option_probability", "status": "ok",
+             "valid_mass": 1.0, "attempt": 1}
+    p = [who.distribution({"options": options, "content": content}) for options, content in zip(items["options"], items["content"])]
+    table = items[[*shared]].assign(**fixed, trial_id=items["item_id"], p=p)
+    return table.reindex(columns=TRIALS.names).astype({name: "object" for name in TRIALS.names if name not in table})
