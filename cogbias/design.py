@@ -365,7 +365,7 @@ def selected(items: pd.DataFrame,  # an items table, or any table with its colum
         keep &= items[factor].isin(levels)
     return items[keep & items[contrast.include].astype(bool)] if contrast.include else items[keep]
 
-# %% ../nbs/00_design.ipynb #b39eba17
+# %% ../nbs/00_design.ipynb #b40dbe4c
 @dataclass(frozen=True)
 class Paradigm:
     "A procedure that reveals a bias: its words, its items, its contrasts."
@@ -380,6 +380,7 @@ class Paradigm:
     factors: Mapping[str, str]  # factor column -> meaning
     items: Callable[..., pd.DataFrame]  # items(seed=0, ...) -> items table
     contrasts: tuple[Contrast, ...]  # the first one is the headline
+    conditions: Mapping[str, str] = field(default_factory=dict)  # condition -> what it is, in a few words
     breakdown: tuple[str, ...] = ()  # factors by which the headline is shown
     target_role: str = "target"
     caveats: tuple[str, ...] = ()  # printed in every report

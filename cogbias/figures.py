@@ -16,7 +16,7 @@ import pandas as pd
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# %% ../nbs/06_figures.ipynb #52b53702
+# %% ../nbs/06_figures.ipynb #1111ca4f
 COLOURS = {"treatment": "#D55E00", "control": "#0072B2", "estimate": "#222222", "human": "#009E73", "trivial": "#8A8A8A", "ok": "#0072B2",
            "refusal": "#D55E00", "no_response": "#56B4E9", "invalid_format": "#E69F00", "truncated": "#CC79A7", "error": "#000000"}
 
@@ -26,8 +26,8 @@ def set_theme() -> None:
     import seaborn as sns
 
     sns.set_theme(style="whitegrid", context="notebook", rc={
-        "figure.dpi": 110, "savefig.dpi": 110, "axes.spines.top": False, "axes.spines.right": False, "axes.spines.left": False, "axes.titleweight": "bold",
-        "axes.titlesize": 12, "axes.titlelocation": "left", "grid.color": "#E6E6E6", "font.size": 11, "legend.frameon": False})
+        "figure.dpi": 120, "savefig.dpi": 120, "axes.spines.top": False, "axes.spines.right": False, "axes.spines.left": False, "axes.titleweight": "bold",
+        "axes.titlesize": 12, "axes.titlelocation": "left", "grid.color": "#E6E6E6", "font.size": 11, "axes.labelsize": 11, "xtick.labelsize": 10, "ytick.labelsize": 10, "legend.fontsize": 10, "legend.frameon": False})
 
 # %% ../nbs/06_figures.ipynb #639bdd09
 def _axes(ax: "Axes | None", width: float, height: float) -> "Axes":
@@ -38,7 +38,7 @@ def _axes(ax: "Axes | None", width: float, height: float) -> "Axes":
 
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
-# %% ../nbs/06_figures.ipynb #0459840c
+# %% ../nbs/06_figures.ipynb #d32edf74
 def interval_rows(labels: Sequence[str],  # one per row, top to bottom
                   estimates: Sequence[float],  # points
                   low: Sequence[float],  # lower limits, nan where there is none
@@ -47,7 +47,7 @@ def interval_rows(labels: Sequence[str],  # one per row, top to bottom
                   ax: "Axes | None" = None,  # where to draw; None: new axes
                   ) -> "Axes":
     "Points with intervals, one row each, and a line at zero."
-    ax = _axes(ax, 7.2, 0.9 + 0.36 * len(labels))
+    ax = _axes(ax, 5.6, 0.8 + 0.32 * len(labels))
     ax.axvline(0, color="#555555", linewidth=1, zorder=1)
     for row, (estimate, lower, upper, colour) in enumerate(zip(estimates, low, high, colours)):
         ax.plot([lower, upper], [row, row], color=colour, linewidth=2.4, solid_capstyle="round", zorder=2)
@@ -79,7 +79,7 @@ def effect_in_context(effects: pd.DataFrame,  # rows of one headline: label, est
     ax.set_xlabel(xlabel)
     return ax
 
-# %% ../nbs/06_figures.ipynb #11877a92
+# %% ../nbs/06_figures.ipynb #fd3b6be5
 def cluster_lines(differences: pd.DataFrame,  # from cluster_differences: stratum, mean_control, mean_treatment
                   names: Mapping[str, str],  # control and treatment in plain words
                   ylabel: str = "share of the target",  # what the scores are
@@ -87,7 +87,7 @@ def cluster_lines(differences: pd.DataFrame,  # from cluster_differences: stratu
                   ) -> "Axes":
     "Both conditions of every cluster, joined by a line, one panel column per stratum."
     strata = list(dict.fromkeys(differences["stratum"]))
-    ax = _axes(ax, max(5.2, 1.8 * len(strata) + 1.2), 3.4)
+    ax = _axes(ax, 5.6, 3.2)
     for place, stratum in enumerate(strata):
         part = differences[differences["stratum"] == stratum]
         ends = np.array([place - 0.28, place + 0.28])
@@ -137,13 +137,13 @@ def position_bars(effects: pd.DataFrame,  # rows with measure choose_position_k 
     ax.legend(ncols=2, loc="upper right")
     return ax
 
-# %% ../nbs/06_figures.ipynb #e5396759
+# %% ../nbs/06_figures.ipynb #879d25d0
 def status_bars(trials: pd.DataFrame,  # a trials table: condition, status
                 ax: "Axes | None" = None,  # where to draw; None: new axes
                 ) -> "Axes":
     "Share of every status, per condition; the numbers are counts."
     counts = pd.crosstab(trials["condition"], trials["status"])
-    ax = _axes(ax, 7.2, 0.9 + 0.45 * len(counts))
+    ax = _axes(ax, 5.6, 1.3 + 0.4 * len(counts))
     left = np.zeros(len(counts))
     for status in [name for name in COLOURS if name in counts]:
         share = (counts[status] / counts.sum(axis=1)).to_numpy()
@@ -153,7 +153,7 @@ def status_bars(trials: pd.DataFrame,  # a trials table: condition, status
     ax.set_xlim(0, 1)
     ax.set_xlabel("share of answers")
     ax.grid(axis="y", visible=False)
-    ax.legend(ncols=6, loc="lower left", bbox_to_anchor=(0, 1.0), fontsize=9)
+    ax.legend(ncols=3, loc="lower left", bbox_to_anchor=(0, 1.0), fontsize=9)
     return ax
 
 # %% ../nbs/06_figures.ipynb #c93fbccd

@@ -105,16 +105,13 @@ def opening(row: pd.Series,  # headline row of the effects table
     return "\n\n".join([headline_sentence(row, paradigm, name), f"**What it is.** {paradigm.summary}", f"**Without bias.** {paradigm.norm}",
                         f"**A positive number means** that {paradigm.positive}. **It rests on** {basis}", f"*{paradigm.source}*"])
 
-# %% ../nbs/07_reporting.ipynb #731ca0d9
-_ABOUT = {"S": "value sets like these", "F": "exactly these prompts"}
-
-
+# %% ../nbs/07_reporting.ipynb #b555889b
 def _in_words(row: Mapping[str, Any]) -> str:
     "Estimate with interval, its unit unless that is probability, its status unless that is ok."
     unit = "" if row["unit"] == "probability" else f" ({row['unit']})"
     return interval(row) + unit + ("" if row["status"] == "ok" else f"; {row['status'].replace('_', ' ')}")
 
-# %% ../nbs/07_reporting.ipynb #3da2eacc
+# %% ../nbs/07_reporting.ipynb #0f19359f
 def summary_table(effects: pd.DataFrame,  # effects of one participant in one paradigm
                   paradigm: Paradigm,  # whose contrasts
                   ) -> pd.DataFrame:
@@ -122,8 +119,9 @@ def summary_table(effects: pd.DataFrame,  # effects of one participant in one pa
     titles = {contrast.measure: contrast.title for contrast in paradigm.contrasts}
     rows = effects[(effects["group"] == "all") & effects["measure"].isin(titles)]
     return pd.DataFrame({
-        "measure": [titles[each] for each in rows["measure"]], "estimate [95% interval]": [_in_words(row) for row in rows.to_dict("records")],
-        "p": ["" if pd.isna(each) else f"{each:.4f}" for each in rows["p_value"]], "speaks about": [_ABOUT[each] for each in rows["target"]],
+        "measure": [titles[row.measure] + (", on exactly these prompts" if row.target == "F" and not row.replication else "") for row in rows.itertuples()],
+        "estimate [95% interval]": [_in_words(row) for row in rows.to_dict("records")],
+        "p": ["" if pd.isna(each) else f"{each:.4f}" for each in rows["p_value"]],
         "prompts": rows["n_items"].to_numpy(), "value sets": rows["n_clusters"].to_numpy(),
         "formula": ["published" if each else "default" for each in rows["replication"]]})
 
@@ -148,26 +146,30 @@ _CARD = ('<div style="flex:1 1 300px;border:1px solid #bbb;border-radius:6px;pad
          '<pre style="white-space:pre-wrap;border:0;background:none;padding:0;margin:.5em 0;font-size:.9em;color:inherit">{text}</pre>'
          '<small>{answers}</small></div>')
 
-# %% ../nbs/07_reporting.ipynb #831570e6
+# %% ../nbs/07_reporting.ipynb #37396b87
+def _how_often(mine: pd.DataFrame, label: str) -> str:
+    "How often an option was chosen, or how probable it is."
+    answered = mine[mine["status"] == "ok"]
+    if answered.empty:
+        return "no readable answer"
+    p = answered["p"].iloc[0]
+    return f"probability {p[label]:.2f}" if isinstance(p, dict) else f"chosen {(answered['choice'] == label).sum()} of {len(mine)} times"
+
+
 def _answers_given(item: Mapping[str, Any], trials: pd.DataFrame) -> str:
     "Role of every option and how the participant answered, as escaped HTML."
     mine = trials[trials["item_id"] == item["item_id"]]
-    lines = []
-    for each in item["options"]:
-        shares = [p.get(each["label"], 0.0) if isinstance(p, dict) else float(choice == each["label"])
-                  for p, choice, status in zip(mine["p"], mine["choice"], mine["status"]) if status == "ok"]
-        share = f" – chosen with probability {sum(shares) / len(shares):.2f}" if shares else " – no readable answer"
-        lines.append(html.escape(f"{each['label']}: {each['role'].replace('_', ' ')}{share}"))
-    return "<br>".join(lines)
+    return "<br>".join(html.escape(f"{each['label']} ({each['role'].replace('_', ' ')}): {_how_often(mine, each['label'])}") for each in item["options"])
 
-# %% ../nbs/07_reporting.ipynb #61647a79
+# %% ../nbs/07_reporting.ipynb #b3d4fd4d
 def example_prompts(items: pd.DataFrame,  # an items table
                     trials: pd.DataFrame,  # trials of one participant
-                    contrast: Contrast,  # whose conditions
+                    paradigm: Paradigm,  # whose headline
                     ) -> str:  # HTML
     "Two prompts of one pair, with the participant's answers below."
-    cards = [_CARD.format(title=html.escape(item["condition"]), text=html.escape((item["system"] + "\n\n" if item["system"] else "") + item["prompt"]),
-                          answers=_answers_given(item, trials)) for item in example_pair(items, contrast)]
+    titles = {name: f"{name}: {words}" for name, words in paradigm.conditions.items()}
+    cards = [_CARD.format(title=html.escape(titles.get(item["condition"], item["condition"])), text=html.escape((item["system"] + "\n\n" if item["system"] else "") + item["prompt"]),
+                          answers=_answers_given(item, trials)) for item in example_pair(items, paradigm.headline)]
     return f'<div class="pair" style="display:flex;flex-wrap:wrap;gap:1em">{"".join(cards)}</div>'
 
 # %% ../nbs/07_reporting.ipynb #03f349f4

@@ -249,7 +249,7 @@ FACTORS = MappingProxyType({
     "target_position": "place of the target, from 1", "n_options": "options offered", "is_original": "whether the value set was published",
     "eu_consistent": "whether expected utility forbids a switch", "order_group": "joins the two orders of one question"})
 
-# %% ../../../nbs/paradigms/choice/certainty.ipynb #a238a5ce
+# %% ../../../nbs/paradigms/choice/certainty.ipynb #408bd9fe
 PARADIGM = Paradigm(
     name="choice/certainty", title="The certainty effect", bias="certainty effect",
     summary="People give up expected money for a prize that is certain, and stop doing so once the same prize is merely likely. "
@@ -257,6 +257,7 @@ PARADIGM = Paradigm(
     norm="Whoever maximises expected utility prefers the same lottery in both conditions, because both were changed alike.",
     positive="the sure prize is chosen more often than the same prize when it is merely likelier",
     source="Allais 1953; Kahneman and Tversky 1979; design of Itzhak et al., TACL 2024",
-    factors=FACTORS, items=items, contrasts=CONTRASTS, breakdown=("design", "template", "target_position"),
+    factors=FACTORS, items=items, contrasts=CONTRASTS, conditions={"control": "both options are risky", "treatment": "one option is certain"},
+    breakdown=("design", "template", "target_position"),
     caveats=("A chooser who follows expected value with noise also scores above zero here; compare with the benchmark row.",
              "The first value set of each design is a famous problem and may have been seen in training."))

@@ -335,7 +335,7 @@ CAVEATS = (
     "All but the cars share their control prompts between the two sides, with target and competitor swapped.",
 )
 
-# %% ../../../nbs/paradigms/choice/decoy.ipynb #f213b2ab
+# %% ../../../nbs/paradigms/choice/decoy.ipynb #aca2e42e
 PARADIGM = Paradigm(
     name="choice/decoy", title="The decoy effect", bias="decoy effect",
     summary="A third option that is plainly worse than one of two makes that one more attractive. "
@@ -343,4 +343,5 @@ PARADIGM = Paradigm(
     norm="An option that another one beats in every respect can be crossed out, so the odds of the other two must stay as they were.",
     positive="the option that beats the decoy gains on its competitor when the decoy is there",
     source="Huber, Payne and Puto 1982; design of Itzhak et al., TACL 2024",
-    factors=FACTORS, items=items, contrasts=CONTRASTS, breakdown=("product", "target_side", "decoy_kind", "template", "target_position"), caveats=CAVEATS)
+    factors=FACTORS, items=items, contrasts=CONTRASTS, conditions={"control": "two options", "treatment": "the same two and a decoy"},
+    breakdown=("product", "target_side", "decoy_kind", "template", "target_position"), caveats=CAVEATS)
