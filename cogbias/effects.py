@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['ESTIMATORS', 'POSITION_MEASURES', 'SMALLEST', 'scored', 'prompt_scores', 'difference', 'pooled', 'reversal',
-           'signal_shift', 'accuracy', 'estimate_effects', 'adjust_family', 'verdict']
+           'signal_shift', 'interaction', 'accuracy', 'estimate_effects', 'adjust_family', 'verdict']
 
-# %% ../nbs/05_effects.ipynb #61c57eba
+# %% ../nbs/05_effects.ipynb #e9ad04b0
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -17,7 +17,7 @@ from .design import EFFECTS, CogbiasError, Contrast, Paradigm, selected
 from .stats.clusters import ClusterEstimate, cluster_differences, holm, set_effect_sd, sign_flip, stratified_cluster_t
 from .stats.position import order_consistency, position_shares
 from .stats.proportions import newcombe, wilson
-from .stats.signal_detection import signal_detection_difference, signal_detection_shift
+from .stats.signal_detection import logit_interaction, signal_detection_difference, signal_detection_shift
 
 # %% ../nbs/05_effects.ipynb #cc4a473d
 def _option_scores(items: pd.DataFrame, score: Mapping[str, float]) -> dict[str, dict[str, float]]:
@@ -187,6 +187,12 @@ def signal_shift(contrast: Contrast, frame: pd.DataFrame, group: str = "all", se
         result = signal_detection_difference(real, _acceptance(contrast, frame, contrast.control))
     return [_row(contrast, frame, group, **_cluster_fields(getattr(result, which)), p_value=getattr(result, which).p_value, method="signal detection, clusters")]
 
+# %% ../nbs/05_effects.ipynb #311b5e57
+def interaction(contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0) -> list[dict[str, Any]]:
+    "Interaction of logic and belief in log-odds."
+    result = logit_interaction(_acceptance(contrast, frame, contrast.treatment))
+    return [_row(contrast, frame, group, **_cluster_fields(result), p_value=result.p_value, method="logit, clusters")]
+
 # %% ../nbs/05_effects.ipynb #8a4c8986
 def accuracy(contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0) -> list[dict[str, Any]]:
     "Share of right judgements: one half plus the weighted acceptance."
@@ -195,9 +201,10 @@ def accuracy(contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: 
         row |= {name: None if row[name] is None else row[name] + 0.5 for name in ("estimate", "ci_low", "ci_high")} | {"p_value": None}
     return rows
 
-# %% ../nbs/05_effects.ipynb #78ad177a
+# %% ../nbs/05_effects.ipynb #1edbca66
 ESTIMATORS: dict[str, Callable[..., list[dict[str, Any]]]] = {
-    "difference": difference, "accuracy": accuracy, "reversal": reversal, "criterion_shift": signal_shift, "sensitivity_shift": signal_shift}
+    "difference": difference, "accuracy": accuracy, "reversal": reversal, "criterion_shift": signal_shift, "sensitivity_shift": signal_shift,
+    "logit_interaction": interaction}
 
 # %% ../nbs/05_effects.ipynb #30537049
 def _validity(contrast: Contrast, frame: pd.DataFrame) -> list[dict[str, Any]]:

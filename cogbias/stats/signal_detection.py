@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['CELLS', 'CONTRASTS', 'dprime_from_rates', 'SignalDetection', 'dprime_criterion', 'signal_detection_by_level',
-           'SignalDetectionShift', 'signal_detection_shift', 'signal_detection_difference']
+           'SignalDetectionShift', 'signal_detection_shift', 'signal_detection_difference', 'logit_interaction']
 
 # %% ../../nbs/stats/03_signal_detection.ipynb #ddb25afe
 from math import nan, sqrt
@@ -166,3 +166,27 @@ def signal_detection_difference(real: pd.DataFrame,  # one row per syllogism in 
     spare = stand_in + stand_in_invented
     variance = _variance(versions[0][0], influence - influence_invented, size) + spare
     return _shift(z - z_invented, variance, size, bool(spare.any()), level, dropped)
+
+# %% ../../nbs/stats/03_signal_detection.ipynb #5a461c8f
+def _cell_logits(number: np.ndarray, rate: np.ndarray, answers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+    "Log-odds of each cell, their variance over syllogisms, syllogisms per cell, and whether a cell is constant."
+    size, total = np.bincount(number, minlength=4), np.bincount(number, answers, 4)
+    mean = np.bincount(number, rate, 4) / np.maximum(size, 1)
+    share = (total * mean + 0.5) / (total + 1)
+    slope, apart = 1 / (share * (1 - share)), rate - mean[number]
+    apart[np.abs(apart) < 1e-12] = 0
+    constant = np.bincount(number, apart ** 2, 4) == 0
+    variance = _variance(number, apart * (slope * total / (total + 1))[number], size) + np.where(constant, slope / np.maximum(total, 1), 0.0)
+    return np.log(share / (1 - share)), variance, size, bool(constant.any())
+
+# %% ../../nbs/stats/03_signal_detection.ipynb #fc7209d4
+def logit_interaction(frame: pd.DataFrame,  # one row per syllogism
+                      cell: str = "stratum",  # column with the names in CELLS
+                      accept: str = "accept",  # column of mean acceptance, in [0, 1]
+                      n: str = "n",  # column of answers behind that mean
+                      level: float = 0.95,  # coverage, between 0 and 1
+                      ) -> ClusterEstimate:
+    "Interaction of logic and belief in log-odds, over syllogisms."
+    logits, variance, size, constant = _cell_logits(*_read_cells(frame, cell, accept, n))
+    found = combine_strata(logits, variance, size, np.array(list(CONTRASTS["interaction"].values())), level)
+    return found._replace(status="constant_cell") if constant and not np.isnan(found.se) else found

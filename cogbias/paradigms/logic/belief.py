@@ -286,7 +286,7 @@ def _weights(valid_believable: float, valid_unbelievable: float, invalid_believa
 _ACCEPT = MappingProxyType({"accept": 1.0, "reject": 0.0})
 _BELIEF, _LOGIC, _INTERACTION = _weights(.5, -.5, .5, -.5), _weights(.5, .5, -.5, -.5), _weights(-1, 1, 1, -1)
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #ab74b522
+# %% ../../../nbs/paradigms/logic/belief.ipynb #6d0dc9aa
 _ALONE = {"score": _ACCEPT, "control": None, "include": "premises_consistent"}
 _SHIFT = {"score": _ACCEPT, "kind": "criterion_shift", "weights": _BELIEF, "unit": "z", "include": "premises_consistent"}
 _MEASURES = (
@@ -304,6 +304,8 @@ _MEASURES = (
              note="share of right verdicts: .5 plus the weighted sum; .5 is guessing and positive means towards logic", **_ALONE),
     Contrast("interaction", "Interaction of logic and belief, raw shares", weights=_INTERACTION,
              note="logic index for unbelievable minus believable conclusions; a shift of the criterion alone can produce it", **_ALONE),
+    Contrast("logit_interaction", "Interaction of logic and belief, log-odds", kind="logit_interaction", weights=_INTERACTION, unit="logit",
+             note="the product term of a logistic regression; near zero when only the criterion moves", **_ALONE),
 )
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #631c33a5
