@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None,  # None: those of the process
         print("cogbias: stopped; what was answered is stored, run the same command to go on", file=sys.stderr)
         sys.exit(130)
 
-# %% ../nbs/11_cli.ipynb #4307d1a7
+# %% ../nbs/11_cli.ipynb #56993aab
 StudyFile = Annotated[str | None, typer.Argument(metavar="[STUDY.toml]", help="Study file, or the name of one that ships with the package.")]
 
 
@@ -72,7 +72,7 @@ Outputs = Annotated[Path, typer.Option("--outputs", help="Folder for items, answ
 Repeats = Annotated[int | None, typer.Option("--repeats", help="Presentations of every prompt, where answers are sampled.")]
 
 
-Temperature = Annotated[float | None, typer.Option("--temperature", min=0.0, help="Sampling temperature.")]
+Temperature = Annotated[float | None, typer.Option("--temperature", help="Sampling temperature.")]
 
 
 Method = Annotated[str | None, typer.Option("--method", help="auto, text or option_probability.")]
@@ -189,11 +189,11 @@ def _closing(outcome: object, outputs: Path, reports: bool) -> None:
     if outcome.failed:
         raise typer.Exit(1)
 
-# %% ../nbs/11_cli.ipynb #c3a97cb2
+# %% ../nbs/11_cli.ipynb #af6f25b7
 @app.command("run")
 def run_command(study: StudyFile = None, model: Models = None, paradigm: Paradigms = None, outputs: Outputs = Path("outputs/study"), repeats: Repeats = None,
                 temperature: Temperature = None, method: Method = None, seed: Seed = None, items_file: ItemsFile = None, where: Where = None,
-                jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+                jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes.")] = 1,
                 cluster: Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")] = None,
                 reports: Annotated[bool, typer.Option("--reports/--no-reports", help="Render a report per participant and paradigm.")] = True) -> None:
     "Ask what is missing, estimate the effects, render the reports."
@@ -216,10 +216,10 @@ def effects(folder: Annotated[Path, typer.Argument(metavar="DIR", help="An outpu
         headline = table.groupby(["participant", "paradigm"], sort=False).head(1)
         _show(headline[["participant", "paradigm", "measure", "estimate", "ci_low", "ci_high", "p_adjusted", "n_clusters", "status"]].round(4), 1000)
 
-# %% ../nbs/11_cli.ipynb #f724b99f
+# %% ../nbs/11_cli.ipynb #a0495c4f
 @app.command()
 def report(folder: Annotated[Path, typer.Argument(metavar="DIR", help="An outputs folder.")],
-           jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1) -> None:
+           jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes.")] = 1) -> None:
     "Render the reports of a folder again, from what it holds."
     from cogbias.study import render_reports
 

@@ -682,7 +682,7 @@ def import_items(format: str,  # a key of FORMATS
         raise CogbiasError(f"import format {format!r} is not known; {nearest(format, FORMATS)}")
     return FORMATS[format](path)
 
-# %% ../nbs/08_exchange.ipynb #4291b04d
+# %% ../nbs/08_exchange.ipynb #03ad2cf5
 def usable_items(table: pd.DataFrame,  # an imported items table, fresh or stored
                  paradigm: str,  # suite/name
                  ) -> pd.DataFrame:  # an items table of that paradigm
@@ -690,7 +690,8 @@ def usable_items(table: pd.DataFrame,  # an imported items table, fresh or store
     ours = table[table["paradigm"] == paradigm]
     if ours.empty:
         raise CogbiasError(f"items table: no item of {paradigm!r}; {nearest(paradigm, table['paradigm'].unique())}")
-    kept = ours[ours["usable"].astype(bool)].reset_index(drop=True).fillna({"problem": "", "note": ""})
+    asked = ours["usable"].astype(bool) if "usable" in ours else pd.Series(True, index=ours.index)  # items that were never imported are all in use
+    kept = ours[asked].reset_index(drop=True).fillna({"problem": "", "note": ""})
     kept = _typed_factors(kept[[name for name in kept.columns if name in ITEMS.names or name in SOURCE_COLUMNS or kept[name].notna().any()]])
     kept.attrs = {"left_out": len(ours) - len(kept)}
     return kept

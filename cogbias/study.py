@@ -9,7 +9,7 @@ __all__ = ['TRIVIAL', 'REPORT_PARAMETERS', 'PACKAGES', 'Study', 'make_study', 'r
            'template_parameters', 'execute_report', 'plain', 'checked_parameters', 'Outcome', 'render_reports',
            'run_study', 'study_hash', 'write_manifest', 'run']
 
-# %% ../nbs/09_study.ipynb #e1b7e1cb
+# %% ../nbs/09_study.ipynb #b99fc754
 import json
 import logging
 import os
@@ -28,11 +28,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from .backends.sim import exact_trials
-from .design import (EFFECTS, ITEMS, CogbiasError, Paradigm, content_hash, human_reference, load_table, nearest, paradigm, paradigms, save_table,
+from .design import (ITEMS, METHODS, CogbiasError, Paradigm, content_hash, human_reference, load_table, nearest, paradigm, paradigms, save_table,
                             shipped)
 from .effects import adjust_family, difference, estimate_effects, pooled, prompt_scores
 from .exchange import usable_items
-from .participants import Participant, participant
+from .participants import Participant, participant, resolve_method
 from .trials import Collected, TrialStore, collect, plan, slug, trial_seed
 
 # %% ../nbs/09_study.ipynb #26d2c9b1
@@ -55,7 +55,20 @@ class Study:
 _TYPES: dict[str, tuple[type, ...]] = {"models": (list,), "paradigms": (list,), "name": (str,), "method": (str,), "repeats": (int,), "temperature": (int, float),
                                        "seed": (int,), "items_file": (str,), "settings": (dict,), "where": (dict,)}
 
-# %% ../nbs/09_study.ipynb #e6367dd1
+# %% ../nbs/09_study.ipynb #2264e1ed
+def _in_range(source: str, study: Study) -> Study:
+    "The same study, once its numbers make sense."
+    if study.repeats < 1:
+        raise CogbiasError(f"{source}: repeats is {study.repeats}; ask every prompt at least once")
+    if study.seed < 0:
+        raise CogbiasError(f"{source}: seed is {study.seed}; use a whole number from 0")
+    if study.temperature is not None and not 0 <= study.temperature < float("inf"):
+        raise CogbiasError(f"{source}: temperature is {study.temperature}; use a number from 0")
+    if study.method not in ("auto", *METHODS):
+        raise CogbiasError(f"{source}: method {study.method!r} is not known; {nearest(study.method, ('auto', *METHODS))}")
+    return study
+
+# %% ../nbs/09_study.ipynb #4229ea1d
 def make_study(source: str = "study",  # where the values come from, for messages
                **values: Any,  # fields of Study; None means the default
                ) -> Study:
@@ -67,12 +80,10 @@ def make_study(source: str = "study",  # where the values come from, for message
         if not isinstance(value, (*_TYPES[name], tuple)) or isinstance(value, bool):
             raise CogbiasError(f"{source}: {name} should be {' or '.join(kind.__name__ for kind in _TYPES[name])}, not {value!r}")
     for name in ("models", "paradigms"):
-        if not given.get(name):
-            raise CogbiasError(f"{source}: {name} is missing; name at least one")
-        given[name] = tuple(given[name])
-    if given.get("repeats", 1) < 1:
-        raise CogbiasError(f"{source}: repeats is {given['repeats']}; ask every prompt at least once")
-    return Study(**given)
+        if not given.get(name) or not all(isinstance(each, str) for each in given[name]):
+            raise CogbiasError(f"{source}: {name} should be a list of names; name at least one")
+        given[name] = tuple(dict.fromkeys(given[name]))
+    return _in_range(source, Study(**given))
 
 # %% ../nbs/09_study.ipynb #f4288159
 def read_study(path: Path | str,  # a .toml file
@@ -108,13 +119,25 @@ def _kept(study: Study, items: pd.DataFrame, name: str) -> pd.DataFrame:
         raise CogbiasError(f"where: no item of {name} has {dict(study.where)}; look at the levels with 'cogbias items {name}'")
     return items if keep.all() else items[keep].reset_index(drop=True)
 
-# %% ../nbs/09_study.ipynb #83cbfdc0
+# %% ../nbs/09_study.ipynb #52a5070b
+def _check_factors(source: str, items: pd.DataFrame, paradigm: Paradigm) -> None:
+    "Refuse items from a file that lack a factor which the paradigm's contrasts use."
+    used = {"order_group", "target_position", *paradigm.breakdown}
+    for contrast in paradigm.contrasts:
+        used |= {*contrast.where, *([contrast.include] if contrast.include else [])}
+    lacking = sorted(used - set(items.columns))
+    if lacking:
+        raise CogbiasError(f"{source}: column {lacking[0]!r} is missing, which {paradigm.name} needs; see its factors")
+
+# %% ../nbs/09_study.ipynb #52e31277
 def study_items(study: Study,  # what is planned
                 name: str,  # suite/name
                 ) -> pd.DataFrame:  # an items table
     "The items that a study puts to its participants in one paradigm."
     if study.items_file:
-        return _kept(study, usable_items(load_table(study.items_file, ITEMS), name), name)
+        items = usable_items(load_table(study.items_file, ITEMS), name)
+        _check_factors(study.items_file, items, paradigm(name))
+        return _kept(study, items, name)
     arguments = {"seed": study.seed, **study.settings.get(name, {})}
     try:
         return _kept(study, paradigm(name).items(**arguments), name)
@@ -133,10 +156,13 @@ def study_paradigms(study: Study) -> list[str]:
         raise CogbiasError(f"{study.items_file}: holds no items of {', '.join(study.paradigms)}; it holds {', '.join(sorted(held))}")
     return kept
 
-# %% ../nbs/09_study.ipynb #6c25bac9
+# %% ../nbs/09_study.ipynb #084b9afc
 def study_participants(study: Study) -> list[Participant]:
-    "The participants of a study."
-    return [participant(model, temperature=study.temperature) for model in study.models]
+    "The participants of a study; an error where one cannot be asked by its method."
+    found = [participant(model, temperature=study.temperature) for model in study.models]
+    for who in found:
+        resolve_method(who, study.method)
+    return found
 
 # %% ../nbs/09_study.ipynb #20f5313f
 class Folder(NamedTuple):
@@ -161,6 +187,17 @@ class Folder(NamedTuple):
         "The record of what produced this folder."
         return self.path / "manifest.json"
 
+# %% ../nbs/09_study.ipynb #9d14716a
+def _writable(path: Path) -> Folder:
+    "The folder, made if need be; an error where nothing can be written."
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CogbiasError(f"{path}: cannot be a folder for outputs ({error.strerror}); choose another") from None
+    if not os.access(path, os.W_OK):
+        raise CogbiasError(f"{path}: cannot be written to; choose another folder")
+    return Folder(path)
+
 # %% ../nbs/09_study.ipynb #23c79f58
 def _write_text(path: Path, text: str) -> None:
     "Write a text file; a reader sees the old file or the new one."
@@ -184,11 +221,19 @@ class Cell(NamedTuple):
     collected: Collected
     other_trials: int  # stored trials that belong to other items or settings and were left out
 
-# %% ../nbs/09_study.ipynb #45786d23
+# %% ../nbs/09_study.ipynb #af23c5c4
 def _keep_items(items: pd.DataFrame, place: Path) -> None:
     "Store the items beside their answers, unless they are there already."
-    if not place.exists() or set(pd.read_parquet(place, columns=["item_id"])["item_id"]) != set(items["item_id"]):
+    if not place.exists() or set(_stored_ids(place)) != set(items["item_id"]):
         save_table(items, place)
+
+
+def _stored_ids(place: Path) -> pd.Series:
+    "Ids of the items in a folder."
+    try:
+        return pd.read_parquet(place, columns=["item_id"])["item_id"]
+    except (OSError, ValueError) as error:
+        raise CogbiasError(f"{place}: cannot be read ({str(error).splitlines()[0]:.80}); remove it, it is made again from the study") from None
 
 # %% ../nbs/09_study.ipynb #0a2c3fc6
 def collect_cell(study: Study,  # what is planned
@@ -263,7 +308,7 @@ def plan_study(study: Study,  # what is planned
                          "unusable": items.attrs.get("left_out", 0), "note": made.note})
     return pd.DataFrame(rows)
 
-# %% ../nbs/09_study.ipynb #ffa0adf2
+# %% ../nbs/09_study.ipynb #5dc9401f
 def stored_settings(folder: Folder) -> dict[tuple[str, str], dict[str, Any]]:
     "How each cell of a folder was last asked, by participant and paradigm; empty without a manifest."
     try:
@@ -271,6 +316,8 @@ def stored_settings(folder: Folder) -> dict[tuple[str, str], dict[str, Any]]:
         return {(cell["participant"], cell["paradigm"]): cell for cell in cells}
     except FileNotFoundError:
         return {}
+    except OSError as error:
+        raise CogbiasError(f"{folder.manifest}: cannot be read ({error.strerror}); give a folder") from None
     except (json.JSONDecodeError, KeyError, TypeError) as error:
         raise CogbiasError(f"{folder.manifest}: broken manifest ({type(error).__name__}); move it away and run the study again") from None
 
@@ -487,7 +534,7 @@ def render_reports(outputs: Path | str,  # an outputs folder with a manifest
     lines = _map(_report_task, [(folder.path, cell) for cell in cells], jobs, cluster)
     return [line for line in lines if line], [folder.report(cell["participant"], cell["paradigm"]) for cell, line in zip(cells, lines) if not line]
 
-# %% ../nbs/09_study.ipynb #f22efb01
+# %% ../nbs/09_study.ipynb #241b173e
 def run_study(study: Study,  # what is planned
               outputs: Path | str,  # outputs folder
               jobs: int = 1,  # processes
@@ -498,6 +545,7 @@ def run_study(study: Study,  # what is planned
     "Collect, estimate, render, and write the manifest."
     started, outputs = _now(), Path(outputs).absolute()
     study_paradigms(study), study_participants(study)  # an unknown name stops here, before anything is asked
+    stored_settings(_writable(outputs))
     collected = _map(_collect_model, [(study, model, outputs, progress) for model in study.models], jobs, cluster)
     cells, failed = [cell for part, _ in collected for cell in part], [line for _, lines in collected for line in lines]
     write_manifest(study, Folder(outputs), cells, failed, started)
