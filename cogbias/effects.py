@@ -355,16 +355,16 @@ def adjust_family(effects: pd.DataFrame,  # an effects table of one or more part
 # %% ../nbs/05_effects.ipynb #29639d55
 SMALLEST = {"probability": 0.05, "z": 0.2, "logit": 0.2}  # smallest effect of interest by unit
 
-# %% ../nbs/05_effects.ipynb #a15714b0
+# %% ../nbs/05_effects.ipynb #a573009e
 def verdict(row: Mapping[str, Any],  # a row of the effects table
             ) -> str:  # present, reversed, absent, inconclusive or none
     "What may be said about an effect."
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     small = SMALLEST.get(row["unit"])
     if small is None or row["status"] not in ("ok", "degenerate_zero_variance") or pd.isna(row["ci_low"]):
         return "none"
     if row["ci_low"] > small or row["ci_high"] < -small:
         return "present" if row["ci_low"] > small else "reversed"
-    half = 0.0 if not row["se"] else row["se"] * t.ppf(0.95, row["df"])
+    half = 0.0 if not row["se"] else row["se"] * float(stdtrit(row["df"], 0.95))
     return "absent" if abs(row["estimate"]) + half < small else "inconclusive"

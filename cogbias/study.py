@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['TRIVIAL', 'REPORT_PARAMETERS', 'PACKAGES', 'Study', 'make_study', 'read_study', 'studies', 'study_items',
            'study_paradigms', 'study_participants', 'Folder', 'Cell', 'collect_cell', 'open_cell', 'report_facts',
-           'trivial_responders', 'plan_study', 'stored_settings', 'own_trials', 'effects_of', 'trials_of',
-           'template_parameters', 'execute_report', 'plain', 'checked_parameters', 'Outcome', 'render_reports',
-           'run_study', 'study_hash', 'write_manifest', 'run']
+           'trivial_responders', 'plan_study', 'stored_settings', 'own_trials', 'stored_cells', 'read_cell',
+           'effects_of', 'trials_of', 'template_parameters', 'execute_report', 'plain', 'checked_parameters', 'Outcome',
+           'render_reports', 'run_study', 'study_hash', 'write_manifest', 'run']
 
 # %% ../nbs/09_study.ipynb #b99fc754
 import json
@@ -308,6 +308,28 @@ def plan_study(study: Study,  # what is planned
                          "unusable": items.attrs.get("left_out", 0), "note": made.note})
     return pd.DataFrame(rows)
 
+# %% ../nbs/09_study.ipynb #a7ce44a9
+def _pool(jobs: int, cluster: str | None) -> Executor:
+    "Local processes, or the workers of a running Dask scheduler."
+    if cluster is None:
+        return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))  # a fork of a process that has computed may hang
+    try:
+        from distributed import Client
+    except ImportError:
+        raise CogbiasError("--cluster needs dask; install it with: pip install 'cogbias[cluster]'") from None
+    try:
+        return Client(cluster, timeout="10s").get_executor()
+    except (OSError, TimeoutError, ValueError) as error:
+        raise CogbiasError(f"cluster {cluster!r}: no scheduler answers there ({type(error).__name__}); start 'dask scheduler' and give its address") from None
+
+# %% ../nbs/09_study.ipynb #7ccdc032
+def _map(work: Callable[..., Any], tasks: list[tuple], jobs: int, cluster: str | None) -> list[Any]:
+    "Results in the order of the tasks; in this process when one job is enough."
+    if cluster is None and (jobs == 1 or len(tasks) == 1):
+        return [work(*task) for task in tasks]
+    with _pool(min(jobs, len(tasks)), cluster) as pool:
+        return [future.result() for future in [pool.submit(work, *task) for task in tasks]]
+
 # %% ../nbs/09_study.ipynb #5dc9401f
 def stored_settings(folder: Folder) -> dict[tuple[str, str], dict[str, Any]]:
     "How each cell of a folder was last asked, by participant and paradigm; empty without a manifest."
@@ -334,37 +356,49 @@ def own_trials(stored: pd.DataFrame,  # everything in a cell's store
     seeds = [trial_seed(cell["seed"], item_id, repeat) for item_id, repeat in zip(mine["item_id"], mine["repeat"])]
     return mine[mine["seed"] == seeds].reset_index(drop=True)
 
-# %% ../nbs/09_study.ipynb #5f25b959
-def _stored_cells(folder: Folder) -> Iterable[tuple[pd.DataFrame, pd.DataFrame]]:
-    "Items and trials of every cell in a folder, in the order of their names."
-    settings = stored_settings(folder)
-    for place in sorted((folder.path / "items").glob("*.parquet")):
-        items = load_table(place, ITEMS)
-        for file in sorted((folder.path / "trials").glob(f"*/{place.stem}.jsonl")):
-            stored = TrialStore(file).read()
-            if len(stored):
-                yield items, own_trials(stored, items, settings.get((stored["participant"].iloc[0], items["paradigm"].iloc[0])))
+# %% ../nbs/09_study.ipynb #4c6f3f6f
+def stored_cells(folder: Folder) -> list[tuple[Path, Path]]:
+    "Items file and trials file of every cell in a folder, in the order of their names."
+    return [(place, file) for place in sorted((folder.path / "items").glob("*.parquet"))
+            for file in sorted((folder.path / "trials").glob(f"*/{place.stem}.jsonl"))]
 
-# %% ../nbs/09_study.ipynb #b23031e1
+
+def read_cell(folder: Folder, place: Path, file: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    "Items and trials of one cell, as its last run left them."
+    items, stored = load_table(place, ITEMS), TrialStore(file).read()
+    if stored.empty:
+        return items, stored
+    return items, own_trials(stored, items, stored_settings(folder).get((stored["participant"].iloc[0], items["paradigm"].iloc[0])))
+
+# %% ../nbs/09_study.ipynb #34972ac7
+def _cell_effects(path: Path, place: Path, file: Path) -> pd.DataFrame | None:
+    "Effects of one cell; None where it holds no trials."
+    items, trials = read_cell(Folder(path), place, file)
+    return estimate_effects(trials, items, paradigm(items["paradigm"].iloc[0])) if len(trials) else None
+
+
 def effects_of(outputs: Path | str,  # an outputs folder
                save: bool = True,  # write effects.parquet and effects.csv
+               jobs: int = 1,  # processes
                ) -> pd.DataFrame:  # an effects table
     "Estimate the effects of everything that a folder holds."
     folder = Folder(Path(outputs))
-    tables = [estimate_effects(trials, items, paradigm(items["paradigm"].iloc[0])) for items, trials in _stored_cells(folder) if len(trials)]
-    if not tables:
+    tables = _map(_cell_effects, [(folder.path, *cell) for cell in stored_cells(folder)], jobs, None)
+    found = [table for table in tables if table is not None]
+    if not found:
         raise CogbiasError(f"{folder.path}: no trials here; run 'cogbias run ... --outputs {folder.path}' first")
-    effects = adjust_family(pd.concat(tables, ignore_index=True))
+    effects = adjust_family(pd.concat(found, ignore_index=True))
     if save:
         for ending in ("parquet", "csv"):
             save_table(effects, folder.path / f"effects.{ending}")
     return effects
 
-# %% ../nbs/09_study.ipynb #2c4f1587
+# %% ../nbs/09_study.ipynb #e433d35b
 def trials_of(outputs: Path | str,  # an outputs folder
               ) -> pd.DataFrame:  # a trials table
     "All trials of a folder, as the last run of each cell left them."
-    tables = [trials for _, trials in _stored_cells(Folder(Path(outputs)))]
+    folder = Folder(Path(outputs))
+    tables = [trials for _, trials in (read_cell(folder, *cell) for cell in stored_cells(folder)) if len(trials)]
     if not tables:
         raise CogbiasError(f"{outputs}: no trials here; run 'cogbias run ... --outputs {outputs}' first")
     return pd.concat(tables, ignore_index=True)
@@ -488,28 +522,6 @@ def _collect_model(study: Study, model: str, outputs: Path, progress: bool) -> t
             failed.append(f"{who.name} in {name}: {error}")
     return cells, failed
 
-# %% ../nbs/09_study.ipynb #a7ce44a9
-def _pool(jobs: int, cluster: str | None) -> Executor:
-    "Local processes, or the workers of a running Dask scheduler."
-    if cluster is None:
-        return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))  # a fork of a process that has computed may hang
-    try:
-        from distributed import Client
-    except ImportError:
-        raise CogbiasError("--cluster needs dask; install it with: pip install 'cogbias[cluster]'") from None
-    try:
-        return Client(cluster, timeout="10s").get_executor()
-    except (OSError, TimeoutError, ValueError) as error:
-        raise CogbiasError(f"cluster {cluster!r}: no scheduler answers there ({type(error).__name__}); start 'dask scheduler' and give its address") from None
-
-# %% ../nbs/09_study.ipynb #7ccdc032
-def _map(work: Callable[..., Any], tasks: list[tuple], jobs: int, cluster: str | None) -> list[Any]:
-    "Results in the order of the tasks; in this process when one job is enough."
-    if cluster is None and (jobs == 1 or len(tasks) == 1):
-        return [work(*task) for task in tasks]
-    with _pool(min(jobs, len(tasks)), cluster) as pool:
-        return [future.result() for future in [pool.submit(work, *task) for task in tasks]]
-
 # %% ../nbs/09_study.ipynb #83d08f9f
 def _report_task(outputs: Path, cell: Mapping[str, Any]) -> str | None:
     "Render one report; returns the line that says why it failed."
@@ -534,7 +546,7 @@ def render_reports(outputs: Path | str,  # an outputs folder with a manifest
     lines = _map(_report_task, [(folder.path, cell) for cell in cells], jobs, cluster)
     return [line for line in lines if line], [folder.report(cell["participant"], cell["paradigm"]) for cell, line in zip(cells, lines) if not line]
 
-# %% ../nbs/09_study.ipynb #241b173e
+# %% ../nbs/09_study.ipynb #51000414
 def run_study(study: Study,  # what is planned
               outputs: Path | str,  # outputs folder
               jobs: int = 1,  # processes
@@ -549,7 +561,7 @@ def run_study(study: Study,  # what is planned
     collected = _map(_collect_model, [(study, model, outputs, progress) for model in study.models], jobs, cluster)
     cells, failed = [cell for part, _ in collected for cell in part], [line for _, lines in collected for line in lines]
     write_manifest(study, Folder(outputs), cells, failed, started)
-    effects = effects_of(outputs) if cells else None
+    effects = effects_of(outputs, jobs=jobs) if cells else None
     if reports and cells:
         failed += render_reports(outputs, jobs, cluster, [(cell["participant"], cell["paradigm"]) for cell in cells])[0]
     write_manifest(study, Folder(outputs), cells, failed, started)

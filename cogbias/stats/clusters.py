@@ -171,12 +171,20 @@ def _all_flips(contribution: np.ndarray) -> np.ndarray:
     for part in contribution[1:]: sums = np.concatenate([sums + part, sums - part])
     return sums
 
-# %% ../../nbs/stats/00_clusters.ipynb #bcd72532
+# %% ../../nbs/stats/00_clusters.ipynb #c2724b78
+def _byte_sums(contribution: np.ndarray) -> np.ndarray:
+    "Sums of all 256 sign patterns of every eight clusters, shape (bytes, 256); a random byte then looks its sum up."
+    width = -(-len(contribution) // 8)
+    padded = np.pad(contribution, (0, 8 * width - len(contribution))).reshape(width, 8)
+    return padded @ (1 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)).T
+
+# %% ../../nbs/stats/00_clusters.ipynb #f01e5dea
 def _count_random_flips(contribution: np.ndarray, far: float, draws: int, rng: np.random.Generator) -> int:
-    "How many random sign patterns give a sum at least as far from 0; in blocks, each one matrix product."
+    "How many random sign patterns give a sum at least as far from 0; in blocks, to bound memory."
+    tables = _byte_sums(contribution)
     def tail(rows: int) -> int:
-        negative = rng.integers(0, 2, (rows, len(contribution)), dtype=np.int8).astype(float)
-        return int(np.sum(np.abs(contribution.sum() - 2 * negative @ contribution) >= far))
+        patterns = np.frombuffer(rng.bytes(rows * len(tables)), np.uint8).reshape(len(tables), rows)
+        return int(np.sum(np.abs(sum(table[each] for table, each in zip(tables, patterns))) >= far))
     return sum(tail(min(8192, draws - start)) for start in range(0, draws, 8192))
 
 # %% ../../nbs/stats/00_clusters.ipynb #b91c5b97
