@@ -365,7 +365,7 @@ def selected(items: pd.DataFrame,  # an items table, or any table with its colum
         keep &= items[factor].isin(levels)
     return items[keep & items[contrast.include].astype(bool)] if contrast.include else items[keep]
 
-# %% ../nbs/00_design.ipynb #b40dbe4c
+# %% ../nbs/00_design.ipynb #ce313387
 @dataclass(frozen=True)
 class Paradigm:
     "A procedure that reveals a bias: its words, its items, its contrasts."
@@ -383,6 +383,7 @@ class Paradigm:
     conditions: Mapping[str, str] = field(default_factory=dict)  # condition -> what it is, in a few words
     breakdown: tuple[str, ...] = ()  # factors by which the headline is shown
     target_role: str = "target"
+    clusters: str = "value sets"  # what the clusters are, in the plural
     caveats: tuple[str, ...] = ()  # printed in every report
 
     @property

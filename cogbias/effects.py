@@ -250,14 +250,14 @@ def _by_position(trials: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
 # %% ../nbs/05_effects.ipynb #5f42c830
 POSITION_MEASURES = {"order_consistency": "consistency", "position_locked": "locked", "primacy": "primacy"}  # measure -> field of OrderConsistency
 
-# %% ../nbs/05_effects.ipynb #bfef5128
+# %% ../nbs/05_effects.ipynb #38fdb569
 def _position(contrast: Contrast, trials: pd.DataFrame, items: pd.DataFrame, target_role: str) -> list[dict[str, Any]]:
     "Order consistency and shares of the places, per condition."
     rows = []
     for condition, part in items.groupby("condition", sort=False):
         answered = trials[trials["item_id"].isin(set(part["item_id"]))].merge(part[["item_id", "cluster"]], on="item_id", suffixes=("_", ""))
         places = _by_position(answered, part)
-        found, shares = order_consistency(places, target_role), position_shares(places)
+        found, shares = order_consistency(places, target_role, level=0.99), position_shares(places)
         basis = pd.DataFrame({"cluster": part["cluster"], "n_trials": 0, "n_valid": 0})
         fields = dict(group=f"condition={condition}", target="F", unit="share of order pairs", n_items=len(places), n_trials=len(answered),
                       n_valid=int((answered["status"] == "ok").sum()), status=found.status, detail=f"{found.n_pairs} pairs of orders")
@@ -301,13 +301,14 @@ def _breakdowns(paradigm: Paradigm, frame: pd.DataFrame, seed: int) -> list[dict
             rows[-1] |= {"status": "no_counterpart", "detail": f"{part['condition'].iloc[0]} only"}
     return rows
 
-# %% ../nbs/05_effects.ipynb #e371208d
+# %% ../nbs/05_effects.ipynb #e8aa14c6
 def _contrast_rows(contrast: Contrast, trials: pd.DataFrame, items: pd.DataFrame, seed: int) -> list[dict[str, Any]]:
     "The row or rows of one contrast; none where its conditions or levels were not asked."
     frame = prompt_scores(trials, items, contrast, contrast.invalid)
     if frame.empty:
         return []
-    return pooled(contrast, frame) if contrast.kind == "pooled" else ESTIMATORS[contrast.kind](contrast, frame, seed=seed)
+    exact = bool((trials["method"] == "option_probability").all())
+    return pooled(contrast, frame, exact=exact) if contrast.kind == "pooled" else ESTIMATORS[contrast.kind](contrast, frame, seed=seed)
 
 # %% ../nbs/05_effects.ipynb #c23258b0
 def _headline_rows(paradigm: Paradigm, trials: pd.DataFrame, items: pd.DataFrame, seed: int) -> list[dict[str, Any]]:

@@ -22,12 +22,14 @@ from .effects import verdict
 if TYPE_CHECKING:
     from IPython.display import HTML
 
-# %% ../nbs/07_reporting.ipynb #4bf00859
+# %% ../nbs/07_reporting.ipynb #c82893c6
 def signed(value: float | None,  # an estimate
            digits: int = 3,  # after the point
            ) -> str:
     "A number with its sign; a dash where there is none."
-    return "–" if value is None or pd.isna(value) else f"{value:+.{digits}f}".replace("-", "−")
+    if value is None or pd.isna(value):
+        return "–"
+    return f"{value:+.{digits}f}".replace("-", "−") if round(value, digits) else f"{0:.{digits}f}"
 
 # %% ../nbs/07_reporting.ipynb #c44c2cf0
 def interval(row: Mapping[str, Any],  # estimate, ci_low, ci_high
@@ -72,15 +74,15 @@ def shown(table: pd.DataFrame) -> "HTML":
 
     return HTML(html_table(table))
 
-# %% ../nbs/07_reporting.ipynb #b60643ba
+# %% ../nbs/07_reporting.ipynb #79cd67dc
 _VERBS = {"present": "shows", "reversed": "shows the reverse of", "absent": "shows no", "inconclusive": "may or may not show"}
 
 
 _NO_VERDICT = {
     "position_dominated": "Most of its answers follow the place of an option, not its content, so the effect cannot be told apart from a habit; the number below is a lower bound in size.",
     "no_valid_answers": "None of its answers could be read in one of the conditions, so there is nothing to estimate.",
-    "too_few_clusters": "There are too few value sets for a claim beyond these very prompts.",
-    "few_clusters": "There are few value sets, so the interval is rough."}
+    "too_few_clusters": "There are too few clusters for a claim beyond these very prompts.",
+    "few_clusters": "There are few clusters, so the interval is rough."}
 
 # %% ../nbs/07_reporting.ipynb #317a3442
 def headline_sentence(row: pd.Series,  # headline row of the effects table
@@ -95,23 +97,27 @@ def headline_sentence(row: pd.Series,  # headline row of the effects table
     ending = {"absent": ", within the smallest effect of interest", "inconclusive": ", an interval too wide to tell"}.get(found, "")
     return f"**{safe}** {_VERBS[found]} {bias}{ending}: {interval(row)} ({paradigm.headline.unit}, 95% interval)."
 
-# %% ../nbs/07_reporting.ipynb #45e95229
+# %% ../nbs/07_reporting.ipynb #ed155f5e
 def opening(row: pd.Series,  # headline row of the effects table
             paradigm: Paradigm,  # whose headline it is
             name: str,  # shown name of the participant
             ) -> str:  # markdown
     "The first screen of a report in words."
-    basis = f"{row['n_valid']:,} readable answers of {row['n_trials']:,} to {row['n_items']:,} prompts, {row['n_clusters']} independent value sets."
+    basis = f"{row['n_valid']:,} readable answers of {row['n_trials']:,} to {row['n_items']:,} prompts, {row['n_clusters']} independent {paradigm.clusters}."
     return "\n\n".join([headline_sentence(row, paradigm, name), f"**What it is.** {paradigm.summary}", f"**Without bias.** {paradigm.norm}",
                         f"**A positive number means** that {paradigm.positive}. **It rests on** {basis}", f"*{paradigm.source}*"])
 
-# %% ../nbs/07_reporting.ipynb #b555889b
+# %% ../nbs/07_reporting.ipynb #37ae8466
+_STATUS_WORDS = {"degenerate_zero_variance": "no spread", "position_dominated": "position-dominated", "constant_cell": "a cell without spread",
+                 "few_clusters": "few clusters", "too_few_clusters": "too few clusters", "no_valid_answers": "no readable answers"}
+
+
 def _in_words(row: Mapping[str, Any]) -> str:
     "Estimate with interval, its unit unless that is probability, its status unless that is ok."
     unit = "" if row["unit"] == "probability" else f" ({row['unit']})"
-    return interval(row) + unit + ("" if row["status"] == "ok" else f"; {row['status'].replace('_', ' ')}")
+    return interval(row) + unit + ("" if row["status"] == "ok" else f"; {_STATUS_WORDS.get(row['status'], row['status'].replace('_', ' '))}")
 
-# %% ../nbs/07_reporting.ipynb #0f19359f
+# %% ../nbs/07_reporting.ipynb #2289f0a8
 def summary_table(effects: pd.DataFrame,  # effects of one participant in one paradigm
                   paradigm: Paradigm,  # whose contrasts
                   ) -> pd.DataFrame:
@@ -121,8 +127,8 @@ def summary_table(effects: pd.DataFrame,  # effects of one participant in one pa
     return pd.DataFrame({
         "measure": [titles[row.measure] + (", on exactly these prompts" if row.target == "F" and not row.replication else "") for row in rows.itertuples()],
         "estimate [95% interval]": [_in_words(row) for row in rows.to_dict("records")],
-        "p": ["" if pd.isna(each) else f"{each:.4f}" for each in rows["p_value"]],
-        "prompts": rows["n_items"].to_numpy(), "value sets": rows["n_clusters"].to_numpy(),
+        "p": ["" if pd.isna(each) else f"{each:.4f}" if each >= 0.0001 else "< 0.0001" for each in rows["p_value"]],
+        "prompts": rows["n_items"].to_numpy(), paradigm.clusters: rows["n_clusters"].to_numpy(),
         "formula": ["published" if each else "default" for each in rows["replication"]]})
 
 
@@ -208,9 +214,9 @@ def position_table(effects: pd.DataFrame,  # effects of one participant in one p
     return table.assign(status=table["status"].str.replace("_", " "), condition=table.index.str.removeprefix("condition="))[
         ["condition", "order consistency", "position locked", "primacy", "detail", "status"]].round(3).reset_index(drop=True)
 
-# %% ../nbs/07_reporting.ipynb #3efc6cbe
+# %% ../nbs/07_reporting.ipynb #20f88c3a
 _STATUS_CAVEATS = {"position_dominated": "The answers follow the place of an option; quote the headline only together with its order consistency.",
-                   "degenerate_zero_variance": "All value sets agree exactly, so the interval over value sets has no width; the fixed-prompt interval is the honest one."}
+                   "degenerate_zero_variance": "All clusters agree exactly, so the interval over them has no width; the interval for exactly these prompts is the honest one."}
 
 # %% ../nbs/07_reporting.ipynb #f54dd079
 def caveats(paradigm: Paradigm,  # whose caveats

@@ -339,7 +339,7 @@ FACTORS = MappingProxyType({
     "premises_believable": "how many premises are true of the real nouns", "premises_consistent": "whether both premises can be true together",
     "is_original": "whether the item was published"})
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #53572558
+# %% ../../../nbs/paradigms/logic/belief.ipynb #aca777c3
 PARADIGM = Paradigm(
     name="logic/belief", title="Belief in the conclusion", bias="belief bias",
     summary="People are asked whether a conclusion follows from two premises. They tend to say yes when they believe the conclusion and no when they do not, "
@@ -348,7 +348,7 @@ PARADIGM = Paradigm(
     positive="believable conclusions are accepted more often than unbelievable ones, beyond the same difference for invented twins",
     source="Evans, Barston and Pollard 1983; layout of Dasgupta et al. 2022 and Itzhak et al., TACL 2024",
     factors=FACTORS, items=items, contrasts=CONTRASTS, conditions={"control": "invented nouns", "treatment": "real nouns"},
-    breakdown=("quantifier", "template", "target_position"), target_role="accept",
+    breakdown=("quantifier", "template", "target_position"), target_role="accept", clusters="arguments",
     caveats=("The raw belief index and the raw interaction change with a participant's general readiness to accept; read them beside the criterion and sensitivity shifts.",
              "The 48 arguments share 12 noun triples and 24 conclusions; intervals treat the arguments as independent.",
              "Every argument has one true and one false premise, so a participant that asks for true premises finds none of them sound."))
