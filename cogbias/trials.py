@@ -421,12 +421,12 @@ class Plan:
     def __repr__(self) -> str:
         return f"Plan(method={self.method!r}, {', '.join(f'{name}={count}' for name, count in self.counts.items())}, note={self.note!r})"
 
-# %% ../nbs/04_trials.ipynb #7c1f5367
+# %% ../nbs/04_trials.ipynb #f8b74225
 def _items(table: pd.DataFrame) -> list[dict[str, Any]]:
     "Rows as mappings, with None for what is empty."
     plain = ITEMS.check(table).astype("object").where(table.notna(), None)
-    columns = [values.tolist() for _, values in plain.items()]
-    return [dict(zip(plain.columns, row)) for row in zip(*columns)]  # to_dict would box every cell
+    names, columns = list(plain.columns), [values.tolist() for _, values in plain.items()]
+    return [dict(zip(names, row)) for row in zip(*columns)]  # to_dict would box every cell
 
 # %% ../nbs/04_trials.ipynb #17e05bed
 def _whole(name: str, value: Any, least: int) -> int:
