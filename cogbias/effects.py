@@ -117,12 +117,13 @@ def difference(contrast: Contrast,  # what is compared
     note = "; ".join(filter(None, [contrast.note, f"{dropped} clusters lack a condition" if dropped else ""]))
     return [_row(contrast, frame, group, **_cluster_fields(result), p_value=p_value, method="stratified cluster t", detail=note or None)]
 
-# %% ../nbs/05_effects.ipynb #a2b848b7
+# %% ../nbs/05_effects.ipynb #494308ce
 def _cell_weights(contrast: Contrast, frame: pd.DataFrame) -> dict[tuple[str, str], float]:
     "Weight of every (condition, stratum or *) cell of a contrast."
     if contrast.cells:
         return dict(contrast.cells)
-    across = dict(contrast.weights or {"*": 1.0})
+    strata = sorted(set(frame["stratum"]))
+    across = dict(contrast.weights or ({stratum: 1 / len(strata) for stratum in strata} if len(strata) > 1 else {"*": 1.0}))
     signs = {contrast.treatment: 1.0} | ({contrast.control: -1.0} if contrast.control else {})
     return {(condition, stratum): sign * weight for condition, sign in signs.items() for stratum, weight in across.items()}
 
@@ -145,7 +146,7 @@ def _square_and_add(cells: Iterable[tuple[float, float, float]], exact: bool) ->
         estimate, down, up = estimate + weight * k / n, down + (weight * below) ** 2, up + (weight * above) ** 2
     return estimate, estimate - down**0.5, estimate + up**0.5
 
-# %% ../nbs/05_effects.ipynb #bf7e2bd9
+# %% ../nbs/05_effects.ipynb #44621db9
 def pooled(contrast: Contrast,  # what is compared; its cells, or its conditions
            frame: pd.DataFrame,  # from prompt_scores
            group: str = "all",  # label of the row
@@ -156,7 +157,7 @@ def pooled(contrast: Contrast,  # what is compared; its cells, or its conditions
     estimate, low, high = _square_and_add(cells, exact)
     status = "no_valid_answers" if np.isnan(estimate) else "ok"
     return [_row(contrast, frame, group, estimate=estimate, ci_low=low, ci_high=high, target="F", status=status,
-                 method="exact probabilities" if exact else "newcombe" if len(cells) == 2 else "square-and-add of wilson limits")]
+                 method="exact probabilities" if exact else "newcombe" if len(cells) == 2 else "newcombe, weighted strata")]
 
 # %% ../nbs/05_effects.ipynb #6e6b8f9a
 def reversal(contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0) -> list[dict[str, Any]]:
