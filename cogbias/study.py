@@ -9,7 +9,7 @@ __all__ = ['TRIVIAL', 'REPORT_PARAMETERS', 'PACKAGES', 'Study', 'make_study', 'r
            'effects_of', 'trials_of', 'template_parameters', 'execute_report', 'plain', 'checked_parameters', 'Outcome',
            'render_reports', 'run_study', 'study_hash', 'write_manifest', 'run']
 
-# %% ../nbs/09_study.ipynb #b99fc754
+# %% ../nbs/09_study.ipynb #ddb9ea05
 import json
 import logging
 import os
@@ -18,7 +18,7 @@ import tempfile
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from .backends.sim import exact_trials
-from .design import (ITEMS, METHODS, CogbiasError, Paradigm, content_hash, human_reference, load_table, nearest, paradigm, paradigms, save_table,
+from .design import (ITEMS, METHODS, CogbiasError, Paradigm, content_hash, load_table, nearest, paradigm, paradigms, save_table,
                             shipped)
 from .effects import adjust_family, difference, estimate_effects, pooled, prompt_scores
 from .exchange import usable_items
@@ -322,10 +322,10 @@ def _pool(jobs: int, cluster: str | None) -> Executor:
     except (OSError, TimeoutError, ValueError) as error:
         raise CogbiasError(f"cluster {cluster!r}: no scheduler answers there ({type(error).__name__}); start 'dask scheduler' and give its address") from None
 
-# %% ../nbs/09_study.ipynb #7ccdc032
+# %% ../nbs/09_study.ipynb #91f747ba
 def _map(work: Callable[..., Any], tasks: list[tuple], jobs: int, cluster: str | None) -> list[Any]:
     "Results in the order of the tasks; in this process when one job is enough."
-    if cluster is None and (jobs == 1 or len(tasks) == 1):
+    if cluster is None and (jobs == 1 or len(tasks) <= 1):
         return [work(*task) for task in tasks]
     with _pool(min(jobs, len(tasks)), cluster) as pool:
         return [future.result() for future in [pool.submit(work, *task) for task in tasks]]
