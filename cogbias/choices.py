@@ -6,7 +6,7 @@
 __all__ = ['Reading', 'Distribution', 'normalise', 'without_thinking', 'answer_key', 'label_core', 'unambiguous', 'Menu',
            'menu_of', 'Mention', 'find_mentions', 'Place', 'Sentences', 'clause_before', 'why_not', 'joined',
            'Statement', 'kind_of_statement', 'verdict', 'alone_label', 'find_statements', 'marked_answer', 'Number',
-           'find_numbers', 'read_choice', 'surface_forms', 'read_probabilities']
+           'find_numbers', 'read_choice', 'surface_forms', 'form_owners', 'read_probabilities']
 
 # %% ../nbs/02_choices.ipynb #c557ddb2
 import json
@@ -1205,9 +1205,9 @@ def surface_forms(label: str,  # a label as offered
     wrapped = [wrap.format(name) for name in cased for wrap in _WRAPS]
     return list(dict.fromkeys([label, *(space + form for form in wrapped for space in ("", " ", "\n"))]))
 
-# %% ../nbs/02_choices.ipynb #63d00a45
+# %% ../nbs/02_choices.ipynb #0a689440
 @lru_cache(maxsize=1024)
-def _owners(labels: tuple[str, ...],  # labels of the options
+def form_owners(labels: tuple[str, ...],  # labels of the options
             ) -> dict[str, str]:  # surface form -> the label it belongs to
     "Which option every surface form belongs to."
     shared = unambiguous((form, label) for label in labels for form in surface_forms(label))
@@ -1221,14 +1221,14 @@ def _check_logprobs(logprobs: Mapping[str, float],  # string -> natural logarith
         if value > 1e-3:
             raise CogbiasError(f"read_probabilities: {value:g} for {form!r} is no log-probability; pass natural logarithms, which are at most 0")
 
-# %% ../nbs/02_choices.ipynb #66c8b03f
+# %% ../nbs/02_choices.ipynb #ef82b03c
 def read_probabilities(logprobs: Mapping[str, float],  # string -> natural logarithm of its probability
                        options: Sequence[Mapping[str, Any]],  # label, text, role, value; in the order shown
                        ) -> Distribution:  # all nan and mass 0 where no option is among the strings
     "Add up the surface forms of every option and renormalise."
     _check_logprobs(logprobs)
     labels = tuple(str(each["label"]) for each in options)
-    owners = _owners(labels)
+    owners = form_owners(labels)
     known = [(owners[form], value) for form, value in logprobs.items() if form in owners and value > -math.inf]
     if not known:
         return Distribution(dict.fromkeys(labels, math.nan), 0.0)

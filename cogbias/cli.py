@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['app', 'StudyFile', 'Models', 'Paradigms', 'Outputs', 'Repeats', 'Temperature', 'Method', 'Seed', 'ItemsFile', 'Where',
-           'Out', 'KINDS', 'common', 'main', 'list_names', 'items', 'plan', 'run_command', 'effects', 'report', 'site',
-           'import_command', 'export_command']
+           'BaseUrl', 'Set', 'Extractor', 'Out', 'KINDS', 'common', 'main', 'list_names', 'items', 'plan',
+           'run_command', 'effects', 'report', 'site', 'import_command', 'export_command']
 
 # %% ../nbs/11_cli.ipynb #ab4f58fa
 import json
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None,  # None: those of the process
         print("cogbias: stopped; what was answered is stored, run the same command to go on", file=sys.stderr)
         sys.exit(130)
 
-# %% ../nbs/11_cli.ipynb #56993aab
+# %% ../nbs/11_cli.ipynb #532f96c1
 StudyFile = Annotated[str | None, typer.Argument(metavar="[STUDY.toml]", help="Study file, or the name of one that ships with the package.")]
 
 
@@ -69,22 +69,27 @@ Paradigms = Annotated[list[str] | None, typer.Option("--paradigm", help="suite/n
 Outputs = Annotated[Path, typer.Option("--outputs", help="Folder for items, answers, effects and reports.")]
 
 
-Repeats = Annotated[int | None, typer.Option("--repeats", help="Presentations of every prompt, where answers are sampled.")]
+Repeats = Annotated[int | None, typer.Option("--repeats", help="Answers per prompt, sampled or drawn from an exact distribution.")]
 
 
 Temperature = Annotated[float | None, typer.Option("--temperature", help="Sampling temperature.")]
 
 
-Method = Annotated[str | None, typer.Option("--method", help="auto, text or option_probability.")]
+Method = Annotated[str | None, typer.Option("--method", help="auto, text, option_probability or two_step.")]
 
 
 Seed = Annotated[int | None, typer.Option("--seed", help="Study seed.")]
 
-# %% ../nbs/11_cli.ipynb #76996877
+# %% ../nbs/11_cli.ipynb #622a40d7
 ItemsFile = Annotated[str | None, typer.Option("--items", help="Ask the items of this file (see 'cogbias import') instead of generated ones.")]
 
 
 Where = Annotated[list[str] | None, typer.Option("--where", metavar="FACTOR=LEVEL", help="Ask only items with this level; may be given more than once.")]
+BaseUrl = Annotated[str | None, typer.Option("--base-url", help="Address of the server for openai/ and ollama/ models.")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of every participant that is a model, such as max_tokens=64; may be given more than once.")]
+Extractor = Annotated[str | None, typer.Option("--extractor", help="backend/name that extracts the choice, for --method two_step.")]
+
+
 Out = Annotated[Path | None, typer.Option("--out", help="File to write; its ending decides the format: .csv, .jsonl or .parquet.")]
 
 # %% ../nbs/11_cli.ipynb #cd95d14d
@@ -102,22 +107,54 @@ def _levels(pairs: list[str] | None) -> dict[str, list[str]] | None:
         levels.setdefault(factor, []).append(level)
     return levels
 
-# %% ../nbs/11_cli.ipynb #8cd17bb2
-def _study(file: str | None, models: list[str] | None, paradigms: list[str] | None, **settings: object) -> "Study":
-    "The study of a file, or of the options; options win over the file."
+# %% ../nbs/11_cli.ipynb #0165411b
+def _value(pair: str) -> tuple[str, object]:
+    "NAME=VALUE as name and value."
+    from cogbias.design import CogbiasError
+
+    name, sign, text = pair.partition("=")
+    if not sign or not name:
+        raise CogbiasError(f"--set {pair!r} should read NAME=VALUE, such as max_tokens=64")
+    try:
+        return name, json.loads(text)
+    except ValueError:
+        return name, text
+
+
+def _participants(models: list[str], base_url: str | None, pairs: list[str] | None) -> dict[str, dict[str, object]]:
+    "Settings of the participants that are models."
+    settings = dict(_value(pair) for pair in pairs or [])
+    found = {model: dict(settings) for model in models if not model.startswith("sim/") and settings}
+    for model in models:
+        if base_url and model.startswith(("openai/", "ollama/")):
+            found.setdefault(model, {})["base_url"] = base_url
+    return found
+
+# %% ../nbs/11_cli.ipynb #d093385d
+def _base(file: str | None, models: list[str] | None, paradigms: list[str] | None) -> dict[str, object]:
+    "Fields of the study file, where one is named."
     from dataclasses import asdict
 
     from cogbias.design import CogbiasError
-    from cogbias.study import make_study, read_study, studies
+    from cogbias.study import read_study, studies
 
-    given = {name: value for name, value in {"models": models or None, "paradigms": paradigms or None, **settings}.items() if value is not None}
     if file is None:
         if not models or not paradigms:
             raise CogbiasError("name a study file, or --model and --paradigm; see 'cogbias run --help'")
-        return make_study("command line", **given)
+        return {}
     known = studies()
-    stored = read_study(known[file] if file in known and not Path(file).exists() else file)
-    return make_study("command line", **(asdict(stored) | given))
+    return asdict(read_study(known[file] if file in known and not Path(file).exists() else file))
+
+# %% ../nbs/11_cli.ipynb #d537dca7
+def _study(file: str | None, models: list[str] | None, paradigms: list[str] | None, base_url: str | None = None, pairs: list[str] | None = None, **settings: object) -> "Study":
+    "The study of a file, or of the options; options win over the file."
+    from cogbias.study import make_study
+
+    options = {name: value for name, value in {"models": models or None, "paradigms": paradigms or None, **settings}.items() if value is not None}
+    given = _base(file, models, paradigms) | options
+    own, added = dict(given.get("participants", {})), _participants([*given["models"], *filter(None, [given.get("extractor")])], base_url, pairs)
+    own |= {model: {**own.get(model, {}), **values} for model, values in added.items()}
+    return make_study("command line", **(given | {"participants": own or None}))
 
 # %% ../nbs/11_cli.ipynb #d923a1fc
 def _show(table: "pd.DataFrame", rows: int = 40) -> None:
@@ -160,14 +197,17 @@ def items(paradigm: Annotated[str, typer.Argument(help="suite/name.")], seed: An
     else:
         _show(table.assign(prompt=table["prompt"].str.replace("\n", " / "))[["item_id", "condition", "cluster", "prompt"]], 20)
 
-# %% ../nbs/11_cli.ipynb #70aafe48
+# %% ../nbs/11_cli.ipynb #5ab62146
 @app.command()
 def plan(study: StudyFile = None, model: Models = None, paradigm: Paradigms = None, outputs: Outputs = Path("outputs/study"), repeats: Repeats = None,
-         temperature: Temperature = None, method: Method = None, seed: Seed = None, items_file: ItemsFile = None, where: Where = None) -> None:
+         temperature: Temperature = None, method: Method = None, seed: Seed = None, items_file: ItemsFile = None, where: Where = None,
+         base_url: BaseUrl = None, set_: Set = None, extractor: Extractor = None) -> None:
     "Say what a run would ask; asks nothing."
     from cogbias.study import plan_study
 
-    planned = plan_study(_study(study, model, paradigm, repeats=repeats, temperature=temperature, method=method, seed=seed, items_file=items_file, where=_levels(where)), outputs)
+    asked = _study(study, model, paradigm, base_url, set_, repeats=repeats, temperature=temperature, method=method, seed=seed, items_file=items_file, where=_levels(where),
+                   extractor=extractor)
+    planned = plan_study(asked, outputs)
     _show(planned, 1000)
     print(f"{planned['missing'].sum()} of {planned['planned'].sum()} answers are missing, about {planned['estimated_tokens'].sum():,} tokens to send")
 
@@ -189,17 +229,19 @@ def _closing(outcome: object, outputs: Path, reports: bool) -> None:
     if outcome.failed:
         raise typer.Exit(1)
 
-# %% ../nbs/11_cli.ipynb #af6f25b7
+# %% ../nbs/11_cli.ipynb #6714971d
 @app.command("run")
 def run_command(study: StudyFile = None, model: Models = None, paradigm: Paradigms = None, outputs: Outputs = Path("outputs/study"), repeats: Repeats = None,
                 temperature: Temperature = None, method: Method = None, seed: Seed = None, items_file: ItemsFile = None, where: Where = None,
+                base_url: BaseUrl = None, set_: Set = None, extractor: Extractor = None,
                 jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes.")] = 1,
                 cluster: Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")] = None,
                 reports: Annotated[bool, typer.Option("--reports/--no-reports", help="Render a report per participant and paradigm.")] = True) -> None:
     "Ask what is missing, estimate the effects, render the reports."
     from cogbias.study import run_study
 
-    asked = _study(study, model, paradigm, repeats=repeats, temperature=temperature, method=method, seed=seed, items_file=items_file, where=_levels(where))
+    asked = _study(study, model, paradigm, base_url, set_, repeats=repeats, temperature=temperature, method=method, seed=seed, items_file=items_file, where=_levels(where),
+                   extractor=extractor)
     _closing(run_study(asked, outputs, jobs, reports, cluster, progress=True), outputs, reports)
 
 # %% ../nbs/11_cli.ipynb #ac1bd07a

@@ -6,14 +6,14 @@
 __all__ = ['ESTIMATORS', 'POSITION_MEASURES', 'SMALLEST', 'scored', 'prompt_scores', 'difference', 'pooled', 'reversal',
            'signal_shift', 'interaction', 'accuracy', 'estimate_effects', 'adjust_family', 'verdict']
 
-# %% ../nbs/05_effects.ipynb #e9ad04b0
+# %% ../nbs/05_effects.ipynb #dce78cc6
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from .design import EFFECTS, CogbiasError, Contrast, Paradigm, selected
+from .design import EFFECTS, EXACT, CogbiasError, Contrast, Paradigm, selected
 from .stats.clusters import ClusterEstimate, cluster_differences, holm, set_effect_sd, sign_flip, stratified_cluster_t
 from .stats.position import order_consistency, position_shares
 from .stats.proportions import newcombe, wilson
@@ -302,23 +302,23 @@ def _breakdowns(paradigm: Paradigm, frame: pd.DataFrame, seed: int) -> list[dict
             rows[-1] |= {"status": "no_counterpart", "detail": f"{part['condition'].iloc[0]} only"}
     return rows
 
-# %% ../nbs/05_effects.ipynb #e8aa14c6
+# %% ../nbs/05_effects.ipynb #58de9f95
 def _contrast_rows(contrast: Contrast, trials: pd.DataFrame, items: pd.DataFrame, seed: int) -> list[dict[str, Any]]:
     "The row or rows of one contrast; none where its conditions or levels were not asked."
     frame = prompt_scores(trials, items, contrast, contrast.invalid)
     if frame.empty:
         return []
-    exact = bool((trials["method"] == "option_probability").all())
+    exact = bool(trials["method"].isin(EXACT).all())
     return pooled(contrast, frame, exact=exact) if contrast.kind == "pooled" else ESTIMATORS[contrast.kind](contrast, frame, seed=seed)
 
-# %% ../nbs/05_effects.ipynb #c23258b0
+# %% ../nbs/05_effects.ipynb #c6b8c88a
 def _headline_rows(paradigm: Paradigm, trials: pd.DataFrame, items: pd.DataFrame, seed: int) -> list[dict[str, Any]]:
     "The headline with everything that a reader needs beside it."
     contrast = paradigm.headline
     frame = prompt_scores(trials, items, contrast)
     if frame.empty:
         raise CogbiasError(f"{paradigm.name}: no trial answers an item of the headline contrast; collect answers first")
-    exact = bool((trials["method"] == "option_probability").all())
+    exact = bool(trials["method"].isin(EXACT).all())
     position = _position(contrast, trials, selected(items, contrast), paradigm.target_role)
     headline = difference(contrast, frame, seed=seed)
     if headline[0]["status"] in ("ok", "few_clusters", "degenerate_zero_variance") and any(row["status"] == "position_dominated" for row in position):
@@ -328,7 +328,12 @@ def _headline_rows(paradigm: Paradigm, trials: pd.DataFrame, items: pd.DataFrame
     return [*headline, *pooled(contrast, frame, exact=exact), *_breakdowns(paradigm, frame, seed), *(_logit_effect(contrast, frame) if exact else []),
             *_spread(contrast, frame, exact), *valid, *_bounds(contrast, trials, items, worst), *position]
 
-# %% ../nbs/05_effects.ipynb #9102cc60
+# %% ../nbs/05_effects.ipynb #c73f92e3
+def _without_repeated_draws(trials: pd.DataFrame) -> pd.DataFrame:
+    "Draws of one prompt share its exact distribution, which counts once."
+    return trials[~((trials["method"] == "option_draw") & trials.duplicated("item_id"))]
+
+# %% ../nbs/05_effects.ipynb #21ab5556
 def estimate_effects(trials: pd.DataFrame,  # a trials table; one or more participants
                      items: pd.DataFrame,  # the items they answer
                      paradigm: Paradigm,  # whose contrasts
@@ -336,7 +341,8 @@ def estimate_effects(trials: pd.DataFrame,  # a trials table; one or more partic
                      ) -> pd.DataFrame:  # an effects table
     "Every estimate that the paradigm declares, for every participant in the trials."
     rows = []
-    for participant, part in trials.groupby("participant", sort=True):
+    for participant, answers in trials.groupby("participant", sort=True):
+        part = _without_repeated_draws(answers)
         found = _headline_rows(paradigm, part, items, seed)
         for contrast in paradigm.contrasts[1:]:
             found += _contrast_rows(contrast, part, items, seed)

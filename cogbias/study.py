@@ -4,12 +4,14 @@
 
 # %% auto #0
 __all__ = ['TRIVIAL', 'REPORT_PARAMETERS', 'PACKAGES', 'Study', 'make_study', 'read_study', 'studies', 'study_items',
-           'study_paradigms', 'study_participants', 'Folder', 'Cell', 'collect_cell', 'open_cell', 'report_facts',
-           'trivial_responders', 'plan_study', 'stored_settings', 'own_trials', 'stored_cells', 'read_cell',
-           'effects_of', 'trials_of', 'template_parameters', 'execute_report', 'plain', 'checked_parameters', 'Outcome',
-           'render_reports', 'run_study', 'study_hash', 'write_manifest', 'run']
+           'study_paradigms', 'study_participant', 'study_participants', 'study_extractor', 'check_methods', 'Folder',
+           'RecordedParticipant', 'facts_of', 'keep_record', 'recorded_participant', 'Cell', 'collect_cell',
+           'open_cell', 'report_facts', 'trivial_responders', 'plan_study', 'stored_settings', 'own_trials',
+           'stored_cells', 'read_cell', 'effects_of', 'trials_of', 'template_parameters', 'execute_report', 'plain',
+           'checked_parameters', 'Outcome', 'render_reports', 'run_study', 'study_hash', 'write_manifest', 'run']
 
-# %% ../nbs/09_study.ipynb #ddb9ea05
+# %% ../nbs/09_study.ipynb #1a8dde1a
+import fnmatch
 import json
 import logging
 import os
@@ -33,9 +35,9 @@ from .design import (ITEMS, METHODS, CogbiasError, Paradigm, content_hash, load_
 from .effects import adjust_family, difference, estimate_effects, pooled, prompt_scores
 from .exchange import usable_items
 from .participants import Participant, participant, resolve_method
-from .trials import Collected, TrialStore, collect, plan, slug, trial_seed
+from .trials import Collected, Plan, TrialStore, collect, fingerprint, plan, slug, trial_id, trial_seed
 
-# %% ../nbs/09_study.ipynb #26d2c9b1
+# %% ../nbs/09_study.ipynb #f6a8c494
 @dataclass(frozen=True)
 class Study:
     "Participants, paradigms and settings; everything that decides what is asked."
@@ -43,17 +45,19 @@ class Study:
     models: tuple[str, ...]  # backend/name
     paradigms: tuple[str, ...]  # names or shell patterns
     name: str = "study"
-    method: str = "auto"  # auto, text, option_probability or encoder
-    repeats: int = 1  # presentations of every prompt, where answers are sampled
+    method: str = "auto"  # auto, or one of METHODS
+    repeats: int = 1  # answers per prompt, each sampled or drawn from an exact distribution
     temperature: float | None = None  # None: the backend's default
     seed: int = 0  # study seed; every other seed derives from it
     items_file: str | None = None  # ask imported items instead of generated ones
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # paradigm -> arguments of its items()
     where: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # factor -> levels; only these items are asked
+    participants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # model name or pattern -> settings of the participant
+    extractor: str | None = None  # backend/name that extracts the choice in the second of two steps; None: the participant itself
 
-# %% ../nbs/09_study.ipynb #31949a3a
+# %% ../nbs/09_study.ipynb #39aebe06
 _TYPES: dict[str, tuple[type, ...]] = {"models": (list,), "paradigms": (list,), "name": (str,), "method": (str,), "repeats": (int,), "temperature": (int, float),
-                                       "seed": (int,), "items_file": (str,), "settings": (dict,), "where": (dict,)}
+                                       "seed": (int,), "items_file": (str,), "settings": (dict,), "where": (dict,), "participants": (dict,), "extractor": (str,)}
 
 # %% ../nbs/09_study.ipynb #2264e1ed
 def _in_range(source: str, study: Study) -> Study:
@@ -156,15 +160,39 @@ def study_paradigms(study: Study) -> list[str]:
         raise CogbiasError(f"{study.items_file}: holds no items of {', '.join(study.paradigms)}; it holds {', '.join(sorted(held))}")
     return kept
 
-# %% ../nbs/09_study.ipynb #084b9afc
-def study_participants(study: Study) -> list[Participant]:
-    "The participants of a study; an error where one cannot be asked by its method."
-    found = [participant(model, temperature=study.temperature) for model in study.models]
-    for who in found:
-        resolve_method(who, study.method)
-    return found
+# %% ../nbs/09_study.ipynb #5ce31d7b
+def study_participant(study: Study,  # what is planned
+                      model: str,  # backend/name
+                      ) -> Participant:
+    "A participant with the settings that the study gives it; later patterns win."
+    settings: dict[str, Any] = {"temperature": study.temperature}
+    for pattern, values in study.participants.items():
+        if fnmatch.fnmatchcase(model, pattern):
+            settings |= values
+    return participant(model, **settings)
 
-# %% ../nbs/09_study.ipynb #20f5313f
+
+def study_participants(study: Study) -> list[Participant]:
+    "The participants of a study, none of them contacted."
+    return [study_participant(study, model) for model in study.models]
+
+
+def study_extractor(study: Study) -> Participant | None:
+    "Who extracts choices from free reasoning, where the study names somebody."
+    return study_participant(study, study.extractor) if study.extractor else None
+
+# %% ../nbs/09_study.ipynb #5bd0e25f
+def check_methods(study: Study) -> None:
+    "Refuse a method that a participant does not offer."
+    for who in study_participants(study):
+        try:
+            offered = who.methods
+        except CogbiasError:
+            continue
+        if offered:
+            resolve_method(who, study.method)
+
+# %% ../nbs/09_study.ipynb #36f8681b
 class Folder(NamedTuple):
     "An outputs folder and the places in it."
 
@@ -181,6 +209,10 @@ class Folder(NamedTuple):
     def report(self, participant: str, paradigm: str) -> Path:
         "The executed report of one cell."
         return self.path / "reports" / slug(participant) / f"{slug(paradigm)}.ipynb"
+
+    def participant(self, participant: str) -> Path:
+        "Who answered: identity and provenance."
+        return self.path / "trials" / slug(participant) / "participant.json"
 
     @property
     def manifest(self) -> Path:
@@ -209,6 +241,58 @@ def _write_text(path: Path, text: str) -> None:
     except OSError as error:
         raise CogbiasError(f"{path}: cannot write ({error.strerror}); choose a folder that you may write to") from error
 
+# %% ../nbs/09_study.ipynb #38d22037
+_RECORDED = ("name", "backend", "model", "revision", "temperature", "simulated", "methods", "identity")
+
+
+@dataclass(frozen=True)
+class RecordedParticipant:
+    "Who answered, as recorded beside the answers."
+
+    name: str
+    backend: str
+    model: str
+    revision: str | None
+    temperature: float | None
+    simulated: bool
+    methods: tuple[str, ...]
+    identity: dict[str, Any]
+    recorded: dict[str, Any]  # what facts() said
+
+    def facts(self) -> dict[str, Any]:
+        "Provenance, as it was when the answers came."
+        return self.recorded
+
+    def answers(self, requests: Sequence[Any], method: str) -> Iterable[Any]:
+        "A record cannot answer."
+        raise CogbiasError(f"{self.name}: {len(requests)} answers are missing and only its record is here; run the study where the model can be reached")
+
+# %% ../nbs/09_study.ipynb #777399cb
+def facts_of(who: Participant) -> dict[str, Any]:
+    "What a participant knows about itself beyond its identity."
+    return dict(who.facts()) if hasattr(who, "facts") else {}
+
+
+def keep_record(folder: Folder, who: Participant) -> None:
+    "Write who answered beside the answers, where that is new."
+    record = {name: getattr(who, name) for name in _RECORDED} | {"facts": facts_of(who)}
+    text = json.dumps(record, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    place = folder.participant(who.name)
+    if not place.exists() or place.read_text(encoding="utf-8") != text:
+        _write_text(place, text)
+
+# %% ../nbs/09_study.ipynb #584699f7
+def recorded_participant(folder: Folder, name: str) -> RecordedParticipant | None:
+    "The record of a participant; None where there is none."
+    place = folder.participant(name)
+    try:
+        record = json.loads(place.read_text(encoding="utf-8"))
+        return RecordedParticipant(**{field: record[field] for field in _RECORDED} | {"methods": tuple(record["methods"]), "recorded": record["facts"]})
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise CogbiasError(f"{place}: broken record ({type(error).__name__}); remove it and run the study again") from None
+
 # %% ../nbs/09_study.ipynb #5d295442
 class Cell(NamedTuple):
     "One participant in one paradigm: what was asked, answered and estimated."
@@ -235,7 +319,7 @@ def _stored_ids(place: Path) -> pd.Series:
     except (OSError, ValueError) as error:
         raise CogbiasError(f"{place}: cannot be read ({str(error).splitlines()[0]:.80}); remove it, it is made again from the study") from None
 
-# %% ../nbs/09_study.ipynb #0a2c3fc6
+# %% ../nbs/09_study.ipynb #d8d08bd1
 def collect_cell(study: Study,  # what is planned
                  who: Participant,  # who is asked
                  items: pd.DataFrame,  # the items of one paradigm
@@ -243,23 +327,37 @@ def collect_cell(study: Study,  # what is planned
                  progress: bool = False,  # show a bar on a terminal
                  ) -> Collected:
     "Ask one participant everything of one paradigm that is not stored yet."
-    name = items["paradigm"].iloc[0]
+    name, extractor = items["paradigm"].iloc[0], study_extractor(study)
     _keep_items(items, folder.items(name))
-    return collect(items, who, folder.store(who.name, name), study.method, study.repeats, study.seed, progress=progress)
+    for each in filter(None, (who, extractor)):
+        keep_record(folder, each)
+    done = collect(items, who, folder.store(who.name, name), study.method, study.repeats, study.seed, progress, extractor)
+    keep_record(folder, who)  # what it learnt about itself while answering
+    return done
 
-# %% ../nbs/09_study.ipynb #06ffda22
+# %% ../nbs/09_study.ipynb #8d1e1d70
+def _from_records(study: Study, who: Participant, items: pd.DataFrame, folder: Folder) -> tuple[Participant, Collected] | None:
+    "The recorded participant and its answers, where they are complete; nobody is contacted."
+    record, extractor = recorded_participant(folder, who.name), study_extractor(study)
+    reader = recorded_participant(folder, extractor.name) if extractor else None
+    if who.simulated or record is None or (extractor and reader is None):
+        return None
+    made: Plan = plan(items, record, study.method, study.repeats, study.seed, folder.store(who.name, items["paradigm"].iloc[0]), reader)
+    return None if made.requests else (record, Collected(made.method, len(made.trial_ids), len(made.trial_ids), 0, {}, 0.0, made.note, made.trial_ids, made.who))
+
+# %% ../nbs/09_study.ipynb #da6851aa
 def open_cell(study: Study,  # a study with one model and one paradigm
               outputs: Path | str,  # outputs folder
               ) -> Cell:
     "Collect what is missing of one cell, then read and estimate."
     folder, who, name = Folder(Path(outputs)), study_participants(study)[0], study_paradigms(study)[0]
     items, store = study_items(study, name), folder.store(who.name, name)
-    collected = collect_cell(study, who, items, folder)
+    who, collected = _from_records(study, who, items, folder) or (who, collect_cell(study, who, items, folder))
     trials = store.read(collected.trial_ids)
     effects = estimate_effects(trials, items, paradigm(name), study.seed)
     return Cell(paradigm(name), who, items, trials, effects, collected, len(store.keys()) - len(trials))
 
-# %% ../nbs/09_study.ipynb #9c045163
+# %% ../nbs/09_study.ipynb #44d0154f
 def report_facts(study: Study,  # a study with one model and one paradigm
                  cell: Cell,  # from open_cell
                  ) -> dict[str, Any]:  # name -> value
@@ -269,7 +367,8 @@ def report_facts(study: Study,  # a study with one model and one paradigm
             "simulated": who.simulated, "other settings": json.dumps(who.identity, sort_keys=True), "paradigm": cell.paradigm.name,
             "prompts": len(cell.items), "hash of the items": content_hash(sorted(cell.items["item_id"])), "method": done.method,
             "repeats": study.repeats, "study seed": study.seed, "answers planned": done.planned, "answers asked for in this run": done.asked,
-            "answers of other runs, left out": cell.other_trials, "items file": study.items_file, "cogbias": _versions()["cogbias"], "note": done.note or None}
+            "answers of other runs, left out": cell.other_trials, "items file": study.items_file, "extractor": study.extractor, "cogbias": _versions()["cogbias"],
+            "note": done.note or None, **facts_of(who)}
 
 # %% ../nbs/09_study.ipynb #81e6761a
 TRIVIAL = {"random": "uniform random", "position": "always the first option",
@@ -294,7 +393,18 @@ def trivial_responders(paradigm: Paradigm,  # whose contrasts
         rows.append({"label": label, "estimate": headline, **scores})
     return pd.DataFrame(rows)
 
-# %% ../nbs/09_study.ipynb #b1ec9400
+# %% ../nbs/09_study.ipynb #77e08a85
+def _within_reach(folder: Folder, who: Participant) -> Participant:
+    "The participant, or its record where it cannot be reached."
+    try:
+        fingerprint(who)
+        return who
+    except CogbiasError:
+        if record := recorded_participant(folder, who.name):
+            return record
+        raise
+
+# %% ../nbs/09_study.ipynb #c2c835e3
 def plan_study(study: Study,  # what is planned
                outputs: Path | str,  # where answers may lie already
                ) -> pd.DataFrame:  # one row per cell
@@ -303,7 +413,7 @@ def plan_study(study: Study,  # what is planned
     for name in study_paradigms(study):
         items = study_items(study, name)
         for who in study_participants(study):
-            made = plan(items, who, study.method, study.repeats, study.seed, folder.store(who.name, name))
+            made = plan(items, _within_reach(folder, who), study.method, study.repeats, study.seed, folder.store(who.name, name), study_extractor(study))
             rows.append({"participant": who.name, "paradigm": name, "method": made.method, "prompts": len(items), **made.counts,
                          "unusable": items.attrs.get("left_out", 0), "note": made.note})
     return pd.DataFrame(rows)
@@ -330,12 +440,12 @@ def _map(work: Callable[..., Any], tasks: list[tuple], jobs: int, cluster: str |
     with _pool(min(jobs, len(tasks)), cluster) as pool:
         return [future.result() for future in [pool.submit(work, *task) for task in tasks]]
 
-# %% ../nbs/09_study.ipynb #5dc9401f
+# %% ../nbs/09_study.ipynb #1befbf2e
 def stored_settings(folder: Folder) -> dict[tuple[str, str], dict[str, Any]]:
     "How each cell of a folder was last asked, by participant and paradigm; empty without a manifest."
     try:
         cells = json.loads(folder.manifest.read_text(encoding="utf-8"))["cells"]
-        return {(cell["participant"], cell["paradigm"]): cell for cell in cells}
+        return {(cell["participant"], cell["paradigm"]): cell for cell in cells if cell["who"]}
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -343,7 +453,7 @@ def stored_settings(folder: Folder) -> dict[tuple[str, str], dict[str, Any]]:
     except (json.JSONDecodeError, KeyError, TypeError) as error:
         raise CogbiasError(f"{folder.manifest}: broken manifest ({type(error).__name__}); move it away and run the study again") from None
 
-# %% ../nbs/09_study.ipynb #a82747e6
+# %% ../nbs/09_study.ipynb #18d7208c
 def own_trials(stored: pd.DataFrame,  # everything in a cell's store
                items: pd.DataFrame,  # the items of the cell
                cell: Mapping[str, Any] | None,  # method, repeats and seed of the last run; None: not known
@@ -353,8 +463,8 @@ def own_trials(stored: pd.DataFrame,  # everything in a cell's store
     if cell is None or mine.empty:
         return mine[mine["method"] == mine["method"].iloc[-1]] if len(mine) else mine
     mine = mine[(mine["method"] == cell["method"]) & (mine["repeat"] < cell["repeats"])]
-    seeds = [trial_seed(cell["seed"], item_id, repeat) for item_id, repeat in zip(mine["item_id"], mine["repeat"])]
-    return mine[mine["seed"] == seeds].reset_index(drop=True)
+    asked = [trial_id(item_id, cell["who"], cell["method"], repeat, trial_seed(cell["seed"], item_id, repeat)) for item_id, repeat in zip(mine["item_id"], mine["repeat"])]
+    return mine[mine["trial_id"] == asked].reset_index(drop=True)
 
 # %% ../nbs/09_study.ipynb #4c6f3f6f
 def stored_cells(folder: Folder) -> list[tuple[Path, Path]]:
@@ -453,13 +563,13 @@ def _execute(template: Path, destination: Path, parameters: dict[str, Any]) -> P
     _write_title(part, parameters)
     return part.replace(destination)
 
-# %% ../nbs/09_study.ipynb #c1cabff8
+# %% ../nbs/09_study.ipynb #15de0295
 def _write_title(path: Path, parameters: Mapping[str, Any]) -> None:
     "Replace the template's title by that of this report."
     import nbformat
 
     notebook = nbformat.read(path, as_version=4)
-    who = participant(parameters["model"], temperature=parameters.get("temperature"))
+    who = study_participant(_report_study(parameters), parameters["model"])
     name = who.name + (" (simulated)" if who.simulated else "")
     for each in notebook.cells:
         if "title" in each.metadata.get("tags", []):
@@ -471,10 +581,16 @@ def plain(text: str) -> str:
     "Text that markdown and HTML leave alone: every punctuation mark escaped."
     return "".join(f"&#{ord(sign)};" if not sign.isalnum() and sign not in " /:.,()=-" else sign for sign in text)
 
-# %% ../nbs/09_study.ipynb #31f399d2
-REPORT_PARAMETERS = ("model", "paradigm", "outputs", "method", "repeats", "temperature", "seed", "items_file", "settings", "where")
+# %% ../nbs/09_study.ipynb #d7b21e32
+REPORT_PARAMETERS = ("model", "paradigm", "outputs", "method", "repeats", "temperature", "seed", "items_file", "settings", "where", "participants", "extractor")
 
-# %% ../nbs/09_study.ipynb #5151b142
+
+def _report_study(given: Mapping[str, Any]) -> Study:
+    "The study of one cell, from the parameters of its report."
+    rest = {name: given.get(name) for name in REPORT_PARAMETERS if name not in ("model", "paradigm", "outputs")}
+    return make_study("report", models=[given["model"]], paradigms=[given["paradigm"]], name="report", **rest)
+
+# %% ../nbs/09_study.ipynb #27cdfa35
 def checked_parameters(namespace: Mapping[str, Any],  # globals() of the notebook
                        ) -> tuple[Study, Path]:
     "The study of one cell and its outputs folder, from the parameters of a report."
@@ -483,16 +599,16 @@ def checked_parameters(namespace: Mapping[str, Any],  # globals() of the noteboo
     for name in given:
         if name not in REPORT_PARAMETERS:
             raise CogbiasError(f"report: {name!r} is not a parameter; {nearest(name, REPORT_PARAMETERS)}")
-    rest = {name: given.get(name) for name in ("method", "repeats", "temperature", "seed", "items_file", "settings", "where")}
-    study = make_study("report", models=[given["model"]], paradigms=[given["paradigm"]], name="report", **rest)
+    study = _report_study(given)
     study_participants(study), paradigm(given["paradigm"])  # raise here, before anything is asked
     return study, Path(given["outputs"])
 
-# %% ../nbs/09_study.ipynb #30e978c9
+# %% ../nbs/09_study.ipynb #76d417f4
 def _cell_record(study: Study, model: str, participant: str, name: str, done: Collected) -> dict[str, Any]:
     "What the manifest keeps of a cell: how it was asked, and what came of it."
     return {"participant": participant, "paradigm": name, "model": model, "method": done.method, "repeats": study.repeats, "temperature": study.temperature,
             "seed": study.seed, "items_file": study.items_file and str(Path(study.items_file).absolute()), "settings": _plain(study.settings), "where": _plain(study.where),
+            "participants": _plain(study.participants), "extractor": study.extractor, "who": done.who,
             "planned": done.planned, "stored": done.stored, "asked": done.asked, "statuses": done.statuses}
 
 
@@ -508,10 +624,10 @@ class Outcome(NamedTuple):
     cells: list[dict[str, Any]]  # participant, paradigm, planned, stored, asked, statuses
     failed: list[str]  # one line per cell or report that failed
 
-# %% ../nbs/09_study.ipynb #e4acd74b
+# %% ../nbs/09_study.ipynb #04f95226
 def _collect_model(study: Study, model: str, outputs: Path, progress: bool) -> tuple[list[dict[str, Any]], list[str]]:
     "Collect all paradigms of one model; runs in a process of its own when there are several jobs."
-    who, folder, cells, failed = participant(model, temperature=study.temperature), Folder(outputs), [], []
+    who, folder, cells, failed = study_participant(study, model), Folder(outputs), [], []
     for name in study_paradigms(study):
         try:
             done = collect_cell(study, who, study_items(study, name), folder, progress)
@@ -546,7 +662,7 @@ def render_reports(outputs: Path | str,  # an outputs folder with a manifest
     lines = _map(_report_task, [(folder.path, cell) for cell in cells], jobs, cluster)
     return [line for line in lines if line], [folder.report(cell["participant"], cell["paradigm"]) for cell, line in zip(cells, lines) if not line]
 
-# %% ../nbs/09_study.ipynb #51000414
+# %% ../nbs/09_study.ipynb #23f43b22
 def run_study(study: Study,  # what is planned
               outputs: Path | str,  # outputs folder
               jobs: int = 1,  # processes
@@ -556,7 +672,7 @@ def run_study(study: Study,  # what is planned
               ) -> Outcome:
     "Collect, estimate, render, and write the manifest."
     started, outputs = _now(), Path(outputs).absolute()
-    study_paradigms(study), study_participants(study)  # an unknown name stops here, before anything is asked
+    study_paradigms(study), check_methods(study)  # an unknown name stops here, before anything is asked
     stored_settings(_writable(outputs))
     collected = _map(_collect_model, [(study, model, outputs, progress) for model in study.models], jobs, cluster)
     cells, failed = [cell for part, _ in collected for cell in part], [line for _, lines in collected for line in lines]
@@ -591,12 +707,12 @@ def study_hash(study: Study) -> str:
     "Identity of a study: the same text of settings gives the same hash everywhere."
     return content_hash(_plain(asdict(study)))
 
-# %% ../nbs/09_study.ipynb #102786f4
+# %% ../nbs/09_study.ipynb #a4e11d0a
 def write_manifest(study: Study, folder: Folder, cells: list[dict[str, Any]], failed: list[str], started: str) -> Path:
     "Write manifest.json."
     items = {name: load_table(folder.items(name), ITEMS) for name in study_paradigms(study) if folder.items(name).exists()}
-    who = [{"name": each.name, "backend": each.backend, "model": each.model, "revision": each.revision, "temperature": each.temperature,
-            "simulated": each.simulated, "identity": each.identity} for each in study_participants(study)]
+    known = [recorded_participant(folder, each.name) for each in filter(None, [*study_participants(study), study_extractor(study)])]
+    who = [{**{name: getattr(each, name) for name in _RECORDED}, "facts": each.facts()} for each in known if each]
     asked = {(cell["participant"], cell["paradigm"]) for cell in cells}
     earlier = [cell for key, cell in stored_settings(folder).items() if key not in asked]
     manifest = {"study": _plain(asdict(study)), "study_hash": study_hash(study), "started_at": started, "finished_at": _now(),
