@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PINS := $(shell $(PYTHON) -c "import sys; print('-c constraints.txt' if sys.version_info[:2] == (3, 11) else '')")
 STAMP := settings.ini setup.py constraints.txt
 
-.PHONY: demo test site lab clean
+.PHONY: demo test llama site lab clean
 .DELETE_ON_ERROR:
 
 $(BIN)/python:
@@ -17,7 +17,7 @@ $(VENV)/.demo: $(STAMP) | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: $(STAMP) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) -e ".[docs,dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) -e ".[docs,dev,hf,openai,ollama]"
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo  ## five simulated participants, every paradigm: reports, effects, site
@@ -30,7 +30,12 @@ demo: $(VENV)/.demo  ## five simulated participants, every paradigm: reports, ef
 
 test: $(VENV)/.dev  ## notebooks are clean and exported, then every test
 	$(BIN)/python tests/in_step.py
-	$(BIN)/python -m pytest
+	COGBIAS_LLAMA_SERVER="$${COGBIAS_LLAMA_SERVER-$(wildcard $(CURDIR)/.llama/llama-server)}" $(BIN)/python -m pytest
+
+llama: .llama/llama-server  ## a llama-server for the tests, unpacked from Debian packages; nothing is installed
+
+.llama/llama-server:
+	bash .ci/get_llama_server.sh .llama
 
 lab: $(VENV)/.dev  ## JupyterLab on the notebooks
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) -e ".[notebook]"
@@ -39,4 +44,4 @@ lab: $(VENV)/.dev  ## JupyterLab on the notebooks
 site: demo
 
 clean:
-	rm -rf $(VENV) outputs/demo build *.egg-info
+	rm -rf $(VENV) .llama outputs/demo build *.egg-info

@@ -224,6 +224,13 @@ def _validity(contrast: Contrast, frame: pd.DataFrame) -> list[dict[str, Any]]:
                          target="F", unit="share of answers", detail="treatment minus control"))
     return rows
 
+# %% ../nbs/05_effects.ipynb #4d72eb19
+def _valid_mass(contrast: Contrast, trials: pd.DataFrame, frame: pd.DataFrame) -> list[dict[str, Any]]:
+    "Mean valid mass per condition; the lowest one in the detail."
+    mass = trials[trials["item_id"].isin(set(frame["item_id"]))].groupby("condition")["valid_mass"].agg(["mean", "min"])
+    return [_row(contrast, frame[frame["condition"] == condition], f"condition={condition}", measure="valid_mass", estimate=row["mean"], method="mean", target="F",
+                 unit="probability", detail=f"lowest {row['min']:.4f}") for condition, row in mass.iterrows() if row["mean"] < 1 - 1e-9]
+
 # %% ../nbs/05_effects.ipynb #ff5e39f8
 def _bounds(contrast: Contrast, trials: pd.DataFrame, items: pd.DataFrame, worst: float) -> list[dict[str, Any]]:
     "The headline with invalid answers counted as not the target, and as whatever moves it furthest."
@@ -311,7 +318,7 @@ def _contrast_rows(contrast: Contrast, trials: pd.DataFrame, items: pd.DataFrame
     exact = bool(trials["method"].isin(EXACT).all())
     return pooled(contrast, frame, exact=exact) if contrast.kind == "pooled" else ESTIMATORS[contrast.kind](contrast, frame, seed=seed)
 
-# %% ../nbs/05_effects.ipynb #c6b8c88a
+# %% ../nbs/05_effects.ipynb #11c785d7
 def _headline_rows(paradigm: Paradigm, trials: pd.DataFrame, items: pd.DataFrame, seed: int) -> list[dict[str, Any]]:
     "The headline with everything that a reader needs beside it."
     contrast = paradigm.headline
@@ -326,7 +333,7 @@ def _headline_rows(paradigm: Paradigm, trials: pd.DataFrame, items: pd.DataFrame
     valid = _validity(contrast, frame)
     worst = 1 - min(row["estimate"] for row in valid if row["measure"] == "valid_share")
     return [*headline, *pooled(contrast, frame, exact=exact), *_breakdowns(paradigm, frame, seed), *(_logit_effect(contrast, frame) if exact else []),
-            *_spread(contrast, frame, exact), *valid, *_bounds(contrast, trials, items, worst), *position]
+            *_spread(contrast, frame, exact), *valid, *(_valid_mass(contrast, trials, frame) if exact else []), *_bounds(contrast, trials, items, worst), *position]
 
 # %% ../nbs/05_effects.ipynb #c73f92e3
 def _without_repeated_draws(trials: pd.DataFrame) -> pd.DataFrame:

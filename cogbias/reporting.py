@@ -188,8 +188,8 @@ def unreadable_answers(trials: pd.DataFrame,  # trials of one participant
     grouped = bad.groupby(["status", "detail", "response"]).size().sort_values(ascending=False).head(count).reset_index(name="answers")
     return grouped.assign(response=[text if len(text) <= width else text[:width] + " …" for text in grouped["response"]])[["answers", "status", "detail", "response"]]
 
-# %% ../nbs/07_reporting.ipynb #811bf944
-_VALIDITY = {"valid_share": "readable answers", "valid_share_difference": "difference, treatment minus control", "itt": "headline, unreadable counted as not the target",
+# %% ../nbs/07_reporting.ipynb #116405a1
+_VALIDITY = {"valid_share": "readable answers", "valid_share_difference": "difference, treatment minus control", "valid_mass": "probability on the options (valid mass)", "itt": "headline, unreadable counted as not the target",
              "lower": "headline, unreadable at their worst", "upper": "headline, unreadable at their best"}
 
 # %% ../nbs/07_reporting.ipynb #1c6d51cb
@@ -218,13 +218,17 @@ def position_table(effects: pd.DataFrame,  # effects of one participant in one p
 _STATUS_CAVEATS = {"position_dominated": "The answers follow the place of an option; quote the headline only together with its order consistency.",
                    "degenerate_zero_variance": "All clusters agree exactly, so the interval over them has no width; the interval for exactly these prompts is the honest one."}
 
-# %% ../nbs/07_reporting.ipynb #f54dd079
+# %% ../nbs/07_reporting.ipynb #98375816
 def caveats(paradigm: Paradigm,  # whose caveats
             row: pd.Series,  # headline row
             simulated: bool,  # whether nobody real answered
+            mass: float = 1.0,  # lowest mean valid mass of a condition
+            warning: str | None = None,  # what the participant says about itself
             ) -> str:  # a markdown list
     "Everything that should be known before a number is quoted."
     points = ["This participant is simulated: its bias was planted, and nothing here says anything about a language model."] if simulated else []
+    points += [f"{warning[0].upper()}{warning[1:]}."] if warning else []
+    points += [f"Only {mass:.3f} of the probability lay on the options, so the distribution over them describes a minority of what the model would say."] if mass < 0.9 else []
     points += [_STATUS_CAVEATS[row["status"]]] if row["status"] in _STATUS_CAVEATS else []
     points += ["A model far from the human value is not human-like, which is not the same as wrong.", *paradigm.caveats]
     return "\n".join(f"- {point}" for point in points)

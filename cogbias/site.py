@@ -495,11 +495,12 @@ class Section(NamedTuple):
         "The page that opens the section."
         return f"{self.folder}/index" if self.folder else "library"
 
-# %% ../nbs/10_site.ipynb #141e8f81
+# %% ../nbs/10_site.ipynb #beaf7103
 SECTIONS = (
     Section("", "Library", "The rooms of the package, in reading order: how a bias is asked, answered, measured and shown."),
     Section("paradigms", "Paradigms", "The procedures that reveal a bias: what is asked, what an unbiased participant would do, what is compared."),
     Section("backends", "Backends", "Who answers: simulated participants, local models, servers and encoders."),
+    Section("elicitation", "Elicitation", "From a model to an answer: exact probabilities of options, shared prefixes, calls to servers, a model of known answers."),
     Section("stats", "Statistics", "How sure one can be of an effect, with formulas, references and checks against R."),
     Section("tutorials", "Tutorials", "First steps, a bias of your own, a model of your own, a cluster."),
     Section("benchmarks", "Benchmarks", "How fast it is, against its peers and against the machine."),
