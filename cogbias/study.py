@@ -267,7 +267,7 @@ class RecordedParticipant:
         "A record cannot answer."
         raise CogbiasError(f"{self.name}: {len(requests)} answers are missing and only its record is here; run the study where the model can be reached")
 
-# %% ../nbs/09_study.ipynb #777399cb
+# %% ../nbs/09_study.ipynb #25c47b59
 def facts_of(who: Participant) -> dict[str, Any]:
     "What a participant knows about itself beyond its identity."
     return dict(who.facts()) if hasattr(who, "facts") else {}
@@ -276,6 +276,9 @@ def facts_of(who: Participant) -> dict[str, Any]:
 def keep_record(folder: Folder, who: Participant) -> None:
     "Write who answered beside the answers, where that is new."
     record = {name: getattr(who, name) for name in _RECORDED} | {"facts": facts_of(who)}
+    before = recorded_participant(folder, who.name)
+    if before and (before.revision, before.identity) == (who.revision, who.identity):  # a participant that is not asked again knows less about itself
+        record["facts"] = before.facts() | record["facts"]
     text = json.dumps(record, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     place = folder.participant(who.name)
     if not place.exists() or place.read_text(encoding="utf-8") != text:
@@ -357,7 +360,7 @@ def open_cell(study: Study,  # a study with one model and one paradigm
     effects = estimate_effects(trials, items, paradigm(name), study.seed)
     return Cell(paradigm(name), who, items, trials, effects, collected, len(store.keys()) - len(trials))
 
-# %% ../nbs/09_study.ipynb #44d0154f
+# %% ../nbs/09_study.ipynb #cda6897c
 def report_facts(study: Study,  # a study with one model and one paradigm
                  cell: Cell,  # from open_cell
                  ) -> dict[str, Any]:  # name -> value
@@ -368,7 +371,7 @@ def report_facts(study: Study,  # a study with one model and one paradigm
             "prompts": len(cell.items), "hash of the items": content_hash(sorted(cell.items["item_id"])), "method": done.method,
             "repeats": study.repeats, "study seed": study.seed, "answers planned": done.planned, "answers asked for in this run": done.asked,
             "answers of other runs, left out": cell.other_trials, "items file": study.items_file, "extractor": study.extractor, "cogbias": _versions()["cogbias"],
-            "note": done.note or None, **facts_of(who)}
+            "note": done.note or None, **{name.replace("_", " "): value for name, value in facts_of(who).items()}}
 
 # %% ../nbs/09_study.ipynb #81e6761a
 TRIVIAL = {"random": "uniform random", "position": "always the first option",
