@@ -63,12 +63,14 @@ def _columns_of(participant: Participant) -> dict[str, Any]:
     return {"participant": participant.name, "backend": participant.backend, "model": participant.model,
             "revision": participant.revision, "temperature": temperature}
 
-# %% ../nbs/04_trials.ipynb #0b27e12b
+# %% ../nbs/04_trials.ipynb #8462a3d0
 def fingerprint(participant: Participant,  # who is asked
                 ) -> str:  # 128 bits, as hexadecimal digits
     "Hash of everything about a participant that can change an answer."
     try:
         return content_hash([_columns_of(participant), participant.identity], 32)
+    except CogbiasError:  # its server cannot be reached, say; it has its own words for that
+        raise
     except (TypeError, ValueError) as error:
         raise CogbiasError(f"{participant.name}: its identity is not JSON ({error}); let it hold plain numbers, texts, lists and mappings") from error
 

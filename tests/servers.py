@@ -45,7 +45,7 @@ def llama_server(gguf: Path | str, *arguments: str, slots: int = 4, alias: str =
     "Serve a GGUF file; yields the address without /v1."
     port = free_port()
     command = [llama_server_binary(), "-m", str(gguf), "--host", "127.0.0.1", "--port", str(port), "-c", str(1024 * slots), "-np", str(slots),
-               "--offline", "-a", alias, "--threads-http", "32", "-t", "2", *arguments]  # few HTTP threads stall pooled connections
+               "--offline", "-a", alias, "--threads-http", "32", "-t", "1", *arguments]  # few HTTP threads stall pooled connections; two computing ones wait for each other
     with open(os.devnull, "wb") as nowhere:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=nowhere, stderr=nowhere)
     try:

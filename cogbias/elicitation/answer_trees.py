@@ -209,14 +209,14 @@ def measure(tree: AnswerTree,  # of the options
         except StopIteration as done:
             return done.value
 
-# %% ../../nbs/elicitation/00_answer_trees.ipynb #b46f07c4
+# %% ../../nbs/elicitation/00_answer_trees.ipynb #6fca9da7
 def _lost(measured: Measured, tolerance: float) -> str | None:
     "What to say about mass that was lost sight of."
     lost = measured.unlisted + measured.unexplored
     if lost <= tolerance * measured.valid_mass:
         return None
-    spans = ", ".join(f"{label} {low:.4f} to {high:.4f}" for label, (low, high) in list(measured.bounds.items())[:8])
-    return f"up to {lost:.4f} of the probability was not shown; bounds: {spans}"
+    spans = ", ".join(f"{label} {low:.3g} to {high:.3g}" for label, (low, high) in list(measured.bounds.items())[:8])
+    return f"up to {lost:.2g} of the probability was not seen; bounds: {spans}"
 
 
 def measured_answer(item: Mapping[str, Any],  # the row that was asked
@@ -226,7 +226,8 @@ def measured_answer(item: Mapping[str, Any],  # the row that was asked
                     ) -> Answer:
     "The measured distribution as an answer."
     if not measured.valid_mass > 0:
-        return Answer("invalid_format", valid_mass=0.0, detail="no probability on any form of an option", **received)
+        unseen = f"; {measured.unlisted + measured.unexplored:.2g} of the probability was not seen" if measured.unlisted + measured.unexplored else ""
+        return Answer("invalid_format", valid_mass=0.0, detail=f"no probability on any form of an option{unseen}", **received)
     return answer_from_probabilities(item, measured.p, min(1.0, measured.valid_mass), detail=_lost(measured, tolerance), **received)
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #e365b9bb

@@ -35,7 +35,7 @@ class PrefixTree:
         order = np.argsort(self.depth, kind="stable")
         return order, self.depth[order] * len(self) + order
 
-# %% ../../nbs/elicitation/01_prefixes.ipynb #664bff34
+# %% ../../nbs/elicitation/01_prefixes.ipynb #ce56ee47
 _PADDING, _PADDING_BYTES = 2**32 - 1, b"\xff\xff\xff\xff"
 
 
@@ -45,7 +45,7 @@ def _key(sequence: Sequence[int]) -> bytes:
         key = np.array(array("I", sequence), dtype=">u4").tobytes()
     except (OverflowError, TypeError) as error:
         raise CogbiasError(f"token ids must be whole numbers from 0 to {_PADDING - 1}; {error}") from None
-    if _PADDING_BYTES in key:
+    if _PADDING_BYTES in key and _PADDING in np.frombuffer(key, ">u4"):  # the first search is fast, the second exact
         raise CogbiasError(f"token ids must be whole numbers from 0 to {_PADDING - 1}; {_PADDING} is not")
     return key
 

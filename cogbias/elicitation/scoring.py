@@ -28,7 +28,7 @@ from .prefixes import Chunk, PrefixTree, ancestors, attention_blocks, chunks, pa
 if TYPE_CHECKING:
     import torch
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #9c82b531
+# %% ../../nbs/elicitation/02_scoring.ipynb #4b326dd5
 @dataclass
 class _Reading:
     "What attention needs to know about the chunk that is being computed."
@@ -40,11 +40,11 @@ class _Reading:
     passed_on: "list[tuple[torch.Tensor, torch.Tensor]]" = field(default_factory=list)  # `kept` of the next chunk
     windows: set[int] = field(default_factory=set)  # sliding windows that layers asked for
 
-
+# %% ../../nbs/elicitation/02_scoring.ipynb #a137a408
 _READING: ContextVar[_Reading] = ContextVar("cogbias_reading")
-_NAME = "cogbias_tree"
+_NAME = "cogbias_tree"  # of the attention function
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #92593aa4
+# %% ../../nbs/elicitation/02_scoring.ipynb #b6476a22
 def _tree_attention(module: Any, query: "torch.Tensor", key: "torch.Tensor", value: "torch.Tensor", attention_mask: Any,
                     scaling: float | None = None, softcap: float | None = None, sliding_window: int | None = None, **others: Any,
                     ) -> "tuple[torch.Tensor, None]":
@@ -57,16 +57,17 @@ def _tree_attention(module: Any, query: "torch.Tensor", key: "torch.Tensor", val
         reading.windows.add(sliding_window)
     key, value = _with_ancestors(reading, key[0], value[0])
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-    return _attend(query[0] * scale, key, value, reading.keys, reading.mask, softcap)[None], None
+    return _attend(query[0] * scale, key, value, reading.keys.to(key.device), reading.mask.to(key.device), softcap)[None], None
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #69934597
+# %% ../../nbs/elicitation/02_scoring.ipynb #b1588d5d
 def _with_ancestors(reading: _Reading, key: "torch.Tensor", value: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor]":
     "Put the ancestors' keys and values before those of the chunk, and pass on what the next chunk needs."
     import torch
     layer = len(reading.passed_on)  # attention is called in the same order in every chunk
     if reading.kept:
         key, value = (torch.cat(pair, dim=1) for pair in zip(reading.kept[layer], (key, value)))
-    reading.passed_on.append((key.index_select(1, reading.following), value.index_select(1, reading.following)))
+    following = reading.following.to(key.device)  # a model may be spread over several devices
+    reading.passed_on.append((key.index_select(1, following), value.index_select(1, following)))
     return key, value
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #7121e04c
@@ -86,21 +87,21 @@ def _attend(query: "torch.Tensor", key: "torch.Tensor", value: "torch.Tensor", k
              for first in range(0, blocks, step)]
     return torch.cat(parts)[:tokens] if len(parts) > 1 else parts[0][:tokens]
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #334d50be
+# %% ../../nbs/elicitation/02_scoring.ipynb #191f40e9
 def _attend_blocks(query: "torch.Tensor", key: "torch.Tensor", value: "torch.Tensor", keys: "torch.Tensor", mask: "torch.Tensor",
                    softcap: float | None) -> "torch.Tensor":
     "[heads, blocks, size, width] in, [blocks * size, heads, width] out."
     import torch
     (heads, blocks, size, _), groups = query.shape, key.shape[0]
     exact = torch.promote_types(query.dtype, torch.float32)
-    near, far = (each.index_select(1, keys).unflatten(1, (blocks, -1)).to(exact) for each in (key, value))
-    together = query.unflatten(0, (groups, -1)).transpose(1, 2).flatten(2, 3).to(exact)  # [groups, blocks, heads of a group * size, width]
-    scores = together @ near.transpose(-1, -2)
+    near, far = (each.index_select(1, keys).unflatten(1, (blocks, -1)) for each in (key, value))
+    together = query.unflatten(0, (groups, -1)).transpose(1, 2).flatten(2, 3)  # [groups, blocks, heads of a group * size, width]
+    scores = together.to(exact) @ near.to(exact).transpose(-1, -2)
     if softcap is not None:
         scores = softcap * torch.tanh(scores / softcap)
     scores = scores.unflatten(2, (-1, size)).add_(mask)
-    seen = torch.softmax(scores, dim=-1).flatten(2, 3) @ far
-    return seen.unflatten(2, (-1, size)).permute(1, 3, 0, 2, 4).flatten(2, 3).flatten(0, 1).to(query.dtype)
+    seen = torch.softmax(scores, dim=-1).flatten(2, 3).to(far.dtype) @ far
+    return seen.unflatten(2, (-1, size)).permute(1, 3, 0, 2, 4).flatten(2, 3).flatten(0, 1)
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #79648dac
 def _view(model: Any, linears: Mapping[str, Callable[..., Any]] | None = None) -> Any:
@@ -123,19 +124,26 @@ def _tree_view(model: Any, linears: Mapping[str, Callable[..., Any]]) -> Any:
     view.set_attn_implementation(_NAME)
     return view
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #9d7e0dfc
+# %% ../../nbs/elicitation/02_scoring.ipynb #b8a28d62
 def _onednn(weight: "torch.Tensor", bias: "torch.Tensor | None", inputs: "torch.Tensor") -> "torch.Tensor":
     "A linear layer through oneDNN."
     import torch
     return torch.ops.mkldnn._linear_pointwise(inputs.contiguous(), weight, bias, "none", [], "")
 
-
+# %% ../../nbs/elicitation/02_scoring.ipynb #5bc9c7ed
 def _packed(weight: "torch.Tensor") -> "torch.Tensor":
     "A copy of a weight in oneDNN's own order."
     import torch
-    return torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), 1024)
+    return torch.ops.mkldnn._reorder_linear_weight(weight.contiguous())
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #107c02ad
+# %% ../../nbs/elicitation/02_scoring.ipynb #919dbd32
+def _seconds(run: Callable[[], Any]) -> float:
+    "How long it takes."
+    begun = perf_counter()
+    run()
+    return perf_counter() - begun
+
+# %% ../../nbs/elicitation/02_scoring.ipynb #6d13b8e8
 @cache
 def _rates(dtype: "torch.dtype", threads: int) -> dict[str, float]:
     "Operations per second of a product of middling size, the best of a few alternating trials."
@@ -143,18 +151,12 @@ def _rates(dtype: "torch.dtype", threads: int) -> dict[str, float]:
     inputs, weight = (torch.rand(rows, 1024, generator=torch.Generator().manual_seed(rows)).to(dtype) for rows in (512, 768))
     ways = {"torch": partial(torch.nn.functional.linear, inputs, weight)}
     try:
-        ways |= {"onednn": partial(_onednn, weight, None, inputs), "packed": partial(_onednn, _packed(weight), None, inputs)}
-        best = {way: min(seconds) for way, seconds in zip(ways, zip(*[[_seconds(run) for run in ways.values()] for _ in range(6)]))}
-    except (RuntimeError, AttributeError, NotImplementedError):  # this build or this CPU has no oneDNN for this type of numbers
-        best = {"torch": min(_seconds(ways["torch"]) for _ in range(6))}
-    return {way: 2 * 512 * 768 * 1024 / seconds for way, seconds in best.items()}
-
-
-def _seconds(run: Callable[[], Any]) -> float:
-    "How long it takes."
-    begun = perf_counter()
-    run()
-    return perf_counter() - begun
+        more = {"onednn": partial(_onednn, weight, None, inputs), "packed": partial(_onednn, _packed(weight), None, inputs)}
+        ways |= {way: run for way, run in more.items() if _seconds(run)}
+    except (RuntimeError, AttributeError):  # this build or this CPU has no oneDNN for this type of numbers
+        pass
+    trials = [[_seconds(run) for run in ways.values()] for _ in range(6)]
+    return {way: 2 * 512 * 768 * 1024 / min(seconds) for way, seconds in zip(ways, zip(*trials))}
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #9a1c691f
 def linear_rates(dtype: "torch.dtype",  # of weights and inputs
@@ -200,7 +202,7 @@ def _linear_layers(model: Any) -> dict[str, "tuple[torch.Tensor, torch.Tensor | 
             layers[name] = (weight if type(module) is Linear else weight.t(), None if module.bias is None else module.bias.detach(), module is output)
     return {name: each[:2] for name, each in sorted(layers.items(), key=lambda pair: pair[1][2])}
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #d0820697
+# %% ../../nbs/elicitation/02_scoring.ipynb #e1c8ae9f
 def _way_of_linears(dtype: "torch.dtype", device: "torch.device", pack: bool | None) -> tuple[str, int, dict[str, float]]:
     "The way, the bytes that copies may take, and the rates that were measured."
     if device.type != "cpu" or pack is False:
@@ -210,8 +212,8 @@ def _way_of_linears(dtype: "torch.dtype", device: "torch.device", pack: bool | N
         raise CogbiasError(f"pack=True: oneDNN cannot pack weights of type {dtype} here; leave `pack` out")
     if pack:
         return "packed", 2**63, rates
-    best = max(rates, key=rates.__getitem__)
-    return (best if rates[best] >= 1.1 * rates["torch"] else "torch"), min(2**30, _free_memory(device) // 4), rates
+    fastest = max(rates, key=lambda way: rates[way] * (1.05 if way == "packed" else 1))  # a near tie of the two is noise
+    return (fastest if rates[fastest] >= 1.02 * rates["torch"] else "torch"), min(2**30, _free_memory(device) // 4), rates
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #56409231
 def _linears(model: Any, pack: bool | None) -> _Linears:
@@ -228,13 +230,13 @@ def _linears(model: Any, pack: bool | None) -> _Linears:
     said = f"oneDNN for {len(forwards)} linear layers, copies of {len(copies)} weights" if forwards else "PyTorch"
     return _Linears(forwards, used, said + (f" (GFLOP/s: {rate})" if rate else ""))
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #252d6563
+# %% ../../nbs/elicitation/02_scoring.ipynb #8accf46d
 def _tensor(numbers: np.ndarray, device: "torch.device") -> "torch.Tensor":
     "An array on the model's device."
     import torch
     return torch.from_numpy(np.ascontiguousarray(numbers)).to(device)
 
-
+# %% ../../nbs/elicitation/02_scoring.ipynb #a3abea7e
 def _keeps(model: Any) -> bool:
     "Whether the model can be asked for some rows of its output only."
     return "logits_to_keep" in signature(model.forward).parameters
@@ -305,19 +307,33 @@ def _by_rows(model: Any, tree: PrefixTree, looked_at: np.ndarray, budget: int, r
             logits = _forward(model, path_tokens(tree, last[group]), places)
             yield nodes, logits[np.searchsorted(last[group], nodes), column]
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #fac322a9
+# %% ../../nbs/elicitation/02_scoring.ipynb #0f00c453
+def _name(model: Any) -> str:
+    "How messages call a model."
+    return getattr(model.config, "name_or_path", "") or type(model).__name__
+
+
+def _said(error: Exception) -> str:
+    "The first line of a message, or at least what kind of error it was."
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+# %% ../../nbs/elicitation/02_scoring.ipynb #c2de1976
+def _not_finite(name: str) -> CogbiasError:
+    "The error about logits that are no numbers."
+    return CogbiasError(f"{name}: its logits are not finite numbers (NaN or infinite); load it with dtype float32, and if that does not help get its weights again")
+
+# %% ../../nbs/elicitation/02_scoring.ipynb #92b078f2
 def _at(logits: "torch.Tensor", row: "torch.Tensor", ids: "torch.Tensor", temperature: float, top: "torch.Tensor") -> "torch.Tensor":
     "Log-probabilities of some cells at one temperature; `top` holds the largest logit of each row."
     import torch
-    cell = (logits[row, ids] - top[row]).cpu().double()
     if temperature == 0:
-        ties = (logits == top[:, None]).sum(1)[row].cpu().double()
-        return torch.where(cell == 0, ties.reciprocal().log(), torch.full_like(cell, -inf))
-    total = logits.sub(top[:, None]).div_(temperature).exp_().sum(1).log_()
-    return cell / temperature - total[row].cpu().double()
+        ties = (logits == top[:, None]).sum(1)[row].to(logits.dtype)
+        return torch.where(logits[row, ids] == top[row], ties.reciprocal().log(), -inf)
+    scaled = logits if temperature == 1 else logits.sub(top[:, None]).div_(temperature)  # differences first: they keep their digits
+    return torch.log_softmax(scaled, -1)[row, ids]
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #0d5b8247
-_CELLS = 2**23  # logits that are turned into log-probabilities at a time
+# %% ../../nbs/elicitation/02_scoring.ipynb #5f1479e3
+_CELLS = 2**22  # logits that are turned into log-probabilities at a time
 
 
 def _log_probabilities(logits: "torch.Tensor", row: np.ndarray, ids: np.ndarray, temperatures: Sequence[float]) -> np.ndarray:
@@ -329,8 +345,8 @@ def _log_probabilities(logits: "torch.Tensor", row: np.ndarray, ids: np.ndarray,
         here = slice(*np.searchsorted(row, (first, first + step)))
         where, which, top = _tensor(row[here] - first, logits.device), _tensor(ids[here], logits.device), part.amax(1)
         if not (top.isfinite().all() and part[where, which].isfinite().all()):
-            raise CogbiasError("the model's logits are not finite numbers (NaN or infinite): load it with dtype float32, and if that does not help get its weights again")
-        found.append(torch.stack([_at(part, where, which, each, top) for each in temperatures]).numpy())
+            raise _not_finite("the model")
+        found.append(torch.stack([_at(part, where, which, each, top) for each in temperatures]).cpu().double().numpy())
     return np.concatenate(found, axis=1)
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #b6aafd77
@@ -353,28 +369,47 @@ def _reach(model: Any) -> float:
         windows = []
     return min([inf, *(each for each in windows if isinstance(each, int)), *_rotary(getattr(config, "rope_parameters", None))])
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #05deae54
+# %% ../../nbs/elicitation/02_scoring.ipynb #2b1e2597
 def _token_budget(model: Any) -> int:
     "Tokens that are computed together."
-    config = model.config.get_text_config()
+    config, on_cpu = model.config.get_text_config(), model.device.type == "cpu"
     width = model.get_input_embeddings().weight.shape[1]
     inner = max([4 * width] + [each for each in [getattr(config, "intermediate_size", None)] if isinstance(each, int)])
     heads = getattr(config, "num_attention_heads", None) or 16
     one = model.dtype.itemsize * (8 * width + 4 * inner) + 4 * 3 * 256 * heads
     room = min(512 * 10**6, _free_memory(model.device) // 8)
-    return int(min(max(64, room // one), 2048 if model.device.type == "cpu" else 16384))
+    most = min(1024, 2**25 // (model.dtype.itemsize * inner)) if on_cpu else 16384
+    return int(max(64, min(room // one, most)))
 
+# %% ../../nbs/elicitation/02_scoring.ipynb #c745261f
+def _limits(model: Any, vocabulary: int, token_budget: int | None) -> tuple[int, int]:
+    "Tokens, and rows of the output layer, that are computed together."
+    rows = max(1, 200 * 10**6 // (4 * vocabulary))
+    tokens = token_budget or _token_budget(model)
+    return (tokens if _keeps(model) else min(tokens, rows)), rows
 
-def _row_budget(vocabulary: int) -> int:
-    "Rows of the output layer that are computed together."
-    return max(1, 200 * 10**6 // (4 * vocabulary))
+# %% ../../nbs/elicitation/02_scoring.ipynb #d2b2dc01
+@cache
+def _keep_freed_memory() -> bool:
+    "Let the C library keep what is freed; whether it could be told."
+    import ctypes
+    import os
+    if any(name.startswith("MALLOC_") for name in os.environ):
+        return False
+    try:
+        trim, mapped = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
+        library = ctypes.CDLL(None)
+        return bool(library.mallopt(mapped, 2**25)) and bool(library.mallopt(trim, 2**30))
+    except (AttributeError, OSError, TypeError):  # another C library
+        return False
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #522e4e05
+# %% ../../nbs/elicitation/02_scoring.ipynb #d5d1d7d7
 class _Trial(NamedTuple):
     "Made-up sequences and what the plain loop says about them."
 
     tree: PrefixTree
     expected: "torch.Tensor"  # [nodes, vocabulary] log-probabilities
+    exact: bool  # 32 bits or more: the largest deviation counts; in 16 bits their root mean square
     allowed: float  # deviation
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #bec4b921
@@ -383,29 +418,34 @@ def _made_up(size: int, vocabulary: int) -> list[list[int]]:
     stem, *others = np.random.default_rng(0).integers(0, vocabulary, (3, size)).tolist()
     return [stem, stem[:(size + 1) // 2] + others[0][(size + 1) // 2:], stem[:size // 4] + others[1][size // 4:], others[0][:1]]
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #7467072b
+# %% ../../nbs/elicitation/02_scoring.ipynb #81b66338
+def _plain(model: Any, sequence: Sequence[int]) -> "torch.Tensor":
+    "Logits [tokens, vocabulary] of one sequence, by the model as it is."
+    import torch
+    try:
+        logits = model(input_ids=_tensor(np.array([sequence]), model.device), use_cache=False).logits[0]
+    except Exception as error:  # whatever an unknown architecture raises
+        raise CogbiasError(f"{_name(model)}: {type(model).__name__} cannot compute {len(sequence)} tokens: {_said(error)}") from error
+    return logits.to(torch.promote_types(logits.dtype, torch.float32))
+
+# %% ../../nbs/elicitation/02_scoring.ipynb #bbdf55ac
 def _trial(model: Any, reach: float) -> _Trial:
     "Run the plain loop, one sequence after the other."
     import torch
     longest = min(16, reach, getattr(model.config.get_text_config(), "max_position_embeddings", None) or inf)
     sequences = _made_up(int(longest), model.get_input_embeddings().weight.shape[0])
-    tree = prefix_tree(sequences)
-    logits = [_tensor(np.array([each]), model.device) for each in sequences]
-    logits = [model(input_ids=each, use_cache=False).logits[0].to(torch.promote_types(model.dtype, torch.float32)) for each in logits]
-    expected = torch.empty(len(tree), logits[0].shape[1], dtype=logits[0].dtype, device=logits[0].device)
+    tree, logits = prefix_tree(sequences), [_plain(model, each) for each in sequences]
+    expected = logits[0].new_empty(len(tree), logits[0].shape[1])
     for end, each in zip(tree.end, logits):
         expected[ancestors(tree, end, np.arange(len(each)))] = torch.log_softmax(each, -1)
     if not expected.isfinite().all():
-        raise CogbiasError(f"{_name(model)}: its logits are not finite numbers (NaN or infinite): load it with dtype float32, and if that does not help get its weights again")
-    exact = torch.finfo(model.dtype).bits >= 32
-    return _Trial(tree, expected, 1e-4 if exact else float(8 * torch.finfo(model.dtype).eps * expected.std()))
+        raise _not_finite(_name(model))
+    numbers = torch.finfo(model.dtype)
+    if numbers.bits < 32:
+        return _Trial(tree, expected, False, float(8 * numbers.eps * expected.std()))
+    return _Trial(tree, expected, True, 1e-4 * max(1.0, float(expected.abs().max()) / 16))
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #a3fdf7db
-def _name(model: Any) -> str:
-    "How messages call a model."
-    return getattr(model.config, "name_or_path", "") or type(model).__name__
-
-
+# %% ../../nbs/elicitation/02_scoring.ipynb #dc860404
 def _deviation(trial: _Trial, batches: Batches) -> float:
     "How far a way is from the plain loop: at most, or in 16 bits by root mean square."
     import torch
@@ -413,9 +453,9 @@ def _deviation(trial: _Trial, batches: Batches) -> float:
     for nodes, logits in batches:
         found[nodes] = torch.log_softmax(logits.to(found.dtype), -1)
     off = (found - trial.expected).abs()
-    return float(off.max() if trial.allowed == 1e-4 else off.square().mean().sqrt())
+    return float(off.max() if trial.exact else off.square().mean().sqrt())
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #99e0e7b8
+# %% ../../nbs/elicitation/02_scoring.ipynb #4c891477
 class _Chosen(NamedTuple):
     "A way that passed the test."
 
@@ -424,30 +464,34 @@ class _Chosen(NamedTuple):
     reach: float  # longest sequence for which the tree is exact; 0 for rows
     deviation: float
     why: str  # reasons against the ways before it
-    linear: str  # how linear layers are computed
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #1adf66d5
+# %% ../../nbs/elicitation/02_scoring.ipynb #b8da8dad
 def _tried(model: Any, trial: _Trial, way: str, linears: _Linears, reach: float) -> _Chosen:
     "Try one way; whatever an architecture raises is a reason against it."
-    forwards, every, windows = linears.forwards, np.arange(len(trial.tree)), set()
-    view = _tree_view(model, forwards) if way == "tree" else _view(model, forwards) if forwards else model
-    batches = _by_tree(view, trial.tree, every, len(every) // 2, len(every), windows) if way == "tree" else _by_rows(view, trial.tree, every, 10**6, 10**6)
+    every, windows = np.arange(len(trial.tree)), set()
+    if way == "tree":
+        view = _tree_view(model, linears.forwards)
+        batches = _by_tree(view, trial.tree, every, len(every) // 2, len(every), windows)
+    else:
+        view, reach = _view(model, linears.forwards) if linears.forwards else model, 0
+        batches = _by_rows(view, trial.tree, every, 10**6, 10**6)
     off = _deviation(trial, batches)
     if not off <= trial.allowed:
         raise ArithmeticError(f"log-probabilities differ by {off:.2g} from one prompt at a time, {trial.allowed:.2g} is allowed")
-    return _Chosen(way, view, min([reach, *windows]) if way == "tree" else 0, off, "", linears.said)
+    return _Chosen(way, view, min([reach, *windows]), off, "")
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #9a1b7fe0
+# %% ../../nbs/elicitation/02_scoring.ipynb #f476a0f7
 def _choose(model: Any, pack: bool | None) -> tuple[_Chosen, _Trial, _Linears]:
     "The first way that agrees with the plain loop."
     reach, linears, reasons = _reach(model), _linears(model, pack), []
     trial = _trial(model, reach)
     for way, each in (("tree", linears), ("rows", linears), ("rows", _Linears({}, 0, "PyTorch"))):
         try:
-            return _tried(model, trial, way, each, reach)._replace(why="; ".join(dict.fromkeys(reasons))), trial, each
+            chosen = _tried(model, trial, way, each, reach)
+            return chosen._replace(why="; ".join(dict.fromkeys(reasons))), trial, each
         except Exception as error:  # unknown architectures fail in unknown ways
-            reasons.append(f"{way}: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
-    raise CogbiasError(f"{_name(model)}: the same prompts get different probabilities when asked again ({reasons[-1]}); is it in evaluation mode, and are its weights complete?")
+            reasons.append(f"{way}: {_said(error)}")
+    raise CogbiasError(f"{_name(model)}: the same prompts get other probabilities when asked again ({reasons[-1]}); are its weights complete?")
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #a1ab20a6
 def _check_model(model: Any) -> None:
@@ -457,31 +501,38 @@ def _check_model(model: Any) -> None:
     if model.training:
         raise CogbiasError(f"{_name(model)}: the model is in training mode, where its answers are random; call model.eval() first")
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #7ad6c98c
-def _check_sequences(sequences: Sequence[Sequence[int]], vocabulary: int, longest: float) -> None:
-    "Refuse sequences that the model cannot read."
+# %% ../../nbs/elicitation/02_scoring.ipynb #ac3040f7
+def _check_sequences(sequences: Sequence[Sequence[int]], longest: float) -> None:
+    "Refuse lengths that the model cannot read."
     for index, each in enumerate(sequences):
         if not len(each):
-            raise CogbiasError(f"sequence {index} is empty: a model needs at least one token before the one it predicts; begin with its start token")
+            raise CogbiasError(f"sequence {index} is empty: a model predicts after at least one token; begin with its start token")
         if len(each) > longest:
             raise CogbiasError(f"sequence {index} has {len(each):,} tokens, the model reads at most {longest:,}; shorten the prompt")
-        if max(each) >= vocabulary or min(each) < 0:
-            raise CogbiasError(f"sequence {index} has a token that the model does not know; ids go from 0 to {vocabulary - 1}: is the tokenizer that of the model?")
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #ff5337c1
+# %% ../../nbs/elicitation/02_scoring.ipynb #df8262e7
+_FOREIGN = "is the tokenizer that of the model?"
+
+
+def _check_tokens(tree: PrefixTree, vocabulary: int) -> None:
+    "Refuse tokens that the model has no embedding for."
+    if tree.token.max(initial=0) >= vocabulary:
+        raise CogbiasError(f"token {tree.token.max()} is unknown to the model, whose ids go from 0 to {vocabulary - 1}; {_FOREIGN}")
+
+# %% ../../nbs/elicitation/02_scoring.ipynb #8fb57d79
 def _check_wanted(ids: np.ndarray, vocabulary: int) -> None:
     "Refuse ids that have no logit."
     if ids.size and (ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= vocabulary):
-        raise CogbiasError(f"wanted token ids must be whole numbers from 0 to {vocabulary - 1}; found {ids.min()} to {ids.max()}: is the tokenizer that of the model?")
+        raise CogbiasError(f"wanted token ids must be whole numbers from 0 to {vocabulary - 1}; found {ids.min()} to {ids.max()}; {_FOREIGN}")
 
-
+# %% ../../nbs/elicitation/02_scoring.ipynb #bf4cad1c
 def _check_temperatures(temperatures: Sequence[float]) -> None:
     "Refuse what is no temperature."
     for each in temperatures:
         if not (isfinite(each) and each >= 0):
             raise CogbiasError(f"temperature {each} is not possible; it must be a finite number, at least 0")
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #3614319d
+# %% ../../nbs/elicitation/02_scoring.ipynb #4054bc92
 class Scorer:
     "Next-token log-probabilities of a causal language model."
 
@@ -497,13 +548,15 @@ class Scorer:
         _check_model(model)
         if token_budget is not None and token_budget < 1:
             raise CogbiasError(f"token_budget {token_budget} is not possible; it must be at least 1")
+        kept = model.device.type == "cpu" and _keep_freed_memory()
         with torch.inference_mode():
             self._chosen, trial, linears = _choose(model, pack)
         self.model, self.way, self._lock, self._forwards = model, self._chosen.way, Lock(), linears.forwards
         self._rows_view = self._chosen.view if self.way == "rows" else None
         self._tell = log or logging.getLogger(__name__).warning
         self.vocabulary = trial.expected.shape[1]
-        self.facts = _first_facts(model, self._chosen, trial, linears, token_budget)
+        self._limits = _limits(model, self.vocabulary, token_budget)
+        self.facts = _first_facts(model, self._chosen, trial, linears, self._limits) | {"freed_memory_kept": kept}
         if self._chosen.why:
             self._tell(f"{_name(model)}: every prompt is computed from its first token, which is exact but slower ({self._chosen.why})")
 
@@ -521,15 +574,13 @@ class Scorer:
         values = _ask(self, sequences, asked)
         return np.split(values if np.ndim(temperature) else values[0], np.cumsum(counts)[:-1], axis=-1)[:len(counts)]
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #91422d60
-def _first_facts(model: Any, chosen: _Chosen, trial: _Trial, linears: _Linears, token_budget: int | None) -> dict[str, Any]:
+# %% ../../nbs/elicitation/02_scoring.ipynb #cb9a6ab2
+def _first_facts(model: Any, chosen: _Chosen, trial: _Trial, linears: _Linears, limits: tuple[int, int]) -> dict[str, Any]:
     "What is known before anything is asked; `cells` and below count what was asked and computed."
-    rows = _row_budget(trial.expected.shape[1])
-    budget = token_budget or _token_budget(model)
-    return {"model_class": type(model).__name__, "dtype": str(model.dtype).removeprefix("torch."), "device": str(model.device), "way": chosen.way, "why": chosen.why,
-            "deviation": chosen.deviation, "deviation_allowed": trial.allowed, "linear": linears.said, "packed_bytes": linears.packed_bytes,
-            "token_budget": budget if _keeps(model) else min(budget, rows), "row_budget": rows,
-            **({"longest_by_tree": int(chosen.reach)} if isfinite(chosen.reach) else {}),
+    reach = {"longest_by_tree": int(chosen.reach)} if isfinite(chosen.reach) else {}
+    return {"model_class": type(model).__name__, "dtype": str(model.dtype).removeprefix("torch."), "device": str(model.device),
+            "way": chosen.way, "why": chosen.why, **reach, "deviation": chosen.deviation, "deviation_allowed": trial.allowed,
+            "linear": linears.said, "packed_bytes": linears.packed_bytes, "token_budget": limits[0], "row_budget": limits[1],
             "cells": 0, "sequences": 0, "tokens": 0, "prefixes": 0, "by_rows": 0}
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #38daf783
@@ -553,37 +604,40 @@ def _fill(batches: Batches, node: np.ndarray, asked: _Asked) -> np.ndarray:
         values[:, cells] = _log_probabilities(logits, row, asked.ids[cells], asked.temperatures)
     return values
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #4e319762
+# %% ../../nbs/elicitation/02_scoring.ipynb #4bacb208
 def _batches(scorer: Scorer, way: str, tree: PrefixTree, looked_at: np.ndarray) -> Batches:
     "Logits of the nodes that are looked at."
-    budget, rows = scorer.facts["token_budget"], scorer.facts["row_budget"]
     if way == "tree":
-        return _by_tree(scorer._chosen.view, tree, looked_at, budget, rows, set())
+        return _by_tree(scorer._chosen.view, tree, looked_at, *scorer._limits, set())
     if scorer._rows_view is None:
+        scorer._tell(f"{_name(scorer.model)}: sequences of more than {scorer._chosen.reach} tokens are computed from their first token; not every layer sees all of them")
         scorer._rows_view = _view(scorer.model, scorer._forwards)
-    return _by_rows(scorer._rows_view, tree, looked_at, budget, rows)
+    return _by_rows(scorer._rows_view, tree, looked_at, *scorer._limits)
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #704c7f89
+# %% ../../nbs/elicitation/02_scoring.ipynb #d1fcf9e1
 def _compute(scorer: Scorer, way: str, sequences: Sequence[Sequence[int]], asked: _Asked) -> np.ndarray:
     "[temperatures, cells], all sequences in one way."
     import torch
     tree = prefix_tree(sequences)
-    node = ancestors(tree, tree.end[asked.sequence], asked.depth) if len(tree) else np.empty(0, np.int64)
+    _check_tokens(tree, scorer.model.get_input_embeddings().weight.shape[0])
+    node = ancestors(tree, tree.end[asked.sequence], asked.depth)
+    counts = {"cells": len(node), "sequences": len(sequences), "tokens": tree.tokens, "prefixes": len(tree),
+              "by_rows": len(sequences) if way == "rows" else 0}
     with scorer._lock, torch.inference_mode():
-        for fact, count in (("cells", len(node)), ("sequences", len(sequences)), ("tokens", tree.tokens), ("prefixes", len(tree)), ("by_rows", len(sequences) * (way == "rows"))):
-            scorer.facts[fact] += count
+        scorer.facts.update({fact: scorer.facts[fact] + count for fact, count in counts.items()})
         return _fill(_batches(scorer, way, tree, np.unique(node)), node, asked)
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #98cda76e
+# %% ../../nbs/elicitation/02_scoring.ipynb #9735059a
 def _ask(scorer: Scorer, sequences: Sequence[Sequence[int]], asked: _Asked) -> np.ndarray:
     "[temperatures, cells], each sequence in a way that is exact for it."
     config = scorer.model.config.get_text_config()
-    _check_sequences(sequences, scorer.model.get_input_embeddings().weight.shape[0], getattr(config, "max_position_embeddings", None) or inf)
+    _check_sequences(sequences, getattr(config, "max_position_embeddings", None) or inf)
     _check_wanted(asked.ids, scorer.vocabulary)
     _check_temperatures(asked.temperatures)
     far = np.array([len(each) > scorer._chosen.reach for each in sequences], bool)
+    needed = np.bincount(asked.sequence, minlength=len(sequences)) > 0
     values = np.empty((len(asked.temperatures), len(asked.ids)))
-    for way, part in (("tree", ~far), ("rows", far)):
+    for way, part in (("tree", needed & ~far), ("rows", needed & far)):
         cells, place = np.flatnonzero(part[asked.sequence]), np.cumsum(part) - 1
         if len(cells):
             some = _Asked(place[asked.sequence[cells]], asked.depth[cells], asked.ids[cells], asked.temperatures)

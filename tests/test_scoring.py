@@ -1,0 +1,307 @@
+"""The scorer against one prompt at a time, for tiny random models of many architectures."""
+
+import copy
+import logging
+import threading
+from contextlib import contextmanager
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from cogbias.design import CogbiasError  # noqa: E402
+from cogbias.elicitation import scoring  # noqa: E402
+from cogbias.elicitation.scoring import Scorer, score_continuations  # noqa: E402
+
+VOCABULARY = 211
+SHAPE = {"vocab_size": VOCABULARY, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+         "intermediate_size": 128, "max_position_embeddings": 256, "initializer_range": 0.2, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+GPT = {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 256}
+CAPPED = {"query_pre_attn_scalar": 16, "attn_logit_softcapping": 5.0, "final_logit_softcapping": 30.0}
+TREE = {"Llama": {}, "Qwen2": {}, "Qwen3": {}, "GPT2": GPT, "Gemma": {}, "Gemma2": CAPPED, "Gemma3Text": {}, "Mistral": {}, "GPTNeoX": {}, "Phi": {}}
+ROWS = {"Bloom": {"n_layer": 2, "n_head": 4}, "Mamba": {"state_size": 8}, "Rwkv": {"attention_hidden_size": 64}, "GPTNeo": {"num_layers": 2, "num_heads": 4, "attention_types": [[["global", "local"], 1]], "window_size": 8}}
+
+
+def build(kind, dtype=torch.float32, **more):
+    "A tiny random model."
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{kind}Config")(**SHAPE | {**TREE, **ROWS}.get(kind, {}) | more)
+    return transformers.AutoModelForCausalLM.from_config(config).eval().to(dtype)
+
+
+@pytest.fixture(scope="module")
+def llama():
+    return build("Llama")
+
+
+def prompts(longest=60):
+    "Sequences that share beginnings in every manner: inside one another, twice, parting early and late, one token long."
+    generator = np.random.default_rng(1)
+    stem = generator.integers(3, VOCABULARY, longest).tolist()
+    parting = [stem[:kept] + generator.integers(3, VOCABULARY, new).tolist() for kept, new in ((10, 5), (20, 9), (20, 3), (3, 30), (12, longest - 12))]
+    return [*parting, stem, stem[:-1], stem[:20], stem[:1], [7], stem, parting[0]]
+
+
+def plain(model, sequences, temperature=1.0):
+    "One after the other."
+    with torch.inference_mode():
+        logits = [model(input_ids=torch.tensor([each]), use_cache=False).logits[0, -1].double() for each in sequences]
+    return [torch.log_softmax(each / temperature, -1).numpy() for each in logits]
+
+
+EVERY = np.arange(VOCABULARY)
+
+
+def deviation(scorer, model, sequences, temperature=1.0):
+    "Largest difference between a scorer and the plain loop."
+    found = scorer.next_logprobs(sequences, [EVERY] * len(sequences), temperature)
+    return max(np.abs(one - other).max() for one, other in zip(found, plain(model, sequences, temperature), strict=True))
+
+
+@pytest.mark.parametrize("budget", [None, 7])
+@pytest.mark.parametrize("kind", TREE)
+def test_tree_agrees_with_one_prompt_at_a_time(kind, budget):
+    model = build(kind)
+    before, state = model.config._attn_implementation, copy.deepcopy(model.state_dict())
+    scorer = Scorer(model, token_budget=budget)
+    assert scorer.way == "tree" and scorer.facts["why"] == ""
+    assert deviation(scorer, model, prompts()) < 1e-4
+    assert scorer.facts["prefixes"] < scorer.facts["tokens"] / 2
+    assert model.config._attn_implementation == before and "forward" not in {name for each in model.modules() for name in vars(each)}
+    assert all(torch.equal(state[name], each) for name, each in model.state_dict().items())
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_other_architectures_say_why_and_agree(kind, caplog):
+    model = build(kind)
+    with caplog.at_level(logging.WARNING, logger="cogbias"):
+        scorer = Scorer(model, token_budget=100)
+    assert scorer.way == "rows" and scorer.facts["why"].startswith("tree: ")
+    assert [record.getMessage().count(scorer.facts["why"]) for record in caplog.records if record.name.startswith("cogbias")] == [1]
+    assert deviation(scorer, model, prompts()) < 1e-4
+
+
+@pytest.mark.parametrize("kind", ["Llama", "GPT2", "Gemma2"])
+def test_bfloat16_stays_as_close_as_its_digits_allow(kind):
+    model = build(kind, torch.bfloat16)
+    scorer = Scorer(model)
+    exact, found = plain(build(kind).to(torch.bfloat16).float(), prompts()), scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))
+    own = np.sqrt(np.mean([np.square(one - other) for one, other in zip(plain(model, prompts()), exact)]))
+    off = np.sqrt(np.mean([np.square(one - other) for one, other in zip(found, exact)]))
+    assert scorer.way == "tree" and off < 1.5 * own  # against the same weights in 32 bits the tree errs like the plain loop
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float64])
+def test_other_number_formats(dtype):
+    model = build("Llama", dtype)
+    scorer = Scorer(model)
+    assert scorer.way == "tree" and deviation(scorer, model, prompts()) < (0.1 if dtype == torch.float16 else 1e-9)
+
+
+def test_a_wrong_mask_is_found_out_in_16_bits_too(monkeypatch, caplog):
+    blocks = scoring.attention_blocks
+    monkeypatch.setattr(scoring, "attention_blocks", lambda depth: (each := blocks(depth))._replace(seen=np.ones_like(each.seen)))
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        assert Scorer(build("Llama", dtype)).way == "rows"
+
+
+@pytest.mark.parametrize("kind", ["Mistral", "Gemma3Text", "Qwen2"])
+def test_sequences_longer_than_the_window_go_by_rows(kind):
+    layers = {} if kind == "Mistral" else {"layer_types": ["sliding_attention", "full_attention"]}
+    window = {"sliding_window": 25, "use_sliding_window": True} | layers
+    model, said = build(kind, **window), []
+    scorer = Scorer(model, log=said.append)
+    scorer.next_logprobs(prompts()[:1], [EVERY])
+    assert not said
+    assert scorer.way == "tree" and scorer.facts["longest_by_tree"] == 25
+    assert deviation(scorer, model, prompts()) < 1e-4
+    assert scorer.facts["by_rows"] == sum(len(each) > 25 for each in prompts())
+    scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))
+    assert len(said) == 1 and "more than 25 tokens" in said[0]
+
+
+def test_rescaled_rotary_positions_limit_the_tree():
+    settings = {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 2.0, "original_max_position_embeddings": 25}
+    model = build("Llama", rope_parameters=settings)
+    scorer = Scorer(model)
+    assert scorer.facts["longest_by_tree"] == 25 and deviation(scorer, model, prompts()) < 1e-4
+
+
+@pytest.mark.parametrize("pack", [True, False])
+def test_packing_changes_nothing_but_the_speed(llama, pack):
+    if pack and "packed" not in scoring.linear_rates(torch.float32):
+        pytest.skip("no oneDNN here")
+    scorer = Scorer(llama, pack=pack)
+    assert (scorer.facts["packed_bytes"] > 0) == pack and deviation(scorer, llama, prompts()) < 1e-4
+
+
+@pytest.mark.parametrize("room", [0, 20_000])
+def test_copies_of_weights_stay_within_the_limit(llama, monkeypatch, room):
+    rates = {"torch": 1.0, "onednn": 2.0, "packed": 2.2}
+    if "packed" not in scoring.linear_rates(torch.float32):
+        pytest.skip("no oneDNN here")
+    monkeypatch.setattr(scoring, "linear_rates", lambda dtype: rates)
+    monkeypatch.setattr(scoring, "_free_memory", lambda device: 4 * room)
+    scorer = Scorer(llama)
+    assert scorer.facts["packed_bytes"] <= room and (scorer.facts["packed_bytes"] > 0) == (room > 0)
+    assert deviation(scorer, llama, prompts()) < 1e-4
+
+
+def test_tied_output_layers():
+    for tied in (True, False):
+        model = build("Llama", tie_word_embeddings=tied)
+        assert (model.lm_head.weight is model.model.embed_tokens.weight) == tied
+        assert deviation(Scorer(model), model, prompts()) < 1e-4
+
+
+def test_budgets_change_nothing(llama):
+    results = []
+    for budget in (1, 3, 64, 65, 1000):
+        scorer = Scorer(llama, token_budget=budget)
+        results.append(np.array(scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))))
+        scorer._limits = budget, 2
+        results.append(np.array(scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))))
+    assert max(np.abs(each - results[0]).max() for each in results) < 2e-5
+
+
+def test_attention_in_steps_is_the_same(llama, monkeypatch):
+    scorer = Scorer(llama)
+    whole = np.array(scorer.next_logprobs(prompts(), [EVERY] * len(prompts())))
+    monkeypatch.setattr(scoring, "_SCORES", 1)
+    monkeypatch.setattr(scoring, "_CELLS", 500)
+    assert np.abs(np.array(scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))) - whole).max() < 1e-5
+
+
+@cache
+def qwen():
+    "A scorer and its model, made once for all examples."
+    model = build("Qwen3")
+    return Scorer(model), model
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12), min_size=1, max_size=12), st.integers(1, 20))
+def test_any_sequences(sequences, budget):
+    scorer, model = qwen()
+    scorer._limits = budget, 9
+    assert deviation(scorer, model, sequences) < 1e-4
+
+
+def test_temperatures(llama):
+    scorer = Scorer(llama)
+    for temperature in (0.2, 1.0, 5.0):
+        assert deviation(scorer, llama, prompts(), temperature) < 1e-4 / min(1, temperature)
+    together = scorer.next_logprobs(prompts(), [EVERY[:9]] * len(prompts()), [0.0, 0.2, 5.0])
+    for index, temperature in enumerate((0.0, 0.2, 5.0)):
+        for one, several in zip(scorer.next_logprobs(prompts(), [EVERY[:9]] * len(prompts()), temperature), together):
+            assert np.array_equal(one, several[index])
+
+
+def test_temperature_zero_shares_between_ties(llama):
+    assert all(np.exp(each).sum() == 1 and np.exp(each).argmax() == one.argmax() for each, one in
+               zip(Scorer(llama).next_logprobs(prompts(), [EVERY] * len(prompts()), 0), plain(llama, prompts())))
+    model = build("Llama", tie_word_embeddings=False)
+    torch.nn.init.zeros_(model.lm_head.weight)
+    assert np.allclose(Scorer(model).next_logprobs([[3, 4]], [EVERY], 0)[0], -np.log(VOCABULARY))
+
+
+def test_two_threads_and_two_scorers(llama):
+    scorers = [Scorer(llama, token_budget=11), Scorer(llama, token_budget=500)]
+    rest = plain(llama, prompts())
+    wrong, done = [], []
+
+    def work(scorer, order):
+        for _ in range(5):
+            found = scorer.next_logprobs([prompts()[index] for index in order], [EVERY] * len(order))
+            wrong.extend(index for index, each in zip(order, found) if np.abs(each - rest[index]).max() > 1e-4)
+            wrong.extend(index for index, each in enumerate(plain(llama, prompts()[:2])) if np.abs(each - rest[index]).max() > 1e-4)  # the model itself, meanwhile
+        done.append(order)
+
+    orders = [list(range(12)), list(range(12))[::-1], [3, 1, 2], [9, 0]]
+    threads = [threading.Thread(target=work, args=(scorers[index % 2], order)) for index, order in enumerate(orders)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(timeout=120)
+    assert len(done) == 4 and not wrong
+
+
+def test_an_error_leaves_the_scorer_and_the_model_usable(llama, monkeypatch):
+    scorer = Scorer(llama, token_budget=20)
+    expected = scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))
+    with monkeypatch.context() as broken:
+        broken.setattr(scoring, "_log_probabilities", lambda *given: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))
+    assert all(np.array_equal(one, other) for one, other in zip(expected, scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))))
+    assert llama.config._attn_implementation == "sdpa"
+
+
+def test_continuations(llama):
+    contexts, continuations = prompts()[:4], [[[5], [6, 7, 8], [6, 7, 9]], [[5]], [], [[4, 4], [4, 4, 4, 4]]]
+    found = score_continuations(Scorer(llama), contexts, continuations)
+    with torch.inference_mode():
+        for context, several, sums in zip(contexts, continuations, found, strict=True):
+            assert len(sums) == len(several)
+            for each, total in zip(several, sums):
+                logprobs = torch.log_softmax(llama(torch.tensor([context + each])).logits[0].double(), -1)
+                assert abs(sum(logprobs[len(context) - 1 + place, token] for place, token in enumerate(each)) - total) < 1e-4
+
+
+def test_nothing_to_do(llama):
+    scorer = Scorer(llama)
+    assert scorer.next_logprobs([], []) == [] and score_continuations(scorer, [], []) == []
+    assert [each.tolist() for each in scorer.next_logprobs([[3], [4]], [[], []])] == [[], []]
+
+
+@contextmanager
+def refused(*said):
+    "A CogbiasError in one line that says this."
+    with pytest.raises(CogbiasError) as caught:
+        yield
+    assert "\n" not in str(caught.value) and all(each in str(caught.value) for each in said), str(caught.value)
+
+
+def test_errors(llama):
+    scorer = Scorer(llama)
+    with refused("sequence 1 is empty"):
+        scorer.next_logprobs([[3], []], [[1], [1]])
+    with refused(f"token {VOCABULARY} is unknown", str(VOCABULARY - 1)):
+        scorer.next_logprobs([[3], [VOCABULARY]], [[1], [1]])
+    with refused("token ids must be whole numbers"):
+        scorer.next_logprobs([[-1]], [[1]])
+    with refused("sequence 0 has 257 tokens", "at most 256"):
+        scorer.next_logprobs([[3] * 257], [[1]])
+    for wrong in ([VOCABULARY], [-1], [1.5]):
+        with refused("wanted token ids"):
+            scorer.next_logprobs([[3]], [wrong])
+    with refused("2 sequences and wanted ids for 1"):
+        scorer.next_logprobs([[3], [4]], [[1]])
+    with refused("temperature -1"):
+        scorer.next_logprobs([[3]], [[1]], -1)
+    with refused("temperature nan"):
+        scorer.next_logprobs([[3]], [[1]], [1.0, float("nan")])
+    with refused("token_budget 0"):
+        Scorer(llama, token_budget=0)
+
+
+def test_models_that_cannot_be_scored():
+    with refused("training mode"):
+        Scorer(build("Llama").train())
+    with refused("no causal language model"):
+        Scorer(transformers.T5ForConditionalGeneration(transformers.T5Config(vocab_size=50, d_model=16, d_ff=16, num_layers=1, num_heads=2, d_kv=8)).eval())
+    for value in (torch.nan, torch.inf):
+        model = build("Llama")
+        torch.nn.init.constant_(model.model.norm.weight, value)
+        with refused("logits are not finite numbers", "float32"):
+            Scorer(model)
+    model = build("Llama")
+    scorer = Scorer(model)
+    torch.nn.init.constant_(model.model.embed_tokens.weight[20:21].detach(), torch.nan)  # damaged where the test at the start does not look
+    with refused("logits are not finite numbers"):
+        scorer.next_logprobs([[3, 20]], [[1]])
