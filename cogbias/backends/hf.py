@@ -7,11 +7,12 @@ __all__ = ['PRECISIONS', 'GROUP', 'PILOT', 'MODELS', 'model_folder', 'folder_rev
            'end_ids', 'LoadedModel', 'precision', 'load_model', 'groups_of', 'looks', 'gumbel_rows', 'generate',
            'HfParticipant', 'PARTICIPANT']
 
-# %% ../../nbs/backends/hf.ipynb #5dbb958e
+# %% ../../nbs/backends/hf.ipynb #3bb734c2
 import hashlib
 import json
 import logging
 import math
+import os
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +29,8 @@ from ..participants import Answer, Request, answer_from_text, participant_name
 
 if TYPE_CHECKING:
     import torch
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch comes in: threads that wait by spinning take the cores from whoever else works here
 
 # %% ../../nbs/backends/hf.ipynb #b35e18b2
 _FETCHED = ["*.safetensors", "*.safetensors.index.json", "*.json", "*.jinja", "tokenizer.model", "merges.txt", "vocab.txt"]
