@@ -13,3 +13,11 @@ def published() -> Path:
     if not path.exists():
         pytest.skip("the published data are not here")
     return path
+
+
+FORKING = ("test_notebooks.py", "test_trials.py")  # their children are forks, and a fork of a process that has computed with torch hangs
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    "Tests that fork come first, before anything computes in this process."
+    items.sort(key=lambda item: item.path.name not in FORKING)
