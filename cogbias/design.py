@@ -176,7 +176,7 @@ TRIALS = Schema("trials", _columns(
     ("attempt", "integer", "1, or more after transport errors; a bad answer is never asked again"),
 ), key="trial_id")
 
-# %% ../nbs/00_design.ipynb #00be6270
+# %% ../nbs/00_design.ipynb #45cd92d2
 EFFECTS = Schema("effects", _columns(
     ("paradigm", "text", "as in items"),
     ("participant", "text", "as in trials"),
@@ -191,8 +191,10 @@ EFFECTS = Schema("effects", _columns(
     ("method", "text", "how the interval was made"),
     ("target", "text", "F: these prompts; S: value sets like these"),
     ("p_value", "number?", "two-sided"),
-    ("p_adjusted", "number?", "Holm, within the family"),
+    ("p_adjusted", "number?", "corrected within the family"),
     ("family", "text?", "contrasts that are corrected together"),
+    ("smallest", "number?", "smallest effect of interest, in the unit of the estimate"),
+    ("verdict", "text?", "present, reversed, absent, inconclusive or none; of the contrasts in a family"),
     ("n_items", "integer", "prompts that the estimate rests on"),
     ("n_trials", "integer", "answers asked for"),
     ("n_valid", "integer", "answers that could be read"),
@@ -432,9 +434,9 @@ def shipped(*parts: str,  # such as "data", "human_reference.csv"
             return place
     raise CogbiasError(f"{'/'.join(parts)}: this file should have come with cogbias; install the package again")
 
-# %% ../nbs/00_design.ipynb #ae0f1666
+# %% ../nbs/00_design.ipynb #0ec32379
 def human_reference(paradigm: str,  # suite/name
-                    ) -> pd.DataFrame:  # measure, group, label, estimate, ci_low, ci_high, n, source, grade
+                    ) -> pd.DataFrame:  # experiment, bias, measure, group, label, estimate, ci_low, ci_high, n, unit, source, grade, note
     "What people do in this paradigm, as published."
     table = pd.read_csv(shipped("data", "human_reference.csv"))
     return table[table.paradigm == paradigm].drop(columns="paradigm").reset_index(drop=True)

@@ -7,10 +7,11 @@ __all__ = ['TRIVIAL', 'REPORT_PARAMETERS', 'PACKAGES', 'Study', 'make_study', 'r
            'study_paradigms', 'study_participant', 'study_participants', 'study_extractor', 'check_methods', 'Folder',
            'RecordedParticipant', 'facts_of', 'keep_record', 'recorded_participant', 'Cell', 'collect_cell',
            'open_cell', 'report_facts', 'trivial_responders', 'plan_study', 'stored_settings', 'own_trials',
-           'stored_cells', 'read_cell', 'effects_of', 'trials_of', 'template_parameters', 'execute_report', 'plain',
-           'checked_parameters', 'Outcome', 'render_reports', 'run_study', 'study_hash', 'write_manifest', 'run']
+           'stored_cells', 'read_cell', 'stored_analysis', 'effects_of', 'trials_of', 'template_parameters',
+           'execute_report', 'plain', 'checked_parameters', 'Outcome', 'render_reports', 'run_study', 'study_hash',
+           'write_manifest', 'run']
 
-# %% ../nbs/09_study.ipynb #1a8dde1a
+# %% ../nbs/09_study.ipynb #78dd364f
 import fnmatch
 import json
 import logging
@@ -30,14 +31,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from .backends.sim import exact_trials
-from .design import (ITEMS, METHODS, CogbiasError, Paradigm, content_hash, load_table, nearest, paradigm, paradigms, save_table,
+from .design import (EFFECTS, ITEMS, METHODS, CogbiasError, Paradigm, content_hash, load_table, nearest, paradigm, paradigms, save_table,
                             shipped)
-from .effects import adjust_family, difference, estimate_effects, pooled, prompt_scores
+from .effects import Analysis, decide, difference, estimate_effects, make_analysis, pooled, prompt_scores
 from .exchange import usable_items
 from .participants import Participant, participant, resolve_method
 from .trials import Collected, Plan, TrialStore, collect, fingerprint, plan, slug, trial_id, trial_seed
 
-# %% ../nbs/09_study.ipynb #f6a8c494
+# %% ../nbs/09_study.ipynb #bbde841e
 @dataclass(frozen=True)
 class Study:
     "Participants, paradigms and settings; everything that decides what is asked."
@@ -54,12 +55,13 @@ class Study:
     where: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # factor -> levels; only these items are asked
     participants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # model name or pattern -> settings of the participant
     extractor: str | None = None  # backend/name that extracts the choice in the second of two steps; None: the participant itself
+    analysis: Mapping[str, Any] = field(default_factory=dict)  # family, adjustment, smallest, alpha: declared before the results are seen
 
-# %% ../nbs/09_study.ipynb #39aebe06
+# %% ../nbs/09_study.ipynb #91bb24b3
 _TYPES: dict[str, tuple[type, ...]] = {"models": (list,), "paradigms": (list,), "name": (str,), "method": (str,), "repeats": (int,), "temperature": (int, float),
-                                       "seed": (int,), "items_file": (str,), "settings": (dict,), "where": (dict,), "participants": (dict,), "extractor": (str,)}
+                                       "seed": (int,), "items_file": (str,), "settings": (dict,), "where": (dict,), "participants": (dict,), "extractor": (str,), "analysis": (dict,)}
 
-# %% ../nbs/09_study.ipynb #2264e1ed
+# %% ../nbs/09_study.ipynb #e3da964e
 def _in_range(source: str, study: Study) -> Study:
     "The same study, once its numbers make sense."
     if study.repeats < 1:
@@ -70,6 +72,7 @@ def _in_range(source: str, study: Study) -> Study:
         raise CogbiasError(f"{source}: temperature is {study.temperature}; use a number from 0")
     if study.method not in ("auto", *METHODS):
         raise CogbiasError(f"{source}: method {study.method!r} is not known; {nearest(study.method, ('auto', *METHODS))}")
+    make_analysis(source, study.analysis)
     return study
 
 # %% ../nbs/09_study.ipynb #4229ea1d
@@ -348,7 +351,20 @@ def _from_records(study: Study, who: Participant, items: pd.DataFrame, folder: F
     made: Plan = plan(items, record, study.method, study.repeats, study.seed, folder.store(who.name, items["paradigm"].iloc[0]), reader)
     return None if made.requests else (record, Collected(made.method, len(made.trial_ids), len(made.trial_ids), 0, {}, 0.0, made.note, made.trial_ids, made.who))
 
-# %% ../nbs/09_study.ipynb #da6851aa
+# %% ../nbs/09_study.ipynb #c8550c8e
+def _in_family(effects: pd.DataFrame, folder: Folder, analysis: Analysis) -> pd.DataFrame:
+    "The effects of one cell with the verdict of the headline, within its family where that is known."
+    alone, place = decide(effects, analysis), folder.path / "effects.parquet"
+    if not place.exists():
+        return alone
+    known, keys = load_table(place, EFFECTS), ["paradigm", "participant", "measure", "group", "target", "estimate", "p_value"]
+    mine = known.merge(alone.head(1)[keys], on=keys)
+    if len(mine) == 1:
+        for name in ("family", "p_adjusted", "smallest", "verdict"):
+            alone.loc[0, name] = mine.loc[0, name]
+    return alone
+
+# %% ../nbs/09_study.ipynb #51ba90bd
 def open_cell(study: Study,  # a study with one model and one paradigm
               outputs: Path | str,  # outputs folder
               ) -> Cell:
@@ -357,7 +373,7 @@ def open_cell(study: Study,  # a study with one model and one paradigm
     items, store = study_items(study, name), folder.store(who.name, name)
     who, collected = _from_records(study, who, items, folder) or (who, collect_cell(study, who, items, folder))
     trials = store.read(collected.trial_ids)
-    effects = estimate_effects(trials, items, paradigm(name), study.seed)
+    effects = _in_family(estimate_effects(trials, items, paradigm(name), study.seed), folder, make_analysis("study", study.analysis))
     return Cell(paradigm(name), who, items, trials, effects, collected, len(store.keys()) - len(trials))
 
 # %% ../nbs/09_study.ipynb #cda6897c
@@ -483,7 +499,17 @@ def read_cell(folder: Folder, place: Path, file: Path) -> tuple[pd.DataFrame, pd
         return items, stored
     return items, own_trials(stored, items, stored_settings(folder).get((stored["participant"].iloc[0], items["paradigm"].iloc[0])))
 
-# %% ../nbs/09_study.ipynb #34972ac7
+# %% ../nbs/09_study.ipynb #16158492
+def stored_analysis(folder: Folder) -> Analysis:
+    "What the last study in a folder declared; the defaults without a manifest."
+    if not folder.manifest.exists():
+        return Analysis()
+    try:
+        return make_analysis(str(folder.manifest), json.loads(folder.manifest.read_text(encoding="utf-8"))["study"].get("analysis"))
+    except (json.JSONDecodeError, KeyError, AttributeError, OSError) as error:
+        raise CogbiasError(f"{folder.manifest}: broken manifest ({type(error).__name__}); move it away and run the study again") from None
+
+# %% ../nbs/09_study.ipynb #abcba96f
 def _cell_effects(path: Path, place: Path, file: Path) -> pd.DataFrame | None:
     "Effects of one cell; None where it holds no trials."
     items, trials = read_cell(Folder(path), place, file)
@@ -500,7 +526,7 @@ def effects_of(outputs: Path | str,  # an outputs folder
     found = [table for table in tables if table is not None]
     if not found:
         raise CogbiasError(f"{folder.path}: no trials here; run 'cogbias run ... --outputs {folder.path}' first")
-    effects = adjust_family(pd.concat(found, ignore_index=True))
+    effects = decide(pd.concat(found, ignore_index=True), stored_analysis(folder))
     if save:
         for ending in ("parquet", "csv"):
             save_table(effects, folder.path / f"effects.{ending}")
@@ -584,8 +610,8 @@ def plain(text: str) -> str:
     "Text that markdown and HTML leave alone: every punctuation mark escaped."
     return "".join(f"&#{ord(sign)};" if not sign.isalnum() and sign not in " /:.,()=-" else sign for sign in text)
 
-# %% ../nbs/09_study.ipynb #d7b21e32
-REPORT_PARAMETERS = ("model", "paradigm", "outputs", "method", "repeats", "temperature", "seed", "items_file", "settings", "where", "participants", "extractor")
+# %% ../nbs/09_study.ipynb #a4a5bea7
+REPORT_PARAMETERS = ("model", "paradigm", "outputs", "method", "repeats", "temperature", "seed", "items_file", "settings", "where", "participants", "extractor", "analysis")
 
 
 def _report_study(given: Mapping[str, Any]) -> Study:
@@ -606,12 +632,12 @@ def checked_parameters(namespace: Mapping[str, Any],  # globals() of the noteboo
     study_participants(study), paradigm(given["paradigm"])  # raise here, before anything is asked
     return study, Path(given["outputs"])
 
-# %% ../nbs/09_study.ipynb #76d417f4
+# %% ../nbs/09_study.ipynb #5a234373
 def _cell_record(study: Study, model: str, participant: str, name: str, done: Collected) -> dict[str, Any]:
     "What the manifest keeps of a cell: how it was asked, and what came of it."
     return {"participant": participant, "paradigm": name, "model": model, "method": done.method, "repeats": study.repeats, "temperature": study.temperature,
             "seed": study.seed, "items_file": study.items_file and str(Path(study.items_file).absolute()), "settings": _plain(study.settings), "where": _plain(study.where),
-            "participants": _plain(study.participants), "extractor": study.extractor, "who": done.who,
+            "participants": _plain(study.participants), "extractor": study.extractor, "analysis": _plain(study.analysis), "who": done.who,
             "planned": done.planned, "stored": done.stored, "asked": done.asked, "statuses": done.statuses}
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cogbias.stats.clusters import cluster_differences, holm, sign_flip, stratified_cluster_t
+from cogbias.stats.clusters import cluster_differences, sign_flip, stratified_cluster_t
+from cogbias.stats.decisions import adjust
 from cogbias.stats.proportions import grim, newcombe, newcombe_paired, pooled_difference, wilson
 from cogbias.stats.signal_detection import dprime_criterion, dprime_from_rates
 
@@ -77,7 +78,7 @@ def test_grim(entry):
 
 @use("p_adjust")
 def test_holm(entry):
-    close(holm(entry["inputs"]["p"]), entry["expected"]["holm"], tolerance(entry, "holm"))
+    close(adjust(entry["inputs"]["p"]), entry["expected"]["holm"], tolerance(entry, "holm"))
 
 
 @use("sdt_loglinear_extreme")

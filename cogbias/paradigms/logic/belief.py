@@ -286,7 +286,7 @@ def _weights(valid_believable: float, valid_unbelievable: float, invalid_believa
 _ACCEPT = MappingProxyType({"accept": 1.0, "reject": 0.0})
 _BELIEF, _LOGIC, _INTERACTION = _weights(.5, -.5, .5, -.5), _weights(.5, .5, -.5, -.5), _weights(-1, 1, 1, -1)
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #6d0dc9aa
+# %% ../../../nbs/paradigms/logic/belief.ipynb #f495b803
 _ALONE = {"score": _ACCEPT, "control": None, "include": "premises_consistent"}
 _SHIFT = {"score": _ACCEPT, "kind": "criterion_shift", "weights": _BELIEF, "unit": "z", "include": "premises_consistent"}
 _MEASURES = (
@@ -306,6 +306,12 @@ _MEASURES = (
              note="logic index for unbelievable minus believable conclusions; a shift of the criterion alone can produce it", **_ALONE),
     Contrast("logit_interaction", "Interaction of logic and belief, log-odds", kind="logit_interaction", weights=_INTERACTION, unit="logit",
              note="the product term of a logistic regression; near zero when only the criterion moves", **_ALONE),
+    Contrast("area_believable", "Area under the curve, believable conclusions", kind="area", weights=MappingProxyType({"valid_believable": 1.0, "invalid_believable": -1.0}), unit="area",
+             note="chance that a valid argument is found likelier than an invalid one; .5 is guessing; exact probabilities only", **_ALONE),
+    Contrast("area_unbelievable", "Area under the curve, unbelievable conclusions", kind="area", weights=MappingProxyType({"valid_unbelievable": 1.0, "invalid_unbelievable": -1.0}), unit="area",
+             note="the same where belief speaks against the conclusion", **_ALONE),
+    Contrast("area_shift", "Accuracy: area, unbelievable minus believable", kind="area_shift", weights=_INTERACTION, unit="area",
+             note="accuracy without the assumption of normal evidence; the criterion does not enter", **_ALONE),
 )
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #631c33a5
