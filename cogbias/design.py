@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['KINDS', 'ITEMS', 'STATUSES', 'METHODS', 'EXACT', 'TRIALS', 'EFFECTS', 'IDENTITY', 'PACKAGE', 'CogbiasError',
            'nearest', 'content_hash', 'Column', 'Schema', 'option', 'item_table', 'save_table', 'load_table',
-           'Contrast', 'selected', 'Paradigm', 'paradigms', 'paradigm', 'shipped', 'human_reference']
+           'Contrast', 'selected_mask', 'selected', 'Paradigm', 'paradigms', 'paradigm', 'shipped', 'human_reference']
 
-# %% ../nbs/00_design.ipynb #17950044
+# %% ../nbs/00_design.ipynb #8030210a
 import difflib
 import fnmatch
 import hashlib
@@ -20,6 +20,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 # %% ../nbs/00_design.ipynb #3d7daae1
@@ -358,15 +359,22 @@ class Contrast:
     replication: bool = False  # true: a published formula
     note: str = ""  # what the reader should know
 
-# %% ../nbs/00_design.ipynb #c9dcd713
+# %% ../nbs/00_design.ipynb #5b60e2ca
+def selected_mask(items: pd.DataFrame,  # an items table, or any table with its columns
+                  contrast: Contrast,  # what is compared
+                  ) -> np.ndarray:  # true for the rows that a contrast speaks about
+    "Which rows a contrast speaks about."
+    keep = items["condition"].isin([contrast.treatment, contrast.control]).to_numpy(bool)
+    for factor, levels in contrast.where.items():
+        keep = keep & items[factor].isin(levels).to_numpy(bool)
+    return keep & items[contrast.include].astype(bool).to_numpy() if contrast.include else keep
+
+
 def selected(items: pd.DataFrame,  # an items table, or any table with its columns
              contrast: Contrast,  # what is compared
              ) -> pd.DataFrame:
     "The rows that a contrast speaks about."
-    keep = items["condition"].isin([contrast.treatment, contrast.control])
-    for factor, levels in contrast.where.items():
-        keep &= items[factor].isin(levels)
-    return items[keep & items[contrast.include].astype(bool)] if contrast.include else items[keep]
+    return items[selected_mask(items, contrast)]
 
 # %% ../nbs/00_design.ipynb #ce313387
 @dataclass(frozen=True)

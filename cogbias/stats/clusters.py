@@ -14,22 +14,23 @@ import pandas as pd
 
 from .estimates import Estimate, nothing
 
-# %% ../../nbs/stats/01_clusters.ipynb #6bd7f01d
-def _checked(tidy: pd.DataFrame) -> pd.DataFrame:
-    "The same rows, once nothing that a difference needs is missing."
-    lost = tidy[["condition", "cluster", "stratum"]].isna().any(axis=1) | tidy["weight"].isna()
-    lost |= tidy["score"].isna() & (tidy["weight"] > 0)
+# %% ../../nbs/stats/01_clusters.ipynb #518ef33f
+def _checked(tidy: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    "The same columns, once nothing that a difference needs is missing."
+    lost = np.isnan(tidy["weight"]) | (np.isnan(tidy["score"]) & (tidy["weight"] > 0))
+    for name in ("condition", "cluster", "stratum"): lost = lost | pd.isna(tidy[name])
     if lost.any(): raise ValueError(f"{lost.sum()} rows miss a score, weight, condition, cluster or stratum: leave out and count unanswered prompts first")
     if (tidy["weight"] < 0).any(): raise ValueError(f"{(tidy['weight'] < 0).sum()} weights are negative: give weights of 0 or more")
     return tidy
 
-# %% ../../nbs/stats/01_clusters.ipynb #82d6e328
-def _tidy(frame: pd.DataFrame, columns: dict[str, str | None]) -> pd.DataFrame:
-    "The columns that matter under our names; without a stratum all rows share one, without a weight each counts 1."
+# %% ../../nbs/stats/01_clusters.ipynb #80cc4223
+def _tidy(frame: pd.DataFrame, columns: dict[str, str | None]) -> dict[str, np.ndarray]:
+    "The columns that matter as arrays under our names; without a stratum all rows share one, without a weight each counts 1."
     absent = [name for name in columns.values() if name is not None and name not in frame]
     if absent: raise ValueError(f"the frame has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call")
     filler = {"stratum": "all", "weight": 1.0}
-    return _checked(pd.DataFrame({ours: filler[ours] if name is None else frame[name].array for ours, name in columns.items()}, index=range(len(frame))))
+    kinds = {"score": float, "weight": float}
+    return _checked({ours: np.full(len(frame), filler[ours], kinds.get(ours, object)) if name is None else frame[name].to_numpy(kinds.get(ours, object)) for ours, name in columns.items()})
 
 # %% ../../nbs/stats/01_clusters.ipynb #9814ad88
 def _moments(code: np.ndarray, score: np.ndarray, weight: np.ndarray, groups: int) -> dict[str, np.ndarray]:
@@ -40,33 +41,22 @@ def _moments(code: np.ndarray, score: np.ndarray, weight: np.ndarray, groups: in
         scatter = np.bincount(code, (weight * (score - mean[code])) ** 2, groups) / total ** 2
         return {"mean": mean, "variance": np.where(n > 1, scatter * n / (n - 1), np.nan), "n": n}
 
-# %% ../../nbs/stats/01_clusters.ipynb #0b3bb9a6
-def _condition_summary(rows: pd.DataFrame) -> pd.DataFrame:
-    "Moments of one condition's tidy rows, indexed by (stratum, cluster)."
-    grouped = rows.groupby(["stratum", "cluster"], observed=True)
-    code, index = grouped.ngroup().to_numpy(), grouped.size().index
-    weight = rows["weight"].to_numpy(float)
-    score = np.where(weight > 0, rows["score"].to_numpy(float), 0.0)
-    return pd.DataFrame(_moments(code, score, weight, len(index)), index=index)
+# %% ../../nbs/stats/01_clusters.ipynb #37d81b16
+def _cluster_codes(stratum: np.ndarray, cluster: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    "Number of the cluster of each row, in the order of stratum and cluster; and stratum and cluster of each number."
+    of_stratum, strata = pd.factorize(stratum, sort=True)
+    of_cluster, clusters = pd.factorize(cluster, sort=True)
+    present, code = np.unique(of_stratum * max(len(clusters), 1) + of_cluster, return_inverse=True)
+    at = np.divmod(present, max(len(clusters), 1))
+    return code, np.asarray(strata, object)[at[0]], np.asarray(clusters, object)[at[1]]
 
-# %% ../../nbs/stats/01_clusters.ipynb #33876c4d
-def _with_difference(table: pd.DataFrame, alone: bool) -> pd.DataFrame:
-    "The two summaries side by side, with their difference (or the treatment mean, when it stands alone)."
-    difference = table["mean_treatment"] - (0.0 if alone else table["mean_control"])
-    variance = table["variance_treatment"] + (0.0 if alone else table["variance_control"])
-    return table.assign(difference=difference, sampling_variance=variance)
+# %% ../../nbs/stats/01_clusters.ipynb #363a2424
+def _side_by_side(treatment: dict[str, np.ndarray], control: dict[str, np.ndarray], alone: bool) -> dict[str, np.ndarray]:
+    "Both moments with their difference (or the treatment mean, when it stands alone)."
+    return {"difference": treatment["mean"] - (0.0 if alone else control["mean"]), "mean_treatment": treatment["mean"], "mean_control": control["mean"],
+            "n_treatment": treatment["n"].astype(int), "n_control": control["n"].astype(int), "sampling_variance": treatment["variance"] + (0.0 if alone else control["variance"])}
 
-# %% ../../nbs/stats/01_clusters.ipynb #6ab1383e
-def _tidied(table: pd.DataFrame, ignored_rows: int) -> pd.DataFrame:
-    "The public columns, with what was left out recorded in `.attrs`."
-    lacking = table["difference"].isna()
-    kept = table[~lacking].reset_index().fillna({"n_treatment": 0, "n_control": 0}).astype({"n_treatment": int, "n_control": int})
-    columns = ["cluster", "stratum", "difference", "mean_treatment", "mean_control", "n_treatment", "n_control", "sampling_variance"]
-    kept = kept[columns]
-    kept.attrs = {"dropped_clusters": list(table.index[lacking]), "ignored_rows": ignored_rows}
-    return kept
-
-# %% ../../nbs/stats/01_clusters.ipynb #d278fe60
+# %% ../../nbs/stats/01_clusters.ipynb #6d47ea2e
 def cluster_differences(frame: pd.DataFrame,  # one row per answered prompt, repeats already averaged
                         score: str = "score",  # column of scores, usually in [0, 1]
                         weight: str | None = None,  # column of weights >= 0; None: every prompt counts the same
@@ -78,10 +68,16 @@ def cluster_differences(frame: pd.DataFrame,  # one row per answered prompt, rep
                         ) -> pd.DataFrame:  # one row per cluster, sorted by stratum and cluster
     "Treatment minus control, one row per cluster; clusters without both are dropped and listed in `.attrs`."
     tidy = _tidy(frame, dict(score=score, weight=weight, condition=condition, cluster=cluster, stratum=stratum))
-    chosen = [tidy["condition"] == treatment, tidy["condition"] == control if control is not None else np.zeros(len(tidy), bool)]
-    both = [_condition_summary(tidy[rows]).add_suffix(end) for rows, end in zip(chosen, ("_treatment", "_control"))]
-    table = _with_difference(both[0].join(both[1], how="outer"), control is None)
-    return _tidied(table, int((~(chosen[0] | chosen[1])).sum()))
+    chosen = [tidy["condition"] == treatment, (tidy["condition"] == control) & (control is not None)]
+    asked = {name: column[chosen[0] | chosen[1]] for name, column in tidy.items()}
+    code, strata, clusters = _cluster_codes(asked["stratum"], asked["cluster"])
+    score_of = np.where(asked["weight"] > 0, asked["score"], 0.0)
+    both = [_moments(code[here], score_of[here], asked["weight"][here], len(clusters)) for here in (each[chosen[0] | chosen[1]] for each in chosen)]
+    table = pd.DataFrame({"cluster": clusters, "stratum": strata, **_side_by_side(*both, control is None)}).infer_objects()
+    lacking = table["difference"].isna().to_numpy()
+    kept = table[~lacking].reset_index(drop=True) if lacking.any() else table
+    kept.attrs = {"dropped_clusters": list(zip(strata[lacking], clusters[lacking])), "ignored_rows": len(frame) - len(code)}
+    return kept
 
 # %% ../../nbs/stats/01_clusters.ipynb #437670fa
 def _without_t(estimate: float, sizes: np.ndarray, parts: np.ndarray, known: dict) -> Estimate | None:
