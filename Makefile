@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PINS := $(shell $(PYTHON) -c "import sys; print('-c constraints.txt' if sys.version_info[:2] == (3, 11) else '')")
 STAMP := settings.ini setup.py constraints.txt
 
-.PHONY: demo test llama site lab clean
+.PHONY: demo test llama calibration site lab clean
 .DELETE_ON_ERROR:
 
 $(BIN)/python:
@@ -17,7 +17,7 @@ $(VENV)/.demo: $(STAMP) | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: $(STAMP) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) -e ".[docs,dev,hf,openai,ollama]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) -e ".[docs,dev,features,hf,openai,ollama]"
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo  ## five simulated participants, every paradigm: reports, effects, site
@@ -36,6 +36,9 @@ llama: .llama/llama-server  ## a llama-server for the tests, unpacked from Debia
 
 .llama/llama-server:
 	bash .ci/get_llama_server.sh .llama
+
+calibration: $(VENV)/.dev  ## the stored table of nbs/stats/calibration, made again
+	$(BIN)/python -c "from pathlib import Path; from cogbias.stats.calibration import write_calibration; write_calibration(Path('data/calibration.json'))"
 
 lab: $(VENV)/.dev  ## JupyterLab on the notebooks
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) -e ".[notebook]"

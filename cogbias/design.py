@@ -339,7 +339,7 @@ def load_table(path: Path | str,  # a file that save_table wrote, or one like it
     except CogbiasError as error:
         raise CogbiasError(f"{path}: {error}") from None
 
-# %% ../nbs/00_design.ipynb #c16029b5
+# %% ../nbs/00_design.ipynb #f18d3a6f
 @dataclass(frozen=True)
 class Contrast:
     "A planned comparison; positive means towards the human bias."
@@ -355,6 +355,9 @@ class Contrast:
     where: Mapping[str, tuple] = field(default_factory=dict)  # factor -> levels that enter
     include: str | None = None  # flag among the factors that must be true
     invalid: str = "drop"  # unreadable answers: drop, or itt (not the target, still in the denominator)
+    outcome: str = "role"  # what is scored: the role of the chosen option, or the value, the number given
+    by: tuple[str, ...] = ()  # factors for whose levels the same estimate is made again
+    direction: float = 1.0  # -1 where people's bias makes the number smaller; the estimate is multiplied by it
     unit: str = "probability"
     replication: bool = False  # true: a published formula
     note: str = ""  # what the reader should know
@@ -376,7 +379,7 @@ def selected(items: pd.DataFrame,  # an items table, or any table with its colum
     "The rows that a contrast speaks about."
     return items[selected_mask(items, contrast)]
 
-# %% ../nbs/00_design.ipynb #ce313387
+# %% ../nbs/00_design.ipynb #ca97008c
 @dataclass(frozen=True)
 class Paradigm:
     "A procedure that reveals a bias: its words, its items, its contrasts."
@@ -394,6 +397,7 @@ class Paradigm:
     conditions: Mapping[str, str] = field(default_factory=dict)  # condition -> what it is, in a few words
     breakdown: tuple[str, ...] = ()  # factors by which the headline is shown
     target_role: str = "target"
+    rules: Mapping[str, Any] = field(default_factory=dict)  # simulated participant -> how it answers; see the backend sim
     clusters: str = "value sets"  # what the clusters are, in the plural
     caveats: tuple[str, ...] = ()  # printed in every report
 

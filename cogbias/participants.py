@@ -6,14 +6,14 @@
 __all__ = ['NEEDS', 'EXTRACTION', 'Request', 'Answer', 'Participant', 'answer_from_text', 'answer_from_probabilities',
            'participant_name', 'backends', 'participant', 'resolve_method', 'drawn_answer', 'ask', 'extraction_item']
 
-# %% ../nbs/03_participants.ipynb #6472a501
+# %% ../nbs/03_participants.ipynb #c52b8a11
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from .choices import read_choice
+from .choices import Reading, read_choice
 from .design import METHODS, PACKAGE, CogbiasError, nearest
 
 # %% ../nbs/03_participants.ipynb #1083a5ce
@@ -62,13 +62,21 @@ class Participant(Protocol):
         "Answer every request once, in any order, as (index of the request, answer)."
         ...
 
-# %% ../nbs/03_participants.ipynb #1dd6069a
+# %% ../nbs/03_participants.ipynb #e19bb97f
+def _in_range(item: Mapping[str, Any], reading: Reading) -> Reading:
+    "The same reading; a number outside the range of the question is not an answer."
+    low, high = (item.get("content") or {}).get("range") or (None, None)
+    if item["answer"] != "number" or reading.value is None or (low is None or reading.value >= low) and (high is None or reading.value <= high):
+        return reading
+    return reading._replace(choice=None, value=None, status="invalid_format", detail=f"number outside {'...' if low is None else f'{low:g}'} to {'...' if high is None else f'{high:g}'}")
+
+# %% ../nbs/03_participants.ipynb #f5db4ca6
 def answer_from_text(item: Mapping[str, Any],  # the row that was asked
                      response: str,  # what came back
                      **received: Any,  # finish_reason, thinking, tokens_in, ...
                      ) -> Answer:
     "Read a textual response."
-    reading = read_choice(response, item["options"], item["answer"], received.get("finish_reason"))
+    reading = _in_range(item, read_choice(response, item["options"], item["answer"], received.get("finish_reason")))
     chosen = next((each for each in item["options"] if each["label"] == reading.choice), {})
     value = reading.value if reading.value is not None else chosen.get("value")
     return Answer(reading.status, response, choice=reading.choice, role=chosen.get("role"), value=value,

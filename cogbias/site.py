@@ -690,10 +690,10 @@ def is_simulated(participant: str,  # its name
     "Whether a participant is simulated."
     return participant.startswith("sim/")
 
-# %% ../nbs/10_site.ipynb #fb7157d2
+# %% ../nbs/10_site.ipynb #eeeb6d33
 def _number(value: Any) -> float | None:
-    "A float; None where there is none."
-    return None if value is None or pd.isna(value) else float(value)
+    "A float; None where there is none, or where it is infinite and has no place on an axis."
+    return None if value is None or pd.isna(value) or abs(value) == float("inf") else float(value)
 
 
 def _signed(value: float | None) -> str:

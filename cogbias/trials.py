@@ -390,10 +390,15 @@ def _read(path: Path, ids: Collection[str] | None) -> pd.DataFrame:
     table.attrs |= {"torn": int(torn > 0), "superseded": len(records) - len(last)}
     return table
 
-# %% ../nbs/04_trials.ipynb #12f11176
+# %% ../nbs/04_trials.ipynb #338c97f8
+def _open_numbers(items: pd.DataFrame) -> pd.Series:
+    "Which items ask for a number and offer none."
+    return (items["answer"] == "number") & (items["options"].map(len) == 0)
+
+# %% ../nbs/04_trials.ipynb #b5a14f0c
 def _method(participant: Participant, items: pd.DataFrame, method: str, repeats: int) -> str:
     "The method for these items; an open number has no options to be probable."
-    open_number = (items["answer"] == "number").any()
+    open_number = not items.empty and _open_numbers(items).all()
     others = [each for each in participant.methods if each not in EXACT]
     if open_number and method == "auto" and others:
         return others[0]
@@ -431,6 +436,14 @@ def _items(table: pd.DataFrame) -> list[dict[str, Any]]:
     names, columns = list(plain.columns), [values.tolist() for _, values in plain.items()]
     return [dict(zip(names, row)) for row in zip(*columns)]  # to_dict would box every cell
 
+# %% ../nbs/04_trials.ipynb #c4ff26c8
+def _askable(items: pd.DataFrame, method: str) -> tuple[pd.DataFrame, str]:
+    "The items that a method can ask, and what was left out."
+    if method not in EXACT:
+        return items, ""
+    open_numbers = _open_numbers(items)
+    return (items[~open_numbers], f"{open_numbers.sum()} prompts that ask for an open number are left out: ask them with method text") if open_numbers.any() else (items, "")
+
 # %% ../nbs/04_trials.ipynb #17e05bed
 def _whole(name: str, value: Any, least: int) -> int:
     "The value as an int; 1.0 would give other seeds than 1, so it is refused."
@@ -454,11 +467,13 @@ def _who(participant: Participant, method: str, extractor: Participant | None) -
         return fingerprint(participant)
     return content_hash([fingerprint(participant), fingerprint(extractor or participant), EXTRACTION], 32)
 
-# %% ../nbs/04_trials.ipynb #b8526dec
+# %% ../nbs/04_trials.ipynb #336c9ad5
 def _plan(participant: Participant, items: pd.DataFrame, method: str, repeats: int, seed: int, answered: Collection[str], extractor: Participant | None = None) -> Plan:
     "The plan, given what is stored."
     method = _method(participant, items, method, _whole("repeats", repeats, 1))
+    items, left_out = _askable(items, method)
     rounds, note = _rounds(method, repeats)
+    note = "; ".join(filter(None, [left_out, note]))
     rows, who, study_seed = _items(items), _who(participant, method, extractor), _whole("seed", seed, 0)
     requests = [Request(item, repeat, trial_seed(study_seed, item["item_id"], repeat)) for repeat in range(rounds) for item in rows]
     ids = [trial_id(request.item["item_id"], who, method, request.repeat, request.seed) for request in requests]

@@ -300,11 +300,13 @@ def items(seed: int = 0,  # study seed; nothing is drawn here, so nothing depend
         refuse_symmetric(chosen, prompts_each=len(ORDERS[3]) * len(TEMPLATES) * len(answer_formats))
     return item_table("choice/decoy", (row for values in chosen for row in _rows(values, answer_formats)))
 
-# %% ../../../nbs/paradigms/choice/decoy.ipynb #c58b559d
+# %% ../../../nbs/paradigms/choice/decoy.ipynb #3c7e2358
 _TARGET = MappingProxyType({"target": 1.0, "competitor": 0.0, "decoy": 0.0})
 CONTRASTS = (
     Contrast("target_share_change", "Decoy effect", score=MappingProxyType({"target": 1.0, "competitor": 0.0}), include="asymmetric",
              note="target's share of the answers that name one of the two real options; per cluster, then products weigh alike"),
+    Contrast("log_odds_shift", "Decoy effect, log-odds", kind="log_odds_shift", score=MappingProxyType({"target": 1.0, "competitor": 0.0}), include="asymmetric", unit="logit",
+             note="log-odds of target against competitor; a share has less room near 0 and 1"),
     Contrast("target_share_change_absolute", "Decoy effect, all answers", score=_TARGET, include="asymmetric",
              note="a coin scores -1/6, because three options share what two had; above zero the decoy breaks regularity"),
     Contrast("decoy_share", "Decoys chosen", control=None, score=MappingProxyType({"target": 0.0, "competitor": 0.0, "decoy": 1.0}),

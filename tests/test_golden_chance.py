@@ -1,0 +1,136 @@
+"""Tests against chance: R's exact binomial, the published P values of the bets study, and the libraries' own tests.
+
+The reference files lie beside the repository, so these tests skip where they are absent.
+"""
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import fisher_exact
+from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
+from statsmodels.stats.weightstats import ztest
+
+from cogbias.stats.chance import binomial_p, clopper_pearson, exact_binomial, pooled_z, possible_counts, z_against_chance, z_p
+from cogbias.stats.proportions import grim
+
+DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data"
+pytestmark = pytest.mark.skipif(not (DATA / "golden.json").exists(), reason="the reference file is not beside this checkout")
+
+
+@pytest.fixture(scope="module")
+def entries():
+    "The reference entries by id."
+    return {entry["id"]: entry for entry in json.loads((DATA / "golden.json").read_text())["entries"]}
+
+
+@pytest.fixture(scope="module")
+def published():
+    "The published tables of the bets study."
+    return json.loads((DATA / "bets_tables.json").read_text())
+
+
+def close(ours, theirs, tol):
+    "Agreement, relative above 1 and absolute below."
+    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
+    assert np.all(np.abs(ours - theirs) <= tol * np.maximum(1, np.abs(theirs))), (ours, theirs, tol)
+
+
+def tolerance(entry, call=""):
+    "The tolerance stated for a check of this entry."
+    return min(check["tol_rel"] for check in entry["python"] if check["agrees"] and call in check["call"])
+
+
+@pytest.mark.parametrize("name", ["binom_1_10", "binom_5_10", "binom_298_504", "binom_17_25"])
+def test_exact_binomial(entries, name):
+    entry = entries[name]
+    k, n, p0 = (entry["inputs"][each] for each in ("x", "n", "p0"))
+    expected = entry["expected"]
+    close(binomial_p(k, n, p0), expected["p_greater"], tolerance(entry, "greater"))
+    close(binomial_p(k, n, p0, "two-sided"), expected["p_two"], tolerance(entry, "two-sided"))
+    close(clopper_pearson(k, n), expected["clopper"], tolerance(entry, "beta"))
+    with_wilson, with_exact = exact_binomial(k, n, p0), exact_binomial(k, n, p0, interval="clopper_pearson")
+    close((with_wilson.ci_low, with_wilson.ci_high), expected["wilson"], tolerance(entry, "wilson"))
+    close((with_exact.ci_low, with_exact.ci_high), expected["clopper"], tolerance(entry, "beta"))
+
+
+def test_tiny_p_values_keep_their_digits(entries):
+    entry = entries["binom_298_504"]
+    ours = [binomial_p(298, 504, entry["inputs"]["p0"], side) for side in ("greater", "two-sided")]
+    assert np.allclose(ours, [entry["expected"]["p_greater"], entry["expected"]["p_two"]], rtol=1e-9, atol=0)
+
+
+@pytest.mark.parametrize("name", ["tang_t9_36", "tang_t9_56", "tang_t9_24", "tang_t13_43", "tang_t13_53", "tang_t13_32"])
+def test_published_z(entries, name):
+    entry = entries[name]
+    k, n, p0 = (entry["inputs"][each] for each in ("x", "n", "p0"))
+    close(z_p(k, n, p0), entry["expected"]["value"][0], tolerance(entry))
+    close(z_against_chance(k, n, p0).p_value, entry["python"][0]["value"][0], 1e-9)
+    close(z_p(k, n, p0), ztest(np.arange(n) < k, value=p0, alternative="larger")[1], 1e-12)
+
+
+def test_two_conditions(entries):
+    entry = entries["prop2_wald_seed"]
+    counts = [entry["inputs"][each] for each in ("x1", "n1", "x2", "n2")]
+    ours, expected = pooled_z(*counts), entry["expected"]
+    close((ours.ci_low, ours.ci_high), expected["ci_wald"], 1e-12)
+    assert ours.p_value == pytest.approx(expected["p"], rel=1e-9)
+    k1, n1, k2, n2 = counts
+    close(proportions_ztest([k1, k2], [n1, n2])[0] ** 2, expected["chisq"], tolerance(entry, "ztest"))
+    close(confint_proportions_2indep(*counts, method="wald"), expected["ci_wald"], tolerance(entry, "wald"))
+
+
+def test_the_library_has_fishers_test(entries):
+    entry = entries["fisher_7_3_2_8"]
+    close(fisher_exact(entry["inputs"]["table"]).pvalue, entry["expected"]["p"], tolerance(entry))
+
+
+def printed_pairs(published, accuracy, p_value, settings=("default", "fine_tuned")):
+    "Count, number of questions, null and printed P value of every cell of a pair of tables."
+    rows, tests = (published["tables"][each]["cells"] for each in (accuracy, p_value))
+    n, p0 = published["tables"][p_value]["n"], published["tables"][p_value]["p0"]
+    for row, test in zip(rows, tests):
+        same = [name for name in ("model", "template", "modality", "metric", "ground_truth") if name in row]
+        assert [row[name] for name in same] == [test[name] for name in same]
+        truth = row.get("ground_truth")
+        size, null = (n[truth], p0[truth]) if truth else (n, p0)
+        for setting in settings:
+            counts = possible_counts(row[setting]["percent"] / 100, size, 2)
+            assert len(counts) == 1 and grim(row[setting]["percent"] / 100, size, 2)
+            yield counts[0], size, float(Fraction(str(null))), test[setting], row[setting]
+
+
+@pytest.mark.parametrize("accuracy, p_value, cells", [("5", "9", 32), ("6", "13", 48), ("14", "15", 72)])
+def test_published_tables(published, accuracy, p_value, cells):
+    found = 0
+    for k, n, p0, printed, row in printed_pairs(published, accuracy, p_value):
+        ours = z_p(k, n, p0)
+        assert ours < .001 if "lt" in printed else abs(ours - printed["value"]) <= 1.01e-3 or (printed["value"] == 1 and ours >= .995), (k, n, p0, printed, ours)
+        assert (ours <= .05) == row["flagged"] == (binomial_p(k, n, p0) <= .05)
+        found += 1
+    assert found == cells
+
+
+def test_sixty_four_p_values_of_tables_9_and_13(published):
+    "The default models of table 9 and all of table 13: 16 + 48."
+    nine = [pair for pair in printed_pairs(published, "5", "9", ("default",))]
+    pairs = nine + list(printed_pairs(published, "6", "13"))
+    assert len(pairs) == 64
+    off = [abs(z_p(k, n, p0) - printed["value"]) for k, n, p0, printed, _ in pairs if "value" in printed]
+    assert max(off) < 1.01e-3 and all(z_p(k, n, p0) < .001 for k, n, p0, printed, _ in pairs if "lt" in printed)
+
+
+def test_every_recomputed_cell(published):
+    "All 224 cells with an accuracy and a P value; one of them is a misprint."
+    assert len(published["recomputed"]) == 224
+    misprints = []
+    for cell in published["recomputed"]:
+        n, p0 = cell["n"], float(Fraction(str(cell["p0"])))
+        counts = possible_counts(cell["k"] / n, n, 2) if n > 100 else [round(cell["k"])]  # of 840, a whole percentage leaves several counts
+        ours = [z_p(k, n, p0) for k in counts]
+        if n <= 100: assert ours[0] == pytest.approx(cell["computed"], abs=1e-12)
+        printed = cell["printed"]
+        right = all(p < .001 for p in ours) if printed.startswith("<") else any(abs(p - float(printed)) <= (.005 if printed == "1.00" else 1.01e-3) for p in ours)
+        if not right: misprints.append(cell["cell"])
+    assert len(misprints) == 1 and misprints[0].startswith("T16") and "RoBERTa" in misprints[0], misprints
