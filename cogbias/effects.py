@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['NUMBER_MEASURES', 'ESTIMATORS', 'POSITION_MEASURES', 'LONG', 'FAMILIES', 'Answered', 'answered', 'prompt_scores',
            'difference', 'pooled', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy',
-           'log_odds', 'number_measure', 'standardised', 'estimate_effects', 'Analysis', 'make_analysis', 'row_verdict',
-           'decide']
+           'log_odds', 'number_measure', 'deviation', 'standardised', 'estimate_contrast', 'estimate_effects',
+           'Analysis', 'make_analysis', 'row_verdict', 'decide']
 
-# %% ../nbs/05_effects.ipynb #729f0629
+# %% ../nbs/05_effects.ipynb #5b3d5948
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from .design import EFFECTS, EXACT, CogbiasError, Contrast, Paradigm, nearest, s
 from .stats.clusters import cluster_differences, set_effect_sd, sign_flip, stratified_cluster_t
 from .stats.decisions import ADJUSTMENTS, SMALLEST_EFFECT, Verdict, adjust, verdict
 from .stats.estimates import STATUSES, Estimate, nothing
-from .stats.numbers import number_effect
+from .stats.numbers import deviation_from_truth, number_effect
 from .stats.position import order_consistency, position_shares
 from .stats.proportions import newcombe, wilson
 from .stats.roc import area_difference, area_under_curve
@@ -28,7 +28,7 @@ from .stats.shares import decoy_shares_by_cluster
 from .stats.signal_detection import CELLS, logit_interaction, signal_detection_difference, signal_detection_shift
 from .stats.standardised import GroupSummary, cohens_d, group_summary
 
-# %% ../nbs/05_effects.ipynb #e5000a79
+# %% ../nbs/05_effects.ipynb #e16af42f
 class Answered(NamedTuple):
     "The trials of one participant beside their items."
 
@@ -41,6 +41,7 @@ class Answered(NamedTuple):
     mass: np.ndarray  # valid mass, nan where it is not known, shape (trials,)
     value: np.ndarray  # number given, or its expectation; nan where there is none, shape (trials,)
     option_value: np.ndarray  # number behind every option, nan where there is none, shape (items, options)
+    exact: np.ndarray  # whether p is an exact distribution and not a choice, shape (trials,)
 
 # %% ../nbs/05_effects.ipynb #9131b754
 class _Layout(NamedTuple):
@@ -90,7 +91,7 @@ def _numbers(column: pd.Series) -> np.ndarray:
     "A column as floats, nan where it is empty."
     return pd.to_numeric(column, errors="coerce").to_numpy(float)
 
-# %% ../nbs/05_effects.ipynb #c10d6f8d
+# %% ../nbs/05_effects.ipynb #1119fe2e
 def answered(trials: pd.DataFrame,  # trials of one participant
              items: "pd.DataFrame | _Layout",  # the items they answer, or their layout
              ) -> Answered:
@@ -102,7 +103,7 @@ def answered(trials: pd.DataFrame,  # trials of one participant
     p = _probabilities(known, layout, item, ok)
     expected = np.nansum(p * layout.option_value[item], axis=1)
     value = np.where(p.sum(axis=1) > 0, expected, _numbers(known["value"]))  # exact distributions first; a number in words has no option
-    return Answered(layout.items, layout.role, layout.roles, item, p, ok, _numbers(known["valid_mass"]), value, layout.option_value)
+    return Answered(layout.items, layout.role, layout.roles, item, p, ok, _numbers(known["valid_mass"]), value, layout.option_value, known["method"].isin(EXACT).to_numpy(bool))
 
 # %% ../nbs/05_effects.ipynb #49e080aa
 def _trial_scores(answers: Answered, score: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
@@ -144,20 +145,19 @@ def prompt_scores(trials: pd.DataFrame,  # trials of one participant
     "Mean score of every prompt that the contrast speaks about."
     return _scores(answered(trials, items), contrast, invalid)
 
-# %% ../nbs/05_effects.ipynb #089ac15a
+# %% ../nbs/05_effects.ipynb #ae583108
 def _number_rows(answers: Answered, contrast: Contrast) -> pd.DataFrame:
     "One row per number of every readable answer the contrast speaks about: value, weight, and the factors."
     chosen = selected_mask(answers.items, contrast)[answers.item]
     n_trials, n_valid = np.bincount(answers.item, minlength=len(answers.items)), np.bincount(answers.item, answers.ok, len(answers.items))
-    exact = answers.p.sum(axis=1) > 0
+    listed = answers.p.sum(axis=1) > 0
     trial, place = np.nonzero((answers.p > 0) & chosen[:, None])
-    plain = np.flatnonzero(answers.ok & ~exact & chosen & ~np.isnan(answers.value))
+    plain = np.flatnonzero(answers.ok & ~listed & chosen & ~np.isnan(answers.value))
     item = np.concatenate([answers.item[trial], answers.item[plain]])
     value = np.concatenate([answers.option_value[answers.item[trial], place], answers.value[plain]])
     weight = np.concatenate([answers.p[trial, place], np.ones(len(plain))]) / n_valid[item]
-    rows = answers.items.iloc[item].assign(value=value, weight=weight, n_trials=n_trials[item], n_valid=n_valid[item].astype(int))
-    rows.attrs["exact"] = bool(exact[chosen & answers.ok].all()) if (chosen & answers.ok).any() else False
-    return rows
+    known = np.concatenate([answers.exact[trial], np.zeros(len(plain), bool)])
+    return answers.items.iloc[item].assign(value=value, weight=weight, n_trials=n_trials[item], n_valid=n_valid[item].astype(int), exact=known)
 
 # %% ../nbs/05_effects.ipynb #fc937bf8
 def _number(value: Any) -> float | None:
@@ -191,7 +191,7 @@ def _differences(contrast: Contrast, frame: pd.DataFrame) -> pd.DataFrame:
     "One row per cluster."
     return cluster_differences(frame, weight="weight", treatment=contrast.treatment, control=contrast.control)
 
-# %% ../nbs/05_effects.ipynb #fddca990
+# %% ../nbs/05_effects.ipynb #d776a937
 def difference(contrast: Contrast,  # what is compared
                frame: pd.DataFrame,  # from prompt_scores
                group: str = "all",  # label of the rows
@@ -203,7 +203,7 @@ def difference(contrast: Contrast,  # what is compared
     if table.empty:
         return [_row(contrast, frame, group, method="stratified cluster t", status="no_valid_answers", n_clusters=0, detail="no cluster has a readable answer in every condition")]
     found = stratified_cluster_t(table["difference"], table["stratum"], weights)
-    p_value = found.p_value if test else None
+    p_value = found.p_value if test and (contrast.control or contrast.weights) else None  # against 0 a share alone has nothing to test
     if test and contrast.control and found.n_clusters >= 6:  # without a control there is no sign to flip
         p_value = sign_flip(table["difference"], table["stratum"], weights, seed=seed)
     dropped = len(table.attrs["dropped_clusters"])
@@ -351,7 +351,14 @@ def number_measure(contrast: Contrast, frame: pd.DataFrame, group: str = "all", 
     found = number_effect(frame, contrast.kind, answer="value", weight="weight", treatment=contrast.treatment, control=contrast.control)
     return [_estimate_row(contrast, basis, _turned(found, contrast.direction), group)]
 
-# %% ../nbs/05_effects.ipynb #b2118516
+# %% ../nbs/05_effects.ipynb #7d5cf43c
+def deviation(contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0) -> list[dict[str, Any]]:
+    "How far the answers of the treatment lie from the truth, content sets as units."
+    rows = frame[(frame["condition"] == contrast.treatment) & frame["truth"].notna()]
+    found = deviation_from_truth(rows["value"], rows["truth"].astype(float), weights=rows["weight"], cluster=rows["cluster"].to_numpy(), stratum=rows["stratum"].to_numpy(), unit=contrast.unit)
+    return [_estimate_row(contrast, rows.drop_duplicates("item_id"), _turned(found, contrast.direction), group)]
+
+# %% ../nbs/05_effects.ipynb #af64a0b9
 def _spread_of(rows: pd.DataFrame, exact: bool) -> GroupSummary:
     "Mean, standard deviation and number of the answers of one condition."
     weight, value = rows["weight"].to_numpy(float), rows["value"].to_numpy(float)
@@ -363,7 +370,7 @@ def _spread_of(rows: pd.DataFrame, exact: bool) -> GroupSummary:
 
 def standardised(contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0) -> list[dict[str, Any]]:
     "Cohen's d of all answers of the two conditions, as the classics report it."
-    exact, basis = frame.attrs.get("exact", False), frame.drop_duplicates("item_id")
+    exact, basis = bool(frame["exact"].all()), frame.drop_duplicates("item_id")
     treatment, control = (_spread_of(frame[frame["condition"] == name], exact) for name in (contrast.treatment, contrast.control))
     if not exact:
         return [_estimate_row(contrast, basis, _turned(cohens_d(treatment, control), contrast.direction), group)]
@@ -382,11 +389,11 @@ def _exact_d(treatment: GroupSummary, control: GroupSummary) -> Estimate:
         return Estimate(0.0, status="degenerate_zero_variance", detail="both conditions give the same answer with certainty", **known)
     return Estimate(float(np.sign(gap) * np.inf), status="separated", detail="each condition gives one answer with certainty, and not the same", **known)
 
-# %% ../nbs/05_effects.ipynb #18373603
+# %% ../nbs/05_effects.ipynb #af71894e
 ESTIMATORS: dict[str, Callable[..., list[dict[str, Any]]]] = {
     "difference": difference, "accuracy": accuracy, "reversal": reversal, "criterion_shift": signal_shift, "sensitivity_shift": signal_shift,
     "logit_interaction": interaction, "area": area, "area_shift": area_shift, "log_odds_shift": log_odds,
-    "standardised": standardised} | dict.fromkeys(NUMBER_MEASURES, number_measure)
+    "deviation_from_truth": deviation, "standardised": standardised} | dict.fromkeys(NUMBER_MEASURES, number_measure)
 
 # %% ../nbs/05_effects.ipynb #30537049
 def _validity(contrast: Contrast, frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -493,8 +500,8 @@ def _breakdowns(paradigm: Paradigm, frame: pd.DataFrame, seed: int) -> list[dict
             rows[-1] |= {"status": "no_counterpart", "detail": f"{part['condition'].iloc[0]} only"}
     return rows
 
-# %% ../nbs/05_effects.ipynb #802afc2a
-LONG = frozenset({"standardised", *NUMBER_MEASURES})  # kinds that read every number, not the mean of a prompt
+# %% ../nbs/05_effects.ipynb #43c41952
+LONG = frozenset({"standardised", "deviation_from_truth", *NUMBER_MEASURES})  # kinds that read every number, not the mean of a prompt
 
 
 def _frame_of(contrast: Contrast, answers: Answered) -> pd.DataFrame:
@@ -509,7 +516,13 @@ def _as_numbers(answers: Answered, score: Mapping[str, float]) -> Answered:
     points = np.array([*(score.get(name, np.nan) for name in answers.roles), np.nan])[answers.role]
     return answers._replace(option_value=points, p=np.where(np.isnan(points[answers.item]), 0.0, answers.p))
 
-# %% ../nbs/05_effects.ipynb #25345ae2
+# %% ../nbs/05_effects.ipynb #9e157aa1
+def _with_flag(row: dict[str, Any], part: pd.DataFrame) -> dict[str, Any]:
+    "The row with what its items say about themselves, such as a ceiling that is to be expected."
+    flags = sorted({each for each in part["flag"] if each}) if "flag" in part else []
+    return row | {"detail": "; ".join([*filter(None, [row["detail"]]), *(each.replace("_", " ") for each in flags)])} if flags else row
+
+# %% ../nbs/05_effects.ipynb #1ff1d8e4
 def _estimated(contrast: Contrast, frame: pd.DataFrame, group: str, exact: bool, seed: int) -> list[dict[str, Any]]:
     "The rows of one contrast for one group of prompts; none where nothing was asked."
     if frame.empty:
@@ -524,8 +537,7 @@ def _contrast_rows(contrast: Contrast, answers: Answered, exact: bool, seed: int
         whole = _frame_of(replace(contrast, where={name: levels for name, levels in contrast.where.items() if name != factor}), answers)
         for level in dict.fromkeys(whole[factor].dropna()):
             part = whole[whole[factor] == level]
-            part.attrs = whole.attrs
-            rows += _estimated(contrast, part, f"{factor}={level}", exact, seed)
+            rows += [_with_flag(row, part) for row in _estimated(contrast, part, f"{factor}={level}", exact, seed)]
     return rows
 
 # %% ../nbs/05_effects.ipynb #8d40dcfe
@@ -551,6 +563,15 @@ def _headline_rows(paradigm: Paradigm, answers: Answered, exact: bool, seed: int
 def _without_repeated_draws(trials: pd.DataFrame) -> pd.DataFrame:
     "Draws of one prompt share its exact distribution, which counts once."
     return trials[~((trials["method"] == "option_draw") & trials.duplicated("item_id"))]
+
+# %% ../nbs/05_effects.ipynb #7c395044
+def estimate_contrast(contrast: Contrast,  # what is compared
+                      trials: pd.DataFrame,  # trials of one participant
+                      items: pd.DataFrame,  # the items they answer
+                      seed: int = 0,  # of the sign-flip, where it cannot be enumerated
+                      ) -> list[dict[str, Any]]:  # rows of the effects table; none where its conditions were not asked
+    "The rows of one contrast."
+    return _contrast_rows(contrast, answered(trials, items), bool(trials["method"].isin(EXACT).all()), seed)
 
 # %% ../nbs/05_effects.ipynb #348c117a
 def estimate_effects(trials: pd.DataFrame,  # a trials table; one or more participants

@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['REFERENCES', 'ADJUSTMENT_SOURCES', 'FORMULAS', 'FAMILIES_OF_FORMULAS', 'signed', 'interval', 'shown_name',
            'html_table', 'shown', 'headline_sentence', 'opening', 'summary_table', 'notes', 'example_pair',
-           'example_prompts', 'unreadable_answers', 'validity_table', 'position_table', 'caveats', 'score_label',
-           'human_rows', 'human_table', 'comparison_note', 'provenance_table', 'methods_paragraph', 'formula_source',
-           'trace_table']
+           'example_prompts', 'number_answers', 'unreadable_answers', 'validity_table', 'position_table', 'caveats',
+           'score_label', 'human_rows', 'human_table', 'comparison_note', 'provenance_table', 'methods_paragraph',
+           'formula_source', 'trace_table']
 
 # %% ../nbs/07_reporting.ipynb #c73c2db9
 import html
@@ -119,9 +119,11 @@ def _in_words(row: Mapping[str, Any]) -> str:
     unit = "" if row["unit"] == "probability" else f" ({row['unit']})"
     return interval(row) + unit + ("" if row["status"] == "ok" else f"; {_STATUS_WORDS.get(row['status'], row['status'].replace('_', ' '))}")
 
-# %% ../nbs/07_reporting.ipynb #dafa8be8
+# %% ../nbs/07_reporting.ipynb #b4601464
 def _people(human: pd.DataFrame, measure: str, unit: str) -> str:
-    "Human values of one measure in one unit."
+    "Human values of one measure in one unit; a standardised difference of people is no yardstick for one of a model."
+    if unit == "pooled SD":
+        return "–"
     return "; ".join(signed(each, 2) for each in human.loc[(human["measure"] == measure) & (human["unit"] == unit), "estimate"]) or "–"
 
 # %% ../nbs/07_reporting.ipynb #f8bfe566
@@ -161,7 +163,7 @@ _CARD = ('<div style="flex:1 1 300px;border:1px solid #bbb;border-radius:6px;pad
          '<pre style="white-space:pre-wrap;border:0;background:none;padding:0;margin:.5em 0;font-size:.9em;color:inherit">{text}</pre>'
          '<small>{answers}</small></div>')
 
-# %% ../nbs/07_reporting.ipynb #37396b87
+# %% ../nbs/07_reporting.ipynb #016361cb
 def _how_often(mine: pd.DataFrame, label: str) -> str:
     "How often an option was chosen, or how probable it is."
     answered = mine[mine["status"] == "ok"]
@@ -171,9 +173,24 @@ def _how_often(mine: pd.DataFrame, label: str) -> str:
     return f"probability {p[label]:.2f}" if isinstance(p, dict) else f"chosen {(answered['choice'] == label).sum()} of {len(mine)} times"
 
 
+def _numbers_given(item: Mapping[str, Any], mine: pd.DataFrame) -> str:
+    "The numbers that were given, or their distribution."
+    answered = mine[mine["status"] == "ok"]
+    if answered.empty:
+        return "no readable answer"
+    p = answered["p"].iloc[0]
+    if not isinstance(p, dict):
+        return "answers: " + ", ".join(f"{value:,.10g}" for value in answered["value"].head(12)) + (" ..." if len(answered) > 12 else "")
+    likely = sorted(p, key=p.get, reverse=True)[:3]
+    mean = sum(each["value"] * p[each["label"]] for each in item["options"])
+    return f"mean {mean:,.1f}; likeliest: " + ", ".join(f"{label} ({p[label]:.2f})" for label in likely)
+
+
 def _answers_given(item: Mapping[str, Any], trials: pd.DataFrame) -> str:
     "Role of every option and how the participant answered, as escaped HTML."
     mine = trials[trials["item_id"] == item["item_id"]]
+    if item["answer"] == "number":
+        return html.escape(_numbers_given(item, mine))
     return "<br>".join(html.escape(f"{each['label']} ({each['role'].replace('_', ' ')}): {_how_often(mine, each['label'])}") for each in item["options"])
 
 # %% ../nbs/07_reporting.ipynb #b3d4fd4d
@@ -186,6 +203,20 @@ def example_prompts(items: pd.DataFrame,  # an items table
     cards = [_CARD.format(title=html.escape(titles.get(item["condition"], item["condition"])), text=html.escape((item["system"] + "\n\n" if item["system"] else "") + item["prompt"]),
                           answers=_answers_given(item, trials)) for item in example_pair(items, paradigm.headline)]
     return f'<div class="pair" style="display:flex;flex-wrap:wrap;gap:1em">{"".join(cards)}</div>'
+
+# %% ../nbs/07_reporting.ipynb #0cb6f8b0
+def number_answers(items: pd.DataFrame,  # an items table
+                   trials: pd.DataFrame,  # trials of one participant
+                   contrast: Contrast,  # whose conditions; the published wording where there is one
+                   ) -> pd.DataFrame:  # condition, answer, probability
+    "How likely each number is, or how often it was given."
+    asked = selected(items, contrast)
+    asked = asked[asked["is_original"].astype(bool)] if "is_original" in asked and asked["is_original"].any() else asked
+    merged = trials[trials["status"] == "ok"].merge(asked[["item_id"]], on="item_id")
+    rows = [(row.condition, float(label), p) for row in merged.itertuples() if isinstance(row.p, dict) for label, p in row.p.items() if p > 0]
+    rows += [(row.condition, float(row.value), 1.0) for row in merged.itertuples() if not isinstance(row.p, dict) and pd.notna(row.value)]
+    table = pd.DataFrame(rows, columns=["condition", "answer", "probability"]).groupby(["condition", "answer"], as_index=False)["probability"].sum()
+    return table.assign(probability=table["probability"] / table.groupby("condition")["probability"].transform("sum"))
 
 # %% ../nbs/07_reporting.ipynb #03f349f4
 def unreadable_answers(trials: pd.DataFrame,  # trials of one participant
@@ -242,9 +273,11 @@ def caveats(paradigm: Paradigm,  # whose caveats
     points += ["A model far from the human value is not human-like, which is not the same as wrong.", *paradigm.caveats]
     return "\n".join(f"- {point}" for point in points)
 
-# %% ../nbs/07_reporting.ipynb #8fc01667
+# %% ../nbs/07_reporting.ipynb #20273711
 def score_label(paradigm: Paradigm) -> str:
     "What the scores of the headline are, for an axis."
+    if paradigm.headline.outcome == "value":
+        return "mean answer"
     roles = [role for role, points in paradigm.headline.score.items() if points > 0]
     return "share of " + ", ".join(role.replace("_", " ") for role in roles)
 
@@ -256,11 +289,11 @@ def human_rows(human: pd.DataFrame,  # from human_reference
     comparable = {each.measure for each in contrasts if each.unit == contrasts[0].unit}
     return human[human["measure"].isin(comparable)]
 
-# %% ../nbs/07_reporting.ipynb #9f06ea30
+# %% ../nbs/07_reporting.ipynb #ecd9539d
 def human_table(human: pd.DataFrame,  # from human_reference
                 ) -> pd.DataFrame:
     "Reference values for readers: value with interval, sample, source, how sure, and what to know."
-    rows = human.astype({"note": "object"}).fillna({"note": ""}).to_dict("records")
+    rows = human.astype({"note": "object", "measure": "object"}).fillna({"note": "", "measure": "other task"}).to_dict("records")
     return pd.DataFrame({"people": [row["label"] for row in rows], "measure": [row["measure"].replace("_", " ") for row in rows],
                          "estimate [95% interval]": [interval(row) + ("" if row["unit"] == "probability" else f" ({row['unit']})") for row in rows],
                          "n": ["–" if pd.isna(row["n"]) else f"{row['n']:,.0f}" for row in rows], "grade": [row["grade"] for row in rows],

@@ -492,7 +492,7 @@ def plan(items: pd.DataFrame,  # an items table
     "List the trials that are needed and missing; asks nothing."
     return _plan(participant, items, method, repeats, seed, store.keys() if store else (), extractor)
 
-# %% ../nbs/04_trials.ipynb #a18825d6
+# %% ../nbs/04_trials.ipynb #c5d55b11
 @dataclass(frozen=True)
 class Collected:
     "What a collection did."
@@ -506,6 +506,7 @@ class Collected:
     note: str  # what was left out of the plan, and why
     trial_ids: tuple[str, ...] = field(repr=False)  # all that were planned: read(trial_ids) gives them
     who: str = field(repr=False)  # hash of everybody who had a say in the answers
+    rounds: int = field(default=1, repr=False)  # how often a prompt was put at the most
 
     @property
     def complete(self) -> bool:
@@ -589,7 +590,7 @@ def _ask_all(todo: Plan, participant: Participant, extractor: Participant, write
                            "what came is stored, run again to ask for the rest only") from error
     return dict(statuses)
 
-# %% ../nbs/04_trials.ipynb #aa39d371
+# %% ../nbs/04_trials.ipynb #bc93cfc2
 def collect(items: pd.DataFrame,  # an items table
             participant: Participant,  # who is asked
             store: TrialStore,  # where the answers go
@@ -608,4 +609,4 @@ def collect(items: pd.DataFrame,  # an items table
                 todo = _plan(participant, items, method, repeats, seed, writer.index.answered, extractor)
             statuses = _ask_all(todo, participant, extractor or participant, writer, progress) if todo.requests else {}
     seconds, stored, planned = time.perf_counter() - start, len(todo.trial_ids) - len(todo.requests), len(todo.trial_ids)
-    return Collected(todo.method, planned, stored, sum(statuses.values()), statuses, seconds, todo.note, todo.trial_ids, todo.who)
+    return Collected(todo.method, planned, stored, sum(statuses.values()), statuses, seconds, todo.note, todo.trial_ids, todo.who, repeats)

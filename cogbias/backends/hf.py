@@ -7,7 +7,7 @@ __all__ = ['PRECISIONS', 'GROUP', 'PILOT', 'MODELS', 'model_folder', 'folder_rev
            'end_ids', 'LoadedModel', 'precision', 'load_model', 'groups_of', 'looks', 'gumbel_rows', 'generate',
            'HfParticipant', 'PARTICIPANT']
 
-# %% ../../nbs/backends/hf.ipynb #3bb734c2
+# %% ../../nbs/backends/hf.ipynb #ee6fa5d6
 import hashlib
 import json
 import logging
@@ -16,11 +16,13 @@ import os
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..choices import without_thinking
 from ..design import CogbiasError, content_hash, nearest
@@ -128,7 +130,7 @@ def end_ids(tokenizer: Any,  # of transformers
     found |= {configured} if isinstance(configured, int) or configured is None else set(configured)
     return sorted(found - {None})
 
-# %% ../../nbs/backends/hf.ipynb #2c43d568
+# %% ../../nbs/backends/hf.ipynb #60d9e602
 _loading = threading.RLock()  # two threads must not load the same weights twice
 
 
@@ -141,6 +143,7 @@ class LoadedModel:
     scorer: Any  # cogbias.elicitation.scoring.Scorer
     vocabulary: Vocabulary
     ends: list[int]
+    seen: dict[tuple, np.ndarray] = field(default_factory=dict, repr=False)  # what a look found, at all temperatures of a study
 
 # %% ../../nbs/backends/hf.ipynb #99c014f2
 def _device(wanted: str) -> str:
@@ -230,20 +233,31 @@ def _log_sum(logprobs: Sequence[float]) -> float:
     top = max(logprobs, default=-math.inf)
     return top if top == -math.inf else top + math.log(math.fsum(math.exp(each - top) for each in logprobs))
 
-# %% ../../nbs/backends/hf.ipynb #3cd5cc5c
+# %% ../../nbs/backends/hf.ipynb #8e6e759b
+def _next_logprobs(loaded: LoadedModel, sequences: Sequence[Sequence[int]], wanted: Sequence[np.ndarray], temperature: float, grid: tuple[float, ...]) -> list[np.ndarray]:
+    "Log-probabilities of the wanted next tokens; with a grid each place is computed once for all its temperatures."
+    if temperature not in grid:
+        return loaded.scorer.next_logprobs(sequences, wanted, temperature)
+    keys = [(grid, tuple(sequence), tuple(tokens.tolist())) for sequence, tokens in zip(sequences, wanted)]
+    new = [index for index, key in enumerate(keys) if key not in loaded.seen]
+    if new:
+        found = loaded.scorer.next_logprobs([sequences[index] for index in new], [wanted[index] for index in new], grid)
+        loaded.seen.update((keys[index], each) for index, each in zip(new, found))
+    return [loaded.seen[key][grid.index(temperature)] for key in keys]
+
+# %% ../../nbs/backends/hf.ipynb #c36a5350
 def looks(loaded: LoadedModel,  # the model
           prompts: Sequence[Sequence[int]],  # token ids of each prompt
           trees: Sequence[Any],  # answer tree of each prompt
           places: Sequence[Place],  # where to look
           temperature: float = 1.0,  # 0: the most probable token takes all
+          grid: Sequence[float] = (),  # further temperatures that will be asked for; all come from one pass
           ) -> list[Look]:
     "The next tokens at many places, computed together."
-    import numpy as np
-
     words = loaded.vocabulary
     lead = [words.leading_on(trees[index], "".join(words.texts[key] for key in path)) for index, path in places]
     sequences = [[*prompts[index], *path] for index, path in places]
-    found = loaded.scorer.next_logprobs(sequences, [np.array(keys + loaded.ends) for keys in lead], temperature)
+    found = _next_logprobs(loaded, sequences, [np.array(keys + loaded.ends) for keys in lead], temperature, tuple(grid))
     return [Look([Token(key, words.texts[key], float(logprob)) for key, logprob in zip(keys, each)], _log_sum(each[len(keys):].tolist())) for keys, each in zip(lead, found)]
 
 # %% ../../nbs/backends/hf.ipynb #4731f361
@@ -286,7 +300,10 @@ def _until_end(row: list[int], ends: Sequence[int]) -> list[int]:
     stop = next((place for place, key in enumerate(row) if key in ends), len(row) - 1)
     return row[:stop + 1]
 
-# %% ../../nbs/backends/hf.ipynb #14267b3c
+# %% ../../nbs/backends/hf.ipynb #f59ce794
+_kept: dict[tuple, LoadedModel] = {}  # the model of the study at hand, shared by its temperatures
+
+
 class _LocalModel:
     "What is found or loaded when it is first asked for, and never pickled."
 
@@ -294,6 +311,7 @@ class _LocalModel:
     device: str
     dtype: str
     token_budget: int | None
+    grid: tuple[float, ...]
 
     @cached_property
     def folder(self) -> Path:
@@ -314,9 +332,15 @@ class _LocalModel:
 
     @cached_property
     def loaded(self) -> LoadedModel:
-        "The model in memory."
+        "The model in memory; participants of one study that differ in temperature share it."
         with _loading:
-            return load_model(self.folder, self.device, self.dtype, self.token_budget)
+            key = (self.folder, self.device, self.dtype, self.token_budget)
+            if not self.grid:
+                return load_model(*key)
+            if key not in _kept:
+                _kept.clear()
+                _kept[key] = load_model(*key)
+            return _kept[key]
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}
@@ -324,7 +348,7 @@ class _LocalModel:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
 
-# %% ../../nbs/backends/hf.ipynb #2f013609
+# %% ../../nbs/backends/hf.ipynb #8c794f1c
 @dataclass(frozen=True)
 class HfParticipant(_LocalModel):
     "A causal language model, run by transformers on this machine."
@@ -340,6 +364,7 @@ class HfParticipant(_LocalModel):
     tolerance: float = 1e-3  # share of the valid mass that may be left unexplored
     token_budget: int | None = None  # tokens computed at once; None: what the machine can hold
     batch_size: int = 16  # text answers generated together
+    grid: tuple[float, ...] = ()  # all temperatures of a study, set by it; changes no answer
     backend: str = "hf"
     simulated: bool = False
 
@@ -416,7 +441,7 @@ def _warning(who: HfParticipant) -> str | None:
         return f"{who.model} looks like an instruction-tuned model but is asked without a chat template"
     return None
 
-# %% ../../nbs/backends/hf.ipynb #f9f501c5
+# %% ../../nbs/backends/hf.ipynb #00e290ff
 def _now() -> str:
     "The time, UTC, to the second."
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -426,7 +451,7 @@ def _measured(who: HfParticipant, requests: Sequence[Request], prompts: Sequence
     "Exact distributions over the options."
     trees = [answer_tree(request.item["options"]) for request in requests]
     _say_warning(who)
-    walks = walk_many(trees, lambda places: looks(who.loaded, prompts, trees, places, who.temperature), groups_of(prompts), who.tolerance)
+    walks = walk_many(trees, lambda places: looks(who.loaded, prompts, trees, places, who.temperature, who.grid), groups_of(prompts), who.tolerance)
     for index, measured in walks:
         yield index, measured_answer(requests[index].item, measured, who.tolerance, tokens_in=len(prompts[index]), started_at=_now())
 
@@ -457,13 +482,13 @@ def _read(who: HfParticipant, request: Request, row: list[int], tokens_in: int) 
     return answer_from_text(request.item, response, thinking=thinking or None, finish_reason="stop" if ended else "length", tokens_in=tokens_in,
                             tokens_out=len(row), started_at=_now())
 
-# %% ../../nbs/backends/hf.ipynb #29dd9452
+# %% ../../nbs/backends/hf.ipynb #d713ef60
 MODELS = ()  # any name may be a folder or a model of the hub
 
 
 def PARTICIPANT(model: str, **settings: Any) -> HfParticipant:
     "Factory that the registry calls."
-    known = [each.name for each in fields(HfParticipant) if each.name not in ("model", "backend", "simulated")]
+    known = [each.name for each in fields(HfParticipant) if each.name not in ("model", "grid", "backend", "simulated")]
     for name in settings:
         if name not in known:
             raise CogbiasError(f"hf/{model} has no setting {name!r}; {nearest(name, known)}")

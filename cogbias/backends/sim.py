@@ -103,12 +103,15 @@ def rule_of(model: str,  # one of MODELS
         raise CogbiasError(f"sim/{model} has no rule for content of kind {kind!r}; ask sim/random or add a rule to the paradigm")
     return known[who]
 
-# %% ../../nbs/backends/sim.ipynb #891b9e6c
+# %% ../../nbs/backends/sim.ipynb #c960b86d
 def answer_probabilities(model: str,  # one of MODELS
                          item: Mapping[str, Any],  # a row of the items table
                          ) -> dict[str, float]:  # label -> probability; for an open number, number -> probability
     "The exact distribution of a simulated participant over the answers to an item."
     shown = [each["role"] for each in item["options"]]
+    if not shown and model in ("random", "position"):  # an open number: anything that a person might say, or the smallest of it
+        numbers = sorted(rule_of("human", item)(item["content"], shown), key=float)
+        return dict.fromkeys(numbers, 1 / len(numbers)) if model == "random" else {numbers[0]: 1.0}
     if shown and model in ("random", "position"):
         chances = [1 / len(shown)] * len(shown) if model == "random" else [float(place == 0) for place in range(len(shown))]
         return {each["label"]: p for each, p in zip(item["options"], chances)}
@@ -230,11 +233,12 @@ def expected_effect(who: SimulatedParticipant,  # whose effect
     weights = contrast.weights or dict.fromkeys(strata.index, 1 / len(strata))
     return float(sum(weights[stratum] * mean for stratum, mean in strata.items()))
 
-# %% ../../nbs/backends/sim.ipynb #ff095a28
+# %% ../../nbs/backends/sim.ipynb #ad867b4f
 def exact_trials(model: str,  # one of MODELS
                  items: pd.DataFrame,  # an items table
                  ) -> pd.DataFrame:  # a trials table
-    "The exact distribution of a simulated participant for every item."
+    "The exact distribution of a simulated participant for every item that has options; open numbers have none and are left out."
+    items = items[items["options"].map(len) > 0]
     who, shared = SimulatedParticipant(model), ("paradigm", "item_id", "condition", "pair_id", "cluster", "stratum")
     fixed = {"participant": who.name, "backend": "sim", "model": model, "revision": who.revision, "repeat": 0, "method": "option_probability", "status": "ok",
              "valid_mass": 1.0, "attempt": 1}

@@ -30,8 +30,9 @@ def adjust(p_values: Sequence[float] | np.ndarray,  # raw p-values of one family
     if known.any(): adjusted[known] = multipletests(p[known], method=ADJUSTMENTS[method])[1]
     return adjusted
 
-# %% ../../nbs/stats/17_decisions.ipynb #59843d3e
-SMALLEST_EFFECT = {"probability": 0.05, "pooled SD": 0.2, "z": 0.2, "logit": 0.2, "log ratio": 0.1, "index": 0.05, "scaled rating": 0.05, "m": 0.05, "Cliff's delta": 0.1}
+# %% ../../nbs/stats/17_decisions.ipynb #b22e27e9
+SMALLEST_EFFECT = {"probability": 0.05, "pooled SD": 0.2, "z": 0.2, "logit": 0.2, "log ratio": 0.1, "index": 0.05, "scaled rating": 0.05, "m": 0.05, "Cliff's delta": 0.1,
+                   "percentage points": 5.0, "control SD": 0.2, "SD of differences": 0.2, "h": 0.2, "correlation": 0.1, "area": 0.05}
 
 # %% ../../nbs/stats/17_decisions.ipynb #d4c1755a
 def equivalence_p(estimate: Estimate,  # with se; df where the interval uses a t

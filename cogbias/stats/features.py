@@ -5,12 +5,13 @@
 # %% auto #0
 __all__ = ['TREES', 'FeatureExplanation', 'explain_by_features', 'FeatureRegression', 'ols_on_features']
 
-# %% ../../nbs/stats/15_features.ipynb #4aef4576
+# %% ../../nbs/stats/15_features.ipynb #7aa4dafe
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice, permutations as orders
 from math import factorial, nan
 from typing import NamedTuple
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 import pandas as pd
@@ -27,40 +28,41 @@ class _Table(NamedTuple):
     design: pd.DataFrame  # design columns, one row per effect
     dropped: int  # rows without a finite effect
 
-# %% ../../nbs/stats/15_features.ipynb #0a391a6f
+# %% ../../nbs/stats/15_features.ipynb #963247ca
 def _of_models(frame: pd.DataFrame, model: str, column: str) -> pd.Series:
     "One value per model of a column that may not change within a model."
     kinds = frame.groupby(model, observed=True)[column].nunique(dropna=False)
     if (kinds > 1).any():
-        raise ValueError(f"column {column!r} has {kinds.max()} values within model {kinds.idxmax()!r}: a feature has one; name other columns in design")
+        raise ValueError(f"column {column!r} has {kinds.max()} values within model {kinds.idxmax()!r}: a feature has one; move it to design")
     return frame.groupby(model, observed=True)[column].agg(lambda values: values.iloc[0])
 
-# %% ../../nbs/stats/15_features.ipynb #0b6ad786
+# %% ../../nbs/stats/15_features.ipynb #402854cd
 def _checked_frame(frame: pd.DataFrame, columns: list[str]) -> None:
     "Every column is there, once, and effects are numbers."
     absent = [name for name in columns if name not in frame]
     if absent: raise ValueError(f"the frame has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call")
     twice = [name for name in columns if columns.count(name) > 1]
     if twice: raise ValueError(f"column {twice[0]!r} is named twice: each column is either the outcome, the model, a feature or a design column")
-    if not pd.api.types.is_numeric_dtype(frame[columns[0]]): raise ValueError(f"column {columns[0]!r} is not numeric: give effects as numbers, or nan")
+    if not pd.api.types.is_numeric_dtype(frame[columns[0]]): raise ValueError(f"column {columns[0]!r} is not numeric: give effects as numbers")
 
-# %% ../../nbs/stats/15_features.ipynb #33b53231
+# %% ../../nbs/stats/15_features.ipynb #5a272886
 def _named(frame: pd.DataFrame, column: str) -> None:
     "Every row says whose it is."
     if column not in frame: raise ValueError(f"the frame has no column {column!r}: it has {list(frame.columns)}; name yours in the call")
-    if (lost := frame[column].isna().sum()): raise ValueError(f"column {column!r} misses {lost} values: every row needs a name; an only child is its own family")
+    lost = frame[column].isna().sum()
+    if lost: raise ValueError(f"column {column!r} misses {lost} values: every row needs a name; an only child is its own family")
 
-# %% ../../nbs/stats/15_features.ipynb #400eec28
+# %% ../../nbs/stats/15_features.ipynb #5380ed4b
 def _table(frame: pd.DataFrame, outcome: str, model: str, features: Sequence[str], group: str | None, design: Sequence[str]) -> _Table:
     "The columns that matter, without the rows that hold no effect."
     if str in (type(features), type(design)): raise ValueError(f"features is {features!r} and design {design!r}: give lists of column names")
     _checked_frame(frame, [outcome, model, *features, *design])
-    for column in {model, group or model}: _named(frame, column)
+    for column in dict.fromkeys([model, group or model]): _named(frame, column)
     kept = frame[np.isfinite(frame[outcome].to_numpy(float, na_value=np.nan))].reset_index(drop=True)
     names = np.unique(kept[model].astype(str))
     code = np.searchsorted(names, kept[model].astype(str))
     kept = kept.assign(**{model: code})
-    values = pd.DataFrame({name: _of_models(kept, model, name) for name in features})
+    values = pd.DataFrame({name: _of_models(kept, model, name) for name in features}, index=range(len(names)))
     owner = np.arange(len(names)) if group in (None, model) else pd.factorize(_of_models(kept, model, group))[0]
     return _Table(kept[outcome].to_numpy(float), code, owner, values, kept[list(design)], len(frame) - len(kept))
 
@@ -93,11 +95,11 @@ def _encode(values: pd.DataFrame, skip: int = 0) -> tuple[np.ndarray, np.ndarray
 # few and small trees, because models are few
 TREES = {"n_estimators": 30, "max_depth": 2, "learning_rate": 0.2, "tree_method": "hist", "n_jobs": 1, "random_state": 0}
 
-# %% ../../nbs/stats/15_features.ipynb #e31a1075
+# %% ../../nbs/stats/15_features.ipynb #bbc946ca
 def _regressor(trees: Mapping | None):
     "Gradient-boosted trees from an optional package."
     try: from xgboost import XGBRegressor
-    except ImportError: raise ImportError("xgboost is not installed: run `pip install xgboost`") from None
+    except ImportError: raise ImportError("xgboost is not installed: run `pip install 'cogbias[features]'`") from None
     return XGBRegressor(**(TREES | dict(trees or {})))
 
 # %% ../../nbs/stats/15_features.ipynb #985f5d28
@@ -233,7 +235,7 @@ def _explained(table: _Table, folds: int, draws: int, seed: int, alpha: float, t
     else: ranking = pd.DataFrame(columns=_IMPORTANCE)
     return FeatureExplanation(r2, ranking, features, null[:, 0], table.dropped, status, detail)
 
-# %% ../../nbs/stats/15_features.ipynb #b6d5c288
+# %% ../../nbs/stats/15_features.ipynb #e18b5000
 def explain_by_features(frame: pd.DataFrame,  # one row per effect: a model, a bias, perhaps a setting
                         outcome: str,  # column of effects, nan where there is none
                         model: str,  # column of model names
@@ -247,7 +249,7 @@ def explain_by_features(frame: pd.DataFrame,  # one row per effect: a model, a b
                         trees: Mapping | None = None,  # settings of the regressor that replace those of TREES
                         ) -> FeatureExplanation:
     "Whether features of models explain their effects, and which, asked of models that were held out."
-    if folds < 3 or permutations < 39: raise ValueError(f"folds is {folds}, permutations is {permutations}: give at least 3 folds and 39 permutations")
+    if folds < 3 or permutations < 39: raise ValueError(f"folds is {folds}, permutations {permutations}: give at least 3 folds and 39 permutations")
     if not 0 < alpha < 1: raise ValueError(f"alpha is {alpha}: give a level between 0 and 1, such as 0.05")
     table = _table(frame, outcome, model, features, group, design)
     groups = int(table.group.max(initial=-1)) + 1
@@ -347,7 +349,15 @@ def _no_regression(rows: _Regression) -> tuple[str, str]:
     if _flat(rows.y): return "degenerate_zero_variance", f"all {n} effects are equal: there is nothing to explain"
     return "", ""
 
-# %% ../../nbs/stats/15_features.ipynb #e7f1dae2
+# %% ../../nbs/stats/15_features.ipynb #257c9b87
+def _published_fit(rows: _Regression):
+    "The regression of statsmodels, silent about columns that repeat each other: their coefficients get a status instead."
+    from statsmodels.api import OLS
+    with catch_warnings(), np.errstate(all="ignore"):
+        simplefilter("ignore")
+        return OLS(rows.y, rows.X, hasconst=True).fit()
+
+# %% ../../nbs/stats/15_features.ipynb #1cbe663e
 def ols_on_features(frame: pd.DataFrame,  # one row per effect: a model, a bias, perhaps a setting
                     outcome: str,  # column of effects, nan where there is none
                     model: str,  # column of model names
@@ -357,7 +367,6 @@ def ols_on_features(frame: pd.DataFrame,  # one row per effect: a model, a bias,
                     level: float = 0.95,  # coverage, between 0 and 1
                     ) -> FeatureRegression:
     "Least squares as published, with errors over models beside the published ones."
-    from statsmodels.api import OLS
     if not 0 < level < 1: raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
     table = _table(frame, outcome, model, features, group, design)
     rows, incomplete = _regression(table)
@@ -365,7 +374,7 @@ def ols_on_features(frame: pd.DataFrame,  # one row per effect: a model, a bias,
     known |= dict(n=len(rows.y), n_clusters=len(np.unique(rows.group)))
     status, why = _no_regression(rows)
     if status: return FeatureRegression(nothing(status, why, **known), pd.DataFrame(), table.dropped, incomplete, status, why)
-    with np.errstate(all="ignore"): fit = OLS(rows.y, rows.X, hasconst=True).fit()
+    fit = _published_fit(rows)
     coefficients = _coefficients(rows, fit, level)
     worst = coefficients[coefficients["status"] != "ok"]
     named = (worst["status"].iloc[0], f"{worst['term'].iloc[0]}: {worst['detail'].iloc[0]}") if len(worst) else ("ok", "")

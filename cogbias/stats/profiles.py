@@ -305,7 +305,7 @@ def _fisher(r: float, n: int, level: float) -> tuple[float, float]:
     half = NormalDist().inv_cdf((1 + level) / 2) / sqrt(n - 3)
     return tanh(atanh(r) - half), tanh(atanh(r) + half)
 
-# %% ../../nbs/stats/16_profiles.ipynb #252cdd02
+# %% ../../nbs/stats/16_profiles.ipynb #76c861b0
 def _correlation(x: np.ndarray, y: np.ndarray, level: float) -> Estimate:
     "Correlation of two biases over the participants that have both."
     from scipy.special import stdtr
@@ -315,9 +315,11 @@ def _correlation(x: np.ndarray, y: np.ndarray, level: float) -> Estimate:
     spread = [np.ptp(v) > 1e-12 * np.abs(v).max() for v in (x, y)]
     if not all(spread): return nothing("degenerate_zero_variance", "all participants show the same effect", **known)
     r = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
-    if abs(r) > 1 - 1e-12: return Estimate(float(np.sign(r)), status="bounded", detail="the effects lie on a line: Fisher's interval has no width", **known)
+    if abs(r) > 1 - 1e-12: return Estimate(float(np.sign(r)), status="bounded", detail="the effects lie on a line, which leaves no interval", **known)
     low, high = _fisher(r, n, level)
-    return Estimate(r, (1 - r * r) / sqrt(n - 1), n - 2.0, low, high, p_value=float(2 * stdtr(n - 2, -abs(r) * sqrt((n - 2) / (1 - r * r)))), **known)
+    p_value = float(2 * stdtr(n - 2, -abs(r) * sqrt((n - 2) / (1 - r * r))))
+    few = {"status": "few_clusters", "detail": f"{n} participants"} if n < 6 else {}
+    return Estimate(r, (1 - r * r) / sqrt(n - 1), n - 2.0, low, high, p_value=p_value, **few, **known)
 
 # %% ../../nbs/stats/16_profiles.ipynb #5f7e2114
 def _bootstrap_limits(x: np.ndarray, y: np.ndarray, level: float, draws: int, rng: np.random.Generator) -> tuple[float, float, int]:
@@ -331,15 +333,16 @@ def _bootstrap_limits(x: np.ndarray, y: np.ndarray, level: float, draws: int, rn
     low, high = np.quantile((a * b).sum(axis=1)[valid] / size[valid], [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high), int((~valid).sum())
 
-# %% ../../nbs/stats/16_profiles.ipynb #445dc5c4
+# %% ../../nbs/stats/16_profiles.ipynb #4b0e47ca
 def _pair(profiles: Profiles, first: str, second: str, level: float, draws: int, seed: int) -> dict:
     "One row of the table of correlations."
     both = profiles.effects[[first, second]].notna().all(axis=1)
     x, y = (profiles.effects.loc[both, bias].to_numpy(float) for bias in (first, second))
     low, high, lost = _bootstrap_limits(x, y, level, draws, np.random.default_rng(seed))
     share = [_reliability(v, profiles.se.loc[both, bias].to_numpy(float))[0] for v, bias in ((x, first), (y, second))]
-    beside = {"bootstrap_low": low, "bootstrap_high": high, "bootstrap_lost": lost, "left_out": int((~both).sum()), "attenuation": sqrt(share[0] * share[1])}
-    return {"first": first, "second": second, **asdict(_correlation(x, y, level)), **beside}
+    resampled = {"bootstrap_low": low, "bootstrap_high": high, "bootstrap_lost": lost}
+    beside = {"left_out": int((~both).sum()), "attenuation": sqrt(share[0] * share[1])}
+    return {"first": first, "second": second, **asdict(_correlation(x, y, level)), **resampled, **beside}
 
 # %% ../../nbs/stats/16_profiles.ipynb #cba4a9cd
 def bias_correlations(profiles: Profiles,  # from `bias_profiles`

@@ -29,16 +29,21 @@ def small_sample_correction(df: float,  # degrees of freedom behind the standard
     from scipy.special import poch
     return float(poch((df - 1) / 2, 0.5) / sqrt(df / 2)) if df > 1 else nan
 
-# %% ../../nbs/stats/05_standardised.ipynb #6d053485
+# %% ../../nbs/stats/05_standardised.ipynb #2e9e1222
+def _check_level(level: float) -> None:
+    "A coverage lies between 0 and 1."
+    if not 0 < level < 1: raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+
+
 def _z(level: float) -> float:
     "Half-width of a central normal interval, in standard deviations."
-    if not 0 < level < 1: raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+    _check_level(level)
     return NormalDist().inv_cdf((1 + level) / 2)
 
-# %% ../../nbs/stats/05_standardised.ipynb #5ac97d55
+# %% ../../nbs/stats/05_standardised.ipynb #64b9a217
 def _known(method: str, unit: str, n: int, level: float) -> dict:
     "Fields of an estimate that do not depend on its value."
-    _z(level)  # a wrong level is an error even where no interval can be given
+    _check_level(level)  # a wrong one is an error even where no interval can be given
     return {"method": method, "unit": unit, "target": "F", "n": n, "ci_level": level}
 
 
@@ -46,7 +51,7 @@ def _joined(*notes: str) -> str:
     "Notes as one sentence, without the empty ones."
     return "; ".join(note for note in notes if note)
 
-# %% ../../nbs/stats/05_standardised.ipynb #b43d1d44
+# %% ../../nbs/stats/05_standardised.ipynb #bbba4b8e
 def noncentral_t_limits(t: float,  # observed statistic
                         df: float,  # its degrees of freedom
                         level: float = 0.95,  # coverage, between 0 and 1
@@ -55,6 +60,7 @@ def noncentral_t_limits(t: float,  # observed statistic
     from scipy.optimize import brentq
     from scipy.special import chdtri
     from scipy.stats import nct
+    _check_level(level)
     if t < 0: return tuple(-limit for limit in noncentral_t_limits(-t, df, level)[::-1])
     a, z = (1 - level) / 2, _z((1 + level) / 2)
     def chi(q: float) -> float: return t * sqrt(chdtri(df, 1 - q) / df)
@@ -511,14 +517,15 @@ def _mean_of(cells: list[Estimate], dropped: str, known: dict) -> Estimate:
     p_value = 2 * NormalDist().cdf(-abs(mean) / se) if se > 0 else nan
     return Estimate(mean, se, nan, mean - z * se, mean + z * se, p_value=p_value, detail=detail, **known)
 
-# %% ../../nbs/stats/05_standardised.ipynb #7ac20f21
+# %% ../../nbs/stats/05_standardised.ipynb #7548e168
 def _capped_first(cells: list[Estimate], counts: str, known: dict) -> Estimate:
     "Mean of cells each cut at 0 and 1."
     known = known | {"method": "mean of cells, each capped before averaging"}
     mean = _mean_of([replace(cell, estimate=_cap(cell.estimate)) for cell in cells], counts, known)
     if isnan(mean.estimate): return mean
-    detail = _joined(counts, "no interval: cells were cut before averaging")
-    return replace(mean, se=nan, ci_low=nan, ci_high=nan, p_value=nan, status="bounded", detail=detail)
+    cut = sum(_cap(cell.estimate) != cell.estimate for cell in cells)
+    detail = _joined(counts, f"no interval: cells are cut before averaging, here {cut} of {len(cells)}")
+    return replace(mean, se=nan, ci_low=nan, ci_high=nan, p_value=nan, status="bounded" if cut else "ok", detail=detail)
 
 # %% ../../nbs/stats/05_standardised.ipynb #6e1c1fff
 def aggregate_cells(cells: Sequence[Estimate],  # one per cell, from cohens_d, bias_detected or unsigned_d
