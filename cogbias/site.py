@@ -774,7 +774,7 @@ def _limits(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
         values.setdefault(row["unit"], []).extend(map(_number, (row["estimate"], row["ci_low"], row["ci_high"], *people)))
     return {unit: axis_limit(numbers) for unit, numbers in values.items()}
 
-# %% ../nbs/10_site.ipynb #9ae4b459
+# %% ../nbs/10_site.ipynb #b9e17ea5
 class Results:
     "Reports and effects of an outputs folder."
 
@@ -782,6 +782,8 @@ class Results:
         path = outputs / "effects.parquet"
         self.effects = load_table(path, EFFECTS) if path.exists() else pd.DataFrame(columns=EFFECTS.names)
         self.reports = find_reports(outputs, self.effects)
+        whole = outputs / "reports" / "study.ipynb"
+        self.study = whole if whole.exists() else None
         self.unfinished = len(list(outputs.glob(f"reports/[!.]*/*{UNFINISHED}")))
         self.headlines = headline_rows(self.effects)
         self.limits = _limits(self.headlines)
@@ -933,24 +935,27 @@ def _paradigm_text(results: Results, name: str, page: str | None, layout: Layout
     return layout.fill("paradigm.md", name=name, title=paradigm_title(name), **words, caveats=known.caveats if known else (), page=page,
                        parts=_paradigm_parts(results, name), reports=reports)
 
-# %% ../nbs/10_site.ipynb #0537308d
+# %% ../nbs/10_site.ipynb #20596ef8
 def _stage_overview(results: Results, stage: Path, layout: Layout) -> None:
     "The page with all results, which also lists the others for the navigation."
     people = {each.participant: each.participant_page for each in results.reports}
     paradigms = {each.paradigm: each.paradigm_page for each in results.reports}
     groups = paradigm_groups(results)
     _write(stage / "results" / "index.md", layout.fill(
-        "results.md", counts=_counts(results), matrix=matrix(results), groups=groups, humans=any(row["kind"] == "people" for group in groups for row in group["rows"]),
+        "results.md", study=bool(results.study), counts=_counts(results), matrix=matrix(results), groups=groups, humans=any(row["kind"] == "people" for group in groups for row in group["rows"]),
         participants=[{"label": name, "page": people[name]} for name in _pairs(results)[1] if name in people],
         paradigms=[{"label": paradigm_title(name), "page": paradigms[name]} for name in _pairs(results)[0] if name in paradigms]))
 
-# %% ../nbs/10_site.ipynb #be50610d
+# %% ../nbs/10_site.ipynb #ec9a4845
 def stage_results(results: Results,  # of an outputs folder
                   stage: Path,  # where Sphinx will look; library pages are there already
                   layout: Layout,  # the templates
                   ) -> None:
     "Write the result pages."
     _stage_overview(results, stage, layout)
+    if results.study:
+        cells, _ = read_cells(results.study)
+        _write(stage / "results" / "study.ipynb", _notebook([_markdown_cell("# The study as a whole\n\n> All participants and paradigms side by side."), *report_cells(cells)], "The study as a whole", disable_syntax=["html_block", "html_inline"]))
     for report in results.reports:
         _write(stage / f"{report.docname}.ipynb", _report_page(report, layout))
         _write(stage / "results" / "participants" / report.participant_page / "index.md", _participant_page(results, report.participant, layout))

@@ -8,10 +8,10 @@ __all__ = ['TRIVIAL', 'REPORT_PARAMETERS', 'PACKAGES', 'Study', 'temperatures', 
            'check_methods', 'Folder', 'RecordedParticipant', 'facts_of', 'keep_record', 'recorded_participant', 'Cell',
            'collect_cell', 'open_cell', 'report_facts', 'trivial_responders', 'plan_study', 'stored_settings',
            'own_trials', 'stored_cells', 'read_cell', 'stored_analysis', 'effects_of', 'trials_of',
-           'template_parameters', 'execute_report', 'plain', 'checked_parameters', 'Outcome', 'render_reports',
-           'run_study', 'study_hash', 'write_manifest', 'run']
+           'template_parameters', 'execute_report', 'checked_parameters', 'Outcome', 'render_reports', 'people_of',
+           'render_study_report', 'run_study', 'study_hash', 'write_manifest', 'run']
 
-# %% ../nbs/09_study.ipynb #c26e04f6
+# %% ../nbs/09_study.ipynb #493bfb8e
 import fnmatch
 import json
 import logging
@@ -38,6 +38,7 @@ from .design import (EFFECTS, EXACT, ITEMS, METHODS, CogbiasError, Paradigm, con
 from .effects import Analysis, decide, estimate_contrast, estimate_effects, make_analysis
 from .exchange import usable_items
 from .participants import Participant, participant, resolve_method
+from .reporting import plain_words
 from .trials import Collected, Plan, TrialStore, collect, fingerprint, plan, slug, trial_id, trial_seed
 
 # %% ../nbs/09_study.ipynb #51ede63c
@@ -443,14 +444,15 @@ def _from_records(study: Study, who: Participant, items: pd.DataFrame, folder: F
     made: Plan = plan(items, record, study.method, study.repeats, study.seed, folder.store(who.name, items["paradigm"].iloc[0]), reader)
     return None if made.requests else (record, Collected(made.method, len(made.trial_ids), len(made.trial_ids), 0, {}, 0.0, made.note, made.trial_ids, made.who))
 
-# %% ../nbs/09_study.ipynb #c8550c8e
+# %% ../nbs/09_study.ipynb #98e59b54
 def _in_family(effects: pd.DataFrame, folder: Folder, analysis: Analysis) -> pd.DataFrame:
     "The effects of one cell with the verdict of the headline, within its family where that is known."
     alone, place = decide(effects, analysis), folder.path / "effects.parquet"
     if not place.exists():
         return alone
     known, keys = load_table(place, EFFECTS), ["paradigm", "participant", "measure", "group", "target", "estimate", "p_value"]
-    mine = known.merge(alone.head(1)[keys], on=keys)
+    numbers = {"estimate": float, "p_value": float}
+    mine = known.astype(numbers).merge(alone.head(1)[keys].astype(numbers), on=keys)
     if len(mine) == 1:
         for name in ("family", "p_adjusted", "smallest", "verdict"):
             alone.loc[0, name] = mine.loc[0, name]
@@ -673,7 +675,7 @@ def _papermill(template: Path, part: Path, parameters: dict[str, Any]) -> None:
         execute_notebook(str(template), str(part), parameters=parameters, progress_bar=False, kernel_name="python3", shutdown_kernel="immediate", cwd=str(Path.cwd()),
                          config=Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}}))
 
-# %% ../nbs/09_study.ipynb #1348cae1
+# %% ../nbs/09_study.ipynb #582d453e
 def _execute(template: Path, destination: Path, parameters: dict[str, Any]) -> Path:
     "Run the template; the report appears only when it is complete."
     from papermill import PapermillExecutionError
@@ -687,10 +689,11 @@ def _execute(template: Path, destination: Path, parameters: dict[str, Any]) -> P
         raise CogbiasError(f"{part}: the report stopped ({error.ename}: {str(error.evalue).splitlines()[0]}); open it to see where") from None
     except RuntimeError as error:
         raise CogbiasError(f"{destination}: the notebook kernel failed ({error}); run again with fewer --jobs") from None
-    _write_title(part, parameters)
+    if "paradigm" in parameters:
+        _write_title(part, parameters)
     return part.replace(destination)
 
-# %% ../nbs/09_study.ipynb #15de0295
+# %% ../nbs/09_study.ipynb #5706d049
 def _write_title(path: Path, parameters: Mapping[str, Any]) -> None:
     "Replace the template's title by that of this report."
     import nbformat
@@ -700,13 +703,8 @@ def _write_title(path: Path, parameters: Mapping[str, Any]) -> None:
     name = who.name + (" (simulated)" if who.simulated else "")
     for each in notebook.cells:
         if "title" in each.metadata.get("tags", []):
-            each.source = f"# {paradigm(parameters['paradigm']).title}: {plain(name)}"
+            each.source = f"# {paradigm(parameters['paradigm']).title}: {plain_words(name)}"
     nbformat.write(notebook, path)
-
-# %% ../nbs/09_study.ipynb #10e3e382
-def plain(text: str) -> str:
-    "Text that markdown and HTML leave alone: every punctuation mark escaped."
-    return "".join(f"&#{ord(sign)};" if not sign.isalnum() and sign not in " /:.,()=-" else sign for sign in text)
 
 # %% ../nbs/09_study.ipynb #66a3e780
 REPORT_PARAMETERS = ("model", "paradigm", "outputs", "method", "repeats", "temperature", "seed", "items_file", "settings", "where", "participants", "extractor", "analysis", "valid_answers", "attempts")
@@ -791,7 +789,29 @@ def render_reports(outputs: Path | str,  # an outputs folder with a manifest
     lines = _map(_report_task, [(folder.path, cell) for cell in cells], jobs, cluster)
     return [line for line in lines if line], [folder.report(cell["participant"], cell["paradigm"]) for cell, line in zip(cells, lines) if not line]
 
-# %% ../nbs/09_study.ipynb #23f43b22
+# %% ../nbs/09_study.ipynb #6d0d1ece
+def people_of(folder: Folder | Path,  # an outputs folder with a manifest
+              ) -> dict[str, dict[str, Any]]:  # participant -> model, temperature, simulated
+    "Who took part, with the model behind each participant."
+    place = folder if isinstance(folder, Folder) else Folder(Path(folder))
+    found = {}
+    for (name, _), cell in stored_settings(place).items():
+        record = recorded_participant(place, name)
+        found[name] = {"model": cell["model"], "temperature": record.temperature if record else cell["temperature"], "simulated": bool(record and record.simulated)}
+    return found
+
+
+def render_study_report(outputs: Path | str,  # an outputs folder with a manifest and effects
+                        ) -> list[str]:  # the line that says why it failed, if it did
+    "Render the report on the study as a whole."
+    folder = Folder(Path(outputs).absolute())
+    try:
+        execute_report(folder.path / "reports" / "study.ipynb", {"outputs": str(folder.path)}, shipped("reports", "study.ipynb"))
+    except CogbiasError as error:
+        return [f"report of the study: {error}"]
+    return []
+
+# %% ../nbs/09_study.ipynb #dbe1a8ed
 def run_study(study: Study,  # what is planned
               outputs: Path | str,  # outputs folder
               jobs: int = 1,  # processes
@@ -809,6 +829,7 @@ def run_study(study: Study,  # what is planned
     effects = effects_of(outputs, jobs=jobs) if cells else None
     if reports and cells:
         failed += render_reports(outputs, jobs, cluster, [(cell["participant"], cell["paradigm"]) for cell in cells])[0]
+        failed += render_study_report(outputs) if len(stored_settings(Folder(outputs))) > 1 else []
     write_manifest(study, Folder(outputs), cells, failed, started)
     return Outcome(effects, cells, failed)
 

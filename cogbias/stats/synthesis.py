@@ -43,7 +43,7 @@ def _numbers(values: Sequence[float] | np.ndarray, name: str, ndim: int = 1) -> 
     except (TypeError, ValueError):
         raise ValueError(f"{name} holds something that is not a number: give numbers, and nan where one is missing") from None
 
-# %% ../../nbs/stats/13_synthesis.ipynb #41450d78
+# %% ../../nbs/stats/13_synthesis.ipynb #6283ec9e
 def _usable(effects: Sequence[float] | np.ndarray, variances: Sequence[float] | np.ndarray,
             moderators: pd.DataFrame | np.ndarray | None = None) -> _Studies:
     "The rows that can be weighed; the others counted, each under the first reason that holds."
@@ -53,8 +53,10 @@ def _usable(effects: Sequence[float] | np.ndarray, variances: Sequence[float] | 
         raise ValueError(f"{len(y)} effects, {len(v)} variances and {len(x)} rows of moderators: give one of each per study")
     infinite = np.isinf(y)
     missing = ~infinite & (np.isnan(y) | np.isnan(v) | ~np.isfinite(x).all(axis=1))
-    # below 1e-300 a weight overflows, so the variance is as good as zero
-    flat = ~infinite & ~missing & ~((v > 1e-300) & np.isfinite(v))
+    # rounding dust of clusters that agree, and weights that would drown all others, are as good as no variance
+    known = np.where(np.isfinite(v) & ~infinite & ~missing, v, 0.0)
+    dust = max(1e-300, 1e-12 * known.max(initial=0), 1e-24 * np.square(np.where(np.isfinite(y), y, 0)).max(initial=0))
+    flat = ~infinite & ~missing & ~((v > dust) & np.isfinite(v))
     keep = ~(infinite | missing | flat)
     return _Studies(y[keep], v[keep], x[keep], int(infinite.sum()), int(missing.sum()), int(flat.sum()), keep)
 

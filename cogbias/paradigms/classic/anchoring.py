@@ -65,7 +65,7 @@ def items(seed: int = 0,  # study seed; nothing is drawn
     table = question_items(replace(QUESTION, frames=_frames(arbitrary)), variants, contents, style=style)
     return table.assign(anchor=[content["anchor"] for content in table["content"]])
 
-# %% ../../../nbs/paradigms/classic/anchoring.ipynb #aa811bd4
+# %% ../../../nbs/paradigms/classic/anchoring.ipynb #dcc221ee
 _BASE = MappingProxyType({"variant": ("base",)})
 CONTRASTS = (
     Contrast("anchoring_index", "Anchoring index", score={}, kind="anchoring_index", outcome="value", unit="index", where=_BASE, by=("variant",),
@@ -74,6 +74,8 @@ CONTRASTS = (
     Contrast("mean_difference", "Difference of mean estimates", score={}, kind="mean_difference", outcome="value", unit="percentage points", where=_BASE, note="after the high minus after the low anchor"),
     Contrast("deviation_from_truth", "Deviation from the truth after a high anchor", score={}, kind="deviation_from_truth", outcome="value", unit="percentage points", control=None, where=_BASE,
              note="mean estimate after the high anchor, minus the right answer"),
+    Contrast("dominance", "Dominance (Cliff's delta)", score={}, outcome="value", kind="cliffs_delta", unit="Cliff's delta", where=_BASE, by=("variant",),
+             note="how much more often a treatment answer lies towards the bias than a control answer"),
     Contrast("standardised_difference", "Published effect size (d)", score={}, kind="standardised", outcome="value", unit="pooled SD", where=_BASE, by=("variant",), include="is_original", replication=True,
              note="Cohen's d of the published wording; it grows as answers become more consistent"),
 )

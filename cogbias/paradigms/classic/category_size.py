@@ -97,7 +97,7 @@ def items(seed: int = 0,  # study seed; nothing is drawn
     table = question_items(QUESTION, variants, contents, style=style)
     return table.assign(category_share=[content["share"] for content in table["content"]])
 
-# %% ../../../nbs/paradigms/classic/category_size.ipynb #5369e060
+# %% ../../../nbs/paradigms/classic/category_size.ipynb #b8a99d76
 _BASE = MappingProxyType({"variant": ("base",)})
 CONTRASTS = (
     Contrast("category_size_effect", "Stated probability, large minus small category", score={}, kind="mean_difference", outcome="value", unit="percentage points", where=_BASE, by=("variant",),
@@ -105,6 +105,8 @@ CONTRASTS = (
     Contrast("median_difference", "Difference of medians", score={}, kind="median_difference", outcome="value", unit="percentage points", where=_BASE, note="the same with medians"),
     Contrast("deviation_from_truth", "Deviation from the true chance, large category", score={}, kind="deviation_from_truth", outcome="value", unit="percentage points", control=None, where=_BASE,
              note="mean percentage when the category is large, minus the right answer"),
+    Contrast("dominance", "Dominance (Cliff's delta)", score={}, outcome="value", kind="cliffs_delta", unit="Cliff's delta", where=_BASE, by=("variant",),
+             note="how much more often a treatment answer lies towards the bias than a control answer"),
     Contrast("standardised_difference", "Published effect size (d)", score={}, kind="standardised", outcome="value", unit="pooled SD", where=_BASE, by=("variant",), include="is_original", replication=True,
              note="Cohen's d of the published wording; it grows as answers become more consistent"),
 )

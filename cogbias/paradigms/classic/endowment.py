@@ -74,7 +74,7 @@ def items(seed: int = 0,  # study seed; nothing is drawn
     table = question_items(replace(QUESTION, frames=_frames(inspection)), variants, contents, style=style)
     return table.assign(price=[content["price"] for content in table["content"]], inspection=inspection)
 
-# %% ../../../nbs/paradigms/classic/endowment.ipynb #f698ed86
+# %% ../../../nbs/paradigms/classic/endowment.ipynb #33f45cbb
 _BASE = MappingProxyType({"variant": ("base",)})
 _NUMBER = MappingProxyType({"score": {}, "outcome": "value", "where": _BASE})
 CONTRASTS = (
@@ -83,6 +83,8 @@ CONTRASTS = (
     Contrast("log_ratio_of_medians", "The same with medians", kind="log_ratio_of_medians", unit="log ratio", by=("variant",), **_NUMBER, note="log of median selling price over median buying price"),
     Contrast("mean_difference", "Difference in dollars, published good", kind="mean_difference", unit="dollars", by=("variant",), include="is_original", **_NUMBER,
              note="mean selling price minus mean buying price of the published mug; dollars of different variants are not comparable"),
+    Contrast("dominance", "Dominance (Cliff's delta)", score={}, outcome="value", kind="cliffs_delta", unit="Cliff's delta", where=_BASE, by=("variant",),
+             note="how much more often a treatment answer lies towards the bias than a control answer"),
     Contrast("standardised_difference", "Published effect size (d)", kind="standardised", unit="pooled SD", by=("variant",), include="is_original", replication=True, **_NUMBER,
              note="Cohen's d of the published wording; it grows as answers become more consistent"),
 )

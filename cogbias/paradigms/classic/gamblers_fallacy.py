@@ -81,7 +81,7 @@ def items(seed: int = 0,  # study seed; nothing is drawn
         raise CogbiasError(f"classic/gamblers_fallacy: side {side!r} is not known; {nearest(side, SIDES)}")
     return pd.concat([_one_side(each, variants, contents, style) for each in dict.fromkeys(("tails", side))], ignore_index=True)
 
-# %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #6f5dbac5
+# %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #99d3a6a9
 _DUE = MappingProxyType({"variant": ("base",), "side": ("tails",)})
 _OWN = MappingProxyType({"variant": ("base",), "side": ("heads",)})
 _VALUE = MappingProxyType({"score": {}, "outcome": "value", "by": ("variant",)})
@@ -90,6 +90,8 @@ _TAILS = (
              note="mean probability of the side that did not come up, after a streak minus after a balanced series", **_VALUE),
     Contrast("deviation_after_streak", "Deviation from one half after a streak", kind="deviation_from_truth", unit="percentage points", control=None, where=_DUE,
              note="mean probability of the side that did not come up, minus 50", **_VALUE),
+    Contrast("dominance", "Dominance (Cliff's delta)", kind="cliffs_delta", unit="Cliff's delta", where=_DUE,
+             note="how much more often a treatment answer lies towards the bias than a control answer", **_VALUE),
     Contrast("standardised_difference", "Effect size of the coin (d)", kind="standardised", unit="pooled SD", where=_DUE, include="is_original", replication=True,
              note="Cohen's d of the published coin, asked for the other side; positive is the gambler's fallacy", **_VALUE),
 )
