@@ -413,7 +413,7 @@ def _rendered(who: HfParticipant, item: Mapping[str, Any]) -> str:
     chat = _chats(who)
     return render(who.tokenizer, item["prompt"], system, who.think, chat, not chat or not system or takes_system(who.tokenizer))
 
-# %% ../../nbs/backends/hf.ipynb #1e0f5ba1
+# %% ../../nbs/backends/hf.ipynb #098c1e76
 def _identity(who: HfParticipant) -> dict[str, Any]:
     "What enters the key of every trial."
     template = who.tokenizer.chat_template if _chats(who) else None
@@ -425,6 +425,8 @@ def _facts(who: HfParticipant) -> dict[str, Any]:
     "Provenance; more of it once the model is loaded."
     config = json.loads((who.folder / "config.json").read_text(encoding="utf-8"))
     found = {"architecture": ", ".join(config.get("architectures") or []), "template_hash": who.identity["template"] or "none", "warning": _warning(who)}
+    if _chats(who) and not takes_system(who.tokenizer):
+        found["system_messages"] = "in front of the prompt"  # its template has no place for them
     if "loaded" in vars(who):
         model, scorer = who.loaded.model, who.loaded.scorer
         found |= {"parameter_count": model.num_parameters(), "device": str(model.device), "scoring": scorer.way, "linear_layers": scorer.facts["linear"],
