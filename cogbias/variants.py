@@ -149,11 +149,11 @@ class Question:
     flags: Mapping[str, str] = field(default_factory=dict)  # variant -> not_applicable, ceiling_expected or premise_implausible
     target_role: str = "target"
 
-# %% ../nbs/01b_variants.ipynb #91fb1150
+# %% ../nbs/01b_variants.ipynb #83753364
 PERSONA = ("You are a customer with a median income and an average education, picked at random to take part in a survey. Answer as a person would, on instinct. Subjective answers are welcome; no answer is right or wrong. "
            "You can only pick one of the options or state a value, and you have to decide.")
 DECIDE = "Choices have to be made even where information seems to be missing."
-ONLY = {"choice": "The only valid answer is the letter of one option.", "number": "The only valid answer is one number."}
+ONLY = {"choice": "Nothing but the letter of one option counts as an answer.", "number": "Nothing but one number counts as an answer."}
 LAST = {"choice": "Answer with the letter only.", "number": "Answer with the number only, in digits."}
 STYLES = ("default", "documented", "executed")
 

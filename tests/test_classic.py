@@ -164,3 +164,13 @@ def test_a_model_without_a_system_role_gets_the_persona_in_the_prompt():
         assert not takes_system(who.tokenizer)
         folded = who.tokenizer.decode(who.prompts([item])[0])
         assert folded.count(PERSONA[:40]) == 1 and who.facts()["system_messages"] == "in front of the prompt"
+
+
+@pytest.mark.parametrize("name", SUITE)
+def test_the_tiny_model_understands_what_is_asked(name, tables):
+    "Its hand-set weights answer letters, numbers or judgements by single words of the prompt; none of these words may mislead it here."
+    from cogbias.elicitation.tiny import tiny_probabilities
+
+    for row in tables[name].to_dict("records"):
+        kinds = set(tiny_probabilities(f"{row['system']}\n{row['prompt']}"))
+        assert (kinds == {"A", "B"}) == (name in CHOICES), row["prompt"]

@@ -24,12 +24,12 @@ def _prices(amount: int) -> dict[str, Variable]:
     "What a ticket costs, and the cash that is missing in the control."
     return {"price": Variable("money", amount), "cash": Variable("money", amount)}
 
-# %% ../../../nbs/paradigms/classic/framing.ipynb #0e5bd0a6
+# %% ../../../nbs/paradigms/classic/framing.ipynb #3cff8800
 FRAMES = MappingProxyType({
     "control": Frame("{plan} There, {ticket} costs ${price}, to be paid on arrival. "
                      "At {place} you find that ${cash} in cash is missing from your pocket. Do you pay ${price} for {ticket}?"),
     "treatment": Frame("{plan} You bought {ticket} in advance for ${price}. "
-                       "At {place} you find that you have lost it; it bears no name or number and cannot be replaced. Do you pay ${price} for another one?")})
+                       "At {place} you find that you have lost it; it bears no name and cannot be replaced. Do you pay ${price} for another one?")})
 _YES_NO = (("buy", Frame("Yes")), ("target", Frame("No")))
 OPTIONS = MappingProxyType({"control": _YES_NO, "treatment": _YES_NO})
 
