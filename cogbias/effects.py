@@ -643,14 +643,14 @@ def row_verdict(row: Mapping[str, Any],  # a row of the effects table
     p_adjusted = np.nan if pd.isna(row["p_adjusted"]) else float(row["p_adjusted"])
     return verdict(Estimate(**numbers, unit=row["unit"], status=status), p_adjusted, analysis.smallest.get(row["unit"]), analysis.alpha)
 
-# %% ../nbs/05_effects.ipynb #4fbf4878
+# %% ../nbs/05_effects.ipynb #4b026c75
 def _adjusted(headlines: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
     "Family and adjusted p-value of every headline."
     by = FAMILIES[analysis.family]
     of = headlines[by[0]] if by else pd.Series("the study", index=headlines.index)
     p_values = headlines["p_value"].astype(float).groupby(of)
     tests = p_values.transform("count").astype(int)
-    names = [f"{n} headline{'' if n == 1 else 's'} of {each}" for n, each in zip(tests, of)]
+    names = [f"{n} tested headline{'' if n == 1 else 's'} of {each}" for n, each in zip(tests, of)]
     return headlines.assign(family=names, p_adjusted=p_values.transform(lambda family: adjust(family, analysis.adjustment)))
 
 # %% ../nbs/05_effects.ipynb #853497ca

@@ -79,7 +79,7 @@ def effect_in_context(effects: pd.DataFrame,  # rows of one headline: label, est
     ax.set_xlabel(xlabel)
     return ax
 
-# %% ../nbs/06_figures.ipynb #fd3b6be5
+# %% ../nbs/06_figures.ipynb #349a307c
 def cluster_lines(differences: pd.DataFrame,  # from cluster_differences: stratum, mean_control, mean_treatment
                   names: Mapping[str, str],  # control and treatment in plain words
                   ylabel: str = "share of the target",  # what the scores are
@@ -96,7 +96,8 @@ def cluster_lines(differences: pd.DataFrame,  # from cluster_differences: stratu
             ax.plot([x] * len(part), part[f"mean_{condition}"], "o", color=COLOURS[condition], markersize=5.5, alpha=0.85, zorder=2,
                     label=names[condition] if place == 0 else None)
     ax.set_xticks(range(len(strata)), [stratum.replace("_", " ") for stratum in strata])
-    ax.set_ylim(-0.04, 1.04)
+    if differences[["mean_treatment", "mean_control"]].to_numpy(float).max(initial=0) <= 1:  # shares; numbers find their own scale
+        ax.set_ylim(-0.04, 1.04)
     ax.set_ylabel(ylabel)
     ax.grid(axis="x", visible=False)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)

@@ -6,10 +6,10 @@
 __all__ = ['REFERENCES', 'ADJUSTMENT_SOURCES', 'FORMULAS', 'FAMILIES_OF_FORMULAS', 'signed', 'interval', 'plain_words',
            'shown_name', 'html_table', 'shown', 'headline_sentence', 'opening', 'summary_table', 'notes',
            'example_pair', 'example_prompts', 'number_answers', 'unreadable_answers', 'validity_table',
-           'position_table', 'caveats', 'score_label', 'human_rows', 'human_table', 'comparison_note',
+           'position_table', 'caveats', 'headline_label', 'score_label', 'human_rows', 'human_table', 'comparison_note',
            'provenance_table', 'methods_paragraph', 'formula_source', 'trace_table']
 
-# %% ../nbs/07_reporting.ipynb #c73c2db9
+# %% ../nbs/07_reporting.ipynb #188de06c
 import html
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from .design import Contrast, Paradigm, human_reference, selected
-from .effects import Analysis, row_verdict
+from .effects import FLIPPED_FROM, Analysis, row_verdict
 
 if TYPE_CHECKING:
     from IPython.display import HTML
@@ -91,7 +91,7 @@ _NO_VERDICT = {
     "too_few_clusters": "There are too few clusters for a claim beyond these very prompts.",
     "few_clusters": "There are few clusters, so the interval is rough."}
 
-# %% ../nbs/07_reporting.ipynb #fe6247f4
+# %% ../nbs/07_reporting.ipynb #219137c3
 def headline_sentence(row: pd.Series,  # headline row of the effects table
                       paradigm: Paradigm,  # whose headline it is
                       name: str,  # shown name of the participant
@@ -100,7 +100,8 @@ def headline_sentence(row: pd.Series,  # headline row of the effects table
     found, safe = row["verdict"] or row_verdict(row).verdict, html.escape(name)
     if found == "none":
         return f"**{safe}** scores {interval(row)} ({paradigm.headline.title.lower()}). {_NO_VERDICT.get(row['status'], 'No verdict is given.')}"
-    bias = f"the {paradigm.bias}" if found == "reversed" else f"{'a ' if found != 'absent' else ''}{paradigm.bias}"
+    article = "an " if paradigm.bias[0].lower() in "aeiou" else "a "
+    bias = f"the {paradigm.bias}" if found == "reversed" else f"{article if found != 'absent' else ''}{paradigm.bias}"
     ending = {"absent": ", within the smallest effect of interest", "inconclusive": ": the data do not decide"}.get(found, "")
     return f"**{safe}** {_VERBS[found]} {bias}{ending}: {interval(row)} ({paradigm.headline.unit}, 95% interval)."
 
@@ -278,7 +279,13 @@ def caveats(paradigm: Paradigm,  # whose caveats
     points += ["A model far from the human value is not human-like, which is not the same as wrong.", *paradigm.caveats]
     return "\n".join(f"- {point}" for point in points)
 
-# %% ../nbs/07_reporting.ipynb #20273711
+# %% ../nbs/07_reporting.ipynb #a53081a6
+def headline_label(paradigm: Paradigm) -> str:
+    "What the headline is, with its unit, for an axis."
+    title, unit = paradigm.headline.title.lower(), paradigm.headline.unit
+    return title if unit in title else f"{title}, {unit}"
+
+
 def score_label(paradigm: Paradigm) -> str:
     "What the scores of the headline are, for an axis."
     if paradigm.headline.outcome == "value":
@@ -294,12 +301,12 @@ def human_rows(human: pd.DataFrame,  # from human_reference
     comparable = {each.measure for each in contrasts if each.unit == contrasts[0].unit}
     return human[human["measure"].isin(comparable)]
 
-# %% ../nbs/07_reporting.ipynb #ecd9539d
+# %% ../nbs/07_reporting.ipynb #14ccc330
 def human_table(human: pd.DataFrame,  # from human_reference
                 ) -> pd.DataFrame:
     "Reference values for readers: value with interval, sample, source, how sure, and what to know."
-    rows = human.astype({"note": "object", "measure": "object"}).fillna({"note": "", "measure": "other task"}).to_dict("records")
-    return pd.DataFrame({"people": [row["label"] for row in rows], "measure": [row["measure"].replace("_", " ") for row in rows],
+    rows = human.astype({"note": "object"}).fillna({"note": ""}).to_dict("records")
+    return pd.DataFrame({"people": [row["label"] for row in rows],
                          "estimate [95% interval]": [interval(row) + ("" if row["unit"] == "probability" else f" ({row['unit']})") for row in rows],
                          "n": ["–" if pd.isna(row["n"]) else f"{row['n']:,.0f}" for row in rows], "grade": [row["grade"] for row in rows],
                          "source": [f"{row['source']}. {row['note']}".removesuffix(" ") for row in rows]})
@@ -344,13 +351,18 @@ ADJUSTMENT_SOURCES = {"holm": ("Holm's method", "Holm 1979"), "hochberg": ("Hoch
                       "benjamini_hochberg": ("the method of Benjamini and Hochberg", "Benjamini and Hochberg 1995"),
                       "benjamini_yekutieli": ("the method of Benjamini and Yekutieli", "Benjamini and Yekutieli 2001")}
 
-# %% ../nbs/07_reporting.ipynb #b287f4d0
+# %% ../nbs/07_reporting.ipynb #c71cd957
+def _count(n: int, one: str, many: str) -> str:
+    "A number with its noun."
+    return f"one {one}" if n == 1 else f"{n} {many}"
+
+
 def _asked_sentence(row: Mapping[str, Any], items: pd.DataFrame, paradigm: Paradigm, name: str) -> str:
     "Who was asked what."
     counts = items["condition"].value_counts()
     parts = " and ".join(f"{counts[each]:,} in the {each} condition" for each in (paradigm.headline.treatment, paradigm.headline.control) if each in counts)
     return (f"{html.escape(name)} was asked {len(items):,} prompts of the paradigm *{paradigm.title}* ({paradigm.source}), {parts}. They come from {items['cluster'].nunique()} independent "
-            f"{paradigm.clusters} in {items['stratum'].nunique()} strata; the prompts of one cluster are not independent and do not count as such (Clark 1973).")
+            f"{paradigm.clusters} in {_count(items['stratum'].nunique(), 'stratum', 'strata')}; the prompts of one cluster are not independent and do not count as such (Clark 1973).")
 
 
 _ANSWERED = {"option_probability": "The distribution over the options was read from the model and renormalised, so nothing was sampled",
@@ -379,17 +391,19 @@ def _exclusion_sentence(effects: pd.DataFrame, trials: pd.DataFrame, paradigm: P
     bounds = f"; at their worst and best, {signed(rows['lower'].iloc[0])} and {signed(rows['upper'].iloc[0])}" if other and len(rows["lower"]) else ""
     return f"{len(bad):,} of {len(trials):,} answers ({len(bad) / len(trials):.1%}) could not be read ({kinds}) and were excluded.{other}{bounds}{'.' if other else ''}"
 
-# %% ../nbs/07_reporting.ipynb #1744eb34
+# %% ../nbs/07_reporting.ipynb #bf7e0f7e
 def _estimate_sentence(row: Mapping[str, Any], paradigm: Paradigm) -> str:
     "Estimator, interval and test of the headline."
     chosen = f" Only {paradigm.clusters} with `{paradigm.headline.include}` enter." if paradigm.headline.include else ""
     against = f" minus the mean over {paradigm.headline.control} prompts" if paradigm.headline.control else ""
-    base = (f"The effect, {paradigm.headline.title.lower()}, is the mean over {paradigm.headline.treatment} prompts{against}, taken per cluster, averaged within strata and then over strata.{chosen}")
+    what = f"the {paradigm.headline.kind.replace('_', ' ')} of the numbers given" if paradigm.headline.outcome == "value" else f"the mean over {paradigm.headline.treatment} prompts{against}"
+    base = f"The effect, {paradigm.headline.title.lower()}, is {what}, taken per cluster, averaged within strata and then over strata.{chosen}"
     if pd.isna(row["ci_low"]):
         return f"{base} No interval can be given ({row['status'].replace('_', ' ')})."
     if pd.isna(row["df"]) or not row["se"]:
         return f"{base} All {row['n_clusters']} clusters agree, so that the interval over them has no width."
-    test = "an exact or drawn sign-flip test over clusters (Fisher 1935)" if row["n_clusters"] >= 6 and paradigm.headline.control else "the same t"
+    flipped = row["n_clusters"] >= FLIPPED_FROM and paradigm.headline.control and paradigm.headline.kind == "difference"
+    test = "an exact or drawn sign-flip test over clusters (Fisher 1935)" if flipped else "the same t"
     return f"{base} The 95% interval is a t interval over {row['n_clusters']} clusters with {row['df']:.1f} degrees of freedom (Satterthwaite 1946); the p-value is from {test}."
 
 

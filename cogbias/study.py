@@ -379,12 +379,18 @@ def _group_counts(items: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
     found = counted.assign(ok=counted["status"] == "ok").groupby(keys)["ok"].agg(attempts="size", valid="sum")
     return found.reindex(groups, fill_value=0)
 
-# %% ../nbs/09_study.ipynb #3cd5e01a
+# %% ../nbs/09_study.ipynb #2d82fce1
+def _least_rounds(study: Study, items: pd.DataFrame) -> int:
+    "How often every prompt must be put at the least; more where answers cannot be read."
+    if not study.valid_answers:
+        return study.repeats
+    return max(1, study.valid_answers // int(items.groupby(_answer_groups(items)).size().max()))
+
+
 def _until_valid(study: Study, who: Participant, items: pd.DataFrame, store: TrialStore, extractor: Participant | None, progress: bool) -> Collected:
     "Rounds of asking, until every group has the readable answers it needs or has used its attempts."
     keys, parts, left = _answer_groups(items), [], items
-    largest = int(items.groupby(keys).size().max())
-    rounds = max(1, study.valid_answers // largest)
+    rounds = _least_rounds(study, items)
     while len(left):
         parts.append(collect(left, who, store, study.method, rounds, study.seed, progress, extractor))
         ids = list(dict.fromkeys(key for part in parts for key in part.trial_ids))
@@ -523,7 +529,7 @@ def _within_reach(folder: Folder, who: Participant) -> Participant:
             return record
         raise
 
-# %% ../nbs/09_study.ipynb #c2c835e3
+# %% ../nbs/09_study.ipynb #cbe64573
 def plan_study(study: Study,  # what is planned
                outputs: Path | str,  # where answers may lie already
                ) -> pd.DataFrame:  # one row per cell
@@ -532,7 +538,9 @@ def plan_study(study: Study,  # what is planned
     for name in study_paradigms(study):
         items = study_items(study, name)
         for who in study_participants(study):
-            made = plan(items, _within_reach(folder, who), study.method, study.repeats, study.seed, folder.store(who.name, name), study_extractor(study))
+            near = _within_reach(folder, who)
+            rounds = study.repeats if resolve_method(near, study.method) in EXACT else _least_rounds(study, items)
+            made = plan(items, near, study.method, rounds, study.seed, folder.store(who.name, name), study_extractor(study))
             rows.append({"participant": who.name, "paradigm": name, "method": made.method, "prompts": len(items), **made.counts,
                          "unusable": items.attrs.get("left_out", 0), "note": made.note})
     return pd.DataFrame(rows)
