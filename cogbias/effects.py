@@ -486,10 +486,12 @@ def _spread(contrast: Contrast, frame: pd.DataFrame, exact: bool) -> list[dict[s
     return [_row(contrast, frame[frame["stratum"] == stratum], f"stratum={stratum}", measure="set_effect_sd", estimate=sd, method="moments",
                  unit="probability", detail="spread of the effect between value sets") for stratum, sd in zip(spread["stratum"], spread["set_effect_sd"])]
 
-# %% ../nbs/05_effects.ipynb #0cd8ad17
+# %% ../nbs/05_effects.ipynb #1961273d
 def _at_level(frame: pd.DataFrame, factor: str, level: Any) -> pd.DataFrame:
     "The prompts of one level of a factor, with their partners where the factor is empty."
-    here = frame[frame[factor] == level]
+    here = frame[frame[factor].to_numpy() == level]
+    if not frame[factor].hasnans:
+        return here
     partners = frame[frame[factor].isna() & frame["pair_id"].isin(set(here["pair_id"]))]
     return pd.concat([here, partners]) if len(partners) else here
 

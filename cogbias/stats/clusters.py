@@ -56,7 +56,7 @@ def _side_by_side(treatment: dict[str, np.ndarray], control: dict[str, np.ndarra
     return {"difference": treatment["mean"] - (0.0 if alone else control["mean"]), "mean_treatment": treatment["mean"], "mean_control": control["mean"],
             "n_treatment": treatment["n"].astype(int), "n_control": control["n"].astype(int), "sampling_variance": treatment["variance"] + (0.0 if alone else control["variance"])}
 
-# %% ../../nbs/stats/01_clusters.ipynb #6d47ea2e
+# %% ../../nbs/stats/01_clusters.ipynb #33bc673f
 def cluster_differences(frame: pd.DataFrame,  # one row per answered prompt, repeats already averaged
                         score: str = "score",  # column of scores, usually in [0, 1]
                         weight: str | None = None,  # column of weights >= 0; None: every prompt counts the same
@@ -73,9 +73,9 @@ def cluster_differences(frame: pd.DataFrame,  # one row per answered prompt, rep
     code, strata, clusters = _cluster_codes(asked["stratum"], asked["cluster"])
     score_of = np.where(asked["weight"] > 0, asked["score"], 0.0)
     both = [_moments(code[here], score_of[here], asked["weight"][here], len(clusters)) for here in (each[chosen[0] | chosen[1]] for each in chosen)]
-    table = pd.DataFrame({"cluster": clusters, "stratum": strata, **_side_by_side(*both, control is None)}).infer_objects()
-    lacking = table["difference"].isna().to_numpy()
-    kept = table[~lacking].reset_index(drop=True) if lacking.any() else table
+    values = _side_by_side(*both, control is None)
+    lacking = np.isnan(values["difference"])
+    kept = pd.DataFrame({name: column[~lacking] for name, column in {"cluster": clusters, "stratum": strata, **values}.items()}).infer_objects()
     kept.attrs = {"dropped_clusters": list(zip(strata[lacking], clusters[lacking])), "ignored_rows": len(frame) - len(code)}
     return kept
 

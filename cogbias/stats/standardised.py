@@ -6,7 +6,7 @@
 __all__ = ['Answers', 'BINARY_MEASURES', 'small_sample_correction', 'noncentral_t_limits', 'GroupSummary', 'group_summary',
            'cohens_d', 'hedges_g', 'glass_delta', 'cohens_dz', 'cliffs_delta', 'probability_of_superiority',
            'BinaryMeasure', 'binary_effect', 'binary_effects', 'published_d', 'bias_detected', 'unsigned_d',
-           'CellAggregate', 'aggregate_cells']
+           'CellAggregate', 'aggregate_cells', 'finite_d', 'published_d_variance']
 
 # %% ../../nbs/stats/05_standardised.ipynb #e9bf1950
 from collections.abc import Callable, Sequence
@@ -542,3 +542,26 @@ def aggregate_cells(cells: Sequence[Estimate],  # one per cell, from cohens_d, b
     kept, counts = (valid, apart) if replication else (finite, apart and f"{apart} and left out")
     uncapped = _mean_of(kept, _joined(lost, counts), known)
     return CellAggregate(uncapped, _capped(uncapped), _capped_first(valid, _joined(lost, apart), known), len(cells), separated, missing)
+
+# %% ../../nbs/stats/05_standardised.ipynb #89564551
+def finite_d(treatment: Answers,  # answers under treatment, nan where missing, or their summary
+             control: Answers,  # the same under control
+             resolution: float = 1.0,  # smallest step between two answers, > 0
+             ) -> Estimate:  # in pooled standard deviations; a stand-in where the conditions are separated
+    "Cohen's d with a finite stand-in for separated conditions; the status still says that they are."
+    if not resolution > 0: raise ValueError(f"resolution is {resolution}: give the smallest step between two answers, above 0")
+    found = cohens_d(treatment, control)
+    if found.status != "separated": return found
+    post, pre = group_summary(treatment, "treatment"), group_summary(control, "control")
+    floor = resolution * sqrt((1 - 1 / min(post.n, pre.n)) / (post.n + pre.n - 2))
+    return replace(found, estimate=(post.mean - pre.mean) / floor, detail=_joined(found.detail, f"stand-in: one answer moved by {resolution:g}"))
+
+# %% ../../nbs/stats/05_standardised.ipynb #23d6dba3
+def published_d_variance(delta: float,  # the common effect, such as the mean of a group of effects
+                         n_treatment: int,  # answers under treatment
+                         n_control: int,  # answers under control; together more than 4
+                         ) -> float:  # sampling variance of d
+    "Sampling variance of Cohen's d under a common effect, as the thesis weighs by it (replication only)."
+    m, total = n_treatment * n_control / (n_treatment + n_control), n_treatment + n_control
+    if total <= 4: raise ValueError(f"{total} answers: the variance needs more than 4")
+    return (total - 2) / (total - 4) * (1 + m * delta**2) / m - delta**2 / (1 - 3 / (4 * (total - 2) - 1)) ** 2
