@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['COMMON_UNITS', 'common_effects', 'opening_notes', 'verdict_table', 'capped_table', 'homogeneity_table',
-           'variant_impact', 'temperature_table', 'model_facts', 'explained_by_models', 'feature_sentence',
-           'contrasts_for_readers', 'homogeneity_for_readers', 'homogeneity_notes', 'impact_sentence',
-           'profile_sentence', 'profile_tree', 'faults']
+           'published_homogeneity', 'variant_impact', 'temperature_table', 'model_facts', 'explained_by_models',
+           'feature_sentence', 'contrasts_for_readers', 'homogeneity_for_readers', 'homogeneity_notes',
+           'impact_sentence', 'profile_sentence', 'profile_tree', 'faults']
 
-# %% ../nbs/07b_study_reporting.ipynb #b65c8807
+# %% ../nbs/07b_study_reporting.ipynb #2a8bc20a
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,8 +22,8 @@ from .reporting import interval, plain_words, signed
 from .stats.estimates import STATUSES, Estimate
 from .stats.features import FeatureExplanation, explain_by_features
 from .stats.profiles import Profiles, bias_profiles, cluster_profiles
-from .stats.standardised import aggregate_cells
-from .stats.synthesis import synthesise_by
+from .stats.standardised import aggregate_cells, published_d_variance
+from .stats.synthesis import hunter_schmidt_ratio, synthesise_by
 from .stats.variants import contrasts_against_base, friedman_test, repeated_measures_anova, variant_table
 
 # %% ../nbs/07b_study_reporting.ipynb #8faefea9
@@ -112,6 +112,20 @@ def homogeneity_table(common: pd.DataFrame,  # from common_effects
     if table.empty:
         return pd.DataFrame(columns=["paradigm"])
     return synthesise_by(table.assign(unit="probability"), by="paradigm", study="model")
+
+# %% ../nbs/07b_study_reporting.ipynb #7e4c9772
+def published_homogeneity(effects: pd.DataFrame,  # an effects table
+                          nominal: int = 100,  # answers per group where probabilities are exact
+                          ) -> pd.DataFrame:  # one row per paradigm
+    "The thesis's homogeneity ratio over all cells of a paradigm (replication only)."
+    cells = effects[(effects["measure"] == "standardised_difference") & effects["group"].str.startswith("variant=")].dropna(subset="estimate")
+    rows = []
+    for name, part in cells.groupby("paradigm", sort=False):
+        cut = part["estimate"].astype(float).clip(0, 1)
+        answers = [nominal if row.method.endswith("exact distributions") else row.n_valid // 2 for row in part.itertuples()]
+        found = hunter_schmidt_ratio(cut, [published_d_variance(float(cut.mean()), n, n) for n in answers])
+        rows.append({"paradigm": name, "cells": len(cut), "mean of cut effects": cut.mean(), "ratio": found.estimate, "homogeneous (from .75)": "yes" if found.estimate >= 0.75 else "no"})
+    return pd.DataFrame(rows, columns=["paradigm", "cells", "mean of cut effects", "ratio", "homogeneous (from .75)"])
 
 # %% ../nbs/07b_study_reporting.ipynb #2a1f75ed
 def variant_impact(common: pd.DataFrame,  # from common_effects
