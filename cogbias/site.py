@@ -836,14 +836,16 @@ def _head(results: Results, participant: str) -> dict[str, Any]:
     page = next((each.participant_page for each in results.reports if each.participant == participant), None)
     return {"label": participant, "href": f"results/participants/{page}/index.html" if page else None, "tags": ["simulated"] * is_simulated(participant)}
 
-# %% ../nbs/10_site.ipynb #cff9caaa
+# %% ../nbs/10_site.ipynb #8cb77088
 def matrix(results: Results,  # of an outputs folder
            ) -> dict[str, Any]:  # heads and suites, for the template
     "All headlines at a glance."
     paradigms, people = _pairs(results)
     suites: dict[str, list[dict[str, Any]]] = {}
+    units = {row["paradigm"]: row["unit"] for row in results.headlines}
     for name in paradigms:
-        line = {"label": paradigm_title(name), "href": _paradigm_page(results, name), "tags": [], "cells": [_matrix_cell(results, name, each) for each in people]}
+        unit = units.get(name, "probability")
+        line = {"label": paradigm_title(name), "href": _paradigm_page(results, name), "tags": [] if unit == "probability" else [unit], "cells": [_matrix_cell(results, name, each) for each in people]}
         suites.setdefault(name.partition("/")[0], []).append(line)
     return {"heads": [_head(results, each) for each in people], "suites": [{"title": suite_title(suite), "lines": lines} for suite, lines in suites.items()]}
 
