@@ -63,3 +63,16 @@ def test_exported_cells_are_short() -> None:
                 sizes.append(sum(1 for line in cell.source.splitlines() if line.strip() and not line.startswith("#|")))
     sizes.sort()
     assert sizes[len(sizes) // 2] <= 8 and sizes[int(0.9 * len(sizes))] <= 22 and sizes[-1] <= 50, (sizes[len(sizes) // 2], sizes[-1])
+
+
+def test_outputs_tell_nothing_of_the_machine():
+    "What a reader sees holds no path of the machine that ran it, and no warning that somebody left lying about."
+    import nbformat
+
+    for path in sorted((ROOT / "nbs").glob("**/*.ipynb")):
+        if ".ipynb_checkpoints" in path.parts:
+            continue
+        for cell in nbformat.read(path, 4).cells:
+            for output in cell.get("outputs", []):
+                text = output.get("text", "") + "".join(value for value in output.get("data", {}).values() if isinstance(value, str) and len(value) < 100_000)
+                assert "site-packages" not in text and "/home/" not in text, (path.name, text[:200])
