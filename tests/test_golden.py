@@ -3,7 +3,6 @@
 The file lives beside the repository, not in it, so these tests skip where it is absent. The notebooks hold the most telling
 constants with their source and never skip.
 """
-import json
 from pathlib import Path
 
 import numpy as np
@@ -14,39 +13,21 @@ from cogbias.stats.clusters import cluster_differences, sign_flip, stratified_cl
 from cogbias.stats.decisions import adjust
 from cogbias.stats.proportions import grim, newcombe, newcombe_paired, pooled_difference, wilson
 from cogbias.stats.signal_detection import dprime_criterion, dprime_from_rates
+from golden import beside, close, load, tolerance, use
 
-GOLDEN = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "golden.json"
-pytestmark = pytest.mark.skipif(not GOLDEN.exists(), reason="the reference file is not beside this checkout")
+pytestmark = beside
 
 
 @pytest.fixture(scope="module")
 def golden():
     "The whole reference file, entries by id."
-    loaded = json.loads(GOLDEN.read_text())
-    return loaded | {"entries": {entry["id"]: entry for entry in loaded["entries"]}}
+    return load()
 
 
 @pytest.fixture
 def entry(golden, request):
     "One entry, chosen by the test's `indirect` parameter."
     return golden["entries"][request.param]
-
-
-def tolerance(entry, call=""):
-    "The tolerance stated for a check of this entry, relative above 1 and absolute below; calls known to disagree do not count."
-    stated = [check["tol_rel"] for check in entry["python"] if check["agrees"] and call in check["call"]]
-    assert stated, f"{entry['id']} states no tolerance for {call!r}"
-    return min(stated)
-
-
-def close(ours, theirs, tol):
-    "Agreement within the stated tolerance."
-    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
-    assert ours.shape == theirs.shape
-    assert np.all(np.abs(ours - theirs) <= tol * np.maximum(1, np.abs(theirs))), (ours, theirs, tol)
-
-
-def use(*ids): return pytest.mark.parametrize("entry", ids, indirect=True, ids=str)
 
 
 @use("binom_1_10", "binom_5_10", "binom_298_504", "binom_17_25")

@@ -5,7 +5,6 @@ The reference files lie beside the repository, so the tests that need them skip 
 import json
 import warnings
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,16 +14,14 @@ from cogbias.stats.bets import (BET_OPTIONS, BET_TRUTHS, KINDS, VALUE_OPTIONS, V
                                 beliefs, choose_threshold, expected_gains, random_set_baselines, threshold_set, value_correct_sets)
 from cogbias.stats.chance import binomial_p
 from cogbias.stats.proportions import mcnemar_exact
+from golden import DATA, beside, load
 
-DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data"
-beside = pytest.mark.skipif(not (DATA / "golden.json").exists(), reason="the reference file is not beside this checkout")
 ORDERS = (("win", "lose", "none"), ("lose", "win", "none"))
 
 
 def golden(name):
     "One reference entry; skips when the file does not have it."
-    found = [entry for entry in json.loads((DATA / "golden.json").read_text())["entries"] if entry["id"] == name]
-    return found[0] if found else pytest.skip(f"{name} is not in this reference file")
+    return load()["entries"].get(name) or pytest.skip(f"{name} is not in this reference file")
 
 
 def design(pairs=25, modalities=1):

@@ -4,7 +4,6 @@ The reference files lie beside the repository, so these tests skip where they ar
 """
 import json
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,32 +13,21 @@ from statsmodels.stats.weightstats import ztest
 
 from cogbias.stats.chance import binomial_p, clopper_pearson, exact_binomial, pooled_z, possible_counts, z_against_chance, z_p
 from cogbias.stats.proportions import grim
+from golden import DATA, beside, close, load, tolerance
 
-DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data"
-pytestmark = pytest.mark.skipif(not (DATA / "golden.json").exists(), reason="the reference file is not beside this checkout")
+pytestmark = beside
 
 
 @pytest.fixture(scope="module")
 def entries():
     "The reference entries by id."
-    return {entry["id"]: entry for entry in json.loads((DATA / "golden.json").read_text())["entries"]}
+    return load()["entries"]
 
 
 @pytest.fixture(scope="module")
 def published():
     "The published tables of the bets study."
     return json.loads((DATA / "bets_tables.json").read_text())
-
-
-def close(ours, theirs, tol):
-    "Agreement, relative above 1 and absolute below."
-    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
-    assert np.all(np.abs(ours - theirs) <= tol * np.maximum(1, np.abs(theirs))), (ours, theirs, tol)
-
-
-def tolerance(entry, call=""):
-    "The tolerance stated for a check of this entry."
-    return min(check["tol_rel"] for check in entry["python"] if check["agrees"] and call in check["call"])
 
 
 @pytest.mark.parametrize("name", ["binom_1_10", "binom_5_10", "binom_298_504", "binom_17_25"])

@@ -1,22 +1,20 @@
 """The errors over models of a regression on features, against R's clubSandwich. Skips where the reference file is not beside the checkout."""
-import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from cogbias.stats.features import ols_on_features
+from golden import beside, load
 
-GOLDEN = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "golden.json"
-pytestmark = pytest.mark.skipif(not GOLDEN.exists(), reason="the reference file is not beside this checkout")
+pytestmark = beside
 
 
 @pytest.fixture(scope="module")
 def golden():
     "Expected values of the entry, and the 840 rows they come from."
-    loaded = json.loads(GOLDEN.read_text())
-    return next(entry for entry in loaded["entries"] if entry["id"] == "cluster_robust_certainty")["expected"], pd.DataFrame(loaded["certainty_sim_csv"])
+    loaded = load()
+    return loaded["entries"]["cluster_robust_certainty"]["expected"], pd.DataFrame(loaded["certainty_sim_csv"])
 
 
 def test_jackknife_is_cr3(golden):

@@ -1,7 +1,5 @@
 "Reference values of prospect theory, of the ROC area, and of the simulated participants; they skip where the file is absent."
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,15 +8,15 @@ from cogbias.backends.sim import SimulatedParticipant, choose_lottery, expected_
 from cogbias.design import paradigm, selected
 from cogbias.rules import expected_prize, prospect_value, weight
 from cogbias.stats.roc import area_under_curve
+from golden import beside, load
 
-GOLDEN = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "golden.json"
-pytestmark = pytest.mark.skipif(not GOLDEN.exists(), reason="the reference file is not beside this checkout")
+pytestmark = beside
 
 
 @pytest.fixture(scope="module")
 def entries():
     "Entries by id."
-    return {entry["id"]: entry for entry in json.loads(GOLDEN.read_text())["entries"]}
+    return load()["entries"]
 
 
 def test_area_and_its_delong_interval(entries):

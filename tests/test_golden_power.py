@@ -2,28 +2,20 @@
 
 The file lives beside the repository, not in it, so these tests skip where it is absent.
 """
-import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from cogbias.stats.power import evaluation_mean, proportions_power, proportions_sample_size
+from golden import beside, load, tolerance
 
-GOLDEN = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "golden.json"
-pytestmark = pytest.mark.skipif(not GOLDEN.exists(), reason="the reference file is not beside this checkout")
+pytestmark = beside
 
 
 @pytest.fixture(scope="module")
 def golden():
     "The whole reference file, entries by id."
-    loaded = json.loads(GOLDEN.read_text())
-    return loaded | {"entries": {entry["id"]: entry for entry in loaded["entries"]}}
-
-
-def tolerance(entry, call):
-    "The tolerance stated for a check of this entry."
-    return min(check["tol_rel"] for check in entry["python"] if check["agrees"] and call in check["call"])
+    return load()
 
 
 @pytest.mark.parametrize("name", ["pwr_2p_0.9", "pwr_2p_0.95"])

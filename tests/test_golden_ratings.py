@@ -1,6 +1,4 @@
 """Reference values for ratings, shares and exact probabilities, each with the tolerance that the reference file states."""
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,20 +6,15 @@ import pytest
 from cogbias.stats.exact import sampled_mean
 from cogbias.stats.ratings import RatingRule, m_scores, rating_effect, rating_scores
 from cogbias.stats.shares import absolute_share, log_odds_shift, relative_share, share_values, target_pair
+from golden import beside, load, tolerance
 
-GOLDEN = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "golden.json"
-pytestmark = pytest.mark.skipif(not GOLDEN.exists(), reason="the reference file is not beside this checkout")
+pytestmark = beside
 
 
 @pytest.fixture(scope="module")
 def golden():
     "Entries of the reference file by id."
-    return {entry["id"]: entry for entry in json.loads(GOLDEN.read_text())["entries"]}
-
-
-def tolerance(entry, call=""):
-    "The tolerance stated for a check of this entry; calls known to disagree do not count."
-    return min(check["tol_rel"] for check in entry["python"] if check["agrees"] and call in check["call"])
+    return load()["entries"]
 
 
 def test_malberg_m(golden):

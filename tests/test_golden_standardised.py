@@ -3,24 +3,22 @@
 The file lives beside the repository, not in it, so these tests skip where it is absent. What libraries are known to get wrong is
 asserted too, so that we notice when one of them is mended.
 """
-import json
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cogbias.stats.standardised import BINARY_MEASURES, GroupSummary, binary_effect, cohens_d, cohens_dz, hedges_g, small_sample_correction
+from golden import beside, close, load
 
-GOLDEN = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "golden.json"
-pytestmark = pytest.mark.skipif(not GOLDEN.exists(), reason="the reference file is not beside this checkout")
+pytestmark = beside
 BINARY = [rule.metafor for rule in BINARY_MEASURES.values() if rule.metafor]
 
 
 @pytest.fixture(scope="module")
 def entries():
     "Reference entries by id."
-    return {entry["id"]: entry for entry in json.loads(GOLDEN.read_text())["entries"]}
+    return load()["entries"]
 
 
 def tolerance(entry, call=""):
@@ -33,13 +31,6 @@ def deviation(entry, call):
     found = [check for check in entry["python"] if not check["agrees"] and call in check["call"]]
     assert len(found) == 1, f"{entry['id']} documents {len(found)} deviations of {call!r}"
     return found[0]
-
-
-def close(ours, theirs, tol):
-    "Agreement within the stated tolerance, relative above 1 and absolute below."
-    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
-    assert ours.shape == theirs.shape
-    assert np.all(np.abs(ours - theirs) <= tol * np.maximum(1, np.abs(theirs))), (ours, theirs, tol)
 
 
 def groups(inputs):

@@ -4,17 +4,15 @@ metafor ends Fisher scoring (ML, REML, EB) when a step is below 1e-5 and its roo
 run to the end. So the tests come in pairs: our numbers agree within what that early stop allows, and the same equations with metafor's
 stopping rule give its printed values to ten digits, which shows that nothing else differs.
 """
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cogbias.stats.synthesis import between_variance, homogeneity, meta_regression, synthesise
+from golden import GOLDEN, beside, close, load
 
-GOLDEN = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "golden.json"
-pytestmark = pytest.mark.skipif(not GOLDEN.exists(), reason="the reference file is not beside this checkout")
-ENTRIES = {entry["id"]: entry for entry in json.loads(GOLDEN.read_text())["entries"]} if GOLDEN.exists() else {}
+pytestmark = beside
+ENTRIES = load()["entries"] if GOLDEN.exists() else {}
 CLOSED = {"EE", "DL", "HE", "HS", "SJ"}
 ROOT_FINDER = np.finfo(float).eps ** 0.25
 FITS = [name for name in ENTRIES if name.startswith("meta_") and not name.endswith("Qprofile")]
@@ -26,13 +24,6 @@ def data(name):
     given = ENTRIES[name].get("inputs") or {}
     if "yi" not in given: given = ENTRIES[f"{name.rsplit('_', 2)[0]}_EE"]["inputs"]
     return np.array(given["yi"], float), np.array(given["vi"], float)
-
-
-def close(ours, theirs, tol):
-    "Agreement within a tolerance, relative above 1 and absolute below."
-    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
-    assert ours.shape == theirs.shape
-    assert np.all(np.abs(ours - theirs) <= tol * np.maximum(1, np.abs(theirs))), (ours, theirs, tol)
 
 
 def test_entries_are_there():

@@ -3,9 +3,7 @@
 The file lives beside the repository, not in it, so these tests skip where it is absent. Library deviations that we avoid are
 asserted as they are, so that a mended library is noticed.
 """
-import json
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,16 +11,15 @@ import pytest
 
 from cogbias.stats.variants import (cluster_robust, contrasts_against_base, friedman_test, gee_logit, intraclass_correlation, mixed_model,
                                     random_intercept_logit, repeated_measures_anova, signed_rank, variant_contrast)
+from golden import beside, close, load, tolerance, use
 
-GOLDEN = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "golden.json"
-pytestmark = pytest.mark.skipif(not GOLDEN.exists(), reason="the reference file is not beside this checkout")
+pytestmark = beside
 
 
 @pytest.fixture(scope="module")
 def golden():
     "The whole reference file, entries by id."
-    loaded = json.loads(GOLDEN.read_text())
-    return loaded | {"entries": {entry["id"]: entry for entry in loaded["entries"]}}
+    return load()
 
 
 @pytest.fixture
@@ -36,23 +33,6 @@ def entry(golden, request):
 def certainty(golden):
     "840 answers of the certainty design: cluster, T, y."
     return pd.DataFrame(golden["certainty_sim_csv"])
-
-
-def tolerance(entry, call=""):
-    "The tolerance stated for a check of this entry; calls known to disagree do not count."
-    stated = [check["tol_rel"] for check in entry["python"] if check["agrees"] and call in check["call"]]
-    assert stated, f"{entry['id']} states no tolerance for {call!r}"
-    return min(stated)
-
-
-def close(ours, theirs, tol):
-    "Agreement within a tolerance, relative above 1 and absolute below."
-    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
-    assert ours.shape == theirs.shape
-    assert np.all(np.abs(ours - theirs) <= tol * np.maximum(1, np.abs(theirs))), (ours, theirs, tol)
-
-
-def use(*ids): return pytest.mark.parametrize("entry", ids, indirect=True, ids=str)
 
 
 @use("rm_anova_md12_angle")
