@@ -20,7 +20,7 @@ from .design import EFFECTS, EXACT, CogbiasError, Contrast, Paradigm, nearest, s
 from .stats.clusters import cluster_differences, set_effect_sd, sign_flip, stratified_cluster_t
 from .stats.decisions import ADJUSTMENTS, SMALLEST_EFFECT, Verdict, adjust, verdict
 from .stats.estimates import STATUSES, Estimate, nothing
-from .stats.numbers import deviation_from_truth, number_effect
+from .stats.numbers import CLUSTER_MEASURES, deviation_from_truth, number_effect
 from .stats.position import order_consistency, position_shares
 from .stats.proportions import newcombe, wilson
 from .stats.roc import area_difference, area_under_curve
@@ -337,7 +337,7 @@ def log_odds(contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: 
     return [_estimate_row(contrast, frame, decoy_shares_by_cluster(_role_counts(contrast, frame), seed=seed).log_odds, group)]
 
 # %% ../nbs/05_effects.ipynb #f7f14c76
-NUMBER_MEASURES = ("mean_difference", "median_difference", "log_ratio", "log_ratio_of_medians", "anchoring_index", "anchoring_index_of_means", "cliffs_delta", "hodges_lehmann")
+NUMBER_MEASURES = tuple(CLUSTER_MEASURES)
 
 
 def _turned(found: Estimate, direction: float) -> Estimate:
