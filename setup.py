@@ -1,4 +1,5 @@
 "Build and packaging. All settings live in settings.ini; edit them there."
+
 import shlex
 import shutil
 from configparser import ConfigParser
@@ -30,11 +31,19 @@ class BuildWithShippedFiles(build_py):
             return
         for folder in SHIPPED:
             target = Path(self.build_lib) / settings["lib_path"] / "_shipped" / Path(folder).name
-            shutil.copytree(ROOT / folder, target, dirs_exist_ok=True,
-                            ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"))
+            shutil.copytree(
+                ROOT / folder,
+                target,
+                dirs_exist_ok=True,
+                ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"),
+            )
 
 
-extras = {key.removesuffix("_requirements"): requirements(key) for key in settings if key.endswith("_requirements")}
+extras = {
+    key.removesuffix("_requirements"): requirements(key)
+    for key in settings
+    if key.endswith("_requirements")
+}
 setuptools.setup(
     name=settings["lib_name"],
     version=settings["version"],
@@ -44,8 +53,12 @@ setuptools.setup(
     author_email=settings["author_email"],
     url=settings["git_url"],
     license_expression=SPDX[settings["license"]],
-    classifiers=[f"Development Status :: {STATUS[settings['status']]}", f"Intended Audience :: {settings['audience']}",
-                 f"Natural Language :: {settings['language']}", "Programming Language :: Python :: 3"],
+    classifiers=[
+        f"Development Status :: {STATUS[settings['status']]}",
+        f"Intended Audience :: {settings['audience']}",
+        f"Natural Language :: {settings['language']}",
+        "Programming Language :: Python :: 3",
+    ],
     packages=setuptools.find_packages(include=[settings["lib_path"], settings["lib_path"] + ".*"]),
     package_data={settings["lib_path"]: ["py.typed"]},
     install_requires=requirements("requirements"),
@@ -55,6 +68,8 @@ setuptools.setup(
     long_description_content_type="text/markdown",
     zip_safe=False,
     cmdclass={"build_py": BuildWithShippedFiles},
-    entry_points={"console_scripts": shlex.split(settings["console_scripts"]),
-                  "nbdev": [f"{settings['lib_path']}={settings['lib_path']}._modidx:d"]},
+    entry_points={
+        "console_scripts": shlex.split(settings["console_scripts"]),
+        "nbdev": [f"{settings['lib_path']}={settings['lib_path']}._modidx:d"],
+    },
 )

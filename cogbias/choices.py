@@ -37,39 +37,64 @@ class Distribution(NamedTuple):
     valid_mass: float  # probability of all options together before renormalising
 
 # %% ../nbs/02_choices.ipynb #d9589587
-def _invalid(detail: str,  # what was found instead of a choice
-             status: str = "invalid_format",  # any status but ok
-             ) -> Reading:  # without a choice
+def _invalid(
+    detail: str,  # what was found instead of a choice
+    status: str = "invalid_format",  # any status but ok
+) -> Reading:  # without a choice
     "A reading that found no choice."
     return Reading(None, None, status, detail)
 
 # %% ../nbs/02_choices.ipynb #5a1fd066
 _SAME = {
-    "'": "\u2018\u2019\u201a\u201b\u02bc\u2032\u00b4", '"': "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033",
-    "-": "\u2010\u2011\u2012\u2013\u2212\ufe63", " - ": "\u2014\u2015\u2e3a", "-> ": "\u2192\u21d2\u279c\u27a1", "...": "\u2026", " ": "\u2705\u2713\u2714\u2611",
-    " not ": "\u274c\u2717\u2718\U0001f6ab\u26d4\u2260\u00ac\U0001f44e", "\n": "\u2028\u2029\x85\x0b\x0c",
+    "'": "\u2018\u2019\u201a\u201b\u02bc\u2032\u00b4",
+    '"': "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033",
+    "-": "\u2010\u2011\u2012\u2013\u2212\ufe63",
+    " - ": "\u2014\u2015\u2e3a",
+    "-> ": "\u2192\u21d2\u279c\u27a1",
+    "...": "\u2026",
+    " ": "\u2705\u2713\u2714\u2611",
+    " not ": "\u274c\u2717\u2718\U0001f6ab\u26d4\u2260\u00ac\U0001f44e",
+    "\n": "\u2028\u2029\x85\x0b\x0c",
     "": "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad\ufe0e\ufe0f\u20e3\u202a\u202b\u202c\u202d\u202e",
 }
 
 # %% ../nbs/02_choices.ipynb #fa4e1775
 _PLAIN = {ord(char): plain for plain, chars in _SAME.items() for char in chars}
 _PLAIN |= {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}  # full-width forms
-_PLAIN |= {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0x1D400, 0x1D800)}  # mathematical letters
+_PLAIN |= {
+    code: unicodedata.normalize("NFKC", chr(code)) for code in range(0x1D400, 0x1D800)
+}  # mathematical letters
 
 # %% ../nbs/02_choices.ipynb #8a173296
-_REWRITES = [(re.compile(pattern), plain) for pattern, plain in [
-    (r"\r\n?", "\n"), (r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))", ","), (r"~~[^~\n]{1,300}~~", " "), (r"```[a-z]{0,12}\n", "\n"),
-    (r"<(b|i|em|strong|u|p|span|code|div)>([^<>]{0,500})</\1>", r"\2"), (r"\\(?:text|mathrm|mathbf|textbf|textit)\{([^{}]{0,300})\}", r"\1"),
-    (r"\\[()\[\]]", " "), (r"\$(?=[A-Za-z\\])|(?<=[A-Za-z}])\$(?!\d)", ""),
-    (r"(?m)^[ \t]{0,12}(?:(?:#{1,6}|[-+*>\u2022])[ \t]{1,4}|>){1,3}", ""), (r"(?<!\d)[*`]|[*`](?!\d)", ""), (r"(?<![^\W_])_|_(?![^\W_])", ""),
-    (r"[^\S\n]+", " "), (r"\n\s*", "\n"), (r" \n", "\n"), (r":\n", ": "),
-    (r"(?i)\b(vs|e\.g|i\.e|approx)\.", r"\1"), (r"(?i)\bno\. ?(?=\d)", "number "), (r"(?i)\b(not|never)(?:\n|\s?\.{2,3}\s?)", r"\1 "),
-    (r"(?<![\w!~])[!~](?=[A-Za-z]\b(?!~))", "not "),
-]]
+_REWRITES = [
+    (re.compile(pattern), plain)
+    for pattern, plain in [
+        (r"\r\n?", "\n"),
+        (r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))", ","),
+        (r"~~[^~\n]{1,300}~~", " "),
+        (r"```[a-z]{0,12}\n", "\n"),
+        (r"<(b|i|em|strong|u|p|span|code|div)>([^<>]{0,500})</\1>", r"\2"),
+        (r"\\(?:text|mathrm|mathbf|textbf|textit)\{([^{}]{0,300})\}", r"\1"),
+        (r"\\[()\[\]]", " "),
+        (r"\$(?=[A-Za-z\\])|(?<=[A-Za-z}])\$(?!\d)", ""),
+        (r"(?m)^[ \t]{0,12}(?:(?:#{1,6}|[-+*>\u2022])[ \t]{1,4}|>){1,3}", ""),
+        (r"(?<!\d)[*`]|[*`](?!\d)", ""),
+        (r"(?<![^\W_])_|_(?![^\W_])", ""),
+        (r"[^\S\n]+", " "),
+        (r"\n\s*", "\n"),
+        (r" \n", "\n"),
+        (r":\n", ": "),
+        (r"(?i)\b(vs|e\.g|i\.e|approx)\.", r"\1"),
+        (r"(?i)\bno\. ?(?=\d)", "number "),
+        (r"(?i)\b(not|never)(?:\n|\s?\.{2,3}\s?)", r"\1 "),
+        (r"(?<![\w!~])[!~](?=[A-Za-z]\b(?!~))", "not "),
+    ]
+]
 
 # %% ../nbs/02_choices.ipynb #2beff92f
-def normalise(text: str,  # a response as received
-              ) -> str:  # the same words without their dress
+def normalise(
+    text: str,  # a response as received
+) -> str:  # the same words without their dress
     "Take typography, markdown, LaTeX and HTML off a response."
     text = text.translate(_PLAIN)
     for pattern, plain in _REWRITES:
@@ -80,15 +105,16 @@ def normalise(text: str,  # a response as received
 _THINKING = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.I)
 
 # %% ../nbs/02_choices.ipynb #48a08800
-def without_thinking(text: str,  # a response as received
-                     ) -> tuple[str, bool]:  # the rest, and whether the thinking was left open
+def without_thinking(
+    text: str,  # a response as received
+) -> tuple[str, bool]:  # the rest, and whether the thinking was left open
     "Set aside thinking that a server left in the response."
     kept, start, inside = [], 0, False
     for tag in _THINKING.finditer(text):
         if tag[1]:
             kept = kept if inside else []
         elif not inside:
-            kept.append(text[start:tag.start()])
+            kept.append(text[start : tag.start()])
         start, inside = tag.end(), not tag[1]
     return "".join(kept) + ("" if inside else text[start:]), inside
 
@@ -96,8 +122,9 @@ def without_thinking(text: str,  # a response as received
 _TOKEN = re.compile(r"(?:(?<!\w)[-+])?\d[\d.,]*%?|[^\W\d_]+(?:'[^\W\d_]{1,12})?")
 
 # %% ../nbs/02_choices.ipynb #6f1772c2
-def answer_key(text: str,  # normalised text
-               ) -> str:  # words and numbers in lower case, one space between
+def answer_key(
+    text: str,  # normalised text
+) -> str:  # words and numbers in lower case, one space between
     "The words of a piece of text, for comparing whole answers."
     return " ".join(token.casefold().strip("+.,") for token in _TOKEN.findall(text))
 
@@ -105,8 +132,9 @@ def answer_key(text: str,  # normalised text
 _LABEL = re.compile(r"(?:(.{0,200}[^\W\d_])[\s#:-]{1,3})?([A-Za-z]|\d{1,3})")
 
 # %% ../nbs/02_choices.ipynb #e0d96a32
-def label_core(label: str,  # a label as offered
-               ) -> tuple[str, str] | None:  # noun (may be empty) and core; None for a word label
+def label_core(
+    label: str,  # a label as offered
+) -> tuple[str, str] | None:  # noun (may be empty) and core; None for a word label
     "Split a label such as Brand 1 into noun and core."
     found = _LABEL.fullmatch(label.strip(" .:()[]\"'"))
     return ((found[1] or "").casefold(), found[2].casefold()) if found else None
@@ -115,11 +143,15 @@ def label_core(label: str,  # a label as offered
 _OPPOSITES = {"valid": "invalid", "true": "false", "yes": "no", "correct": "incorrect"}
 
 # %% ../nbs/02_choices.ipynb #df294507
-def _poles(names: Sequence[str],  # labels or texts of the options
-           labels: Sequence[str],  # labels
-           ) -> dict[str, str]:  # word -> label; empty unless the names are opposites
+def _poles(
+    names: Sequence[str],  # labels or texts of the options
+    labels: Sequence[str],  # labels
+) -> dict[str, str]:  # word -> label; empty unless the names are opposites
     "Words that accept or reject, where the options are opposites."
-    names = [key.split(" ")[0] if key.startswith(("yes ", "no ")) else key for key in map(answer_key, names)]
+    names = [
+        key.split(" ")[0] if key.startswith(("yes ", "no ")) else key
+        for key in map(answer_key, names)
+    ]
     for yes, no in _OPPOSITES.items():
         if sorted(names) == sorted([yes, no]):
             accept, reject = labels[names.index(yes)], labels[names.index(no)]
@@ -127,8 +159,9 @@ def _poles(names: Sequence[str],  # labels or texts of the options
     return {}
 
 # %% ../nbs/02_choices.ipynb #eccdbe74
-def unambiguous(pairs: Iterable[tuple[str, str]],  # form and the label it stands for
-                ) -> dict[str, str]:  # the forms that stand for one label only
+def unambiguous(
+    pairs: Iterable[tuple[str, str]],  # form and the label it stands for
+) -> dict[str, str]:  # the forms that stand for one label only
     "Forms that belong to exactly one option."
     owner: dict[str, str | None] = {}
     for form, label in pairs:
@@ -141,14 +174,19 @@ _PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 _PLACES_SHORT = ("1st", "2nd", "3rd", "4th", "5th", "6th", "7th")
 
 # %% ../nbs/02_choices.ipynb #444bd914
-def _in_order(cores: Sequence[tuple[str, str] | None],  # of all labels, in the order shown
-              ) -> bool:  # whether place and number cannot be confused
+def _in_order(
+    cores: Sequence[tuple[str, str] | None],  # of all labels, in the order shown
+) -> bool:  # whether place and number cannot be confused
     "Whether no label carries a number other than its place."
-    return all(core is None or not core[1].isdigit() or core[1] == str(place) for place, core in enumerate(cores, 1))
+    return all(
+        core is None or not core[1].isdigit() or core[1] == str(place)
+        for place, core in enumerate(cores, 1)
+    )
 
 # %% ../nbs/02_choices.ipynb #d4fe4655
-def _place_words(count: int,  # number of options
-                 ) -> dict[str, int]:  # ordinal word -> place from 0; a place that does not exist is included
+def _place_words(
+    count: int,  # number of options
+) -> dict[str, int]:  # ordinal word -> place from 0; a place that does not exist is included
     "Ordinal words and the place they mean."
     words = {word: place for words in (_PLACES, _PLACES_SHORT) for place, word in enumerate(words)}
     return words | ({"former": 0, "latter": 1} if count == 2 else {})
@@ -164,26 +202,36 @@ class Menu(NamedTuple):
     own: frozenset[str]  # the words that are labels themselves
     opposite: dict[str, str]  # label -> the other label, where the two are opposites
     texts: dict[str, str]  # key of an option's text -> label
-    spoken: tuple[tuple[str, str], ...]  # (text in lower case, label), longest first: what a sentence may repeat
-    places: tuple[str, ...]  # labels in the order shown, where "the second option" is clear; else empty
+    spoken: tuple[
+        tuple[str, str], ...
+    ]  # (text in lower case, label), longest first: what a sentence may repeat
+    places: tuple[
+        str, ...
+    ]  # labels in the order shown, where "the second option" is clear; else empty
     scan: re.Pattern[str]  # finds mentions
 
 # %% ../nbs/02_choices.ipynb #4473462f
-def _core_forms(label: str,  # a label, normalised
-                nouns: Sequence[str],  # nouns that may precede its core
-                ) -> list[str]:  # empty for a word label
+def _core_forms(
+    label: str,  # a label, normalised
+    nouns: Sequence[str],  # nouns that may precede its core
+) -> list[str]:  # empty for a word label
     "The ways to write a cored label: its core, with or without a noun."
     core = label_core(label)
     return [f"{noun} {core[1]}".strip() for noun in ("", core[0], *nouns)] if core else []
 
 # %% ../nbs/02_choices.ipynb #b6041fe5
-def _place_forms(labels: Sequence[str],  # labels in the order shown
-                 nouns: Sequence[str],  # nouns of the menu
-                 ) -> Iterator[tuple[str, str]]:  # (form, label)
+def _place_forms(
+    labels: Sequence[str],  # labels in the order shown
+    nouns: Sequence[str],  # nouns of the menu
+) -> Iterator[tuple[str, str]]:  # (form, label)
     "The ways to name a label by its place: second, the second option."
     for word, place in _place_words(len(labels)).items():
         if place < len(labels):
-            yield from ((f"{the}{word}{noun}", labels[place]) for the in ("", "the ") for noun in ("", " one", *(f" {noun}" for noun in nouns or _NOUNS[:3])))
+            yield from (
+                (f"{the}{word}{noun}", labels[place])
+                for the in ("", "the ")
+                for noun in ("", " one", *(f" {noun}" for noun in nouns or _NOUNS[:3]))
+            )
 
 # %% ../nbs/02_choices.ipynb #224f8953
 _SEPARATOR = r"[\s#(\"'\[-]"
@@ -192,34 +240,48 @@ _BARE = r"(?P<bare>[A-Za-z]|(?<!-)\d{1,3})(?!'\w)(?!-\w)"
 
 # %% ../nbs/02_choices.ipynb #f5f2296e
 @lru_cache(maxsize=256)
-def _scanner(words: tuple[str, ...],  # word labels and their synonyms, as patterns
-             nouns: tuple[str, ...],  # nouns that may precede a core; empty without cored labels
-             places: tuple[str, ...],  # ordinal words; empty where they are not clear
-             ) -> re.Pattern[str]:  # with one of the groups word, named, bare, place
+def _scanner(
+    words: tuple[str, ...],  # word labels and their synonyms, as patterns
+    nouns: tuple[str, ...],  # nouns that may precede a core; empty without cored labels
+    places: tuple[str, ...],  # ordinal words; empty where they are not clear
+) -> re.Pattern[str]:  # with one of the groups word, named, bare, place
     "The pattern that finds mentions of labels."
     called = "|".join(map(re.escape, nouns))
     parts = [f"(?P<word>{'|'.join(sorted(words, key=len, reverse=True))})"] if words else []
     if places:
         pair = "former|latter|" if "former" in places else ""
-        parts.append(rf"(?P<place>{pair}(?:{'|'.join(places)})(?=\s(?:option|one|alternative|gamble|lottery|bet|offer|brand|product)\b))")
+        parts.append(
+            rf"(?P<place>{pair}(?:{'|'.join(places)})(?=\s(?:option|one|alternative|gamble|lottery|bet|offer|brand|product)\b))"
+        )
     if nouns:
-        parts += [rf"(?P<noun>{called})s?(?:{_SEPARATOR}{{1,3}}(?P<named>[A-Za-z]|\d{{1,3}})|(?P<glued>\d{{1,3}}))", _BARE]
-    return re.compile(f"{_BEFORE_MENTION}(?:{'|'.join(parts) or '(?!)'})(?![\\w%])(?![.,:/]\\d)", re.I)
+        parts += [
+            rf"(?P<noun>{called})s?(?:{_SEPARATOR}{{1,3}}(?P<named>[A-Za-z]|\d{{1,3}})|(?P<glued>\d{{1,3}}))",
+            _BARE,
+        ]
+    return re.compile(
+        f"{_BEFORE_MENTION}(?:{'|'.join(parts) or '(?!)'})(?![\\w%])(?![.,:/]\\d)", re.I
+    )
 
 # %% ../nbs/02_choices.ipynb #d0c1ac47
-def _spoken_texts(texts: Sequence[str],  # option texts, normalised
-                  labels: Sequence[str],  # labels
-                  taken: Iterable[str],  # keys that mean a label already
-                  ) -> tuple[tuple[str, str], ...]:  # (lower-case text, label), longest first
+def _spoken_texts(
+    texts: Sequence[str],  # option texts, normalised
+    labels: Sequence[str],  # labels
+    taken: Iterable[str],  # keys that mean a label already
+) -> tuple[tuple[str, str], ...]:  # (lower-case text, label), longest first
     "Option texts that a sentence can repeat without saying anything else by it."
     taken = set(taken)
     whole = unambiguous((text.lower().rstrip(" ."), label) for text, label in zip(texts, labels))
-    kept = [(text, label) for text, label in whole.items() if answer_key(text) not in taken and re.search(r"[^\W\d_]{3}|\S\s\S", text)]
+    kept = [
+        (text, label)
+        for text, label in whole.items()
+        if answer_key(text) not in taken and re.search(r"[^\W\d_]{3}|\S\s\S", text)
+    ]
     return tuple(sorted(kept, key=lambda pair: -len(pair[0])))
 
 # %% ../nbs/02_choices.ipynb #cd7db930
-def _nouns_of(split: Sequence[tuple[str, str] | None],  # noun and core of every label
-              ) -> tuple[str, ...]:  # empty without cored labels
+def _nouns_of(
+    split: Sequence[tuple[str, str] | None],  # noun and core of every label
+) -> tuple[str, ...]:  # empty without cored labels
     "The nouns by which a core may be called."
     cores = [core for core in split if core]
     own = [noun for noun, _ in cores if noun]
@@ -228,58 +290,91 @@ def _nouns_of(split: Sequence[tuple[str, str] | None],  # noun and core of every
     return tuple(dict.fromkeys([*own, *general])) if cores else ()
 
 # %% ../nbs/02_choices.ipynb #676a9710
-def _alone_table(plain: Sequence[str],  # labels, normalised
-                 labels: Sequence[str],  # labels as offered
-                 texts: Sequence[str],  # texts, normalised
-                 poles: Mapping[str, str],  # words of acceptance and rejection
-                 ) -> dict[str, str]:  # key of a whole answer -> label; a label beats a synonym, a synonym beats a text
+def _alone_table(
+    plain: Sequence[str],  # labels, normalised
+    labels: Sequence[str],  # labels as offered
+    texts: Sequence[str],  # texts, normalised
+    poles: Mapping[str, str],  # words of acceptance and rejection
+) -> dict[
+    str, str
+]:  # key of a whole answer -> label; a label beats a synonym, a synonym beats a text
     "Every way to give an option as a whole answer."
     split = [label_core(label) for label in plain]
     nouns, pairs = _nouns_of(split), list(zip(plain, labels))
     of_text = unambiguous((answer_key(text), label) for text, label in zip(texts, labels))
     of_place = unambiguous(_place_forms(labels, nouns)) if _in_order(split) else {}
-    of_core = unambiguous((form, label) for name, label in pairs for form in _core_forms(name, nouns))
-    return of_text | of_place | of_core | dict(poles) | unambiguous((answer_key(name), label) for name, label in pairs)
+    of_core = unambiguous(
+        (form, label) for name, label in pairs for form in _core_forms(name, nouns)
+    )
+    return (
+        of_text
+        | of_place
+        | of_core
+        | dict(poles)
+        | unambiguous((answer_key(name), label) for name, label in pairs)
+    )
 
 # %% ../nbs/02_choices.ipynb #5b348a72
-def _word_pattern(word: str,  # a word label, normalised
-                  ) -> str:  # matches it with spaces or hyphens
+def _word_pattern(
+    word: str,  # a word label, normalised
+) -> str:  # matches it with spaces or hyphens
     "The pattern of one word label."
     return re.escape(word.lower()).replace("\\ ", r"[\s-]")
 
 # %% ../nbs/02_choices.ipynb #eb2efe55
-def _menu_scanner(plain: Sequence[str],  # labels, normalised
-                  poles: Mapping[str, str],  # words of acceptance and rejection
-                  ) -> re.Pattern[str]:  # finds mentions
+def _menu_scanner(
+    plain: Sequence[str],  # labels, normalised
+    poles: Mapping[str, str],  # words of acceptance and rejection
+) -> re.Pattern[str]:  # finds mentions
     "The scanner for one set of labels."
     split = [label_core(label) for label in plain]
-    words = dict.fromkeys([*poles, *(name for name, core in zip(plain, split) if name and not core)])
+    words = dict.fromkeys(
+        [*poles, *(name for name, core in zip(plain, split) if name and not core)]
+    )
     places = tuple(_place_words(len(plain))) if _in_order(split) and not poles else ()
     return _scanner(tuple(map(_word_pattern, words)), _nouns_of(split), places)
 
 # %% ../nbs/02_choices.ipynb #0cd0b11c
 @lru_cache(maxsize=4096)
-def _menu(labels: tuple[str, ...],  # labels in the order shown
-          texts: tuple[str, ...],  # texts in the same order
-          ) -> Menu:  # ready for reading
+def _menu(
+    labels: tuple[str, ...],  # labels in the order shown
+    texts: tuple[str, ...],  # texts in the same order
+) -> Menu:  # ready for reading
     "Build the menu of one set of options."
     plain, texts = [normalise(label) for label in labels], tuple(map(normalise, texts))
     split = [label_core(label) for label in plain]
     poles = _poles(plain, labels) or _poles(texts, labels)
     cores = unambiguous((core[1], label) for core, label in zip(split, labels) if core)
-    words = poles | unambiguous((answer_key(name), label) for name, label, core in zip(plain, labels, split) if not core)
+    words = poles | unambiguous(
+        (answer_key(name), label) for name, label, core in zip(plain, labels, split) if not core
+    )
     own = frozenset(map(answer_key, (*plain, *texts))) & frozenset(words)
     opposite = dict(zip(labels, reversed(labels))) if poles else {}
     of_text = unambiguous((answer_key(text), label) for text, label in zip(texts, labels))
     spoken = _spoken_texts(texts, labels, {*map(answer_key, plain), *cores, *words})
     places = labels if _in_order(split) and not poles else ()
-    return Menu(labels, _alone_table(plain, labels, texts, poles), cores, words, own, opposite, of_text, spoken, places, _menu_scanner(plain, poles))
+    return Menu(
+        labels,
+        _alone_table(plain, labels, texts, poles),
+        cores,
+        words,
+        own,
+        opposite,
+        of_text,
+        spoken,
+        places,
+        _menu_scanner(plain, poles),
+    )
 
 # %% ../nbs/02_choices.ipynb #816f9b51
-def menu_of(options: Sequence[Mapping[str, Any]],  # label, text, role, value; in the order shown
-            ) -> Menu:  # ready for reading
+def menu_of(
+    options: Sequence[Mapping[str, Any]],  # label, text, role, value; in the order shown
+) -> Menu:  # ready for reading
     "What the reader needs to know about the options."
-    return _menu(tuple(str(each["label"]) for each in options), tuple(str(each.get("text") or "") for each in options))
+    return _menu(
+        tuple(str(each["label"]) for each in options),
+        tuple(str(each.get("text") or "") for each in options),
+    )
 
 # %% ../nbs/02_choices.ipynb #b4c17a41
 class Mention(NamedTuple):
@@ -291,22 +386,26 @@ class Mention(NamedTuple):
     end: int
 
 # %% ../nbs/02_choices.ipynb #92a12914
-_AFTER_LABEL = ("is has was had would will might may could can should because since as over instead rather than to and or nor vs versus but if unless when which due gives offers "
-                "provides yields pays seems looks with for appears wins answer explanation reason reasoning final option here regardless every without")
+_AFTER_LABEL = (
+    "is has was had would will might may could can should because since as over instead rather than to and or nor vs versus but if unless when which due gives offers "
+    "provides yields pays seems looks with for appears wins answer explanation reason reasoning final option here regardless every without"
+)
 _ARTICLE = re.compile(rf"\s(?!(?:{'|'.join(_AFTER_LABEL.split())})\b)[\w\"'$]", re.I)
 
 # %% ../nbs/02_choices.ipynb #7da2f78e
-def _is_article(text: str,  # normalised text
-                core: str,  # the letter as written
-                end: int,  # where it ends
-                ) -> bool:  # whether it may be an article or a pronoun
+def _is_article(
+    text: str,  # normalised text
+    core: str,  # the letter as written
+    end: int,  # where it ends
+) -> bool:  # whether it may be an article or a pronoun
     "Whether a letter may be a word of its own."
     return core in ("a", "A", "i", "I") and bool(_ARTICLE.match(text, end))
 
 # %% ../nbs/02_choices.ipynb #b0916773
-def _resolve(found: re.Match[str],  # a match of the menu's scanner
-             menu: Menu,  # the options
-             ) -> Mention | None:  # None where it names nothing
+def _resolve(
+    found: re.Match[str],  # a match of the menu's scanner
+    menu: Menu,  # the options
+) -> Mention | None:  # None where it names nothing
     "Say which option a match names."
     text, kind = found.string, found.lastgroup
     written = found[kind]
@@ -314,13 +413,29 @@ def _resolve(found: re.Match[str],  # a match of the menu's scanner
         word = answer_key(written)
         form = "word" if menu.opposite else "named"
         determiner = word == "no" and _ARTICLE.match(text, found.end())  # "no flowers"
-        return Mention(menu.words[word], form, found.start(), found.end()) if word in menu.words and not determiner else None
+        return (
+            Mention(menu.words[word], form, found.start(), found.end())
+            if word in menu.words and not determiner
+            else None
+        )
     if kind == "place":
         place = _place_words(len(menu.places)).get(written.lower(), len(menu.places))
-        end = found.end() if written.lower() in ("former", "latter") else found.end() + re.match(r"\s\w+", text[found.end():]).end()
-        return Mention(menu.places[place] if place < len(menu.places) else None, "named", found.start(), end)
+        end = (
+            found.end()
+            if written.lower() in ("former", "latter")
+            else found.end() + re.match(r"\s\w+", text[found.end() :]).end()
+        )
+        return Mention(
+            menu.places[place] if place < len(menu.places) else None, "named", found.start(), end
+        )
     label = menu.cores.get(written.lower())
-    pronoun = label is None and written in ("a", "i", "I") or label is None and kind == "bare" and written.islower()
+    pronoun = (
+        label is None
+        and written in ("a", "i", "I")
+        or label is None
+        and kind == "bare"
+        and written.islower()
+    )
     if pronoun or _is_article(text, written, found.end()) and (kind == "bare" or written.islower()):
         return None
     if label is None and kind != "bare" and found["noun"].lower() in ("letter", "number", "answer"):
@@ -328,23 +443,25 @@ def _resolve(found: re.Match[str],  # a match of the menu's scanner
     return Mention(label, "bare" if kind == "bare" else "named", found.start(), found.end())
 
 # %% ../nbs/02_choices.ipynb #8fdf843c
-def _repeated_texts(text: str,  # normalised text
-                    menu: Menu,  # the options
-                    ) -> Iterator[Mention]:  # in no order
+def _repeated_texts(
+    text: str,  # normalised text
+    menu: Menu,  # the options
+) -> Iterator[Mention]:  # in no order
     "Places where the text of an option is repeated."
     low = text.lower() if len(text.lower()) == len(text) else text
     for said, label in menu.spoken:
         at = low.find(said)
         while at >= 0:
             end = at + len(said)
-            if not (low[at - 1:at].isalnum() or low[end:end + 1].isalnum()):
+            if not (low[at - 1 : at].isalnum() or low[end : end + 1].isalnum()):
                 yield Mention(label, "text", at, end)
             at = low.find(said, end)
 
 # %% ../nbs/02_choices.ipynb #a908be73
-def find_mentions(text: str,  # normalised text
-                  menu: Menu,  # the options
-                  ) -> list[Mention]:  # in the order of the text, without overlaps
+def find_mentions(
+    text: str,  # normalised text
+    menu: Menu,  # the options
+) -> list[Mention]:  # in the order of the text, without overlaps
     "Every place where an option is named."
     labels = (_resolve(found, menu) for found in menu.scan.finditer(text))
     found, kept = [*_repeated_texts(text, menu), *filter(None, labels)], []
@@ -369,37 +486,48 @@ class Place(NamedTuple):
 class Sentences:
     "Where the sentences of a text begin and end."
 
-    def __init__(self,
-                 text: str,  # normalised text
-                 ) -> None:
+    def __init__(
+        self,
+        text: str,  # normalised text
+    ) -> None:
         self.text = text
         self.ends = [found.end() for found in _SENTENCE_END.finditer(text)]
         if not self.ends or self.ends[-1] < len(text):
             self.ends.append(len(text))
         self.starts = [0, *self.ends[:-1]]
 
-    def around(self,
-               start: int,  # of a mention
-               end: int,  # of a mention
-               ) -> Place:  # within its sentence
+    def around(
+        self,
+        start: int,  # of a mention
+        end: int,  # of a mention
+    ) -> Place:  # within its sentence
         "The surroundings of a stretch of text."
         at = min(bisect_right(self.ends, start), len(self.ends) - 1)
         first, last = self.starts[at], max(self.ends[at], end)
-        asked = bool(_ASKED.search(self.text[max(first, last - 8):last]))
-        return Place(self.text[max(first, start - 200):start], self.text[end:min(last, end + 120)], asked)
+        asked = bool(_ASKED.search(self.text[max(first, last - 8) : last]))
+        return Place(
+            self.text[max(first, start - 200) : start], self.text[end : min(last, end + 120)], asked
+        )
 
 # %% ../nbs/02_choices.ipynb #f6064ef8
-_CLAUSE = re.compile(r"\b(?:(?<!anything )(?<!everything )(?<!all )but|(?<!think )so(?! (?:sure|much|good|certain|clear))|because|since|therefore|thus|hence|whereas|although|though|"
-                     r"however|(?<!not )yet|while)\b", re.I)
+_CLAUSE = re.compile(
+    r"\b(?:(?<!anything )(?<!everything )(?<!all )but|(?<!think )so(?! (?:sure|much|good|certain|clear))|because|since|therefore|thus|hence|whereas|although|though|"
+    r"however|(?<!not )yet|while)\b",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #3c830cd3
 _COMMA = re.compile(r",|:|\s-\s")
-_SUBJECT = re.compile(r"\b(?:i|i'd|i'll|i'm|i've|my|we|you|he|she|they|it|it's|one|person|agent|individual|consumer|investor|player|maker|answer|choice|decision|argument|"
-                      r"conclusion|inference|syllogism)\b", re.I)
+_SUBJECT = re.compile(
+    r"\b(?:i|i'd|i'll|i'm|i've|my|we|you|he|she|they|it|it's|one|person|agent|individual|consumer|investor|player|maker|answer|choice|decision|argument|"
+    r"conclusion|inference|syllogism)\b",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #8ce671a7
-def clause_before(before: str,  # the sentence up to a mention
-                  ) -> str:  # the part a negation can reach from
+def clause_before(
+    before: str,  # the sentence up to a mention
+) -> str:  # the part a negation can reach from
     "The clause a mention stands in, up to the mention."
     clause = _CLAUSE.split(before)[-1]
     last = _COMMA.split(clause)[-1]
@@ -409,69 +537,112 @@ def clause_before(before: str,  # the sentence up to a mention
 _NEGATION = re.compile(
     r"\b(?:not(?! only)|never|no(?! (?:doubt|question|matter)|,)|nobody|nor|neither|none|cannot|\w{2,8}n't|(?:do|does|is|was|would|could|should|ca|wo|did)nt|"
     r"without(?! (?:a )?(?:doubt|question|hesitation))|least|worst|worse|wrong|avoid\w{0,4}|reject\w{0,4}|refus\w{0,4}|ruled? out|hardly|(?:anything|everything|all) but|"
-    r"other than|rather than|instead of|except|unlike|against|dislike|hate|(?<!no )(?<!a )(?<!without )doubt|crazy|foolish|stupid|mistake|irrational|unwise|nothing|(?:is|it's) (?:false|untrue) that|far from|fails? to|unlikely)\b", re.I)
+    r"other than|rather than|instead of|except|unlike|against|dislike|hate|(?<!no )(?<!a )(?<!without )doubt|crazy|foolish|stupid|mistake|irrational|unwise|nothing|(?:is|it's) (?:false|untrue) that|far from|fails? to|unlikely)\b",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #21f92f8f
 _NEGATED_AFTER = re.compile(
     r"[\"')\]]{0,3}\s(?:is|was|would|will|seems|are|isn't|wouldn't)\b[^.;,\n]{0,40}\b(?:not|\w{2,8}n't|mistake|wrong|false|untrue|doubtful|irrational|unwise|foolish|error|incorrect|worse|bad)\b|"
-    r"[\"')\]]{0,3}\s(?:isn't|wasn't|wouldn't|won't)\b|\s?[,-]?\s?not\b\s?$", re.I)
+    r"[\"')\]]{0,3}\s(?:isn't|wasn't|wouldn't|won't)\b|\s?[,-]?\s?not\b\s?$",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #89f1b34d
-_SOFT = re.compile(r"\b(?:maybe|perhaps|possibly|might|could|may|whether|suppose|supposing|imagine|let(?:'s| us| me)(?! (?:go|choose|pick)\b)|for example|for instance|consider|tempted|why|how|not sure|otherwise|alternatively|"
-                   r"unsure|wonder\w{0,3}|would have|depend\w{0,3})\b", re.I)
+_SOFT = re.compile(
+    r"\b(?:maybe|perhaps|possibly|might|could|may|whether|suppose|supposing|imagine|let(?:'s| us| me)(?! (?:go|choose|pick)\b)|for example|for instance|consider|tempted|why|how|not sure|otherwise|alternatively|"
+    r"unsure|wonder\w{0,3}|would have|depend\w{0,3})\b",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #7cd3a83b
 _FORCED = r"(?! (?:(?:i|we|you)(?:'m| am| was| were| had| have| must| need| absolutely| really){0,3} ?(?:to |forced|pressed|asked|required|choose|pick|you\b|in (?:this|that|your|such))|forced|pressed|asked|it (?:was|were) (?:me|up to me)))"
-_CONDITION = re.compile(rf"(?:(?:^|[,:;-])\s?|\b(?:but|and|so|then|because|only|that)\s)(?:if{_FORCED}|unless|assuming|provided|depending)\b|"
-                        r"\bfor (?:those|people|someone|anyone|a risk|risk)\b", re.I)
+_CONDITION = re.compile(
+    rf"(?:(?:^|[,:;-])\s?|\b(?:but|and|so|then|because|only|that)\s)(?:if{_FORCED}|unless|assuming|provided|depending)\b|"
+    r"\bfor (?:those|people|someone|anyone|a risk|risk)\b",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #9dd87756
 _INFINITIVE = re.compile(
     r"(?<!like )(?<!want )(?<!going )(?<!have )(?<!had )(?<!has )(?<!decide )(?<!decided )(?<!chosen )(?<!inclined )(?<!prefer )(?<!tend )(?<!willing )(?<!you )(?<!rational )(?<!best )"
-    r"(?<!better )(?<!wise )(?<!is )(?<!be )(?<!was )\bto (?:choose|pick|select|take|buy|purchase|opt for|go (?:with|for))\s[\"'(\[]{0,2}(?:the\s)?$", re.I)
+    r"(?<!better )(?<!wise )(?<!is )(?<!be )(?<!was )\bto (?:choose|pick|select|take|buy|purchase|opt for|go (?:with|for))\s[\"'(\[]{0,2}(?:the\s)?$",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #28680814
-_CONDITION_AFTER = re.compile(r"(?<!even )(?<!as )\b(?:if|unless|provided|assuming|depending|for (?:those|people|someone|anyone|a risk|risk))\b", re.I)
+_CONDITION_AFTER = re.compile(
+    r"(?<!even )(?<!as )\b(?:if|unless|provided|assuming|depending|for (?:those|people|someone|anyone|a risk|risk))\b",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #1a9a820b
-_REPORTED = re.compile(r"(?:\b|(?=%))(?:(?:most|many|some|other|few|several|all)(?: \w{1,20}){0,2} (?:persons|individuals|humans|consumers|investors|players|would|think|believe|say|argue|choose|chose|prefer|pick)|"
-                       r"people|participants|respondents|subjects|majority|others|someone|somebody|everyone|%\s(?:chose|choose|picked|preferred|prefer|would))\b", re.I)
+_REPORTED = re.compile(
+    r"(?:\b|(?=%))(?:(?:most|many|some|other|few|several|all)(?: \w{1,20}){0,2} (?:persons|individuals|humans|consumers|investors|players|would|think|believe|say|argue|choose|chose|prefer|pick)|"
+    r"people|participants|respondents|subjects|majority|others|someone|somebody|everyone|%\s(?:chose|choose|picked|preferred|prefer|would))\b",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #ae833e3b
-_PREDICATE = re.compile(r"[\"')\]]{0,2}\s(?:is|has|was|would|will|offers|gives|provides|seems|looks|pays|yields)\b", re.I)
+_PREDICATE = re.compile(
+    r"[\"')\]]{0,2}\s(?:is|has|was|would|will|offers|gives|provides|seems|looks|pays|yields)\b",
+    re.I,
+)
 _REASON = re.compile(r"\b(?:because|since|as)\b|[.;:\n]", re.I)
 
 # %% ../nbs/02_choices.ipynb #f9d45eee
-def why_not(place: Place,  # the surroundings of a mention
-            ) -> str:  # question, negated, hypothetical, reported; empty if it counts
+def why_not(
+    place: Place,  # the surroundings of a mention
+) -> str:  # question, negated, hypothetical, reported; empty if it counts
     "Why a mention in this place is no choice."
-    subject = place.before[-2:] in (", ", ": ") and _PREDICATE.match(place.after)  # "..., Option B is": a new clause starts with the option
+    subject = place.before[-2:] in (", ", ": ") and _PREDICATE.match(
+        place.after
+    )  # "..., Option B is": a new clause starts with the option
     clause = "" if subject else clause_before(place.before)
     if place.question:
         return "question"
     if _NEGATION.search(clause) or _NEGATED_AFTER.match(place.after):
         return "negated"
-    if _SOFT.search(clause) or _INFINITIVE.search(place.before[-60:]) or _CONDITION.search(place.before) or _CONDITION_AFTER.search(_REASON.split(place.after)[0]):
+    if (
+        _SOFT.search(clause)
+        or _INFINITIVE.search(place.before[-60:])
+        or _CONDITION.search(place.before)
+        or _CONDITION_AFTER.search(_REASON.split(place.after)[0])
+    ):
         return "hypothetical"
     return "reported" if _REPORTED.search(clause) else ""
 
 # %% ../nbs/02_choices.ipynb #bddb52c5
-_JOIN = re.compile(r"[\"')\]]{0,3}\s?\(?(?:,?\s?(?:and/or|and|or|nor|&|/|vs|versus|\+)|,|\s-\s)\s?(?:[\"'(\[]|(?:maybe|perhaps|possibly|also|either|probably|the)\s){0,3}", re.I)
+_JOIN = re.compile(
+    r"[\"')\]]{0,3}\s?\(?(?:,?\s?(?:and/or|and|or|nor|&|/|vs|versus|\+)|,|\s-\s)\s?(?:[\"'(\[]|(?:maybe|perhaps|possibly|also|either|probably|the)\s){0,3}",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #eb14c00f
-_JOIN_LATE = re.compile(r"\sfor\s[^.;:!?,\n]{1,70}\s(?:and|or)\s(?:the\s)?", re.I)  # A for its payoff and B for safety
+_JOIN_LATE = re.compile(
+    r"\sfor\s[^.;:!?,\n]{1,70}\s(?:and|or)\s(?:the\s)?", re.I
+)  # A for its payoff and B for safety
 
 # %% ../nbs/02_choices.ipynb #43d03b91
-def joined(text: str,  # normalised text
-           mentions: Sequence[Mention],  # in the order of the text
-           ) -> set[int]:  # starts of the mentions that are joined to a different option
+def joined(
+    text: str,  # normalised text
+    mentions: Sequence[Mention],  # in the order of the text
+) -> set[int]:  # starts of the mentions that are joined to a different option
     "Mentions that share their place with another option."
     pairs = set()
     for one, two in zip(mentions, mentions[1:]):
-        gap = text[one.end:two.start] if two.start - one.end < 80 else ""
-        if not gap or one.label == two.label or gap.strip() == "," and one.form == "bare" and two.form == "named":  # the last: "a rating of 2, Brand 1"
+        gap = text[one.end : two.start] if two.start - one.end < 80 else ""
+        if (
+            not gap
+            or one.label == two.label
+            or gap.strip() == ","
+            and one.form == "bare"
+            and two.form == "named"
+        ):  # the last: "a rating of 2, Brand 1"
             continue
-        if (_JOIN.fullmatch(gap) or _JOIN_LATE.fullmatch(gap)) and not ("or" not in gap and _PREDICATE.match(text[two.end:two.end + 20])):
+        if (_JOIN.fullmatch(gap) or _JOIN_LATE.fullmatch(gap)) and not (
+            "or" not in gap and _PREDICATE.match(text[two.end : two.end + 20])
+        ):
             pairs |= {one.start, two.start}
     return pairs
 
@@ -479,13 +650,17 @@ def joined(text: str,  # normalised text
 class Statement(NamedTuple):
     "An option that the text presents as the answer."
 
-    label: str | None  # None: an option that was not offered, or a label with the text of another option
+    label: (
+        str | None
+    )  # None: an option that was not offered, or a label with the text of another option
     kind: str  # final, answer, alone, verdict or judgement
     start: int
 
 # %% ../nbs/02_choices.ipynb #c2c82ccf
-_EMPTY = (r"(?:\s(?:the|that|is|be|would|to|with|for|on|as|definitely|clearly|probably|simply|just|likely|indeed|still|also|always|choose|select|pick|following|certainly|be:?)){0,4}"
-          r"[\s\"'(\[{:=-]{0,4}$")
+_EMPTY = (
+    r"(?:\s(?:the|that|is|be|would|to|with|for|on|as|definitely|clearly|probably|simply|just|likely|indeed|still|also|always|choose|select|pick|following|certainly|be:?)){0,4}"
+    r"[\s\"'(\[{:=-]{0,4}$"
+)
 _IS = r"[\"')\]]{0,2}(?:\s(?:(?:here )?is|was|would be|will be|should be|must be|remains|has to be|would have to be)\b|\s?[:=]|\s?->|\s-)"
 
 # %% ../nbs/02_choices.ipynb #5b64169b
@@ -493,34 +668,53 @@ _BEST = r"(?:my|the|our|your|final|best|better|correct|right|preferred|optimal|r
 _CHOICE = r"(?:choice|pick|option|preference|one|brand|alternative|response|selection|decision)"
 
 # %% ../nbs/02_choices.ipynb #797a9e98
-_FINAL_CUE = re.compile(rf"\bfinal (?:answer|choice|decision|selection|verdict|pick|conclusion){_IS}{_EMPTY}", re.I)
+_FINAL_CUE = re.compile(
+    rf"\bfinal (?:answer|choice|decision|selection|verdict|pick|conclusion){_IS}{_EMPTY}", re.I
+)
 
 # %% ../nbs/02_choices.ipynb #2a9e68b1
-_ANSWER_CUE = re.compile(rf"(?:\b(?:answer|verdict|decision|selection)|\b{_BEST} {_CHOICE}|^(?:\w{{1,15}} ){{0,2}}{_CHOICE}(?=\s?:)|^(?:in )?conclusion(?=\s?:)){_IS}{_EMPTY}", re.I)
+_ANSWER_CUE = re.compile(
+    rf"(?:\b(?:answer|verdict|decision|selection)|\b{_BEST} {_CHOICE}|^(?:\w{{1,15}} ){{0,2}}{_CHOICE}(?=\s?:)|^(?:in )?conclusion(?=\s?:)){_IS}{_EMPTY}",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #0cb359f9
 _CHOOSE_CUE = re.compile(
     r"\b(?:choose|chose|chosen|pick|picked|select|selected|prefer|opt for|opted for|(?:go|going|went|stick|sticking) (?:with|for)|(?:settle|settled|decide|decided) (?:on|for)|take|"
-    rf"recommend|favou?r|vote for|buy|purchase|want|would like|'d like|give me|lean(?:ing)? (?:more )?towards?|(?:am|'m) (?:choosing|picking|selecting|taking)|respond with|answer with){_EMPTY}", re.I)
+    rf"recommend|favou?r|vote for|buy|purchase|want|would like|'d like|give me|lean(?:ing)? (?:more )?towards?|(?:am|'m) (?:choosing|picking|selecting|taking)|respond with|answer with){_EMPTY}",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #e0dc079b
 _THINK_CUE = re.compile(rf"\b(?:think|believe|guess|say|feel|answer){_EMPTY}", re.I)
 _IT_CUE = re.compile(rf"\b(?:it's|it is|that's|that is|would be|must be|has to be){_EMPTY}", re.I)
 
 # %% ../nbs/02_choices.ipynb #162c31a3
-_SO_CUE = re.compile(r"(?:^|[\s,;:(-])(?:so|therefore|thus|hence|but|overall|ultimately|finally|in conclusion|in short|in summary|actually|definitely|clearly|certainly|then|still|"
-                     r"obviously|=>|->),?\s?[\"'(\[]{0,3}$", re.I)
+_SO_CUE = re.compile(
+    r"(?:^|[\s,;:(-])(?:so|therefore|thus|hence|but|overall|ultimately|finally|in conclusion|in short|in summary|actually|definitely|clearly|certainly|then|still|"
+    r"obviously|=>|->),?\s?[\"'(\[]{0,3}$",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #6b4bee94
-_APART = re.compile(r"[\"')\]}]{0,3}(?:\s?$|\s?[.,;:!?)\]]|\s-|\s(?:because|since|as|over|instead|rather|than|to|due|but|if|unless|when|which|and|for|"
-                    r"in|at|on|here|even|regardless|every|without|answer|explanation|reason|reasoning|final)\b)", re.I)
+_APART = re.compile(
+    r"[\"')\]}]{0,3}(?:\s?$|\s?[.,;:!?)\]]|\s-|\s(?:because|since|as|over|instead|rather|than|to|due|but|if|unless|when|which|and|for|"
+    r"in|at|on|here|even|regardless|every|without|answer|explanation|reason|reasoning|final)\b)",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #d9aec3aa
-_ENDS = re.compile(r"[\"')\]}]{0,3}\s?(?:$|[.!;]|(?:,\s)?(?:because|since|as|due to|over|rather than|instead of)\b)", re.I)
+_ENDS = re.compile(
+    r"[\"')\]}]{0,3}\s?(?:$|[.!;]|(?:,\s)?(?:because|since|as|due to|over|rather than|instead of)\b)",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #f377a723
-_LEADS = re.compile(r"[\"')\]}]{0,3}(?:,?\s\(?(?:because|since|as|due to|over|rather than|instead of|even though|even if|it is|i(?:'d| would)? (?:think|guess|believe|suppose|say)|no (?:doubt|question))\b|"
-                    r"(?<=[)\]])\s)", re.I)
+_LEADS = re.compile(
+    r"[\"')\]}]{0,3}(?:,?\s\(?(?:because|since|as|due to|over|rather than|instead of|even though|even if|it is|i(?:'d| would)? (?:think|guess|believe|suppose|say)|no (?:doubt|question))\b|"
+    r"(?<=[)\]])\s)",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #f99b84ef
 _WORD_LEADS = re.compile(r"[\"')\]}]{0,3}\s?[,:-]")
@@ -530,24 +724,31 @@ _ALONE_BEFORE = re.compile(r"(?:[,:;)]\s?|\s-\s|-> ?)[\"'(\[]{0,2}$")
 _ALONE_AFTER = re.compile(r"[\"')\]]{0,3}\s?(?:$|[.!;])")
 
 # %% ../nbs/02_choices.ipynb #7bd62b52
-_OWN_AFTER = re.compile(rf"[\"')\]]{{0,2}}\s(?:is|would be|will be|remains) (?:my (?:\w{{1,15}} )?(?:{_CHOICE}|answer)\b|the (?:final |correct |right )?answer|what i(?:'d| would)|the one i)", re.I)
+_OWN_AFTER = re.compile(
+    rf"[\"')\]]{{0,2}}\s(?:is|would be|will be|remains) (?:my (?:\w{{1,15}} )?(?:{_CHOICE}|answer)\b|the (?:final |correct |right )?answer|what i(?:'d| would)|the one i)",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #81e803e5
-_ANYBODY = re.compile(r"\b(?:person|agent|individual|consumer|investor|player|maker|buyer|shopper|customer|human|he|she|they|one|you|rational|logical|optimal|best|better|preferred|ideal)\b",
-                      re.I)
+_ANYBODY = re.compile(
+    r"\b(?:person|agent|individual|consumer|investor|player|maker|buyer|shopper|customer|human|he|she|they|one|you|rational|logical|optimal|best|better|preferred|ideal)\b",
+    re.I,
+)
 _MYSELF = re.compile(r"\b(?:i|i'd|i'll|i'm|i've|we|my)\b", re.I)
 
 # %% ../nbs/02_choices.ipynb #f34f00c9
-def _last(pattern: re.Pattern[str],  # what to look for
-          text: str,  # where
-          ) -> int:  # start of the last match; -1 without one
+def _last(
+    pattern: re.Pattern[str],  # what to look for
+    text: str,  # where
+) -> int:  # start of the last match; -1 without one
     "Where a pattern matches last."
     return max((found.start() for found in pattern.finditer(text)), default=-1)
 
 # %% ../nbs/02_choices.ipynb #91d6c9b1
-def kind_of_statement(place: Place,  # the surroundings of a mention
-                      form: str = "named",  # of the mention
-                      ) -> str:  # final, answer, alone, judgement; empty for a mention in passing
+def kind_of_statement(
+    place: Place,  # the surroundings of a mention
+    form: str = "named",  # of the mention
+) -> str:  # final, answer, alone, judgement; empty for a mention in passing
     "How the text presents a mention."
     before, after = place.before[-90:], place.after
     apart = form in ("named", "text") or _APART.match(after)
@@ -556,11 +757,18 @@ def kind_of_statement(place: Place,  # the surroundings of a mention
         return "final"
     cued = led and (_ANSWER_CUE.search(before) or _CHOOSE_CUE.search(before))
     if not cued and _ENDS.match(after):
-        cued = _THINK_CUE.search(before) or _SO_CUE.search(before) or form != "word" and _IT_CUE.search(before)
+        cued = (
+            _THINK_CUE.search(before)
+            or _SO_CUE.search(before)
+            or form != "word"
+            and _IT_CUE.search(before)
+        )
     if cued or _OWN_AFTER.match(after):
         clause = clause_before(place.before)
         return "judgement" if _last(_ANYBODY, clause) > _last(_MYSELF, clause) else "answer"
-    if not place.before.strip(" \"'([") and (_LEADS.match(after) or form == "word" and _WORD_LEADS.match(after)):
+    if not place.before.strip(" \"'([") and (
+        _LEADS.match(after) or form == "word" and _WORD_LEADS.match(after)
+    ):
         return "alone"
     return "alone" if _ALONE_BEFORE.search(before) and _ALONE_AFTER.match(after) else ""
 
@@ -568,13 +776,18 @@ def kind_of_statement(place: Place,  # the surroundings of a mention
 _BE = re.compile(
     r"(?:\b(?:is|was|isn't|wasn't|isnt|seems|appears|remains|(?:can|could|would|should|must|will)(?:not|n't| not)? be)|(?<=\w)'s)"
     r"(?:\s(?:not|never|to be|considered|deemed|regarded as|judged|logically|formally|deductively|strictly|technically|therefore|thus|indeed|necessarily|clearly|actually|really|"
-    r"always|also|still|hence|as|a|an|in fact|completely|entirely|definitely|sound and)){0,6}\s[\"']?$", re.I)
+    r"always|also|still|hence|as|a|an|in fact|completely|entirely|definitely|sound and)){0,6}\s[\"']?$",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #22ed86ca
 _NOTS = re.compile(r"\bnot\b|\bnever\b|cannot|n't\b|\bisnt\b", re.I)
 
 # %% ../nbs/02_choices.ipynb #2bb0e408
-_DOUBT = re.compile(r"(?:\b(?:do|does|did|would)(?: not|n't) (?:think|believe|say|agree)|\bnot (?:true|the case))(?: that)?(?: \w{1,20}){0,4}\s?$", re.I)
+_DOUBT = re.compile(
+    r"(?:\b(?:do|does|did|would)(?: not|n't) (?:think|believe|say|agree)|\bnot (?:true|the case))(?: that)?(?: \w{1,20}){0,4}\s?$",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #84a527b5
 _SEEMS = re.compile(r"\b(?:seems|appears)\b[^,;]{0,40}$", re.I)  # weighs less than a plain verdict
@@ -584,49 +797,73 @@ _CLAIMED = re.compile(r"\b(?:claim|idea|assertion|statement|suggestion) that\b",
 
 # %% ../nbs/02_choices.ipynb #39c37906
 _PREMISE = re.compile(r"\b(?:premises?|statements?)\b", re.I)
-_ARGUMENT = re.compile(r"\b(?:argument|conclusion|syllogism|inference|reasoning|deduction|logic|claim|it|this|that|which)\b", re.I)
+_ARGUMENT = re.compile(
+    r"\b(?:argument|conclusion|syllogism|inference|reasoning|deduction|logic|claim|it|this|that|which)\b",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #20802bf8
 _ARTICLE_BEFORE = re.compile(r"\ban?\s[\"']?$", re.I)
-_ARGUMENT_AFTER = re.compile(r"[\"']?\s(?:argument|conclusion|syllogism|inference|deduction|one|form)\b", re.I)
+_ARGUMENT_AFTER = re.compile(
+    r"[\"']?\s(?:argument|conclusion|syllogism|inference|deduction|one|form)\b", re.I
+)
 
 # %% ../nbs/02_choices.ipynb #6a3ed8ee
 _OPEN_AFTER = re.compile(r"[\"']?\s(?:\w{1,12}\s)?(?:or|only|when|if|whenever)\b", re.I)
 
 # %% ../nbs/02_choices.ipynb #647a26b1
-def verdict(place: Place,  # the surroundings of a word such as valid
-            ) -> int | None:  # 1 for the word, -1 for its opposite, None where the sentence does not judge
+def verdict(
+    place: Place,  # the surroundings of a word such as valid
+) -> int | None:  # 1 for the word, -1 for its opposite, None where the sentence does not judge
     "Whether a sentence says that the argument is (not) what the word says."
     found = _BE.search(place.before)
     described = _ARTICLE_BEFORE.search(place.before) and not _ARGUMENT_AFTER.match(place.after)
     if not found or described or _OPEN_AFTER.match(place.after):
         return None
-    subject = place.before[:found.start()]
+    subject = place.before[: found.start()]
     clause = clause_before(subject)
     doubt = _DOUBT.search(clause)
-    why = why_not(place._replace(before=subject[:len(subject) - len(clause)] if doubt else subject))
-    if why or _CLAIMED.search(clause) or _CONDITION_AFTER.search(clause) or _last(_PREMISE, clause) > _last(_ARGUMENT, clause):
+    why = why_not(
+        place._replace(before=subject[: len(subject) - len(clause)] if doubt else subject)
+    )
+    if (
+        why
+        or _CLAIMED.search(clause)
+        or _CONDITION_AFTER.search(clause)
+        or _last(_PREMISE, clause) > _last(_ARGUMENT, clause)
+    ):
         return None
     return -1 if (len(_NOTS.findall(found[0])) + bool(doubt)) % 2 else 1
 
 # %% ../nbs/02_choices.ipynb #5093eaf3
-_FOLLOWS = re.compile(r"\bconclusion\s(?:(does not|doesn't|cannot|can't|did not|didn't)\s|does\s)?(?:\w{2,15}ly\s){0,2}follows?\b(?!\sthat)", re.I)
+_FOLLOWS = re.compile(
+    r"\bconclusion\s(?:(does not|doesn't|cannot|can't|did not|didn't)\s|does\s)?(?:\w{2,15}ly\s){0,2}follows?\b(?!\sthat)",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #c6ba8736
-def _follows(text: str,  # normalised text
-             menu: Menu,  # the options
-             sentences: Sentences,  # of the text
-             ) -> Iterator[Statement]:  # verdicts, where the options are valid and invalid
+def _follows(
+    text: str,  # normalised text
+    menu: Menu,  # the options
+    sentences: Sentences,  # of the text
+) -> Iterator[Statement]:  # verdicts, where the options are valid and invalid
     "Verdicts of the form: the conclusion follows."
     for found in _FOLLOWS.finditer(text) if "valid" in menu.own else ():
         place = sentences.around(found.start(), found.end())
-        if not (why_not(place) or _CONDITION_AFTER.search(clause_before(place.before)) or _OPEN_AFTER.match(place.after)):
-            yield Statement(menu.words["invalid" if found[1] else "valid"], "verdict", found.start())
+        if not (
+            why_not(place)
+            or _CONDITION_AFTER.search(clause_before(place.before))
+            or _OPEN_AFTER.match(place.after)
+        ):
+            yield Statement(
+                menu.words["invalid" if found[1] else "valid"], "verdict", found.start()
+            )
 
 # %% ../nbs/02_choices.ipynb #37907810
-def alone_label(piece: str,  # a sentence, a line or a whole response
-                menu: Menu,  # the options
-                ) -> tuple[str | None, str] | None:  # label and detail; None where it is not an option alone
+def alone_label(
+    piece: str,  # a sentence, a line or a whole response
+    menu: Menu,  # the options
+) -> tuple[str | None, str] | None:  # label and detail; None where it is not an option alone
     "Which option a piece of text gives, and nothing else."
     words = answer_key(piece[:600]).split(" ")
     whole = " ".join(words)
@@ -635,36 +872,49 @@ def alone_label(piece: str,  # a sentence, a line or a whole response
     if whole in menu.alone:
         return menu.alone[whole], "whole answer"
     for count in range(1, min(4, len(words))):
-        label, other = menu.alone.get(" ".join(words[:count])), menu.texts.get(" ".join(words[count:]))
+        label, other = (
+            menu.alone.get(" ".join(words[:count])),
+            menu.texts.get(" ".join(words[count:])),
+        )
         if label is not None and other is not None:
             return (label, "whole answer") if label == other else (None, "label and text disagree")
-    bare = [word for word in words if not word.endswith("ly") and word not in ("a", "an", "argument")] if menu.opposite and len(words) < 6 else []
+    bare = (
+        [word for word in words if not word.endswith("ly") and word not in ("a", "an", "argument")]
+        if menu.opposite and len(words) < 6
+        else []
+    )
     if bare and bare[-1] in menu.own and bare[:-1] in ([], ["not"]):
-        return menu.opposite[menu.words[bare[-1]]] if len(bare) == 2 else menu.words[bare[-1]], "whole answer"
+        return menu.opposite[menu.words[bare[-1]]] if len(bare) == 2 else menu.words[
+            bare[-1]
+        ], "whole answer"
     return None
 
 # %% ../nbs/02_choices.ipynb #11cd54f2
-def _alone_sentences(text: str,  # normalised text
-                     menu: Menu,  # the options
-                     sentences: Sentences,  # of the text
-                     ) -> Iterator[Statement]:  # in the order of the text
+def _alone_sentences(
+    text: str,  # normalised text
+    menu: Menu,  # the options
+    sentences: Sentences,  # of the text
+) -> Iterator[Statement]:  # in the order of the text
     "Sentences that hold nothing but an option."
     for start, end in zip(sentences.starts, sentences.ends):
         piece = text[start:end]
         found = alone_label(piece, menu)
-        line = text[start - 1:start] in ("", "\n") and (end == len(text) or piece.endswith("\n"))
-        if found and (line or not piece.strip(" .()[]").isdigit() and not piece.strip(" .()[]") in ("a", "i")):
+        line = text[start - 1 : start] in ("", "\n") and (end == len(text) or piece.endswith("\n"))
+        if found and (
+            line or not piece.strip(" .()[]").isdigit() and not piece.strip(" .()[]") in ("a", "i")
+        ):
             yield Statement(found[0], "alone", start)
 
 # %% ../nbs/02_choices.ipynb #3cc4d1de
 _NOT_BEFORE = re.compile(r"\bnot\s(?:\w{2,15}ly\s)?$", re.I)
 
 # %% ../nbs/02_choices.ipynb #120a29e6
-def _statement(mention: Mention,  # a place where an option is named
-               place: Place,  # its surroundings
-               menu: Menu,  # the options
-               word: str,  # key of what is written there
-               ) -> Statement | None:  # None for a mention in passing
+def _statement(
+    mention: Mention,  # a place where an option is named
+    place: Place,  # its surroundings
+    menu: Menu,  # the options
+    word: str,  # key of what is written there
+) -> Statement | None:  # None for a mention in passing
     "What a text states by a mention."
     label, opposite = mention.label, menu.opposite
     if mention.form == "word":
@@ -673,43 +923,66 @@ def _statement(mention: Mention,  # a place where an option is named
             kind = "judgement" if _SEEMS.search(place.before) else "verdict"
             return Statement(label if sense > 0 else opposite[label], kind, mention.start)
         if denied := _NOT_BEFORE.search(place.before):
-            place, label = place._replace(before=place.before[:denied.start()]), opposite[label]
+            place, label = place._replace(before=place.before[: denied.start()]), opposite[label]
     kind = kind_of_statement(place, mention.form)
     if kind == "alone" and word.isdigit() and mention.form == "bare":
         return None  # "quality: 3"
     return Statement(label, kind, mention.start) if kind and not why_not(place) else None
 
 # %% ../nbs/02_choices.ipynb #913aa13b
-def find_statements(text: str,  # normalised text
-                    mentions: Sequence[Mention],  # in the order of the text
-                    menu: Menu,  # the options
-                    sentences: Sentences,  # of the text
-                    ) -> list[Statement]:  # in the order of the text
+def find_statements(
+    text: str,  # normalised text
+    mentions: Sequence[Mention],  # in the order of the text
+    menu: Menu,  # the options
+    sentences: Sentences,  # of the text
+) -> list[Statement]:  # in the order of the text
     "Every option that the text presents as the answer."
     shared = joined(text, mentions)
-    said = [_statement(mention, sentences.around(mention.start, mention.end), menu, answer_key(text[mention.start:mention.end]))
-            for mention in mentions if mention.start not in shared]
-    return sorted([*filter(None, said), *_follows(text, menu, sentences), *_alone_sentences(text, menu, sentences)], key=lambda each: each.start)
+    said = [
+        _statement(
+            mention,
+            sentences.around(mention.start, mention.end),
+            menu,
+            answer_key(text[mention.start : mention.end]),
+        )
+        for mention in mentions
+        if mention.start not in shared
+    ]
+    return sorted(
+        [
+            *filter(None, said),
+            *_follows(text, menu, sentences),
+            *_alone_sentences(text, menu, sentences),
+        ],
+        key=lambda each: each.start,
+    )
 
 # %% ../nbs/02_choices.ipynb #e5b91285
-_WAVER = re.compile(r"(?:^|[.!?,;:\n-])\s?(?:oh,? |but |no,? )?(?:wait|actually|correction|sorry|no(?=, )|h+mm?)\b|"
-                    r"\b(?:on second thought|scratch that|reconsider\w{0,4}|take (?:it|that) back|i meant|changed my mind)\b", re.I)
+_WAVER = re.compile(
+    r"(?:^|[.!?,;:\n-])\s?(?:oh,? |but |no,? )?(?:wait|actually|correction|sorry|no(?=, )|h+mm?)\b|"
+    r"\b(?:on second thought|scratch that|reconsider\w{0,4}|take (?:it|that) back|i meant|changed my mind)\b",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #fd8aa5db
 _RANKS = ({"final"}, {"final", "answer", "alone", "verdict"}, {"judgement"})
 
 # %% ../nbs/02_choices.ipynb #379e4275
-def _without_headings(said: Sequence[Statement],  # in the order of the text
-                      text: str,  # normalised text
-                      ) -> list[Statement]:  # fewer, where several options stand alone
+def _without_headings(
+    said: Sequence[Statement],  # in the order of the text
+    text: str,  # normalised text
+) -> list[Statement]:  # fewer, where several options stand alone
     "Set aside options that stand alone one after the other."
-    headings = len({each.label for each in said if each.kind == "alone"}) > 1 and not _WAVER.search(text)
+    headings = len({each.label for each in said if each.kind == "alone"}) > 1 and not _WAVER.search(
+        text
+    )
     return [each for each in said if not (headings and each.kind == "alone")]
 
 # %% ../nbs/02_choices.ipynb #51fd15f6
-def _settle(said: Sequence[Statement],  # in the order of the text
-            text: str,  # normalised text
-            ) -> tuple[str | None, str] | None:  # label and detail; None where nothing is stated
+def _settle(
+    said: Sequence[Statement],  # in the order of the text
+    text: str,  # normalised text
+) -> tuple[str | None, str] | None:  # label and detail; None where nothing is stated
     "The option that the statements of a text agree on."
     said = _without_headings(said, text)
     last_line = text.rfind("\n") + 1
@@ -719,21 +992,26 @@ def _settle(said: Sequence[Statement],  # in the order of the text
             group = [each for each in said if each.start >= last_line] or group
         labels = {each.label for each in group}
         if len(labels) == 1:
-            return group[0].label, f"stated: {group[-1].kind}" if group[0].label is not None else "option outside the list"
+            return group[0].label, f"stated: {group[-1].kind}" if group[
+                0
+            ].label is not None else "option outside the list"
         if labels and rank != {"final"}:
             return None, "option outside the list" if None in labels else "two options chosen"
     return None
 
 # %% ../nbs/02_choices.ipynb #1873e656
-def _wavers(said: Sequence[Statement],  # in the order of the text
-            label: str,  # what was read
-            mentions: Sequence[Mention],  # in the order of the text
-            text: str,  # normalised text
-            ) -> bool:  # whether another option is named after the change of mind
+def _wavers(
+    said: Sequence[Statement],  # in the order of the text
+    label: str,  # what was read
+    mentions: Sequence[Mention],  # in the order of the text
+    text: str,  # normalised text
+) -> bool:  # whether another option is named after the change of mind
     "Whether the text goes back on what it states."
     turn = _last(_WAVER, text)
     stated = max(each.start for each in said if each.label == label)
-    return stated < turn and any(each.start > turn and each.label not in (label, None) for each in mentions)
+    return stated < turn and any(
+        each.start > turn and each.label not in (label, None) for each in mentions
+    )
 
 # %% ../nbs/02_choices.ipynb #d3611d54
 _REFUSAL = re.compile(
@@ -744,52 +1022,81 @@ _REFUSAL = re.compile(
     r"(?:help|assist|choose|pick|select|make|answer|respond|recommend|provide|give|comply|fulfil|fulfill|participate|engage|advise|offer|express|state|share|do|continue|complete)\b|"
     r"\bas an? (?:ai|artificial|large language|language)\b|\b(?:i'm|i am|we're) (?:so |very |really )?sorry\b|\bi apologi[sz]e\b|^sorry\b|"
     r"\b(?:do not|don't) have (?:any )?(?:personal )?(?:preferences?|opinions?|feelings|beliefs|desires)\b|\bagainst my (?:\w{1,15} )?(?:guidelines|policy|policies|principles)\b|"
-    r"\bi (?:must |have to |respectfully )?decline\b", re.I)
+    r"\bi (?:must |have to |respectfully )?decline\b",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #901e891f
 _HEDGE = re.compile(
     r"\b(?:it|that|this|answer|choice) (?:\w{2,10}ly |all )?depends?\b|\bdepend(?:s|ing) (?:up)?on\b|\bcan(?:not|'t|not ) ?be (?:determined|answered|decided)\b|"
     r"\b(?:cannot|can't|could not) (?:determine|say|tell|decide|know)\b|\b(?:impossible|hard|difficult) to (?:say|tell|determine|know|decide|choose)\b|"
     r"\b(?:not enough|insufficient) information\b|\bnot sure\b|\bunsure\b|\buncertain\b|\b(?:don't|do not) know\b|\bno (?:clear|definitive|single|right) (?:answer|choice|preference)\b|"
-    r"\b(?:maybe|perhaps|possibly|indifferent|toss-?up|up to you|matter of taste)\b|\bpersonal preference\b", re.I)
+    r"\b(?:maybe|perhaps|possibly|indifferent|toss-?up|up to you|matter of taste)\b|\bpersonal preference\b",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #50aca5ce
 _BETTER = re.compile(
     r"[\"')\]]{0,2}\s(?:(?:is|would be|seems|looks|appears)(?: to be)?(?: \w{2,12}ly)? (?:the |my |a )?(?:(?:\w{2,14}ly|much|far|overall|clear|obvious|only|most|more) )?"
     r"(?:better|best|superior|preferable|preferred|optimal|correct|right|winner|ideal|rational|attractive|wisest)\b|(?:has|offers|gives|yields|provides) (?:a|the) (?:\w{2,12}ly )?"
-    r"(?:higher|highest|greater|greatest|better|best|larger|largest) (?:overall )?expected\b)", re.I)
+    r"(?:higher|highest|greater|greatest|better|best|larger|largest) (?:overall )?expected\b)",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #f133a2da
-_LOOKS = re.compile(r"\b(?:analy[sz]\w{1,4}|look\w{0,3} at|compar\w{1,5}|evaluat\w{1,4}|calculat\w{1,4}|comput\w{1,4}|regarding|about|first|consists?|expected value of|what|which|"
-                    r"between|versus|vs|not|no|never|n't|worse|inferior|bad|risky|unattractive|dominated|lower|than|over|less|unless|rather|avoid|think)\b|n't\b", re.I)
+_LOOKS = re.compile(
+    r"\b(?:analy[sz]\w{1,4}|look\w{0,3} at|compar\w{1,5}|evaluat\w{1,4}|calculat\w{1,4}|comput\w{1,4}|regarding|about|first|consists?|expected value of|what|which|"
+    r"between|versus|vs|not|no|never|n't|worse|inferior|bad|risky|unattractive|dominated|lower|than|over|less|unless|rather|avoid|think)\b|n't\b",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #b0db3997
-_DESCRIBED = re.compile(r"[\"')\]]{0,2}(?:'s\b|\s(?:is|has|was|offers|gives|provides|pays|involves|means|costs|represents|yields|would|will|could|might|guarantees|contains|includes|with)\b|\s(?!this|always)\w{2,15}s\b)", re.I)
+_DESCRIBED = re.compile(
+    r"[\"')\]]{0,2}(?:'s\b|\s(?:is|has|was|offers|gives|provides|pays|involves|means|costs|represents|yields|would|will|could|might|guarantees|contains|includes|with)\b|\s(?!this|always)\w{2,15}s\b)",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #89af9723
-def _weak(mentions: Sequence[Mention],  # in the order of the text
-          sentences: Sentences,  # of the text
-          shared: set[int],  # starts of joined mentions
-          ) -> tuple[str, str] | None:  # label and detail
+def _weak(
+    mentions: Sequence[Mention],  # in the order of the text
+    sentences: Sentences,  # of the text
+    shared: set[int],  # starts of joined mentions
+) -> tuple[str, str] | None:  # label and detail
     "What a text without a statement lets us read."
-    where = [(each, sentences.around(each.start, each.end)) for each in mentions if each.form != "word"]
-    free = [(each, place) for each, place in where if each.start not in shared and each.label is not None]
-    better = {each.label for each, place in free if _BETTER.match(place.after) and not place.before.endswith(" of ") and not why_not(place)}
+    where = [
+        (each, sentences.around(each.start, each.end)) for each in mentions if each.form != "word"
+    ]
+    free = [
+        (each, place)
+        for each, place in where
+        if each.start not in shared and each.label is not None
+    ]
+    better = {
+        each.label
+        for each, place in free
+        if _BETTER.match(place.after) and not place.before.endswith(" of ") and not why_not(place)
+    }
     if len(better) == 1:
         return better.pop(), "judged better"
     if len({each.label for each, _ in where}) != 1 or not free:
         return None
     if any(each.form == "text" and not why_not(place) for each, place in free):
         return free[0][0].label, "option text repeated"
-    plain = (place for each, place in free if each.form == "named" and not _DESCRIBED.match(place.after))
-    named = any(not _LOOKS.search(place.before + " " + place.after) and not why_not(place) for place in plain)
+    plain = (
+        place for each, place in free if each.form == "named" and not _DESCRIBED.match(place.after)
+    )
+    named = any(
+        not _LOOKS.search(place.before + " " + place.after) and not why_not(place)
+        for place in plain
+    )
     return (free[0][0].label, "only option named") if named else None
 
 # %% ../nbs/02_choices.ipynb #4c435f71
-def _nothing_read(text: str,  # normalised text
-                  mentions: Sequence[Mention],  # in the order of the text
-                  sentences: Sentences,  # of the text
-                  ) -> str:  # a detail
+def _nothing_read(
+    text: str,  # normalised text
+    mentions: Sequence[Mention],  # in the order of the text
+    sentences: Sentences,  # of the text
+) -> str:  # a detail
     "Say what a text without a choice holds."
     labels = {each.label for each in mentions}
     if labels == {None} and any(each.form == "named" for each in mentions):
@@ -800,76 +1107,118 @@ def _nothing_read(text: str,  # normalised text
         return "no option named"
     if len(labels) > 1:
         return "two options named"
-    rejected = all(why_not(sentences.around(each.start, each.end)) == "negated" for each in mentions)
+    rejected = all(
+        why_not(sentences.around(each.start, each.end)) == "negated" for each in mentions
+    )
     return "option only rejected" if rejected else "option mentioned, not chosen"
 
 # %% ../nbs/02_choices.ipynb #07ee2eaf
-_FIELDS = ("final_answer", "answer", "choice", "option", "selection", "decision", "response", "label")
+_FIELDS = (
+    "final_answer",
+    "answer",
+    "choice",
+    "option",
+    "selection",
+    "decision",
+    "response",
+    "label",
+)
 
 # %% ../nbs/02_choices.ipynb #dd91e6bf
-_MARKED = re.compile(r"\\boxed\s?\{([^{}\n]{1,300})\}|<(answer|final_answer|choice)>([^<>]{1,600})</\2>", re.I)
+_MARKED = re.compile(
+    r"\\boxed\s?\{([^{}\n]{1,300})\}|<(answer|final_answer|choice)>([^<>]{1,600})</\2>", re.I
+)
 
 # %% ../nbs/02_choices.ipynb #4fbe68a9
-def _json_answer(text: str,  # normalised text
-                 ) -> str | None:  # what the answer field holds; None where there is none
+def _json_answer(
+    text: str,  # normalised text
+) -> str | None:  # what the answer field holds; None where there is none
     "The answer field of a response that is a JSON object."
     try:
         found = json.loads(text) if text[:1] == "{" and text[-1:] == "}" else None
     except (ValueError, RecursionError):
         return None
-    fields = {str(name).casefold().replace(" ", "_"): value for name, value in found.items()} if isinstance(found, dict) else {}
+    fields = (
+        {str(name).casefold().replace(" ", "_"): value for name, value in found.items()}
+        if isinstance(found, dict)
+        else {}
+    )
     given = [fields[name] for name in _FIELDS if name in fields][:1]
     return str(given[0]) if given and isinstance(given[0], (str, int, float)) else None
 
 # %% ../nbs/02_choices.ipynb #e0fc7080
-def marked_answer(text: str,  # normalised text
-                  ) -> str | None:  # the marked part, if there is exactly one
+def marked_answer(
+    text: str,  # normalised text
+) -> str | None:  # the marked part, if there is exactly one
     "The part of a response that is marked as the answer."
     parts = {(found[1] or found[3]).strip() for found in _MARKED.finditer(text)}
     whole = _json_answer(text)
     return whole if whole is not None else parts.pop() if len(parts) == 1 else None
 
 # %% ../nbs/02_choices.ipynb #796eada3
-def _may_go_on(text: str,  # normalised text that was cut off
-               menu: Menu,  # the options
-               ) -> bool:  # whether the last word may be the beginning of another option
+def _may_go_on(
+    text: str,  # normalised text that was cut off
+    menu: Menu,  # the options
+) -> bool:  # whether the last word may be the beginning of another option
     "Whether the end of a text can be the first half of another label."
     tail = answer_key(text).rpartition(" ")[2]
     names = {**menu.cores, **menu.words}
-    return text[-1:].isalnum() and tail in names and any(name != tail and name.startswith(tail) for name in names)
+    return (
+        text[-1:].isalnum()
+        and tail in names
+        and any(name != tail and name.startswith(tail) for name in names)
+    )
 
 # %% ../nbs/02_choices.ipynb #981c2b4f
-def _read_options(text: str,  # normalised text
-                  menu: Menu,  # the options
-                  cut: bool = False,  # whether the token limit was hit
-                  ) -> tuple[str | None, str, str]:  # label, status, detail
+def _read_options(
+    text: str,  # normalised text
+    menu: Menu,  # the options
+    cut: bool = False,  # whether the token limit was hit
+) -> tuple[str | None, str, str]:  # label, status, detail
     "Read a text against options; steps 3 to 11 of the order above."
     if alone := alone_label(text, menu):
         label, detail = alone
         return (label, "ok", detail) if label is not None else (None, "invalid_format", detail)
-    if menu.cores and re.fullmatch(r"[a-z]|-?\d{1,3}", answer_key(text)) and not _ASKED.search(text):
+    if (
+        menu.cores
+        and re.fullmatch(r"[a-z]|-?\d{1,3}", answer_key(text))
+        and not _ASKED.search(text)
+    ):
         return None, "invalid_format", "option outside the list"
     sentences, mentions = Sentences(text), find_mentions(text, menu)
     said = find_statements(text, mentions, menu, sentences)
     label, detail = _settle(said, text) or (None, "")
     if label is not None:
-        return (None, "invalid_format", "changed its mind") if _wavers(said, label, mentions, text) else (label, "ok", detail)
+        return (
+            (None, "invalid_format", "changed its mind")
+            if _wavers(said, label, mentions, text)
+            else (label, "ok", detail)
+        )
     return _read_unstated(text, mentions, sentences, cut, detail)
 
 # %% ../nbs/02_choices.ipynb #7006ecf0
-def _read_unstated(text: str,  # normalised text
-                   mentions: Sequence[Mention],  # in the order of the text
-                   sentences: Sentences,  # of the text
-                   cut: bool,  # whether the token limit was hit
-                   detail: str,  # why no statement decided; empty where there was none
-                   ) -> tuple[str | None, str, str]:  # label, status, detail
+def _read_unstated(
+    text: str,  # normalised text
+    mentions: Sequence[Mention],  # in the order of the text
+    sentences: Sentences,  # of the text
+    cut: bool,  # whether the token limit was hit
+    detail: str,  # why no statement decided; empty where there was none
+) -> tuple[str | None, str, str]:  # label, status, detail
     "Read a text that states no choice; steps 7 to 11."
     if not detail and _REFUSAL.search(text):
         return None, "refusal", "words of a refusal"
     if cut:
         return None, "truncated", "cut off before a choice"
-    weak = None if detail or _HEDGE.search(text) else _weak(mentions, sentences, joined(text, mentions))
-    return (weak[0], "ok", weak[1]) if weak else (None, "invalid_format", detail or _nothing_read(text, mentions, sentences))
+    weak = (
+        None
+        if detail or _HEDGE.search(text)
+        else _weak(mentions, sentences, joined(text, mentions))
+    )
+    return (
+        (weak[0], "ok", weak[1])
+        if weak
+        else (None, "invalid_format", detail or _nothing_read(text, mentions, sentences))
+    )
 
 # %% ../nbs/02_choices.ipynb #979e1eae
 class Number(NamedTuple):
@@ -885,150 +1234,253 @@ class Number(NamedTuple):
 _NUMBER = re.compile(
     r"(?<![\w.^/])(?<!\d[,'])(?P<sign>(?<![\w)%])(?<!\d\s)(?<!%\s)-|(?:minus|negative)\s)?(?P<money>(?:us|eur|usd|gbp)?\s?[$\u20ac\u00a3\u00a5]\s?|(?:usd|eur|gbp)\s)?"
     r"(?P<body>\d[\d.,']{0,400}|\.\d{1,300})(?P<power>e[+-]?\d{1,3}(?!\w))?(?P<scale>\s?(?:hundred|thousand|million|billion|trillion|mn|bn)\b|[kmb]\b)?"
-    r"(?P<percent>\s?%|\s(?:percent|per cent)\b)?(?P<unit>[^\W\d_]{1,12}\b)?", re.I)
+    r"(?P<percent>\s?%|\s(?:percent|per cent)\b)?(?P<unit>[^\W\d_]{1,12}\b)?",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #ee91de9c
-_PLAIN_NUMBER = re.compile(r"\d{1,3}(?:[,']\d{3}){1,99}(?:\.\d{1,300})?|\d{1,400}(?:\.\d{1,300})?|\.\d{1,300}")
+_PLAIN_NUMBER = re.compile(
+    r"\d{1,3}(?:[,']\d{3}){1,99}(?:\.\d{1,300})?|\d{1,400}(?:\.\d{1,300})?|\.\d{1,300}"
+)
 
 # %% ../nbs/02_choices.ipynb #b133165a
 _GOES_ON = re.compile(r"[\^/\u00bd]|:\d")
-_TIMES = {"hundred": 1e2, "k": 1e3, "thousand": 1e3, "million": 1e6, "mn": 1e6, "m": 1e6, "b": 1e9, "bn": 1e9, "billion": 1e9, "trillion": 1e12, "": 1.0}
+_TIMES = {
+    "hundred": 1e2,
+    "k": 1e3,
+    "thousand": 1e3,
+    "million": 1e6,
+    "mn": 1e6,
+    "m": 1e6,
+    "b": 1e9,
+    "bn": 1e9,
+    "billion": 1e9,
+    "trillion": 1e12,
+    "": 1.0,
+}
 
 # %% ../nbs/02_choices.ipynb #5fd97e68
-def _number_of(found: re.Match[str],  # a match of _NUMBER
-               ) -> Number | None:  # None where it is no number at all
+def _number_of(
+    found: re.Match[str],  # a match of _NUMBER
+) -> Number | None:  # None where it is no number at all
     "Turn one match into a number."
-    body, scale, unit = found["body"].rstrip(".,'"), (found["scale"] or "").strip().lower(), (found["unit"] or "").lower()
+    body, scale, unit = (
+        found["body"].rstrip(".,'"),
+        (found["scale"] or "").strip().lower(),
+        (found["unit"] or "").lower(),
+    )
     end = found.end() if len(body) == len(found["body"]) else found.start("body") + len(body)
-    if unit in ("st", "nd", "rd", "th") or len(unit) == 1 and unit not in "gw" or end < found.end() and unit:
+    if (
+        unit in ("st", "nd", "rd", "th")
+        or len(unit) == 1
+        and unit not in "gw"
+        or end < found.end()
+        and unit
+    ):
         return None
     big_m = scale == "m" and not (found["money"] or found["scale"] == "M")
     if not _PLAIN_NUMBER.fullmatch(body) or _GOES_ON.match(found.string, end) or big_m:
         return Number(None, "unclear number", False, found.start(), end)
-    value = float(body.replace(",", "").replace("'", "") + (found["power"] or "")) * (_TIMES[scale] if end == found.end() else 1)
+    value = float(body.replace(",", "").replace("'", "") + (found["power"] or "")) * (
+        _TIMES[scale] if end == found.end() else 1
+    )
     value = -value if found["sign"] else value
-    return Number(value, "", bool(found["percent"]), found.start(), end) if math.isfinite(value) else Number(None, "unclear number", False, found.start(), end)
+    return (
+        Number(value, "", bool(found["percent"]), found.start(), end)
+        if math.isfinite(value)
+        else Number(None, "unclear number", False, found.start(), end)
+    )
 
 # %% ../nbs/02_choices.ipynb #550047c5
-_RANGE = re.compile(r"\s?(?:%|percent)?\s?(?:-|~|to|up to|or|or maybe|, maybe|, perhaps|maybe)\s?(?:maybe |perhaps |even )?", re.I)
+_RANGE = re.compile(
+    r"\s?(?:%|percent)?\s?(?:-|~|to|up to|or|or maybe|, maybe|, perhaps|maybe)\s?(?:maybe |perhaps |even )?",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #b3c48fbf
-_COMPOUND = re.compile(r"\s(?:in|of|out of|\w{2,10} and|feet|foot|hours?|pounds|dollars|euros)\s", re.I)  # 1 in 10, 5 feet 11, 12 dollars and 50 cents
+_COMPOUND = re.compile(
+    r"\s(?:in|of|out of|\w{2,10} and|feet|foot|hours?|pounds|dollars|euros)\s", re.I
+)  # 1 in 10, 5 feet 11, 12 dollars and 50 cents
 _BETWEEN = re.compile(r"\bbetween\s$|\bfrom\s$", re.I)
 
 # %% ../nbs/02_choices.ipynb #bd685794
-_BOUND = re.compile(r"(?<!no )(?<!not )(?<!any )\b(?:more|less|fewer|greater|higher|lower) than\s$|\b(?:over|under|above|below|exceeding)\s$|[<>]\s?$|[:=]\s?-\s$", re.I)
-_NO_MORE = re.compile(r"(?:\b(?:not|never|no|cannot)|n't) (?:\w{1,12} ){0,3}(?:more|less) than\s$", re.I)
+_BOUND = re.compile(
+    r"(?<!no )(?<!not )(?<!any )\b(?:more|less|fewer|greater|higher|lower) than\s$|\b(?:over|under|above|below|exceeding)\s$|[<>]\s?$|[:=]\s?-\s$",
+    re.I,
+)
+_NO_MORE = re.compile(
+    r"(?:\b(?:not|never|no|cannot)|n't) (?:\w{1,12} ){0,3}(?:more|less) than\s$", re.I
+)
 
 # %% ../nbs/02_choices.ipynb #1b2473ee
 _DENIED = re.compile(r"(?:\b(?:not|never|cannot)|n't)\s(?:\w{1,12} ){0,2}$", re.I)
 
 # %% ../nbs/02_choices.ipynb #1177e005
-def _pair_fault(text: str,  # normalised text
-                one: Number,  # a number
-                two: Number,  # the next number
-                ) -> str:  # empty where they are two separate numbers
+def _pair_fault(
+    text: str,  # normalised text
+    one: Number,  # a number
+    two: Number,  # the next number
+) -> str:  # empty where they are two separate numbers
     "Why two neighbouring numbers cannot be read apart."
-    gap = text[one.end:two.start]
-    if gap == " " and re.fullmatch(r"\d{3}", text[two.start:two.end]) or not one.percent and _COMPOUND.fullmatch(gap):
+    gap = text[one.end : two.start]
+    if (
+        gap == " "
+        and re.fullmatch(r"\d{3}", text[two.start : two.end])
+        or not one.percent
+        and _COMPOUND.fullmatch(gap)
+    ):
         return "unclear number"
-    between = re.fullmatch(r"\s?%?\s?(?:and|to)\s", gap) and _BETWEEN.search(text[max(0, one.start - 12):one.start])
+    between = re.fullmatch(r"\s?%?\s?(?:and|to)\s", gap) and _BETWEEN.search(
+        text[max(0, one.start - 12) : one.start]
+    )
     return "range" if between or gap and _RANGE.fullmatch(gap) else ""
 
 # %% ../nbs/02_choices.ipynb #c08f6a6e
-def find_numbers(text: str,  # normalised text
-                 ) -> list[Number]:  # in the order of the text
+def find_numbers(
+    text: str,  # normalised text
+) -> list[Number]:  # in the order of the text
     "Every number of a text."
     found = [number for number in map(_number_of, _NUMBER.finditer(text)) if number]
     for at, number in enumerate(found):
-        before = text[max(0, number.start - 60):number.start]
+        before = text[max(0, number.start - 60) : number.start]
         if _BOUND.search(before[-16:]) and not _NO_MORE.search(before):
             found[at] = number._replace(value=None, why="bound")
         if at and (fault := _pair_fault(text, found[at - 1], number)):
-            found[at - 1:at + 1] = [each._replace(value=None, why=fault) for each in found[at - 1:at + 1]]
+            found[at - 1 : at + 1] = [
+                each._replace(value=None, why=fault) for each in found[at - 1 : at + 1]
+            ]
     return found
 
 # %% ../nbs/02_choices.ipynb #00b564db
-_ABOUT = (r"(?:\s(?:a|an|it|that|this|at|for|about|around|roughly|approximately|approx|least|most|up|to|maximum|minimum|no|more|than|exactly|only|my|the|rating|score|of|be|as|is|"
-          r"probably|close|with|price|value)){0,6}[\s\"'(\[{:=~]{0,4}$")
+_ABOUT = (
+    r"(?:\s(?:a|an|it|that|this|at|for|about|around|roughly|approximately|approx|least|most|up|to|maximum|minimum|no|more|than|exactly|only|my|the|rating|score|of|be|as|is|"
+    r"probably|close|with|price|value)){0,6}[\s\"'(\[{:=~]{0,4}$"
+)
 
 # %% ../nbs/02_choices.ipynb #8e145647
 _NUMBER_CUE = re.compile(
     r"(?:\b(?:answer|estimate|guess|price|value|amount|number|percentage|probability|chance|result|bid|offer|figure|rating|score|choice|total|share)"
     r"(?: \w{1,15}){0,4}(?: is| was| would be| will be| to be| at|\s?[\"']?\s?[:=])|\b(?:pay|sell|accept|ask|estimate|guess|say|bid|offer|charge|spend|give|rate|rated|choose|pick|"
-    rf"go|put|demand|want|predict|expect|set|i'm|am|it's|it is|require|select|answer)){_ABOUT}", re.I)
+    rf"go|put|demand|want|predict|expect|set|i'm|am|it's|it is|require|select|answer)){_ABOUT}",
+    re.I,
+)
 
 # %% ../nbs/02_choices.ipynb #46c8e0f4
-_NUMBER_LEADS = re.compile(r"(?:\s[^\W\d]{1,12}){0,2}?\s?(?:$|[,;:!(-]|\.$|\.\s?$|because\b|since\b|as\b)", re.I)
+_NUMBER_LEADS = re.compile(
+    r"(?:\s[^\W\d]{1,12}){0,2}?\s?(?:$|[,;:!(-]|\.$|\.\s?$|because\b|since\b|as\b)", re.I
+)
 
 # %% ../nbs/02_choices.ipynb #e28d2b33
-_FINAL_NUMBER_CUE = re.compile(rf"\bfinal (?:\w{{1,15}} ){{0,2}}(?:is|was|:|would be)?{_ABOUT}", re.I)
+_FINAL_NUMBER_CUE = re.compile(
+    rf"\bfinal (?:\w{{1,15}} ){{0,2}}(?:is|was|:|would be)?{_ABOUT}", re.I
+)
 
 # %% ../nbs/02_choices.ipynb #4918d6c6
-def _stated_numbers(text: str,  # normalised text
-                    numbers: Sequence[Number],  # of the text
-                    ) -> list[Number]:  # those that the text presents as the answer
+def _stated_numbers(
+    text: str,  # normalised text
+    numbers: Sequence[Number],  # of the text
+) -> list[Number]:  # those that the text presents as the answer
     "Numbers that the text presents as the answer."
     stated, first = [], len(text) - len(text.lstrip(" \"'("))
     for number in numbers:
-        before = text[max(0, number.start - 90):number.start]
-        line, rest = before.rpartition("\n")[2], text[number.end:number.end + 40].partition("\n")[0]
+        before = text[max(0, number.start - 90) : number.start]
+        line, rest = (
+            before.rpartition("\n")[2],
+            text[number.end : number.end + 40].partition("\n")[0],
+        )
         begins = number.start <= first and _NUMBER_LEADS.match(rest)
-        cued = not line.rstrip(" -")[-1:].isdigit() and _NUMBER_CUE.search(line)  # no cue ends in a digit
+        cued = not line.rstrip(" -")[-1:].isdigit() and _NUMBER_CUE.search(
+            line
+        )  # no cue ends in a digit
         if cued or begins or not line.strip() and not rest.strip(" .%!"):
             stated.append(number)
     return stated
 
 # %% ../nbs/02_choices.ipynb #b6a07ba9
-def _number_wavers(text: str,  # normalised text
-                   stated: Number,  # the number read last
-                   numbers: Sequence[Number],  # of the text
-                   ) -> bool:  # whether another number follows a change of mind
+def _number_wavers(
+    text: str,  # normalised text
+    stated: Number,  # the number read last
+    numbers: Sequence[Number],  # of the text
+) -> bool:  # whether another number follows a change of mind
     "Whether the text goes back on a number."
     turn = _last(_WAVER, text)
-    return stated.end <= turn and any(each.start > turn and each.value != stated.value for each in numbers)
+    return stated.end <= turn and any(
+        each.start > turn and each.value != stated.value for each in numbers
+    )
 
 # %% ../nbs/02_choices.ipynb #3d6dd249
-def _settle_number(text: str,  # normalised text
-                   numbers: Sequence[Number],  # of the text, negated ones left out
-                   ) -> tuple[Number | None, str]:  # the number, and a detail
+def _settle_number(
+    text: str,  # normalised text
+    numbers: Sequence[Number],  # of the text, negated ones left out
+) -> tuple[Number | None, str]:  # the number, and a detail
     "The one number that a text gives as its answer."
     stated = _stated_numbers(text, numbers)
-    final = [each for each in stated if _FINAL_NUMBER_CUE.search(text[max(0, each.start - 60):each.start])]
-    last = [each for each in numbers if each.start > text.rfind("\n")] if "\n" in text and stated else []
-    for group, detail in ((final, "stated: final"), (stated, "stated: answer"), (last, "last line"), ([] if stated else numbers, "only number")):
+    final = [
+        each
+        for each in stated
+        if _FINAL_NUMBER_CUE.search(text[max(0, each.start - 60) : each.start])
+    ]
+    last = (
+        [each for each in numbers if each.start > text.rfind("\n")]
+        if "\n" in text and stated
+        else []
+    )
+    for group, detail in (
+        (final, "stated: final"),
+        (stated, "stated: answer"),
+        (last, "last line"),
+        ([] if stated else numbers, "only number"),
+    ):
         if len({each.value for each in group}) == 1:
             if group is stated and _number_wavers(text, group[-1], numbers):
                 return None, "changed its mind"
             return (group[0], detail) if group[0].value is not None else (None, group[0].why)
-    return None, next((each.why for each in numbers if each.why), "two numbers" if numbers else "no number")
+    return None, next(
+        (each.why for each in numbers if each.why), "two numbers" if numbers else "no number"
+    )
 
 # %% ../nbs/02_choices.ipynb #e2e2bfa7
-_WORD_VALUES = {word: value for value, word in enumerate(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split())}
-_WORD_VALUES |= {word: 10 * value for value, word in enumerate("thirty forty fifty sixty seventy eighty ninety hundred".split(), 3)}
+_WORD_VALUES = {
+    word: value
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split()
+    )
+}
+_WORD_VALUES |= {
+    word: 10 * value
+    for value, word in enumerate(
+        "thirty forty fifty sixty seventy eighty ninety hundred".split(), 3
+    )
+}
 
 # %% ../nbs/02_choices.ipynb #03e1304c
-def _spelled(text: str,  # normalised text
-             ) -> float | None:  # None unless the text is one spelled number
+def _spelled(
+    text: str,  # normalised text
+) -> float | None:  # None unless the text is one spelled number
     "The value of a whole answer such as seven, or twenty-five."
     words = answer_key(text).removeprefix("a ").removesuffix(" percent").split(" ")
     parts = [_WORD_VALUES.get(word, -1) for word in words]
     if len(parts) == 1 and parts[0] >= 0:
         return float(parts[0])
-    return float(sum(parts)) if len(parts) == 2 and 20 <= parts[0] < 100 and 1 <= parts[1] < 10 else None
+    return (
+        float(sum(parts))
+        if len(parts) == 2 and 20 <= parts[0] < 100 and 1 <= parts[1] < 10
+        else None
+    )
 
 # %% ../nbs/02_choices.ipynb #bb394c93
-def _plain_number(value: float,  # any finite number
-                  ) -> str:  # without separators and trailing zeros
+def _plain_number(
+    value: float,  # any finite number
+) -> str:  # without separators and trailing zeros
     "Write a number in the one form used for comparing."
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 # %% ../nbs/02_choices.ipynb #8f376a39
-def _no_number(text: str,  # normalised text
-               cut: bool,  # whether the token limit was hit
-               detail: str,  # why no number was read
-               ) -> Reading:  # a refusal, or a reading without a choice
+def _no_number(
+    text: str,  # normalised text
+    cut: bool,  # whether the token limit was hit
+    detail: str,  # why no number was read
+) -> Reading:  # a refusal, or a reading without a choice
     "The reading of a text without one clear number."
     if _REFUSAL.search(text):
         return _invalid("words of a refusal", "refusal")
@@ -1037,9 +1489,10 @@ def _no_number(text: str,  # normalised text
     return _invalid("hedged" if detail == "no number" and _HEDGE.search(text) else detail)
 
 # %% ../nbs/02_choices.ipynb #d1f2960f
-def _read_number(text: str,  # normalised text
-                 cut: bool = False,  # whether the token limit was hit
-                 ) -> Reading:  # the number as choice and value
+def _read_number(
+    text: str,  # normalised text
+    cut: bool = False,  # whether the token limit was hit
+) -> Reading:  # the number as choice and value
     "Read a free number."
     spelled = _spelled(text)
     if spelled is not None:
@@ -1048,63 +1501,96 @@ def _read_number(text: str,  # normalised text
     number, detail = _settle_number(text, numbers)
     if number is None:
         return _no_number(text, cut, detail)
-    if cut and not text[number.end:].strip(" %"):
+    if cut and not text[number.end :].strip(" %"):
         return _invalid("number may be cut off", "truncated")
     return Reading(_plain_number(number.value), number.value, "ok", detail)
 
 # %% ../nbs/02_choices.ipynb #ca4b8de3
-def _is_denied(text: str,  # normalised text
-               number: Number,  # one of its numbers
-               ) -> bool:  # whether a negation stands in front of it
+def _is_denied(
+    text: str,  # normalised text
+    number: Number,  # one of its numbers
+) -> bool:  # whether a negation stands in front of it
     "Whether the text says: not this number."
-    before = text[max(0, number.start - 60):number.start]
+    before = text[max(0, number.start - 60) : number.start]
     return bool(_DENIED.search(before)) and not _NO_MORE.search(before)
 
 # %% ../nbs/02_choices.ipynb #6f3a9991
-def _scale_steps(menu: Menu,  # the options
-                 ) -> dict[float, str]:  # value of a label -> label; empty unless all labels are numbers
+def _scale_steps(
+    menu: Menu,  # the options
+) -> dict[float, str]:  # value of a label -> label; empty unless all labels are numbers
     "The steps of a scale whose labels are numbers or percentages."
-    found = [re.fullmatch(r"([+-]?\d{1,9}(?:\.\d{1,9})?)\s?%?", label.strip()) for label in menu.labels]
-    return {float(match[1]): label for match, label in zip(found, menu.labels)} if all(found) else {}
+    found = [
+        re.fullmatch(r"([+-]?\d{1,9}(?:\.\d{1,9})?)\s?%?", label.strip()) for label in menu.labels
+    ]
+    return (
+        {float(match[1]): label for match, label in zip(found, menu.labels)} if all(found) else {}
+    )
 
 # %% ../nbs/02_choices.ipynb #d81955c0
-def _without_scale(text: str,  # normalised text
-                   steps: Mapping[float, str],  # value -> label
-                   ) -> str:  # without descriptions of the scale
+def _without_scale(
+    text: str,  # normalised text
+    steps: Mapping[float, str],  # value -> label
+) -> str:  # without descriptions of the scale
     "Take out phrases that describe the scale."
     low, high = (_plain_number(value) for value in (min(steps), max(steps)))
     ends = rf"{re.escape(low)}%?\s?(?:to|-|and|through)\s?{re.escape(high)}%?(?![\w.]\d|\w)"
-    text = re.sub(rf"(?i)\s?(?:\b(?:on|using) )?(?:\b(?:a|the|this|your) )?(?:\bscale )?\b(?:of|from|between) {ends}|(?:\bscale )?\({ends}(?: scale)?\)|\b{ends}(?= scale)", " ", text)
-    return re.sub(rf"(?i)(?<=\d)\s?(?:/|\(?(?:out )?of)\s?{re.escape(high)}(?![\d.]\d|\d)\)?", "", text)
+    text = re.sub(
+        rf"(?i)\s?(?:\b(?:on|using) )?(?:\b(?:a|the|this|your) )?(?:\bscale )?\b(?:of|from|between) {ends}|(?:\bscale )?\({ends}(?: scale)?\)|\b{ends}(?= scale)",
+        " ",
+        text,
+    )
+    return re.sub(
+        rf"(?i)(?<=\d)\s?(?:/|\(?(?:out )?of)\s?{re.escape(high)}(?![\d.]\d|\d)\)?", "", text
+    )
 
 # %% ../nbs/02_choices.ipynb #4d3d1909
-def _settle_step(text: str,  # normalised text, descriptions of the scale taken out
-                 numbers: Sequence[Number],  # of the text, negated ones left out
-                 ) -> tuple[Number | None, str]:  # the number, and a detail
+def _settle_step(
+    text: str,  # normalised text, descriptions of the scale taken out
+    numbers: Sequence[Number],  # of the text, negated ones left out
+) -> tuple[Number | None, str]:  # the number, and a detail
     "The one number that a text gives as a step."
     if len({each.value for each in numbers}) == 1:
-        return (numbers[0], "only number") if numbers[0].value is not None else (None, numbers[0].why)
+        return (
+            (numbers[0], "only number") if numbers[0].value is not None else (None, numbers[0].why)
+        )
     ends = Sentences(text).ends
     sentence = [bisect_right(ends, each.start) for each in numbers]
     stated = {each.start for each in _stated_numbers(text, numbers)}
-    lone = [each for each, at in zip(numbers, sentence) if each.start in stated and sentence.count(at) == 1]
+    lone = [
+        each
+        for each, at in zip(numbers, sentence)
+        if each.start in stated and sentence.count(at) == 1
+    ]
     last = [each for each in lone if each.start > text.rfind("\n")] if "\n" in text else []
     for group in (lone, last):
-        if len({each.value for each in group}) == 1 and group[0].value is not None and not _number_wavers(text, group[-1], numbers):
+        if (
+            len({each.value for each in group}) == 1
+            and group[0].value is not None
+            and not _number_wavers(text, group[-1], numbers)
+        ):
             return group[0], "stated: answer"
-    return None, next((each.why for each in numbers if each.why), "two numbers" if numbers else "no number")
+    return None, next(
+        (each.why for each in numbers if each.why), "two numbers" if numbers else "no number"
+    )
 
 # %% ../nbs/02_choices.ipynb #6890c0ff
-def _read_scale(text: str,  # normalised text
-                menu: Menu,  # the options
-                steps: Mapping[float, str],  # value -> label
-                cut: bool = False,  # whether the token limit was hit
-                ) -> tuple[str | None, str, str]:  # label, status, detail
+def _read_scale(
+    text: str,  # normalised text
+    menu: Menu,  # the options
+    steps: Mapping[float, str],  # value -> label
+    cut: bool = False,  # whether the token limit was hit
+) -> tuple[str | None, str, str]:  # label, status, detail
     "Read a step of a scale."
     if alone := alone_label(text, menu):
-        return (alone[0], "ok", alone[1]) if alone[0] is not None else (None, "invalid_format", alone[1])
+        return (
+            (alone[0], "ok", alone[1])
+            if alone[0] is not None
+            else (None, "invalid_format", alone[1])
+        )
     spelled, plain = _spelled(text), _without_scale(text, steps)
-    number, detail = _settle_step(plain, [each for each in find_numbers(plain) if not _is_denied(plain, each)])
+    number, detail = _settle_step(
+        plain, [each for each in find_numbers(plain) if not _is_denied(plain, each)]
+    )
     value = spelled if spelled is not None else number.value if number else None
     if value is None:
         reading = _no_number(text, cut, detail)
@@ -1112,7 +1598,9 @@ def _read_scale(text: str,  # normalised text
     percent = any("%" in label for label in menu.labels) or max(steps) == 100
     if value not in steps or number and number.percent and not percent:
         return None, "invalid_format", "option outside the list"
-    soft = number and _SOFT.search(clause_before(plain[max(0, number.start - 60):number.start].rpartition("\n")[2]))
+    soft = number and _SOFT.search(
+        clause_before(plain[max(0, number.start - 60) : number.start].rpartition("\n")[2])
+    )
     return (None, "invalid_format", "hedged") if soft else (steps[value], "ok", detail)
 
 # %% ../nbs/02_choices.ipynb #ec04bb84
@@ -1121,17 +1609,19 @@ _FAILED = {"error", "aborted", "abort"}
 _CUT = {"length", "max_tokens", "max_output_tokens"}
 
 # %% ../nbs/02_choices.ipynb #d36453f8
-def _value_of(options: Sequence[Mapping[str, Any]],  # the options
-              label: str,  # the chosen one
-              ) -> float | None:  # its value, if it has one
+def _value_of(
+    options: Sequence[Mapping[str, Any]],  # the options
+    label: str,  # the chosen one
+) -> float | None:  # its value, if it has one
     "The value of the option with this label."
     value = next((each.get("value") for each in options if each["label"] == label), None)
     return None if value is None else float(value)
 
 # %% ../nbs/02_choices.ipynb #d20cacb4
-def _without_answer(response: str,  # as received
-                    finish: str,  # finish reason in lower case
-                    ) -> Reading | None:  # None where there is something to read
+def _without_answer(
+    response: str,  # as received
+    finish: str,  # finish reason in lower case
+) -> Reading | None:  # None where there is something to read
     "What can be said before any word is read; steps 1 and 2."
     if finish in _FILTERED:
         return _invalid("filtered by the server", "refusal")
@@ -1145,14 +1635,19 @@ def _without_answer(response: str,  # as received
     return _invalid("empty", "no_response")
 
 # %% ../nbs/02_choices.ipynb #e923168e
-def read_choice(response: str,  # text as received
-                options: Sequence[Mapping[str, Any]],  # label, text, role, value; in the order shown; may be empty for a number
-                answer: str = "choice",  # choice, scale or number
-                finish_reason: str | None = None,  # as reported by the server, such as stop or length
-                ) -> Reading:  # choice and value only if the status is ok
+def read_choice(
+    response: str,  # text as received
+    options: Sequence[
+        Mapping[str, Any]
+    ],  # label, text, role, value; in the order shown; may be empty for a number
+    answer: str = "choice",  # choice, scale or number
+    finish_reason: str | None = None,  # as reported by the server, such as stop or length
+) -> Reading:  # choice and value only if the status is ok
     "Read the choice a response makes, or say why there is none."
     if answer not in ("choice", "scale", "number"):
-        raise CogbiasError(f"read_choice: unknown kind of answer {answer!r}; use choice, scale or number")
+        raise CogbiasError(
+            f"read_choice: unknown kind of answer {answer!r}; use choice, scale or number"
+        )
     response, finish = response or "", (finish_reason or "stop").lower()
     said = response.strip()
     if answer != "number" and finish == "stop" and any(said == each["label"] for each in options):
@@ -1162,77 +1657,128 @@ def read_choice(response: str,  # text as received
         return early
     rest, _ = without_thinking(response)
     reading = _read_text(normalise(rest), options, answer, finish in _CUT)
-    return reading if rest == response else reading._replace(detail=f"{reading.detail}; thinking set aside")
+    return (
+        reading
+        if rest == response
+        else reading._replace(detail=f"{reading.detail}; thinking set aside")
+    )
 
 # %% ../nbs/02_choices.ipynb #5c260ed6
-def _read_text(text: str,  # normalised text
-               options: Sequence[Mapping[str, Any]],  # the options
-               answer: str,  # choice, scale or number
-               cut: bool,  # whether the token limit was hit
-               ) -> Reading:  # choice and value only if the status is ok
+def _read_text(
+    text: str,  # normalised text
+    options: Sequence[Mapping[str, Any]],  # the options
+    answer: str,  # choice, scale or number
+    cut: bool,  # whether the token limit was hit
+) -> Reading:  # choice and value only if the status is ok
     "Read a text that has words in it."
     menu, marked = menu_of(options), marked_answer(text)
-    if marked is not None and (text[0] == "{" or (find_numbers(marked) if answer == "number" else alone_label(marked, menu))):
+    if marked is not None and (
+        text[0] == "{"
+        or (find_numbers(marked) if answer == "number" else alone_label(marked, menu))
+    ):
         text = marked
     if answer == "number":
         return _read_number(text, cut)
     steps = _scale_steps(menu) if answer == "scale" else {}
-    label, status, detail = _read_scale(text, menu, steps, cut) if steps else _read_options(text, menu, cut)
+    label, status, detail = (
+        _read_scale(text, menu, steps, cut) if steps else _read_options(text, menu, cut)
+    )
     if label is not None and cut and _may_go_on(text, menu):
         return _invalid("label may be cut off", "truncated")
     value = None if label is None else _value_of(options, label)
     return Reading(label, _step_value(value, label, steps), status, detail)
 
 # %% ../nbs/02_choices.ipynb #c6266e85
-def _step_value(value: float | None,  # value of the option, if it has one
-                label: str | None,  # the chosen label
-                steps: Mapping[float, str],  # value -> label of a scale
-                ) -> float | None:  # a step without a value counts as its own number
+def _step_value(
+    value: float | None,  # value of the option, if it has one
+    label: str | None,  # the chosen label
+    steps: Mapping[float, str],  # value -> label of a scale
+) -> float | None:  # a step without a value counts as its own number
     "The value of a step."
-    return next((number for number, name in steps.items() if name == label), None) if value is None else value
+    return (
+        next((number for number, name in steps.items() if name == label), None)
+        if value is None
+        else value
+    )
 
 # %% ../nbs/02_choices.ipynb #743d2f3f
-_WRAPS = ("{}", "{})", "({})", "({}", "{}.", "{}:", "{},", "**{}**", "**{}", '"{}"', '"{}', "'{}'", "`{}`", "[{}]")
+_WRAPS = (
+    "{}",
+    "{})",
+    "({})",
+    "({}",
+    "{}.",
+    "{}:",
+    "{},",
+    "**{}**",
+    "**{}",
+    '"{}"',
+    '"{}',
+    "'{}'",
+    "`{}`",
+    "[{}]",
+)
 
 
-def surface_forms(label: str,  # a label as offered
-                  ) -> list[str]:  # without duplicates; the label itself comes first
+def surface_forms(
+    label: str,  # a label as offered
+) -> list[str]:  # without duplicates; the label itself comes first
     "The strings that stand for a label when a model writes it."
     core = label_core(label)
-    short = label.strip(" .:()[]\"'")[-len(core[1]):] if core else label
+    short = label.strip(" .:()[]\"'")[-len(core[1]) :] if core else label
     names = [label, short] + ([f"Option {short}"] if core and not core[0] else [])
-    cased = dict.fromkeys(case for name in names for case in (name, name.lower(), name.upper(), name.capitalize()))
+    cased = dict.fromkeys(
+        case for name in names for case in (name, name.lower(), name.upper(), name.capitalize())
+    )
     wrapped = [wrap.format(name) for name in cased for wrap in _WRAPS]
-    return list(dict.fromkeys([label, *(space + form for form in wrapped for space in ("", " ", "\n"))]))
+    return list(
+        dict.fromkeys([label, *(space + form for form in wrapped for space in ("", " ", "\n"))])
+    )
 
 # %% ../nbs/02_choices.ipynb #0a689440
 @lru_cache(maxsize=1024)
-def form_owners(labels: tuple[str, ...],  # labels of the options
-            ) -> dict[str, str]:  # surface form -> the label it belongs to
+def form_owners(
+    labels: tuple[str, ...],  # labels of the options
+) -> dict[str, str]:  # surface form -> the label it belongs to
     "Which option every surface form belongs to."
     shared = unambiguous((form, label) for label in labels for form in surface_forms(label))
     return shared | {space + label: label for label in labels for space in ("", " ")}
 
 # %% ../nbs/02_choices.ipynb #2daf5956
-def _check_logprobs(logprobs: Mapping[str, float],  # string -> natural logarithm of its probability
-                    ) -> None:  # raises CogbiasError
+def _check_logprobs(
+    logprobs: Mapping[str, float],  # string -> natural logarithm of its probability
+) -> None:  # raises CogbiasError
     "Refuse values that cannot be log-probabilities."
     for form, value in logprobs.items():
         if value > 1e-3:
-            raise CogbiasError(f"read_probabilities: {value:g} for {form!r} is no log-probability; pass natural logarithms, which are at most 0")
+            raise CogbiasError(
+                f"read_probabilities: {value:g} for {form!r} is no log-probability; pass natural logarithms, which are at most 0"
+            )
 
 # %% ../nbs/02_choices.ipynb #ef82b03c
-def read_probabilities(logprobs: Mapping[str, float],  # string -> natural logarithm of its probability
-                       options: Sequence[Mapping[str, Any]],  # label, text, role, value; in the order shown
-                       ) -> Distribution:  # all nan and mass 0 where no option is among the strings
+def read_probabilities(
+    logprobs: Mapping[str, float],  # string -> natural logarithm of its probability
+    options: Sequence[Mapping[str, Any]],  # label, text, role, value; in the order shown
+) -> Distribution:  # all nan and mass 0 where no option is among the strings
     "Add up the surface forms of every option and renormalise."
     _check_logprobs(logprobs)
     labels = tuple(str(each["label"]) for each in options)
     owners = form_owners(labels)
-    known = [(owners[form], value) for form, value in logprobs.items() if form in owners and value > -math.inf]
+    known = [
+        (owners[form], value)
+        for form, value in logprobs.items()
+        if form in owners and value > -math.inf
+    ]
     if not known:
         return Distribution(dict.fromkeys(labels, math.nan), 0.0)
-    top = max(value for _, value in known)  # taken out before exponentiating, so that tiny probabilities keep their ratio
-    mass = {label: math.fsum(math.exp(value - top) for owner, value in known if owner == label) for label in labels}
+    top = max(
+        value for _, value in known
+    )  # taken out before exponentiating, so that tiny probabilities keep their ratio
+    mass = {
+        label: math.fsum(math.exp(value - top) for owner, value in known if owner == label)
+        for label in labels
+    }
     total = math.fsum(mass.values())
-    return Distribution({label: part / total for label, part in mass.items()}, total * math.exp(top))
+    return Distribution(
+        {label: part / total for label, part in mass.items()}, total * math.exp(top)
+    )

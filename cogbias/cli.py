@@ -21,8 +21,14 @@ if TYPE_CHECKING:
     from cogbias.study import Study
 
 # %% ../nbs/11_cli.ipynb #b3aad9ae
-app = typer.Typer(name="cogbias", help="Measure cognitive biases in language models.", no_args_is_help=True, add_completion=False,
-                  pretty_exceptions_enable=False, rich_markup_mode=None)
+app = typer.Typer(
+    name="cogbias",
+    help="Measure cognitive biases in language models.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
 
 
 def _version(wanted: bool) -> None:
@@ -35,17 +41,27 @@ def _version(wanted: bool) -> None:
 
 # %% ../nbs/11_cli.ipynb #cb93acf3
 @app.callback()
-def common(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")] = False) -> None:
+def common(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
     "Measure cognitive biases in language models."
 
 # %% ../nbs/11_cli.ipynb #b89be067
-def main(arguments: list[str] | None = None,  # None: those of the process
-         ) -> None:
+def main(
+    arguments: list[str] | None = None,  # None: those of the process
+) -> None:
     "Entry point: errors of the user become one line on standard error and status 2."
     try:
         app(arguments)
     except ValueError as error:
-        if type(error).__name__ != "CogbiasError":  # by name: importing the class would import pandas
+        if (
+            type(error).__name__ != "CogbiasError"
+        ):  # by name: importing the class would import pandas
             raise
         print(f"cogbias: {error}", file=sys.stderr)
         sys.exit(2)
@@ -53,45 +69,113 @@ def main(arguments: list[str] | None = None,  # None: those of the process
         sys.stderr.close()  # the reader has gone, and so has the wish to complain
         sys.exit(0)
     except KeyboardInterrupt:
-        print("cogbias: stopped; what was answered is stored, run the same command to go on", file=sys.stderr)
+        print(
+            "cogbias: stopped; what was answered is stored, run the same command to go on",
+            file=sys.stderr,
+        )
         sys.exit(130)
 
 # %% ../nbs/11_cli.ipynb #61eb7b3a
-StudyFile = Annotated[str | None, typer.Argument(metavar="[STUDY.toml]", help="Study file, or the name of one that ships with the package.")]
+StudyFile = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[STUDY.toml]", help="Study file, or the name of one that ships with the package."
+    ),
+]
 
 
-Models = Annotated[list[str] | None, typer.Option("--model", help="backend/name; may be given more than once.")]
+Models = Annotated[
+    list[str] | None, typer.Option("--model", help="backend/name; may be given more than once.")
+]
 
 
-Paradigms = Annotated[list[str] | None, typer.Option("--paradigm", help="suite/name or a pattern such as 'choice/*'; may be given more than once.")]
+Paradigms = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--paradigm",
+        help="suite/name or a pattern such as 'choice/*'; may be given more than once.",
+    ),
+]
 
 
-Outputs = Annotated[Path, typer.Option("--outputs", help="Folder for items, answers, effects and reports.")]
+Outputs = Annotated[
+    Path, typer.Option("--outputs", help="Folder for items, answers, effects and reports.")
+]
 
 
-Repeats = Annotated[int | None, typer.Option("--repeats", help="Answers per prompt, sampled or drawn from an exact distribution.")]
+Repeats = Annotated[
+    int | None,
+    typer.Option(
+        "--repeats", help="Answers per prompt, sampled or drawn from an exact distribution."
+    ),
+]
 
 
-Temperature = Annotated[list[float] | None, typer.Option("--temperature", help="Sampling temperature; give it several times to ask at each.")]
-Valid = Annotated[int | None, typer.Option("--valid", help="Readable answers wanted per condition and variant; asks again until then.")]
+Temperature = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--temperature", help="Sampling temperature; give it several times to ask at each."
+    ),
+]
+Valid = Annotated[
+    int | None,
+    typer.Option(
+        "--valid", help="Readable answers wanted per condition and variant; asks again until then."
+    ),
+]
 
 
-Method = Annotated[str | None, typer.Option("--method", help="auto, text, option_probability or two_step.")]
+Method = Annotated[
+    str | None, typer.Option("--method", help="auto, text, option_probability or two_step.")
+]
 
 
 Seed = Annotated[int | None, typer.Option("--seed", help="Study seed.")]
 
 # %% ../nbs/11_cli.ipynb #622a40d7
-ItemsFile = Annotated[str | None, typer.Option("--items", help="Ask the items of this file (see 'cogbias import') instead of generated ones.")]
+ItemsFile = Annotated[
+    str | None,
+    typer.Option(
+        "--items",
+        help="Ask the items of this file (see 'cogbias import') instead of generated ones.",
+    ),
+]
 
 
-Where = Annotated[list[str] | None, typer.Option("--where", metavar="FACTOR=LEVEL", help="Ask only items with this level; may be given more than once.")]
-BaseUrl = Annotated[str | None, typer.Option("--base-url", help="Address of the server for openai/ and ollama/ models.")]
-Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Setting of every participant that is a model, such as max_tokens=64; may be given more than once.")]
-Extractor = Annotated[str | None, typer.Option("--extractor", help="backend/name that extracts the choice, for --method two_step.")]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="FACTOR=LEVEL",
+        help="Ask only items with this level; may be given more than once.",
+    ),
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option("--base-url", help="Address of the server for openai/ and ollama/ models."),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Setting of every participant that is a model, such as max_tokens=64; may be given more than once.",
+    ),
+]
+Extractor = Annotated[
+    str | None,
+    typer.Option(
+        "--extractor", help="backend/name that extracts the choice, for --method two_step."
+    ),
+]
 
 
-Out = Annotated[Path | None, typer.Option("--out", help="File to write; its ending decides the format: .csv, .jsonl or .parquet.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", help="File to write; its ending decides the format: .csv, .jsonl or .parquet."
+    ),
+]
 
 # %% ../nbs/11_cli.ipynb #cd95d14d
 def _levels(pairs: list[str] | None) -> dict[str, list[str]] | None:
@@ -122,7 +206,9 @@ def _value(pair: str) -> tuple[str, object]:
         return name, text
 
 
-def _participants(models: list[str], base_url: str | None, pairs: list[str] | None) -> dict[str, dict[str, object]]:
+def _participants(
+    models: list[str], base_url: str | None, pairs: list[str] | None
+) -> dict[str, dict[str, object]]:
     "Settings of the participants that are models."
     settings = dict(_value(pair) for pair in pairs or [])
     found = {model: dict(settings) for model in models if not model.startswith("sim/") and settings}
@@ -132,7 +218,9 @@ def _participants(models: list[str], base_url: str | None, pairs: list[str] | No
     return found
 
 # %% ../nbs/11_cli.ipynb #d093385d
-def _base(file: str | None, models: list[str] | None, paradigms: list[str] | None) -> dict[str, object]:
+def _base(
+    file: str | None, models: list[str] | None, paradigms: list[str] | None
+) -> dict[str, object]:
     "Fields of the study file, where one is named."
     from dataclasses import asdict
 
@@ -141,7 +229,9 @@ def _base(file: str | None, models: list[str] | None, paradigms: list[str] | Non
 
     if file is None:
         if not models or not paradigms:
-            raise CogbiasError("name a study file, or --model and --paradigm; see 'cogbias run --help'")
+            raise CogbiasError(
+                "name a study file, or --model and --paradigm; see 'cogbias run --help'"
+            )
         return {}
     known = studies()
     return asdict(read_study(known[file] if file in known and not Path(file).exists() else file))
@@ -152,13 +242,31 @@ def _one_or_many(values: list[float] | None) -> float | list[float] | None:
     return None if not values else values[0] if len(values) == 1 else list(values)
 
 # %% ../nbs/11_cli.ipynb #d537dca7
-def _study(file: str | None, models: list[str] | None, paradigms: list[str] | None, base_url: str | None = None, pairs: list[str] | None = None, **settings: object) -> "Study":
+def _study(
+    file: str | None,
+    models: list[str] | None,
+    paradigms: list[str] | None,
+    base_url: str | None = None,
+    pairs: list[str] | None = None,
+    **settings: object,
+) -> "Study":
     "The study of a file, or of the options; options win over the file."
     from cogbias.study import make_study
 
-    options = {name: value for name, value in {"models": models or None, "paradigms": paradigms or None, **settings}.items() if value is not None}
+    options = {
+        name: value
+        for name, value in {
+            "models": models or None,
+            "paradigms": paradigms or None,
+            **settings,
+        }.items()
+        if value is not None
+    }
     given = _base(file, models, paradigms) | options
-    own, added = dict(given.get("participants", {})), _participants([*given["models"], *filter(None, [given.get("extractor")])], base_url, pairs)
+    own, added = (
+        dict(given.get("participants", {})),
+        _participants([*given["models"], *filter(None, [given.get("extractor")])], base_url, pairs),
+    )
     own |= {model: {**own.get(model, {}), **values} for model, values in added.items()}
     return make_study("command line", **(given | {"participants": own or None}))
 
@@ -174,8 +282,12 @@ KINDS = ("paradigms", "backends", "studies")
 
 # %% ../nbs/11_cli.ipynb #bae0896a
 @app.command("list")
-def list_names(what: Annotated[str | None, typer.Argument(help="paradigms, backends or studies; all three without it.")] = None,
-               as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False) -> None:
+def list_names(
+    what: Annotated[
+        str | None, typer.Argument(help="paradigms, backends or studies; all three without it.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+) -> None:
     "Name the paradigms, backends and studies."
     from cogbias.design import CogbiasError, nearest, paradigms
     from cogbias.participants import backends
@@ -189,11 +301,20 @@ def list_names(what: Annotated[str | None, typer.Argument(help="paradigms, backe
         print(json.dumps(found if what is None else found[what], indent=1))
         return
     for kind, entries in found.items():
-        print("\n".join(([f"{kind}:"] if what is None else []) + [("  " if what is None else "") + entry for entry in entries]))
+        print(
+            "\n".join(
+                ([f"{kind}:"] if what is None else [])
+                + [("  " if what is None else "") + entry for entry in entries]
+            )
+        )
 
 # %% ../nbs/11_cli.ipynb #c4a27831
 @app.command()
-def items(paradigm: Annotated[str, typer.Argument(help="suite/name.")], seed: Annotated[int, typer.Option(help="Study seed.")] = 0, out: Out = None) -> None:
+def items(
+    paradigm: Annotated[str, typer.Argument(help="suite/name.")],
+    seed: Annotated[int, typer.Option(help="Study seed.")] = 0,
+    out: Out = None,
+) -> None:
     "Generate the items of a paradigm."
     from cogbias import design
 
@@ -201,21 +322,54 @@ def items(paradigm: Annotated[str, typer.Argument(help="suite/name.")], seed: An
     if out:
         print(f"{len(table)} items written to {design.save_table(table, out)}")
     else:
-        _show(table.assign(prompt=table["prompt"].str.replace("\n", " / "))[["item_id", "condition", "cluster", "prompt"]], 20)
+        _show(
+            table.assign(prompt=table["prompt"].str.replace("\n", " / "))[
+                ["item_id", "condition", "cluster", "prompt"]
+            ],
+            20,
+        )
 
 # %% ../nbs/11_cli.ipynb #f7c64d5f
 @app.command()
-def plan(study: StudyFile = None, model: Models = None, paradigm: Paradigms = None, outputs: Outputs = Path("outputs/study"), repeats: Repeats = None,
-         temperature: Temperature = None, valid: Valid = None, method: Method = None, seed: Seed = None, items_file: ItemsFile = None, where: Where = None,
-         base_url: BaseUrl = None, set_: Set = None, extractor: Extractor = None) -> None:
+def plan(
+    study: StudyFile = None,
+    model: Models = None,
+    paradigm: Paradigms = None,
+    outputs: Outputs = Path("outputs/study"),
+    repeats: Repeats = None,
+    temperature: Temperature = None,
+    valid: Valid = None,
+    method: Method = None,
+    seed: Seed = None,
+    items_file: ItemsFile = None,
+    where: Where = None,
+    base_url: BaseUrl = None,
+    set_: Set = None,
+    extractor: Extractor = None,
+) -> None:
     "Say what a run would ask; asks nothing."
     from cogbias.study import plan_study
 
-    asked = _study(study, model, paradigm, base_url, set_, repeats=repeats, temperature=_one_or_many(temperature), valid_answers=valid, method=method, seed=seed, items_file=items_file, where=_levels(where),
-                   extractor=extractor)
+    asked = _study(
+        study,
+        model,
+        paradigm,
+        base_url,
+        set_,
+        repeats=repeats,
+        temperature=_one_or_many(temperature),
+        valid_answers=valid,
+        method=method,
+        seed=seed,
+        items_file=items_file,
+        where=_levels(where),
+        extractor=extractor,
+    )
     planned = plan_study(asked, outputs)
     _show(planned, 1000)
-    print(f"{planned['missing'].sum()} of {planned['planned'].sum()} answers are missing, about {planned['estimated_tokens'].sum():,} tokens to send")
+    print(
+        f"{planned['missing'].sum()} of {planned['planned'].sum()} answers are missing, about {planned['estimated_tokens'].sum():,} tokens to send"
+    )
 
 # %% ../nbs/11_cli.ipynb #fc4e4e2d
 def _closing(outcome: object, outputs: Path, reports: bool) -> None:
@@ -223,13 +377,20 @@ def _closing(outcome: object, outputs: Path, reports: bool) -> None:
     from cogbias.study import Folder
 
     for cell in outcome.cells:
-        counts = ", ".join(f"{count} {status}" for status, count in sorted(cell["statuses"].items())) or "nothing new"
-        print(f"{cell['participant']}  {cell['paradigm']}: {cell['stored']} stored, {cell['asked']} asked ({counts}), method {cell['method']}")
+        counts = (
+            ", ".join(f"{count} {status}" for status, count in sorted(cell["statuses"].items()))
+            or "nothing new"
+        )
+        print(
+            f"{cell['participant']}  {cell['paradigm']}: {cell['stored']} stored, {cell['asked']} asked ({counts}), method {cell['method']}"
+        )
     if outcome.effects is not None:
         print(f"effects   {outputs / 'effects.csv'}")
     if reports and outcome.cells:
         first = outcome.cells[0]
-        print(f"reports   {Folder(outputs).report(first['participant'], first['paradigm'])} and {len(outcome.cells) - 1} more")
+        print(
+            f"reports   {Folder(outputs).report(first['participant'], first['paradigm'])} and {len(outcome.cells) - 1} more"
+        )
     for line in outcome.failed:
         print(f"failed    {line}", file=sys.stderr)
     if outcome.failed:
@@ -237,22 +398,58 @@ def _closing(outcome: object, outputs: Path, reports: bool) -> None:
 
 # %% ../nbs/11_cli.ipynb #9409ef36
 @app.command("run")
-def run_command(study: StudyFile = None, model: Models = None, paradigm: Paradigms = None, outputs: Outputs = Path("outputs/study"), repeats: Repeats = None,
-                temperature: Temperature = None, valid: Valid = None, method: Method = None, seed: Seed = None, items_file: ItemsFile = None, where: Where = None,
-                base_url: BaseUrl = None, set_: Set = None, extractor: Extractor = None,
-                jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes.")] = 1,
-                cluster: Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")] = None,
-                reports: Annotated[bool, typer.Option("--reports/--no-reports", help="Render a report per participant and paradigm.")] = True) -> None:
+def run_command(
+    study: StudyFile = None,
+    model: Models = None,
+    paradigm: Paradigms = None,
+    outputs: Outputs = Path("outputs/study"),
+    repeats: Repeats = None,
+    temperature: Temperature = None,
+    valid: Valid = None,
+    method: Method = None,
+    seed: Seed = None,
+    items_file: ItemsFile = None,
+    where: Where = None,
+    base_url: BaseUrl = None,
+    set_: Set = None,
+    extractor: Extractor = None,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes.")] = 1,
+    cluster: Annotated[
+        str | None, typer.Option(help="Address of a running Dask scheduler.")
+    ] = None,
+    reports: Annotated[
+        bool,
+        typer.Option(
+            "--reports/--no-reports", help="Render a report per participant and paradigm."
+        ),
+    ] = True,
+) -> None:
     "Ask what is missing, estimate the effects, render the reports."
     from cogbias.study import run_study
 
-    asked = _study(study, model, paradigm, base_url, set_, repeats=repeats, temperature=_one_or_many(temperature), valid_answers=valid, method=method, seed=seed, items_file=items_file, where=_levels(where),
-                   extractor=extractor)
+    asked = _study(
+        study,
+        model,
+        paradigm,
+        base_url,
+        set_,
+        repeats=repeats,
+        temperature=_one_or_many(temperature),
+        valid_answers=valid,
+        method=method,
+        seed=seed,
+        items_file=items_file,
+        where=_levels(where),
+        extractor=extractor,
+    )
     _closing(run_study(asked, outputs, jobs, reports, cluster, progress=True), outputs, reports)
 
 # %% ../nbs/11_cli.ipynb #ac1bd07a
 @app.command()
-def effects(folder: Annotated[Path, typer.Argument(metavar="DIR", help="An outputs folder.")], out: Out = None) -> None:
+def effects(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="An outputs folder.")],
+    out: Out = None,
+) -> None:
     "Estimate the effects of everything a folder holds."
     from cogbias.design import save_table
     from cogbias.study import effects_of
@@ -262,12 +459,29 @@ def effects(folder: Annotated[Path, typer.Argument(metavar="DIR", help="An outpu
         print(f"{len(table)} estimates written to {save_table(table, out)}")
     else:
         headline = table.groupby(["participant", "paradigm"], sort=False).head(1)
-        _show(headline[["participant", "paradigm", "measure", "estimate", "ci_low", "ci_high", "p_adjusted", "n_clusters", "status"]].round(4), 1000)
+        _show(
+            headline[
+                [
+                    "participant",
+                    "paradigm",
+                    "measure",
+                    "estimate",
+                    "ci_low",
+                    "ci_high",
+                    "p_adjusted",
+                    "n_clusters",
+                    "status",
+                ]
+            ].round(4),
+            1000,
+        )
 
 # %% ../nbs/11_cli.ipynb #a0495c4f
 @app.command()
-def report(folder: Annotated[Path, typer.Argument(metavar="DIR", help="An outputs folder.")],
-           jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes.")] = 1) -> None:
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="An outputs folder.")],
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes.")] = 1,
+) -> None:
     "Render the reports of a folder again, from what it holds."
     from cogbias.study import render_reports
 
@@ -280,8 +494,12 @@ def report(folder: Annotated[Path, typer.Argument(metavar="DIR", help="An output
 
 # %% ../nbs/11_cli.ipynb #86b09f3e
 @app.command()
-def site(folder: Annotated[Path, typer.Argument(metavar="DIR", help="An outputs folder with reports.")],
-         out: Annotated[Path | None, typer.Option("--out", help="Folder of the site; DIR/site without it.")] = None) -> None:
+def site(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="An outputs folder with reports.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder of the site; DIR/site without it.")
+    ] = None,
+) -> None:
     "Build the static site of a folder."
     from cogbias.site import build_site
 
@@ -289,8 +507,11 @@ def site(folder: Annotated[Path, typer.Argument(metavar="DIR", help="An outputs 
 
 # %% ../nbs/11_cli.ipynb #c48a3296
 @app.command("import")
-def import_command(format: Annotated[str, typer.Argument(help="Such as instructed-to-bias.")],
-                   path: Annotated[Path, typer.Argument(help="File or folder.")], out: Annotated[Path, typer.Option("--out", help="Items file to write.")]) -> None:
+def import_command(
+    format: Annotated[str, typer.Argument(help="Such as instructed-to-bias.")],
+    path: Annotated[Path, typer.Argument(help="File or folder.")],
+    out: Annotated[Path, typer.Option("--out", help="Items file to write.")],
+) -> None:
     "Read a published data set into an items table."
     from cogbias.design import save_table
     from cogbias.exchange import import_items, import_report
@@ -301,14 +522,25 @@ def import_command(format: Annotated[str, typer.Argument(help="Such as instructe
     for row in found[found["kind"] != ""].itertuples():
         print(f"{row.kind}: {row.file}: {row.count} items: {row.problem}: {row.meaning}")
     files = found.drop_duplicates("file")
-    print(f"{len(files)} files, {files['records'].sum():,} records, {files['duplicates'].sum():,} of them in an earlier file too")
-    print(f"{len(table):,} items written to {out}, {int((~table['usable']).sum()):,} of them not to be asked")
+    print(
+        f"{len(files)} files, {files['records'].sum():,} records, {files['duplicates'].sum():,} of them in an earlier file too"
+    )
+    print(
+        f"{len(table):,} items written to {out}, {int((~table['usable']).sum()):,} of them not to be asked"
+    )
 
 # %% ../nbs/11_cli.ipynb #10c4f2f5
 @app.command("export")
-def export_command(format: Annotated[str, typer.Argument(help="csv, jsonl, parquet or inspect.")],
-                   source: Annotated[str, typer.Argument(metavar="DIR|PARADIGM", help="An outputs folder (its trials) or a paradigm (its items).")],
-                   out: Annotated[Path, typer.Option("--out", help="File to write.")]) -> None:
+def export_command(
+    format: Annotated[str, typer.Argument(help="csv, jsonl, parquet or inspect.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="DIR|PARADIGM", help="An outputs folder (its trials) or a paradigm (its items)."
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="File to write.")],
+) -> None:
     "Write the trials of a folder or the items of a paradigm in another format."
     from cogbias.design import paradigm
     from cogbias.exchange import export_table

@@ -28,10 +28,11 @@ class CogbiasError(ValueError):
     "A mistake that the user can mend; its message is one line."
 
 # %% ../nbs/00_design.ipynb #b99755c1
-def nearest(name: str,  # what was asked for
-            known: Iterable[str],  # what there is
-            count: int = 3,  # how many suggestions at the most
-            ) -> str:  # a remedy to append to an error message
+def nearest(
+    name: str,  # what was asked for
+    known: Iterable[str],  # what there is
+    count: int = 3,  # how many suggestions at the most
+) -> str:  # a remedy to append to an error message
     "Say which known names are closest to `name`."
     known = sorted(known)
     close = difflib.get_close_matches(name, known, n=count, cutoff=0.5)
@@ -40,18 +41,27 @@ def nearest(name: str,  # what was asked for
     return "known: " + (", ".join(known) or "none")
 
 # %% ../nbs/00_design.ipynb #87e50897
-_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+_canonical = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+).encode
 
 
-def content_hash(value: Any,  # anything that JSON can hold
-                 length: int = 16,  # hexadecimal digits kept; 16 of them are 64 bits
-                 ) -> str:  # lower-case hexadecimal digits
+def content_hash(
+    value: Any,  # anything that JSON can hold
+    length: int = 16,  # hexadecimal digits kept; 16 of them are 64 bits
+) -> str:  # lower-case hexadecimal digits
     "Hash of the canonical JSON of `value` (SHA-256, shortened)."
     return hashlib.sha256(_canonical(value).encode()).hexdigest()[:length]
 
 # %% ../nbs/00_design.ipynb #a91e667f
-KINDS = {"text": {"string"}, "integer": {"integer"}, "number": {"floating", "integer", "mixed-integer-float"},
-         "flag": {"boolean"}, "list": {"mixed"}, "mapping": {"mixed"}}  # kind -> what pandas.api.types.infer_dtype may say
+KINDS = {
+    "text": {"string"},
+    "integer": {"integer"},
+    "number": {"floating", "integer", "mixed-integer-float"},
+    "flag": {"boolean"},
+    "list": {"mixed"},
+    "mapping": {"mixed"},
+}  # kind -> what pandas.api.types.infer_dtype may say
 
 # %% ../nbs/00_design.ipynb #1a95595d
 @dataclass(frozen=True)
@@ -99,129 +109,197 @@ class Schema:
         "Return `table` unchanged, or raise a CogbiasError that names the column at fault."
         for name in self.names:
             if name not in table.columns:
-                raise CogbiasError(f"{self.name} table: column {name!r} is missing; it has {', '.join(map(str, table.columns))}")
+                raise CogbiasError(
+                    f"{self.name} table: column {name!r} is missing; it has {', '.join(map(str, table.columns))}"
+                )
         unknown = [] if self.open else [name for name in table.columns if name not in self.names]
         if unknown:
-            raise CogbiasError(f"{self.name} table: unknown column {unknown[0]!r}; {nearest(str(unknown[0]), self.names)}")
+            raise CogbiasError(
+                f"{self.name} table: unknown column {unknown[0]!r}; {nearest(str(unknown[0]), self.names)}"
+            )
         for column in self.columns:
             if fault := _column_fault(column, table[column.name]):
-                raise CogbiasError(f"{self.name} table: column {column.name!r} {fault}; see the {self.name} schema")
+                raise CogbiasError(
+                    f"{self.name} table: column {column.name!r} {fault}; see the {self.name} schema"
+                )
         if self.key and not table[self.key].is_unique:
             twice = table.loc[table[self.key].duplicated(), self.key].iloc[0]
-            raise CogbiasError(f"{self.name} table: {self.key} {twice!r} occurs twice; every row needs its own")
+            raise CogbiasError(
+                f"{self.name} table: {self.key} {twice!r} occurs twice; every row needs its own"
+            )
         return table
 
     def describe(self) -> pd.DataFrame:
         "The schema as a table for readers."
-        return pd.DataFrame([{"column": c.name, "kind": c.kind + (", may be empty" if c.optional else ""), "meaning": c.meaning}
-                             for c in self.columns])
+        return pd.DataFrame(
+            [
+                {
+                    "column": c.name,
+                    "kind": c.kind + (", may be empty" if c.optional else ""),
+                    "meaning": c.meaning,
+                }
+                for c in self.columns
+            ]
+        )
 
 # %% ../nbs/00_design.ipynb #6124c106
 def _columns(*rows: tuple[str, str, str]) -> tuple[Column, ...]:
     "Columns from (name, kind, meaning); a question mark behind the kind makes a column optional."
-    return tuple(Column(name, kind.rstrip("?"), meaning, kind.endswith("?")) for name, kind, meaning in rows)
+    return tuple(
+        Column(name, kind.rstrip("?"), meaning, kind.endswith("?")) for name, kind, meaning in rows
+    )
 
 # %% ../nbs/00_design.ipynb #110301b8
-ITEMS = Schema("items", _columns(
-    ("paradigm", "text", "name of the paradigm, suite/name"),
-    ("item_id", "text", "hash of everything the participant sees and of the structured content"),
-    ("condition", "text", "level of the manipulated factor, such as treatment or control"),
-    ("pair_id", "text", "joins the prompts of the conditions that belong together"),
-    ("cluster", "text", "the unit that is resampled: value set, setting, item pair"),
-    ("stratum", "text", "fixed group of clusters, such as the design of a lottery"),
-    ("system", "text?", "system prompt, where the item itself has one"),
-    ("prompt", "text", "the text that is sent"),
-    ("options", "list", "the answers offered, in the order shown: label, text, role, value"),
-    ("answer", "text", "kind of answer asked for: choice, scale or number"),
-    ("content", "mapping", "the structured stimulus, with its kind: lotteries, attributes, syllogism, ..."),
-), key="item_id", open=True)
+ITEMS = Schema(
+    "items",
+    _columns(
+        ("paradigm", "text", "name of the paradigm, suite/name"),
+        (
+            "item_id",
+            "text",
+            "hash of everything the participant sees and of the structured content",
+        ),
+        ("condition", "text", "level of the manipulated factor, such as treatment or control"),
+        ("pair_id", "text", "joins the prompts of the conditions that belong together"),
+        ("cluster", "text", "the unit that is resampled: value set, setting, item pair"),
+        ("stratum", "text", "fixed group of clusters, such as the design of a lottery"),
+        ("system", "text?", "system prompt, where the item itself has one"),
+        ("prompt", "text", "the text that is sent"),
+        ("options", "list", "the answers offered, in the order shown: label, text, role, value"),
+        ("answer", "text", "kind of answer asked for: choice, scale or number"),
+        (
+            "content",
+            "mapping",
+            "the structured stimulus, with its kind: lotteries, attributes, syllogism, ...",
+        ),
+    ),
+    key="item_id",
+    open=True,
+)
 
 # %% ../nbs/00_design.ipynb #fb388588
 STATUSES = ("ok", "refusal", "no_response", "invalid_format", "truncated", "error")
 
 
 METHODS = ("text", "option_probability", "option_draw", "two_step", "reasoning", "encoder")
-EXACT = ("option_probability", "option_draw", "encoder")  # methods that know the probability of each option
+EXACT = (
+    "option_probability",
+    "option_draw",
+    "encoder",
+)  # methods that know the probability of each option
 
 # %% ../nbs/00_design.ipynb #687c694f
-TRIALS = Schema("trials", _columns(
-    ("trial_id", "text", "hash of everything that can change the answer"),
-    ("paradigm", "text", "as in items"),
-    ("item_id", "text", "as in items"),
-    ("condition", "text", "as in items"),
-    ("pair_id", "text", "as in items"),
-    ("cluster", "text", "as in items"),
-    ("stratum", "text", "as in items"),
-    ("participant", "text", "who answered: the model name plus whatever shapes its answers"),
-    ("backend", "text", "the code that talks to the model"),
-    ("model", "text", "weights or endpoint"),
-    ("revision", "text?", "exact version of the model, where known"),
-    ("temperature", "number?", "sampling temperature; empty where nothing is sampled"),
-    ("repeat", "integer", "0 for the first time that this prompt is put, 1 for the second, ..."),
-    ("seed", "integer?", "seed of this answer, derived from the study seed"),
-    ("method", "text", "how the answer was obtained: one of METHODS"),
-    ("response", "text?", "the answer as received"),
-    ("thinking", "text?", "reasoning text that came apart from the answer; never read for the choice"),
-    ("finish_reason", "text?", "why the model stopped"),
-    ("choice", "text?", "label of the option chosen"),
-    ("role", "text?", "role of that option, such as target"),
-    ("value", "number?", "number that belongs to the option, or the number given"),
-    ("p", "mapping?", "probability of each option by label, where known"),
-    ("valid_mass", "number?", "probability that fell on the options before it was renormalised"),
-    ("status", "text", "ok, refusal, no_response, invalid_format, truncated or error"),
-    ("detail", "text?", "why the status is what it is"),
-    ("tokens_in", "integer?", "tokens of the prompt"),
-    ("tokens_out", "integer?", "tokens of the answer"),
-    ("latency_s", "number?", "seconds; empty for simulated participants, who answer outside time"),
-    ("started_at", "text?", "when the prompt was sent, UTC; empty for simulated participants"),
-    ("attempt", "integer", "1, or more after transport errors; a bad answer is never asked again"),
-), key="trial_id")
+TRIALS = Schema(
+    "trials",
+    _columns(
+        ("trial_id", "text", "hash of everything that can change the answer"),
+        ("paradigm", "text", "as in items"),
+        ("item_id", "text", "as in items"),
+        ("condition", "text", "as in items"),
+        ("pair_id", "text", "as in items"),
+        ("cluster", "text", "as in items"),
+        ("stratum", "text", "as in items"),
+        ("participant", "text", "who answered: the model name plus whatever shapes its answers"),
+        ("backend", "text", "the code that talks to the model"),
+        ("model", "text", "weights or endpoint"),
+        ("revision", "text?", "exact version of the model, where known"),
+        ("temperature", "number?", "sampling temperature; empty where nothing is sampled"),
+        (
+            "repeat",
+            "integer",
+            "0 for the first time that this prompt is put, 1 for the second, ...",
+        ),
+        ("seed", "integer?", "seed of this answer, derived from the study seed"),
+        ("method", "text", "how the answer was obtained: one of METHODS"),
+        ("response", "text?", "the answer as received"),
+        (
+            "thinking",
+            "text?",
+            "reasoning text that came apart from the answer; never read for the choice",
+        ),
+        ("finish_reason", "text?", "why the model stopped"),
+        ("choice", "text?", "label of the option chosen"),
+        ("role", "text?", "role of that option, such as target"),
+        ("value", "number?", "number that belongs to the option, or the number given"),
+        ("p", "mapping?", "probability of each option by label, where known"),
+        (
+            "valid_mass",
+            "number?",
+            "probability that fell on the options before it was renormalised",
+        ),
+        ("status", "text", "ok, refusal, no_response, invalid_format, truncated or error"),
+        ("detail", "text?", "why the status is what it is"),
+        ("tokens_in", "integer?", "tokens of the prompt"),
+        ("tokens_out", "integer?", "tokens of the answer"),
+        (
+            "latency_s",
+            "number?",
+            "seconds; empty for simulated participants, who answer outside time",
+        ),
+        ("started_at", "text?", "when the prompt was sent, UTC; empty for simulated participants"),
+        (
+            "attempt",
+            "integer",
+            "1, or more after transport errors; a bad answer is never asked again",
+        ),
+    ),
+    key="trial_id",
+)
 
 # %% ../nbs/00_design.ipynb #45cd92d2
-EFFECTS = Schema("effects", _columns(
-    ("paradigm", "text", "as in items"),
-    ("participant", "text", "as in trials"),
-    ("measure", "text", "what is estimated"),
-    ("group", "text", "all, or factor=level"),
-    ("estimate", "number?", "positive means towards the human bias"),
-    ("se", "number?", "standard error"),
-    ("df", "number?", "degrees of freedom of the interval"),
-    ("ci_low", "number?", "lower limit"),
-    ("ci_high", "number?", "upper limit"),
-    ("ci_level", "number", "coverage of the interval"),
-    ("method", "text", "how the interval was made"),
-    ("target", "text", "F: these prompts; S: value sets like these"),
-    ("p_value", "number?", "two-sided"),
-    ("p_adjusted", "number?", "corrected within the family"),
-    ("family", "text?", "contrasts that are corrected together"),
-    ("smallest", "number?", "smallest effect of interest, in the unit of the estimate"),
-    ("verdict", "text?", "present, reversed, absent, inconclusive or none; of the contrasts in a family"),
-    ("n_items", "integer", "prompts that the estimate rests on"),
-    ("n_trials", "integer", "answers asked for"),
-    ("n_valid", "integer", "answers that could be read"),
-    ("n_clusters", "integer", "units behind the interval"),
-    ("unit", "text", "unit of the estimate"),
-    ("status", "text", "ok, or why the number needs care"),
-    ("replication", "flag", "true: published formula; false: the default"),
-    ("detail", "text?", "what a reader should know about this number"),
-))
+EFFECTS = Schema(
+    "effects",
+    _columns(
+        ("paradigm", "text", "as in items"),
+        ("participant", "text", "as in trials"),
+        ("measure", "text", "what is estimated"),
+        ("group", "text", "all, or factor=level"),
+        ("estimate", "number?", "positive means towards the human bias"),
+        ("se", "number?", "standard error"),
+        ("df", "number?", "degrees of freedom of the interval"),
+        ("ci_low", "number?", "lower limit"),
+        ("ci_high", "number?", "upper limit"),
+        ("ci_level", "number", "coverage of the interval"),
+        ("method", "text", "how the interval was made"),
+        ("target", "text", "F: these prompts; S: value sets like these"),
+        ("p_value", "number?", "two-sided"),
+        ("p_adjusted", "number?", "corrected within the family"),
+        ("family", "text?", "contrasts that are corrected together"),
+        ("smallest", "number?", "smallest effect of interest, in the unit of the estimate"),
+        (
+            "verdict",
+            "text?",
+            "present, reversed, absent, inconclusive or none; of the contrasts in a family",
+        ),
+        ("n_items", "integer", "prompts that the estimate rests on"),
+        ("n_trials", "integer", "answers asked for"),
+        ("n_valid", "integer", "answers that could be read"),
+        ("n_clusters", "integer", "units behind the interval"),
+        ("unit", "text", "unit of the estimate"),
+        ("status", "text", "ok, or why the number needs care"),
+        ("replication", "flag", "true: published formula; false: the default"),
+        ("detail", "text?", "what a reader should know about this number"),
+    ),
+)
 
 # %% ../nbs/00_design.ipynb #c881af5d
 IDENTITY = ("paradigm", "condition", "system", "prompt", "options", "answer", "content")
 
 
-def option(label: str,  # what the participant is asked to answer with, such as A
-           text: str,  # what the option says
-           role: str,  # what it is in the design: target, competitor, decoy, accept, ...
-           value: float | None = None,  # number behind the option, where it has one
-           ) -> dict[str, Any]:
+def option(
+    label: str,  # what the participant is asked to answer with, such as A
+    text: str,  # what the option says
+    role: str,  # what it is in the design: target, competitor, decoy, accept, ...
+    value: float | None = None,  # number behind the option, where it has one
+) -> dict[str, Any]:
     "One answer offered."
     return {"label": label, "text": text, "role": role, "value": value}
 
 # %% ../nbs/00_design.ipynb #67d0b6ac
-def item_table(paradigm: str,  # suite/name
-               rows: Iterable[Mapping[str, Any]],  # one mapping per prompt; keys beyond the schema are factors
-               ) -> pd.DataFrame:  # an items table
+def item_table(
+    paradigm: str,  # suite/name
+    rows: Iterable[Mapping[str, Any]],  # one mapping per prompt; keys beyond the schema are factors
+) -> pd.DataFrame:  # an items table
     "Give each row its id, order the columns and check the table."
     rows = [{"paradigm": paradigm, "system": None, "answer": "choice", **row} for row in rows]
     if not rows:
@@ -230,34 +308,51 @@ def item_table(paradigm: str,  # suite/name
         row["item_id"] = content_hash([row[name] for name in IDENTITY])
     table = pd.DataFrame(rows)
     table["system"] = table["system"].astype("object")
-    return ITEMS.check(table[ITEMS.names + [name for name in table.columns if name not in ITEMS.names]])
+    return ITEMS.check(
+        table[ITEMS.names + [name for name in table.columns if name not in ITEMS.names]]
+    )
 
 # %% ../nbs/00_design.ipynb #96ef4706
 def _format_of(path: Path) -> str:
     "The ending of a table file; an error for any other."
     if path.suffix not in _WRITERS:
-        raise CogbiasError(f"{path}: cannot tell the format from {path.suffix!r}; use one of {', '.join(_WRITERS)}")
+        raise CogbiasError(
+            f"{path}: cannot tell the format from {path.suffix!r}; use one of {', '.join(_WRITERS)}"
+        )
     return path.suffix
 
 # %% ../nbs/00_design.ipynb #7d238b92
 def _structured(table: pd.DataFrame) -> list[str]:
     "Names of the columns that hold lists or mappings."
-    return [name for name in table.columns if table[name].map(lambda value: isinstance(value, (list, dict))).any()]
+    return [
+        name
+        for name in table.columns
+        if table[name].map(lambda value: isinstance(value, (list, dict))).any()
+    ]
 
 # %% ../nbs/00_design.ipynb #c7325658
-_WRITERS = {".csv": lambda table, path: table.to_csv(path, index=False), ".parquet": lambda table, path: table.to_parquet(path, index=False),
-            ".jsonl": lambda table, path: table.to_json(path, orient="records", lines=True, force_ascii=False)}
+_WRITERS = {
+    ".csv": lambda table, path: table.to_csv(path, index=False),
+    ".parquet": lambda table, path: table.to_parquet(path, index=False),
+    ".jsonl": lambda table, path: table.to_json(
+        path, orient="records", lines=True, force_ascii=False
+    ),
+}
 
 
 def _flat(table: pd.DataFrame) -> pd.DataFrame:
     "The table with lists and mappings as JSON text."
-    texts = {name: [None if value is None else _canonical(value) for value in table[name]] for name in _structured(table)}
+    texts = {
+        name: [None if value is None else _canonical(value) for value in table[name]]
+        for name in _structured(table)
+    }
     return table.assign(**texts)
 
 # %% ../nbs/00_design.ipynb #974c85d2
-def save_table(table: pd.DataFrame,  # items, trials or effects
-               path: Path | str,  # ends in .csv, .jsonl or .parquet
-               ) -> Path:
+def save_table(
+    table: pd.DataFrame,  # items, trials or effects
+    path: Path | str,  # ends in .csv, .jsonl or .parquet
+) -> Path:
     "Write a table; a reader sees either the whole new file or the old one."
     path = Path(path)
     write = _WRITERS[_format_of(path)]
@@ -267,7 +362,9 @@ def save_table(table: pd.DataFrame,  # items, trials or effects
         write(table if path.suffix == ".jsonl" else _flat(table), part)
         part.replace(path)
     except OSError as error:
-        raise CogbiasError(f"{path}: cannot write ({error.strerror}); choose a folder that you may write to") from error
+        raise CogbiasError(
+            f"{path}: cannot write ({error.strerror}); choose a folder that you may write to"
+        ) from error
     return path
 
 # %% ../nbs/00_design.ipynb #e90f3788
@@ -276,9 +373,13 @@ def _parse_record(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except json.JSONDecodeError as error:
-        raise CogbiasError(f"{path}: record {number} is not JSON ({error.msg} at character {error.pos}); mend or remove that line") from None
+        raise CogbiasError(
+            f"{path}: record {number} is not JSON ({error.msg} at character {error.pos}); mend or remove that line"
+        ) from None
     if not isinstance(record, dict):
-        raise CogbiasError(f"{path}: record {number} is not an object; every line must hold one row")
+        raise CogbiasError(
+            f"{path}: record {number} is not an object; every line must hold one row"
+        )
     return record
 
 # %% ../nbs/00_design.ipynb #32d7b6ec
@@ -286,8 +387,18 @@ def _read_flat(path: Path) -> pd.DataFrame:
     "The table as stored, before structured columns are decoded."
     if path.suffix == ".jsonl":
         with path.open(encoding="utf-8") as lines:
-            return pd.DataFrame([_parse_record(path, number, line) for number, line in enumerate(lines, 1) if line.strip()])
-    return pd.read_csv(path, dtype={"item_id": str}, low_memory=False) if path.suffix == ".csv" else pd.read_parquet(path)
+            return pd.DataFrame(
+                [
+                    _parse_record(path, number, line)
+                    for number, line in enumerate(lines, 1)
+                    if line.strip()
+                ]
+            )
+    return (
+        pd.read_csv(path, dtype={"item_id": str}, low_memory=False)
+        if path.suffix == ".csv"
+        else pd.read_parquet(path)
+    )
 
 # %% ../nbs/00_design.ipynb #6191342d
 def _decode(path: Path, table: pd.DataFrame, column: Column) -> list[Any]:
@@ -295,9 +406,17 @@ def _decode(path: Path, table: pd.DataFrame, column: Column) -> list[Any]:
     decoded = []
     for number, value in enumerate(table[column.name], 1):
         try:
-            decoded.append(json.loads(value) if isinstance(value, str) else value if isinstance(value, (list, dict)) else None)
+            decoded.append(
+                json.loads(value)
+                if isinstance(value, str)
+                else value
+                if isinstance(value, (list, dict))
+                else None
+            )
         except json.JSONDecodeError:
-            raise CogbiasError(f"{path}: record {number}, field {column.name!r} is not JSON; export the table again") from None
+            raise CogbiasError(
+                f"{path}: record {number}, field {column.name!r} is not JSON; export the table again"
+            ) from None
     return decoded
 
 # %% ../nbs/00_design.ipynb #7c46d1ab
@@ -323,17 +442,26 @@ def _read_file(path: Path) -> pd.DataFrame:
     except CogbiasError:
         raise
     except (OSError, ValueError) as error:
-        raise CogbiasError(f"{path}: cannot be read as {path.suffix} ({str(error).splitlines()[0]}); export the table again") from None
+        raise CogbiasError(
+            f"{path}: cannot be read as {path.suffix} ({str(error).splitlines()[0]}); export the table again"
+        ) from None
 
 # %% ../nbs/00_design.ipynb #bc67215c
-def load_table(path: Path | str,  # a file that save_table wrote, or one like it
-               schema: Schema,  # ITEMS, TRIALS or EFFECTS
-               ) -> pd.DataFrame:
+def load_table(
+    path: Path | str,  # a file that save_table wrote, or one like it
+    schema: Schema,  # ITEMS, TRIALS or EFFECTS
+) -> pd.DataFrame:
     "Read a table and check it."
     path = Path(path)
     _format_of(path)
     table = _read_file(path)
-    table = table.assign(**{each.name: _typed(path, table, each) for each in schema.columns if each.name in table.columns})
+    table = table.assign(
+        **{
+            each.name: _typed(path, table, each)
+            for each in schema.columns
+            if each.name in table.columns
+        }
+    )
     try:
         return schema.check(table)
     except CogbiasError as error:
@@ -350,22 +478,33 @@ class Contrast:
     treatment: str = "treatment"
     control: str | None = "control"  # None: the treatment mean itself
     kind: str = "difference"  # which estimator of the room effects
-    weights: Mapping[str, float] | None = None  # stratum -> weight; None: equal weights that sum to 1
-    cells: Mapping[tuple[str, str], float] = field(default_factory=dict)  # (condition, stratum or *) -> weight, for pooled published scores
+    weights: Mapping[str, float] | None = (
+        None  # stratum -> weight; None: equal weights that sum to 1
+    )
+    cells: Mapping[tuple[str, str], float] = field(
+        default_factory=dict
+    )  # (condition, stratum or *) -> weight, for pooled published scores
     where: Mapping[str, tuple] = field(default_factory=dict)  # factor -> levels that enter
     include: str | None = None  # flag among the factors that must be true
-    invalid: str = "drop"  # unreadable answers: drop, or itt (not the target, still in the denominator)
-    outcome: str = "role"  # what is scored: the role of the chosen option, or the value, the number given
+    invalid: str = (
+        "drop"  # unreadable answers: drop, or itt (not the target, still in the denominator)
+    )
+    outcome: str = (
+        "role"  # what is scored: the role of the chosen option, or the value, the number given
+    )
     by: tuple[str, ...] = ()  # factors for whose levels the same estimate is made again
-    direction: float = 1.0  # -1 where people's bias makes the number smaller; the estimate is multiplied by it
+    direction: float = (
+        1.0  # -1 where people's bias makes the number smaller; the estimate is multiplied by it
+    )
     unit: str = "probability"
     replication: bool = False  # true: a published formula
     note: str = ""  # what the reader should know
 
 # %% ../nbs/00_design.ipynb #5b60e2ca
-def selected_mask(items: pd.DataFrame,  # an items table, or any table with its columns
-                  contrast: Contrast,  # what is compared
-                  ) -> np.ndarray:  # true for the rows that a contrast speaks about
+def selected_mask(
+    items: pd.DataFrame,  # an items table, or any table with its columns
+    contrast: Contrast,  # what is compared
+) -> np.ndarray:  # true for the rows that a contrast speaks about
     "Which rows a contrast speaks about."
     keep = items["condition"].isin([contrast.treatment, contrast.control]).to_numpy(bool)
     for factor, levels in contrast.where.items():
@@ -373,9 +512,10 @@ def selected_mask(items: pd.DataFrame,  # an items table, or any table with its 
     return keep & items[contrast.include].astype(bool).to_numpy() if contrast.include else keep
 
 
-def selected(items: pd.DataFrame,  # an items table, or any table with its columns
-             contrast: Contrast,  # what is compared
-             ) -> pd.DataFrame:
+def selected(
+    items: pd.DataFrame,  # an items table, or any table with its columns
+    contrast: Contrast,  # what is compared
+) -> pd.DataFrame:
     "The rows that a contrast speaks about."
     return items[selected_mask(items, contrast)]
 
@@ -394,10 +534,14 @@ class Paradigm:
     factors: Mapping[str, str]  # factor column -> meaning
     items: Callable[..., pd.DataFrame]  # items(seed=0, ...) -> items table
     contrasts: tuple[Contrast, ...]  # the first one is the headline
-    conditions: Mapping[str, str] = field(default_factory=dict)  # condition -> what it is, in a few words
+    conditions: Mapping[str, str] = field(
+        default_factory=dict
+    )  # condition -> what it is, in a few words
     breakdown: tuple[str, ...] = ()  # factors by which the headline is shown
     target_role: str = "target"
-    rules: Mapping[str, Any] = field(default_factory=dict)  # simulated participant -> how it answers; see the backend sim
+    rules: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # simulated participant -> how it answers; see the backend sim
     clusters: str = "value sets"  # what the clusters are, in the plural
     caveats: tuple[str, ...] = ()  # printed in every report
 
@@ -413,13 +557,19 @@ PACKAGE = Path(import_module("cogbias").__file__).parent  # a notebook has no __
 def _installed() -> dict[str, Callable[[], Paradigm]]:
     "Names of all paradigms, each with the call that loads it."
     files = sorted((PACKAGE / "paradigms").glob("*/[!_]*.py"))
-    own = {f"{file.parent.name}/{file.stem}": f"cogbias.paradigms.{file.parent.name}.{file.stem}" for file in files}
+    own = {
+        f"{file.parent.name}/{file.stem}": f"cogbias.paradigms.{file.parent.name}.{file.stem}"
+        for file in files
+    }
     others = {point.name: point.load for point in entry_points(group="cogbias.paradigms")}
-    return {name: lambda module=module: import_module(module).PARADIGM for name, module in own.items()} | others
+    return {
+        name: lambda module=module: import_module(module).PARADIGM for name, module in own.items()
+    } | others
 
 # %% ../nbs/00_design.ipynb #644bd5d3
-def paradigms(pattern: str = "*",  # shell pattern, such as choice/*
-              ) -> list[str]:
+def paradigms(
+    pattern: str = "*",  # shell pattern, such as choice/*
+) -> list[str]:
     "Names of the installed paradigms that match `pattern`."
     known = _installed()
     found = sorted(name for name in known if fnmatch.fnmatchcase(name, pattern))
@@ -428,8 +578,9 @@ def paradigms(pattern: str = "*",  # shell pattern, such as choice/*
     return found
 
 # %% ../nbs/00_design.ipynb #8a482510
-def paradigm(name: str,  # suite/name
-             ) -> Paradigm:
+def paradigm(
+    name: str,  # suite/name
+) -> Paradigm:
     "The paradigm of that name."
     known = _installed()
     if name not in known:
@@ -437,18 +588,26 @@ def paradigm(name: str,  # suite/name
     return known[name]()
 
 # %% ../nbs/00_design.ipynb #7e650052
-def shipped(*parts: str,  # such as "data", "human_reference.csv"
-            ) -> Path:
+def shipped(
+    *parts: str,  # such as "data", "human_reference.csv"
+) -> Path:
     "Path of a file that ships with the package: in the wheel, or in the repository of an editable install."
-    places = [PACKAGE / "_shipped" / Path(*parts), PACKAGE.parent / Path(*parts), PACKAGE.parent / "nbs" / Path(*parts)]
+    places = [
+        PACKAGE / "_shipped" / Path(*parts),
+        PACKAGE.parent / Path(*parts),
+        PACKAGE.parent / "nbs" / Path(*parts),
+    ]
     for place in places:
         if place.exists():
             return place
-    raise CogbiasError(f"{'/'.join(parts)}: this file should have come with cogbias; install the package again")
+    raise CogbiasError(
+        f"{'/'.join(parts)}: this file should have come with cogbias; install the package again"
+    )
 
 # %% ../nbs/00_design.ipynb #0ec32379
-def human_reference(paradigm: str,  # suite/name
-                    ) -> pd.DataFrame:  # experiment, bias, measure, group, label, estimate, ci_low, ci_high, n, unit, source, grade, note
+def human_reference(
+    paradigm: str,  # suite/name
+) -> pd.DataFrame:  # experiment, bias, measure, group, label, estimate, ci_low, ci_high, n, unit, source, grade, note
     "What people do in this paradigm, as published."
     table = pd.read_csv(shipped("data", "human_reference.csv"))
     return table[table.paradigm == paradigm].drop(columns="paradigm").reset_index(drop=True)

@@ -17,7 +17,12 @@ import numpy as np
 import pandas as pd
 
 from .design import EFFECTS, EXACT, CogbiasError, Contrast, Paradigm, nearest, selected_mask
-from .stats.clusters import cluster_differences, set_effect_sd, sign_flip, stratified_cluster_t
+from cogbias.stats.clusters import (
+    cluster_differences,
+    set_effect_sd,
+    sign_flip,
+    stratified_cluster_t,
+)
 from .stats.decisions import ADJUSTMENTS, SMALLEST_EFFECT, Verdict, adjust, verdict
 from .stats.estimates import STATUSES, Estimate, nothing
 from .stats.numbers import CLUSTER_MEASURES, deviation_from_truth, number_effect
@@ -25,7 +30,12 @@ from .stats.position import order_consistency, position_shares
 from .stats.proportions import newcombe, wilson
 from .stats.roc import area_difference, area_under_curve
 from .stats.shares import decoy_shares_by_cluster
-from .stats.signal_detection import CELLS, logit_interaction, signal_detection_difference, signal_detection_shift
+from cogbias.stats.signal_detection import (
+    CELLS,
+    logit_interaction,
+    signal_detection_difference,
+    signal_detection_shift,
+)
 from .stats.standardised import GroupSummary, cohens_d, group_summary
 
 # %% ../nbs/05_effects.ipynb #e16af42f
@@ -40,7 +50,9 @@ class Answered(NamedTuple):
     ok: np.ndarray  # whether the answer could be read, shape (trials,)
     mass: np.ndarray  # valid mass, nan where it is not known, shape (trials,)
     value: np.ndarray  # number given, or its expectation; nan where there is none, shape (trials,)
-    option_value: np.ndarray  # number behind every option, nan where there is none, shape (items, options)
+    option_value: (
+        np.ndarray
+    )  # number behind every option, nan where there is none, shape (items, options)
     exact: np.ndarray  # whether p is an exact distribution and not a choice, shape (trials,)
 
 # %% ../nbs/05_effects.ipynb #9131b754
@@ -58,26 +70,44 @@ class _Layout(NamedTuple):
 def _plain_columns(items: pd.DataFrame) -> pd.DataFrame:
     "Ids and factors; text columns as plain objects, which pandas compares fastest."
     kept = items.drop(columns=["system", "prompt", "options", "content"])
-    return kept.astype({name: object for name in kept.columns if pd.api.types.is_string_dtype(kept[name])}).reset_index(drop=True)
+    return kept.astype(
+        {name: object for name in kept.columns if pd.api.types.is_string_dtype(kept[name])}
+    ).reset_index(drop=True)
 
 # %% ../nbs/05_effects.ipynb #55f45a08
 def _layout(items: pd.DataFrame) -> _Layout:
     "Roles and places of all options."
     options = items["options"].tolist()
     roles = tuple(dict.fromkeys(each["role"] for shown in options for each in shown))
-    number, role = {name: i for i, name in enumerate(roles)}, np.full((len(options), max(map(len, options), default=0)), -1)
+    number, role = (
+        {name: i for i, name in enumerate(roles)},
+        np.full((len(options), max(map(len, options), default=0)), -1),
+    )
     value = np.full(role.shape, np.nan)
     for row, shown in enumerate(options):
-        role[row, :len(shown)] = [number[each["role"]] for each in shown]
-        value[row, :len(shown)] = [np.nan if each["value"] is None else each["value"] for each in shown]
+        role[row, : len(shown)] = [number[each["role"]] for each in shown]
+        value[row, : len(shown)] = [
+            np.nan if each["value"] is None else each["value"] for each in shown
+        ]
     place = [{each["label"]: k for k, each in enumerate(shown)} for shown in options]
-    return _Layout(_plain_columns(items), role, roles, {item_id: row for row, item_id in enumerate(items["item_id"])}, place, value)
+    return _Layout(
+        _plain_columns(items),
+        role,
+        roles,
+        {item_id: row for row, item_id in enumerate(items["item_id"])},
+        place,
+        value,
+    )
 
 # %% ../nbs/05_effects.ipynb #d73bea4f
-def _probabilities(trials: pd.DataFrame, layout: _Layout, item: np.ndarray, ok: np.ndarray) -> np.ndarray:
+def _probabilities(
+    trials: pd.DataFrame, layout: _Layout, item: np.ndarray, ok: np.ndarray
+) -> np.ndarray:
     "Probability of every option of every trial."
     p = np.zeros((len(item), layout.role.shape[1]))
-    for trial, (row, given, choice) in enumerate(zip(item, trials["p"].tolist(), trials["choice"].tolist())):
+    for trial, (row, given, choice) in enumerate(
+        zip(item, trials["p"].tolist(), trials["choice"].tolist())
+    ):
         if not ok[trial]:
             continue
         places = layout.place[row]
@@ -92,9 +122,10 @@ def _numbers(column: pd.Series) -> np.ndarray:
     return pd.to_numeric(column, errors="coerce").to_numpy(float)
 
 # %% ../nbs/05_effects.ipynb #1119fe2e
-def answered(trials: pd.DataFrame,  # trials of one participant
-             items: "pd.DataFrame | _Layout",  # the items they answer, or their layout
-             ) -> Answered:
+def answered(
+    trials: pd.DataFrame,  # trials of one participant
+    items: "pd.DataFrame | _Layout",  # the items they answer, or their layout
+) -> Answered:
     "The answers of one participant as arrays; trials of other items are left out."
     layout = items if isinstance(items, _Layout) else _layout(items)
     known = trials[trials["item_id"].isin(layout.row)]
@@ -102,13 +133,28 @@ def answered(trials: pd.DataFrame,  # trials of one participant
     ok = (known["status"] == "ok").to_numpy(bool)
     p = _probabilities(known, layout, item, ok)
     expected = np.nansum(p * layout.option_value[item], axis=1)
-    value = np.where(p.sum(axis=1) > 0, expected, _numbers(known["value"]))  # exact distributions first; a number in words has no option
-    return Answered(layout.items, layout.role, layout.roles, item, p, ok, _numbers(known["valid_mass"]), value, layout.option_value, known["method"].isin(EXACT).to_numpy(bool))
+    value = np.where(
+        p.sum(axis=1) > 0, expected, _numbers(known["value"])
+    )  # exact distributions first; a number in words has no option
+    return Answered(
+        layout.items,
+        layout.role,
+        layout.roles,
+        item,
+        p,
+        ok,
+        _numbers(known["valid_mass"]),
+        value,
+        layout.option_value,
+        known["method"].isin(EXACT).to_numpy(bool),
+    )
 
 # %% ../nbs/05_effects.ipynb #49e080aa
 def _trial_scores(answers: Answered, score: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
     "Weighted score and weight of every trial."
-    points = np.array([*(score.get(name, 0.0) for name in answers.roles), 0.0])  # the last entry answers for -1, no option
+    points = np.array(
+        [*(score.get(name, 0.0) for name in answers.roles), 0.0]
+    )  # the last entry answers for -1, no option
     counts = np.array([*(float(name in score) for name in answers.roles), 0.0])
     role = answers.role[answers.item]
     return (answers.p * points[role]).sum(axis=1), (answers.p * counts[role]).sum(axis=1)
@@ -120,28 +166,50 @@ def _replacement(answers: Answered, contrast: Contrast, invalid: str) -> np.ndar
     if invalid == "itt":
         return np.full(len(answers.item), low)
     sign = np.where(answers.items["condition"].to_numpy() == contrast.treatment, 1.0, -1.0)
-    sign = sign * answers.items["stratum"].map(contrast.weights).fillna(0.0).to_numpy(float) if contrast.weights else sign
+    sign = (
+        sign * answers.items["stratum"].map(contrast.weights).fillna(0.0).to_numpy(float)
+        if contrast.weights
+        else sign
+    )
     return np.where((sign > 0) == (invalid == "upper"), high, low)[answers.item]
 
 # %% ../nbs/05_effects.ipynb #31c08388
 def _scores(answers: Answered, contrast: Contrast, invalid: str = "drop") -> pd.DataFrame:
     "Mean score of every answered prompt that the contrast speaks about."
-    total, weight = _trial_scores(answers, contrast.score) if contrast.outcome == "role" else (np.where(answers.ok, answers.value, 0.0), answers.ok.astype(float))
+    total, weight = (
+        _trial_scores(answers, contrast.score)
+        if contrast.outcome == "role"
+        else (np.where(answers.ok, answers.value, 0.0), answers.ok.astype(float))
+    )
     if invalid != "drop":
-        total, weight = np.where(answers.ok, total, _replacement(answers, contrast, invalid)), np.where(answers.ok, weight, 1.0)
+        total, weight = (
+            np.where(answers.ok, total, _replacement(answers, contrast, invalid)),
+            np.where(answers.ok, weight, 1.0),
+        )
     n = len(answers.items)
-    sums = {name: np.bincount(answers.item, each, n) for name, each in (("score_sum", total), ("weight", weight), ("n_trials", np.ones(len(total))), ("n_valid", answers.ok))}
+    sums = {
+        name: np.bincount(answers.item, each, n)
+        for name, each in (
+            ("score_sum", total),
+            ("weight", weight),
+            ("n_trials", np.ones(len(total))),
+            ("n_valid", answers.ok),
+        )
+    }
     mean = np.divide(sums["score_sum"], sums["weight"], out=np.zeros(n), where=sums["weight"] > 0)
     keep = np.flatnonzero(selected_mask(answers.items, contrast) & (sums["n_trials"] > 0))
     counts = {name: sums[name][keep].astype(int) for name in ("n_trials", "n_valid")}
-    return answers.items.iloc[keep].assign(score=mean[keep], weight=sums["weight"][keep] / np.maximum(counts["n_trials"], 1), **counts)
+    return answers.items.iloc[keep].assign(
+        score=mean[keep], weight=sums["weight"][keep] / np.maximum(counts["n_trials"], 1), **counts
+    )
 
 
-def prompt_scores(trials: pd.DataFrame,  # trials of one participant
-                  items: pd.DataFrame,  # the items they answer
-                  contrast: Contrast,  # what is compared
-                  invalid: str = "drop",  # what stands for an unreadable answer: drop, itt, lower or upper
-                  ) -> pd.DataFrame:  # one row per prompt: score, weight, n_trials, n_valid, and the factors
+def prompt_scores(
+    trials: pd.DataFrame,  # trials of one participant
+    items: pd.DataFrame,  # the items they answer
+    contrast: Contrast,  # what is compared
+    invalid: str = "drop",  # what stands for an unreadable answer: drop, itt, lower or upper
+) -> pd.DataFrame:  # one row per prompt: score, weight, n_trials, n_valid, and the factors
     "Mean score of every prompt that the contrast speaks about."
     return _scores(answered(trials, items), contrast, invalid)
 
@@ -149,7 +217,10 @@ def prompt_scores(trials: pd.DataFrame,  # trials of one participant
 def _number_rows(answers: Answered, contrast: Contrast) -> pd.DataFrame:
     "One row per number of every readable answer the contrast speaks about: value, weight, and the factors."
     chosen = selected_mask(answers.items, contrast)[answers.item]
-    n_trials, n_valid = np.bincount(answers.item, minlength=len(answers.items)), np.bincount(answers.item, answers.ok, len(answers.items))
+    n_trials, n_valid = (
+        np.bincount(answers.item, minlength=len(answers.items)),
+        np.bincount(answers.item, answers.ok, len(answers.items)),
+    )
     listed = answers.p.sum(axis=1) > 0
     trial, place = np.nonzero((answers.p > 0) & chosen[:, None])
     plain = np.flatnonzero(answers.ok & ~listed & chosen & ~np.isnan(answers.value))
@@ -157,7 +228,13 @@ def _number_rows(answers: Answered, contrast: Contrast) -> pd.DataFrame:
     value = np.concatenate([answers.option_value[answers.item[trial], place], answers.value[plain]])
     weight = np.concatenate([answers.p[trial, place], np.ones(len(plain))]) / n_valid[item]
     known = np.concatenate([answers.exact[trial], np.zeros(len(plain), bool)])
-    return answers.items.iloc[item].assign(value=value, weight=weight, n_trials=n_trials[item], n_valid=n_valid[item].astype(int), exact=known)
+    return answers.items.iloc[item].assign(
+        value=value,
+        weight=weight,
+        n_trials=n_trials[item],
+        n_valid=n_valid[item].astype(int),
+        exact=known,
+    )
 
 # %% ../nbs/05_effects.ipynb #fc937bf8
 def _number(value: Any) -> float | None:
@@ -165,17 +242,55 @@ def _number(value: Any) -> float | None:
     return None if value is None or np.isnan(value) else float(value)
 
 # %% ../nbs/05_effects.ipynb #df63deb3
-def _row(contrast: Contrast, frame: pd.DataFrame, group: str = "all", **given: Any) -> dict[str, Any]:
+def _row(
+    contrast: Contrast, frame: pd.DataFrame, group: str = "all", **given: Any
+) -> dict[str, Any]:
     "A row of the effects table; `given` fills or replaces its fields."
-    numbers = {name: _number(given.pop(name, None)) for name in ("estimate", "se", "df", "ci_low", "ci_high", "p_value", "p_adjusted")}
-    return {"measure": contrast.measure, "group": group, **numbers, "ci_level": 0.95, "target": "S", "family": None, "n_items": len(frame),
-            "n_trials": int(frame["n_trials"].sum()), "n_valid": int(frame["n_valid"].sum()), "n_clusters": int(frame["cluster"].nunique()),
-            "unit": contrast.unit, "status": "ok", "replication": contrast.replication, "detail": contrast.note or None, "verdict": None, "smallest": None, **given}
+    numbers = {
+        name: _number(given.pop(name, None))
+        for name in ("estimate", "se", "df", "ci_low", "ci_high", "p_value", "p_adjusted")
+    }
+    return {
+        "measure": contrast.measure,
+        "group": group,
+        **numbers,
+        "ci_level": 0.95,
+        "target": "S",
+        "family": None,
+        "n_items": len(frame),
+        "n_trials": int(frame["n_trials"].sum()),
+        "n_valid": int(frame["n_valid"].sum()),
+        "n_clusters": int(frame["cluster"].nunique()),
+        "unit": contrast.unit,
+        "status": "ok",
+        "replication": contrast.replication,
+        "detail": contrast.note or None,
+        "verdict": None,
+        "smallest": None,
+        **given,
+    }
 
 # %% ../nbs/05_effects.ipynb #a6bee7d4
-def _estimate_row(contrast: Contrast, frame: pd.DataFrame, found: Estimate, group: str = "all", **given: Any) -> dict[str, Any]:
+def _estimate_row(
+    contrast: Contrast, frame: pd.DataFrame, found: Estimate, group: str = "all", **given: Any
+) -> dict[str, Any]:
     "A row of the effects table from an estimate; `given` replaces its fields."
-    fields = {name: getattr(found, name) for name in ("estimate", "se", "df", "ci_low", "ci_high", "ci_level", "p_value", "method", "target", "n_clusters", "status")}
+    fields = {
+        name: getattr(found, name)
+        for name in (
+            "estimate",
+            "se",
+            "df",
+            "ci_low",
+            "ci_high",
+            "ci_level",
+            "p_value",
+            "method",
+            "target",
+            "n_clusters",
+            "status",
+        )
+    }
     detail = "; ".join(filter(None, [contrast.note, found.detail]))
     return _row(contrast, frame, group, **(fields | {"detail": detail or None} | given))
 
@@ -187,31 +302,64 @@ def _weights(contrast: Contrast, frame: pd.DataFrame) -> Mapping[str, float] | N
     "The contrast's stratum weights."
     if contrast.weights is None or set(frame["stratum"]) == set(contrast.weights):
         return contrast.weights
-    return {stratum: weight for stratum, weight in contrast.weights.items() if stratum in set(frame["stratum"])}
+    return {
+        stratum: weight
+        for stratum, weight in contrast.weights.items()
+        if stratum in set(frame["stratum"])
+    }
 
 
 def _differences(contrast: Contrast, frame: pd.DataFrame) -> pd.DataFrame:
     "One row per cluster."
-    return cluster_differences(frame, weight="weight", treatment=contrast.treatment, control=contrast.control)
+    return cluster_differences(
+        frame, weight="weight", treatment=contrast.treatment, control=contrast.control
+    )
 
 # %% ../nbs/05_effects.ipynb #b58a04cc
-def difference(contrast: Contrast,  # what is compared
-               frame: pd.DataFrame,  # from prompt_scores
-               group: str = "all",  # label of the rows
-               seed: int = 0,  # of the sign-flip, where it cannot be enumerated
-               test: bool = True,  # false: no p-value
-               ) -> list[dict[str, Any]]:  # rows of the effects table
+def difference(
+    contrast: Contrast,  # what is compared
+    frame: pd.DataFrame,  # from prompt_scores
+    group: str = "all",  # label of the rows
+    seed: int = 0,  # of the sign-flip, where it cannot be enumerated
+    test: bool = True,  # false: no p-value
+) -> list[dict[str, Any]]:  # rows of the effects table
     "The stratified cluster estimate with its interval and sign-flip p-value."
     table, weights = _differences(contrast, frame), _weights(contrast, frame)
     if table.empty:
-        return [_row(contrast, frame, group, method="stratified cluster t", status="no_valid_answers", n_clusters=0, detail="no cluster has a readable answer in every condition")]
+        return [
+            _row(
+                contrast,
+                frame,
+                group,
+                method="stratified cluster t",
+                status="no_valid_answers",
+                n_clusters=0,
+                detail="no cluster has a readable answer in every condition",
+            )
+        ]
     found = stratified_cluster_t(table["difference"], table["stratum"], weights)
-    p_value = found.p_value if test and (contrast.control or contrast.weights) else None  # against 0 a share alone has nothing to test
-    flipped = sign_flip(table["difference"], table["stratum"], weights, seed=seed) if test and contrast.control and found.n_clusters >= 6 else None  # without a control there is no sign to flip
+    p_value = (
+        found.p_value if test and (contrast.control or contrast.weights) else None
+    )  # against 0 a share alone has nothing to test
+    flipped = (
+        sign_flip(table["difference"], table["stratum"], weights, seed=seed)
+        if test and contrast.control and found.n_clusters >= 6
+        else None
+    )  # without a control there is no sign to flip
     if flipped is not None and found.n_clusters >= FLIPPED_FROM:
         p_value, flipped = flipped, None
     dropped = len(table.attrs["dropped_clusters"])
-    note = "; ".join(filter(None, [contrast.note, found.detail, f"{dropped} clusters lack a condition" if dropped else "", f"sign-flip p {flipped:.3f}" if flipped is not None else ""]))
+    note = "; ".join(
+        filter(
+            None,
+            [
+                contrast.note,
+                found.detail,
+                f"{dropped} clusters lack a condition" if dropped else "",
+                f"sign-flip p {flipped:.3f}" if flipped is not None else "",
+            ],
+        )
+    )
     return [_estimate_row(contrast, frame, found, group, p_value=p_value, detail=note or None)]
 
 # %% ../nbs/05_effects.ipynb #494308ce
@@ -220,19 +368,30 @@ def _cell_weights(contrast: Contrast, frame: pd.DataFrame) -> dict[tuple[str, st
     if contrast.cells:
         return dict(contrast.cells)
     strata = sorted(set(frame["stratum"]))
-    across = dict(contrast.weights or ({stratum: 1 / len(strata) for stratum in strata} if len(strata) > 1 else {"*": 1.0}))
+    across = dict(
+        contrast.weights
+        or ({stratum: 1 / len(strata) for stratum in strata} if len(strata) > 1 else {"*": 1.0})
+    )
     signs = {contrast.treatment: 1.0} | ({contrast.control: -1.0} if contrast.control else {})
-    return {(condition, stratum): sign * weight for condition, sign in signs.items() for stratum, weight in across.items()}
+    return {
+        (condition, stratum): sign * weight
+        for condition, sign in signs.items()
+        for stratum, weight in across.items()
+    }
 
 # %% ../nbs/05_effects.ipynb #fb8b6bfa
 def _cell(frame: pd.DataFrame, condition: str, stratum: str) -> tuple[float, float]:
     "Summed score and weight of one cell."
-    rows = frame[(frame["condition"] == condition) & (frame["stratum"].eq(stratum) | (stratum == "*"))]
+    rows = frame[
+        (frame["condition"] == condition) & (frame["stratum"].eq(stratum) | (stratum == "*"))
+    ]
     weight = rows["weight"] * rows["n_trials"]
     return float((rows["score"] * weight).sum()), float(weight.sum())
 
 # %% ../nbs/05_effects.ipynb #40e94eff
-def _square_and_add(cells: Iterable[tuple[float, float, float]], exact: bool) -> tuple[float, float, float]:
+def _square_and_add(
+    cells: Iterable[tuple[float, float, float]], exact: bool
+) -> tuple[float, float, float]:
     "Estimate and limits of a weighted sum of proportions, from (weight, k, n) cells."
     estimate, down, up = 0.0, 0.0, 0.0
     for weight, k, n in cells:
@@ -240,32 +399,68 @@ def _square_and_add(cells: Iterable[tuple[float, float, float]], exact: bool) ->
             return np.nan, np.nan, np.nan
         low, high = (k / n, k / n) if exact else wilson(k, n)
         below, above = (k / n - low, high - k / n) if weight > 0 else (high - k / n, k / n - low)
-        estimate, down, up = estimate + weight * k / n, down + (weight * below) ** 2, up + (weight * above) ** 2
+        estimate, down, up = (
+            estimate + weight * k / n,
+            down + (weight * below) ** 2,
+            up + (weight * above) ** 2,
+        )
     return estimate, estimate - down**0.5, estimate + up**0.5
 
 # %% ../nbs/05_effects.ipynb #44621db9
-def pooled(contrast: Contrast,  # what is compared; its cells, or its conditions
-           frame: pd.DataFrame,  # from prompt_scores
-           group: str = "all",  # label of the row
-           exact: bool = False,  # true where the scores are exact probabilities
-           ) -> list[dict[str, Any]]:
+def pooled(
+    contrast: Contrast,  # what is compared; its cells, or its conditions
+    frame: pd.DataFrame,  # from prompt_scores
+    group: str = "all",  # label of the row
+    exact: bool = False,  # true where the scores are exact probabilities
+) -> list[dict[str, Any]]:
     "Pooled shares with the fixed-prompt interval."
-    cells = [(weight, *_cell(frame, *cell)) for cell, weight in _cell_weights(contrast, frame).items()]
+    cells = [
+        (weight, *_cell(frame, *cell)) for cell, weight in _cell_weights(contrast, frame).items()
+    ]
     estimate, low, high = _square_and_add(cells, exact)
     status = "no_valid_answers" if np.isnan(estimate) else "ok"
-    return [_row(contrast, frame, group, estimate=estimate, ci_low=low, ci_high=high, target="F", status=status,
-                 method="exact probabilities" if exact else "newcombe" if len(cells) == 2 else "newcombe, weighted strata")]
+    return [
+        _row(
+            contrast,
+            frame,
+            group,
+            estimate=estimate,
+            ci_low=low,
+            ci_high=high,
+            target="F",
+            status=status,
+            method="exact probabilities"
+            if exact
+            else "newcombe"
+            if len(cells) == 2
+            else "newcombe, weighted strata",
+        )
+    ]
 
 # %% ../nbs/05_effects.ipynb #00a5c855
-def reversal(contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0) -> list[dict[str, Any]]:
+def reversal(
+    contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0
+) -> list[dict[str, Any]]:
     "Share of clusters whose majority turns towards the bias, minus the share that turns against it."
     table = _differences(contrast, frame)
     towards = (table["mean_treatment"] > 0.5) & (table["mean_control"] < 0.5)
     against = (table["mean_treatment"] < 0.5) & (table["mean_control"] > 0.5)
     found = stratified_cluster_t(towards.astype(float) - against.astype(float), table["stratum"])
-    limits = {name: float(np.clip(getattr(found, name), -1, 1)) for name in ("ci_low", "ci_high")}  # a share of sets cannot leave [-1, 1]
-    return [_estimate_row(contrast, frame, found, group, **limits, p_value=None, method="majority per value set",
-                          detail=f"{int(towards.sum())} towards, {int(against.sum())} against, of {len(table)}")]
+    limits = {
+        name: float(np.clip(getattr(found, name), -1, 1)) for name in ("ci_low", "ci_high")
+    }  # a share of sets cannot leave [-1, 1]
+    return [
+        _estimate_row(
+            contrast,
+            frame,
+            found,
+            group,
+            **limits,
+            p_value=None,
+            method="majority per value set",
+            detail=f"{int(towards.sum())} towards, {int(against.sum())} against, of {len(table)}",
+        )
+    ]
 
 # %% ../nbs/05_effects.ipynb #4e95c62f
 def _acceptance(contrast: Contrast, frame: pd.DataFrame, condition: str) -> pd.DataFrame:
@@ -275,7 +470,9 @@ def _acceptance(contrast: Contrast, frame: pd.DataFrame, condition: str) -> pd.D
     return grouped.agg(accept=("score", "mean"), n=("n_valid", "sum"))
 
 # %% ../nbs/05_effects.ipynb #00a3187a
-def signal_shift(contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0) -> list[dict[str, Any]]:
+def signal_shift(
+    contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0
+) -> list[dict[str, Any]]:
     "Criterion or sensitivity shift between believability levels; against the control condition where there is one."
     which = contrast.kind.removesuffix("_shift")
     real = _acceptance(contrast, frame, contrast.treatment)
@@ -283,58 +480,111 @@ def signal_shift(contrast: Contrast, frame: pd.DataFrame, group: str = "all", se
         found = signal_detection_shift(real)
     else:
         found = signal_detection_difference(real, _acceptance(contrast, frame, contrast.control))
-    return [_estimate_row(contrast, frame, getattr(found, which), group, method="signal detection, clusters")]
+    return [
+        _estimate_row(
+            contrast, frame, getattr(found, which), group, method="signal detection, clusters"
+        )
+    ]
 
 # %% ../nbs/05_effects.ipynb #c579057b
-def interaction(contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0) -> list[dict[str, Any]]:
+def interaction(
+    contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0
+) -> list[dict[str, Any]]:
     "Interaction of logic and belief in log-odds."
-    return [_estimate_row(contrast, frame, logit_interaction(_acceptance(contrast, frame, contrast.treatment)), group, method="logit, clusters")]
+    return [
+        _estimate_row(
+            contrast,
+            frame,
+            logit_interaction(_acceptance(contrast, frame, contrast.treatment)),
+            group,
+            method="logit, clusters",
+        )
+    ]
 
 # %% ../nbs/05_effects.ipynb #5ea1dde4
 def _area_of(frame: pd.DataFrame, signals: Iterable[str], noise: Iterable[str]) -> Estimate:
     "Area under the curve of the acceptance scores, arguments as clusters."
     rows = frame[(frame["weight"] > 0) & frame["stratum"].isin([*signals, *noise])]
-    return area_under_curve(rows["stratum"].isin([*signals]).to_numpy(), rows["score"].to_numpy(), (rows["stratum"] + "/" + rows["cluster"].astype(str)).to_numpy())
+    return area_under_curve(
+        rows["stratum"].isin([*signals]).to_numpy(),
+        rows["score"].to_numpy(),
+        (rows["stratum"] + "/" + rows["cluster"].astype(str)).to_numpy(),
+    )
 
 
-def area(contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0) -> list[dict[str, Any]]:
+def area(
+    contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0
+) -> list[dict[str, Any]]:
     "Area under the ROC curve: how well signals and noise are told apart."
     rows = frame[frame["condition"] == contrast.treatment]
     if rows["score"].isin([0.0, 1.0]).all():
         return []
-    kinds = [[stratum for stratum, weight in contrast.weights.items() if weight * sign > 0] for sign in (1, -1)]
+    kinds = [
+        [stratum for stratum, weight in contrast.weights.items() if weight * sign > 0]
+        for sign in (1, -1)
+    ]
     return [_estimate_row(contrast, rows, _area_of(rows, *kinds), group)]
 
 # %% ../nbs/05_effects.ipynb #db584f52
-def area_shift(contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0) -> list[dict[str, Any]]:
+def area_shift(
+    contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0
+) -> list[dict[str, Any]]:
     "Area for unbelievable minus area for believable conclusions."
     rows = frame[frame["condition"] == contrast.treatment]
     if rows["score"].isin([0.0, 1.0]).all():
         return []
-    believable, unbelievable = (_area_of(rows, [CELLS[level]], [CELLS[level + 2]]) for level in (0, 1))
+    believable, unbelievable = (
+        _area_of(rows, [CELLS[level]], [CELLS[level + 2]]) for level in (0, 1)
+    )
     return [_estimate_row(contrast, rows, area_difference(believable, unbelievable), group)]
 
 # %% ../nbs/05_effects.ipynb #8a4c8986
-def accuracy(contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0) -> list[dict[str, Any]]:
+def accuracy(
+    contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0
+) -> list[dict[str, Any]]:
     "Share of right judgements: one half plus the weighted acceptance."
     rows = difference(contrast, frame, group, seed)
     for row in rows:
-        row |= {name: None if row[name] is None else row[name] + 0.5 for name in ("estimate", "ci_low", "ci_high")} | {"p_value": None}
+        row |= {
+            name: None if row[name] is None else row[name] + 0.5
+            for name in ("estimate", "ci_low", "ci_high")
+        } | {"p_value": None}
     return rows
 
 # %% ../nbs/05_effects.ipynb #e6a984c1
 def _role_counts(contrast: Contrast, frame: pd.DataFrame) -> pd.DataFrame:
     "Answers for and against the scored role, one row per cluster."
     answers = frame["weight"] * frame["n_trials"]
-    sums = frame.assign(target=frame["score"] * answers, competitor=(1 - frame["score"]) * answers).groupby(["stratum", "cluster", "condition"])[["target", "competitor"]].sum().unstack()
-    names = {name: role for name, role in (("treatment", contrast.treatment), ("control", contrast.control))}
-    columns = {f"{side}_{name}": sums[side].get(role, pd.Series(0.0, sums.index)).fillna(0.0) for side in ("target", "competitor") for name, role in names.items()}
+    sums = (
+        frame.assign(target=frame["score"] * answers, competitor=(1 - frame["score"]) * answers)
+        .groupby(["stratum", "cluster", "condition"])[["target", "competitor"]]
+        .sum()
+        .unstack()
+    )
+    names = {
+        name: role
+        for name, role in (("treatment", contrast.treatment), ("control", contrast.control))
+    }
+    columns = {
+        f"{side}_{name}": sums[side].get(role, pd.Series(0.0, sums.index)).fillna(0.0)
+        for side in ("target", "competitor")
+        for name, role in names.items()
+    }
     return pd.DataFrame(columns).assign(decoy_treatment=0.0).reset_index()
 
 
-def log_odds(contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0) -> list[dict[str, Any]]:
+def log_odds(
+    contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0
+) -> list[dict[str, Any]]:
     "Change of the log-odds of the scored role, clusters as units."
-    return [_estimate_row(contrast, frame, decoy_shares_by_cluster(_role_counts(contrast, frame), seed=seed).log_odds, group)]
+    return [
+        _estimate_row(
+            contrast,
+            frame,
+            decoy_shares_by_cluster(_role_counts(contrast, frame), seed=seed).log_odds,
+            group,
+        )
+    ]
 
 # %% ../nbs/05_effects.ipynb #f7f14c76
 NUMBER_MEASURES = tuple(CLUSTER_MEASURES)
@@ -347,20 +597,52 @@ def _turned(found: Estimate, direction: float) -> Estimate:
     return replace(found, estimate=-found.estimate, ci_low=-found.ci_high, ci_high=-found.ci_low)
 
 # %% ../nbs/05_effects.ipynb #f3ccb5c3
-def number_measure(contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0) -> list[dict[str, Any]]:
+def number_measure(
+    contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0
+) -> list[dict[str, Any]]:
     "A measure of numeric answers over clusters."
     basis = frame.drop_duplicates("item_id")
     if frame.empty or frame["condition"].nunique() < 2:
-        return [_row(contrast, basis, group, method=contrast.kind.replace("_", " "), status="no_valid_answers", n_clusters=0, detail="a condition has no readable number")]
-    found = number_effect(frame, contrast.kind, answer="value", weight="weight", treatment=contrast.treatment, control=contrast.control)
+        return [
+            _row(
+                contrast,
+                basis,
+                group,
+                method=contrast.kind.replace("_", " "),
+                status="no_valid_answers",
+                n_clusters=0,
+                detail="a condition has no readable number",
+            )
+        ]
+    found = number_effect(
+        frame,
+        contrast.kind,
+        answer="value",
+        weight="weight",
+        treatment=contrast.treatment,
+        control=contrast.control,
+    )
     return [_estimate_row(contrast, basis, _turned(found, contrast.direction), group)]
 
 # %% ../nbs/05_effects.ipynb #7d5cf43c
-def deviation(contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0) -> list[dict[str, Any]]:
+def deviation(
+    contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0
+) -> list[dict[str, Any]]:
     "How far the answers of the treatment lie from the truth, content sets as units."
     rows = frame[(frame["condition"] == contrast.treatment) & frame["truth"].notna()]
-    found = deviation_from_truth(rows["value"], rows["truth"].astype(float), weights=rows["weight"], cluster=rows["cluster"].to_numpy(), stratum=rows["stratum"].to_numpy(), unit=contrast.unit)
-    return [_estimate_row(contrast, rows.drop_duplicates("item_id"), _turned(found, contrast.direction), group)]
+    found = deviation_from_truth(
+        rows["value"],
+        rows["truth"].astype(float),
+        weights=rows["weight"],
+        cluster=rows["cluster"].to_numpy(),
+        stratum=rows["stratum"].to_numpy(),
+        unit=contrast.unit,
+    )
+    return [
+        _estimate_row(
+            contrast, rows.drop_duplicates("item_id"), _turned(found, contrast.direction), group
+        )
+    ]
 
 # %% ../nbs/05_effects.ipynb #af64a0b9
 def _spread_of(rows: pd.DataFrame, exact: bool) -> GroupSummary:
@@ -369,35 +651,76 @@ def _spread_of(rows: pd.DataFrame, exact: bool) -> GroupSummary:
     if not exact:
         return group_summary(value)
     mean = float(weight @ value / weight.sum()) if weight.sum() else np.nan
-    return GroupSummary(mean, float(np.sqrt(max(0.0, weight @ (value - mean) ** 2 / weight.sum()))) if weight.sum() else np.nan, rows["item_id"].nunique())
+    return GroupSummary(
+        mean,
+        float(np.sqrt(max(0.0, weight @ (value - mean) ** 2 / weight.sum())))
+        if weight.sum()
+        else np.nan,
+        rows["item_id"].nunique(),
+    )
 
 
-def standardised(contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0) -> list[dict[str, Any]]:
+def standardised(
+    contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0
+) -> list[dict[str, Any]]:
     "Cohen's d of all answers of the two conditions, as the classics report it."
     exact, basis = bool(frame["exact"].all()), frame.drop_duplicates("item_id")
-    treatment, control = (_spread_of(frame[frame["condition"] == name], exact) for name in (contrast.treatment, contrast.control))
+    treatment, control = (
+        _spread_of(frame[frame["condition"] == name], exact)
+        for name in (contrast.treatment, contrast.control)
+    )
     if not exact:
-        return [_estimate_row(contrast, basis, _turned(cohens_d(treatment, control), contrast.direction), group)]
-    return [_estimate_row(contrast, basis, _turned(_exact_d(treatment, control), contrast.direction), group)]
+        return [
+            _estimate_row(
+                contrast, basis, _turned(cohens_d(treatment, control), contrast.direction), group
+            )
+        ]
+    return [
+        _estimate_row(
+            contrast, basis, _turned(_exact_d(treatment, control), contrast.direction), group
+        )
+    ]
 
 # %% ../nbs/05_effects.ipynb #0ae5c063
 def _exact_d(treatment: GroupSummary, control: GroupSummary) -> Estimate:
     "Difference of two exact means in their pooled standard deviation; no sampling, no interval."
-    known, gap = {"method": "cohens d, exact distributions", "unit": "pooled SD", "target": "F"}, treatment.mean - control.mean
+    known, gap = (
+        {"method": "cohens d, exact distributions", "unit": "pooled SD", "target": "F"},
+        treatment.mean - control.mean,
+    )
     if np.isnan(gap):
         return nothing("no_valid_answers", "a condition has no readable answer", **known)
     pooled_sd = float(np.sqrt((treatment.sd**2 + control.sd**2) / 2))
     if pooled_sd > 1e-9:
         return Estimate(gap / pooled_sd, **known)
     if abs(gap) < 1e-9:
-        return Estimate(0.0, status="degenerate_zero_variance", detail="both conditions give the same answer with certainty", **known)
-    return Estimate(float(np.sign(gap) * np.inf), status="separated", detail="each condition gives one answer with certainty, and not the same", **known)
+        return Estimate(
+            0.0,
+            status="degenerate_zero_variance",
+            detail="both conditions give the same answer with certainty",
+            **known,
+        )
+    return Estimate(
+        float(np.sign(gap) * np.inf),
+        status="separated",
+        detail="each condition gives one answer with certainty, and not the same",
+        **known,
+    )
 
 # %% ../nbs/05_effects.ipynb #af71894e
 ESTIMATORS: dict[str, Callable[..., list[dict[str, Any]]]] = {
-    "difference": difference, "accuracy": accuracy, "reversal": reversal, "criterion_shift": signal_shift, "sensitivity_shift": signal_shift,
-    "logit_interaction": interaction, "area": area, "area_shift": area_shift, "log_odds_shift": log_odds,
-    "deviation_from_truth": deviation, "standardised": standardised} | dict.fromkeys(NUMBER_MEASURES, number_measure)
+    "difference": difference,
+    "accuracy": accuracy,
+    "reversal": reversal,
+    "criterion_shift": signal_shift,
+    "sensitivity_shift": signal_shift,
+    "logit_interaction": interaction,
+    "area": area,
+    "area_shift": area_shift,
+    "log_odds_shift": log_odds,
+    "deviation_from_truth": deviation,
+    "standardised": standardised,
+} | dict.fromkeys(NUMBER_MEASURES, number_measure)
 
 # %% ../nbs/05_effects.ipynb #30537049
 def _validity(contrast: Contrast, frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -407,13 +730,38 @@ def _validity(contrast: Contrast, frame: pd.DataFrame) -> list[dict[str, Any]]:
     for condition, (valid, planned) in counts.iterrows():
         low, high = wilson(valid, planned)
         part = frame[frame["condition"] == condition]
-        rows.append(_row(contrast, part, f"condition={condition}", measure="valid_share", estimate=valid / planned, ci_low=low, ci_high=high,
-                         method="wilson", target="F", unit="share of answers", detail=None))
+        rows.append(
+            _row(
+                contrast,
+                part,
+                f"condition={condition}",
+                measure="valid_share",
+                estimate=valid / planned,
+                ci_low=low,
+                ci_high=high,
+                method="wilson",
+                target="F",
+                unit="share of answers",
+                detail=None,
+            )
+        )
     if contrast.control in counts.index and contrast.treatment in counts.index:
         valid, planned = counts.loc[contrast.treatment], counts.loc[contrast.control]
         estimate, low, high = _square_and_add([(1, *valid), (-1, *planned)], False)
-        rows.append(_row(contrast, frame, measure="valid_share_difference", estimate=estimate, ci_low=low, ci_high=high, method="newcombe",
-                         target="F", unit="share of answers", detail="treatment minus control"))
+        rows.append(
+            _row(
+                contrast,
+                frame,
+                measure="valid_share_difference",
+                estimate=estimate,
+                ci_low=low,
+                ci_high=high,
+                method="newcombe",
+                target="F",
+                unit="share of answers",
+                detail="treatment minus control",
+            )
+        )
     return rows
 
 # %% ../nbs/05_effects.ipynb #9d6c3b84
@@ -424,7 +772,19 @@ def _valid_mass(contrast: Contrast, answers: Answered, frame: pd.DataFrame) -> l
         mass = answers.mass[np.isin(answers.item, part.index)]
         mass = mass[~np.isnan(mass)]
         if len(mass) and mass.mean() < 1 - 1e-9:
-            rows.append(_row(contrast, part, f"condition={condition}", measure="valid_mass", estimate=mass.mean(), method="mean", target="F", unit="probability", detail=f"lowest {mass.min():.4f}"))
+            rows.append(
+                _row(
+                    contrast,
+                    part,
+                    f"condition={condition}",
+                    measure="valid_mass",
+                    estimate=mass.mean(),
+                    method="mean",
+                    target="F",
+                    unit="probability",
+                    detail=f"lowest {mass.min():.4f}",
+                )
+            )
     return rows
 
 # %% ../nbs/05_effects.ipynb #f5e7e1e6
@@ -434,8 +794,15 @@ def _bounds(contrast: Contrast, answers: Answered, worst: float) -> list[dict[st
     rows = []
     for version in versions:
         row = difference(contrast, _scores(answers, contrast, version), test=False)[0]
-        row |= {"measure": f"{contrast.measure}_{version}", "method": "invalid answers replaced",
-                "detail": {"itt": "invalid answers count as not the target", "lower": "invalid answers move the effect down", "upper": "invalid answers move the effect up"}[version]}
+        row |= {
+            "measure": f"{contrast.measure}_{version}",
+            "method": "invalid answers replaced",
+            "detail": {
+                "itt": "invalid answers count as not the target",
+                "lower": "invalid answers move the effect down",
+                "upper": "invalid answers move the effect up",
+            }[version],
+        }
         rows.append(row)
     return rows
 
@@ -445,46 +812,120 @@ def _by_position(answers: Answered, rows: np.ndarray) -> pd.DataFrame:
     n = np.bincount(answers.item[answers.ok], minlength=len(answers.items))
     shown = (answers.role[rows] >= 0).sum(axis=1).max(initial=0)
     read = rows[n[rows] > 0]
-    total = np.stack([np.bincount(answers.item, place, len(answers.items)) for place in answers.p.T[:shown]], axis=1) if shown else np.zeros((len(answers.items), 0))
+    total = (
+        np.stack(
+            [np.bincount(answers.item, place, len(answers.items)) for place in answers.p.T[:shown]],
+            axis=1,
+        )
+        if shown
+        else np.zeros((len(answers.items), 0))
+    )
     names = np.array([*answers.roles, None], object)
-    return pd.DataFrame({"order_group": answers.items["order_group"].iloc[read].to_numpy(), "role_at": list(names[answers.role[read, :shown]]), "p": list(total[read] / n[read, None])})
+    return pd.DataFrame(
+        {
+            "order_group": answers.items["order_group"].iloc[read].to_numpy(),
+            "role_at": list(names[answers.role[read, :shown]]),
+            "p": list(total[read] / n[read, None]),
+        }
+    )
 
 # %% ../nbs/05_effects.ipynb #5f42c830
-POSITION_MEASURES = {"order_consistency": "consistency", "position_locked": "locked", "primacy": "primacy"}  # measure -> field of OrderConsistency
+POSITION_MEASURES = {
+    "order_consistency": "consistency",
+    "position_locked": "locked",
+    "primacy": "primacy",
+}  # measure -> field of OrderConsistency
 
 # %% ../nbs/05_effects.ipynb #497b5daa
 def _position(contrast: Contrast, answers: Answered, target_role: str) -> list[dict[str, Any]]:
     "Order consistency and shares of the places, per condition."
     chosen, named = selected_mask(answers.items, contrast), answers.items["condition"].to_numpy()
-    return [row for condition in dict.fromkeys(named[chosen]) for row in _position_rows(contrast, answers, condition, np.flatnonzero(chosen & (named == condition)), target_role)]
+    return [
+        row
+        for condition in dict.fromkeys(named[chosen])
+        for row in _position_rows(
+            contrast, answers, condition, np.flatnonzero(chosen & (named == condition)), target_role
+        )
+    ]
 
 # %% ../nbs/05_effects.ipynb #98cae101
-def _position_rows(contrast: Contrast, answers: Answered, condition: str, at: np.ndarray, target_role: str) -> list[dict[str, Any]]:
+def _position_rows(
+    contrast: Contrast, answers: Answered, condition: str, at: np.ndarray, target_role: str
+) -> list[dict[str, Any]]:
     "The rows of one condition."
     places, mine = _by_position(answers, at), np.isin(answers.item, at)
     found, shares = order_consistency(places, target_role, level=0.99), position_shares(places)
-    basis = pd.DataFrame({"cluster": answers.items["cluster"].iloc[at], "n_trials": 0, "n_valid": 0})
-    fields = dict(group=f"condition={condition}", target="F", unit="share of order pairs", n_items=len(places), n_trials=int(mine.sum()), n_valid=int(answers.ok[mine].sum()),
-                  status=found.status, detail=f"{found.n_pairs} pairs of orders")
-    rows = [_row(contrast, basis, measure=name, estimate=getattr(found, part), method="pairs of orders", **fields) for name, part in POSITION_MEASURES.items()]
-    return rows + [_row(contrast, basis, measure=f"choose_position_{place}", estimate=share, method="share of choices", **(fields | {"unit": "share of choices", "detail": None}))
-                   for place, share in enumerate(shares.shares, 1)]
+    basis = pd.DataFrame(
+        {"cluster": answers.items["cluster"].iloc[at], "n_trials": 0, "n_valid": 0}
+    )
+    fields = dict(
+        group=f"condition={condition}",
+        target="F",
+        unit="share of order pairs",
+        n_items=len(places),
+        n_trials=int(mine.sum()),
+        n_valid=int(answers.ok[mine].sum()),
+        status=found.status,
+        detail=f"{found.n_pairs} pairs of orders",
+    )
+    rows = [
+        _row(
+            contrast,
+            basis,
+            measure=name,
+            estimate=getattr(found, part),
+            method="pairs of orders",
+            **fields,
+        )
+        for name, part in POSITION_MEASURES.items()
+    ]
+    return rows + [
+        _row(
+            contrast,
+            basis,
+            measure=f"choose_position_{place}",
+            estimate=share,
+            method="share of choices",
+            **(fields | {"unit": "share of choices", "detail": None}),
+        )
+        for place, share in enumerate(shares.shares, 1)
+    ]
 
 # %% ../nbs/05_effects.ipynb #a60d6304
-def _logit_effect(contrast: Contrast, frame: pd.DataFrame, limit: float = 1e-6) -> list[dict[str, Any]]:
+def _logit_effect(
+    contrast: Contrast, frame: pd.DataFrame, limit: float = 1e-6
+) -> list[dict[str, Any]]:
     "The headline on the log-odds scale, from exact probabilities."
     score = frame["score"].clip(limit, 1 - limit)
     clipped = int((frame["score"] != score).sum())
     logits = frame.assign(score=np.log(score / (1 - score)), weight=1.0)
     row = difference(contrast, logits, seed=0)[0]
-    return [row | {"measure": f"{contrast.measure}_logit", "unit": "logit", "detail": f"order-averaged log-odds; {clipped} of {len(frame)} probabilities clipped"}]
+    return [
+        row
+        | {
+            "measure": f"{contrast.measure}_logit",
+            "unit": "logit",
+            "detail": f"order-averaged log-odds; {clipped} of {len(frame)} probabilities clipped",
+        }
+    ]
 
 # %% ../nbs/05_effects.ipynb #05b50d2b
 def _spread(contrast: Contrast, frame: pd.DataFrame, exact: bool) -> list[dict[str, Any]]:
     "Standard deviation of the effect between clusters, per stratum."
     spread = set_effect_sd(_differences(contrast, frame), exact)
-    return [_row(contrast, frame[frame["stratum"] == stratum], f"stratum={stratum}", measure="set_effect_sd", estimate=sd, method="moments",
-                 unit="probability", detail="spread of the effect between value sets") for stratum, sd in zip(spread["stratum"], spread["set_effect_sd"])]
+    return [
+        _row(
+            contrast,
+            frame[frame["stratum"] == stratum],
+            f"stratum={stratum}",
+            measure="set_effect_sd",
+            estimate=sd,
+            method="moments",
+            unit="probability",
+            detail="spread of the effect between value sets",
+        )
+        for stratum, sd in zip(spread["stratum"], spread["set_effect_sd"])
+    ]
 
 # %% ../nbs/05_effects.ipynb #1961273d
 def _at_level(frame: pd.DataFrame, factor: str, level: Any) -> pd.DataFrame:
@@ -499,7 +940,11 @@ def _at_level(frame: pd.DataFrame, factor: str, level: Any) -> pd.DataFrame:
 def _breakdowns(paradigm: Paradigm, frame: pd.DataFrame, seed: int) -> list[dict[str, Any]]:
     "The headline for every level of every breakdown factor."
     rows = []
-    for factor, level in ((factor, level) for factor in paradigm.breakdown for level in sorted(frame[factor].dropna().unique())):
+    for factor, level in (
+        (factor, level)
+        for factor in paradigm.breakdown
+        for level in sorted(frame[factor].dropna().unique())
+    ):
         part = _at_level(frame, factor, level)
         rows += difference(paradigm.headline, part, f"{factor}={level}", seed, test=False)
         if part["condition"].nunique() < 2 <= frame["condition"].nunique():
@@ -507,63 +952,114 @@ def _breakdowns(paradigm: Paradigm, frame: pd.DataFrame, seed: int) -> list[dict
     return rows
 
 # %% ../nbs/05_effects.ipynb #43c41952
-LONG = frozenset({"standardised", "deviation_from_truth", *NUMBER_MEASURES})  # kinds that read every number, not the mean of a prompt
+LONG = frozenset(
+    {"standardised", "deviation_from_truth", *NUMBER_MEASURES}
+)  # kinds that read every number, not the mean of a prompt
 
 
 def _frame_of(contrast: Contrast, answers: Answered) -> pd.DataFrame:
     "What the estimator of a contrast reads."
     if contrast.kind not in LONG:
         return _scores(answers, contrast, contrast.invalid)
-    return _number_rows(answers if contrast.outcome == "value" else _as_numbers(answers, contrast.score), contrast)
+    return _number_rows(
+        answers if contrast.outcome == "value" else _as_numbers(answers, contrast.score), contrast
+    )
 
 
 def _as_numbers(answers: Answered, score: Mapping[str, float]) -> Answered:
     "The same answers with the score of its role as the number behind every option."
     points = np.array([*(score.get(name, np.nan) for name in answers.roles), np.nan])[answers.role]
-    return answers._replace(option_value=points, p=np.where(np.isnan(points[answers.item]), 0.0, answers.p))
+    return answers._replace(
+        option_value=points, p=np.where(np.isnan(points[answers.item]), 0.0, answers.p)
+    )
 
 # %% ../nbs/05_effects.ipynb #9e157aa1
 def _with_flag(row: dict[str, Any], part: pd.DataFrame) -> dict[str, Any]:
     "The row with what its items say about themselves, such as a ceiling that is to be expected."
     flags = sorted({each for each in part["flag"] if each}) if "flag" in part else []
-    return row | {"detail": "; ".join([*filter(None, [row["detail"]]), *(each.replace("_", " ") for each in flags)])} if flags else row
+    return (
+        row
+        | {
+            "detail": "; ".join(
+                [*filter(None, [row["detail"]]), *(each.replace("_", " ") for each in flags)]
+            )
+        }
+        if flags
+        else row
+    )
 
 # %% ../nbs/05_effects.ipynb #1ff1d8e4
-def _estimated(contrast: Contrast, frame: pd.DataFrame, group: str, exact: bool, seed: int) -> list[dict[str, Any]]:
+def _estimated(
+    contrast: Contrast, frame: pd.DataFrame, group: str, exact: bool, seed: int
+) -> list[dict[str, Any]]:
     "The rows of one contrast for one group of prompts; none where nothing was asked."
     if frame.empty:
         return []
-    return pooled(contrast, frame, group, exact) if contrast.kind == "pooled" else ESTIMATORS[contrast.kind](contrast, frame, group, seed)
+    return (
+        pooled(contrast, frame, group, exact)
+        if contrast.kind == "pooled"
+        else ESTIMATORS[contrast.kind](contrast, frame, group, seed)
+    )
 
 
-def _contrast_rows(contrast: Contrast, answers: Answered, exact: bool, seed: int) -> list[dict[str, Any]]:
+def _contrast_rows(
+    contrast: Contrast, answers: Answered, exact: bool, seed: int
+) -> list[dict[str, Any]]:
     "The rows of one contrast: over all its prompts, and for every level of the factors it is repeated by."
     rows = _estimated(contrast, _frame_of(contrast, answers), "all", exact, seed)
     for factor in contrast.by:
-        whole = _frame_of(replace(contrast, where={name: levels for name, levels in contrast.where.items() if name != factor}), answers)
+        whole = _frame_of(
+            replace(
+                contrast,
+                where={name: levels for name, levels in contrast.where.items() if name != factor},
+            ),
+            answers,
+        )
         for level in dict.fromkeys(whole[factor].dropna()):
             part = whole[whole[factor] == level]
-            rows += [_with_flag(row, part) for row in _estimated(contrast, part, f"{factor}={level}", exact, seed)]
+            rows += [
+                _with_flag(row, part)
+                for row in _estimated(contrast, part, f"{factor}={level}", exact, seed)
+            ]
     return rows
 
 # %% ../nbs/05_effects.ipynb #8d40dcfe
-def _headline_rows(paradigm: Paradigm, answers: Answered, exact: bool, seed: int) -> list[dict[str, Any]]:
+def _headline_rows(
+    paradigm: Paradigm, answers: Answered, exact: bool, seed: int
+) -> list[dict[str, Any]]:
     "The headline with everything that a reader needs beside it."
     contrast = paradigm.headline
     frame = _scores(answers, contrast)
     if frame.empty:
-        raise CogbiasError(f"{paradigm.name}: no trial answers an item of the headline contrast; collect answers first")
-    position = _position(contrast, answers, paradigm.target_role) if "order_group" in answers.items and contrast.outcome == "role" else []
+        raise CogbiasError(
+            f"{paradigm.name}: no trial answers an item of the headline contrast; collect answers first"
+        )
+    position = (
+        _position(contrast, answers, paradigm.target_role)
+        if "order_group" in answers.items and contrast.outcome == "role"
+        else []
+    )
     headline = _contrast_rows(contrast, answers, exact, seed)
-    if headline[0]["status"] in ("ok", "few_clusters", "degenerate_zero_variance") and any(row["status"] == "position_dominated" for row in position):
+    if headline[0]["status"] in ("ok", "few_clusters", "degenerate_zero_variance") and any(
+        row["status"] == "position_dominated" for row in position
+    ):
         headline[0]["status"] = "position_dominated"
     valid = _validity(contrast, frame)
     worst = 1 - min(row["estimate"] for row in valid if row["measure"] == "valid_share")
     mass = _valid_mass(contrast, answers, frame) if exact else []
     if contrast.kind != "difference":
         return [*headline, *valid, *mass, *position]
-    return [*headline, *pooled(contrast, frame, exact=exact), *_breakdowns(paradigm, frame, seed), *(_logit_effect(contrast, frame) if exact else []),
-            *_spread(contrast, frame, exact), *valid, *mass, *_bounds(contrast, answers, worst), *position]
+    return [
+        *headline,
+        *pooled(contrast, frame, exact=exact),
+        *_breakdowns(paradigm, frame, seed),
+        *(_logit_effect(contrast, frame) if exact else []),
+        *_spread(contrast, frame, exact),
+        *valid,
+        *mass,
+        *_bounds(contrast, answers, worst),
+        *position,
+    ]
 
 # %% ../nbs/05_effects.ipynb #c73f92e3
 def _without_repeated_draws(trials: pd.DataFrame) -> pd.DataFrame:
@@ -571,20 +1067,24 @@ def _without_repeated_draws(trials: pd.DataFrame) -> pd.DataFrame:
     return trials[~((trials["method"] == "option_draw") & trials.duplicated("item_id"))]
 
 # %% ../nbs/05_effects.ipynb #7c395044
-def estimate_contrast(contrast: Contrast,  # what is compared
-                      trials: pd.DataFrame,  # trials of one participant
-                      items: pd.DataFrame,  # the items they answer
-                      seed: int = 0,  # of the sign-flip, where it cannot be enumerated
-                      ) -> list[dict[str, Any]]:  # rows of the effects table; none where its conditions were not asked
+def estimate_contrast(
+    contrast: Contrast,  # what is compared
+    trials: pd.DataFrame,  # trials of one participant
+    items: pd.DataFrame,  # the items they answer
+    seed: int = 0,  # of the sign-flip, where it cannot be enumerated
+) -> list[dict[str, Any]]:  # rows of the effects table; none where its conditions were not asked
     "The rows of one contrast."
-    return _contrast_rows(contrast, answered(trials, items), bool(trials["method"].isin(EXACT).all()), seed)
+    return _contrast_rows(
+        contrast, answered(trials, items), bool(trials["method"].isin(EXACT).all()), seed
+    )
 
 # %% ../nbs/05_effects.ipynb #348c117a
-def estimate_effects(trials: pd.DataFrame,  # a trials table; one or more participants
-                     items: pd.DataFrame,  # the items they answer
-                     paradigm: Paradigm,  # whose contrasts
-                     seed: int = 0,  # of the sign-flip, where it cannot be enumerated
-                     ) -> pd.DataFrame:  # an effects table
+def estimate_effects(
+    trials: pd.DataFrame,  # a trials table; one or more participants
+    items: pd.DataFrame,  # the items they answer
+    paradigm: Paradigm,  # whose contrasts
+    seed: int = 0,  # of the sign-flip, where it cannot be enumerated
+) -> pd.DataFrame:  # an effects table
     "Every estimate that the paradigm declares, for every participant in the trials."
     rows, layout = [], _layout(items)
     for participant, mine in trials.groupby("participant", sort=True):
@@ -597,7 +1097,11 @@ def estimate_effects(trials: pd.DataFrame,  # a trials table; one or more partic
     return EFFECTS.check(pd.DataFrame(rows, columns=EFFECTS.names).astype({"replication": bool}))
 
 # %% ../nbs/05_effects.ipynb #33273d5b
-FAMILIES = {"participant": ["participant"], "paradigm": ["paradigm"], "study": []}  # family -> columns that tell families apart
+FAMILIES = {
+    "participant": ["participant"],
+    "paradigm": ["paradigm"],
+    "study": [],
+}  # family -> columns that tell families apart
 
 
 @dataclass(frozen=True)
@@ -606,7 +1110,9 @@ class Analysis:
 
     family: str = "participant"  # headlines corrected together: of one participant, of one paradigm, or of the whole study
     adjustment: str = "holm"  # one of ADJUSTMENTS
-    smallest: Mapping[str, float] = field(default_factory=dict)  # unit -> smallest effect of interest, where it is not the usual one
+    smallest: Mapping[str, float] = field(
+        default_factory=dict
+    )  # unit -> smallest effect of interest, where it is not the usual one
     alpha: float = 0.05  # of the tests and of the equivalence tests
 
 # %% ../nbs/05_effects.ipynb #505f7d8f
@@ -614,36 +1120,64 @@ def _checked_bounds(source: str, smallest: Any) -> dict[str, float]:
     "Smallest effects of interest, each a positive number for a known unit."
     for unit, bound in (smallest or {}).items():
         if unit not in SMALLEST_EFFECT:
-            raise CogbiasError(f"{source}: analysis.smallest has no unit {unit!r}; {nearest(unit, SMALLEST_EFFECT)}")
+            raise CogbiasError(
+                f"{source}: analysis.smallest has no unit {unit!r}; {nearest(unit, SMALLEST_EFFECT)}"
+            )
         if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not bound > 0:
-            raise CogbiasError(f"{source}: analysis.smallest.{unit} is {bound!r}; give a number above 0")
+            raise CogbiasError(
+                f"{source}: analysis.smallest.{unit} is {bound!r}; give a number above 0"
+            )
     return dict(smallest or {})
 
 # %% ../nbs/05_effects.ipynb #c7c38add
-def make_analysis(source: str,  # where the settings come from, for errors
-                  given: Mapping[str, Any] | None = None,  # family, adjustment, smallest, alpha
-                  ) -> Analysis:
+def make_analysis(
+    source: str,  # where the settings come from, for errors
+    given: Mapping[str, Any] | None = None,  # family, adjustment, smallest, alpha
+) -> Analysis:
     "A checked analysis plan."
     given = dict(given or {})
     for name in set(given) - {each.name for each in fields(Analysis)}:
-        raise CogbiasError(f"{source}: analysis has no setting {name!r}; {nearest(name, [each.name for each in fields(Analysis)])}")
+        raise CogbiasError(
+            f"{source}: analysis has no setting {name!r}; {nearest(name, [each.name for each in fields(Analysis)])}"
+        )
     plan = Analysis(**{**given, "smallest": _checked_bounds(source, given.get("smallest"))})
-    for name, value, known in (("family", plan.family, FAMILIES), ("adjustment", plan.adjustment, ADJUSTMENTS)):
+    for name, value, known in (
+        ("family", plan.family, FAMILIES),
+        ("adjustment", plan.adjustment, ADJUSTMENTS),
+    ):
         if value not in known:
-            raise CogbiasError(f"{source}: analysis.{name} is {value!r}; {nearest(str(value), known)}")
+            raise CogbiasError(
+                f"{source}: analysis.{name} is {value!r}; {nearest(str(value), known)}"
+            )
     if not isinstance(plan.alpha, float) or not 0 < plan.alpha < 0.5:
-        raise CogbiasError(f"{source}: analysis.alpha is {plan.alpha!r}; give a number between 0 and .5, such as 0.05")
+        raise CogbiasError(
+            f"{source}: analysis.alpha is {plan.alpha!r}; give a number between 0 and .5, such as 0.05"
+        )
     return plan
 
 # %% ../nbs/05_effects.ipynb #b528c99d
-def row_verdict(row: Mapping[str, Any],  # a row of the effects table
-                analysis: Analysis = Analysis(),  # what was declared
-                ) -> Verdict:
+def row_verdict(
+    row: Mapping[str, Any],  # a row of the effects table
+    analysis: Analysis = Analysis(),  # what was declared
+) -> Verdict:
     "What may be said about one row."
-    numbers = {name: np.nan if pd.isna(row[name]) else float(row[name]) for name in ("estimate", "se", "df", "ci_low", "ci_high")}
-    status = row["status"] if row["status"] in STATUSES and not (row["status"] == "ok" and np.isnan(numbers["estimate"])) else "undefined"
+    numbers = {
+        name: np.nan if pd.isna(row[name]) else float(row[name])
+        for name in ("estimate", "se", "df", "ci_low", "ci_high")
+    }
+    status = (
+        row["status"]
+        if row["status"] in STATUSES
+        and not (row["status"] == "ok" and np.isnan(numbers["estimate"]))
+        else "undefined"
+    )
     p_adjusted = np.nan if pd.isna(row["p_adjusted"]) else float(row["p_adjusted"])
-    return verdict(Estimate(**numbers, unit=row["unit"], status=status), p_adjusted, analysis.smallest.get(row["unit"]), analysis.alpha)
+    return verdict(
+        Estimate(**numbers, unit=row["unit"], status=status),
+        p_adjusted,
+        analysis.smallest.get(row["unit"]),
+        analysis.alpha,
+    )
 
 # %% ../nbs/05_effects.ipynb #4b026c75
 def _adjusted(headlines: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
@@ -653,17 +1187,30 @@ def _adjusted(headlines: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
     p_values = headlines["p_value"].astype(float).groupby(of)
     tests = p_values.transform("count").astype(int)
     names = [f"{n} tested headline{'' if n == 1 else 's'} of {each}" for n, each in zip(tests, of)]
-    return headlines.assign(family=names, p_adjusted=p_values.transform(lambda family: adjust(family, analysis.adjustment)))
+    return headlines.assign(
+        family=names,
+        p_adjusted=p_values.transform(lambda family: adjust(family, analysis.adjustment)),
+    )
 
 # %% ../nbs/05_effects.ipynb #853497ca
-def decide(effects: pd.DataFrame,  # an effects table of one or more participants and paradigms
-           analysis: Analysis = Analysis(),  # what was declared
-           ) -> pd.DataFrame:  # the same with family, p_adjusted, smallest and verdict of the headlines
+def decide(
+    effects: pd.DataFrame,  # an effects table of one or more participants and paradigms
+    analysis: Analysis = Analysis(),  # what was declared
+) -> pd.DataFrame:  # the same with family, p_adjusted, smallest and verdict of the headlines
     "Correct the headlines within their families and say what may be said about each."
-    headlines = _adjusted(effects.groupby(["participant", "paradigm"], sort=False).head(1), analysis)
+    headlines = _adjusted(
+        effects.groupby(["participant", "paradigm"], sort=False).head(1), analysis
+    )
     verdicts = [row_verdict(row, analysis) for row in headlines.to_dict("records")]
-    said = headlines.assign(verdict=[each.verdict for each in verdicts], smallest=[each.smallest for each in verdicts])
-    decided = effects.astype({name: "object" if name in ("family", "verdict") else float for name in ("family", "verdict", "p_adjusted", "smallest")})
+    said = headlines.assign(
+        verdict=[each.verdict for each in verdicts], smallest=[each.smallest for each in verdicts]
+    )
+    decided = effects.astype(
+        {
+            name: "object" if name in ("family", "verdict") else float
+            for name in ("family", "verdict", "p_adjusted", "smallest")
+        }
+    )
     for name in ("family", "p_adjusted", "smallest", "verdict"):
         decided.loc[said.index, name] = said[name]
     return EFFECTS.check(decided)

@@ -23,7 +23,16 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from .design import IDENTITY, ITEMS, CogbiasError, content_hash, item_table, nearest, option, save_table
+from cogbias.design import (
+    IDENTITY,
+    ITEMS,
+    CogbiasError,
+    content_hash,
+    item_table,
+    nearest,
+    option,
+    save_table,
+)
 
 # %% ../nbs/08_exchange.ipynb #cca70f2f
 _MONEY = r"\$?([0-9]{1,9}(?:\.[0-9]{1,2})?)(K?)"
@@ -39,35 +48,43 @@ def _number(text: str, pattern: str, example: str) -> float:
     return int(value) if value.denominator == 1 else float(value)
 
 # %% ../nbs/08_exchange.ipynb #69cbf1a6
-def read_money(text: str,  # such as $2500, $59.99 or 250K
-               ) -> float:  # dollars
+def read_money(
+    text: str,  # such as $2500, $59.99 or 250K
+) -> float:  # dollars
     "An amount of money."
     return _number(text, _MONEY, "$2500, $59.99 or $250K")
 
 # %% ../nbs/08_exchange.ipynb #88ca5617
-def read_percent(text: str,  # such as 33% or 0.4%
-                 ) -> float:  # 0 to 100
+def read_percent(
+    text: str,  # such as 33% or 0.4%
+) -> float:  # 0 to 100
     "A percentage."
     return _number(text, f"{_SHARE}%", "33% or 0.4%")
 
 # %% ../nbs/08_exchange.ipynb #f0e8b22c
-def read_score(text: str,  # such as 60
-               ) -> float:  # a score without a unit
+def read_score(
+    text: str,  # such as 60
+) -> float:  # a score without a unit
     "A score."
     return _number(text, _SHARE, "60")
 
 # %% ../nbs/08_exchange.ipynb #d052574e
 _SENTENCE = re.compile(r"(All|No|Some) (.+?) are (not )?(.+?)\.?")
-_LETTERS = MappingProxyType({("All", False): "A", ("No", False): "E", ("Some", False): "I", ("Some", True): "O"})
+_LETTERS = MappingProxyType(
+    {("All", False): "A", ("No", False): "E", ("Some", False): "I", ("Some", True): "O"}
+)
 
 # %% ../nbs/08_exchange.ipynb #0a19544a
-def read_sentence(text: str,  # such as "Some bakers are joggers."
-                  ) -> list[str]:  # quantifier letter, subject, predicate
+def read_sentence(
+    text: str,  # such as "Some bakers are joggers."
+) -> list[str]:  # quantifier letter, subject, predicate
     "A sentence of a syllogism."
     found = _SENTENCE.fullmatch(text)
     letter = _LETTERS.get((found[1], bool(found[3]))) if found else None
     if not letter:
-        raise CogbiasError(f"{text[:40]!r} is not a sentence about two terms; write it like 'Some bakers are joggers'")
+        raise CogbiasError(
+            f"{text[:40]!r} is not a sentence about two terms; write it like 'Some bakers are joggers'"
+        )
     return [letter, found[2], found[4]]
 
 # %% ../nbs/08_exchange.ipynb #61ff4ac5
@@ -79,36 +96,69 @@ def _refuse(path: Path, sizes: Sequence[tuple[str, int]]) -> None:
     total, names = sum(size for _, size in sizes), [name for name, _ in sizes]
     for name in names:
         parts = PurePosixPath(name.replace("\\", "/")).parts
-        if not parts or not name.isprintable() or name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]:
-            raise CogbiasError(f"{path}: holds {name!r}, a name that leads out of it; use the file as published")
+        if (
+            not parts
+            or not name.isprintable()
+            or name.startswith(("/", "\\"))
+            or ".." in parts
+            or ":" in parts[0]
+        ):
+            raise CogbiasError(
+                f"{path}: holds {name!r}, a name that leads out of it; use the file as published"
+            )
         if not name.endswith(".json"):
-            raise CogbiasError(f"{path}: holds {name!r}, which is not a .json file; remove it or name the folder of the data")
+            raise CogbiasError(
+                f"{path}: holds {name!r}, which is not a .json file; remove it or name the folder of the data"
+            )
     if total > LIMIT or len(set(names)) < len(names) or not names:
-        fault = f"is {total / 1e6:.0f} MB unpacked, more than {LIMIT / 1e6:.0f}" if total > LIMIT else "holds a name twice" if names else "holds no .json file"
+        fault = (
+            f"is {total / 1e6:.0f} MB unpacked, more than {LIMIT / 1e6:.0f}"
+            if total > LIMIT
+            else "holds a name twice"
+            if names
+            else "holds no .json file"
+        )
         raise CogbiasError(f"{path}: {fault}; use the file as published")
 
 # %% ../nbs/08_exchange.ipynb #aa8c2503
 def _hidden(name: str) -> bool:
     "Whether a file is a leftover of a file manager."
-    return any(part.startswith(".") and part != ".." or part == "__MACOSX" for part in name.split("/"))
+    return any(
+        part.startswith(".") and part != ".." or part == "__MACOSX" for part in name.split("/")
+    )
 
 # %% ../nbs/08_exchange.ipynb #02178b72
 def _zip_files(path: Path) -> Iterator[tuple[str, bytes]]:
     "Name and contents of the files in an archive."
     try:
         with zipfile.ZipFile(path) as archive:
-            members = [each for each in archive.infolist() if not each.filename.endswith("/") and not _hidden(each.filename)]
+            members = [
+                each
+                for each in archive.infolist()
+                if not each.filename.endswith("/") and not _hidden(each.filename)
+            ]
             _refuse(path, [(each.filename, each.file_size) for each in members])
-            if any(each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for each in members):
-                raise CogbiasError(f"{path}: is packed in a rare way; unpack it and name the folder")
+            if any(
+                each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+                for each in members
+            ):
+                raise CogbiasError(
+                    f"{path}: is packed in a rare way; unpack it and name the folder"
+                )
             yield from ((each.filename, archive.read(each)) for each in members)
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, UnicodeDecodeError) as error:
-        raise CogbiasError(f"{path}: cannot be unpacked ({(str(error).splitlines() or ['damaged'])[0]}); fetch the file again") from None
+        raise CogbiasError(
+            f"{path}: cannot be unpacked ({(str(error).splitlines() or ['damaged'])[0]}); fetch the file again"
+        ) from None
 
 # %% ../nbs/08_exchange.ipynb #87ca2c4e
 def _folder_files(path: Path) -> Iterator[tuple[str, bytes]]:
     "Name and contents of the files in a folder."
-    found = {each.relative_to(path).as_posix(): each for each in sorted(path.rglob("*")) if each.is_file()}
+    found = {
+        each.relative_to(path).as_posix(): each
+        for each in sorted(path.rglob("*"))
+        if each.is_file()
+    }
     found = {name: each for name, each in found.items() if not _hidden(name)}
     _refuse(path, [(name, each.stat().st_size) for name, each in found.items()])
     yield from ((name, each.read_bytes()) for name, each in found.items())
@@ -121,9 +171,13 @@ def _files(path: Path) -> Iterator[tuple[str, bytes]]:
             yield from _folder_files(path) if path.is_dir() else _zip_files(path)
         else:
             fault = "is neither a folder nor a zip file" if path.exists() else "no such file"
-            raise CogbiasError(f"{path}: {fault}; name the published zip file or its unpacked folder")
+            raise CogbiasError(
+                f"{path}: {fault}; name the published zip file or its unpacked folder"
+            )
     except OSError as error:
-        raise CogbiasError(f"{path}: cannot be read ({error.strerror or error}); check the path") from None
+        raise CogbiasError(
+            f"{path}: cannot be read ({error.strerror or error}); check the path"
+        ) from None
 
 # %% ../nbs/08_exchange.ipynb #7d7344f5
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -136,8 +190,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 # %% ../nbs/08_exchange.ipynb #a613c242
 def _near(text: str, position: int) -> str:
     "The last record and field before a place in a JSON text."
-    record, field = (re.findall(pattern, text[:position]) for pattern in (r'"([0-9]+)"\s*:\s*\{', r'"([a-z]\w*)"\s*:'))
-    return f", near record {record[-1] if record else 'none'}, field {field[-1] if field else 'none'}"
+    record, field = (
+        re.findall(pattern, text[:position])
+        for pattern in (r'"([0-9]+)"\s*:\s*\{', r'"([a-z]\w*)"\s*:')
+    )
+    return (
+        f", near record {record[-1] if record else 'none'}, field {field[-1] if field else 'none'}"
+    )
 
 # %% ../nbs/08_exchange.ipynb #024d4c8d
 def _parse(file: str, data: bytes) -> dict[str, Any]:
@@ -148,31 +207,57 @@ def _parse(file: str, data: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         if isinstance(error, json.JSONDecodeError):
             near = _near(error.doc, error.pos)
-        raise CogbiasError(f"{file}: is not JSON ({error}{near}); mend the file or leave it out") from None
+        raise CogbiasError(
+            f"{file}: is not JSON ({error}{near}); mend the file or leave it out"
+        ) from None
     if not isinstance(parsed, dict) or not parsed:
-        raise CogbiasError(f"{file}: holds no records; a file is an object of record numbers and records")
+        raise CogbiasError(
+            f"{file}: holds no records; a file is an object of record numbers and records"
+        )
     return parsed
 
 # %% ../nbs/08_exchange.ipynb #3912f1e3
-_TYPES = MappingProxyType({"text": (str,), "integer": (int,), "flag": (bool,), "object": (dict,), "integer_or_text": (int, str), "integer_or_flag": (int, bool)})
+_TYPES = MappingProxyType(
+    {
+        "text": (str,),
+        "integer": (int,),
+        "flag": (bool,),
+        "object": (dict,),
+        "integer_or_text": (int, str),
+        "integer_or_flag": (int, bool),
+    }
+)
 
 # %% ../nbs/08_exchange.ipynb #49fdfbf7
 def _schema(**listed: str) -> Mapping[str, str]:
     "Field -> kind, from the names of each kind."
-    return MappingProxyType({name: kind for kind, names in listed.items() for name in names.split()})
+    return MappingProxyType(
+        {name: kind for kind, names in listed.items() for name in names.split()}
+    )
 
 # %% ../nbs/08_exchange.ipynb #4c447887
-FIELDS = MappingProxyType({  # bias_name -> field -> kind
-    "decoy": _schema(
-        text="product product_type package quality_measurment price1 price2 price3 quality1 quality2 vals_range bias_type text",
-        integer="competitor target decoy human_or_right_answer permutation_id template", flag="with_bias", integer_or_text="quality3"),
-    "certainty": _schema(
-        text="first_option_opening second_option_opening vals_range bias_type text", object="subtemplates option_a option_b",
-        integer="template human_or_right_answer better_expected_value target", flag="with_bias"),
-    "false_belief": _schema(
-        text="premise_1 premise_2 conclusion closing_line bias_type text", integer="template closing_line_id", integer_or_flag="is_permuted_option",
-        flag="is_valid is_believable human_or_right_answer are_events_switched is_exp2 is_exp3 with_bias"),
-})
+FIELDS = MappingProxyType(
+    {  # bias_name -> field -> kind
+        "decoy": _schema(
+            text="product product_type package quality_measurment price1 price2 price3 quality1 quality2 vals_range bias_type text",
+            integer="competitor target decoy human_or_right_answer permutation_id template",
+            flag="with_bias",
+            integer_or_text="quality3",
+        ),
+        "certainty": _schema(
+            text="first_option_opening second_option_opening vals_range bias_type text",
+            object="subtemplates option_a option_b",
+            integer="template human_or_right_answer better_expected_value target",
+            flag="with_bias",
+        ),
+        "false_belief": _schema(
+            text="premise_1 premise_2 conclusion closing_line bias_type text",
+            integer="template closing_line_id",
+            integer_or_flag="is_permuted_option",
+            flag="is_valid is_believable human_or_right_answer are_events_switched is_exp2 is_exp3 with_bias",
+        ),
+    }
+)
 
 # %% ../nbs/08_exchange.ipynb #189d69d7
 def _check(fields: Mapping[str, Any], schema: Mapping[str, str], within: str = "") -> None:
@@ -180,48 +265,72 @@ def _check(fields: Mapping[str, Any], schema: Mapping[str, str], within: str = "
     for name, kind in schema.items():
         if name not in fields:
             raise CogbiasError(f"field {within + name!r} is missing")
-        if type(fields[name]) not in _TYPES[kind] or isinstance(fields[name], int) and abs(fields[name]) > 10**9:
-            raise CogbiasError(f"field {within + name!r} should hold {kind.replace('_', ' ')} but holds {str(fields[name])[:40]!r}")
+        if (
+            type(fields[name]) not in _TYPES[kind]
+            or isinstance(fields[name], int)
+            and abs(fields[name]) > 10**9
+        ):
+            raise CogbiasError(
+                f"field {within + name!r} should hold {kind.replace('_', ' ')} but holds {str(fields[name])[:40]!r}"
+            )
 
 # %% ../nbs/08_exchange.ipynb #beab4178
 def _level(fields: Mapping[str, Any], name: str, known: Mapping[Any, Any]) -> Any:
     "What a field stands for, or an error with the levels there are."
     if fields[name] not in known:
-        raise CogbiasError(f"field {name!r} holds {str(fields[name])[:60]!r}, which is not known; {nearest(str(fields[name]), map(str, known))}")
+        raise CogbiasError(
+            f"field {name!r} holds {str(fields[name])[:60]!r}, which is not known; {nearest(str(fields[name]), map(str, known))}"
+        )
     return known[fields[name]]
 
 # %% ../nbs/08_exchange.ipynb #b7e3f0a7
 def _in_order(fields: Mapping[str, Any], names: Sequence[str]) -> list[str]:
     "Names of fields that hold places, sorted by place."
     if sorted(fields[name] for name in names) != list(range(1, len(names) + 1)):
-        raise CogbiasError(f"fields {', '.join(map(repr, names))} should hold the places 1 to {len(names)}, each once")
+        raise CogbiasError(
+            f"fields {', '.join(map(repr, names))} should hold the places 1 to {len(names)}, each once"
+        )
     return sorted(names, key=fields.__getitem__)
 
 # %% ../nbs/08_exchange.ipynb #e3972794
 def _shown(fields: Mapping[str, Any], label: str, wanted: Sequence[str]) -> str:
     "What the prompt says behind a label; it must hold the wanted words."
     found = re.search(rf"^{re.escape(label)} - (.+)\.$", fields["text"], re.MULTILINE)
-    if not found or not all(re.search(rf"(?<![\w$.]){re.escape(each)}(?!\.?\w)", found[1]) for each in wanted):
-        raise CogbiasError(f"field 'text' has no line for {label[:40]!r} with {' and '.join(wanted)[:60]!r}")
+    if not found or not all(
+        re.search(rf"(?<![\w$.]){re.escape(each)}(?!\.?\w)", found[1]) for each in wanted
+    ):
+        raise CogbiasError(
+            f"field 'text' has no line for {label[:40]!r} with {' and '.join(wanted)[:60]!r}"
+        )
     return found[1]
 
 # %% ../nbs/08_exchange.ipynb #fc90a48d
-def _read(fields: Mapping[str, Any], name: str, reader: Callable[[str], Any], within: str = "") -> Any:
+def _read(
+    fields: Mapping[str, Any], name: str, reader: Callable[[str], Any], within: str = ""
+) -> Any:
     "A field through a reader; the error names the field."
     if name not in fields:
         raise CogbiasError(f"field {within + name!r} is missing")
     if not isinstance(fields[name], str):
-        raise CogbiasError(f"field {within + name!r} should hold text but holds {str(fields[name])[:40]!r}")
+        raise CogbiasError(
+            f"field {within + name!r} should hold text but holds {str(fields[name])[:40]!r}"
+        )
     try:
         return reader(fields[name])
     except CogbiasError as error:
         raise CogbiasError(f"field {within + name!r}: {error}") from None
 
 # %% ../nbs/08_exchange.ipynb #0b1f7027
-CERTAINTY_TYPES = MappingProxyType({  # bias_type -> design, name in the file names
-    "Certainty_type.DEVIDE_OPTION_A_TO_THREE_PROBS": ("common_consequence", "three_probs"),
-    "Certainty_type.DEVIDE_OPTION_A_TO_TWO_PROBS": ("common_ratio", "two_probs"), "Certainty_type.NOT_PROBABLE": ("possibility", "not_probable")})
-_SUBTEMPLATES = _schema(integer="bias_type_index vals_index options_text_template_id options_a_template_id options_b_template_id permutation_index")
+CERTAINTY_TYPES = MappingProxyType(
+    {  # bias_type -> design, name in the file names
+        "Certainty_type.DEVIDE_OPTION_A_TO_THREE_PROBS": ("common_consequence", "three_probs"),
+        "Certainty_type.DEVIDE_OPTION_A_TO_TWO_PROBS": ("common_ratio", "two_probs"),
+        "Certainty_type.NOT_PROBABLE": ("possibility", "not_probable"),
+    }
+)
+_SUBTEMPLATES = _schema(
+    integer="bias_type_index vals_index options_text_template_id options_a_template_id options_b_template_id permutation_index"
+)
 _LOTTERY = _schema(text="option_text option_type")
 Lottery = list[list[float]]  # [prize in dollars, chance in percent], ...
 
@@ -230,7 +339,13 @@ def _lottery(fields: Mapping[str, Any], name: str) -> Lottery:
     "The numbered prizes and chances of an option."
     _check(fields[name], _LOTTERY, f"{name}.")
     count = max(1, (len(fields[name]) - 1) // 2)
-    lottery = [[_read(fields[name], f"PRIZE{n}", read_money, f"{name}."), _read(fields[name], f"PROB{n}", read_percent, f"{name}.")] for n in range(1, count + 1)]
+    lottery = [
+        [
+            _read(fields[name], f"PRIZE{n}", read_money, f"{name}."),
+            _read(fields[name], f"PROB{n}", read_percent, f"{name}."),
+        ]
+        for n in range(1, count + 1)
+    ]
     if sum(Fraction(str(chance)) for _, chance in lottery) != 100:
         raise CogbiasError(f"field {name!r}: its chances do not add up to 100%")
     return lottery
@@ -238,27 +353,57 @@ def _lottery(fields: Mapping[str, Any], name: str) -> Lottery:
 # %% ../nbs/08_exchange.ipynb #d9fdd0d7
 def _expected(lottery: Lottery) -> Fraction:
     "Mean prize in dollars, exact."
-    return sum((Fraction(str(prize)) * Fraction(str(chance)) for prize, chance in lottery), Fraction(0)) / 100
+    return (
+        sum(
+            (Fraction(str(prize)) * Fraction(str(chance)) for prize, chance in lottery), Fraction(0)
+        )
+        / 100
+    )
 
 # %% ../nbs/08_exchange.ipynb #066c6871
 def _certainty_keys(fields: Mapping[str, Any], design: str, condition: str) -> dict[str, Any]:
     "What joins an item to others, and its published factors."
-    sub, number = fields["subtemplates"], [name for name, _ in CERTAINTY_TYPES.values()].index(design) + 1
+    sub, number = (
+        fields["subtemplates"],
+        [name for name, _ in CERTAINTY_TYPES.values()].index(design) + 1,
+    )
     where = (number, sub["vals_index"], sub["options_a_template_id"], fields["template"])
-    return {**sub, "design": design, "stratum": design, "cluster": f"{design}/{sub['vals_index']}",
-            "pair_id": "-".join(map(str, (*where, sub["permutation_index"], "bare"))),
-            "order_group": "-".join(map(str, (condition, *where, sub["options_b_template_id"], "bare")))}
+    return {
+        **sub,
+        "design": design,
+        "stratum": design,
+        "cluster": f"{design}/{sub['vals_index']}",
+        "pair_id": "-".join(map(str, (*where, sub["permutation_index"], "bare"))),
+        "order_group": "-".join(
+            map(str, (condition, *where, sub["options_b_template_id"], "bare"))
+        ),
+    }
 
 # %% ../nbs/08_exchange.ipynb #b636a3f9
-def _certainty_options(fields: Mapping[str, Any], lotteries: Sequence[Lottery], rival: str) -> list[dict[str, Any]]:
+def _certainty_options(
+    fields: Mapping[str, Any], lotteries: Sequence[Lottery], rival: str
+) -> list[dict[str, Any]]:
     "The two options in the order shown."
     made = []
-    for name, opening, lottery, role in zip(("option_a", "option_b"), ("first_option_opening", "second_option_opening"), lotteries,
-                                            _in_order(fields, ("target", "better_expected_value"))):
+    for name, opening, lottery, role in zip(
+        ("option_a", "option_b"),
+        ("first_option_opening", "second_option_opening"),
+        lotteries,
+        _in_order(fields, ("target", "better_expected_value")),
+    ):
         if fields[name]["option_type"] != role:
-            raise CogbiasError(f"field '{name}.option_type' should hold {role!r} but holds {fields[name]['option_type'][:40]!r}")
+            raise CogbiasError(
+                f"field '{name}.option_type' should hold {role!r} but holds {fields[name]['option_type'][:40]!r}"
+            )
         text = _shown(fields, fields[opening], [fields[name]["option_text"]])
-        made.append(option(fields[opening], text, rival if role != "target" else role, float(_expected(lottery))))
+        made.append(
+            option(
+                fields[opening],
+                text,
+                rival if role != "target" else role,
+                float(_expected(lottery)),
+            )
+        )
     return made
 
 # %% ../nbs/08_exchange.ipynb #600f7c37
@@ -274,12 +419,21 @@ def _certainty(fields: Mapping[str, Any]) -> dict[str, Any]:
     design, name = _level(fields, "bias_type", CERTAINTY_TYPES)
     _check(fields["subtemplates"], _SUBTEMPLATES, "subtemplates.")
     rival = "riskier" if design == "possibility" else "better_expected_value"
-    options = _certainty_options(fields, lotteries := [_lottery(fields, name) for name in ("option_a", "option_b")], rival)
+    options = _certainty_options(
+        fields, lotteries := [_lottery(fields, name) for name in ("option_a", "option_b")], rival
+    )
     by_role = {each["role"]: lottery for each, lottery in zip(options, lotteries)}
     value = {each["role"]: each["value"] for each in options}
     condition = "treatment" if fields["with_bias"] else "control"
-    return {"paradigm": "choice/certainty", "part": name, "options": options, "content": {"kind": "lotteries", "lotteries": by_role}, "target_position": fields["target"],
-            **_certainty_keys(fields, design, condition), **_label_fault(design, value[rival], value["target"])}
+    return {
+        "paradigm": "choice/certainty",
+        "part": name,
+        "options": options,
+        "content": {"kind": "lotteries", "lotteries": by_role},
+        "target_position": fields["target"],
+        **_certainty_keys(fields, design, condition),
+        **_label_fault(design, value[rival], value["target"]),
+    }
 
 # %% ../nbs/08_exchange.ipynb #b62ce4e0
 def _difference(lotteries: Mapping[str, Lottery]) -> dict[float, Fraction]:
@@ -291,26 +445,52 @@ def _difference(lotteries: Mapping[str, Lottery]) -> dict[float, Fraction]:
     return gap
 
 # %% ../nbs/08_exchange.ipynb #13b7467c
-def is_linked(treatment: Mapping[str, Lottery],  # role -> lottery
-              control: Mapping[str, Lottery],  # the same in the other condition
-              ) -> bool:
+def is_linked(
+    treatment: Mapping[str, Lottery],  # role -> lottery
+    control: Mapping[str, Lottery],  # the same in the other condition
+) -> bool:
     "Whether expected utility forbids a switch between two choices."
     one, other = _difference(treatment), _difference(control)
     top = max({**one, **other})
-    return one[top] * other[top] > 0 and all(one[prize] * other[top] == other[prize] * one[top] for prize in {**one, **other})
+    return one[top] * other[top] > 0 and all(
+        one[prize] * other[top] == other[prize] * one[top] for prize in {**one, **other}
+    )
 
 # %% ../nbs/08_exchange.ipynb #7df0f398
-DECOY_KINDS = MappingProxyType({  # target side -> bias_type -> published code, what the decoy does
-    side: MappingProxyType({f"Decoy_type.{code}": (code, kind) for code, kind in zip(("R", "RF", "F", "R_EXTREAM"), kinds)} | {"Decoy_type.TWO_OPTIONS": (None, None)})
-    for side, kinds in {"expensive": ("range", "range_frequency", "frequency", "range_extreme"),
-                        "cheaper": ("frequency", "range_frequency", "range", "frequency_extreme")}.items()})
-TEMPLATES = MappingProxyType({1: ("before", "short"), 2: ("after", "short"), 3: ("after", "long"), 4: ("before", "long"), 5: ("after", "long")})  # question, lines
+DECOY_KINDS = MappingProxyType(
+    {  # target side -> bias_type -> published code, what the decoy does
+        side: MappingProxyType(
+            {
+                f"Decoy_type.{code}": (code, kind)
+                for code, kind in zip(("R", "RF", "F", "R_EXTREAM"), kinds)
+            }
+            | {"Decoy_type.TWO_OPTIONS": (None, None)}
+        )
+        for side, kinds in {
+            "expensive": ("range", "range_frequency", "frequency", "range_extreme"),
+            "cheaper": ("frequency", "range_frequency", "range", "frequency_extreme"),
+        }.items()
+    }
+)
+TEMPLATES = MappingProxyType(
+    {
+        1: ("before", "short"),
+        2: ("after", "short"),
+        3: ("after", "long"),
+        4: ("before", "long"),
+        5: ("after", "long"),
+    }
+)  # question, lines
 Offer = dict[str, float]  # price and quality
 
 # %% ../nbs/08_exchange.ipynb #a5585195
 def _dominates(better: Offer, worse: Offer) -> bool:
     "Whether an option is as good in both attributes and better in one."
-    return better["price"] <= worse["price"] and better["quality"] >= worse["quality"] and better != worse
+    return (
+        better["price"] <= worse["price"]
+        and better["quality"] >= worse["quality"]
+        and better != worse
+    )
 
 # %% ../nbs/08_exchange.ipynb #a52ac46c
 def _decoy_fault(offers: Mapping[str, Offer]) -> str:
@@ -324,10 +504,14 @@ def _decoy_fault(offers: Mapping[str, Offer]) -> str:
 # %% ../nbs/08_exchange.ipynb #aab833d0
 def _place_in_lists(fields: Mapping[str, Any], attribute: str, lists: Sequence[list[str]]) -> int:
     "Where the values of competitor and target stand in the published lists, from 1."
-    pair = tuple(str(fields[f"{attribute}{fields[role]}"]).strip("$K") for role in ("competitor", "target"))
+    pair = tuple(
+        str(fields[f"{attribute}{fields[role]}"]).strip("$K") for role in ("competitor", "target")
+    )
     pairs = list(zip(*lists))
     if pair not in pairs:
-        raise CogbiasError(f"field 'vals_range' has no {attribute} pair {' and '.join(pair)[:60]!r}")
+        raise CogbiasError(
+            f"field 'vals_range' has no {attribute} pair {' and '.join(pair)[:60]!r}"
+        )
     return pairs.index(pair) + 1
 
 # %% ../nbs/08_exchange.ipynb #5ae70e04
@@ -336,44 +520,98 @@ def _decoy_indices(fields: Mapping[str, Any]) -> dict[str, int]:
     lists = [each.split(", ") for each in re.findall(r"\[([^\]]*)\]", fields["vals_range"])]
     if len(lists) != 4:
         raise CogbiasError(f"field 'vals_range' should hold four lists but holds {len(lists)}")
-    price, quality = _place_in_lists(fields, "price", lists[:2]), _place_in_lists(fields, "quality", lists[2:])
-    return {"price_index": price, "quality_index": quality, "vals_index": len(lists[2]) * (price - 1) + quality}
+    price, quality = (
+        _place_in_lists(fields, "price", lists[:2]),
+        _place_in_lists(fields, "quality", lists[2:]),
+    )
+    return {
+        "price_index": price,
+        "quality_index": quality,
+        "vals_index": len(lists[2]) * (price - 1) + quality,
+    }
 
 # %% ../nbs/08_exchange.ipynb #b6622bb6
-def _decoy_options(fields: Mapping[str, Any], roles: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, Offer]]:
+def _decoy_options(
+    fields: Mapping[str, Any], roles: Sequence[str]
+) -> tuple[list[dict[str, Any]], dict[str, Offer]]:
     "The options in the order shown, and their attributes by role."
     options, offers = [], {}
     for place, role in enumerate(_in_order(fields, roles), 1):
-        offers[role] = {"price": float(_read(fields, f"price{place}", read_money)), "quality": float(_read(fields, f"quality{place}", read_score))}
+        offers[role] = {
+            "price": float(_read(fields, f"price{place}", read_money)),
+            "quality": float(_read(fields, f"quality{place}", read_score)),
+        }
         label = f"{fields['product_type'].title()} {place}"
-        options.append(option(label, _shown(fields, label, [fields[f"price{place}"], fields[f"quality{place}"]]), role, offers[role]["price"]))
+        options.append(
+            option(
+                label,
+                _shown(fields, label, [fields[f"price{place}"], fields[f"quality{place}"]]),
+                role,
+                offers[role]["price"],
+            )
+        )
     return options, offers
 
 # %% ../nbs/08_exchange.ipynb #bcf0c309
-def _decoy_keys(fields: Mapping[str, Any], product: str, side: str, code: str | None, index: int) -> dict[str, Any]:
+def _decoy_keys(
+    fields: Mapping[str, Any], product: str, side: str, code: str | None, index: int
+) -> dict[str, Any]:
     "What joins an item to others."
     name, template = f"{product}-{side}-{index}", fields["template"]
     first = "target" if fields["target"] < fields["competitor"] else "competitor"
-    return {"product": product, "target_side": side, "stratum": product, "cluster": f"{product}/{index}",
-            "pair_id": f"{name}-{template}-bare-{first}", "order_group": f"{name}-{code or 'control'}-{template}-bare"}
+    return {
+        "product": product,
+        "target_side": side,
+        "stratum": product,
+        "cluster": f"{product}/{index}",
+        "pair_id": f"{name}-{template}-bare-{first}",
+        "order_group": f"{name}-{code or 'control'}-{template}-bare",
+    }
 
 # %% ../nbs/08_exchange.ipynb #52ee9e44
 def _decoy(fields: Mapping[str, Any]) -> dict[str, Any]:
     "An item of the decoy design."
-    product, side = fields["product"].removesuffix("_cheaper"), "cheaper" if fields["product"].endswith("_cheaper") else "expensive"
+    product, side = (
+        fields["product"].removesuffix("_cheaper"),
+        "cheaper" if fields["product"].endswith("_cheaper") else "expensive",
+    )
     code, kind = _level(fields, "bias_type", DECOY_KINDS[side])
     if bool(code) != fields["with_bias"] or bool(code) != bool(fields["decoy"]):
-        raise CogbiasError("fields 'bias_type', 'with_bias' and 'decoy' disagree on whether there is a decoy")
-    options, offers = _decoy_options(fields, ("competitor", "target", "decoy") if code else ("competitor", "target"))
+        raise CogbiasError(
+            "fields 'bias_type', 'with_bias' and 'decoy' disagree on whether there is a decoy"
+        )
+    options, offers = _decoy_options(
+        fields, ("competitor", "target", "decoy") if code else ("competitor", "target")
+    )
     question, lines = _level(fields, "template", TEMPLATES)
     indices, fault = _decoy_indices(fields), _decoy_fault(offers)
-    return {"paradigm": "choice/decoy", "part": fields["product"], "options": options, "content": {"kind": "attributes", "options": offers, "decoy_kind": kind},
-            **_decoy_keys(fields, product, side, code, indices["vals_index"]), **indices, "decoy_kind": kind, "published_decoy": code,
-            "question_place": question, "line_style": lines, "permutation_id": fields["permutation_id"], "target_position": fields["target"],
-            "competitor_position": fields["competitor"], "decoy_position": fields["decoy"], "asymmetric": not fault, "problem": fault}
+    return {
+        "paradigm": "choice/decoy",
+        "part": fields["product"],
+        "options": options,
+        "content": {"kind": "attributes", "options": offers, "decoy_kind": kind},
+        **_decoy_keys(fields, product, side, code, indices["vals_index"]),
+        **indices,
+        "decoy_kind": kind,
+        "published_decoy": code,
+        "question_place": question,
+        "line_style": lines,
+        "permutation_id": fields["permutation_id"],
+        "target_position": fields["target"],
+        "competitor_position": fields["competitor"],
+        "decoy_position": fields["decoy"],
+        "asymmetric": not fault,
+        "problem": fault,
+    }
 
 # %% ../nbs/08_exchange.ipynb #33c2ba6b
-BELIEF_TYPES = MappingProxyType({"Belief_type.EXP_DM_FULL": "dm_full", "Belief_type.EXP_DM_1": "dm_1", "Belief_type.EXP_DM_2": "dm_2"})
+BELIEF_TYPES = MappingProxyType(
+    {
+        "Belief_type.EXP_DM_FULL": "dm_full",
+        "Belief_type.EXP_DM_1": "dm_1",
+        "Belief_type.EXP_DM_2": "dm_2",
+    }
+)
 _FIGURES = MappingProxyType({("MP", "SM"): 1, ("PM", "SM"): 2, ("MP", "MS"): 3, ("PM", "MS"): 4})
 
 # %% ../nbs/08_exchange.ipynb #9574a973
@@ -383,22 +621,35 @@ def _logical_form(premises: Sequence[list[str]], conclusion: list[str]) -> dict[
     for term in (term for premise in premises for term in premise[1:]):
         letters.setdefault(term, "M")
     if len(letters) > 3:
-        raise CogbiasError(f"fields 'premise_1', 'premise_2' and 'conclusion' have {len(letters)} terms; a syllogism has three")
+        raise CogbiasError(
+            f"fields 'premise_1', 'premise_2' and 'conclusion' have {len(letters)} terms; a syllogism has three"
+        )
     named = [(premise[0], "".join(letters[term] for term in premise[1:])) for premise in premises]
     major, minor = sorted(named, key=lambda each: ("P" not in each[1], each))
-    return {"form": f"{major[0]}({major[1]})+{minor[0]}({minor[1]})->{conclusion[0]}", "mood": major[0] + minor[0] + conclusion[0],
-            "figure": _FIGURES.get((major[1], minor[1])), "quantifier": conclusion[0], "premise_order": 1 if named[0] == major else 2}
+    return {
+        "form": f"{major[0]}({major[1]})+{minor[0]}({minor[1]})->{conclusion[0]}",
+        "mood": major[0] + minor[0] + conclusion[0],
+        "figure": _FIGURES.get((major[1], minor[1])),
+        "quantifier": conclusion[0],
+        "premise_order": 1 if named[0] == major else 2,
+    }
 
 # %% ../nbs/08_exchange.ipynb #5e608cbd
 def _contradict(premises: Sequence[list[str]]) -> bool:
     "Whether the premises cannot both be true of terms that apply to something."
     (one, *first), (other, *second) = premises
-    return (set(first) == set(second) and {one, other} in ({"A", "E"}, {"E", "I"})) or (first == second and {one, other} == {"A", "O"})
+    return (set(first) == set(second) and {one, other} in ({"A", "E"}, {"E", "I"})) or (
+        first == second and {one, other} == {"A", "O"}
+    )
 
 # %% ../nbs/08_exchange.ipynb #91bce520
 def _belief_options(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
     "The two verdicts."
-    words = ("yes", "no") if fields["template"] == 4 or fields["closing_line_id"] == 2 else ("valid", "invalid")
+    words = (
+        ("yes", "no")
+        if fields["template"] == 4 or fields["closing_line_id"] == 2
+        else ("valid", "invalid")
+    )
     return [option(word, word, role) for word, role in zip(words, ("accept", "reject"))]
 
 # %% ../nbs/08_exchange.ipynb #da140891
@@ -407,18 +658,42 @@ def _belief_argument(fields: Mapping[str, Any]) -> tuple[list[list[str]], list[s
     for name in ("premise_1", "premise_2", "conclusion"):
         if fields[name].removesuffix(".") + "." not in fields["text"]:
             raise CogbiasError(f"field 'text' does not show {name!r}")
-    return [_read(fields, name, read_sentence) for name in ("premise_1", "premise_2")], _read(fields, "conclusion", read_sentence)
+    return [_read(fields, name, read_sentence) for name in ("premise_1", "premise_2")], _read(
+        fields, "conclusion", read_sentence
+    )
 
 # %% ../nbs/08_exchange.ipynb #aef595de
 def _belief(fields: Mapping[str, Any]) -> dict[str, Any]:
     "An item of the belief paradigm; the keys that need its twin come later."
     premises, conclusion = _belief_argument(fields)
-    valid, believable, contradict = fields["is_valid"], fields["is_believable"], _contradict(premises)
-    return {"paradigm": "logic/belief", "part": _level(fields, "bias_type", BELIEF_TYPES), "options": _belief_options(fields),
-            "content": {"kind": "syllogism", "valid": valid, "believable": believable, "real": fields["with_bias"], "premises": premises, "conclusion": conclusion},
-            "stratum": f"{'valid' if valid else 'invalid'}_{'believable' if believable else 'unbelievable'}", **_logical_form(premises, conclusion),
-            "option_order": 1, "target_position": 1, "is_permuted_option": int(fields["is_permuted_option"]), "closing_line_id": fields["closing_line_id"],
-            "is_valid": valid, "is_believable": believable, "premises_consistent": not contradict, "problem": "contradictory_premises" if contradict else ""}
+    valid, believable, contradict = (
+        fields["is_valid"],
+        fields["is_believable"],
+        _contradict(premises),
+    )
+    return {
+        "paradigm": "logic/belief",
+        "part": _level(fields, "bias_type", BELIEF_TYPES),
+        "options": _belief_options(fields),
+        "content": {
+            "kind": "syllogism",
+            "valid": valid,
+            "believable": believable,
+            "real": fields["with_bias"],
+            "premises": premises,
+            "conclusion": conclusion,
+        },
+        "stratum": f"{'valid' if valid else 'invalid'}_{'believable' if believable else 'unbelievable'}",
+        **_logical_form(premises, conclusion),
+        "option_order": 1,
+        "target_position": 1,
+        "is_permuted_option": int(fields["is_permuted_option"]),
+        "closing_line_id": fields["closing_line_id"],
+        "is_valid": valid,
+        "is_believable": believable,
+        "premises_consistent": not contradict,
+        "problem": "contradictory_premises" if contradict else "",
+    }
 
 # %% ../nbs/08_exchange.ipynb #585f7069
 def _belief_clusters(rows: Sequence[dict[str, Any]]) -> None:
@@ -427,21 +702,36 @@ def _belief_clusters(rows: Sequence[dict[str, Any]]) -> None:
     originals: dict[tuple, int] = {}
     for row in sorted(rows, key=lambda row: row["condition"] != "treatment"):
         content, numbers = row["content"], triples[row["data_set"]]
-        nouns = frozenset(term for each in (*content["premises"], content["conclusion"]) for term in each[1:])
-        twin = (row["folder"], row["source_record"], row["template"], row["stratum"], row["form"], row["premise_order"])
+        nouns = frozenset(
+            term for each in (*content["premises"], content["conclusion"]) for term in each[1:]
+        )
+        twin = (
+            row["folder"],
+            row["source_record"],
+            row["template"],
+            row["stratum"],
+            row["form"],
+            row["premise_order"],
+        )
         full = row["part"] == "dm_full"
         if full and row["condition"] == "treatment":
             originals[twin] = numbers.setdefault(nouns, len(numbers) + 1)
         elif full and twin not in originals:
             row["note"] = "twin_missing"
-        row["triple_index"] = originals.get(twin) if full and twin in originals else numbers.setdefault(nouns, len(numbers) + 1)
+        row["triple_index"] = (
+            originals.get(twin)
+            if full and twin in originals
+            else numbers.setdefault(nouns, len(numbers) + 1)
+        )
         _belief_keys(row, row["triple_index"] if full else row["part"])
 
 # %% ../nbs/08_exchange.ipynb #6c4daa79
 def _belief_keys(row: dict[str, Any], cluster: int | str) -> None:
     "What joins a belief item to others."
     row["cluster"] = f"{row['stratum']}/{cluster}"
-    closing = ("bare",) if row["closing_line_id"] == 1 else (f"closing{row['closing_line_id']}", "bare")
+    closing = (
+        ("bare",) if row["closing_line_id"] == 1 else (f"closing{row['closing_line_id']}", "bare")
+    )
     where = (row["cluster"], row["template"], row["premise_order"])
     row["pair_id"] = "-".join(map(str, (*where, row["option_order"], *closing)))
     row["order_group"] = "-".join(map(str, (row["condition"], *where, *closing)))
@@ -455,18 +745,58 @@ class Finding(NamedTuple):
     meaning: str
 
 # %% ../nbs/08_exchange.ipynb #c4090b95
-FINDINGS = MappingProxyType({
-    "copy_of_control": Finding("problem", False, "labelled treatment, but text and fields are those of a control record in the same folder"),
-    "older_wording": Finding("problem", False, "a superseded file; the current one words the same question differently"),
-    "rival_not_better": Finding("problem", False, "labelled better_expected_value, but not worth more than the target"),
-    "decoy_dominated_by_both": Finding("problem", True, "the competitor dominates the decoy too; asymmetric is false, so only the replication uses it"),
-    "decoy_not_dominated": Finding("problem", True, "the target does not dominate the decoy; asymmetric is false, so only the replication uses it"),
-    "contradictory_premises": Finding("problem", True, "the premises cannot both be true; premises_consistent is false, so only the replication uses it"),
-    "void_label": Finding("note", True, "expected values tie, so the label better_expected_value is void; the role is riskier"),
-    "shared_text": Finding("note", True, "another item of this condition has the same text with other roles, so it is answered twice"),
-    "condition_missing": Finding("note", True, "the other condition of this value set is not here; eu_consistent is set to false"),
-    "twin_missing": Finding("note", True, "no record of the other condition has this number and form; the item is a cluster of its own"),
-})
+FINDINGS = MappingProxyType(
+    {
+        "copy_of_control": Finding(
+            "problem",
+            False,
+            "labelled treatment, but text and fields are those of a control record in the same folder",
+        ),
+        "older_wording": Finding(
+            "problem",
+            False,
+            "a superseded file; the current one words the same question differently",
+        ),
+        "rival_not_better": Finding(
+            "problem", False, "labelled better_expected_value, but not worth more than the target"
+        ),
+        "decoy_dominated_by_both": Finding(
+            "problem",
+            True,
+            "the competitor dominates the decoy too; asymmetric is false, so only the replication uses it",
+        ),
+        "decoy_not_dominated": Finding(
+            "problem",
+            True,
+            "the target does not dominate the decoy; asymmetric is false, so only the replication uses it",
+        ),
+        "contradictory_premises": Finding(
+            "problem",
+            True,
+            "the premises cannot both be true; premises_consistent is false, so only the replication uses it",
+        ),
+        "void_label": Finding(
+            "note",
+            True,
+            "expected values tie, so the label better_expected_value is void; the role is riskier",
+        ),
+        "shared_text": Finding(
+            "note",
+            True,
+            "another item of this condition has the same text with other roles, so it is answered twice",
+        ),
+        "condition_missing": Finding(
+            "note",
+            True,
+            "the other condition of this value set is not here; eu_consistent is set to false",
+        ),
+        "twin_missing": Finding(
+            "note",
+            True,
+            "no record of the other condition has this number and form; the item is a cluster of its own",
+        ),
+    }
+)
 
 # %% ../nbs/08_exchange.ipynb #f5196ba6
 _VOLATILE = frozenset(("text", "with_bias", "human_or_right_answer", "vals_range"))
@@ -489,13 +819,17 @@ class _Record(NamedTuple):
 # %% ../nbs/08_exchange.ipynb #cfff5a15
 def _fault_finder(records: Iterable[_Record]) -> Callable[[_Record], str]:
     "A function that names what is wrong with a record beside the others."
-    texts: dict[tuple, set[str]] = defaultdict(set)  # (signature, condition, whether from an older file) -> texts
+    texts: dict[tuple, set[str]] = defaultdict(
+        set
+    )  # (signature, condition, whether from an older file) -> texts
     for each in records:
         texts[each.signature, each.condition, each.older].add(each.fields["text"])
 
     def fault(record: _Record) -> str:
         signature, text = record.signature, record.fields["text"]
-        controls = texts.get((signature, "control", False), set()) | texts.get((signature, "control", True), set())
+        controls = texts.get((signature, "control", False), set()) | texts.get(
+            (signature, "control", True), set()
+        )
         if record.condition == "treatment" and text in controls:
             return "copy_of_control"
         current = texts.get((signature, record.condition, False), set())
@@ -504,7 +838,9 @@ def _fault_finder(records: Iterable[_Record]) -> Callable[[_Record], str]:
     return fault
 
 # %% ../nbs/08_exchange.ipynb #bcd65bd0
-READERS = MappingProxyType({"decoy": _decoy, "certainty": _certainty, "false_belief": _belief})  # bias_name -> reader
+READERS = MappingProxyType(
+    {"decoy": _decoy, "certainty": _certainty, "false_belief": _belief}
+)  # bias_name -> reader
 
 # %% ../nbs/08_exchange.ipynb #f2d62ffb
 def _record(file: str, key: str, fields: Any) -> _Record:
@@ -515,22 +851,51 @@ def _record(file: str, key: str, fields: Any) -> _Record:
         _check({"record": fields}, {"record": "object"})
         _check(fields, {"bias_name": "text"})
         _check(fields, _level(fields, "bias_name", FIELDS))
-        kept = json.dumps({name: value for name, value in fields.items() if name not in _VOLATILE}, sort_keys=True, ensure_ascii=False)
+        kept = json.dumps(
+            {name: value for name, value in fields.items() if name not in _VOLATILE},
+            sort_keys=True,
+            ensure_ascii=False,
+        )
         (kept + fields["text"]).encode()
-        return _Record(file, int(key), fields, re.search(r"_wbias_(True|False)\.json$", file) is not None, (str(PurePosixPath(file).parent), kept))
+        return _Record(
+            file,
+            int(key),
+            fields,
+            re.search(r"_wbias_(True|False)\.json$", file) is not None,
+            (str(PurePosixPath(file).parent), kept),
+        )
     except (CogbiasError, UnicodeEncodeError) as error:
-        raise CogbiasError(f"{file}: record {key[:40]!r}: {error} (mend the record or leave the file out)") from None
+        raise CogbiasError(
+            f"{file}: record {key[:40]!r}: {error} (mend the record or leave the file out)"
+        ) from None
 
 # %% ../nbs/08_exchange.ipynb #27bca090
 def _row(record: _Record) -> dict[str, Any]:
     "The item that a record stands for."
     fields = record.fields
-    shared = {"condition": record.condition, "prompt": fields["text"], "template": fields["template"], "bias_type": fields["bias_type"], "answer_format": "bare",
-              "is_original": True, "system": None, "answer": "choice", "folder": record.signature[0], "older": record.older, "source_file": record.file, "source_record": record.number, "also_in": [], "problem": "", "note": ""}
+    shared = {
+        "condition": record.condition,
+        "prompt": fields["text"],
+        "template": fields["template"],
+        "bias_type": fields["bias_type"],
+        "answer_format": "bare",
+        "is_original": True,
+        "system": None,
+        "answer": "choice",
+        "folder": record.signature[0],
+        "older": record.older,
+        "source_file": record.file,
+        "source_record": record.number,
+        "also_in": [],
+        "problem": "",
+        "note": "",
+    }
     try:
         row = shared | READERS[fields["bias_name"]](fields)
     except CogbiasError as error:
-        raise CogbiasError(f"{record.file}: record '{record.number}': {error} (mend the record or leave the file out)") from None
+        raise CogbiasError(
+            f"{record.file}: record '{record.number}': {error} (mend the record or leave the file out)"
+        ) from None
     return row | {"n_options": len(row["options"])}
 
 # %% ../nbs/08_exchange.ipynb #1a68c6ba
@@ -546,7 +911,15 @@ def _data_sets(rows: Sequence[dict[str, Any]]) -> None:
 def _merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     "Each item once, with the other places where it stands."
     kept: dict[str, dict[str, Any]] = {}
-    for row in sorted(rows, key=lambda row: (row["older"], row["folder"], row["data_set"].count(","), row["source_file"])):
+    for row in sorted(
+        rows,
+        key=lambda row: (
+            row["older"],
+            row["folder"],
+            row["data_set"].count(","),
+            row["source_file"],
+        ),
+    ):
         first = kept.setdefault(content_hash([row[name] for name in IDENTITY]), row)
         if first is not row:
             first["also_in"].append(f"{row['source_file']}#{row['source_record']}")
@@ -569,15 +942,21 @@ def _value_sets(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     for row in filter(_is_usable, rows):
         lotteries = row["content"]["lotteries"]
         if sets[row["cluster"]].setdefault(row["condition"], lotteries) != lotteries:
-            raise CogbiasError(f"{row['source_file']}: record '{row['source_record']}': its lotteries differ from others of value set "
-                               f"{row['cluster']}; mend field 'subtemplates' or leave the file out")
+            raise CogbiasError(
+                f"{row['source_file']}: record '{row['source_record']}': its lotteries differ from others of value set "
+                f"{row['cluster']}; mend field 'subtemplates' or leave the file out"
+            )
     return sets
 
 # %% ../nbs/08_exchange.ipynb #6d1d9ce9
 def _certainty_links(rows: Sequence[dict[str, Any]]) -> None:
     "Say for certainty items whether expected utility forbids a switch."
     sets = _value_sets(rows)
-    linked = {cluster: is_linked(each["treatment"], each["control"]) for cluster, each in sets.items() if len(each) == 2}
+    linked = {
+        cluster: is_linked(each["treatment"], each["control"])
+        for cluster, each in sets.items()
+        if len(each) == 2
+    }
     for row in rows:
         row["eu_consistent"] = linked.get(row["cluster"], False)
         if row["cluster"] not in linked:
@@ -603,16 +982,27 @@ def _complete(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row for name in sorted(by_paradigm) for row in by_paradigm[name]]
 
 # %% ../nbs/08_exchange.ipynb #5d09bef3
-SOURCE_COLUMNS = MappingProxyType({
-    "data_set": "which published set the item belongs to", "source_file": "file inside the data set", "source_record": "number of the record in that file",
-    "also_in": "other places with the same item, as file#record", "usable": "whether the item may be asked", "problem": "codes of what is wrong; empty where nothing is",
-    "note": "codes of what a reader should know"})
+SOURCE_COLUMNS = MappingProxyType(
+    {
+        "data_set": "which published set the item belongs to",
+        "source_file": "file inside the data set",
+        "source_record": "number of the record in that file",
+        "also_in": "other places with the same item, as file#record",
+        "usable": "whether the item may be asked",
+        "problem": "codes of what is wrong; empty where nothing is",
+        "note": "codes of what a reader should know",
+    }
+)
 _HELPERS = frozenset(("folder", "older", "part"))
 
 # %% ../nbs/08_exchange.ipynb #c8edb9b2
 def _source(row: Mapping[str, Any]) -> dict[str, Any]:
     "Where an item comes from and whether it may be asked."
-    return {**{name: row[name] for name in SOURCE_COLUMNS if name != "usable"}, "also_in": "; ".join(row["also_in"]) or None, "usable": _is_usable(row)}
+    return {
+        **{name: row[name] for name in SOURCE_COLUMNS if name != "usable"},
+        "also_in": "; ".join(row["also_in"]) or None,
+        "usable": _is_usable(row),
+    }
 
 # %% ../nbs/08_exchange.ipynb #c20a4cbf
 def _typed(column: pd.Series) -> pd.Series:
@@ -626,40 +1016,73 @@ def _typed(column: pd.Series) -> pd.Series:
 # %% ../nbs/08_exchange.ipynb #6bc5b30b
 def _typed_factors(table: pd.DataFrame) -> pd.DataFrame:
     "Every column that the schema leaves open in its own kind."
-    return table.assign(**{name: _typed(table[name]) for name in table.columns if name not in ITEMS.names})
+    return table.assign(
+        **{name: _typed(table[name]) for name in table.columns if name not in ITEMS.names}
+    )
 
 # %% ../nbs/08_exchange.ipynb #f9fcce07
 def _table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
     "The items table of completed rows."
     clean = [{name: value for name, value in row.items() if name not in _HELPERS} for row in rows]
     table = _typed_factors(item_table("imported", [row | _source(row) for row in clean]))
-    return table[[name for name in table.columns if name not in SOURCE_COLUMNS] + list(SOURCE_COLUMNS)]
+    return table[
+        [name for name in table.columns if name not in SOURCE_COLUMNS] + list(SOURCE_COLUMNS)
+    ]
 
 # %% ../nbs/08_exchange.ipynb #082f1b9c
 def _counts(table: pd.DataFrame) -> tuple[Counter, Counter]:
     "New items and duplicates of each file."
-    other = (place.rpartition("#")[0] for places in table["also_in"].dropna() for place in places.split("; "))
+    other = (
+        place.rpartition("#")[0]
+        for places in table["also_in"].dropna()
+        for place in places.split("; ")
+    )
     return Counter(table["source_file"]), Counter(other)
 
 # %% ../nbs/08_exchange.ipynb #070ccbd6
-def import_report(table: pd.DataFrame,  # an imported items table, fresh or stored
-                  ) -> pd.DataFrame:  # file, records, new_items, duplicates, kind, problem, count, meaning
+def import_report(
+    table: pd.DataFrame,  # an imported items table, fresh or stored
+) -> pd.DataFrame:  # file, records, new_items, duplicates, kind, problem, count, meaning
     "What was wrong with a data set, file by file."
     new, again = _counts(table)
-    found = Counter((file, code) for name in ("problem", "note") for file, codes in zip(table["source_file"], table[name].fillna("")) for code in codes.split("; ") if code)
+    found = Counter(
+        (file, code)
+        for name in ("problem", "note")
+        for file, codes in zip(table["source_file"], table[name].fillna(""))
+        for code in codes.split("; ")
+        if code
+    )
     lines = []
     for file in sorted(new | again):
-        size = {"file": file, "records": new[file] + again[file], "new_items": new[file], "duplicates": again[file]}
+        size = {
+            "file": file,
+            "records": new[file] + again[file],
+            "new_items": new[file],
+            "duplicates": again[file],
+        }
         codes = [code for code in FINDINGS if found[file, code]] or [""]
-        lines += [size | {"kind": FINDINGS[code].kind if code else "", "problem": code, "count": found[file, code],
-                          "meaning": FINDINGS[code].meaning if code else ""} for code in codes]
+        lines += [
+            size
+            | {
+                "kind": FINDINGS[code].kind if code else "",
+                "problem": code,
+                "count": found[file, code],
+                "meaning": FINDINGS[code].meaning if code else "",
+            }
+            for code in codes
+        ]
     return pd.DataFrame(lines)
 
 # %% ../nbs/08_exchange.ipynb #c24ddd07
-def import_instructed_to_bias(path: Path | str,  # the published zip file, or a folder with its contents
-                              ) -> pd.DataFrame:  # an items table with the columns of SOURCE_COLUMNS
+def import_instructed_to_bias(
+    path: Path | str,  # the published zip file, or a folder with its contents
+) -> pd.DataFrame:  # an items table with the columns of SOURCE_COLUMNS
     "The decoy, certainty and belief prompts of Itzhak et al. (TACL 2024)."
-    records = [_record(file, key, fields) for file, data in _files(Path(path)) for key, fields in _parse(file, data).items()]
+    records = [
+        _record(file, key, fields)
+        for file, data in _files(Path(path))
+        for key, fields in _parse(file, data).items()
+    ]
     fault = _fault_finder(records)
     rows = []
     for record in records:
@@ -674,49 +1097,87 @@ def import_instructed_to_bias(path: Path | str,  # the published zip file, or a 
 FORMATS = MappingProxyType({"instructed-to-bias": import_instructed_to_bias})  # name -> importer
 
 # %% ../nbs/08_exchange.ipynb #1e4c7bf7
-def import_items(format: str,  # a key of FORMATS
-                 path: Path | str,  # file or folder of the data set
-                 ) -> pd.DataFrame:  # an items table with the columns of SOURCE_COLUMNS
+def import_items(
+    format: str,  # a key of FORMATS
+    path: Path | str,  # file or folder of the data set
+) -> pd.DataFrame:  # an items table with the columns of SOURCE_COLUMNS
     "Read a published data set."
     if format not in FORMATS:
         raise CogbiasError(f"import format {format!r} is not known; {nearest(format, FORMATS)}")
     return FORMATS[format](path)
 
 # %% ../nbs/08_exchange.ipynb #03ad2cf5
-def usable_items(table: pd.DataFrame,  # an imported items table, fresh or stored
-                 paradigm: str,  # suite/name
-                 ) -> pd.DataFrame:  # an items table of that paradigm
+def usable_items(
+    table: pd.DataFrame,  # an imported items table, fresh or stored
+    paradigm: str,  # suite/name
+) -> pd.DataFrame:  # an items table of that paradigm
     "The imported items of one paradigm that may be asked."
     ours = table[table["paradigm"] == paradigm]
     if ours.empty:
-        raise CogbiasError(f"items table: no item of {paradigm!r}; {nearest(paradigm, table['paradigm'].unique())}")
-    asked = ours["usable"].astype(bool) if "usable" in ours else pd.Series(True, index=ours.index)  # items that were never imported are all in use
+        raise CogbiasError(
+            f"items table: no item of {paradigm!r}; {nearest(paradigm, table['paradigm'].unique())}"
+        )
+    asked = (
+        ours["usable"].astype(bool) if "usable" in ours else pd.Series(True, index=ours.index)
+    )  # items that were never imported are all in use
     kept = ours[asked].reset_index(drop=True).fillna({"problem": "", "note": ""})
-    kept = _typed_factors(kept[[name for name in kept.columns if name in ITEMS.names or name in SOURCE_COLUMNS or kept[name].notna().any()]])
+    kept = _typed_factors(
+        kept[
+            [
+                name
+                for name in kept.columns
+                if name in ITEMS.names or name in SOURCE_COLUMNS or kept[name].notna().any()
+            ]
+        ]
+    )
     kept.attrs = {"left_out": len(ours) - len(kept)}
     return kept
 
 # %% ../nbs/08_exchange.ipynb #d510099e
 def _inspect_sample(item: Mapping[str, Any]) -> dict[str, Any]:
     "An item as a sample of inspect_ai."
-    system = [{"role": "system", "content": item["system"]}] if isinstance(item["system"], str) else []
-    metadata = {name: value for name, value in item.items() if name not in ("item_id", "system", "prompt") and (isinstance(value, (list, dict)) or pd.notna(value))}
-    return {"id": item["item_id"], "input": [*system, {"role": "user", "content": item["prompt"]}] if system else item["prompt"],
-            "choices": [each["text"] for each in item["options"]] or None, "metadata": metadata}
+    system = (
+        [{"role": "system", "content": item["system"]}] if isinstance(item["system"], str) else []
+    )
+    metadata = {
+        name: value
+        for name, value in item.items()
+        if name not in ("item_id", "system", "prompt")
+        and (isinstance(value, (list, dict)) or pd.notna(value))
+    }
+    return {
+        "id": item["item_id"],
+        "input": [*system, {"role": "user", "content": item["prompt"]}]
+        if system
+        else item["prompt"],
+        "choices": [each["text"] for each in item["options"]] or None,
+        "metadata": metadata,
+    }
 
 # %% ../nbs/08_exchange.ipynb #04a502c4
 def _save_inspect(table: pd.DataFrame, path: Path) -> Path:
     "Items as JSON lines for inspect_ai."
-    return save_table(pd.DataFrame([_inspect_sample(item) for item in ITEMS.check(table).to_dict("records")]), path)
+    return save_table(
+        pd.DataFrame([_inspect_sample(item) for item in ITEMS.check(table).to_dict("records")]),
+        path,
+    )
 
 # %% ../nbs/08_exchange.ipynb #de658d7c
-EXPORTS = MappingProxyType({"csv": (".csv", save_table), "jsonl": (".jsonl", save_table), "parquet": (".parquet", save_table), "inspect": (".jsonl", _save_inspect)})
+EXPORTS = MappingProxyType(
+    {
+        "csv": (".csv", save_table),
+        "jsonl": (".jsonl", save_table),
+        "parquet": (".parquet", save_table),
+        "inspect": (".jsonl", _save_inspect),
+    }
+)
 
 # %% ../nbs/08_exchange.ipynb #69ce73fe
-def export_table(format: str,  # a key of EXPORTS
-                 table: pd.DataFrame,  # items, trials or effects; items for inspect
-                 path: Path | str,  # file to write
-                 ) -> Path:
+def export_table(
+    format: str,  # a key of EXPORTS
+    table: pd.DataFrame,  # items, trials or effects; items for inspect
+    path: Path | str,  # file to write
+) -> Path:
     "Write a table for another tool."
     if format not in EXPORTS:
         raise CogbiasError(f"export format {format!r} is not known; {nearest(format, EXPORTS)}")

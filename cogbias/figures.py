@@ -17,17 +17,46 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # %% ../nbs/06_figures.ipynb #1111ca4f
-COLOURS = {"treatment": "#D55E00", "control": "#0072B2", "estimate": "#222222", "human": "#009E73", "trivial": "#8A8A8A", "ok": "#0072B2",
-           "refusal": "#D55E00", "no_response": "#56B4E9", "invalid_format": "#E69F00", "truncated": "#CC79A7", "error": "#000000"}
+COLOURS = {
+    "treatment": "#D55E00",
+    "control": "#0072B2",
+    "estimate": "#222222",
+    "human": "#009E73",
+    "trivial": "#8A8A8A",
+    "ok": "#0072B2",
+    "refusal": "#D55E00",
+    "no_response": "#56B4E9",
+    "invalid_format": "#E69F00",
+    "truncated": "#CC79A7",
+    "error": "#000000",
+}
 
 
 def set_theme() -> None:
     "Set fonts, grid and sizes for all figures of a report."
     import seaborn as sns
 
-    sns.set_theme(style="whitegrid", context="notebook", rc={
-        "figure.dpi": 120, "savefig.dpi": 120, "axes.spines.top": False, "axes.spines.right": False, "axes.spines.left": False, "axes.titleweight": "bold",
-        "axes.titlesize": 12, "axes.titlelocation": "left", "grid.color": "#E6E6E6", "font.size": 11, "axes.labelsize": 11, "xtick.labelsize": 10, "ytick.labelsize": 10, "legend.fontsize": 10, "legend.frameon": False})
+    sns.set_theme(
+        style="whitegrid",
+        context="notebook",
+        rc={
+            "figure.dpi": 120,
+            "savefig.dpi": 120,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.spines.left": False,
+            "axes.titleweight": "bold",
+            "axes.titlesize": 12,
+            "axes.titlelocation": "left",
+            "grid.color": "#E6E6E6",
+            "font.size": 11,
+            "axes.labelsize": 11,
+            "xtick.labelsize": 10,
+            "ytick.labelsize": 10,
+            "legend.fontsize": 10,
+            "legend.frameon": False,
+        },
+    )
 
 # %% ../nbs/06_figures.ipynb #639bdd09
 def _axes(ax: "Axes | None", width: float, height: float) -> "Axes":
@@ -39,18 +68,26 @@ def _axes(ax: "Axes | None", width: float, height: float) -> "Axes":
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 # %% ../nbs/06_figures.ipynb #d32edf74
-def interval_rows(labels: Sequence[str],  # one per row, top to bottom
-                  estimates: Sequence[float],  # points
-                  low: Sequence[float],  # lower limits, nan where there is none
-                  high: Sequence[float],  # upper limits
-                  colours: Sequence[str],  # one per row
-                  ax: "Axes | None" = None,  # where to draw; None: new axes
-                  ) -> "Axes":
+def interval_rows(
+    labels: Sequence[str],  # one per row, top to bottom
+    estimates: Sequence[float],  # points
+    low: Sequence[float],  # lower limits, nan where there is none
+    high: Sequence[float],  # upper limits
+    colours: Sequence[str],  # one per row
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "Points with intervals, one row each, and a line at zero."
     ax = _axes(ax, 5.6, 0.8 + 0.32 * len(labels))
     ax.axvline(0, color="#555555", linewidth=1, zorder=1)
     for row, (estimate, lower, upper, colour) in enumerate(zip(estimates, low, high, colours)):
-        ax.plot([lower, upper], [row, row], color=colour, linewidth=2.4, solid_capstyle="round", zorder=2)
+        ax.plot(
+            [lower, upper],
+            [row, row],
+            color=colour,
+            linewidth=2.4,
+            solid_capstyle="round",
+            zorder=2,
+        )
         ax.plot(estimate, row, "o", color=colour, markersize=7, zorder=3)
     ax.set_yticks(range(len(labels)), labels)
     ax.set_ylim(len(labels) - 0.5, -0.5)
@@ -62,41 +99,67 @@ def _points(table: pd.DataFrame, kind: str) -> pd.DataFrame:
     "Label, estimate, limits and colour of the rows of one kind."
     if table.empty:
         return pd.DataFrame(columns=["label", "estimate", "ci_low", "ci_high", "colour"])
-    numbers = {name: pd.to_numeric(table[name]) if name in table else np.nan for name in ("estimate", "ci_low", "ci_high")}
+    numbers = {
+        name: pd.to_numeric(table[name]) if name in table else np.nan
+        for name in ("estimate", "ci_low", "ci_high")
+    }
     return pd.DataFrame({"label": table["label"], **numbers, "colour": COLOURS[kind]})
 
 # %% ../nbs/06_figures.ipynb #609b1dfe
-def effect_in_context(effects: pd.DataFrame,  # rows of one headline: label, estimate, ci_low, ci_high
-                      human: pd.DataFrame,  # the same columns, from the human reference
-                      trivial: pd.DataFrame,  # label and estimate of trivial responders
-                      xlabel: str = "effect",  # what is measured, with its unit
-                      ax: "Axes | None" = None,  # where to draw; None: new axes
-                      ) -> "Axes":
+def effect_in_context(
+    effects: pd.DataFrame,  # rows of one headline: label, estimate, ci_low, ci_high
+    human: pd.DataFrame,  # the same columns, from the human reference
+    trivial: pd.DataFrame,  # label and estimate of trivial responders
+    xlabel: str = "effect",  # what is measured, with its unit
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "A participant's effect beside people and beside trivial responders."
-    parts = [_points(table, kind) for table, kind in ((effects, "estimate"), (human, "human"), (trivial, "trivial"))]
+    parts = [
+        _points(table, kind)
+        for table, kind in ((effects, "estimate"), (human, "human"), (trivial, "trivial"))
+    ]
     rows = pd.concat([part for part in parts if len(part)], ignore_index=True)
-    ax = interval_rows(rows["label"], rows["estimate"], rows["ci_low"], rows["ci_high"], rows["colour"], ax)
+    ax = interval_rows(
+        rows["label"], rows["estimate"], rows["ci_low"], rows["ci_high"], rows["colour"], ax
+    )
     ax.set_xlabel(xlabel)
     return ax
 
 # %% ../nbs/06_figures.ipynb #349a307c
-def cluster_lines(differences: pd.DataFrame,  # from cluster_differences: stratum, mean_control, mean_treatment
-                  names: Mapping[str, str],  # control and treatment in plain words
-                  ylabel: str = "share of the target",  # what the scores are
-                  ax: "Axes | None" = None,  # where to draw; None: new axes
-                  ) -> "Axes":
+def cluster_lines(
+    differences: pd.DataFrame,  # from cluster_differences: stratum, mean_control, mean_treatment
+    names: Mapping[str, str],  # control and treatment in plain words
+    ylabel: str = "share of the target",  # what the scores are
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "Both conditions of every cluster, joined by a line, one panel column per stratum."
     strata = list(dict.fromkeys(differences["stratum"]))
     ax = _axes(ax, 5.6, 3.2)
     for place, stratum in enumerate(strata):
         part = differences[differences["stratum"] == stratum]
         ends = np.array([place - 0.28, place + 0.28])
-        ax.plot(ends, part[["mean_control", "mean_treatment"]].to_numpy(float).T, color="#BBBBBB", linewidth=1, zorder=1)
+        ax.plot(
+            ends,
+            part[["mean_control", "mean_treatment"]].to_numpy(float).T,
+            color="#BBBBBB",
+            linewidth=1,
+            zorder=1,
+        )
         for x, condition in zip(ends, ("control", "treatment")):
-            ax.plot([x] * len(part), part[f"mean_{condition}"], "o", color=COLOURS[condition], markersize=5.5, alpha=0.85, zorder=2,
-                    label=names[condition] if place == 0 else None)
+            ax.plot(
+                [x] * len(part),
+                part[f"mean_{condition}"],
+                "o",
+                color=COLOURS[condition],
+                markersize=5.5,
+                alpha=0.85,
+                zorder=2,
+                label=names[condition] if place == 0 else None,
+            )
     ax.set_xticks(range(len(strata)), [stratum.replace("_", " ") for stratum in strata])
-    if differences[["mean_treatment", "mean_control"]].to_numpy(float).max(initial=0) <= 1:  # shares; numbers find their own scale
+    if (
+        differences[["mean_treatment", "mean_control"]].to_numpy(float).max(initial=0) <= 1
+    ):  # shares; numbers find their own scale
         ax.set_ylim(-0.04, 1.04)
     ax.set_ylabel(ylabel)
     ax.grid(axis="x", visible=False)
@@ -104,33 +167,54 @@ def cluster_lines(differences: pd.DataFrame,  # from cluster_differences: stratu
     return ax
 
 # %% ../nbs/06_figures.ipynb #0381f1bd
-def breakdown(effects: pd.DataFrame,  # rows of the effects table whose group is factor=level
-              overall: float | None = None,  # the headline, drawn as a thin line
-              xlabel: str = "effect",  # what is measured
-              ax: "Axes | None" = None,  # where to draw; None: new axes
-              ) -> "Axes":
+def breakdown(
+    effects: pd.DataFrame,  # rows of the effects table whose group is factor=level
+    overall: float | None = None,  # the headline, drawn as a thin line
+    xlabel: str = "effect",  # what is measured
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "The effect for every level of every factor, with intervals where there are enough clusters."
     labels = [group.replace("=", ": ").replace("_", " ") for group in effects["group"]]
     numbers = effects[["estimate", "ci_low", "ci_high"]].astype(float)
-    ax = interval_rows(labels, numbers["estimate"], numbers["ci_low"], numbers["ci_high"], [COLOURS["estimate"]] * len(labels), ax)
+    ax = interval_rows(
+        labels,
+        numbers["estimate"],
+        numbers["ci_low"],
+        numbers["ci_high"],
+        [COLOURS["estimate"]] * len(labels),
+        ax,
+    )
     if overall is not None:
         ax.axvline(overall, color=COLOURS["estimate"], linewidth=1, linestyle=":", zorder=1)
     ax.set_xlabel(xlabel)
     return ax
 
 # %% ../nbs/06_figures.ipynb #d450a0b0
-def position_bars(effects: pd.DataFrame,  # rows with measure choose_position_k and group condition=...
-                  ax: "Axes | None" = None,  # where to draw; None: new axes
-                  ) -> "Axes":
+def position_bars(
+    effects: pd.DataFrame,  # rows with measure choose_position_k and group condition=...
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "How often each place is chosen, per condition; the dash marks chance."
     ax = _axes(ax, 5.2, 2.8)
     conditions = list(dict.fromkeys(effects["group"].str.removeprefix("condition=")))
     most = max((effects["group"] == f"condition={condition}").sum() for condition in conditions)
     for row, condition in enumerate(conditions):
-        shares = effects.loc[effects["group"] == f"condition={condition}", "estimate"].astype(float).to_numpy()
+        shares = (
+            effects.loc[effects["group"] == f"condition={condition}", "estimate"]
+            .astype(float)
+            .to_numpy()
+        )
         x = np.arange(len(shares)) + (row - (len(conditions) - 1) / 2) * 0.36
-        ax.bar(x, shares, width=0.32, color=COLOURS.get(condition, COLOURS["estimate"]), label=condition)
-        ax.hlines([1 / len(shares)] * len(shares), x - 0.17, x + 0.17, color="#222222", linewidth=1.5)
+        ax.bar(
+            x,
+            shares,
+            width=0.32,
+            color=COLOURS.get(condition, COLOURS["estimate"]),
+            label=condition,
+        )
+        ax.hlines(
+            [1 / len(shares)] * len(shares), x - 0.17, x + 0.17, color="#222222", linewidth=1.5
+        )
     ax.set_xticks(range(most), [f"option {place}" for place in range(1, most + 1)])
     ax.set_ylim(0, 1)
     ax.set_ylabel("share of choices")
@@ -139,17 +223,31 @@ def position_bars(effects: pd.DataFrame,  # rows with measure choose_position_k 
     return ax
 
 # %% ../nbs/06_figures.ipynb #879d25d0
-def status_bars(trials: pd.DataFrame,  # a trials table: condition, status
-                ax: "Axes | None" = None,  # where to draw; None: new axes
-                ) -> "Axes":
+def status_bars(
+    trials: pd.DataFrame,  # a trials table: condition, status
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "Share of every status, per condition; the numbers are counts."
     counts = pd.crosstab(trials["condition"], trials["status"])
     ax = _axes(ax, 5.6, 1.3 + 0.4 * len(counts))
     left = np.zeros(len(counts))
     for status in [name for name in COLOURS if name in counts]:
         share = (counts[status] / counts.sum(axis=1)).to_numpy()
-        bars = ax.barh(counts.index, share, left=left, color=COLOURS[status], label=status.replace("_", " "), height=0.6)
-        ax.bar_label(bars, [str(n) if part > 0.04 else "" for n, part in zip(counts[status], share)], label_type="center", color="white", fontsize=9)
+        bars = ax.barh(
+            counts.index,
+            share,
+            left=left,
+            color=COLOURS[status],
+            label=status.replace("_", " "),
+            height=0.6,
+        )
+        ax.bar_label(
+            bars,
+            [str(n) if part > 0.04 else "" for n, part in zip(counts[status], share)],
+            label_type="center",
+            color="white",
+            fontsize=9,
+        )
         left += share
     ax.set_xlim(0, 1)
     ax.set_xlabel("share of answers")
@@ -158,18 +256,38 @@ def status_bars(trials: pd.DataFrame,  # a trials table: condition, status
     return ax
 
 # %% ../nbs/06_figures.ipynb #c93fbccd
-def study_overview(effects: pd.DataFrame,  # headline rows: paradigm, participant, estimate, ci_low, ci_high, unit
-                   ) -> "Axes":
+def study_overview(
+    effects: pd.DataFrame,  # headline rows: paradigm, participant, estimate, ci_low, ci_high, unit
+) -> "Axes":
     "Headline effects of all participants, one panel per paradigm."
     import matplotlib.pyplot as plt
 
     paradigms = list(dict.fromkeys(effects["paradigm"]))
     height = 1.0 + 0.34 * effects.groupby("paradigm").size().max()
-    _, panels = plt.subplots(1, len(paradigms), figsize=(max(7.2, 3.8 * len(paradigms)), height), sharey=True, squeeze=False, layout="constrained")
+    _, panels = plt.subplots(
+        1,
+        len(paradigms),
+        figsize=(max(7.2, 3.8 * len(paradigms)), height),
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
     for ax, paradigm in zip(panels[0], paradigms):
-        part = effects[effects["paradigm"] == paradigm].astype({"estimate": float, "ci_low": float, "ci_high": float})
-        names = [name + (" (simulated)" if name.startswith("sim/") else "") for name in part["participant"]]
-        interval_rows(names, part["estimate"], part["ci_low"], part["ci_high"], [COLOURS["estimate"]] * len(part), ax)
+        part = effects[effects["paradigm"] == paradigm].astype(
+            {"estimate": float, "ci_low": float, "ci_high": float}
+        )
+        names = [
+            name + (" (simulated)" if name.startswith("sim/") else "")
+            for name in part["participant"]
+        ]
+        interval_rows(
+            names,
+            part["estimate"],
+            part["ci_low"],
+            part["ci_high"],
+            [COLOURS["estimate"]] * len(part),
+            ax,
+        )
         ax.set_title(paradigm)
         ax.set_xlabel("effect")
     return panels[0]

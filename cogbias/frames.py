@@ -37,25 +37,31 @@ class Frame:
         return f"Frame({self.text!r})"
 
 # %% ../nbs/01_frames.ipynb #3e1cdcd9
-def fill(frame: Frame,  # the wording
-         **values: Any,  # gap -> value; written with str
-         ) -> str:  # the finished text
+def fill(
+    frame: Frame,  # the wording
+    **values: Any,  # gap -> value; written with str
+) -> str:  # the finished text
     "Put a value into every gap of a frame."
     try:
         filled = [str(values[name]) for name in frame.names]
     except KeyError as missing:
-        raise CogbiasError(f"frame {frame.text[:40]!r}: gap {missing} has no value; give one") from None
+        raise CogbiasError(
+            f"frame {frame.text[:40]!r}: gap {missing} has no value; give one"
+        ) from None
     if len(values) != len(frame.gaps):
         extra = sorted(set(values) - set(frame.gaps))
-        raise CogbiasError(f"frame {frame.text[:40]!r}: no gap is called {extra[0]!r}; its gaps are {', '.join(frame.gaps) or 'none'}")
+        raise CogbiasError(
+            f"frame {frame.text[:40]!r}: no gap is called {extra[0]!r}; its gaps are {', '.join(frame.gaps) or 'none'}"
+        )
     pieces = [piece for pair in zip(frame.literals, filled) for piece in pair]
     return "".join(pieces) + frame.literals[-1]
 
 # %% ../nbs/01_frames.ipynb #24c61b48
-def sample_gaps(choices: Mapping[str, Sequence[Any]],  # gap -> values it may take
-                seed: int,  # study seed
-                key: str = "",  # what the draw belongs to, such as a setting
-                ) -> dict[str, Any]:
+def sample_gaps(
+    choices: Mapping[str, Sequence[Any]],  # gap -> values it may take
+    seed: int,  # study seed
+    key: str = "",  # what the draw belongs to, such as a setting
+) -> dict[str, Any]:
     "Draw a value for every sampled gap, to be shared by all conditions."
     drawn = {}
     for name, values in choices.items():
@@ -66,14 +72,16 @@ def sample_gaps(choices: Mapping[str, Sequence[Any]],  # gap -> values it may ta
     return drawn
 
 # %% ../nbs/01_frames.ipynb #9038ad6a
-def money(amount: float,  # in the currency's unit
-          sign: str = "$",  # written in front
-          ) -> str:
+def money(
+    amount: float,  # in the currency's unit
+    sign: str = "$",  # written in front
+) -> str:
     "An amount of money; cents only where there are some."
     return f"{sign}{amount:,.0f}" if float(amount).is_integer() else f"{sign}{amount:,.2f}"
 
 # %% ../nbs/01_frames.ipynb #ec9a9bd5
-def percent(share: float,  # in percent, 0 to 100
-            ) -> str:
+def percent(
+    share: float,  # in percent, 0 to 100
+) -> str:
     "A percentage without trailing zeros."
     return f"{share:.10g}%"

@@ -66,39 +66,70 @@ class Participant(Protocol):
 def _in_range(item: Mapping[str, Any], reading: Reading) -> Reading:
     "The same reading; a number outside the range of the question is not an answer."
     low, high = (item.get("content") or {}).get("range") or (None, None)
-    if item["answer"] != "number" or reading.value is None or (low is None or reading.value >= low) and (high is None or reading.value <= high):
+    if (
+        item["answer"] != "number"
+        or reading.value is None
+        or (low is None or reading.value >= low)
+        and (high is None or reading.value <= high)
+    ):
         return reading
-    return reading._replace(choice=None, value=None, status="invalid_format", detail=f"number outside {'...' if low is None else f'{low:g}'} to {'...' if high is None else f'{high:g}'}")
+    return reading._replace(
+        choice=None,
+        value=None,
+        status="invalid_format",
+        detail=f"number outside {'...' if low is None else f'{low:g}'} to {'...' if high is None else f'{high:g}'}",
+    )
 
 # %% ../nbs/03_participants.ipynb #f5db4ca6
-def answer_from_text(item: Mapping[str, Any],  # the row that was asked
-                     response: str,  # what came back
-                     **received: Any,  # finish_reason, thinking, tokens_in, ...
-                     ) -> Answer:
+def answer_from_text(
+    item: Mapping[str, Any],  # the row that was asked
+    response: str,  # what came back
+    **received: Any,  # finish_reason, thinking, tokens_in, ...
+) -> Answer:
     "Read a textual response."
-    reading = _in_range(item, read_choice(response, item["options"], item["answer"], received.get("finish_reason")))
+    reading = _in_range(
+        item, read_choice(response, item["options"], item["answer"], received.get("finish_reason"))
+    )
     chosen = next((each for each in item["options"] if each["label"] == reading.choice), {})
     value = reading.value if reading.value is not None else chosen.get("value")
-    return Answer(reading.status, response, choice=reading.choice, role=chosen.get("role"), value=value,
-                  detail=reading.detail or None, **received)
+    return Answer(
+        reading.status,
+        response,
+        choice=reading.choice,
+        role=chosen.get("role"),
+        value=value,
+        detail=reading.detail or None,
+        **received,
+    )
 
 # %% ../nbs/03_participants.ipynb #99643aab
-def answer_from_probabilities(item: Mapping[str, Any],  # the row that was asked
-                              p: Mapping[str, float],  # label -> probability, renormalised over the options
-                              valid_mass: float = 1.0,  # what fell on the options before
-                              **received: Any,  # tokens_in, latency_s, ...
-                              ) -> Answer:
+def answer_from_probabilities(
+    item: Mapping[str, Any],  # the row that was asked
+    p: Mapping[str, float],  # label -> probability, renormalised over the options
+    valid_mass: float = 1.0,  # what fell on the options before
+    **received: Any,  # tokens_in, latency_s, ...
+) -> Answer:
     "Take the exact distribution over the options as the answer."
     labels = [each["label"] for each in item["options"]]
     if set(p) != set(labels) or not abs(sum(p.values()) - 1) < 1e-6:
-        return Answer("error", detail=f"probabilities {dict(p)} do not cover {labels} or do not sum to 1", **received)
-    return Answer("ok", p={label: float(p[label]) for label in labels}, valid_mass=float(valid_mass), **received)
+        return Answer(
+            "error",
+            detail=f"probabilities {dict(p)} do not cover {labels} or do not sum to 1",
+            **received,
+        )
+    return Answer(
+        "ok",
+        p={label: float(p[label]) for label in labels},
+        valid_mass=float(valid_mass),
+        **received,
+    )
 
 # %% ../nbs/03_participants.ipynb #ab316790
-def participant_name(backend: str,  # such as sim or ollama
-                     model: str,  # such as human or gemma2:9b
-                     **settings: Any,  # what differs from the defaults; None is left out
-                     ) -> str:
+def participant_name(
+    backend: str,  # such as sim or ollama
+    model: str,  # such as human or gemma2:9b
+    **settings: Any,  # what differs from the defaults; None is left out
+) -> str:
     "The name under which a participant's answers are stored and shown."
     extra = [f"{key}={value}" for key, value in sorted(settings.items()) if value is not None]
     return " ".join([f"{backend}/{model}", *extra])
@@ -107,7 +138,10 @@ def participant_name(backend: str,  # such as sim or ollama
 def _installed() -> dict[str, Callable[[], Any]]:
     "Names of all backends, each with the call that loads its module."
     files = sorted((PACKAGE / "backends").glob("[!_]*.py"))
-    own = {file.stem: lambda name=file.stem: import_module(f"cogbias.backends.{name}") for file in files}
+    own = {
+        file.stem: lambda name=file.stem: import_module(f"cogbias.backends.{name}")
+        for file in files
+    }
     return own | {point.name: point.load for point in entry_points(group="cogbias.backends")}
 
 
@@ -116,40 +150,55 @@ def backends() -> list[str]:
     return sorted(_installed())
 
 # %% ../nbs/03_participants.ipynb #3c0524b4
-def participant(name: str,  # backend/model, such as sim/human
-                **settings: Any,  # temperature, system, ...; None means the backend's default
-                ) -> Participant:
+def participant(
+    name: str,  # backend/model, such as sim/human
+    **settings: Any,  # temperature, system, ...; None means the backend's default
+) -> Participant:
     "The participant of that name."
     backend, _, model = name.partition("/")
     known = _installed()
     if backend not in known or not model:
-        raise CogbiasError(f"model {name!r} is not known: it should read backend/name; backends: {nearest(backend, known)}")
+        raise CogbiasError(
+            f"model {name!r} is not known: it should read backend/name; backends: {nearest(backend, known)}"
+        )
     module = known[backend]()
     if module.MODELS and model not in module.MODELS:
-        raise CogbiasError(f"model {name!r} is not known; {nearest(name, [f'{backend}/{each}' for each in module.MODELS])}")
-    return module.PARTICIPANT(model, **{key: value for key, value in settings.items() if value is not None})
+        raise CogbiasError(
+            f"model {name!r} is not known; {nearest(name, [f'{backend}/{each}' for each in module.MODELS])}"
+        )
+    return module.PARTICIPANT(
+        model, **{key: value for key, value in settings.items() if value is not None}
+    )
 
 # %% ../nbs/03_participants.ipynb #ad465119
-NEEDS = {"option_draw": "option_probability", "two_step": "text", "reasoning": "text"}  # method -> what the participant must offer for it
+NEEDS = {
+    "option_draw": "option_probability",
+    "two_step": "text",
+    "reasoning": "text",
+}  # method -> what the participant must offer for it
 
 
-def resolve_method(participant: Participant,  # who is asked
-                   method: str = "auto",  # auto, or one of METHODS
-                   ) -> str:
+def resolve_method(
+    participant: Participant,  # who is asked
+    method: str = "auto",  # auto, or one of METHODS
+) -> str:
     "The method by which a participant will be asked."
     if method == "auto":
         return participant.methods[0]
     if method not in METHODS or method == "reasoning":
         raise CogbiasError(f"method {method!r} is not known; {nearest(method, ('auto', *METHODS))}")
     if NEEDS.get(method, method) not in participant.methods:
-        raise CogbiasError(f"{participant.name} cannot be asked by {method!r}; it offers {', '.join(participant.methods)}")
+        raise CogbiasError(
+            f"{participant.name} cannot be asked by {method!r}; it offers {', '.join(participant.methods)}"
+        )
     return method
 
 # %% ../nbs/03_participants.ipynb #c0ec4f0d
-def drawn_answer(item: Mapping[str, Any],  # the row that was asked
-                 answer: Answer,  # its exact distribution
-                 seed: int,  # seed of this draw
-                 ) -> Answer:  # the same with choice, role and value
+def drawn_answer(
+    item: Mapping[str, Any],  # the row that was asked
+    answer: Answer,  # its exact distribution
+    seed: int,  # seed of this draw
+) -> Answer:  # the same with choice, role and value
     "One answer drawn from an exact distribution."
     if answer.p is None:
         return answer
@@ -164,29 +213,44 @@ def _draws(participant: Participant, requests: Sequence[Request]) -> Iterator[tu
     for index, request in enumerate(requests):
         places.setdefault(request.item["item_id"], []).append(index)
     groups = list(places.values())
-    for which, answer in participant.answers([requests[group[0]] for group in groups], "option_probability"):
+    for which, answer in participant.answers(
+        [requests[group[0]] for group in groups], "option_probability"
+    ):
         for index in groups[which]:
             yield index, drawn_answer(requests[index].item, answer, requests[index].seed)
 
 # %% ../nbs/03_participants.ipynb #2de632f9
-def ask(participant: Participant,  # who is asked
-        requests: Sequence[Request],  # what is asked
-        method: str,  # text, option_probability, option_draw or encoder
-        ) -> Iterator[tuple[int, Answer]]:  # index of the request, its answer
+def ask(
+    participant: Participant,  # who is asked
+    requests: Sequence[Request],  # what is asked
+    method: str,  # text, option_probability, option_draw or encoder
+) -> Iterator[tuple[int, Answer]]:  # index of the request, its answer
     "Put requests to a participant by a method that it offers, or that is made from one."
-    return _draws(participant, requests) if method == "option_draw" else participant.answers(requests, method)
+    return (
+        _draws(participant, requests)
+        if method == "option_draw"
+        else participant.answers(requests, method)
+    )
 
 # %% ../nbs/03_participants.ipynb #bffc6d27
-EXTRACTION = ("Below are the options of a question, and the answer that somebody gave to it in their own words.\n\nOptions:\n{options}\n\n"
-              "Answer:\n<answer>\n{response}\n</answer>\n\nWhich option does the answer choose? Reply with {labels} and nothing else. "
-              "If it chooses none of them, reply with the word none.")
+EXTRACTION = (
+    "Below are the options of a question, and the answer that somebody gave to it in their own words.\n\nOptions:\n{options}\n\n"
+    "Answer:\n<answer>\n{response}\n</answer>\n\nWhich option does the answer choose? Reply with {labels} and nothing else. "
+    "If it chooses none of them, reply with the word none."
+)
 
 
-def extraction_item(item: Mapping[str, Any],  # the row that was asked
-                    response: str,  # what came back in the first step
-                    ) -> dict[str, Any]:  # the row to ask in the second step
+def extraction_item(
+    item: Mapping[str, Any],  # the row that was asked
+    response: str,  # what came back in the first step
+) -> dict[str, Any]:  # the row to ask in the second step
     "The question that extracts a choice from free reasoning."
     labels = [str(each["label"]) for each in item["options"]]
-    options = "\n".join(f"{each['label']}: {each['text']}" if each["text"] else str(each["label"]) for each in item["options"])
-    prompt = EXTRACTION.format(options=options, response=response, labels=f"{', '.join(labels[:-1])} or {labels[-1]}")
+    options = "\n".join(
+        f"{each['label']}: {each['text']}" if each["text"] else str(each["label"])
+        for each in item["options"]
+    )
+    prompt = EXTRACTION.format(
+        options=options, response=response, labels=f"{', '.join(labels[:-1])} or {labels[-1]}"
+    )
     return {**item, "system": None, "prompt": prompt}

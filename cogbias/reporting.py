@@ -25,33 +25,43 @@ if TYPE_CHECKING:
     from IPython.display import HTML
 
 # %% ../nbs/07_reporting.ipynb #c82893c6
-def signed(value: float | None,  # an estimate
-           digits: int = 3,  # after the point
-           ) -> str:
+def signed(
+    value: float | None,  # an estimate
+    digits: int = 3,  # after the point
+) -> str:
     "A number with its sign; a dash where there is none."
     if value is None or pd.isna(value):
         return "–"
     return f"{value:+.{digits}f}".replace("-", "−") if round(value, digits) else f"{0:.{digits}f}"
 
 # %% ../nbs/07_reporting.ipynb #c44c2cf0
-def interval(row: Mapping[str, Any],  # estimate, ci_low, ci_high
-             digits: int = 3,  # after the point
-             ) -> str:
+def interval(
+    row: Mapping[str, Any],  # estimate, ci_low, ci_high
+    digits: int = 3,  # after the point
+) -> str:
     "An estimate with its interval."
     if pd.isna(row["estimate"]):
         return "–"
-    limits = "" if pd.isna(row["ci_low"]) else f" [{signed(row['ci_low'], digits)}, {signed(row['ci_high'], digits)}]"
+    limits = (
+        ""
+        if pd.isna(row["ci_low"])
+        else f" [{signed(row['ci_low'], digits)}, {signed(row['ci_high'], digits)}]"
+    )
     return signed(row["estimate"], digits) + limits
 
 # %% ../nbs/07_reporting.ipynb #4706b1a2
 def plain_words(text: str) -> str:
     "Text that markdown and HTML leave alone: every punctuation mark escaped."
-    return "".join(f"&#{ord(sign)};" if not sign.isalnum() and sign not in " /:.,()=-" else sign for sign in text)
+    return "".join(
+        f"&#{ord(sign)};" if not sign.isalnum() and sign not in " /:.,()=-" else sign
+        for sign in text
+    )
 
 # %% ../nbs/07_reporting.ipynb #25d652d5
-def shown_name(name: str,  # of a participant
-               simulated: bool,  # whether nobody real answered
-               ) -> str:
+def shown_name(
+    name: str,  # of a participant
+    simulated: bool,  # whether nobody real answered
+) -> str:
     "The name of a participant as readers see it; simulations say so."
     return f"{name} (simulated)" if simulated else name
 
@@ -66,12 +76,23 @@ def _cell_text(value: Any) -> str:
     return html.escape(f"{value:.3f}" if isinstance(value, float) else str(value))
 
 
-def html_table(table: pd.DataFrame,  # any table for readers
-               ) -> str:  # HTML
+def html_table(
+    table: pd.DataFrame,  # any table for readers
+) -> str:  # HTML
     "A table for readers, without its index."
-    styles = [_STYLES["interval" in str(name) or pd.api.types.is_numeric_dtype(table[name])] for name in table]
-    head = "".join(f"<th{style}>{html.escape(str(name))}</th>" for name, style in zip(table, styles))
-    rows = "".join("<tr>" + "".join(f"<td{style}>{_cell_text(value)}</td>" for value, style in zip(row, styles)) + "</tr>" for row in table.itertuples(index=False))
+    styles = [
+        _STYLES["interval" in str(name) or pd.api.types.is_numeric_dtype(table[name])]
+        for name in table
+    ]
+    head = "".join(
+        f"<th{style}>{html.escape(str(name))}</th>" for name, style in zip(table, styles)
+    )
+    rows = "".join(
+        "<tr>"
+        + "".join(f"<td{style}>{_cell_text(value)}</td>" for value, style in zip(row, styles))
+        + "</tr>"
+        for row in table.itertuples(index=False)
+    )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 # %% ../nbs/07_reporting.ipynb #a86fecce
@@ -82,92 +103,165 @@ def shown(table: pd.DataFrame) -> "HTML":
     return HTML(html_table(table))
 
 # %% ../nbs/07_reporting.ipynb #79cd67dc
-_VERBS = {"present": "shows", "reversed": "shows the reverse of", "absent": "shows no", "inconclusive": "may or may not show"}
+_VERBS = {
+    "present": "shows",
+    "reversed": "shows the reverse of",
+    "absent": "shows no",
+    "inconclusive": "may or may not show",
+}
 
 
 _NO_VERDICT = {
     "position_dominated": "Most of its answers follow the place of an option, not its content, so the effect cannot be told apart from a habit; the number below is a lower bound in size.",
     "no_valid_answers": "None of its answers could be read in one of the conditions, so there is nothing to estimate.",
     "too_few_clusters": "There are too few clusters for a claim beyond these very prompts.",
-    "few_clusters": "There are few clusters, so the interval is rough."}
+    "few_clusters": "There are few clusters, so the interval is rough.",
+}
 
 # %% ../nbs/07_reporting.ipynb #219137c3
-def headline_sentence(row: pd.Series,  # headline row of the effects table
-                      paradigm: Paradigm,  # whose headline it is
-                      name: str,  # shown name of the participant
-                      ) -> str:  # markdown
+def headline_sentence(
+    row: pd.Series,  # headline row of the effects table
+    paradigm: Paradigm,  # whose headline it is
+    name: str,  # shown name of the participant
+) -> str:  # markdown
     "What was found, in one or two sentences."
     found, safe = row["verdict"] or row_verdict(row).verdict, html.escape(name)
     if found == "none":
         return f"**{safe}** scores {interval(row)} ({paradigm.headline.title.lower()}). {_NO_VERDICT.get(row['status'], 'No verdict is given.')}"
     article = "an " if paradigm.bias[0].lower() in "aeiou" else "a "
-    bias = f"the {paradigm.bias}" if found == "reversed" else f"{article if found != 'absent' else ''}{paradigm.bias}"
-    ending = {"absent": ", within the smallest effect of interest", "inconclusive": ": the data do not decide"}.get(found, "")
+    bias = (
+        f"the {paradigm.bias}"
+        if found == "reversed"
+        else f"{article if found != 'absent' else ''}{paradigm.bias}"
+    )
+    ending = {
+        "absent": ", within the smallest effect of interest",
+        "inconclusive": ": the data do not decide",
+    }.get(found, "")
     return f"**{safe}** {_VERBS[found]} {bias}{ending}: {interval(row)} ({paradigm.headline.unit}, 95% interval)."
 
 # %% ../nbs/07_reporting.ipynb #ed155f5e
-def opening(row: pd.Series,  # headline row of the effects table
-            paradigm: Paradigm,  # whose headline it is
-            name: str,  # shown name of the participant
-            ) -> str:  # markdown
+def opening(
+    row: pd.Series,  # headline row of the effects table
+    paradigm: Paradigm,  # whose headline it is
+    name: str,  # shown name of the participant
+) -> str:  # markdown
     "The first screen of a report in words."
     basis = f"{row['n_valid']:,} readable answers of {row['n_trials']:,} to {row['n_items']:,} prompts, {row['n_clusters']} independent {paradigm.clusters}."
-    return "\n\n".join([headline_sentence(row, paradigm, name), f"**What it is.** {paradigm.summary}", f"**Without bias.** {paradigm.norm}",
-                        f"**A positive number means** that {paradigm.positive}. **It rests on** {basis}", f"*{paradigm.source}*"])
+    return "\n\n".join(
+        [
+            headline_sentence(row, paradigm, name),
+            f"**What it is.** {paradigm.summary}",
+            f"**Without bias.** {paradigm.norm}",
+            f"**A positive number means** that {paradigm.positive}. **It rests on** {basis}",
+            f"*{paradigm.source}*",
+        ]
+    )
 
 # %% ../nbs/07_reporting.ipynb #37ae8466
-_STATUS_WORDS = {"degenerate_zero_variance": "no spread", "position_dominated": "position-dominated", "constant_cell": "a cell without spread",
-                 "few_clusters": "few clusters", "too_few_clusters": "too few clusters", "no_valid_answers": "no readable answers"}
+_STATUS_WORDS = {
+    "degenerate_zero_variance": "no spread",
+    "position_dominated": "position-dominated",
+    "constant_cell": "a cell without spread",
+    "few_clusters": "few clusters",
+    "too_few_clusters": "too few clusters",
+    "no_valid_answers": "no readable answers",
+}
 
 
 def _in_words(row: Mapping[str, Any]) -> str:
     "Estimate with interval, its unit unless that is probability, its status unless that is ok."
     unit = "" if row["unit"] == "probability" else f" ({row['unit']})"
-    return interval(row) + unit + ("" if row["status"] == "ok" else f"; {_STATUS_WORDS.get(row['status'], row['status'].replace('_', ' '))}")
+    return (
+        interval(row)
+        + unit
+        + (
+            ""
+            if row["status"] == "ok"
+            else f"; {_STATUS_WORDS.get(row['status'], row['status'].replace('_', ' '))}"
+        )
+    )
 
 # %% ../nbs/07_reporting.ipynb #b4601464
 def _people(human: pd.DataFrame, measure: str, unit: str) -> str:
     "Human values of one measure in one unit; a standardised difference of people is no yardstick for one of a model."
     if unit == "pooled SD":
         return "–"
-    return "; ".join(signed(each, 2) for each in human.loc[(human["measure"] == measure) & (human["unit"] == unit), "estimate"]) or "–"
+    return (
+        "; ".join(
+            signed(each, 2)
+            for each in human.loc[
+                (human["measure"] == measure) & (human["unit"] == unit), "estimate"
+            ]
+        )
+        or "–"
+    )
 
 # %% ../nbs/07_reporting.ipynb #f8bfe566
-def summary_table(effects: pd.DataFrame,  # effects of one participant in one paradigm
-                  paradigm: Paradigm,  # whose contrasts
-                  ) -> pd.DataFrame:
+def summary_table(
+    effects: pd.DataFrame,  # effects of one participant in one paradigm
+    paradigm: Paradigm,  # whose contrasts
+) -> pd.DataFrame:
     "Every contrast over all prompts: estimate, interval, test, and what it rests on."
     titles = {contrast.measure: contrast.title for contrast in paradigm.contrasts}
     rows = effects[(effects["group"] == "all") & effects["measure"].isin(titles)]
     human = human_reference(paradigm.name)
-    return pd.DataFrame({
-        "measure": [titles[row.measure] + (", on exactly these prompts" if row.target == "F" and not row.replication else "") for row in rows.itertuples()],
-        "estimate [95% interval]": [_in_words(row) for row in rows.to_dict("records")],
-        "p": ["" if pd.isna(each) else f"{each:.4f}" if each >= 0.0001 else "< 0.0001" for each in rows["p_value"]],
-        "people": [_people(human, row["measure"], row["unit"]) for row in rows.to_dict("records")],
-        "prompts": rows["n_items"].to_numpy(), paradigm.clusters: rows["n_clusters"].to_numpy(),
-        "formula": ["published" if each else "default" for each in rows["replication"]]})
+    return pd.DataFrame(
+        {
+            "measure": [
+                titles[row.measure]
+                + (
+                    ", on exactly these prompts"
+                    if row.target == "F" and not row.replication
+                    else ""
+                )
+                for row in rows.itertuples()
+            ],
+            "estimate [95% interval]": [_in_words(row) for row in rows.to_dict("records")],
+            "p": [
+                "" if pd.isna(each) else f"{each:.4f}" if each >= 0.0001 else "< 0.0001"
+                for each in rows["p_value"]
+            ],
+            "people": [
+                _people(human, row["measure"], row["unit"]) for row in rows.to_dict("records")
+            ],
+            "prompts": rows["n_items"].to_numpy(),
+            paradigm.clusters: rows["n_clusters"].to_numpy(),
+            "formula": ["published" if each else "default" for each in rows["replication"]],
+        }
+    )
 
 
 def notes(paradigm: Paradigm) -> str:  # a markdown list
     "What each measure is, one line each."
-    return "\n".join(f"- *{contrast.title}*: {contrast.note}." for contrast in paradigm.contrasts if contrast.note)
+    return "\n".join(
+        f"- *{contrast.title}*: {contrast.note}."
+        for contrast in paradigm.contrasts
+        if contrast.note
+    )
 
 # %% ../nbs/07_reporting.ipynb #e5547f16
-def example_pair(items: pd.DataFrame,  # an items table
-                 contrast: Contrast,  # whose conditions
-                 ) -> list[dict[str, Any]]:  # one item per condition, control first
+def example_pair(
+    items: pd.DataFrame,  # an items table
+    contrast: Contrast,  # whose conditions
+) -> list[dict[str, Any]]:  # one item per condition, control first
     "One prompt per condition from the same pair."
     rows = selected(items, contrast)
     both = rows.groupby("pair_id")["condition"].nunique()
     pair = rows[rows["pair_id"] == both.index[both.argmax()]]
     order = [each for each in (contrast.control, contrast.treatment) if each]
-    return [pair[pair["condition"] == condition].iloc[0].to_dict() for condition in order if (pair["condition"] == condition).any()]
+    return [
+        pair[pair["condition"] == condition].iloc[0].to_dict()
+        for condition in order
+        if (pair["condition"] == condition).any()
+    ]
 
 # %% ../nbs/07_reporting.ipynb #0c52319d
-_CARD = ('<div style="flex:1 1 300px;border:1px solid #bbb;border-radius:6px;padding:.7em 1em;min-width:0"><strong>{title}</strong>'
-         '<pre style="white-space:pre-wrap;border:0;background:none;padding:0;margin:.5em 0;font-size:.9em;color:inherit">{text}</pre>'
-         '<small>{answers}</small></div>')
+_CARD = (
+    '<div style="flex:1 1 300px;border:1px solid #bbb;border-radius:6px;padding:.7em 1em;min-width:0"><strong>{title}</strong>'
+    '<pre style="white-space:pre-wrap;border:0;background:none;padding:0;margin:.5em 0;font-size:.9em;color:inherit">{text}</pre>'
+    "<small>{answers}</small></div>"
+)
 
 # %% ../nbs/07_reporting.ipynb #016361cb
 def _how_often(mine: pd.DataFrame, label: str) -> str:
@@ -176,7 +270,11 @@ def _how_often(mine: pd.DataFrame, label: str) -> str:
     if answered.empty:
         return "no readable answer"
     p = answered["p"].iloc[0]
-    return f"probability {p[label]:.2f}" if isinstance(p, dict) else f"chosen {(answered['choice'] == label).sum()} of {len(mine)} times"
+    return (
+        f"probability {p[label]:.2f}"
+        if isinstance(p, dict)
+        else f"chosen {(answered['choice'] == label).sum()} of {len(mine)} times"
+    )
 
 
 def _numbers_given(item: Mapping[str, Any], mine: pd.DataFrame) -> str:
@@ -186,10 +284,16 @@ def _numbers_given(item: Mapping[str, Any], mine: pd.DataFrame) -> str:
         return "no readable answer"
     p = answered["p"].iloc[0]
     if not isinstance(p, dict):
-        return "answers: " + ", ".join(f"{value:,.10g}" for value in answered["value"].head(12)) + (" ..." if len(answered) > 12 else "")
+        return (
+            "answers: "
+            + ", ".join(f"{value:,.10g}" for value in answered["value"].head(12))
+            + (" ..." if len(answered) > 12 else "")
+        )
     likely = sorted(p, key=p.get, reverse=True)[:3]
     mean = sum(each["value"] * p[each["label"]] for each in item["options"])
-    return f"mean {mean:,.1f}; likeliest: " + ", ".join(f"{label} ({p[label]:.2f})" for label in likely)
+    return f"mean {mean:,.1f}; likeliest: " + ", ".join(
+        f"{label} ({p[label]:.2f})" for label in likely
+    )
 
 
 def _answers_given(item: Mapping[str, Any], trials: pd.DataFrame) -> str:
@@ -197,86 +301,184 @@ def _answers_given(item: Mapping[str, Any], trials: pd.DataFrame) -> str:
     mine = trials[trials["item_id"] == item["item_id"]]
     if item["answer"] == "number":
         return html.escape(_numbers_given(item, mine))
-    return "<br>".join(html.escape(f"{each['label']} ({each['role'].replace('_', ' ')}): {_how_often(mine, each['label'])}") for each in item["options"])
+    return "<br>".join(
+        html.escape(
+            f"{each['label']} ({each['role'].replace('_', ' ')}): {_how_often(mine, each['label'])}"
+        )
+        for each in item["options"]
+    )
 
 # %% ../nbs/07_reporting.ipynb #b3d4fd4d
-def example_prompts(items: pd.DataFrame,  # an items table
-                    trials: pd.DataFrame,  # trials of one participant
-                    paradigm: Paradigm,  # whose headline
-                    ) -> str:  # HTML
+def example_prompts(
+    items: pd.DataFrame,  # an items table
+    trials: pd.DataFrame,  # trials of one participant
+    paradigm: Paradigm,  # whose headline
+) -> str:  # HTML
     "Two prompts of one pair, with the participant's answers below."
     titles = {name: f"{name}: {words}" for name, words in paradigm.conditions.items()}
-    cards = [_CARD.format(title=html.escape(titles.get(item["condition"], item["condition"])), text=html.escape((item["system"] + "\n\n" if item["system"] else "") + item["prompt"]),
-                          answers=_answers_given(item, trials)) for item in example_pair(items, paradigm.headline)]
+    cards = [
+        _CARD.format(
+            title=html.escape(titles.get(item["condition"], item["condition"])),
+            text=html.escape((item["system"] + "\n\n" if item["system"] else "") + item["prompt"]),
+            answers=_answers_given(item, trials),
+        )
+        for item in example_pair(items, paradigm.headline)
+    ]
     return f'<div class="pair" style="display:flex;flex-wrap:wrap;gap:1em">{"".join(cards)}</div>'
 
 # %% ../nbs/07_reporting.ipynb #0cb6f8b0
-def number_answers(items: pd.DataFrame,  # an items table
-                   trials: pd.DataFrame,  # trials of one participant
-                   contrast: Contrast,  # whose conditions; the published wording where there is one
-                   ) -> pd.DataFrame:  # condition, answer, probability
+def number_answers(
+    items: pd.DataFrame,  # an items table
+    trials: pd.DataFrame,  # trials of one participant
+    contrast: Contrast,  # whose conditions; the published wording where there is one
+) -> pd.DataFrame:  # condition, answer, probability
     "How likely each number is, or how often it was given."
     asked = selected(items, contrast)
-    asked = asked[asked["is_original"].astype(bool)] if "is_original" in asked and asked["is_original"].any() else asked
+    asked = (
+        asked[asked["is_original"].astype(bool)]
+        if "is_original" in asked and asked["is_original"].any()
+        else asked
+    )
     merged = trials[trials["status"] == "ok"].merge(asked[["item_id"]], on="item_id")
-    rows = [(row.condition, float(label), p) for row in merged.itertuples() if isinstance(row.p, dict) for label, p in row.p.items() if p > 0]
-    rows += [(row.condition, float(row.value), 1.0) for row in merged.itertuples() if not isinstance(row.p, dict) and pd.notna(row.value)]
-    table = pd.DataFrame(rows, columns=["condition", "answer", "probability"]).groupby(["condition", "answer"], as_index=False)["probability"].sum()
-    return table.assign(probability=table["probability"] / table.groupby("condition")["probability"].transform("sum"))
+    rows = [
+        (row.condition, float(label), p)
+        for row in merged.itertuples()
+        if isinstance(row.p, dict)
+        for label, p in row.p.items()
+        if p > 0
+    ]
+    rows += [
+        (row.condition, float(row.value), 1.0)
+        for row in merged.itertuples()
+        if not isinstance(row.p, dict) and pd.notna(row.value)
+    ]
+    table = (
+        pd.DataFrame(rows, columns=["condition", "answer", "probability"])
+        .groupby(["condition", "answer"], as_index=False)["probability"]
+        .sum()
+    )
+    return table.assign(
+        probability=table["probability"]
+        / table.groupby("condition")["probability"].transform("sum")
+    )
 
 # %% ../nbs/07_reporting.ipynb #03f349f4
-def unreadable_answers(trials: pd.DataFrame,  # trials of one participant
-                       count: int = 5,  # examples at the most
-                       width: int = 160,  # characters shown of a response
-                       ) -> pd.DataFrame:
+def unreadable_answers(
+    trials: pd.DataFrame,  # trials of one participant
+    count: int = 5,  # examples at the most
+    width: int = 160,  # characters shown of a response
+) -> pd.DataFrame:
     "The commonest kinds of unreadable answers, each with an example."
-    bad = trials[trials["status"] != "ok"].astype({"response": "object", "detail": "object"}).fillna({"response": "", "detail": ""})
-    grouped = bad.groupby(["status", "detail", "response"]).size().sort_values(ascending=False).head(count).reset_index(name="answers")
-    return grouped.assign(response=[text if len(text) <= width else text[:width] + " …" for text in grouped["response"]])[["answers", "status", "detail", "response"]]
+    bad = (
+        trials[trials["status"] != "ok"]
+        .astype({"response": "object", "detail": "object"})
+        .fillna({"response": "", "detail": ""})
+    )
+    grouped = (
+        bad.groupby(["status", "detail", "response"])
+        .size()
+        .sort_values(ascending=False)
+        .head(count)
+        .reset_index(name="answers")
+    )
+    return grouped.assign(
+        response=[
+            text if len(text) <= width else text[:width] + " …" for text in grouped["response"]
+        ]
+    )[["answers", "status", "detail", "response"]]
 
 # %% ../nbs/07_reporting.ipynb #116405a1
-_VALIDITY = {"valid_share": "readable answers", "valid_share_difference": "difference, treatment minus control", "valid_mass": "probability on the options (valid mass)", "itt": "headline, unreadable counted as not the target",
-             "lower": "headline, unreadable at their worst", "upper": "headline, unreadable at their best"}
+_VALIDITY = {
+    "valid_share": "readable answers",
+    "valid_share_difference": "difference, treatment minus control",
+    "valid_mass": "probability on the options (valid mass)",
+    "itt": "headline, unreadable counted as not the target",
+    "lower": "headline, unreadable at their worst",
+    "upper": "headline, unreadable at their best",
+}
 
 # %% ../nbs/07_reporting.ipynb #1c6d51cb
-def validity_table(effects: pd.DataFrame,  # effects of one participant in one paradigm
-                   paradigm: Paradigm,  # whose headline
-                   ) -> pd.DataFrame:
+def validity_table(
+    effects: pd.DataFrame,  # effects of one participant in one paradigm
+    paradigm: Paradigm,  # whose headline
+) -> pd.DataFrame:
     "Shares of readable answers and the headline under other treatments of the rest."
-    names = {name if name.startswith("valid") else f"{paradigm.headline.measure}_{name}": title for name, title in _VALIDITY.items()}
+    names = {
+        name if name.startswith("valid") else f"{paradigm.headline.measure}_{name}": title
+        for name, title in _VALIDITY.items()
+    }
     rows = effects[effects["measure"].isin(names)]
-    return pd.DataFrame({"": [names[each] for each in rows["measure"]], "condition": rows["group"].str.removeprefix("condition=").to_numpy(),
-                         "estimate [95% interval]": [interval(row) for row in rows.to_dict("records")],
-                         "readable / asked": [f"{row.n_valid:,} / {row.n_trials:,}" for row in rows.itertuples()]})
+    return pd.DataFrame(
+        {
+            "": [names[each] for each in rows["measure"]],
+            "condition": rows["group"].str.removeprefix("condition=").to_numpy(),
+            "estimate [95% interval]": [interval(row) for row in rows.to_dict("records")],
+            "readable / asked": [
+                f"{row.n_valid:,} / {row.n_trials:,}" for row in rows.itertuples()
+            ],
+        }
+    )
 
 # %% ../nbs/07_reporting.ipynb #a8a2881f
-def position_table(effects: pd.DataFrame,  # effects of one participant in one paradigm
-                   ) -> pd.DataFrame:
+def position_table(
+    effects: pd.DataFrame,  # effects of one participant in one paradigm
+) -> pd.DataFrame:
     "Order consistency, locked share and primacy per condition."
     rows = effects[effects["measure"].isin(["order_consistency", "position_locked", "primacy"])]
-    wide = rows.pivot_table(index="group", columns="measure", values="estimate", aggfunc="first", sort=False, dropna=False)
+    wide = rows.pivot_table(
+        index="group",
+        columns="measure",
+        values="estimate",
+        aggfunc="first",
+        sort=False,
+        dropna=False,
+    )
     status = rows.groupby("group", sort=False)[["status", "detail"]].first()
     table = wide.join(status).rename(columns=lambda each: each.replace("_", " "))
-    return table.assign(status=table["status"].str.replace("_", " "), condition=table.index.str.removeprefix("condition="))[
-        ["condition", "order consistency", "position locked", "primacy", "detail", "status"]].round(3).reset_index(drop=True)
+    return (
+        table.assign(
+            status=table["status"].str.replace("_", " "),
+            condition=table.index.str.removeprefix("condition="),
+        )[["condition", "order consistency", "position locked", "primacy", "detail", "status"]]
+        .round(3)
+        .reset_index(drop=True)
+    )
 
 # %% ../nbs/07_reporting.ipynb #20f88c3a
-_STATUS_CAVEATS = {"position_dominated": "The answers follow the place of an option; quote the headline only together with its order consistency.",
-                   "degenerate_zero_variance": "All clusters agree exactly, so the interval over them has no width; the interval for exactly these prompts is the honest one."}
+_STATUS_CAVEATS = {
+    "position_dominated": "The answers follow the place of an option; quote the headline only together with its order consistency.",
+    "degenerate_zero_variance": "All clusters agree exactly, so the interval over them has no width; the interval for exactly these prompts is the honest one.",
+}
 
 # %% ../nbs/07_reporting.ipynb #98375816
-def caveats(paradigm: Paradigm,  # whose caveats
-            row: pd.Series,  # headline row
-            simulated: bool,  # whether nobody real answered
-            mass: float = 1.0,  # lowest mean valid mass of a condition
-            warning: str | None = None,  # what the participant says about itself
-            ) -> str:  # a markdown list
+def caveats(
+    paradigm: Paradigm,  # whose caveats
+    row: pd.Series,  # headline row
+    simulated: bool,  # whether nobody real answered
+    mass: float = 1.0,  # lowest mean valid mass of a condition
+    warning: str | None = None,  # what the participant says about itself
+) -> str:  # a markdown list
     "Everything that should be known before a number is quoted."
-    points = ["This participant is simulated: its bias was planted, and nothing here says anything about a language model."] if simulated else []
+    points = (
+        [
+            "This participant is simulated: its bias was planted, and nothing here says anything about a language model."
+        ]
+        if simulated
+        else []
+    )
     points += [f"{warning[0].upper()}{warning[1:]}."] if warning else []
-    points += [f"Only {mass:.3f} of the probability lay on the options, so the distribution over them describes a minority of what the model would say."] if mass < 0.9 else []
+    points += (
+        [
+            f"Only {mass:.3f} of the probability lay on the options, so the distribution over them describes a minority of what the model would say."
+        ]
+        if mass < 0.9
+        else []
+    )
     points += [_STATUS_CAVEATS[row["status"]]] if row["status"] in _STATUS_CAVEATS else []
-    points += ["A model far from the human value is not human-like, which is not the same as wrong.", *paradigm.caveats]
+    points += [
+        "A model far from the human value is not human-like, which is not the same as wrong.",
+        *paradigm.caveats,
+    ]
     return "\n".join(f"- {point}" for point in points)
 
 # %% ../nbs/07_reporting.ipynb #a53081a6
@@ -294,41 +496,75 @@ def score_label(paradigm: Paradigm) -> str:
     return "share of " + ", ".join(role.replace("_", " ") for role in roles)
 
 # %% ../nbs/07_reporting.ipynb #4707bbb6
-def human_rows(human: pd.DataFrame,  # from human_reference
-               contrasts: Sequence[Contrast],  # of the paradigm
-               ) -> pd.DataFrame:
+def human_rows(
+    human: pd.DataFrame,  # from human_reference
+    contrasts: Sequence[Contrast],  # of the paradigm
+) -> pd.DataFrame:
     "Reference values on the scale of the headline."
     comparable = {each.measure for each in contrasts if each.unit == contrasts[0].unit}
     return human[human["measure"].isin(comparable)]
 
 # %% ../nbs/07_reporting.ipynb #14ccc330
-def human_table(human: pd.DataFrame,  # from human_reference
-                ) -> pd.DataFrame:
+def human_table(
+    human: pd.DataFrame,  # from human_reference
+) -> pd.DataFrame:
     "Reference values for readers: value with interval, sample, source, how sure, and what to know."
     rows = human.astype({"note": "object"}).fillna({"note": ""}).to_dict("records")
-    return pd.DataFrame({"people": [row["label"] for row in rows],
-                         "estimate [95% interval]": [interval(row) + ("" if row["unit"] == "probability" else f" ({row['unit']})") for row in rows],
-                         "n": ["–" if pd.isna(row["n"]) else f"{row['n']:,.0f}" for row in rows], "grade": [row["grade"] for row in rows],
-                         "source": [f"{row['source']}. {row['note']}".removesuffix(" ") for row in rows]})
+    return pd.DataFrame(
+        {
+            "people": [row["label"] for row in rows],
+            "estimate [95% interval]": [
+                interval(row) + ("" if row["unit"] == "probability" else f" ({row['unit']})")
+                for row in rows
+            ],
+            "n": ["–" if pd.isna(row["n"]) else f"{row['n']:,.0f}" for row in rows],
+            "grade": [row["grade"] for row in rows],
+            "source": [f"{row['source']}. {row['note']}".removesuffix(" ") for row in rows],
+        }
+    )
 
 
-def comparison_note(human: pd.DataFrame,  # from human_reference
-                    unit: str,  # of the headline
-                    ) -> str:  # markdown
+def comparison_note(
+    human: pd.DataFrame,  # from human_reference
+    unit: str,  # of the headline
+) -> str:  # markdown
     "What a model's effect may be compared with, and what not."
     if human.empty:
         return "No human value is known for this paradigm."
-    lines = [f"The {unit} scale of the headline is the same for people and models, so sign and size may be compared where the task is the same. The intervals answer different questions: "
-             "a model's covers other clusters of prompts, people's cover other people."] if (human["unit"] == unit).any() else []
-    lines += ["A standardised difference (pooled SD) of people divides by how much people differ; a model's divides by the noise of its own answers and grows without limit as its temperature falls. "
-              "Compare its sign, never its size."] if human["unit"].isin(["pooled SD"]).any() else []
-    return " ".join([*lines, "Grades: A computed from open data, B read in a publication, C from an original paper and not checked again."])
+    lines = (
+        [
+            f"The {unit} scale of the headline is the same for people and models, so sign and size may be compared where the task is the same. The intervals answer different questions: "
+            "a model's covers other clusters of prompts, people's cover other people."
+        ]
+        if (human["unit"] == unit).any()
+        else []
+    )
+    lines += (
+        [
+            "A standardised difference (pooled SD) of people divides by how much people differ; a model's divides by the noise of its own answers and grows without limit as its temperature falls. "
+            "Compare its sign, never its size."
+        ]
+        if human["unit"].isin(["pooled SD"]).any()
+        else []
+    )
+    return " ".join(
+        [
+            *lines,
+            "Grades: A computed from open data, B read in a publication, C from an original paper and not checked again.",
+        ]
+    )
 
 # %% ../nbs/07_reporting.ipynb #6b6f19db
-def provenance_table(facts: Mapping[str, Any],  # name -> value
-                     ) -> pd.DataFrame:
+def provenance_table(
+    facts: Mapping[str, Any],  # name -> value
+) -> pd.DataFrame:
     "What produced this report, one fact per row."
-    return pd.DataFrame({"": list(facts), "value": ["–" if value is None else str(value) for value in facts.values()]})
+    return pd.DataFrame(
+        {
+            "": list(facts),
+            "value": ["–" if value is None else str(value) for value in facts.values()],
+        }
+    )
 
 # %% ../nbs/07_reporting.ipynb #fbe43a62
 REFERENCES = {
@@ -347,9 +583,16 @@ REFERENCES = {
     "Obuchowski 1997": "Obuchowski, N. A. (1997). Nonparametric analysis of clustered ROC curve data. Biometrics, 53, 567-578. doi:10.2307/2533958",
     "Zou and Donner 2008": "Zou, G. Y., and Donner, A. (2008). Construction of confidence limits about effect measures. Statistics in Medicine, 27, 1693-1702. doi:10.1002/sim.3095",
 }
-ADJUSTMENT_SOURCES = {"holm": ("Holm's method", "Holm 1979"), "hochberg": ("Hochberg's method", "Hochberg 1988"), "bonferroni": ("Bonferroni's method", "Dunn 1961"),
-                      "benjamini_hochberg": ("the method of Benjamini and Hochberg", "Benjamini and Hochberg 1995"),
-                      "benjamini_yekutieli": ("the method of Benjamini and Yekutieli", "Benjamini and Yekutieli 2001")}
+ADJUSTMENT_SOURCES = {
+    "holm": ("Holm's method", "Holm 1979"),
+    "hochberg": ("Hochberg's method", "Hochberg 1988"),
+    "bonferroni": ("Bonferroni's method", "Dunn 1961"),
+    "benjamini_hochberg": ("the method of Benjamini and Hochberg", "Benjamini and Hochberg 1995"),
+    "benjamini_yekutieli": (
+        "the method of Benjamini and Yekutieli",
+        "Benjamini and Yekutieli 2001",
+    ),
+}
 
 # %% ../nbs/07_reporting.ipynb #c71cd957
 def _count(n: int, one: str, many: str) -> str:
@@ -357,18 +600,29 @@ def _count(n: int, one: str, many: str) -> str:
     return f"one {one}" if n == 1 else f"{n} {many}"
 
 
-def _asked_sentence(row: Mapping[str, Any], items: pd.DataFrame, paradigm: Paradigm, name: str) -> str:
+def _asked_sentence(
+    row: Mapping[str, Any], items: pd.DataFrame, paradigm: Paradigm, name: str
+) -> str:
     "Who was asked what."
     counts = items["condition"].value_counts()
-    parts = " and ".join(f"{counts[each]:,} in the {each} condition" for each in (paradigm.headline.treatment, paradigm.headline.control) if each in counts)
-    return (f"{html.escape(name)} was asked {len(items):,} prompts of the paradigm *{paradigm.title}* ({paradigm.source}), {parts}. They come from {items['cluster'].nunique()} independent "
-            f"{paradigm.clusters} in {_count(items['stratum'].nunique(), 'stratum', 'strata')}; the prompts of one cluster are not independent and do not count as such (Clark 1973).")
+    parts = " and ".join(
+        f"{counts[each]:,} in the {each} condition"
+        for each in (paradigm.headline.treatment, paradigm.headline.control)
+        if each in counts
+    )
+    return (
+        f"{html.escape(name)} was asked {len(items):,} prompts of the paradigm *{paradigm.title}* ({paradigm.source}), {parts}. They come from {items['cluster'].nunique()} independent "
+        f"{paradigm.clusters} in {_count(items['stratum'].nunique(), 'stratum', 'strata')}; the prompts of one cluster are not independent and do not count as such (Clark 1973)."
+    )
 
 
-_ANSWERED = {"option_probability": "The distribution over the options was read from the model and renormalised, so nothing was sampled",
-             "option_draw": "The distribution over the options was read from the model; draws from it are stored, and the estimates use the distribution",
-             "encoder": "The distribution over the options was read from the model, so nothing was sampled", "text": "The answers were sampled as text and read by rule",
-             "two_step": "The participant reasoned freely, and its choice was extracted from the reasoning in a second step"}
+_ANSWERED = {
+    "option_probability": "The distribution over the options was read from the model and renormalised, so nothing was sampled",
+    "option_draw": "The distribution over the options was read from the model; draws from it are stored, and the estimates use the distribution",
+    "encoder": "The distribution over the options was read from the model, so nothing was sampled",
+    "text": "The answers were sampled as text and read by rule",
+    "two_step": "The participant reasoned freely, and its choice was extracted from the reasoning in a second step",
+}
 
 
 def _answers_sentence(trials: pd.DataFrame) -> str:
@@ -376,8 +630,17 @@ def _answers_sentence(trials: pd.DataFrame) -> str:
     method, repeats = trials["method"].iloc[0], int(trials["repeat"].max()) + 1
     temperature = trials["temperature"].dropna()
     mass = trials["valid_mass"].dropna().astype(float)
-    return _ANSWERED.get(method, f"Answers were obtained by the method {method}") + ("" if temperature.empty else f", at temperature {temperature.iloc[0]:g}") + (
-        f", {repeats} times per prompt" if repeats > 1 else "") + (f"; the options held {mass.mean():.3f} of the probability on average" if len(mass) and mass.mean() < 0.9995 else "") + "."
+    return (
+        _ANSWERED.get(method, f"Answers were obtained by the method {method}")
+        + ("" if temperature.empty else f", at temperature {temperature.iloc[0]:g}")
+        + (f", {repeats} times per prompt" if repeats > 1 else "")
+        + (
+            f"; the options held {mass.mean():.3f} of the probability on average"
+            if len(mass) and mass.mean() < 0.9995
+            else ""
+        )
+        + "."
+    )
 
 # %% ../nbs/07_reporting.ipynb #f04d35ac
 def _exclusion_sentence(effects: pd.DataFrame, trials: pd.DataFrame, paradigm: Paradigm) -> str:
@@ -385,86 +648,169 @@ def _exclusion_sentence(effects: pd.DataFrame, trials: pd.DataFrame, paradigm: P
     bad = trials[trials["status"] != "ok"]
     if bad.empty:
         return f"All {len(trials):,} answers could be read, and none was excluded."
-    kinds = ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in bad["status"].value_counts().items())
-    rows = {name: effects[effects["measure"] == f"{paradigm.headline.measure}_{name}"]["estimate"] for name in ("itt", "lower", "upper")}
-    other = f" Counted as not the target they would make the headline {signed(rows['itt'].iloc[0])}" if len(rows["itt"]) and pd.notna(rows["itt"].iloc[0]) else ""
-    bounds = f"; at their worst and best, {signed(rows['lower'].iloc[0])} and {signed(rows['upper'].iloc[0])}" if other and len(rows["lower"]) else ""
+    kinds = ", ".join(
+        f"{n} {status.replace('_', ' ')}" for status, n in bad["status"].value_counts().items()
+    )
+    rows = {
+        name: effects[effects["measure"] == f"{paradigm.headline.measure}_{name}"]["estimate"]
+        for name in ("itt", "lower", "upper")
+    }
+    other = (
+        f" Counted as not the target they would make the headline {signed(rows['itt'].iloc[0])}"
+        if len(rows["itt"]) and pd.notna(rows["itt"].iloc[0])
+        else ""
+    )
+    bounds = (
+        f"; at their worst and best, {signed(rows['lower'].iloc[0])} and {signed(rows['upper'].iloc[0])}"
+        if other and len(rows["lower"])
+        else ""
+    )
     return f"{len(bad):,} of {len(trials):,} answers ({len(bad) / len(trials):.1%}) could not be read ({kinds}) and were excluded.{other}{bounds}{'.' if other else ''}"
 
 # %% ../nbs/07_reporting.ipynb #bf7e0f7e
 def _estimate_sentence(row: Mapping[str, Any], paradigm: Paradigm) -> str:
     "Estimator, interval and test of the headline."
-    chosen = f" Only {paradigm.clusters} with `{paradigm.headline.include}` enter." if paradigm.headline.include else ""
-    against = f" minus the mean over {paradigm.headline.control} prompts" if paradigm.headline.control else ""
-    what = f"the {paradigm.headline.kind.replace('_', ' ')} of the numbers given" if paradigm.headline.outcome == "value" else f"the mean over {paradigm.headline.treatment} prompts{against}"
+    chosen = (
+        f" Only {paradigm.clusters} with `{paradigm.headline.include}` enter."
+        if paradigm.headline.include
+        else ""
+    )
+    against = (
+        f" minus the mean over {paradigm.headline.control} prompts"
+        if paradigm.headline.control
+        else ""
+    )
+    what = (
+        f"the {paradigm.headline.kind.replace('_', ' ')} of the numbers given"
+        if paradigm.headline.outcome == "value"
+        else f"the mean over {paradigm.headline.treatment} prompts{against}"
+    )
     base = f"The effect, {paradigm.headline.title.lower()}, is {what}, taken per cluster, averaged within strata and then over strata.{chosen}"
     if pd.isna(row["ci_low"]):
         return f"{base} No interval can be given ({row['status'].replace('_', ' ')})."
     if pd.isna(row["df"]) or not row["se"]:
         return f"{base} All {row['n_clusters']} clusters agree, so that the interval over them has no width."
-    flipped = row["n_clusters"] >= FLIPPED_FROM and paradigm.headline.control and paradigm.headline.kind == "difference"
-    test = "an exact or drawn sign-flip test over clusters (Fisher 1935)" if flipped else "the same t"
+    flipped = (
+        row["n_clusters"] >= FLIPPED_FROM
+        and paradigm.headline.control
+        and paradigm.headline.kind == "difference"
+    )
+    test = (
+        "an exact or drawn sign-flip test over clusters (Fisher 1935)" if flipped else "the same t"
+    )
     return f"{base} The 95% interval is a t interval over {row['n_clusters']} clusters with {row['df']:.1f} degrees of freedom (Satterthwaite 1946); the p-value is from {test}."
 
 
 def _decision_sentence(row: Mapping[str, Any], analysis: Analysis) -> str:
     "Family, correction and bound."
     method, source = ADJUSTMENT_SOURCES[analysis.adjustment]
-    family = f"P-values are corrected by {method} within one family, the {row['family']} ({source})" if row["family"] else "P-values are not corrected"
-    bound = "" if pd.isna(row["smallest"]) else (f" An effect counts as present when its corrected p-value is below {analysis.alpha:g} and its interval lies above {row['smallest']:g}, the smallest effect of interest, "
-                                                  f"and as absent when two one-sided tests place it within ±{row['smallest']:g} (Schuirmann 1987).")
+    family = (
+        f"P-values are corrected by {method} within one family, the {row['family']} ({source})"
+        if row["family"]
+        else "P-values are not corrected"
+    )
+    bound = (
+        ""
+        if pd.isna(row["smallest"])
+        else (
+            f" An effect counts as present when its corrected p-value is below {analysis.alpha:g} and its interval lies above {row['smallest']:g}, the smallest effect of interest, "
+            f"and as absent when two one-sided tests place it within ±{row['smallest']:g} (Schuirmann 1987)."
+        )
+    )
     return f"{family}.{bound}"
 
 # %% ../nbs/07_reporting.ipynb #be981077
-def methods_paragraph(effects: pd.DataFrame,  # effects of one participant in one paradigm, the headline first
-                      trials: pd.DataFrame,  # its trials
-                      items: pd.DataFrame,  # the items they answer
-                      paradigm: Paradigm,  # whose headline
-                      name: str,  # shown name of the participant
-                      analysis: Analysis = Analysis(),  # what was declared
-                      version: str = "",  # of cogbias
-                      ) -> str:  # markdown: the paragraph, then its references
+def methods_paragraph(
+    effects: pd.DataFrame,  # effects of one participant in one paradigm, the headline first
+    trials: pd.DataFrame,  # its trials
+    items: pd.DataFrame,  # the items they answer
+    paradigm: Paradigm,  # whose headline
+    name: str,  # shown name of the participant
+    analysis: Analysis = Analysis(),  # what was declared
+    version: str = "",  # of cogbias
+) -> str:  # markdown: the paragraph, then its references
     "What was done, fit for a paper, with citations."
     row, asked = effects.iloc[0], selected(items, paradigm.headline)
     mine = trials[trials["item_id"].isin(set(asked["item_id"]))]
-    text = " ".join([_asked_sentence(row, asked, paradigm, name), _answers_sentence(mine), _exclusion_sentence(effects, mine, paradigm), _estimate_sentence(row, paradigm),
-                     _decision_sentence(row, analysis), f"Computed with cogbias {version}.".replace(" .", ".")])
+    text = " ".join(
+        [
+            _asked_sentence(row, asked, paradigm, name),
+            _answers_sentence(mine),
+            _exclusion_sentence(effects, mine, paradigm),
+            _estimate_sentence(row, paradigm),
+            _decision_sentence(row, analysis),
+            f"Computed with cogbias {version}.".replace(" .", "."),
+        ]
+    )
     cited = [f"- {entry}" for key, entry in REFERENCES.items() if key in text]
     return "\n\n".join([text, "\n".join(cited)])
 
 # %% ../nbs/07_reporting.ipynb #05d7cfcd
 FORMULAS = {  # method -> (module whose page derives and tests it, source)
-    "stratified cluster t": ("cogbias.stats.clusters", "Satterthwaite 1946"), "majority per value set": ("cogbias.effects", "Satterthwaite 1946"),
-    "newcombe": ("cogbias.stats.proportions", "Newcombe 1998"), "newcombe, weighted strata": ("cogbias.effects", "Zou and Donner 2008"),
-    "exact probabilities": ("cogbias.effects", "no sampling"), "wilson": ("cogbias.stats.proportions", "Wilson 1927"),
-    "signal detection, clusters": ("cogbias.stats.signal_detection", "Hautus 1995"), "logit, clusters": ("cogbias.stats.signal_detection", "delta method"),
-    "area, clustered placements": ("cogbias.stats.roc", "Obuchowski 1997"), "difference of two areas": ("cogbias.stats.roc", "Obuchowski 1997"),
-    "log-odds shift, stratified cluster t": ("cogbias.stats.shares", "Viechtbauer 2010, OR"), "anchoring index per cluster, stratified cluster t": ("cogbias.stats.numbers", "Jacowitz and Kahneman 1995"),
-    "log ratio per cluster, stratified cluster t": ("cogbias.stats.numbers", "Hedges, Gurevitch and Curtis 1999"),
+    "stratified cluster t": ("cogbias.stats.clusters", "Satterthwaite 1946"),
+    "majority per value set": ("cogbias.effects", "Satterthwaite 1946"),
+    "newcombe": ("cogbias.stats.proportions", "Newcombe 1998"),
+    "newcombe, weighted strata": ("cogbias.effects", "Zou and Donner 2008"),
+    "exact probabilities": ("cogbias.effects", "no sampling"),
+    "wilson": ("cogbias.stats.proportions", "Wilson 1927"),
+    "signal detection, clusters": ("cogbias.stats.signal_detection", "Hautus 1995"),
+    "logit, clusters": ("cogbias.stats.signal_detection", "delta method"),
+    "area, clustered placements": ("cogbias.stats.roc", "Obuchowski 1997"),
+    "difference of two areas": ("cogbias.stats.roc", "Obuchowski 1997"),
+    "log-odds shift, stratified cluster t": ("cogbias.stats.shares", "Viechtbauer 2010, OR"),
+    "anchoring index per cluster, stratified cluster t": (
+        "cogbias.stats.numbers",
+        "Jacowitz and Kahneman 1995",
+    ),
+    "log ratio per cluster, stratified cluster t": (
+        "cogbias.stats.numbers",
+        "Hedges, Gurevitch and Curtis 1999",
+    ),
 }
-FAMILIES_OF_FORMULAS = {"per cluster, stratified cluster t": ("cogbias.stats.numbers", "Satterthwaite 1946"), "cohens d": ("cogbias.stats.standardised", "Cohen 1988; interval Cumming and Finch 2001")}
+FAMILIES_OF_FORMULAS = {
+    "per cluster, stratified cluster t": ("cogbias.stats.numbers", "Satterthwaite 1946"),
+    "cohens d": ("cogbias.stats.standardised", "Cohen 1988; interval Cumming and Finch 2001"),
+}
 
 
-def formula_source(method: str) -> tuple[str, str]:  # module, source; dashes where the method is not known
+def formula_source(
+    method: str,
+) -> tuple[str, str]:  # module, source; dashes where the method is not known
     "Where the formula behind a method is derived and tested, and where it comes from."
-    found = next((source for words, source in FAMILIES_OF_FORMULAS.items() if words in method), ("–", "–"))
+    found = next(
+        (source for words, source in FAMILIES_OF_FORMULAS.items() if words in method), ("–", "–")
+    )
     return FORMULAS.get(method, found)
 
 
 def _which_answers(contrast: Contrast) -> str:
     "The filter that picks the answers of a contrast."
     parts = ["condition " + " and ".join(filter(None, [contrast.treatment, contrast.control]))]
-    parts += [f"{factor} in {', '.join(map(str, levels))}" for factor, levels in contrast.where.items()] + ([contrast.include] if contrast.include else [])
+    parts += [
+        f"{factor} in {', '.join(map(str, levels))}" for factor, levels in contrast.where.items()
+    ] + ([contrast.include] if contrast.include else [])
     return "; ".join(parts)
 
 # %% ../nbs/07_reporting.ipynb #9e8b3800
-def trace_table(effects: pd.DataFrame,  # effects of one participant in one paradigm
-                paradigm: Paradigm,  # whose contrasts
-                ) -> pd.DataFrame:
+def trace_table(
+    effects: pd.DataFrame,  # effects of one participant in one paradigm
+    paradigm: Paradigm,  # whose contrasts
+) -> pd.DataFrame:
     "For every measure: formula, module, source, and the answers behind it."
     contrasts = {each.measure: each for each in paradigm.contrasts}
-    rows = [row for row in effects.to_dict("records") if row["group"] == "all" and row["measure"] in contrasts]
+    rows = [
+        row
+        for row in effects.to_dict("records")
+        if row["group"] == "all" and row["measure"] in contrasts
+    ]
     formulas = [formula_source(row["method"]) for row in rows]
-    return pd.DataFrame({"measure": [contrasts[row["measure"]].title for row in rows], "formula": [row["method"] for row in rows], "derived and tested in": [module for module, _ in formulas],
-                         "source": [source for _, source in formulas], "answers": [_which_answers(contrasts[row["measure"]]) for row in rows],
-                         "readable / asked": [f"{row['n_valid']:,} / {row['n_trials']:,}" for row in rows]})
+    return pd.DataFrame(
+        {
+            "measure": [contrasts[row["measure"]].title for row in rows],
+            "formula": [row["method"] for row in rows],
+            "derived and tested in": [module for module, _ in formulas],
+            "source": [source for _, source in formulas],
+            "answers": [_which_answers(contrasts[row["measure"]]) for row in rows],
+            "readable / asked": [f"{row['n_valid']:,} / {row['n_trials']:,}" for row in rows],
+        }
+    )

@@ -13,25 +13,33 @@ from statistics import NormalDist
 from typing import Any
 
 # %% ../nbs/01c_rules.ipynb #dd925b9a
-Rule = Callable[[Mapping[str, Any], Sequence[str]], dict[str, float]]  # content and roles shown -> probability of each role
+Rule = Callable[
+    [Mapping[str, Any], Sequence[str]], dict[str, float]
+]  # content and roles shown -> probability of each role
 
 
 def softmax(utilities: Mapping[str, float]) -> dict[str, float]:
     "Choice probabilities of a set of utilities; infinite ones share everything equally."
     best = max(utilities.values())
-    weights = {role: float(u == best) if math.isinf(best) else math.exp(u - best) for role, u in utilities.items()}
+    weights = {
+        role: float(u == best) if math.isinf(best) else math.exp(u - best)
+        for role, u in utilities.items()
+    }
     total = sum(weights.values())
     return {role: weight / total for role, weight in weights.items()}
 
 # %% ../nbs/01c_rules.ipynb #a207d833
 def best_of(utilities: Mapping[str, float]) -> dict[str, float]:
     "Choose the largest utility without noise; ties share."
-    return softmax({role: math.inf if u == max(utilities.values()) else 0.0 for role, u in utilities.items()})
+    return softmax(
+        {role: math.inf if u == max(utilities.values()) else 0.0 for role, u in utilities.items()}
+    )
 
 # %% ../nbs/01c_rules.ipynb #06eb1238
-def weight(p: float,  # probability
-           gamma: float,  # curvature; 1 leaves probabilities as they are
-           ) -> float:
+def weight(
+    p: float,  # probability
+    gamma: float,  # curvature; 1 leaves probabilities as they are
+) -> float:
     "Probability weighting of Tversky and Kahneman (1992), equation 6."
     return p**gamma / (p**gamma + (1 - p) ** gamma) ** (1 / gamma)
 
@@ -45,12 +53,13 @@ def _ranked_value(branches: Sequence[tuple[float, float]], gamma: float) -> floa
     return total
 
 # %% ../nbs/01c_rules.ipynb #a2785f2a
-def prospect_value(lottery: Sequence[Sequence[float]],  # (prize, chance in percent), ...
-                   alpha: float = 0.88,  # curvature of value
-                   loss_aversion: float = 2.25,  # lambda
-                   gains: float = 0.61,  # gamma for gains
-                   losses: float = 0.69,  # gamma for losses
-                   ) -> float:
+def prospect_value(
+    lottery: Sequence[Sequence[float]],  # (prize, chance in percent), ...
+    alpha: float = 0.88,  # curvature of value
+    loss_aversion: float = 2.25,  # lambda
+    gains: float = 0.61,  # gamma for gains
+    losses: float = 0.69,  # gamma for losses
+) -> float:
     "Value of a lottery under cumulative prospect theory."
     won = sorted(((x**alpha, p / 100) for x, p in lottery if x >= 0), reverse=True)
     lost = sorted((-loss_aversion * (-x) ** alpha, p / 100) for x, p in lottery if x < 0)
@@ -70,11 +79,12 @@ def number_grid(mean: float, sd: float, low: float | None, high: float | None) -
     return [float(n) for n in numbers if (low is None or n >= low) and (high is None or n <= high)]
 
 
-def normal_numbers(content: Mapping[str, Any],  # of the item; its range limits an open question
-                   roles: Sequence[str],  # the numbers on offer, as text; empty for an open question
-                   mean: float,  # what the participant has in mind
-                   sd: float,  # give or take, above 0
-                   ) -> dict[str, float]:  # number as text -> probability
+def normal_numbers(
+    content: Mapping[str, Any],  # of the item; its range limits an open question
+    roles: Sequence[str],  # the numbers on offer, as text; empty for an open question
+    mean: float,  # what the participant has in mind
+    sd: float,  # give or take, above 0
+) -> dict[str, float]:  # number as text -> probability
     "A number in mind, give or take, on the grid of the question."
     low, high = content.get("range") or (None, None)
     names = list(roles) or [f"{n:.0f}" for n in number_grid(mean, sd, low, high)]
@@ -84,10 +94,11 @@ def normal_numbers(content: Mapping[str, Any],  # of the item; its range limits 
     return {name: upper - lower for name, lower, upper in zip(names, below, below[1:])}
 
 # %% ../nbs/01c_rules.ipynb #d168c88b
-def certain_number(content: Mapping[str, Any],  # of the item
-                   roles: Sequence[str],  # the numbers on offer, as text; empty for an open question
-                   number: float,  # the answer
-                   ) -> dict[str, float]:  # number as text -> probability
+def certain_number(
+    content: Mapping[str, Any],  # of the item
+    roles: Sequence[str],  # the numbers on offer, as text; empty for an open question
+    number: float,  # the answer
+) -> dict[str, float]:  # number as text -> probability
     "The number on offer that is nearest; ties share."
     if not roles:
         return {f"{number:.10g}": 1.0}
@@ -95,19 +106,29 @@ def certain_number(content: Mapping[str, Any],  # of the item
     return best_of({role: -round(each, 9) for role, each in gap.items()})
 
 # %% ../nbs/01c_rules.ipynb #ce834896
-def likes(target: float,  # log-odds of the target against the other option
-          ) -> Rule:
+def likes(
+    target: float,  # log-odds of the target against the other option
+) -> Rule:
     "A rule that takes the target with fixed log-odds, whatever it sees."
+
     def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
         return softmax({role: target if role == "target" else 0.0 for role in roles})
+
     return rule
 
 
-def weighs(utility: Callable[[Mapping[str, Any], str], float],  # content, role -> utility
-           theta: float = 1.0,  # sensitivity; math.inf chooses without noise
-           ) -> Rule:
+def weighs(
+    utility: Callable[[Mapping[str, Any], str], float],  # content, role -> utility
+    theta: float = 1.0,  # sensitivity; math.inf chooses without noise
+) -> Rule:
     "A rule that chooses by utility."
+
     def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
         worth = {role: utility(content, role) for role in roles}
-        return best_of({role: round(u, 9) for role, u in worth.items()}) if math.isinf(theta) else softmax({role: theta * u for role, u in worth.items()})
+        return (
+            best_of({role: round(u, 9) for role, u in worth.items()})
+            if math.isinf(theta)
+            else softmax({role: theta * u for role, u in worth.items()})
+        )
+
     return rule

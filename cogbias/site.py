@@ -33,7 +33,17 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from .design import EFFECTS, PACKAGE, CogbiasError, Paradigm, human_reference, load_table, paradigm, save_table, shipped
+from cogbias.design import (
+    EFFECTS,
+    PACKAGE,
+    CogbiasError,
+    Paradigm,
+    human_reference,
+    load_table,
+    paradigm,
+    save_table,
+    shipped,
+)
 from .trials import slug
 
 # %% ../nbs/10_site.ipynb #c40deffb
@@ -42,25 +52,34 @@ def plain(text: Any) -> str:
     return " ".join("".join(each if each.isprintable() else " " for each in str(text)).split())
 
 
-def markdown_text(text: Any,  # from outside
-                  ) -> str:  # Markdown that shows exactly this text, on one line
+def markdown_text(
+    text: Any,  # from outside
+) -> str:  # Markdown that shows exactly this text, on one line
     "Literal text for a Markdown page."
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", plain(text))
 
 # %% ../nbs/10_site.ipynb #80d2ae3f
-_KEPT = frozenset("a b blockquote br caption code dd del details div dl dt em h2 h3 h4 h5 h6 hr i li ol p pre s small span strong sub summary sup "
-                  "table tbody td tfoot th thead tr u ul".split())
+_KEPT = frozenset(
+    "a b blockquote br caption code dd del details div dl dt em h2 h3 h4 h5 h6 hr i li ol p pre s small span strong sub summary sup "
+    "table tbody td tfoot th thead tr u ul".split()
+)
 _ATTRIBUTES = frozenset({"colspan", "rowspan", "scope", "title", "href", "style"})
 _VOID = frozenset({"br", "hr"})
-_STYLES = re.compile(r"(background(-color)?|border(-radius)?|color|display|flex|flex-wrap|font-(size|weight)|gap|margin|min-width|padding|"
-                     r"text-align|white-space)\s*:\s*[\w.%#]+([ -][\w.%#]+)*")
+_STYLES = re.compile(
+    r"(background(-color)?|border(-radius)?|color|display|flex|flex-wrap|font-(size|weight)|gap|margin|min-width|padding|"
+    r"text-align|white-space)\s*:\s*[\w.%#]+([ -][\w.%#]+)*"
+)
 
 
 def _harmless(name: str, value: str) -> str:
     "The harmless part of an attribute; a link may lead to the web or within the page, a style may not place or fetch anything."
     if name == "style":
-        return ";".join(each.strip() for each in value.split(";") if _STYLES.fullmatch(each.strip()))
-    return value if name in _ATTRIBUTES and (name != "href" or re.match(r"https?://|#", value)) else ""
+        return ";".join(
+            each.strip() for each in value.split(";") if _STYLES.fullmatch(each.strip())
+        )
+    return (
+        value if name in _ATTRIBUTES and (name != "href" or re.match(r"https?://|#", value)) else ""
+    )
 
 
 def _attributes(given: Iterable[tuple[str, str | None]]) -> str:
@@ -106,7 +125,9 @@ class _Inert(HTMLParser):
 
 # %% ../nbs/10_site.ipynb #dd647dab
 _CELL = re.compile(r"<(t[hd])>(.*?)</\1>", re.S)
-_NUMBER = re.compile(r"\s*([+\-−]?\d[\d.,]*(e[+\-]?\d+)?\s?%?|[+\-−]?inf|nan|NaN|None|NaT|&lt;NA&gt;|)\s*")
+_NUMBER = re.compile(
+    r"\s*([+\-−]?\d[\d.,]*(e[+\-]?\d+)?\s?%?|[+\-−]?inf|nan|NaN|None|NaT|&lt;NA&gt;|)\s*"
+)
 
 # %% ../nbs/10_site.ipynb #bc0cfb62
 def _align_numbers(table: re.Match[str]) -> str:
@@ -115,17 +136,25 @@ def _align_numbers(table: re.Match[str]) -> str:
     if len({len(row) for row in rows}) != 1:
         return table[0]
     columns = [[text for tag, text in column if tag == "td"] for column in zip(*rows)]
-    numeric = itertools.cycle([any(map(str.strip, column)) and all(map(_NUMBER.fullmatch, column)) for column in columns])
-    return _CELL.sub(lambda cell: f'<{cell[1]}{" class=number" if next(numeric) else ""}>{cell[2]}</{cell[1]}>', table[0])
+    numeric = itertools.cycle(
+        [any(map(str.strip, column)) and all(map(_NUMBER.fullmatch, column)) for column in columns]
+    )
+    return _CELL.sub(
+        lambda cell: f"<{cell[1]}{' class=number' if next(numeric) else ''}>{cell[2]}</{cell[1]}>",
+        table[0],
+    )
 
 # %% ../nbs/10_site.ipynb #2589ef49
-def inert_html(source: str,  # HTML from outside
-               ) -> str:  # HTML without scripts, styles, images, forms or ids
+def inert_html(
+    source: str,  # HTML from outside
+) -> str:  # HTML without scripts, styles, images, forms or ids
     "HTML in which nothing can act."
     parser = _Inert()
     parser.feed(source)
     parser.close()
-    return re.sub(r"<table>(?:(?!<table>).)*?</table>", _align_numbers, "".join(parser.parts), flags=re.S)
+    return re.sub(
+        r"<table>(?:(?!<table>).)*?</table>", _align_numbers, "".join(parser.parts), flags=re.S
+    )
 
 # %% ../nbs/10_site.ipynb #ba0ca2b2
 SHOWN = ("image/png", "image/jpeg", "image/svg+xml", "text/markdown", "text/html", "text/plain")
@@ -151,18 +180,23 @@ def _shown_data(data: Mapping[str, Any]) -> dict[str, Any]:
         return {"text/plain": f"(an output of kind {', '.join(sorted(data))} cannot be shown here)"}
     content = _text(data[kind])
     if kind in ("text/html", "text/markdown"):
-        return {"text/html": inert_html(_from_markdown(content) if kind == "text/markdown" else content)}
+        return {
+            "text/html": inert_html(_from_markdown(content) if kind == "text/markdown" else content)
+        }
     return {kind: content}
 
 # %% ../nbs/10_site.ipynb #bfa330d6
-def shown_output(output: Mapping[str, Any],  # an output of a code cell
-                 ) -> dict[str, Any] | None:  # the output to show; None: nothing
+def shown_output(
+    output: Mapping[str, Any],  # an output of a code cell
+) -> dict[str, Any] | None:  # the output to show; None: nothing
     "An output as the site shows it."
     if output["output_type"] == "error":
         return dict(output)
     if output["output_type"] == "stream":
         lines = _text(output["text"]).replace("\r\n", "\n").split("\n")
-        text = "\n".join(line.rpartition("\r")[2] for line in lines)  # a terminal would have overwritten the rest
+        text = "\n".join(
+            line.rpartition("\r")[2] for line in lines
+        )  # a terminal would have overwritten the rest
         return {**output, "text": text} if text.strip() else None
     if _WIDGET in output["data"]:
         return None
@@ -194,7 +228,11 @@ class Symbol(NamedTuple):
 def _comments(source: str) -> dict[int, str]:
     "Line number -> comment."
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    return {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
+    return {
+        token.start[0]: token.string.lstrip("# ")
+        for token in tokens
+        if token.type == tokenize.COMMENT
+    }
 
 
 def _code(node: ast.AST | None) -> str:
@@ -221,26 +259,68 @@ def _arguments(node: ast.FunctionDef) -> list[tuple[str, ast.arg, ast.expr | Non
 # %% ../nbs/10_site.ipynb #97720ca6
 def _parameters(node: ast.FunctionDef, comments: Mapping[int, str]) -> tuple[Row, ...]:
     "The rows of a function, its result last."
-    found = [(prefix + place.arg, place, default, (default or place).end_lineno) for prefix, place, default in _arguments(node)]
+    found = [
+        (prefix + place.arg, place, default, (default or place).end_lineno)
+        for prefix, place, default in _arguments(node)
+    ]
     returns = node.returns.end_lineno if node.returns else 0
     lines = [line for *_, line in found] + [returns]
-    rows = [Row(name, _code(place.annotation), _code(default), comments.get(line, "") if lines.count(line) == 1 else "")
-            for name, place, default, line in found]
-    result = [Row("returns", _code(node.returns), "", comments.get(returns, "") if returns > node.lineno else "")] if _code(node.returns) not in ("", "None") else []
+    rows = [
+        Row(
+            name,
+            _code(place.annotation),
+            _code(default),
+            comments.get(line, "") if lines.count(line) == 1 else "",
+        )
+        for name, place, default, line in found
+    ]
+    result = (
+        [
+            Row(
+                "returns",
+                _code(node.returns),
+                "",
+                comments.get(returns, "") if returns > node.lineno else "",
+            )
+        ]
+        if _code(node.returns) not in ("", "None")
+        else []
+    )
     return tuple(rows + result)
 
 # %% ../nbs/10_site.ipynb #ac3e8172
 def _function(node: ast.FunctionDef, comments: Mapping[int, str], owner: str = "") -> list[Symbol]:
     "A public function or method."
-    return [] if node.name.startswith("_") else [Symbol(owner + node.name, "function", _summary(node), _parameters(node, comments))]
+    return (
+        []
+        if node.name.startswith("_")
+        else [Symbol(owner + node.name, "function", _summary(node), _parameters(node, comments))]
+    )
 
 
 def _class(node: ast.ClassDef, comments: Mapping[int, str]) -> list[Symbol]:
     "A public class with its fields, then its methods."
-    fields = [Row(_code(each.target), _code(each.annotation), _code(each.value), comments.get(each.end_lineno, ""))
-              for each in node.body if isinstance(each, ast.AnnAssign) and not _code(each.target).startswith("_")]
-    methods = [symbol for each in node.body if isinstance(each, ast.FunctionDef) for symbol in _function(each, comments, f"{node.name}.")]
-    return [Symbol(node.name, "class", _summary(node), tuple(fields)), *methods] if not node.name.startswith("_") else []
+    fields = [
+        Row(
+            _code(each.target),
+            _code(each.annotation),
+            _code(each.value),
+            comments.get(each.end_lineno, ""),
+        )
+        for each in node.body
+        if isinstance(each, ast.AnnAssign) and not _code(each.target).startswith("_")
+    ]
+    methods = [
+        symbol
+        for each in node.body
+        if isinstance(each, ast.FunctionDef)
+        for symbol in _function(each, comments, f"{node.name}.")
+    ]
+    return (
+        [Symbol(node.name, "class", _summary(node), tuple(fields)), *methods]
+        if not node.name.startswith("_")
+        else []
+    )
 
 # %% ../nbs/10_site.ipynb #46739383
 def _constant(node: ast.Assign | ast.AnnAssign, comments: Mapping[int, str]) -> list[Symbol]:
@@ -249,15 +329,30 @@ def _constant(node: ast.Assign | ast.AnnAssign, comments: Mapping[int, str]) -> 
     public = isinstance(target, ast.Name) and target.id[0].isupper()
     value = _code(node.value) if len(_code(node.value)) <= 80 else ""
     comment = comments.get(node.end_lineno, comments.get(node.lineno, ""))
-    return [Symbol(target.id, "constant", comment, (Row("value", value, "", ""),) if value else ())] if public else []
+    return (
+        [Symbol(target.id, "constant", comment, (Row("value", value, "", ""),) if value else ())]
+        if public
+        else []
+    )
 
 # %% ../nbs/10_site.ipynb #5ab99b4a
-def public_symbols(source: str,  # Python source
-                   ) -> list[Symbol]:  # in the order of the source
+def public_symbols(
+    source: str,  # Python source
+) -> list[Symbol]:  # in the order of the source
     "The public names that a piece of source defines."
     comments = _comments(source)
-    readers: dict[type, Callable[..., list[Symbol]]] = {ast.FunctionDef: _function, ast.ClassDef: _class, ast.Assign: _constant, ast.AnnAssign: _constant}
-    return [symbol for node in ast.parse(source).body if type(node) in readers for symbol in readers[type(node)](node, comments)]
+    readers: dict[type, Callable[..., list[Symbol]]] = {
+        ast.FunctionDef: _function,
+        ast.ClassDef: _class,
+        ast.Assign: _constant,
+        ast.AnnAssign: _constant,
+    }
+    return [
+        symbol
+        for node in ast.parse(source).body
+        if type(node) in readers
+        for symbol in readers[type(node)](node, comments)
+    ]
 
 # %% ../nbs/10_site.ipynb #80970fbc
 class Page(NamedTuple):
@@ -271,14 +366,22 @@ class Page(NamedTuple):
     symbols: list[Symbol]
 
 # %% ../nbs/10_site.ipynb #7739ee34
-def read_cells(path: Path,  # an .ipynb file
-               ) -> tuple[list[dict[str, Any]], dict[str, Any]]:  # its cells, with sources and outputs in place, and its metadata
+def read_cells(
+    path: Path,  # an .ipynb file
+) -> tuple[
+    list[dict[str, Any]], dict[str, Any]
+]:  # its cells, with sources and outputs in place, and its metadata
     "Cells and metadata of a notebook."
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
-        cells = [{"metadata": {}, "outputs": [], **cell, "source": _text(cell["source"])} for cell in notebook["cells"]]
+        cells = [
+            {"metadata": {}, "outputs": [], **cell, "source": _text(cell["source"])}
+            for cell in notebook["cells"]
+        ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CogbiasError(f"{path}: is not a notebook ({type(error).__name__}); run it again or delete it") from None
+        raise CogbiasError(
+            f"{path}: is not a notebook ({type(error).__name__}); run it again or delete it"
+        ) from None
     return cells, notebook.get("metadata", {})
 
 # %% ../nbs/10_site.ipynb #d9fc7562
@@ -300,33 +403,54 @@ def _markdown_of(cells: Iterable[Mapping[str, Any]]) -> str:
 # %% ../nbs/10_site.ipynb #3e663b9d
 def _exports(cell: Mapping[str, Any]) -> bool:
     "Whether nbdev exports this cell."
-    return cell["cell_type"] == "code" and not {"export", "exporti", "exports"}.isdisjoint(_directives(cell["source"]))
+    return cell["cell_type"] == "code" and not {"export", "exporti", "exports"}.isdisjoint(
+        _directives(cell["source"])
+    )
 
 
 def _module_of(cells: Iterable[Mapping[str, Any]]) -> str:
     "The module that a notebook exports to."
-    names = [_directives(cell["source"]).get("default_exp") for cell in cells if cell["cell_type"] == "code"]
+    names = [
+        _directives(cell["source"]).get("default_exp")
+        for cell in cells
+        if cell["cell_type"] == "code"
+    ]
     return next((f"cogbias.{name}" for name in names if name), "")
 
 # %% ../nbs/10_site.ipynb #15e4369f
 def _symbols_of(path: Path, cells: Iterable[Mapping[str, Any]]) -> list[Symbol]:
     "Public names of all exported cells."
     try:
-        return [symbol for cell in cells if _exports(cell) for symbol in public_symbols(_without_directives(cell["source"]))]
+        return [
+            symbol
+            for cell in cells
+            if _exports(cell)
+            for symbol in public_symbols(_without_directives(cell["source"]))
+        ]
     except (SyntaxError, tokenize.TokenError) as error:
-        raise CogbiasError(f"{path}: an exported cell is not Python ({error}); mend the notebook") from None
+        raise CogbiasError(
+            f"{path}: an exported cell is not Python ({error}); mend the notebook"
+        ) from None
 
 # %% ../nbs/10_site.ipynb #1e5d14bf
-def read_page(path: Path,  # an .ipynb file
-              root: Path,  # the folder that names are relative to
-              ) -> Page:
+def read_page(
+    path: Path,  # an .ipynb file
+    root: Path,  # the folder that names are relative to
+) -> Page:
     "A library notebook, taken apart."
     cells, _ = read_cells(path)
     prose = _markdown_of(cells)
     title = re.search(r"^# +(.+?)\s*$", prose, re.M)
     subtitle = re.search(r"^> *(.+?)\s*$", prose, re.M)
     docname = path.relative_to(root).with_suffix("").as_posix()
-    return Page(docname, title[1] if title else path.stem, subtitle[1] if subtitle else "", _module_of(cells), cells, _symbols_of(path, cells))
+    return Page(
+        docname,
+        title[1] if title else path.stem,
+        subtitle[1] if subtitle else "",
+        _module_of(cells),
+        cells,
+        _symbols_of(path, cells),
+    )
 
 # %% ../nbs/10_site.ipynb #76e9988e
 def repository_notebooks() -> Path | None:
@@ -335,13 +459,20 @@ def repository_notebooks() -> Path | None:
     return folder if (folder / "00_design.ipynb").is_file() else None
 
 # %% ../nbs/10_site.ipynb #bf319fe2
-def notebook_pages(folder: Path,  # library notebooks
-                   ) -> list[Page]:  # in the order of their paths
+def notebook_pages(
+    folder: Path,  # library notebooks
+) -> list[Page]:  # in the order of their paths
     "The library notebooks that become pages."
-    paths = [path for path in sorted(folder.rglob("*.ipynb")) if path.relative_to(folder).parts[0] not in ("reports", "index.ipynb")
-             and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)]
+    paths = [
+        path
+        for path in sorted(folder.rglob("*.ipynb"))
+        if path.relative_to(folder).parts[0] not in ("reports", "index.ipynb")
+        and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+    ]
     if not paths:
-        raise CogbiasError(f"{folder}: holds no notebooks; give the folder of the library's notebooks, or none")
+        raise CogbiasError(
+            f"{folder}: holds no notebooks; give the folder of the library's notebooks, or none"
+        )
     return [read_page(path, folder) for path in paths]
 
 # %% ../nbs/10_site.ipynb #4e6b8ced
@@ -352,7 +483,9 @@ class Names:
         self.at: dict[str, list[tuple[str, str]]] = {}  # name -> [(module, anchor)]
         for page in pages:
             for symbol in page.symbols:
-                self.at.setdefault(symbol.name, []).append((page.module, f"#{symbol.anchor(page.module)}"))
+                self.at.setdefault(symbol.name, []).append(
+                    (page.module, f"#{symbol.anchor(page.module)}")
+                )
             if page.module:
                 self.at[page.module] = [(page.module, f"/{page.docname}.ipynb")]
 
@@ -363,21 +496,26 @@ class Names:
         return here[0] if here else known[0][1] if len(known) == 1 else None
 
 # %% ../nbs/10_site.ipynb #e639ef18
-_SPAN = re.compile(r"(`{2,}).*?\1|\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|`(?P<name>[A-Za-z_][\w.]*(?:\(\))?)`|`[^`]*`")  # longer code, links, names, other code
+_SPAN = re.compile(
+    r"(`{2,}).*?\1|\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|`(?P<name>[A-Za-z_][\w.]*(?:\(\))?)`|`[^`]*`"
+)  # longer code, links, names, other code
 
 
 def _link_line(line: str, names: Names, module: str) -> str:
     "Link the back-ticked names of one line."
+
     def linked(span: re.Match[str]) -> str:
         target = names.target(span["name"], module) if span["name"] else None
         return f"[{span[0]}]({target})" if target else span[0]
+
     return _SPAN.sub(linked, line)
 
 # %% ../nbs/10_site.ipynb #053b2b2b
-def link_names(source: str,  # Markdown
-               names: Names,  # of all pages
-               module: str,  # of this page
-               ) -> str:
+def link_names(
+    source: str,  # Markdown
+    names: Names,  # of all pages
+    module: str,  # of this page
+) -> str:
     "Link back-ticked names to their reference."
     lines, fenced = [], False
     for line in source.split("\n"):
@@ -386,8 +524,14 @@ def link_names(source: str,  # Markdown
     return "\n".join(lines)
 
 # %% ../nbs/10_site.ipynb #20b9b776
-_TAGS = {("echo", "false"): "remove-input", ("hide_input", ""): "remove-input", ("output", "false"): "remove-output", ("hide_output", ""): "remove-output",
-         ("include", "false"): "remove-cell", ("code_fold", "true"): "hide-input"}
+_TAGS = {
+    ("echo", "false"): "remove-input",
+    ("hide_input", ""): "remove-input",
+    ("output", "false"): "remove-output",
+    ("hide_output", ""): "remove-output",
+    ("include", "false"): "remove-cell",
+    ("code_fold", "true"): "hide-input",
+}
 
 
 def _only_imports(source: str) -> bool:
@@ -398,11 +542,18 @@ def _only_imports(source: str) -> bool:
         return False
 
 # %% ../nbs/10_site.ipynb #560e4870
-def _code_cell(source: str, outputs: Iterable[Mapping[str, Any]], tags: Iterable[str], alt: str) -> dict[str, Any]:
+def _code_cell(
+    source: str, outputs: Iterable[Mapping[str, Any]], tags: Iterable[str], alt: str
+) -> dict[str, Any]:
     "A code cell for MyST-NB; `alt` describes its pictures."
     shown = [each for each in map(shown_output, outputs) if each is not None]
-    return {"cell_type": "code", "execution_count": None, "source": source, "outputs": shown,
-            "metadata": {"tags": sorted(set(tags)), "mystnb": {"image": {"alt": alt}}}}
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "source": source,
+        "outputs": shown,
+        "metadata": {"tags": sorted(set(tags)), "mystnb": {"image": {"alt": alt}}},
+    }
 
 
 def _markdown_cell(source: str) -> dict[str, Any]:
@@ -421,8 +572,13 @@ def _library_code(cell: Mapping[str, Any], alt: str) -> dict[str, Any] | None:
     words, source = _directives(cell["source"]), _without_directives(cell["source"])
     if "hide" in words or not source:
         return None
-    tags = {*cell["metadata"].get("tags", []), *(_TAGS[each] for each in words.items() if each in _TAGS)}
-    tags |= ({"exported"} if _exports(cell) else set()) | ({"hide-input"} if _only_imports(source) else set())
+    tags = {
+        *cell["metadata"].get("tags", []),
+        *(_TAGS[each] for each in words.items() if each in _TAGS),
+    }
+    tags |= ({"exported"} if _exports(cell) else set()) | (
+        {"hide-input"} if _only_imports(source) else set()
+    )
     return _code_cell(source, cell["outputs"], tags, f"Figure: {alt}")
 
 # %% ../nbs/10_site.ipynb #1f5874a6
@@ -433,10 +589,21 @@ class Layout:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
         from markupsafe import Markup
 
-        self.environment = Environment(loader=FileSystemLoader(shipped("docs") / "pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-                                       lstrip_blocks=True, finalize=lambda value: plain(value) if type(value) is str else value)
-        self.environment.filters |= {"md": lambda text: Markup(markdown_text(text)), "line": lambda text: Markup(plain(text) or "unnamed"),
-                                     "breakable": lambda text: Markup(re.sub(r"([/:=])(?=\w)", r"\1<wbr>", html.escape(plain(text))))}
+        self.environment = Environment(
+            loader=FileSystemLoader(shipped("docs") / "pages"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            finalize=lambda value: plain(value) if type(value) is str else value,
+        )
+        self.environment.filters |= {
+            "md": lambda text: Markup(markdown_text(text)),
+            "line": lambda text: Markup(plain(text) or "unnamed"),
+            "breakable": lambda text: Markup(
+                re.sub(r"([/:=])(?=\w)", r"\1<wbr>", html.escape(plain(text)))
+            ),
+        }
 
     def fill(self, template: str, **values: Any) -> str:
         "A filled template."
@@ -448,7 +615,11 @@ def _reference(page: Page, layout: Layout) -> list[dict[str, Any]]:
     cells = [_markdown_cell("## Reference")] if page.symbols else []
     for symbol in page.symbols:
         table = layout.fill("reference.html", symbol=symbol)
-        cells.append(_markdown_cell(f"({symbol.anchor(page.module)})=\n### `{symbol.name}`\n\n~~~{{raw}} html\n{table}\n~~~"))
+        cells.append(
+            _markdown_cell(
+                f"({symbol.anchor(page.module)})=\n### `{symbol.name}`\n\n~~~{{raw}} html\n{table}\n~~~"
+            )
+        )
     return cells
 
 # %% ../nbs/10_site.ipynb #2ac22cff
@@ -456,27 +627,42 @@ def _module_line(page: Page) -> list[dict[str, Any]]:
     "A line that says which module a page exports to."
     if not page.module:
         return []
-    return [_markdown_cell(f"Module `{page.module}`" + (" · [Reference](#reference)" if page.symbols else ""))]
+    return [
+        _markdown_cell(
+            f"Module `{page.module}`" + (" · [Reference](#reference)" if page.symbols else "")
+        )
+    ]
 
 # %% ../nbs/10_site.ipynb #98d8e19d
 def _notebook(cells: Sequence[Mapping[str, Any]], description: str, **settings: Any) -> str:
     "A notebook file for MyST-NB; `settings` are MyST's."
     language = {"name": "python", "pygments_lexer": "python"}
     numbered = [{**cell, "id": f"cell-{number}"} for number, cell in enumerate(cells)]
-    metadata = {"language_info": language, "myst": {"html_meta": {"description": plain(description)}, **settings}}
-    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": numbered}, ensure_ascii=False, sort_keys=True)
+    metadata = {
+        "language_info": language,
+        "myst": {"html_meta": {"description": plain(description)}, **settings},
+    }
+    return json.dumps(
+        {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": numbered},
+        ensure_ascii=False,
+        sort_keys=True,
+    )
 
 # %% ../nbs/10_site.ipynb #cf2623e2
-def library_page(page: Page,  # from read_page
-                 names: Names,  # of all pages
-                 layout: Layout,  # the templates
-                 ) -> str:  # an .ipynb file
+def library_page(
+    page: Page,  # from read_page
+    names: Names,  # of all pages
+    layout: Layout,  # the templates
+) -> str:  # an .ipynb file
     "A library notebook as a page of the site."
     cells, heading = [], page.title
     for cell in page.cells:
         if cell["cell_type"] == "markdown":
             heading = _last_heading(cell["source"], heading)
-            cells += [_markdown_cell(link_names(cell["source"], names, page.module)), *(_module_line(page) if not cells else [])]
+            cells += [
+                _markdown_cell(link_names(cell["source"], names, page.module)),
+                *(_module_line(page) if not cells else []),
+            ]
         elif cell["cell_type"] == "code":
             shown = _library_code(cell, heading)
             cells += [shown] if shown else []
@@ -497,15 +683,45 @@ class Section(NamedTuple):
 
 # %% ../nbs/10_site.ipynb #beaf7103
 SECTIONS = (
-    Section("", "Library", "The rooms of the package, in reading order: how a bias is asked, answered, measured and shown."),
-    Section("paradigms", "Paradigms", "The procedures that reveal a bias: what is asked, what an unbiased participant would do, what is compared."),
-    Section("backends", "Backends", "Who answers: simulated participants, local models, servers and encoders."),
-    Section("elicitation", "Elicitation", "From a model to an answer: exact probabilities of options, shared prefixes, calls to servers, a model of known answers."),
-    Section("stats", "Statistics", "How sure one can be of an effect, with formulas, references and checks against R."),
-    Section("tutorials", "Tutorials", "First steps, a bias of your own, a model of your own, a cluster."),
-    Section("benchmarks", "Benchmarks", "How fast it is, against its peers and against the machine."),
+    Section(
+        "",
+        "Library",
+        "The rooms of the package, in reading order: how a bias is asked, answered, measured and shown.",
+    ),
+    Section(
+        "paradigms",
+        "Paradigms",
+        "The procedures that reveal a bias: what is asked, what an unbiased participant would do, what is compared.",
+    ),
+    Section(
+        "backends",
+        "Backends",
+        "Who answers: simulated participants, local models, servers and encoders.",
+    ),
+    Section(
+        "elicitation",
+        "Elicitation",
+        "From a model to an answer: exact probabilities of options, shared prefixes, calls to servers, a model of known answers.",
+    ),
+    Section(
+        "stats",
+        "Statistics",
+        "How sure one can be of an effect, with formulas, references and checks against R.",
+    ),
+    Section(
+        "tutorials", "Tutorials", "First steps, a bias of your own, a model of your own, a cluster."
+    ),
+    Section(
+        "benchmarks", "Benchmarks", "How fast it is, against its peers and against the machine."
+    ),
 )
-SUITES = {"choice": "Choice", "logic": "Logic", "classic": "Classic experiments", "managerial": "Managerial decisions", "bets": "Bets"}  # in this order
+SUITES = {
+    "choice": "Choice",
+    "logic": "Logic",
+    "classic": "Classic experiments",
+    "managerial": "Managerial decisions",
+    "bets": "Bets",
+}  # in this order
 
 # %% ../nbs/10_site.ipynb #e172035e
 def _suite_rank(suite: str) -> tuple[int, str]:
@@ -513,21 +729,31 @@ def _suite_rank(suite: str) -> tuple[int, str]:
     return (list(SUITES).index(suite) if suite in SUITES else len(SUITES), suite)
 
 
-def suite_title(suite: str,  # first part of a paradigm's name
-                ) -> str:
+def suite_title(
+    suite: str,  # first part of a paradigm's name
+) -> str:
     "How a suite is called."
     return SUITES.get(suite, suite.replace("_", " ").capitalize())
 
 # %% ../nbs/10_site.ipynb #d20989dd
-def sections_of(pages: Iterable[Page],  # library pages
-                ) -> list[tuple[Section, list[Page]]]:  # in the order of the site; empty ones are left out
+def sections_of(
+    pages: Iterable[Page],  # library pages
+) -> list[tuple[Section, list[Page]]]:  # in the order of the site; empty ones are left out
     "Library pages by section."
     by_folder: dict[str, list[Page]] = {}
     for page in pages:
         by_folder.setdefault(page.docname.rpartition("/")[0].partition("/")[0], []).append(page)
     known = {section.folder: section for section in SECTIONS}
-    extra = [Section(folder, suite_title(folder), "More notebooks.") for folder in sorted(by_folder) if folder not in known]
-    return [(section, by_folder[section.folder]) for section in (*SECTIONS, *extra) if section.folder in by_folder]
+    extra = [
+        Section(folder, suite_title(folder), "More notebooks.")
+        for folder in sorted(by_folder)
+        if folder not in known
+    ]
+    return [
+        (section, by_folder[section.folder])
+        for section in (*SECTIONS, *extra)
+        if section.folder in by_folder
+    ]
 
 # %% ../nbs/10_site.ipynb #1c924a3a
 def _by_suite(pages: Sequence[Page]) -> list[dict[str, Any]]:
@@ -535,13 +761,17 @@ def _by_suite(pages: Sequence[Page]) -> list[dict[str, Any]]:
     groups: dict[str, list[Page]] = {}
     for page in pages:
         groups.setdefault("/".join(page.docname.split("/")[1:-1]), []).append(page)
-    return [{"title": suite_title(suite) if suite else "", "pages": groups[suite]} for suite in sorted(groups, key=_suite_rank)]
+    return [
+        {"title": suite_title(suite) if suite else "", "pages": groups[suite]}
+        for suite in sorted(groups, key=_suite_rank)
+    ]
 
 # %% ../nbs/10_site.ipynb #75a0b83c
-def stage_library(folder: Path,  # library notebooks
-                  stage: Path,  # where Sphinx will look
-                  layout: Layout,  # the templates
-                  ) -> list[Section]:
+def stage_library(
+    folder: Path,  # library notebooks
+    stage: Path,  # where Sphinx will look
+    layout: Layout,  # the templates
+) -> list[Section]:
     "Write the library pages and the page that opens each section."
     pages = notebook_pages(folder)
     names = Names(pages)
@@ -549,7 +779,12 @@ def stage_library(folder: Path,  # library notebooks
         _write(stage / f"{page.docname}.ipynb", library_page(page, names, layout))
     sections = sections_of(pages)
     for section, members in sections:
-        _write(stage / f"{section.docname}.md", layout.fill("section.md", title=section.title, lead=section.lead, groups=_by_suite(members)))
+        _write(
+            stage / f"{section.docname}.md",
+            layout.fill(
+                "section.md", title=section.title, lead=section.lead, groups=_by_suite(members)
+            ),
+        )
     return [section for section, _ in sections]
 
 # %% ../nbs/10_site.ipynb #282491ca
@@ -575,8 +810,9 @@ class Report(NamedTuple):
         return f"results/participants/{self.participant_page}/{self.paradigm_page}"
 
 # %% ../nbs/10_site.ipynb #20344170
-def page_name(name: str,  # from outside
-              ) -> str:  # safe in a path and in an address, on every file system
+def page_name(
+    name: str,  # from outside
+) -> str:  # safe in a path and in an address, on every file system
     "A file name for a name from outside."
     return re.sub(r"[^a-z0-9._=-]+", "-", name.lower()).strip("-.") or "unnamed"
 
@@ -592,7 +828,9 @@ def _page_names(names: Iterable[str]) -> dict[str, str]:
     pages: dict[str, str] = {}
     for name in sorted(set(names)):
         taken = set(pages.values())
-        variants = itertools.chain([page_name(name)], (f"{page_name(name)}-{number}" for number in itertools.count(2)))
+        variants = itertools.chain(
+            [page_name(name)], (f"{page_name(name)}-{number}" for number in itertools.count(2))
+        )
         pages[name] = next(each for each in variants if each not in taken)
     return pages
 
@@ -602,23 +840,44 @@ def _read_report(path: Path, effects: pd.DataFrame) -> Report:
     _, metadata = read_cells(path)
     run = metadata.get("papermill") or {}
     given = run.get("parameters") or {}
-    return Report(_full_name(path.parent.name, effects["participant"].unique(), given.get("model")),
-                  _full_name(path.stem, effects["paradigm"].unique(), given.get("paradigm")), "", "", bool(run.get("exception")), path)
+    return Report(
+        _full_name(path.parent.name, effects["participant"].unique(), given.get("model")),
+        _full_name(path.stem, effects["paradigm"].unique(), given.get("paradigm")),
+        "",
+        "",
+        bool(run.get("exception")),
+        path,
+    )
 
 # %% ../nbs/10_site.ipynb #55d0efd0
 UNFINISHED = ".running.ipynb"  # how the name of a report ends while it is being written
 
 
-def find_reports(outputs: Path,  # an outputs folder
-                 effects: pd.DataFrame,  # its effects table, for the names
-                 ) -> list[Report]:  # by paradigm, then participant
+def find_reports(
+    outputs: Path,  # an outputs folder
+    effects: pd.DataFrame,  # its effects table, for the names
+) -> list[Report]:  # by paradigm, then participant
     "The executed reports of an outputs folder."
-    paths = [path for path in sorted(outputs.glob("reports/[!.]*/[!.]*.ipynb")) if not path.name.endswith(UNFINISHED)]
+    paths = [
+        path
+        for path in sorted(outputs.glob("reports/[!.]*/[!.]*.ipynb"))
+        if not path.name.endswith(UNFINISHED)
+    ]
     if not paths:
-        raise CogbiasError(f"{outputs}: holds no reports; run `cogbias run` or `cogbias report {outputs}` first")
+        raise CogbiasError(
+            f"{outputs}: holds no reports; run `cogbias run` or `cogbias report {outputs}` first"
+        )
     reports = [_read_report(path, effects) for path in paths]
-    people, paradigms = _page_names(path.parent.name for path in paths), _page_names(path.stem for path in paths)
-    named = [each._replace(participant_page=people[each.path.parent.name], paradigm_page=paradigms[each.path.stem]) for each in reports]
+    people, paradigms = (
+        _page_names(path.parent.name for path in paths),
+        _page_names(path.stem for path in paths),
+    )
+    named = [
+        each._replace(
+            participant_page=people[each.path.parent.name], paradigm_page=paradigms[each.path.stem]
+        )
+        for each in reports
+    ]
     return sorted(named, key=lambda each: (_paradigm_rank(each.paradigm), each.participant))
 
 # %% ../nbs/10_site.ipynb #21e96877
@@ -632,22 +891,40 @@ _HIDDEN = {"parameters", "injected-parameters", "papermill-error-cell-tag", "rem
 
 def _report_markdown(source: str) -> str:
     "Prose of a report: directives and roles disarmed, no second title."
-    source = re.sub(r"^(\s*(?:`{3,}|~{3,}|:{3,}))\s*(?=\{(?!(?:note|tip|warning|important)\}))", r"\1text\n", source, flags=re.M)
+    source = re.sub(
+        r"^(\s*(?:`{3,}|~{3,}|:{3,}))\s*(?=\{(?!(?:note|tip|warning|important)\}))",
+        r"\1text\n",
+        source,
+        flags=re.M,
+    )
     source = re.sub(r"\{([\w:.-]+)\}(?=`)", r"\\{\1\\}", source)
     return re.sub(r"^# ", "## ", source, flags=re.M)
 
 # %% ../nbs/10_site.ipynb #40fa9556
-def report_cells(cells: Iterable[Mapping[str, Any]],  # of an executed report
-                 ) -> list[dict[str, Any]]:  # cells to show; the site adds the title
+def report_cells(
+    cells: Iterable[Mapping[str, Any]],  # of an executed report
+) -> list[dict[str, Any]]:  # cells to show; the site adds the title
     "The cells of a report."
     shown, heading = [], "report"
     for cell in cells:
         tags = set(cell["metadata"].get("tags", []))
         if not tags & _HIDDEN and cell["cell_type"] == "markdown":
             heading = _last_heading(cell["source"], heading)
-            shown.append(_markdown_cell(_report_markdown(cell["source"] if shown else re.sub(r"\A\s*# .*\n?(\s*(>.*\n?)+)?", "", cell["source"]))))
+            shown.append(
+                _markdown_cell(
+                    _report_markdown(
+                        cell["source"]
+                        if shown
+                        else re.sub(r"\A\s*# .*\n?(\s*(>.*\n?)+)?", "", cell["source"])
+                    )
+                )
+            )
         elif not tags & _HIDDEN and cell["cell_type"] == "code":
-            shown.append(_code_cell(_without_directives(cell["source"]), cell["outputs"], tags, f"Figure: {heading}"))
+            shown.append(
+                _code_cell(
+                    _without_directives(cell["source"]), cell["outputs"], tags, f"Figure: {heading}"
+                )
+            )
     return [cell for cell in shown if cell["source"].strip() or cell.get("outputs")]
 
 # %% ../nbs/10_site.ipynb #3fdb6499
@@ -660,8 +937,9 @@ def _known(name: str) -> Paradigm | None:
         return None
 
 # %% ../nbs/10_site.ipynb #adda48ed
-def paradigm_title(name: str,  # suite/name
-                   ) -> str:
+def paradigm_title(
+    name: str,  # suite/name
+) -> str:
     "How a paradigm is called."
     known = _known(name)
     return known.title if known else name
@@ -670,23 +948,45 @@ def paradigm_title(name: str,  # suite/name
 def _measure_title(name: str, measure: str) -> str:
     "How a measure is called."
     known = _known(name)
-    return next((each.title for each in known.contrasts if each.measure == measure), measure.replace("_", " ")) if known else measure.replace("_", " ")
+    return (
+        next(
+            (each.title for each in known.contrasts if each.measure == measure),
+            measure.replace("_", " "),
+        )
+        if known
+        else measure.replace("_", " ")
+    )
 
 # %% ../nbs/10_site.ipynb #f8b48632
-def headline_rows(effects: pd.DataFrame,  # an effects table
-                  ) -> list[dict[str, Any]]:  # one row of it for each paradigm and participant that has a headline
+def headline_rows(
+    effects: pd.DataFrame,  # an effects table
+) -> list[dict[str, Any]]:  # one row of it for each paradigm and participant that has a headline
     "The number that stands for each participant and paradigm."
     plain_rows = effects[(effects["group"] == "all") & ~effects["replication"].astype(bool)]
     found = []
     for (name, _), rows in plain_rows.groupby(["paradigm", "participant"], sort=False):
         known = _known(name)
-        rows = rows[rows["measure"] == (known.headline.measure if known else rows["measure"].iloc[0])]
-        found += rows.sort_values("target", key=lambda target: target != "S", kind="stable").head(1).to_dict("records")
-    return sorted(found, key=lambda row: (_paradigm_rank(row["paradigm"]), is_simulated(row["participant"]), row["participant"]))
+        rows = rows[
+            rows["measure"] == (known.headline.measure if known else rows["measure"].iloc[0])
+        ]
+        found += (
+            rows.sort_values("target", key=lambda target: target != "S", kind="stable")
+            .head(1)
+            .to_dict("records")
+        )
+    return sorted(
+        found,
+        key=lambda row: (
+            _paradigm_rank(row["paradigm"]),
+            is_simulated(row["participant"]),
+            row["participant"],
+        ),
+    )
 
 # %% ../nbs/10_site.ipynb #3667a839
-def is_simulated(participant: str,  # its name
-                 ) -> bool:
+def is_simulated(
+    participant: str,  # its name
+) -> bool:
     "Whether a participant is simulated."
     return participant.startswith("sim/")
 
@@ -707,8 +1007,9 @@ def _interval_text(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{_signed(low)} to {_signed(high)}"
 
 
-def axis_limit(values: Iterable[float | None],  # estimates and limits in one unit
-               ) -> float:  # end of an axis that runs from minus this number to plus this number
+def axis_limit(
+    values: Iterable[float | None],  # estimates and limits in one unit
+) -> float:  # end of an axis that runs from minus this number to plus this number
     "A round number that no value exceeds."
     largest = max((abs(each) for each in values if each is not None), default=0.0)
     steps = (step * 10.0**power for power in range(-1, 12) for step in (1, 2, 2.5, 5))
@@ -725,16 +1026,33 @@ def _side(estimate: float | None, low: float | None, high: float | None) -> str:
     if estimate is None:
         return "missing"
     clear = low is not None and high is not None and (low > 0 or high < 0)
-    return ("towards" if estimate > 0 else "against" if estimate < 0 else "level") + (" clear" if clear else "")
+    return ("towards" if estimate > 0 else "against" if estimate < 0 else "level") + (
+        " clear" if clear else ""
+    )
 
 # %% ../nbs/10_site.ipynb #6c582704
 def _drawn(estimate: Any, low: Any, high: Any, limit: float) -> dict[str, Any]:
     "The fields of a row that come from its numbers."
     estimate, low, high = map(_number, (estimate, low, high))
-    spoken = " ".join(filter(None, [_signed(estimate) or "no estimate", f"(interval {_interval_text(low, high)})" if _interval_text(low, high) else ""]))
+    spoken = " ".join(
+        filter(
+            None,
+            [
+                _signed(estimate) or "no estimate",
+                f"(interval {_interval_text(low, high)})" if _interval_text(low, high) else "",
+            ],
+        )
+    )
     whole = low is not None and high is not None
-    return {"estimate": _signed(estimate), "interval": _interval_text(low, high), "side": _side(estimate, low, high), "spoken": spoken,
-            "point": _place(estimate, limit), "low": _place(low, limit) if whole else None, "high": _place(high, limit) if whole else None}
+    return {
+        "estimate": _signed(estimate),
+        "interval": _interval_text(low, high),
+        "side": _side(estimate, low, high),
+        "spoken": spoken,
+        "point": _place(estimate, limit),
+        "low": _place(low, limit) if whole else None,
+        "high": _place(high, limit) if whole else None,
+    }
 
 # %% ../nbs/10_site.ipynb #e1da7e29
 def _care(row: Mapping[str, Any]) -> list[str]:
@@ -742,13 +1060,21 @@ def _care(row: Mapping[str, Any]) -> list[str]:
     return [] if row["status"] == "ok" else [str(row["status"]).replace("_", " ")]
 
 
-def _table_row(row: Mapping[str, Any], limit: float, label: str, href: str | None) -> dict[str, Any]:
+def _table_row(
+    row: Mapping[str, Any], limit: float, label: str, href: str | None
+) -> dict[str, Any]:
     "A row of the effects table as the site shows it."
     simulated = is_simulated(row["participant"])
     tags = ["simulated"] * (simulated and label == row["participant"]) + _care(row)
-    return {"label": label, "href": href, "tags": tags, "kind": "simulated" if simulated else "model", "note": "",
-            "answers": f"{int(row['n_valid']):,} of {int(row['n_trials']):,}",
-            **_drawn(row["estimate"], row["ci_low"], row["ci_high"], limit)}
+    return {
+        "label": label,
+        "href": href,
+        "tags": tags,
+        "kind": "simulated" if simulated else "model",
+        "note": "",
+        "answers": f"{int(row['n_valid']):,} of {int(row['n_trials']):,}",
+        **_drawn(row["estimate"], row["ci_low"], row["ci_high"], limit),
+    }
 
 # %% ../nbs/10_site.ipynb #c3943b37
 @cache
@@ -760,9 +1086,18 @@ def _people(name: str) -> pd.DataFrame:
 def _human_rows(name: str, measure: str, limit: float) -> list[dict[str, Any]]:
     "What people do, for one measure."
     table = _people(name)
-    return [{"label": row["label"], "href": None, "tags": [], "kind": "people", "answers": f"{int(row['n']):,} people" if pd.notna(row["n"]) else "",
-             "note": row["source"], **_drawn(row["estimate"], row["ci_low"], row["ci_high"], limit)}
-            for row in table[table["measure"] == measure].to_dict("records")]
+    return [
+        {
+            "label": row["label"],
+            "href": None,
+            "tags": [],
+            "kind": "people",
+            "answers": f"{int(row['n']):,} people" if pd.notna(row["n"]) else "",
+            "note": row["source"],
+            **_drawn(row["estimate"], row["ci_low"], row["ci_high"], limit),
+        }
+        for row in table[table["measure"] == measure].to_dict("records")
+    ]
 
 # %% ../nbs/10_site.ipynb #1626b1a7
 def _limits(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
@@ -770,8 +1105,14 @@ def _limits(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     values: dict[str, list[float | None]] = {}
     for row in rows:
         human = _people(row["paradigm"])
-        people = human.loc[human["measure"] == row["measure"], ["estimate", "ci_low", "ci_high"]].to_numpy().ravel()
-        values.setdefault(row["unit"], []).extend(map(_number, (row["estimate"], row["ci_low"], row["ci_high"], *people)))
+        people = (
+            human.loc[human["measure"] == row["measure"], ["estimate", "ci_low", "ci_high"]]
+            .to_numpy()
+            .ravel()
+        )
+        values.setdefault(row["unit"], []).extend(
+            map(_number, (row["estimate"], row["ci_low"], row["ci_high"], *people))
+        )
     return {unit: axis_limit(numbers) for unit, numbers in values.items()}
 
 # %% ../nbs/10_site.ipynb #b9e17ea5
@@ -780,7 +1121,9 @@ class Results:
 
     def __init__(self, outputs: Path) -> None:
         path = outputs / "effects.parquet"
-        self.effects = load_table(path, EFFECTS) if path.exists() else pd.DataFrame(columns=EFFECTS.names)
+        self.effects = (
+            load_table(path, EFFECTS) if path.exists() else pd.DataFrame(columns=EFFECTS.names)
+        )
         self.reports = find_reports(outputs, self.effects)
         whole = outputs / "reports" / "study.ipynb"
         self.study = whole if whole.exists() else None
@@ -790,7 +1133,11 @@ class Results:
 
     def href(self, paradigm: str, participant: str) -> str | None:
         "Address of a report, from the top of the site; None where there is none."
-        found = [each for each in self.reports if (each.paradigm, each.participant) == (paradigm, participant)]
+        found = [
+            each
+            for each in self.reports
+            if (each.paradigm, each.participant) == (paradigm, participant)
+        ]
         return f"{found[0].docname}.html" if found else None
 
 # %% ../nbs/10_site.ipynb #951256d9
@@ -798,67 +1145,143 @@ def _counts(results: Results) -> str:
     "How much there is, in a sentence."
     people = {each.participant for each in results.reports}
     simulated = sum(map(is_simulated, people))
-    parts = [(len(results.reports), "report"), (len(people), "participant"), (len({each.paradigm for each in results.reports}), "paradigm")]
-    reports, participants, paradigms = (f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in parts)
+    parts = [
+        (len(results.reports), "report"),
+        (len(people), "participant"),
+        (len({each.paradigm for each in results.reports}), "paradigm"),
+    ]
+    reports, participants, paradigms = (
+        f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in parts
+    )
     share = "All" if simulated == len(people) else f"{simulated} of the"
-    note = f" {share} participants {'is' if simulated == 1 < len(people) else 'are'} simulated." if simulated else ""
+    note = (
+        f" {share} participants {'is' if simulated == 1 < len(people) else 'are'} simulated."
+        if simulated
+        else ""
+    )
     failed = sum(each.failed for each in results.reports)
     faults = [(failed, "stopped with an error"), (results.unfinished, "unfinished and not shown")]
-    return f"{reports} on {participants} in {paradigms}.{note}" + "".join(f" Reports {fault}: {count}." for count, fault in faults if count)
+    return f"{reports} on {participants} in {paradigms}.{note}" + "".join(
+        f" Reports {fault}: {count}." for count, fault in faults if count
+    )
 
 # %% ../nbs/10_site.ipynb #5725855e
 def _paradigm_page(results: Results, name: str) -> str | None:
     "Address of the results of a paradigm."
-    return next((f"results/paradigms/{each.paradigm_page}.html" for each in results.reports if each.paradigm == name), None)
+    return next(
+        (
+            f"results/paradigms/{each.paradigm_page}.html"
+            for each in results.reports
+            if each.paradigm == name
+        ),
+        None,
+    )
 
 # %% ../nbs/10_site.ipynb #eb0d8886
 def _matrix_cell(results: Results, name: str, participant: str) -> dict[str, Any] | None:
     "One cell; None where there is neither a number nor a report."
-    row = next((each for each in results.headlines if (each["paradigm"], each["participant"]) == (name, participant)), None)
+    row = next(
+        (
+            each
+            for each in results.headlines
+            if (each["paradigm"], each["participant"]) == (name, participant)
+        ),
+        None,
+    )
     href = results.href(name, participant)
     if row is None:
-        return {"side": "missing", "shade": 0, "text": "report", "spoken": "", "href": href} if href else None
+        return (
+            {"side": "missing", "shade": 0, "text": "report", "spoken": "", "href": href}
+            if href
+            else None
+        )
     estimate, limit = _number(row["estimate"]), results.limits[row["unit"]]
     drawn = _drawn(row["estimate"], row["ci_low"], row["ci_high"], limit)
-    return {"side": drawn["side"], "shade": 0 if estimate is None else round(70 * min(1.0, abs(estimate) / limit)), "href": href,
-            "text": (drawn["estimate"] or "none") + "†" * len(_care(row)), "spoken": ", ".join([drawn["spoken"], row["unit"], *_care(row)])}
+    return {
+        "side": drawn["side"],
+        "shade": 0 if estimate is None else round(70 * min(1.0, abs(estimate) / limit)),
+        "href": href,
+        "text": (drawn["estimate"] or "none") + "†" * len(_care(row)),
+        "spoken": ", ".join([drawn["spoken"], row["unit"], *_care(row)]),
+    }
 
 # %% ../nbs/10_site.ipynb #548cef89
 def _pairs(results: Results) -> tuple[list[str], list[str]]:
     "All paradigms and all participants that have a report or a headline; models before simulated participants."
-    paradigms = {each.paradigm for each in results.reports} | {row["paradigm"] for row in results.headlines}
-    people = {each.participant for each in results.reports} | {row["participant"] for row in results.headlines}
-    return sorted(paradigms, key=_paradigm_rank), sorted(people, key=lambda name: (is_simulated(name), name))
+    paradigms = {each.paradigm for each in results.reports} | {
+        row["paradigm"] for row in results.headlines
+    }
+    people = {each.participant for each in results.reports} | {
+        row["participant"] for row in results.headlines
+    }
+    return sorted(paradigms, key=_paradigm_rank), sorted(
+        people, key=lambda name: (is_simulated(name), name)
+    )
 
 
 def _head(results: Results, participant: str) -> dict[str, Any]:
     "The head of a participant's column."
-    page = next((each.participant_page for each in results.reports if each.participant == participant), None)
-    return {"label": participant, "href": f"results/participants/{page}/index.html" if page else None, "tags": ["simulated"] * is_simulated(participant)}
+    page = next(
+        (each.participant_page for each in results.reports if each.participant == participant), None
+    )
+    return {
+        "label": participant,
+        "href": f"results/participants/{page}/index.html" if page else None,
+        "tags": ["simulated"] * is_simulated(participant),
+    }
 
 # %% ../nbs/10_site.ipynb #8cb77088
-def matrix(results: Results,  # of an outputs folder
-           ) -> dict[str, Any]:  # heads and suites, for the template
+def matrix(
+    results: Results,  # of an outputs folder
+) -> dict[str, Any]:  # heads and suites, for the template
     "All headlines at a glance."
     paradigms, people = _pairs(results)
     suites: dict[str, list[dict[str, Any]]] = {}
     units = {row["paradigm"]: row["unit"] for row in results.headlines}
     for name in paradigms:
         unit = units.get(name, "probability")
-        line = {"label": paradigm_title(name), "href": _paradigm_page(results, name), "tags": [] if unit == "probability" else [unit], "cells": [_matrix_cell(results, name, each) for each in people]}
+        line = {
+            "label": paradigm_title(name),
+            "href": _paradigm_page(results, name),
+            "tags": [] if unit == "probability" else [unit],
+            "cells": [_matrix_cell(results, name, each) for each in people],
+        }
         suites.setdefault(name.partition("/")[0], []).append(line)
-    return {"heads": [_head(results, each) for each in people], "suites": [{"title": suite_title(suite), "lines": lines} for suite, lines in suites.items()]}
+    return {
+        "heads": [_head(results, each) for each in people],
+        "suites": [
+            {"title": suite_title(suite), "lines": lines} for suite, lines in suites.items()
+        ],
+    }
 
 # %% ../nbs/10_site.ipynb #dd87bbbb
-def _forest_group(results: Results, rows: Sequence[Mapping[str, Any]], label: str, title: str, unit: str,
-                  href: str | None = None, shared: bool = True) -> dict[str, Any]:
+def _forest_group(
+    results: Results,
+    rows: Sequence[Mapping[str, Any]],
+    label: str,
+    title: str,
+    unit: str,
+    href: str | None = None,
+    shared: bool = True,
+) -> dict[str, Any]:
     "Rows of one unit, labelled by participant or by paradigm; on the axis that all headlines share, or on their own."
     limit = (results.limits if shared else _limits(rows))[rows[0]["unit"]]
     names = [paradigm_title(row["paradigm"]) if label == "paradigm" else row[label] for row in rows]
-    shown = [_table_row(row, limit, name, results.href(row["paradigm"], row["participant"])) for row, name in zip(rows, names)]
-    people = [] if label == "paradigm" else _human_rows(rows[0]["paradigm"], rows[0]["measure"], limit)
+    shown = [
+        _table_row(row, limit, name, results.href(row["paradigm"], row["participant"]))
+        for row, name in zip(rows, names)
+    ]
+    people = (
+        [] if label == "paradigm" else _human_rows(rows[0]["paradigm"], rows[0]["measure"], limit)
+    )
     levels = "/".join(f"{100 * level:g}" for level in sorted({row["ci_level"] for row in rows}))
-    return {"title": title, "href": href, "unit": f"{unit}, {levels}% intervals", "limit": f"{limit:g}", "rows": shown + people}
+    return {
+        "title": title,
+        "href": href,
+        "unit": f"{unit}, {levels}% intervals",
+        "limit": f"{limit:g}",
+        "rows": shown + people,
+    }
 
 # %% ../nbs/10_site.ipynb #ffa2e855
 def _grouped(rows: Iterable[Mapping[str, Any]], *names: str) -> list[list[Mapping[str, Any]]]:
@@ -873,20 +1296,37 @@ def paradigm_groups(results: Results) -> list[dict[str, Any]]:
     "The headlines of every paradigm, participants below each other."
     groups = []
     for rows in _grouped(results.headlines, "paradigm", "measure", "unit"):
-        name, unit = rows[0]["paradigm"], f"{_measure_title(rows[0]['paradigm'], rows[0]['measure']).lower()}, {rows[0]['unit']}"
-        groups.append(_forest_group(results, rows, "participant", paradigm_title(name), unit, _paradigm_page(results, name)))
+        name, unit = (
+            rows[0]["paradigm"],
+            f"{_measure_title(rows[0]['paradigm'], rows[0]['measure']).lower()}, {rows[0]['unit']}",
+        )
+        groups.append(
+            _forest_group(
+                results,
+                rows,
+                "participant",
+                paradigm_title(name),
+                unit,
+                _paradigm_page(results, name),
+            )
+        )
     return groups
 
 # %% ../nbs/10_site.ipynb #c9726fba
 def participant_groups(results: Results, participant: str) -> list[dict[str, Any]]:
     "The headlines of one participant, one group for each unit."
     mine = [row for row in results.headlines if row["participant"] == participant]
-    return [_forest_group(results, rows, "paradigm", "Headline effects", rows[0]["unit"]) for rows in _grouped(mine, "unit")]
+    return [
+        _forest_group(results, rows, "paradigm", "Headline effects", rows[0]["unit"])
+        for rows in _grouped(mine, "unit")
+    ]
 
 
 def _qualified_title(row: Mapping[str, Any]) -> str:
     "Title of a measure, with what sets it apart from the headline."
-    marks = ["published formula"] * bool(row["replication"]) + ["these prompts only"] * (row["target"] == "F")
+    marks = ["published formula"] * bool(row["replication"]) + ["these prompts only"] * (
+        row["target"] == "F"
+    )
     return ", ".join([_measure_title(row["paradigm"], row["measure"]), *marks])
 
 
@@ -899,32 +1339,70 @@ def _is_planned(name: str, measure: str) -> bool:
 def measure_groups(results: Results, name: str) -> list[dict[str, Any]]:
     "The other planned contrasts of a paradigm, over all items."
     effects = results.effects
-    headline = {(row["measure"], row["target"]) for row in results.headlines if row["paradigm"] == name}
+    headline = {
+        (row["measure"], row["target"]) for row in results.headlines if row["paradigm"] == name
+    }
     rows = effects[(effects["paradigm"] == name) & (effects["group"] == "all")].to_dict("records")
-    others = [row for row in rows if (row["measure"], row["target"]) not in headline and _is_planned(name, row["measure"])]
-    return [_forest_group(results, group, "participant", _qualified_title(group[0]), group[0]["unit"], shared=False)
-            for group in _grouped(others, "measure", "target", "unit")]
+    others = [
+        row
+        for row in rows
+        if (row["measure"], row["target"]) not in headline and _is_planned(name, row["measure"])
+    ]
+    return [
+        _forest_group(
+            results,
+            group,
+            "participant",
+            _qualified_title(group[0]),
+            group[0]["unit"],
+            shared=False,
+        )
+        for group in _grouped(others, "measure", "target", "unit")
+    ]
 
 # %% ../nbs/10_site.ipynb #b3d913bb
 def _report_page(report: Report, layout: Layout) -> str:
     "A report as a page of the site."
-    top = layout.fill("report.md", title=paradigm_title(report.paradigm), participant=report.participant, simulated=is_simulated(report.participant),
-                      failed=report.failed, paradigm_page=f"results/paradigms/{report.paradigm_page}", participant_page=f"results/participants/{report.participant_page}/index")
+    top = layout.fill(
+        "report.md",
+        title=paradigm_title(report.paradigm),
+        participant=report.participant,
+        simulated=is_simulated(report.participant),
+        failed=report.failed,
+        paradigm_page=f"results/paradigms/{report.paradigm_page}",
+        participant_page=f"results/participants/{report.participant_page}/index",
+    )
     cells, _ = read_cells(report.path)
-    return _notebook([_markdown_cell(top), *report_cells(cells)], f"{paradigm_title(report.paradigm)}: results of {report.participant}",
-                     disable_syntax=["html_block", "html_inline"])
+    return _notebook(
+        [_markdown_cell(top), *report_cells(cells)],
+        f"{paradigm_title(report.paradigm)}: results of {report.participant}",
+        disable_syntax=["html_block", "html_inline"],
+    )
 
 # %% ../nbs/10_site.ipynb #ee88aa8f
 def _participant_page(results: Results, participant: str, layout: Layout) -> str:
     "What one participant did."
-    reports = [{"title": paradigm_title(each.paradigm), "page": each.paradigm_page, "failed": each.failed}
-               for each in results.reports if each.participant == participant]
-    return layout.fill("participant.md", label=participant, simulated=is_simulated(participant), reports=reports, groups=participant_groups(results, participant))
+    reports = [
+        {"title": paradigm_title(each.paradigm), "page": each.paradigm_page, "failed": each.failed}
+        for each in results.reports
+        if each.participant == participant
+    ]
+    return layout.fill(
+        "participant.md",
+        label=participant,
+        simulated=is_simulated(participant),
+        reports=reports,
+        groups=participant_groups(results, participant),
+    )
 
 
 def _paradigm_parts(results: Results, name: str) -> list[dict[str, Any]]:
     "The tables on the page of a paradigm."
-    headline = [group for group in paradigm_groups(results) if group["href"] == _paradigm_page(results, name)]
+    headline = [
+        group
+        for group in paradigm_groups(results)
+        if group["href"] == _paradigm_page(results, name)
+    ]
     parts = [("Headline effect", headline), ("Other contrasts", measure_groups(results, name))]
     return [{"title": title, "groups": groups} for title, groups in parts if groups]
 
@@ -932,10 +1410,25 @@ def _paradigm_parts(results: Results, name: str) -> list[dict[str, Any]]:
 def _paradigm_text(results: Results, name: str, page: str | None, layout: Layout) -> str:
     "What all participants did in one paradigm."
     known = _known(name)
-    reports = [{"label": each.participant, "docname": each.docname, "failed": each.failed} for each in results.reports if each.paradigm == name]
-    words = {word: getattr(known, word, "")[:1].upper() + getattr(known, word, "")[1:] for word in ("summary", "norm", "positive", "source")}
-    return layout.fill("paradigm.md", name=name, title=paradigm_title(name), **words, caveats=known.caveats if known else (), page=page,
-                       parts=_paradigm_parts(results, name), reports=reports)
+    reports = [
+        {"label": each.participant, "docname": each.docname, "failed": each.failed}
+        for each in results.reports
+        if each.paradigm == name
+    ]
+    words = {
+        word: getattr(known, word, "")[:1].upper() + getattr(known, word, "")[1:]
+        for word in ("summary", "norm", "positive", "source")
+    }
+    return layout.fill(
+        "paradigm.md",
+        name=name,
+        title=paradigm_title(name),
+        **words,
+        caveats=known.caveats if known else (),
+        page=page,
+        parts=_paradigm_parts(results, name),
+        reports=reports,
+    )
 
 # %% ../nbs/10_site.ipynb #20596ef8
 def _stage_overview(results: Results, stage: Path, layout: Layout) -> None:
@@ -943,26 +1436,66 @@ def _stage_overview(results: Results, stage: Path, layout: Layout) -> None:
     people = {each.participant: each.participant_page for each in results.reports}
     paradigms = {each.paradigm: each.paradigm_page for each in results.reports}
     groups = paradigm_groups(results)
-    _write(stage / "results" / "index.md", layout.fill(
-        "results.md", study=bool(results.study), counts=_counts(results), matrix=matrix(results), groups=groups, humans=any(row["kind"] == "people" for group in groups for row in group["rows"]),
-        participants=[{"label": name, "page": people[name]} for name in _pairs(results)[1] if name in people],
-        paradigms=[{"label": paradigm_title(name), "page": paradigms[name]} for name in _pairs(results)[0] if name in paradigms]))
+    _write(
+        stage / "results" / "index.md",
+        layout.fill(
+            "results.md",
+            study=bool(results.study),
+            counts=_counts(results),
+            matrix=matrix(results),
+            groups=groups,
+            humans=any(row["kind"] == "people" for group in groups for row in group["rows"]),
+            participants=[
+                {"label": name, "page": people[name]}
+                for name in _pairs(results)[1]
+                if name in people
+            ],
+            paradigms=[
+                {"label": paradigm_title(name), "page": paradigms[name]}
+                for name in _pairs(results)[0]
+                if name in paradigms
+            ],
+        ),
+    )
 
 # %% ../nbs/10_site.ipynb #ec9a4845
-def stage_results(results: Results,  # of an outputs folder
-                  stage: Path,  # where Sphinx will look; library pages are there already
-                  layout: Layout,  # the templates
-                  ) -> None:
+def stage_results(
+    results: Results,  # of an outputs folder
+    stage: Path,  # where Sphinx will look; library pages are there already
+    layout: Layout,  # the templates
+) -> None:
     "Write the result pages."
     _stage_overview(results, stage, layout)
     if results.study:
         cells, _ = read_cells(results.study)
-        _write(stage / "results" / "study.ipynb", _notebook([_markdown_cell("# The study as a whole\n\n> All participants and paradigms side by side."), *report_cells(cells)], "The study as a whole", disable_syntax=["html_block", "html_inline"]))
+        _write(
+            stage / "results" / "study.ipynb",
+            _notebook(
+                [
+                    _markdown_cell(
+                        "# The study as a whole\n\n> All participants and paradigms side by side."
+                    ),
+                    *report_cells(cells),
+                ],
+                "The study as a whole",
+                disable_syntax=["html_block", "html_inline"],
+            ),
+        )
     for report in results.reports:
         _write(stage / f"{report.docname}.ipynb", _report_page(report, layout))
-        _write(stage / "results" / "participants" / report.participant_page / "index.md", _participant_page(results, report.participant, layout))
-        page = f"paradigms/{report.paradigm}" if (stage / "paradigms" / f"{report.paradigm}.ipynb").is_file() else None
-        _write(stage / "results" / "paradigms" / f"{report.paradigm_page}.md", _paradigm_text(results, report.paradigm, page, layout))
+        _write(
+            stage / "results" / "participants" / report.participant_page / "index.md",
+            _participant_page(results, report.participant, layout),
+        )
+        page = (
+            f"paradigms/{report.paradigm}"
+            if (stage / "paradigms" / f"{report.paradigm}.ipynb").is_file()
+            else None
+        )
+        _write(
+            stage / "results" / "paradigms" / f"{report.paradigm_page}.md",
+            _paradigm_text(results, report.paradigm, page, layout),
+        )
 
 # %% ../nbs/10_site.ipynb #56fddf30
 _NEEDED = ("sphinx", "myst_nb", "pydata_sphinx_theme", "latex2mathml")
@@ -980,36 +1513,89 @@ def _stage(outputs: Path, stage: Path, notebooks: Path | None) -> Results:
     results, layout = Results(outputs), Layout()
     sections = stage_library(notebooks, stage, layout) if notebooks else []
     stage_results(results, stage, layout)
-    first = {"title": "Results", "docname": "results/index", "lead": "Effects with intervals, by participant and by paradigm, and the report behind each."}
+    first = {
+        "title": "Results",
+        "docname": "results/index",
+        "lead": "Effects with intervals, by participant and by paradigm, and the report behind each.",
+    }
     rest = [{"title": each.title, "docname": each.docname, "lead": each.lead} for each in sections]
-    _write(stage / "index.md", layout.fill("home.md", counts=_counts(results), matrix=matrix(results), sections=[first, *rest], library=bool(sections)))
+    _write(
+        stage / "index.md",
+        layout.fill(
+            "home.md",
+            counts=_counts(results),
+            matrix=matrix(results),
+            sections=[first, *rest],
+            library=bool(sections),
+        ),
+    )
     return results
 
 # %% ../nbs/10_site.ipynb #53b0942c
 def _sphinx(stage: Path, work: Path, strict: bool) -> Path:
     "Run Sphinx; the folder with the finished pages."
     log = work / "warnings.txt"
-    command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", "-c", shipped("docs"), "-d", work / "doctrees", "-w", log,
-               *(["-W"] if strict else []), stage, work / "html"]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-b",
+        "html",
+        "-c",
+        shipped("docs"),
+        "-d",
+        work / "doctrees",
+        "-w",
+        log,
+        *(["-W"] if strict else []),
+        stage,
+        work / "html",
+    ]
     fixed = {"SOURCE_DATE_EPOCH": "0", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
-    run = subprocess.run(list(map(str, command)), env={**os.environ, **fixed}, cwd=work, capture_output=True, text=True)
-    found = [line.replace(f"{stage}{os.sep}", "") for line in log.read_text(encoding="utf-8").splitlines() if line.strip()] if log.exists() else []
+    run = subprocess.run(
+        list(map(str, command)),
+        env={**os.environ, **fixed},
+        cwd=work,
+        capture_output=True,
+        text=True,
+    )
+    found = (
+        [
+            line.replace(f"{stage}{os.sep}", "")
+            for line in log.read_text(encoding="utf-8").splitlines()
+            if line.strip()
+        ]
+        if log.exists()
+        else []
+    )
     if run.returncode:
-        raise CogbiasError(f"the site could not be built: {(found or run.stderr.strip().splitlines() or ['Sphinx gave no reason'])[-1]}; mend that page")
+        raise CogbiasError(
+            f"the site could not be built: {(found or run.stderr.strip().splitlines() or ['Sphinx gave no reason'])[-1]}; mend that page"
+        )
     if found:
-        warnings.warn(f"the site was built with {len(found)} warnings; the first: {found[0]}", stacklevel=3)
+        warnings.warn(
+            f"the site was built with {len(found)} warnings; the first: {found[0]}", stacklevel=3
+        )
     return work / "html"
 
 # %% ../nbs/10_site.ipynb #71a0191b
 def _check_target(out: Path) -> None:
     "Refuse a folder that holds something other than a site of ours."
-    if out.is_file() or (out.is_dir() and any(out.iterdir()) and not (out / "_static" / "cogbias.css").is_file()):
-        raise CogbiasError(f"{out}: holds something that is not a site of cogbias; give a new or empty folder")
+    if out.is_file() or (
+        out.is_dir() and any(out.iterdir()) and not (out / "_static" / "cogbias.css").is_file()
+    ):
+        raise CogbiasError(
+            f"{out}: holds something that is not a site of cogbias; give a new or empty folder"
+        )
 
 # %% ../nbs/10_site.ipynb #c7bfab9a
 def _replace(built: Path, out: Path) -> None:
     "Put the finished pages in place of the old ones."
-    for name in (".buildinfo", "objects.inv"):  # for incremental builds and for other Sphinx projects
+    for name in (
+        ".buildinfo",
+        "objects.inv",
+    ):  # for incremental builds and for other Sphinx projects
         (built / name).unlink(missing_ok=True)
     shutil.rmtree(built / "_sources", ignore_errors=True)  # an empty folder
     part = out.with_name(out.name + ".part")
@@ -1020,11 +1606,14 @@ def _replace(built: Path, out: Path) -> None:
     part.rename(out)
 
 # %% ../nbs/10_site.ipynb #8ec00ee7
-def build_site(outputs: Path | str,  # an outputs folder with reports
-               out: Path | str | None = None,  # where the site goes; None: site, inside the outputs folder
-               notebooks: Path | str | None = None,  # the library's notebooks; None: those of the repository, where there is one
-               strict: bool = False,  # true: a warning of Sphinx is an error
-               ) -> Path:  # the first page
+def build_site(
+    outputs: Path | str,  # an outputs folder with reports
+    out: Path | str | None = None,  # where the site goes; None: site, inside the outputs folder
+    notebooks: Path
+    | str
+    | None = None,  # the library's notebooks; None: those of the repository, where there is one
+    strict: bool = False,  # true: a warning of Sphinx is an error
+) -> Path:  # the first page
     "Make a static site of an outputs folder."
     _require_sphinx()
     outputs, out = Path(outputs), Path(out) if out else Path(outputs) / "site"

@@ -33,13 +33,36 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from .backends.sim import exact_trials
-from .design import (EFFECTS, EXACT, ITEMS, METHODS, CogbiasError, Paradigm, content_hash, load_table, nearest, paradigm, paradigms, save_table,
-                            shipped)
+from cogbias.design import (
+    EFFECTS,
+    EXACT,
+    ITEMS,
+    METHODS,
+    CogbiasError,
+    Paradigm,
+    content_hash,
+    load_table,
+    nearest,
+    paradigm,
+    paradigms,
+    save_table,
+    shipped,
+)
 from .effects import Analysis, decide, estimate_contrast, estimate_effects, make_analysis
 from .exchange import usable_items
 from .participants import Participant, participant, resolve_method
 from .reporting import plain_words
-from .trials import Collected, Plan, TrialStore, collect, fingerprint, plan, slug, trial_id, trial_seed
+from cogbias.trials import (
+    Collected,
+    Plan,
+    TrialStore,
+    collect,
+    fingerprint,
+    plan,
+    slug,
+    trial_id,
+    trial_seed,
+)
 
 # %% ../nbs/09_study.ipynb #51ede63c
 @dataclass(frozen=True)
@@ -51,26 +74,59 @@ class Study:
     name: str = "study"
     method: str = "auto"  # auto, or one of METHODS
     repeats: int = 1  # answers per prompt, each sampled or drawn from an exact distribution
-    temperature: float | Sequence[float] | None = None  # None: the backend's default; several: every model at each of them
+    temperature: float | Sequence[float] | None = (
+        None  # None: the backend's default; several: every model at each of them
+    )
     valid_answers: int = 0  # readable answers wanted per condition and variant; prompts are put again until then; 0: as often as `repeats` says
     attempts: int = 3  # answers asked for at the most, as a multiple of `valid_answers`
     seed: int = 0  # study seed; every other seed derives from it
     items_file: str | None = None  # ask imported items instead of generated ones
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # paradigm -> arguments of its items()
-    where: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # factor -> levels; only these items are asked
-    participants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # model name or pattern -> settings of the participant
-    extractor: str | None = None  # backend/name that extracts the choice in the second of two steps; None: the participant itself
-    analysis: Mapping[str, Any] = field(default_factory=dict)  # family, adjustment, smallest, alpha: declared before the results are seen
+    settings: Mapping[str, Mapping[str, Any]] = field(
+        default_factory=dict
+    )  # paradigm -> arguments of its items()
+    where: Mapping[str, Sequence[Any]] = field(
+        default_factory=dict
+    )  # factor -> levels; only these items are asked
+    participants: Mapping[str, Mapping[str, Any]] = field(
+        default_factory=dict
+    )  # model name or pattern -> settings of the participant
+    extractor: str | None = (
+        None  # backend/name that extracts the choice in the second of two steps; None: the participant itself
+    )
+    analysis: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # family, adjustment, smallest, alpha: declared before the results are seen
 
 # %% ../nbs/09_study.ipynb #81090728
-_TYPES: dict[str, tuple[type, ...]] = {"models": (list,), "paradigms": (list,), "name": (str,), "method": (str,), "repeats": (int,), "temperature": (int, float, list), "valid_answers": (int,), "attempts": (int,),
-                                       "seed": (int,), "items_file": (str,), "settings": (dict,), "where": (dict,), "participants": (dict,), "extractor": (str,), "analysis": (dict,)}
+_TYPES: dict[str, tuple[type, ...]] = {
+    "models": (list,),
+    "paradigms": (list,),
+    "name": (str,),
+    "method": (str,),
+    "repeats": (int,),
+    "temperature": (int, float, list),
+    "valid_answers": (int,),
+    "attempts": (int,),
+    "seed": (int,),
+    "items_file": (str,),
+    "settings": (dict,),
+    "where": (dict,),
+    "participants": (dict,),
+    "extractor": (str,),
+    "analysis": (dict,),
+}
 
 # %% ../nbs/09_study.ipynb #e917dbeb
 def temperatures(study: Study) -> tuple[float | None, ...]:
     "The temperatures at which every model is asked."
     several = isinstance(study.temperature, (list, tuple))
-    return tuple(dict.fromkeys(study.temperature)) if several and study.temperature else (None,) if several else (study.temperature,)
+    return (
+        tuple(dict.fromkeys(study.temperature))
+        if several and study.temperature
+        else (None,)
+        if several
+        else (study.temperature,)
+    )
 
 # %% ../nbs/09_study.ipynb #59255f79
 def _in_range(source: str, study: Study) -> Study:
@@ -83,23 +139,32 @@ def _in_range(source: str, study: Study) -> Study:
         if each is not None and (isinstance(each, (bool, str)) or not 0 <= each < float("inf")):
             raise CogbiasError(f"{source}: temperature is {each}; use a number from 0")
     if study.valid_answers < 0 or study.attempts < 1:
-        raise CogbiasError(f"{source}: valid_answers is {study.valid_answers} and attempts is {study.attempts}; use whole numbers from 0 and from 1")
+        raise CogbiasError(
+            f"{source}: valid_answers is {study.valid_answers} and attempts is {study.attempts}; use whole numbers from 0 and from 1"
+        )
     if study.method not in ("auto", *METHODS):
-        raise CogbiasError(f"{source}: method {study.method!r} is not known; {nearest(study.method, ('auto', *METHODS))}")
+        raise CogbiasError(
+            f"{source}: method {study.method!r} is not known; {nearest(study.method, ('auto', *METHODS))}"
+        )
     make_analysis(source, study.analysis)
     return study
 
 # %% ../nbs/09_study.ipynb #4229ea1d
-def make_study(source: str = "study",  # where the values come from, for messages
-               **values: Any,  # fields of Study; None means the default
-               ) -> Study:
+def make_study(
+    source: str = "study",  # where the values come from, for messages
+    **values: Any,  # fields of Study; None means the default
+) -> Study:
     "A checked study."
     given = {name: value for name, value in values.items() if value is not None}
     for name, value in given.items():
         if name not in _TYPES:
-            raise CogbiasError(f"{source}: {name!r} is not a field of a study; {nearest(name, _TYPES)}")
+            raise CogbiasError(
+                f"{source}: {name!r} is not a field of a study; {nearest(name, _TYPES)}"
+            )
         if not isinstance(value, (*_TYPES[name], tuple)) or isinstance(value, bool):
-            raise CogbiasError(f"{source}: {name} should be {' or '.join(kind.__name__ for kind in _TYPES[name])}, not {value!r}")
+            raise CogbiasError(
+                f"{source}: {name} should be {' or '.join(kind.__name__ for kind in _TYPES[name])}, not {value!r}"
+            )
     for name in ("models", "paradigms"):
         if not given.get(name) or not all(isinstance(each, str) for each in given[name]):
             raise CogbiasError(f"{source}: {name} should be a list of names; name at least one")
@@ -107,20 +172,25 @@ def make_study(source: str = "study",  # where the values come from, for message
     return _in_range(source, Study(**given))
 
 # %% ../nbs/09_study.ipynb #f4288159
-def read_study(path: Path | str,  # a .toml file
-               ) -> Study:
+def read_study(
+    path: Path | str,  # a .toml file
+) -> Study:
     "Read and check a study file."
     path = Path(path)
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise CogbiasError(f"{path}: no such study file; 'cogbias list studies' names those that ship with the package") from None
+        raise CogbiasError(
+            f"{path}: no such study file; 'cogbias list studies' names those that ship with the package"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CogbiasError(f"{path}: not valid TOML ({error})") from None
     values.setdefault("name", path.stem)
     study = make_study(str(path), **values)
     if study.items_file:
-        return make_study(str(path), **{**values, "items_file": str(path.parent / study.items_file)})
+        return make_study(
+            str(path), **{**values, "items_file": str(path.parent / study.items_file)}
+        )
     return study
 
 # %% ../nbs/09_study.ipynb #57526158
@@ -134,10 +204,14 @@ def _kept(study: Study, items: pd.DataFrame, name: str) -> pd.DataFrame:
     keep = pd.Series(True, index=items.index)
     for factor, levels in study.where.items():
         if factor not in items:
-            raise CogbiasError(f"where: {name} has no factor {factor!r}; {nearest(factor, items.columns)}")
+            raise CogbiasError(
+                f"where: {name} has no factor {factor!r}; {nearest(factor, items.columns)}"
+            )
         keep &= items[factor].astype(str).isin([str(level) for level in levels])
     if not keep.any():
-        raise CogbiasError(f"where: no item of {name} has {dict(study.where)}; look at the levels with 'cogbias items {name}'")
+        raise CogbiasError(
+            f"where: no item of {name} has {dict(study.where)}; look at the levels with 'cogbias items {name}'"
+        )
     return items if keep.all() else items[keep].reset_index(drop=True)
 
 # %% ../nbs/09_study.ipynb #52a5070b
@@ -148,7 +222,9 @@ def _check_factors(source: str, items: pd.DataFrame, paradigm: Paradigm) -> None
         used |= {*contrast.where, *([contrast.include] if contrast.include else [])}
     lacking = sorted(used - set(items.columns))
     if lacking:
-        raise CogbiasError(f"{source}: column {lacking[0]!r} is missing, which {paradigm.name} needs; see its factors")
+        raise CogbiasError(
+            f"{source}: column {lacking[0]!r} is missing, which {paradigm.name} needs; see its factors"
+        )
 
 # %% ../nbs/09_study.ipynb #1dbf2c4a
 def _takes(name: str) -> set[str]:
@@ -163,17 +239,28 @@ def _arguments(study: Study, name: str) -> dict[str, Any]:
         if pattern == name:
             found |= values
         elif fnmatch.fnmatchcase(name, pattern):
-            shared = set().union(*(_takes(each) for each in study_paradigms(study) if fnmatch.fnmatchcase(each, pattern)))
+            shared = set().union(
+                *(
+                    _takes(each)
+                    for each in study_paradigms(study)
+                    if fnmatch.fnmatchcase(each, pattern)
+                )
+            )
             for argument in values:
                 if argument not in shared:
-                    raise CogbiasError(f"settings {pattern!r}: no paradigm takes {argument!r}; {nearest(argument, shared)}")
-            found |= {argument: value for argument, value in values.items() if argument in _takes(name)}
+                    raise CogbiasError(
+                        f"settings {pattern!r}: no paradigm takes {argument!r}; {nearest(argument, shared)}"
+                    )
+            found |= {
+                argument: value for argument, value in values.items() if argument in _takes(name)
+            }
     return found
 
 # %% ../nbs/09_study.ipynb #1b1834e9
-def study_items(study: Study,  # what is planned
-                name: str,  # suite/name
-                ) -> pd.DataFrame:  # an items table
+def study_items(
+    study: Study,  # what is planned
+    name: str,  # suite/name
+) -> pd.DataFrame:  # an items table
     "The items that a study puts to its participants in one paradigm."
     if study.items_file:
         items = usable_items(load_table(study.items_file, ITEMS), name)
@@ -183,7 +270,9 @@ def study_items(study: Study,  # what is planned
     try:
         return _kept(study, paradigm(name).items(**arguments), name)
     except TypeError as error:
-        raise CogbiasError(f"{name}: {str(error).split('() ')[-1]}; see the arguments of its items()") from None
+        raise CogbiasError(
+            f"{name}: {str(error).split('() ')[-1]}; see the arguments of its items()"
+        ) from None
 
 # %% ../nbs/09_study.ipynb #2f428669
 def study_paradigms(study: Study) -> list[str]:
@@ -194,28 +283,39 @@ def study_paradigms(study: Study) -> list[str]:
     held = set(load_table(study.items_file, ITEMS)["paradigm"])
     kept = [name for name in named if name in held]
     if not kept:
-        raise CogbiasError(f"{study.items_file}: holds no items of {', '.join(study.paradigms)}; it holds {', '.join(sorted(held))}")
+        raise CogbiasError(
+            f"{study.items_file}: holds no items of {', '.join(study.paradigms)}; it holds {', '.join(sorted(held))}"
+        )
     return kept
 
 # %% ../nbs/09_study.ipynb #ee285506
-def study_participant(study: Study,  # what is planned
-                      model: str,  # backend/name
-                      temperature: float | None = None,  # None: the first one of the study
-                      ) -> Participant:
+def study_participant(
+    study: Study,  # what is planned
+    model: str,  # backend/name
+    temperature: float | None = None,  # None: the first one of the study
+) -> Participant:
     "A participant with the settings that the study gives it; later patterns win."
-    settings: dict[str, Any] = {"temperature": temperatures(study)[0] if temperature is None else temperature}
+    settings: dict[str, Any] = {
+        "temperature": temperatures(study)[0] if temperature is None else temperature
+    }
     for pattern, values in study.participants.items():
         if fnmatch.fnmatchcase(model, pattern):
             settings |= values
     who = participant(model, **settings)
-    if len(temperatures(study)) > 1 and hasattr(who, "grid"):  # one pass of the model serves all temperatures
+    if len(temperatures(study)) > 1 and hasattr(
+        who, "grid"
+    ):  # one pass of the model serves all temperatures
         object.__setattr__(who, "grid", temperatures(study))
     return who
 
 
 def study_participants(study: Study) -> list[Participant]:
     "The participants of a study, none of them contacted."
-    return [study_participant(study, model, temperature) for model in study.models for temperature in temperatures(study)]
+    return [
+        study_participant(study, model, temperature)
+        for model in study.models
+        for temperature in temperatures(study)
+    ]
 
 
 def study_extractor(study: Study) -> Participant | None:
@@ -266,7 +366,9 @@ def _writable(path: Path) -> Folder:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CogbiasError(f"{path}: cannot be a folder for outputs ({error.strerror}); choose another") from None
+        raise CogbiasError(
+            f"{path}: cannot be a folder for outputs ({error.strerror}); choose another"
+        ) from None
     if not os.access(path, os.W_OK):
         raise CogbiasError(f"{path}: cannot be written to; choose another folder")
     return Folder(path)
@@ -280,10 +382,21 @@ def _write_text(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
         part.replace(path)
     except OSError as error:
-        raise CogbiasError(f"{path}: cannot write ({error.strerror}); choose a folder that you may write to") from error
+        raise CogbiasError(
+            f"{path}: cannot write ({error.strerror}); choose a folder that you may write to"
+        ) from error
 
 # %% ../nbs/09_study.ipynb #38d22037
-_RECORDED = ("name", "backend", "model", "revision", "temperature", "simulated", "methods", "identity")
+_RECORDED = (
+    "name",
+    "backend",
+    "model",
+    "revision",
+    "temperature",
+    "simulated",
+    "methods",
+    "identity",
+)
 
 
 @dataclass(frozen=True)
@@ -306,7 +419,9 @@ class RecordedParticipant:
 
     def answers(self, requests: Sequence[Any], method: str) -> Iterable[Any]:
         "A record cannot answer."
-        raise CogbiasError(f"{self.name}: {len(requests)} answers are missing and only its record is here; run the study where the model can be reached")
+        raise CogbiasError(
+            f"{self.name}: {len(requests)} answers are missing and only its record is here; run the study where the model can be reached"
+        )
 
 # %% ../nbs/09_study.ipynb #25c47b59
 def facts_of(who: Participant) -> dict[str, Any]:
@@ -318,7 +433,10 @@ def keep_record(folder: Folder, who: Participant) -> None:
     "Write who answered beside the answers, where that is new."
     record = {name: getattr(who, name) for name in _RECORDED} | {"facts": facts_of(who)}
     before = recorded_participant(folder, who.name)
-    if before and (before.revision, before.identity) == (who.revision, who.identity):  # a participant that is not asked again knows less about itself
+    if before and (before.revision, before.identity) == (
+        who.revision,
+        who.identity,
+    ):  # a participant that is not asked again knows less about itself
         record["facts"] = before.facts() | record["facts"]
     text = json.dumps(record, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     place = folder.participant(who.name)
@@ -331,11 +449,16 @@ def recorded_participant(folder: Folder, name: str) -> RecordedParticipant | Non
     place = folder.participant(name)
     try:
         record = json.loads(place.read_text(encoding="utf-8"))
-        return RecordedParticipant(**{field: record[field] for field in _RECORDED} | {"methods": tuple(record["methods"]), "recorded": record["facts"]})
+        return RecordedParticipant(
+            **{field: record[field] for field in _RECORDED}
+            | {"methods": tuple(record["methods"]), "recorded": record["facts"]}
+        )
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
-        raise CogbiasError(f"{place}: broken record ({type(error).__name__}); remove it and run the study again") from None
+        raise CogbiasError(
+            f"{place}: broken record ({type(error).__name__}); remove it and run the study again"
+        ) from None
 
 # %% ../nbs/09_study.ipynb #5d295442
 class Cell(NamedTuple):
@@ -361,7 +484,9 @@ def _stored_ids(place: Path) -> pd.Series:
     try:
         return pd.read_parquet(place, columns=["item_id"])["item_id"]
     except (OSError, ValueError) as error:
-        raise CogbiasError(f"{place}: cannot be read ({str(error).splitlines()[0]:.80}); remove it, it is made again from the study") from None
+        raise CogbiasError(
+            f"{place}: cannot be read ({str(error).splitlines()[0]:.80}); remove it, it is made again from the study"
+        ) from None
 
 # %% ../nbs/09_study.ipynb #cd1a6750
 def _answer_groups(items: pd.DataFrame) -> list[str]:
@@ -371,12 +496,30 @@ def _answer_groups(items: pd.DataFrame) -> list[str]:
 
 def _group_counts(items: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
     "Attempts and readable answers per group."
-    counted = trials.merge(items[["item_id", *_answer_groups(items)]].rename(columns={"condition": "group_condition"}), on="item_id") if len(trials) else None
+    counted = (
+        trials.merge(
+            items[["item_id", *_answer_groups(items)]].rename(
+                columns={"condition": "group_condition"}
+            ),
+            on="item_id",
+        )
+        if len(trials)
+        else None
+    )
     keys = ["group_condition", *_answer_groups(items)[1:]]
-    groups = items.rename(columns={"condition": "group_condition"}).groupby(keys, sort=False).size().index
+    groups = (
+        items.rename(columns={"condition": "group_condition"})
+        .groupby(keys, sort=False)
+        .size()
+        .index
+    )
     if counted is None:
         return pd.DataFrame({"attempts": 0, "valid": 0}, index=groups)
-    found = counted.assign(ok=counted["status"] == "ok").groupby(keys)["ok"].agg(attempts="size", valid="sum")
+    found = (
+        counted.assign(ok=counted["status"] == "ok")
+        .groupby(keys)["ok"]
+        .agg(attempts="size", valid="sum")
+    )
     return found.reindex(groups, fill_value=0)
 
 # %% ../nbs/09_study.ipynb #2d82fce1
@@ -387,45 +530,83 @@ def _least_rounds(study: Study, items: pd.DataFrame) -> int:
     return max(1, study.valid_answers // int(items.groupby(_answer_groups(items)).size().max()))
 
 
-def _until_valid(study: Study, who: Participant, items: pd.DataFrame, store: TrialStore, extractor: Participant | None, progress: bool) -> Collected:
+def _until_valid(
+    study: Study,
+    who: Participant,
+    items: pd.DataFrame,
+    store: TrialStore,
+    extractor: Participant | None,
+    progress: bool,
+) -> Collected:
     "Rounds of asking, until every group has the readable answers it needs or has used its attempts."
     keys, parts, left = _answer_groups(items), [], items
     rounds = _least_rounds(study, items)
     while len(left):
-        parts.append(collect(left, who, store, study.method, rounds, study.seed, progress, extractor))
+        parts.append(
+            collect(left, who, store, study.method, rounds, study.seed, progress, extractor)
+        )
         ids = list(dict.fromkeys(key for part in parts for key in part.trial_ids))
         counts = _group_counts(items, store.read(ids))
-        short = counts[(counts["valid"] < study.valid_answers) & (counts["attempts"] < study.attempts * study.valid_answers)].index
+        short = counts[
+            (counts["valid"] < study.valid_answers)
+            & (counts["attempts"] < study.attempts * study.valid_answers)
+        ].index
         of_group = items.set_index(keys).index
         left, rounds = items[of_group.isin(short)], rounds + 1
     return _joined(parts, ids, counts, study, rounds - 1)
 
 # %% ../nbs/09_study.ipynb #ce899e1f
-def _joined(parts: Sequence[Collected], ids: Sequence[str], counts: pd.DataFrame, study: Study, rounds: int) -> Collected:
+def _joined(
+    parts: Sequence[Collected], ids: Sequence[str], counts: pd.DataFrame, study: Study, rounds: int
+) -> Collected:
     "Several rounds as one collection; the note names the groups that stayed short."
     short = counts[counts["valid"] < study.valid_answers]
-    lines = [f"{', '.join([name] if isinstance(name, str) else map(str, name))}: {row['valid']} of {study.valid_answers} readable answers after {row['attempts']} attempts" for name, row in short.iterrows()]
+    lines = [
+        f"{', '.join([name] if isinstance(name, str) else map(str, name))}: {row['valid']} of {study.valid_answers} readable answers after {row['attempts']} attempts"
+        for name, row in short.iterrows()
+    ]
     statuses: Counter[str] = Counter()
     for part in parts:
         statuses.update(part.statuses)
     asked = sum(part.asked for part in parts)
     note = "; ".join(filter(None, [parts[-1].note, *lines]))
-    return Collected(parts[0].method, len(ids), len(ids) - asked, asked, dict(statuses), sum(part.seconds for part in parts), note, tuple(ids), parts[0].who, rounds)
+    return Collected(
+        parts[0].method,
+        len(ids),
+        len(ids) - asked,
+        asked,
+        dict(statuses),
+        sum(part.seconds for part in parts),
+        note,
+        tuple(ids),
+        parts[0].who,
+        rounds,
+    )
 
 
-def _collected(study: Study, who: Participant, items: pd.DataFrame, store: TrialStore, extractor: Participant | None, progress: bool) -> Collected:
+def _collected(
+    study: Study,
+    who: Participant,
+    items: pd.DataFrame,
+    store: TrialStore,
+    extractor: Participant | None,
+    progress: bool,
+) -> Collected:
     "What a study needs of one participant, asked for where it is missing."
     if not study.valid_answers or resolve_method(who, study.method) in EXACT:
-        return collect(items, who, store, study.method, study.repeats, study.seed, progress, extractor)
+        return collect(
+            items, who, store, study.method, study.repeats, study.seed, progress, extractor
+        )
     return _until_valid(study, who, items, store, extractor, progress)
 
 # %% ../nbs/09_study.ipynb #6fed3113
-def collect_cell(study: Study,  # what is planned
-                 who: Participant,  # who is asked
-                 items: pd.DataFrame,  # the items of one paradigm
-                 folder: Folder,  # where answers are kept
-                 progress: bool = False,  # show a bar on a terminal
-                 ) -> Collected:
+def collect_cell(
+    study: Study,  # what is planned
+    who: Participant,  # who is asked
+    items: pd.DataFrame,  # the items of one paradigm
+    folder: Folder,  # where answers are kept
+    progress: bool = False,  # show a bar on a terminal
+) -> Collected:
     "Ask one participant everything of one paradigm that is not stored yet."
     name, extractor = items["paradigm"].iloc[0], study_extractor(study)
     _keep_items(items, folder.items(name))
@@ -436,7 +617,9 @@ def collect_cell(study: Study,  # what is planned
     return done
 
 # %% ../nbs/09_study.ipynb #516cd22c
-def _from_records(study: Study, who: Participant, items: pd.DataFrame, folder: Folder) -> tuple[Participant, Collected] | None:
+def _from_records(
+    study: Study, who: Participant, items: pd.DataFrame, folder: Folder
+) -> tuple[Participant, Collected] | None:
     "The recorded participant and its answers, where they are complete; nobody is contacted."
     record, extractor = recorded_participant(folder, who.name), study_extractor(study)
     reader = recorded_participant(folder, extractor.name) if extractor else None
@@ -444,11 +627,43 @@ def _from_records(study: Study, who: Participant, items: pd.DataFrame, folder: F
         return None
     if study.valid_answers:
         try:
-            return record, _collected(study, record, items, folder.store(who.name, items["paradigm"].iloc[0]), reader, False)
+            return record, _collected(
+                study,
+                record,
+                items,
+                folder.store(who.name, items["paradigm"].iloc[0]),
+                reader,
+                False,
+            )
         except CogbiasError:  # a record cannot answer: something is missing
             return None
-    made: Plan = plan(items, record, study.method, study.repeats, study.seed, folder.store(who.name, items["paradigm"].iloc[0]), reader)
-    return None if made.requests else (record, Collected(made.method, len(made.trial_ids), len(made.trial_ids), 0, {}, 0.0, made.note, made.trial_ids, made.who))
+    made: Plan = plan(
+        items,
+        record,
+        study.method,
+        study.repeats,
+        study.seed,
+        folder.store(who.name, items["paradigm"].iloc[0]),
+        reader,
+    )
+    return (
+        None
+        if made.requests
+        else (
+            record,
+            Collected(
+                made.method,
+                len(made.trial_ids),
+                len(made.trial_ids),
+                0,
+                {},
+                0.0,
+                made.note,
+                made.trial_ids,
+                made.who,
+            ),
+        )
+    )
 
 # %% ../nbs/09_study.ipynb #98e59b54
 def _in_family(effects: pd.DataFrame, folder: Folder, analysis: Analysis) -> pd.DataFrame:
@@ -456,7 +671,10 @@ def _in_family(effects: pd.DataFrame, folder: Folder, analysis: Analysis) -> pd.
     alone, place = decide(effects, analysis), folder.path / "effects.parquet"
     if not place.exists():
         return alone
-    known, keys = load_table(place, EFFECTS), ["paradigm", "participant", "measure", "group", "target", "estimate", "p_value"]
+    known, keys = (
+        load_table(place, EFFECTS),
+        ["paradigm", "participant", "measure", "group", "target", "estimate", "p_value"],
+    )
     numbers = {"estimate": float, "p_value": float}
     mine = known.astype(numbers).merge(alone.head(1)[keys].astype(numbers), on=keys)
     if len(mine) == 1:
@@ -465,34 +683,77 @@ def _in_family(effects: pd.DataFrame, folder: Folder, analysis: Analysis) -> pd.
     return alone
 
 # %% ../nbs/09_study.ipynb #51ba90bd
-def open_cell(study: Study,  # a study with one model and one paradigm
-              outputs: Path | str,  # outputs folder
-              ) -> Cell:
+def open_cell(
+    study: Study,  # a study with one model and one paradigm
+    outputs: Path | str,  # outputs folder
+) -> Cell:
     "Collect what is missing of one cell, then read and estimate."
-    folder, who, name = Folder(Path(outputs)), study_participants(study)[0], study_paradigms(study)[0]
+    folder, who, name = (
+        Folder(Path(outputs)),
+        study_participants(study)[0],
+        study_paradigms(study)[0],
+    )
     items, store = study_items(study, name), folder.store(who.name, name)
-    who, collected = _from_records(study, who, items, folder) or (who, collect_cell(study, who, items, folder))
+    who, collected = _from_records(study, who, items, folder) or (
+        who,
+        collect_cell(study, who, items, folder),
+    )
     trials = store.read(collected.trial_ids)
-    effects = _in_family(estimate_effects(trials, items, paradigm(name), study.seed), folder, make_analysis("study", study.analysis))
-    return Cell(paradigm(name), who, items, trials, effects, collected, len(store.keys()) - len(trials))
+    effects = _in_family(
+        estimate_effects(trials, items, paradigm(name), study.seed),
+        folder,
+        make_analysis("study", study.analysis),
+    )
+    return Cell(
+        paradigm(name), who, items, trials, effects, collected, len(store.keys()) - len(trials)
+    )
 
 # %% ../nbs/09_study.ipynb #cda6897c
-def report_facts(study: Study,  # a study with one model and one paradigm
-                 cell: Cell,  # from open_cell
-                 ) -> dict[str, Any]:  # name -> value
+def report_facts(
+    study: Study,  # a study with one model and one paradigm
+    cell: Cell,  # from open_cell
+) -> dict[str, Any]:  # name -> value
     "Provenance of one cell."
     who, done = cell.participant, cell.collected
-    return {"participant": who.name, "backend": who.backend, "model": who.model, "revision": who.revision, "temperature": who.temperature,
-            "simulated": who.simulated, "other settings": json.dumps(who.identity, sort_keys=True), "paradigm": cell.paradigm.name,
-            "prompts": len(cell.items), "hash of the items": content_hash(sorted(cell.items["item_id"])), "method": done.method,
-            "repeats": study.repeats, "study seed": study.seed, "answers planned": done.planned, "answers asked for in this run": done.asked,
-            "answers of other runs, left out": cell.other_trials, "items file": study.items_file, "extractor": study.extractor, "cogbias": _versions()["cogbias"],
-            "note": done.note or None, **{name.replace("_", " "): value for name, value in facts_of(who).items()}}
+    return {
+        "participant": who.name,
+        "backend": who.backend,
+        "model": who.model,
+        "revision": who.revision,
+        "temperature": who.temperature,
+        "simulated": who.simulated,
+        "other settings": json.dumps(who.identity, sort_keys=True),
+        "paradigm": cell.paradigm.name,
+        "prompts": len(cell.items),
+        "hash of the items": content_hash(sorted(cell.items["item_id"])),
+        "method": done.method,
+        "repeats": study.repeats,
+        "study seed": study.seed,
+        "answers planned": done.planned,
+        "answers asked for in this run": done.asked,
+        "answers of other runs, left out": cell.other_trials,
+        "items file": study.items_file,
+        "extractor": study.extractor,
+        "cogbias": _versions()["cogbias"],
+        "note": done.note or None,
+        **{name.replace("_", " "): value for name, value in facts_of(who).items()},
+    }
 
 # %% ../nbs/09_study.ipynb #729af65e
-TRIVIAL = {"random": "uniform random", "position": "always the first option",
-           "rational": {"lotteries": "expected value, no noise", "attributes": "fixed trade-off, no noise", "syllogism": "logic, no noise"},
-           "noisy_rational": {"lotteries": "expected value with noise", "attributes": "noisy, no decoy effect", "syllogism": "noisy logic, neutral criterion"}}
+TRIVIAL = {
+    "random": "uniform random",
+    "position": "always the first option",
+    "rational": {
+        "lotteries": "expected value, no noise",
+        "attributes": "fixed trade-off, no noise",
+        "syllogism": "logic, no noise",
+    },
+    "noisy_rational": {
+        "lotteries": "expected value with noise",
+        "attributes": "noisy, no decoy effect",
+        "syllogism": "noisy logic, neutral criterion",
+    },
+}
 _OWN_WORDS = {"rational": "unbiased, no noise", "noisy_rational": "unbiased, with noise"}
 
 
@@ -501,21 +762,37 @@ def _trivial_label(model: str, paradigm: Paradigm, items: pd.DataFrame) -> str |
     name, first = TRIVIAL[model], items.iloc[0]
     if isinstance(name, str):
         return None if model == "position" and first["answer"] == "number" else name
-    return name.get(first["content"]["kind"]) or (_OWN_WORDS[model] if model in paradigm.rules else None)
+    return name.get(first["content"]["kind"]) or (
+        _OWN_WORDS[model] if model in paradigm.rules else None
+    )
 
 # %% ../nbs/09_study.ipynb #5dd922f9
-def trivial_responders(paradigm: Paradigm,  # whose contrasts
-                       items: pd.DataFrame,  # the items asked
-                       ) -> pd.DataFrame:  # one row per responder: label, headline, published scores
+def trivial_responders(
+    paradigm: Paradigm,  # whose contrasts
+    items: pd.DataFrame,  # the items asked
+) -> pd.DataFrame:  # one row per responder: label, headline, published scores
     "The headline and the published scores of responders who show no bias."
-    closed = items[items["options"].map(len) > 0]  # an open number has no distribution to be exact about
+    closed = items[
+        items["options"].map(len) > 0
+    ]  # an open number has no distribution to be exact about
     published = [contrast for contrast in paradigm.contrasts if contrast.replication]
     rows = []
-    for model, label in ((model, _trivial_label(model, paradigm, closed)) for model in TRIVIAL if len(closed)):
+    for model, label in (
+        (model, _trivial_label(model, paradigm, closed)) for model in TRIVIAL if len(closed)
+    ):
         if label is not None:
             trials = exact_trials(model, closed)
-            found = {each.measure: estimate_contrast(each, trials, closed) for each in (paradigm.headline, *published)}
-            rows.append({"label": label, "estimate": found.pop(paradigm.headline.measure)[0]["estimate"], **{measure: each[0]["estimate"] for measure, each in found.items() if each}})
+            found = {
+                each.measure: estimate_contrast(each, trials, closed)
+                for each in (paradigm.headline, *published)
+            }
+            rows.append(
+                {
+                    "label": label,
+                    "estimate": found.pop(paradigm.headline.measure)[0]["estimate"],
+                    **{measure: each[0]["estimate"] for measure, each in found.items() if each},
+                }
+            )
     return pd.DataFrame(rows, columns=None if rows else ["label", "estimate"])
 
 # %% ../nbs/09_study.ipynb #77e08a85
@@ -530,34 +807,62 @@ def _within_reach(folder: Folder, who: Participant) -> Participant:
         raise
 
 # %% ../nbs/09_study.ipynb #cbe64573
-def plan_study(study: Study,  # what is planned
-               outputs: Path | str,  # where answers may lie already
-               ) -> pd.DataFrame:  # one row per cell
+def plan_study(
+    study: Study,  # what is planned
+    outputs: Path | str,  # where answers may lie already
+) -> pd.DataFrame:  # one row per cell
     "Cells, prompts, what is stored and an estimate of tokens."
     folder, rows = Folder(Path(outputs)), []
     for name in study_paradigms(study):
         items = study_items(study, name)
         for who in study_participants(study):
             near = _within_reach(folder, who)
-            rounds = study.repeats if resolve_method(near, study.method) in EXACT else _least_rounds(study, items)
-            made = plan(items, near, study.method, rounds, study.seed, folder.store(who.name, name), study_extractor(study))
-            rows.append({"participant": who.name, "paradigm": name, "method": made.method, "prompts": len(items), **made.counts,
-                         "unusable": items.attrs.get("left_out", 0), "note": made.note})
+            rounds = (
+                study.repeats
+                if resolve_method(near, study.method) in EXACT
+                else _least_rounds(study, items)
+            )
+            made = plan(
+                items,
+                near,
+                study.method,
+                rounds,
+                study.seed,
+                folder.store(who.name, name),
+                study_extractor(study),
+            )
+            rows.append(
+                {
+                    "participant": who.name,
+                    "paradigm": name,
+                    "method": made.method,
+                    "prompts": len(items),
+                    **made.counts,
+                    "unusable": items.attrs.get("left_out", 0),
+                    "note": made.note,
+                }
+            )
     return pd.DataFrame(rows)
 
 # %% ../nbs/09_study.ipynb #a7ce44a9
 def _pool(jobs: int, cluster: str | None) -> Executor:
     "Local processes, or the workers of a running Dask scheduler."
     if cluster is None:
-        return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))  # a fork of a process that has computed may hang
+        return ProcessPoolExecutor(
+            jobs, mp_context=get_context("spawn")
+        )  # a fork of a process that has computed may hang
     try:
         from distributed import Client
     except ImportError:
-        raise CogbiasError("--cluster needs dask; install it with: pip install 'cogbias[cluster]'") from None
+        raise CogbiasError(
+            "--cluster needs dask; install it with: pip install 'cogbias[cluster]'"
+        ) from None
     try:
         return Client(cluster, timeout="10s").get_executor()
     except (OSError, TimeoutError, ValueError) as error:
-        raise CogbiasError(f"cluster {cluster!r}: no scheduler answers there ({type(error).__name__}); start 'dask scheduler' and give its address") from None
+        raise CogbiasError(
+            f"cluster {cluster!r}: no scheduler answers there ({type(error).__name__}); start 'dask scheduler' and give its address"
+        ) from None
 
 # %% ../nbs/09_study.ipynb #91f747ba
 def _map(work: Callable[..., Any], tasks: list[tuple], jobs: int, cluster: str | None) -> list[Any]:
@@ -576,28 +881,41 @@ def stored_settings(folder: Folder) -> dict[tuple[str, str], dict[str, Any]]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise CogbiasError(f"{folder.manifest}: cannot be read ({error.strerror}); give a folder") from None
+        raise CogbiasError(
+            f"{folder.manifest}: cannot be read ({error.strerror}); give a folder"
+        ) from None
     except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise CogbiasError(f"{folder.manifest}: broken manifest ({type(error).__name__}); move it away and run the study again") from None
+        raise CogbiasError(
+            f"{folder.manifest}: broken manifest ({type(error).__name__}); move it away and run the study again"
+        ) from None
 
 # %% ../nbs/09_study.ipynb #18d7208c
-def own_trials(stored: pd.DataFrame,  # everything in a cell's store
-               items: pd.DataFrame,  # the items of the cell
-               cell: Mapping[str, Any] | None,  # method, repeats and seed of the last run; None: not known
-               ) -> pd.DataFrame:
+def own_trials(
+    stored: pd.DataFrame,  # everything in a cell's store
+    items: pd.DataFrame,  # the items of the cell
+    cell: Mapping[str, Any] | None,  # method, repeats and seed of the last run; None: not known
+) -> pd.DataFrame:
     "The stored trials that belong to the last run."
     mine = stored[stored["item_id"].isin(set(items["item_id"]))]
     if cell is None or mine.empty:
         return mine[mine["method"] == mine["method"].iloc[-1]] if len(mine) else mine
     mine = mine[(mine["method"] == cell["method"]) & (mine["repeat"] < cell["repeats"])]
-    asked = [trial_id(item_id, cell["who"], cell["method"], repeat, trial_seed(cell["seed"], item_id, repeat)) for item_id, repeat in zip(mine["item_id"], mine["repeat"])]
+    asked = [
+        trial_id(
+            item_id, cell["who"], cell["method"], repeat, trial_seed(cell["seed"], item_id, repeat)
+        )
+        for item_id, repeat in zip(mine["item_id"], mine["repeat"])
+    ]
     return mine[mine["trial_id"] == asked].reset_index(drop=True)
 
 # %% ../nbs/09_study.ipynb #4c6f3f6f
 def stored_cells(folder: Folder) -> list[tuple[Path, Path]]:
     "Items file and trials file of every cell in a folder, in the order of their names."
-    return [(place, file) for place in sorted((folder.path / "items").glob("*.parquet"))
-            for file in sorted((folder.path / "trials").glob(f"*/{place.stem}.jsonl"))]
+    return [
+        (place, file)
+        for place in sorted((folder.path / "items").glob("*.parquet"))
+        for file in sorted((folder.path / "trials").glob(f"*/{place.stem}.jsonl"))
+    ]
 
 
 def read_cell(folder: Folder, place: Path, file: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -605,7 +923,11 @@ def read_cell(folder: Folder, place: Path, file: Path) -> tuple[pd.DataFrame, pd
     items, stored = load_table(place, ITEMS), TrialStore(file).read()
     if stored.empty:
         return items, stored
-    return items, own_trials(stored, items, stored_settings(folder).get((stored["participant"].iloc[0], items["paradigm"].iloc[0])))
+    return items, own_trials(
+        stored,
+        items,
+        stored_settings(folder).get((stored["participant"].iloc[0], items["paradigm"].iloc[0])),
+    )
 
 # %% ../nbs/09_study.ipynb #16158492
 def stored_analysis(folder: Folder) -> Analysis:
@@ -613,27 +935,41 @@ def stored_analysis(folder: Folder) -> Analysis:
     if not folder.manifest.exists():
         return Analysis()
     try:
-        return make_analysis(str(folder.manifest), json.loads(folder.manifest.read_text(encoding="utf-8"))["study"].get("analysis"))
+        return make_analysis(
+            str(folder.manifest),
+            json.loads(folder.manifest.read_text(encoding="utf-8"))["study"].get("analysis"),
+        )
     except (json.JSONDecodeError, KeyError, AttributeError, OSError) as error:
-        raise CogbiasError(f"{folder.manifest}: broken manifest ({type(error).__name__}); move it away and run the study again") from None
+        raise CogbiasError(
+            f"{folder.manifest}: broken manifest ({type(error).__name__}); move it away and run the study again"
+        ) from None
 
 # %% ../nbs/09_study.ipynb #abcba96f
 def _cell_effects(path: Path, place: Path, file: Path) -> pd.DataFrame | None:
     "Effects of one cell; None where it holds no trials."
     items, trials = read_cell(Folder(path), place, file)
-    return estimate_effects(trials, items, paradigm(items["paradigm"].iloc[0])) if len(trials) else None
+    return (
+        estimate_effects(trials, items, paradigm(items["paradigm"].iloc[0]))
+        if len(trials)
+        else None
+    )
 
 
-def effects_of(outputs: Path | str,  # an outputs folder
-               save: bool = True,  # write effects.parquet and effects.csv
-               jobs: int = 1,  # processes
-               ) -> pd.DataFrame:  # an effects table
+def effects_of(
+    outputs: Path | str,  # an outputs folder
+    save: bool = True,  # write effects.parquet and effects.csv
+    jobs: int = 1,  # processes
+) -> pd.DataFrame:  # an effects table
     "Estimate the effects of everything that a folder holds."
     folder = Folder(Path(outputs))
-    tables = _map(_cell_effects, [(folder.path, *cell) for cell in stored_cells(folder)], jobs, None)
+    tables = _map(
+        _cell_effects, [(folder.path, *cell) for cell in stored_cells(folder)], jobs, None
+    )
     found = [table for table in tables if table is not None]
     if not found:
-        raise CogbiasError(f"{folder.path}: no trials here; run 'cogbias run ... --outputs {folder.path}' first")
+        raise CogbiasError(
+            f"{folder.path}: no trials here; run 'cogbias run ... --outputs {folder.path}' first"
+        )
     effects = decide(pd.concat(found, ignore_index=True), stored_analysis(folder))
     if save:
         for ending in ("parquet", "csv"):
@@ -641,13 +977,20 @@ def effects_of(outputs: Path | str,  # an outputs folder
     return effects
 
 # %% ../nbs/09_study.ipynb #e433d35b
-def trials_of(outputs: Path | str,  # an outputs folder
-              ) -> pd.DataFrame:  # a trials table
+def trials_of(
+    outputs: Path | str,  # an outputs folder
+) -> pd.DataFrame:  # a trials table
     "All trials of a folder, as the last run of each cell left them."
     folder = Folder(Path(outputs))
-    tables = [trials for _, trials in (read_cell(folder, *cell) for cell in stored_cells(folder)) if len(trials)]
+    tables = [
+        trials
+        for _, trials in (read_cell(folder, *cell) for cell in stored_cells(folder))
+        if len(trials)
+    ]
     if not tables:
-        raise CogbiasError(f"{outputs}: no trials here; run 'cogbias run ... --outputs {outputs}' first")
+        raise CogbiasError(
+            f"{outputs}: no trials here; run 'cogbias run ... --outputs {outputs}' first"
+        )
     return pd.concat(tables, ignore_index=True)
 
 # %% ../nbs/09_study.ipynb #c902c130
@@ -657,20 +1000,25 @@ def template_parameters(template: Path) -> dict[str, Any]:
 
     known = inspect_notebook(str(template))
     if not known:
-        raise CogbiasError(f"{template}: no cell is tagged 'parameters'; tag the one with the defaults")
+        raise CogbiasError(
+            f"{template}: no cell is tagged 'parameters'; tag the one with the defaults"
+        )
     return known
 
 # %% ../nbs/09_study.ipynb #430f292a
-def execute_report(destination: Path,  # the notebook to write
-                   parameters: Mapping[str, Any],  # of the template
-                   template: Path | None = None,  # None: reports/bias.ipynb of the package
-                   ) -> Path:
+def execute_report(
+    destination: Path,  # the notebook to write
+    parameters: Mapping[str, Any],  # of the template
+    template: Path | None = None,  # None: reports/bias.ipynb of the package
+) -> Path:
     "Execute a report template with these parameters."
     template = template or shipped("reports", "bias.ipynb")
     known = template_parameters(template)
     for name in parameters:
         if name not in known:
-            raise CogbiasError(f"{template.name}: {name!r} is not a parameter of this report; {nearest(name, known)}")
+            raise CogbiasError(
+                f"{template.name}: {name!r} is not a parameter of this report; {nearest(name, known)}"
+            )
     return _execute(template, destination, dict(parameters))
 
 # %% ../nbs/09_study.ipynb #5666cad9
@@ -680,8 +1028,16 @@ def _papermill(template: Path, part: Path, parameters: dict[str, Any]) -> None:
     from traitlets.config import Config
 
     with tempfile.TemporaryDirectory(prefix="cogbias-") as sockets:
-        execute_notebook(str(template), str(part), parameters=parameters, progress_bar=False, kernel_name="python3", shutdown_kernel="immediate", cwd=str(Path.cwd()),
-                         config=Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}}))
+        execute_notebook(
+            str(template),
+            str(part),
+            parameters=parameters,
+            progress_bar=False,
+            kernel_name="python3",
+            shutdown_kernel="immediate",
+            cwd=str(Path.cwd()),
+            config=Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}}),
+        )
 
 # %% ../nbs/09_study.ipynb #582d453e
 def _execute(template: Path, destination: Path, parameters: dict[str, Any]) -> Path:
@@ -694,9 +1050,13 @@ def _execute(template: Path, destination: Path, parameters: dict[str, Any]) -> P
     try:
         _papermill(template, part, parameters)
     except PapermillExecutionError as error:
-        raise CogbiasError(f"{part}: the report stopped ({error.ename}: {str(error.evalue).splitlines()[0]}); open it to see where") from None
+        raise CogbiasError(
+            f"{part}: the report stopped ({error.ename}: {str(error.evalue).splitlines()[0]}); open it to see where"
+        ) from None
     except RuntimeError as error:
-        raise CogbiasError(f"{destination}: the notebook kernel failed ({error}); run again with fewer --jobs") from None
+        raise CogbiasError(
+            f"{destination}: the notebook kernel failed ({error}); run again with fewer --jobs"
+        ) from None
     if "paradigm" in parameters:
         _write_title(part, parameters)
     return part.replace(destination)
@@ -715,36 +1075,87 @@ def _write_title(path: Path, parameters: Mapping[str, Any]) -> None:
     nbformat.write(notebook, path)
 
 # %% ../nbs/09_study.ipynb #66a3e780
-REPORT_PARAMETERS = ("model", "paradigm", "outputs", "method", "repeats", "temperature", "seed", "items_file", "settings", "where", "participants", "extractor", "analysis", "valid_answers", "attempts")
+REPORT_PARAMETERS = (
+    "model",
+    "paradigm",
+    "outputs",
+    "method",
+    "repeats",
+    "temperature",
+    "seed",
+    "items_file",
+    "settings",
+    "where",
+    "participants",
+    "extractor",
+    "analysis",
+    "valid_answers",
+    "attempts",
+)
 
 
 def _report_study(given: Mapping[str, Any]) -> Study:
     "The study of one cell, from the parameters of its report."
-    rest = {name: given.get(name) for name in REPORT_PARAMETERS if name not in ("model", "paradigm", "outputs")}
-    return make_study("report", models=[given["model"]], paradigms=[given["paradigm"]], name="report", **rest)
+    rest = {
+        name: given.get(name)
+        for name in REPORT_PARAMETERS
+        if name not in ("model", "paradigm", "outputs")
+    }
+    return make_study(
+        "report", models=[given["model"]], paradigms=[given["paradigm"]], name="report", **rest
+    )
 
 # %% ../nbs/09_study.ipynb #27cdfa35
-def checked_parameters(namespace: Mapping[str, Any],  # globals() of the notebook
-                       ) -> tuple[Study, Path]:
+def checked_parameters(
+    namespace: Mapping[str, Any],  # globals() of the notebook
+) -> tuple[Study, Path]:
     "The study of one cell and its outputs folder, from the parameters of a report."
-    given = {name: value for name, value in namespace.items()
-             if not name.startswith("_") and not callable(value) and type(value).__name__ != "module" and name not in ("In", "Out")}
+    given = {
+        name: value
+        for name, value in namespace.items()
+        if not name.startswith("_")
+        and not callable(value)
+        and type(value).__name__ != "module"
+        and name not in ("In", "Out")
+    }
     for name in given:
         if name not in REPORT_PARAMETERS:
-            raise CogbiasError(f"report: {name!r} is not a parameter; {nearest(name, REPORT_PARAMETERS)}")
+            raise CogbiasError(
+                f"report: {name!r} is not a parameter; {nearest(name, REPORT_PARAMETERS)}"
+            )
     study = _report_study(given)
     study_participants(study), paradigm(given["paradigm"])  # raise here, before anything is asked
     return study, Path(given["outputs"])
 
 # %% ../nbs/09_study.ipynb #dfb831f6
-def _cell_record(study: Study, model: str, who: Participant, name: str, done: Collected) -> dict[str, Any]:
+def _cell_record(
+    study: Study, model: str, who: Participant, name: str, done: Collected
+) -> dict[str, Any]:
     "What the manifest keeps of a cell: how it was asked, and what came of it."
     asked_at = None if temperatures(study) == (None,) else who.temperature
-    return {"participant": who.name, "paradigm": name, "model": model, "method": done.method, "repeats": done.rounds if study.valid_answers else study.repeats, "temperature": asked_at,
-            "valid_answers": study.valid_answers, "attempts": study.attempts,
-            "seed": study.seed, "items_file": study.items_file and str(Path(study.items_file).absolute()), "settings": _plain(study.settings), "where": _plain(study.where),
-            "participants": _plain(study.participants), "extractor": study.extractor, "analysis": _plain(study.analysis), "who": done.who,
-            "planned": done.planned, "stored": done.stored, "asked": done.asked, "statuses": done.statuses, "note": done.note}
+    return {
+        "participant": who.name,
+        "paradigm": name,
+        "model": model,
+        "method": done.method,
+        "repeats": done.rounds if study.valid_answers else study.repeats,
+        "temperature": asked_at,
+        "valid_answers": study.valid_answers,
+        "attempts": study.attempts,
+        "seed": study.seed,
+        "items_file": study.items_file and str(Path(study.items_file).absolute()),
+        "settings": _plain(study.settings),
+        "where": _plain(study.where),
+        "participants": _plain(study.participants),
+        "extractor": study.extractor,
+        "analysis": _plain(study.analysis),
+        "who": done.who,
+        "planned": done.planned,
+        "stored": done.stored,
+        "asked": done.asked,
+        "statuses": done.statuses,
+        "note": done.note,
+    }
 
 
 def _plain(value: Any) -> Any:
@@ -760,15 +1171,23 @@ class Outcome(NamedTuple):
     failed: list[str]  # one line per cell or report that failed
 
 # %% ../nbs/09_study.ipynb #7931b838
-def _collect_model(study: Study, model: str, outputs: Path, progress: bool) -> tuple[list[dict[str, Any]], list[str]]:
+def _collect_model(
+    study: Study, model: str, outputs: Path, progress: bool
+) -> tuple[list[dict[str, Any]], list[str]]:
     "Collect all paradigms of one model; runs in a process of its own when there are several jobs."
     folder, cells, failed = Folder(outputs), [], []
-    for who, name in ((study_participant(study, model, each), name) for each in temperatures(study) for name in study_paradigms(study)):
+    for who, name in (
+        (study_participant(study, model, each), name)
+        for each in temperatures(study)
+        for name in study_paradigms(study)
+    ):
         try:
             done = collect_cell(study, who, study_items(study, name), folder, progress)
             cells.append(_cell_record(study, model, who, name, done))
             if not done.complete:
-                failed.append(f"{who.name} in {name}: {done.planned - done.stored - done.asked + done.statuses.get('error', 0)} answers are missing; run again")
+                failed.append(
+                    f"{who.name} in {name}: {done.planned - done.stored - done.asked + done.statuses.get('error', 0)} answers are missing; run again"
+                )
         except CogbiasError as error:
             failed.append(f"{who.name} in {name}: {error}")
     return cells, failed
@@ -778,71 +1197,117 @@ def _report_task(outputs: Path, cell: Mapping[str, Any]) -> str | None:
     "Render one report; returns the line that says why it failed."
     values = {name: cell[name] for name in REPORT_PARAMETERS if name in cell}
     try:
-        execute_report(Folder(outputs).report(cell["participant"], cell["paradigm"]), {**values, "outputs": str(outputs)})
+        execute_report(
+            Folder(outputs).report(cell["participant"], cell["paradigm"]),
+            {**values, "outputs": str(outputs)},
+        )
     except CogbiasError as error:
         return f"report of {cell['participant']} in {cell['paradigm']}: {error}"
     return None
 
 # %% ../nbs/09_study.ipynb #2eebba64
-def render_reports(outputs: Path | str,  # an outputs folder with a manifest
-                   jobs: int = 1,  # processes
-                   cluster: str | None = None,  # address of a Dask scheduler
-                   only: Iterable[tuple[str, str]] | None = None,  # (participant, paradigm); None: all
-                   ) -> tuple[list[str], list[Path]]:  # one line per failure; the reports written
+def render_reports(
+    outputs: Path | str,  # an outputs folder with a manifest
+    jobs: int = 1,  # processes
+    cluster: str | None = None,  # address of a Dask scheduler
+    only: Iterable[tuple[str, str]] | None = None,  # (participant, paradigm); None: all
+) -> tuple[list[str], list[Path]]:  # one line per failure; the reports written
     "Render the reports of a folder from the answers that it holds."
     folder = Folder(Path(outputs).absolute())
-    cells = [cell for key, cell in stored_settings(folder).items() if only is None or key in set(only)]
+    cells = [
+        cell for key, cell in stored_settings(folder).items() if only is None or key in set(only)
+    ]
     if not cells:
-        raise CogbiasError(f"{folder.path}: no manifest that names cells; run 'cogbias run ... --outputs {folder.path}' first")
+        raise CogbiasError(
+            f"{folder.path}: no manifest that names cells; run 'cogbias run ... --outputs {folder.path}' first"
+        )
     lines = _map(_report_task, [(folder.path, cell) for cell in cells], jobs, cluster)
-    return [line for line in lines if line], [folder.report(cell["participant"], cell["paradigm"]) for cell, line in zip(cells, lines) if not line]
+    return [line for line in lines if line], [
+        folder.report(cell["participant"], cell["paradigm"])
+        for cell, line in zip(cells, lines)
+        if not line
+    ]
 
 # %% ../nbs/09_study.ipynb #6d0d1ece
-def people_of(folder: Folder | Path,  # an outputs folder with a manifest
-              ) -> dict[str, dict[str, Any]]:  # participant -> model, temperature, simulated
+def people_of(
+    folder: Folder | Path,  # an outputs folder with a manifest
+) -> dict[str, dict[str, Any]]:  # participant -> model, temperature, simulated
     "Who took part, with the model behind each participant."
     place = folder if isinstance(folder, Folder) else Folder(Path(folder))
     found = {}
     for (name, _), cell in stored_settings(place).items():
         record = recorded_participant(place, name)
-        found[name] = {"model": cell["model"], "temperature": record.temperature if record else cell["temperature"], "simulated": bool(record and record.simulated)}
+        found[name] = {
+            "model": cell["model"],
+            "temperature": record.temperature if record else cell["temperature"],
+            "simulated": bool(record and record.simulated),
+        }
     return found
 
 
-def render_study_report(outputs: Path | str,  # an outputs folder with a manifest and effects
-                        ) -> list[str]:  # the line that says why it failed, if it did
+def render_study_report(
+    outputs: Path | str,  # an outputs folder with a manifest and effects
+) -> list[str]:  # the line that says why it failed, if it did
     "Render the report on the study as a whole."
     folder = Folder(Path(outputs).absolute())
     try:
-        execute_report(folder.path / "reports" / "study.ipynb", {"outputs": str(folder.path)}, shipped("reports", "study.ipynb"))
+        execute_report(
+            folder.path / "reports" / "study.ipynb",
+            {"outputs": str(folder.path)},
+            shipped("reports", "study.ipynb"),
+        )
     except CogbiasError as error:
         return [f"report of the study: {error}"]
     return []
 
 # %% ../nbs/09_study.ipynb #dbe1a8ed
-def run_study(study: Study,  # what is planned
-              outputs: Path | str,  # outputs folder
-              jobs: int = 1,  # processes
-              reports: bool = True,  # render a report per cell
-              cluster: str | None = None,  # address of a Dask scheduler
-              progress: bool = False,  # bars on a terminal
-              ) -> Outcome:
+def run_study(
+    study: Study,  # what is planned
+    outputs: Path | str,  # outputs folder
+    jobs: int = 1,  # processes
+    reports: bool = True,  # render a report per cell
+    cluster: str | None = None,  # address of a Dask scheduler
+    progress: bool = False,  # bars on a terminal
+) -> Outcome:
     "Collect, estimate, render, and write the manifest."
     started, outputs = _now(), Path(outputs).absolute()
-    study_paradigms(study), check_methods(study)  # an unknown name stops here, before anything is asked
+    (
+        study_paradigms(study),
+        check_methods(study),
+    )  # an unknown name stops here, before anything is asked
     stored_settings(_writable(outputs))
-    collected = _map(_collect_model, [(study, model, outputs, progress) for model in study.models], jobs, cluster)
-    cells, failed = [cell for part, _ in collected for cell in part], [line for _, lines in collected for line in lines]
+    collected = _map(
+        _collect_model, [(study, model, outputs, progress) for model in study.models], jobs, cluster
+    )
+    cells, failed = (
+        [cell for part, _ in collected for cell in part],
+        [line for _, lines in collected for line in lines],
+    )
     write_manifest(study, Folder(outputs), cells, failed, started)
     effects = effects_of(outputs, jobs=jobs) if cells else None
     if reports and cells:
-        failed += render_reports(outputs, jobs, cluster, [(cell["participant"], cell["paradigm"]) for cell in cells])[0]
+        failed += render_reports(
+            outputs, jobs, cluster, [(cell["participant"], cell["paradigm"]) for cell in cells]
+        )[0]
         failed += render_study_report(outputs) if len(stored_settings(Folder(outputs))) > 1 else []
     write_manifest(study, Folder(outputs), cells, failed, started)
     return Outcome(effects, cells, failed)
 
 # %% ../nbs/09_study.ipynb #418befa1
-PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "pingouin", "matplotlib", "seaborn", "papermill", "torch", "transformers", "ollama", "openai")
+PACKAGES = (
+    "numpy",
+    "pandas",
+    "scipy",
+    "statsmodels",
+    "pingouin",
+    "matplotlib",
+    "seaborn",
+    "papermill",
+    "torch",
+    "transformers",
+    "ollama",
+    "openai",
+)
 
 
 def _now() -> str:
@@ -866,33 +1331,69 @@ def study_hash(study: Study) -> str:
     return content_hash(_plain(asdict(study)))
 
 # %% ../nbs/09_study.ipynb #a4e11d0a
-def write_manifest(study: Study, folder: Folder, cells: list[dict[str, Any]], failed: list[str], started: str) -> Path:
+def write_manifest(
+    study: Study, folder: Folder, cells: list[dict[str, Any]], failed: list[str], started: str
+) -> Path:
     "Write manifest.json."
-    items = {name: load_table(folder.items(name), ITEMS) for name in study_paradigms(study) if folder.items(name).exists()}
-    known = [recorded_participant(folder, each.name) for each in filter(None, [*study_participants(study), study_extractor(study)])]
-    who = [{**{name: getattr(each, name) for name in _RECORDED}, "facts": each.facts()} for each in known if each]
+    items = {
+        name: load_table(folder.items(name), ITEMS)
+        for name in study_paradigms(study)
+        if folder.items(name).exists()
+    }
+    known = [
+        recorded_participant(folder, each.name)
+        for each in filter(None, [*study_participants(study), study_extractor(study)])
+    ]
+    who = [
+        {**{name: getattr(each, name) for name in _RECORDED}, "facts": each.facts()}
+        for each in known
+        if each
+    ]
     asked = {(cell["participant"], cell["paradigm"]) for cell in cells}
     earlier = [cell for key, cell in stored_settings(folder).items() if key not in asked]
-    manifest = {"study": _plain(asdict(study)), "study_hash": study_hash(study), "started_at": started, "finished_at": _now(),
-                "python": platform.python_version(), "platform": platform.platform(), "packages": _versions(), "participants": who,
-                "items": {name: {"prompts": len(table), "hash": content_hash(sorted(table["item_id"]))} for name, table in items.items()},
-                "cells": sorted([*earlier, *cells], key=lambda cell: (cell["participant"], cell["paradigm"])), "failed": failed}
+    manifest = {
+        "study": _plain(asdict(study)),
+        "study_hash": study_hash(study),
+        "started_at": started,
+        "finished_at": _now(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": _versions(),
+        "participants": who,
+        "items": {
+            name: {"prompts": len(table), "hash": content_hash(sorted(table["item_id"]))}
+            for name, table in items.items()
+        },
+        "cells": sorted(
+            [*earlier, *cells], key=lambda cell: (cell["participant"], cell["paradigm"])
+        ),
+        "failed": failed,
+    }
     _write_text(folder.manifest, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
     return folder.manifest
 
 # %% ../nbs/09_study.ipynb #c24cc9eb
-def run(model: str | list[str],  # backend/name, or several
-        paradigm: str | list[str],  # suite/name or pattern, or several
-        outputs: Path | str = "outputs/study",  # outputs folder
-        reports: bool = False,  # render a report per cell
-        jobs: int = 1,  # processes
-        **settings: Any,  # further fields of Study
-        ) -> pd.DataFrame:  # the effects table
+def run(
+    model: str | list[str],  # backend/name, or several
+    paradigm: str | list[str],  # suite/name or pattern, or several
+    outputs: Path | str = "outputs/study",  # outputs folder
+    reports: bool = False,  # render a report per cell
+    jobs: int = 1,  # processes
+    **settings: Any,  # further fields of Study
+) -> pd.DataFrame:  # the effects table
     "Ask, estimate, return the effects; raises when a cell failed."
     listed = [[each] if isinstance(each, str) else list(each) for each in (model, paradigm)]
-    outcome = run_study(make_study(models=listed[0], paradigms=listed[1], **settings), outputs, jobs, reports)
+    outcome = run_study(
+        make_study(models=listed[0], paradigms=listed[1], **settings), outputs, jobs, reports
+    )
     if outcome.failed:
-        raise CogbiasError(f"{len(outcome.failed)} cells failed, the others are stored: {outcome.failed[0]}")
-    asked = {(cell["participant"], cell["paradigm"]) for cell in outcome.cells}  # the folder may hold other cells
-    mine = [pair in asked for pair in zip(outcome.effects["participant"], outcome.effects["paradigm"])]
+        raise CogbiasError(
+            f"{len(outcome.failed)} cells failed, the others are stored: {outcome.failed[0]}"
+        )
+    asked = {
+        (cell["participant"], cell["paradigm"]) for cell in outcome.cells
+    }  # the folder may hold other cells
+    mine = [
+        pair in asked for pair in zip(outcome.effects["participant"], outcome.effects["paradigm"])
+    ]
     return outcome.effects[mine].reset_index(drop=True)

@@ -25,17 +25,31 @@ if TYPE_CHECKING:
 # %% ../nbs/06b_study_figures.ipynb #da71005a
 class _Look(NamedTuple):
     "How one level is drawn, in colour and in grey."
+
     colour: str
     marker: str = "o"
     line: Any = "-"
     hatch: str = ""
 
 # %% ../nbs/06b_study_figures.ipynb #bc38d495
-_KNOWN = {"participant": _Look(COLOURS["estimate"]), "synthesis": _Look(COLOURS["estimate"], "D"),
-          "human": _Look(COLOURS["human"], "s", ":", ".."), "trivial": _Look("#777777", "^", "-.", "xx"),
-          "control": _Look(COLOURS["control"]), "treatment": _Look(COLOURS["treatment"], "D", "--", "///")}
+_KNOWN = {
+    "participant": _Look(COLOURS["estimate"]),
+    "synthesis": _Look(COLOURS["estimate"], "D"),
+    "human": _Look(COLOURS["human"], "s", ":", ".."),
+    "trivial": _Look("#777777", "^", "-.", "xx"),
+    "control": _Look(COLOURS["control"]),
+    "treatment": _Look(COLOURS["treatment"], "D", "--", "///"),
+}
 _COLOURS = ("#222222", "#CC79A7", "#E69F00", "#56B4E9", "#0072B2", "#D55E00")
-_SERIES = [_Look(_COLOURS[i % 6], "ovPXdp*"[i % 7], ("-", "--", "-.", ":")[i % 4], ("", "///", "..", "xx", "--")[i % 5]) for i in range(42)]
+_SERIES = [
+    _Look(
+        _COLOURS[i % 6],
+        "ovPXdp*"[i % 7],
+        ("-", "--", "-.", ":")[i % 4],
+        ("", "///", "..", "xx", "--")[i % 5],
+    )
+    for i in range(42)
+]
 _CHANCE = _Look("#222222", "", (0, (2, 1.2)))  # what a uniformly random responder would score
 
 # %% ../nbs/06b_study_figures.ipynb #ca21e161
@@ -43,13 +57,20 @@ def _looks(levels: Iterable[Any]) -> dict[Any, _Look]:
     "A look for every level."
     levels = list(levels)
     free = [level for level in levels if level not in _KNOWN]
-    return {level: _KNOWN[level] if level in _KNOWN else _SERIES[free.index(level) % len(_SERIES)] for level in levels}
+    return {
+        level: _KNOWN[level] if level in _KNOWN else _SERIES[free.index(level) % len(_SERIES)]
+        for level in levels
+    }
 
 # %% ../nbs/06b_study_figures.ipynb #541a720b
 def _levels(column: pd.Series) -> list:
     "The levels of a column: in their declared order, or as they appear."
     present = list(pd.unique(column.dropna()))
-    return [level for level in column.cat.categories if level in present] if isinstance(column.dtype, pd.CategoricalDtype) else present
+    return (
+        [level for level in column.cat.categories if level in present]
+        if isinstance(column.dtype, pd.CategoricalDtype)
+        else present
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #4c795391
 def _floats(column: pd.Series) -> pd.Series:
@@ -57,7 +78,9 @@ def _floats(column: pd.Series) -> pd.Series:
     try:
         return pd.to_numeric(column).astype(float)
     except (TypeError, ValueError):
-        raise ValueError(f"column {column.name!r} holds something that is no number: give numbers, and nothing where there is none") from None
+        raise ValueError(
+            f"column {column.name!r} holds something that is no number: give numbers, and nothing where there is none"
+        ) from None
 
 # %% ../nbs/06b_study_figures.ipynb #7011d8b0
 def _named(column: pd.Series) -> pd.Series:
@@ -65,15 +88,28 @@ def _named(column: pd.Series) -> pd.Series:
     return column.astype(object).where(column.notna(), "unnamed") if column.hasnans else column
 
 # %% ../nbs/06b_study_figures.ipynb #ff310386
-def _tidy(data: pd.DataFrame, numbers: Mapping[str, str | None], words: Mapping[str, str | None]) -> pd.DataFrame:
+def _tidy(
+    data: pd.DataFrame, numbers: Mapping[str, str | None], words: Mapping[str, str | None]
+) -> pd.DataFrame:
     "The columns of a figure under short names; where none is given, nan or one level."
-    if data.empty: return pd.DataFrame(columns=[*words, *numbers])
+    if data.empty:
+        return pd.DataFrame(columns=[*words, *numbers])
     for name in filter(None, [*words.values(), *numbers.values()]):
         if name not in data.columns:
-            raise ValueError(f"the table has no column {name!r}: it has {', '.join(map(str, data.columns))}; rename one, or give the name of another")
+            raise ValueError(
+                f"the table has no column {name!r}: it has {', '.join(map(str, data.columns))}; rename one, or give the name of another"
+            )
     data = data.reset_index(drop=True)
-    columns: dict[str, Any] = {short: _named(data[name]) if name else "participant" for short, name in words.items()}
-    return pd.DataFrame({**columns, **{short: _floats(data[name]) if name else np.nan for short, name in numbers.items()}}, index=data.index)
+    columns: dict[str, Any] = {
+        short: _named(data[name]) if name else "participant" for short, name in words.items()
+    }
+    return pd.DataFrame(
+        {
+            **columns,
+            **{short: _floats(data[name]) if name else np.nan for short, name in numbers.items()},
+        },
+        index=data.index,
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #32bdba0b
 def _once(data: pd.DataFrame, *names: str | None) -> None:
@@ -82,7 +118,9 @@ def _once(data: pd.DataFrame, *names: str | None) -> None:
     twice = data[data.duplicated(given)]
     if len(twice):
         place = " and ".join(f"{name} {str(twice[name].iloc[0])!r}" for name in given)
-        raise ValueError(f"several rows have {place}: give one row each, such as one measure and one group")
+        raise ValueError(
+            f"several rows have {place}: give one row each, such as one measure and one group"
+        )
 
 # %% ../nbs/06b_study_figures.ipynb #0a7d029f
 def _finite(table: pd.DataFrame, *names: str) -> pd.DataFrame:
@@ -93,14 +131,26 @@ def _finite(table: pd.DataFrame, *names: str) -> pd.DataFrame:
 def _nothing(reason: str, ax: "Axes | None") -> "Axes":
     "Axes that say why they are empty."
     ax = _axes(ax, 5.2, 1.2)
-    ax.text(0.5, 0.5, fill(f"nothing to show: {reason}", 46), transform=ax.transAxes, ha="center", va="center", color="#555555")
+    ax.text(
+        0.5,
+        0.5,
+        fill(f"nothing to show: {reason}", 46),
+        transform=ax.transAxes,
+        ha="center",
+        va="center",
+        color="#555555",
+    )
     ax.set(xticks=[], yticks=[])
     return ax
 
 # %% ../nbs/06b_study_figures.ipynb #26442b1d
 def _why(data: pd.DataFrame, *names: str) -> str:
     "Why a figure has nothing to show."
-    return "the table has no rows" if data.empty else f"no row has a finite number in {' and '.join(map(repr, names))}"
+    return (
+        "the table has no rows"
+        if data.empty
+        else f"no row has a finite number in {' and '.join(map(repr, names))}"
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #6bab3c04
 def _left_out(count: int, why: str = "without a number", what: str = "row") -> str:
@@ -113,7 +163,8 @@ def _finish(ax: "Axes", *notes: str) -> "Axes":
     ax.set_xlabel("\n".join(filter(None, [ax.get_xlabel(), *(fill(each, 58) for each in notes)])))
     figure = ax.get_figure(root=True)
     figure.draw_without_rendering()  # the layout decides where words are
-    if ax.xaxis.label.get_window_extent().x1 > figure.bbox.x1: ax.xaxis.label.set(x=1, ha="right")
+    if ax.xaxis.label.get_window_extent().x1 > figure.bbox.x1:
+        ax.xaxis.label.set(x=1, ha="right")
     return ax
 
 # %% ../nbs/06b_study_figures.ipynb #4cf347b3
@@ -132,59 +183,138 @@ def _zero(ax: "Axes", upright: bool = True) -> None:
 # %% ../nbs/06b_study_figures.ipynb #d5032f18
 def _signed(value: float) -> str:
     "A number with its sign, infinity included."
-    if np.isnan(value): return "–"
-    if np.isinf(value): return "+∞" if value > 0 else "−∞"
+    if np.isnan(value):
+        return "–"
+    if np.isinf(value):
+        return "+∞" if value > 0 else "−∞"
     return f"{value:+.2f}".replace("-", "−") if round(value, 2) else "0.00"
 
 # %% ../nbs/06b_study_figures.ipynb #a9ee3459
-def _interval(ax: "Axes", at: float, low: float, high: float, look: _Look, upright: bool = False, width: float = 2.2) -> bool:
+def _interval(
+    ax: "Axes",
+    at: float,
+    low: float,
+    high: float,
+    look: _Look,
+    upright: bool = False,
+    width: float = 2.2,
+) -> bool:
     "A line from limit to limit; says whether both are known."
     known = bool(np.isfinite([low, high]).all())
     ends = ([at, at], [low, high])
-    if known: ax.plot(*(ends if upright else ends[::-1]), color=look.colour, linewidth=width, solid_capstyle="butt", zorder=2, gid="interval")
+    if known:
+        ax.plot(
+            *(ends if upright else ends[::-1]),
+            color=look.colour,
+            linewidth=width,
+            solid_capstyle="butt",
+            zorder=2,
+            gid="interval",
+        )
     return known
 
 # %% ../nbs/06b_study_figures.ipynb #8822b80a
-def _point(ax: "Axes", x: float, y: float, limits: tuple[float, float], look: _Look, size: float = 7, upright: bool = False) -> None:
+def _point(
+    ax: "Axes",
+    x: float,
+    y: float,
+    limits: tuple[float, float],
+    look: _Look,
+    size: float = 7,
+    upright: bool = False,
+) -> None:
     "A point with its interval; open where there is none."
     known = _interval(ax, x if upright else y, *limits, look, upright)
-    ax.plot(x, y, look.marker, color=look.colour, markersize=size, markerfacecolor=look.colour if known else "white", markeredgewidth=1.4, zorder=3,
-            gid="point")
+    ax.plot(
+        x,
+        y,
+        look.marker,
+        color=look.colour,
+        markersize=size,
+        markerfacecolor=look.colour if known else "white",
+        markeredgewidth=1.4,
+        zorder=3,
+        gid="point",
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #e216ab61
 def _at_edge(ax: "Axes", row: float, value: float, look: _Look) -> None:
     "A triangle at the edge of the axes for an infinite estimate."
-    ax.plot(float(value > 0), row, ">" if value > 0 else "<", transform=ax.get_yaxis_transform(), color=look.colour, markersize=9, clip_on=False,
-            zorder=4, gid="infinite")
+    ax.plot(
+        float(value > 0),
+        row,
+        ">" if value > 0 else "<",
+        transform=ax.get_yaxis_transform(),
+        color=look.colour,
+        markersize=9,
+        clip_on=False,
+        zorder=4,
+        gid="infinite",
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #aed9b451
 def _handle(label: str, look: _Look, line: bool = False, **more: Any) -> "Artist":
     "An entry of a legend."
     from matplotlib.lines import Line2D
-    return Line2D([], [], color=look.colour, marker=look.marker, linestyle=look.line if line else "none", label=label, **more)
+
+    return Line2D(
+        [],
+        [],
+        color=look.colour,
+        marker=look.marker,
+        linestyle=look.line if line else "none",
+        label=label,
+        **more,
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #c6fb26ad
 def _legend(ax: "Axes", handles: Sequence["Artist"], columns: int = 2, height: float = 1.0) -> None:
     "A legend above the axes, in as many columns as there is room for."
-    if not handles: return
+    if not handles:
+        return
     figure = ax.get_figure(root=True)
     figure.draw_without_rendering()  # the layout decides how much room there is
     for count in range(min(columns, len(handles)), 0, -1):
-        legend = ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, height), ncols=count, fontsize=9, borderaxespad=0.3,
-                           handletextpad=0.5, columnspacing=1.2)
-        legend.set_in_layout(False)  # a legend wider than its axes would make the layout shrink them to nothing
-        if legend.get_window_extent().x1 <= figure.bbox.x1: break
+        legend = ax.legend(
+            handles=handles,
+            loc="lower left",
+            bbox_to_anchor=(0, height),
+            ncols=count,
+            fontsize=9,
+            borderaxespad=0.3,
+            handletextpad=0.5,
+            columnspacing=1.2,
+        )
+        legend.set_in_layout(
+            False
+        )  # a legend wider than its axes would make the layout shrink them to nothing
+        if legend.get_window_extent().x1 <= figure.bbox.x1:
+            break
     _room(ax, -(-len(handles) // count), height)
 
 # %% ../nbs/06b_study_figures.ipynb #94a42f5d
 def _room(ax: "Axes", lines: int, height: float) -> None:
     "Keep lines above the axes free: the layout reserves the height of an invisible text."
-    ax.text(0, height, "\n".join("|" * lines), transform=ax.transAxes, va="bottom", fontsize=9, linespacing=1.6, color="none", gid="room")
+    ax.text(
+        0,
+        height,
+        "\n".join("|" * lines),
+        transform=ax.transAxes,
+        va="bottom",
+        fontsize=9,
+        linespacing=1.6,
+        color="none",
+        gid="room",
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #46c3f23b
 def _entries(levels: Sequence[Any], named: bool, **more: Any) -> list["Artist"]:
     "Legend entries of all levels, none where levels have no column."
-    return [_handle(str(level), look, **more) for level, look in _looks(levels).items()] if named else []
+    return (
+        [_handle(str(level), look, **more) for level, look in _looks(levels).items()]
+        if named
+        else []
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #7bdbe016
 def _pieces(ax: "Axes", gid: str) -> list:
@@ -202,7 +332,8 @@ def _rows(ax: "Axes", texts: Sequence[Any], headings: Sequence[int] = ()) -> Non
     ax.set_yticks(range(len(texts)), [str(text) for text in texts])
     ax.set_ylim(len(texts) - 0.4, -0.6)
     ax.grid(axis="y", visible=False)
-    for place in headings: ax.get_yticklabels()[place].set_fontweight("bold")
+    for place in headings:
+        ax.get_yticklabels()[place].set_fontweight("bold")
 
 # %% ../nbs/06b_study_figures.ipynb #61d86bb2
 def _columns(ax: "Axes", places: Sequence[float], texts: Sequence[str]) -> None:
@@ -216,23 +347,31 @@ def _columns(ax: "Axes", places: Sequence[float], texts: Sequence[str]) -> None:
         ax.set_xticks(places, texts, rotation=30, ha="right", rotation_mode="anchor")
 
 # %% ../nbs/06b_study_figures.ipynb #503a93a3
-KINDS = {"participant": "participant", "human": "people", "trivial": "trivial responder",
-         "synthesis": "mean over participants"}  # what a row may be, and its words
+KINDS = {
+    "participant": "participant",
+    "human": "people",
+    "trivial": "trivial responder",
+    "synthesis": "mean over participants",
+}  # what a row may be, and its words
 
 
 def _with_kinds(table: pd.DataFrame) -> pd.DataFrame:
     "The kind of every row, checked; a participant where nothing is said."
     kinds = table["kind"].astype(object).replace("unnamed", "participant")
     unknown = sorted(set(map(str, kinds)) - set(KINDS))
-    if unknown: raise ValueError(f"{unknown[0]!r} is no kind of row: use {', '.join(KINDS)}")
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is no kind of row: use {', '.join(KINDS)}")
     return table.assign(kind=kinds)
 
 # %% ../nbs/06b_study_figures.ipynb #faf20dac
 def _sections(table: pd.DataFrame, grouped: bool) -> tuple[pd.DataFrame, list, list[int]]:
     "The table with a place for every row, the texts of all places, and which of them are headings."
-    if not grouped: return table.assign(place=range(len(table)), section=0), list(table["name"]), []
+    if not grouped:
+        return table.assign(place=range(len(table)), section=0), list(table["name"]), []
     parts, texts, headings = [], [], []
-    for section, (name, part) in enumerate(table.groupby("group", sort=False, observed=True, dropna=False)):
+    for section, (name, part) in enumerate(
+        table.groupby("group", sort=False, observed=True, dropna=False)
+    ):
         headings.append(len(texts))
         texts += [name, *part["name"]]
         parts.append(part.assign(place=range(headings[-1] + 1, len(texts)), section=section))
@@ -241,19 +380,42 @@ def _sections(table: pd.DataFrame, grouped: bool) -> tuple[pd.DataFrame, list, l
 # %% ../nbs/06b_study_figures.ipynb #0d8b9cb4
 def _diamond(ax: "Axes", row: Mapping[str, Any], look: _Look) -> None:
     "A synthesis: diamond over its interval, thin line for its prediction interval."
-    wide, corners = [row["prediction_low"], row["prediction_high"]], [row["low"], row["value"], row["high"], row["value"]]
+    wide, corners = (
+        [row["prediction_low"], row["prediction_high"]],
+        [row["low"], row["value"], row["high"], row["value"]],
+    )
     if np.isfinite(wide).all():
-        ax.plot(wide, [row["place"]] * 2, color=look.colour, linewidth=1, marker="|", markersize=8, zorder=2, gid="prediction")
-    if np.isfinite(corners).all(): ax.fill(corners, row["place"] + np.array([0, -0.32, 0, 0.32]), color=look.colour, zorder=3, gid="diamond")
-    else: _point(ax, row["value"], row["place"], (np.nan, np.nan), look)
+        ax.plot(
+            wide,
+            [row["place"]] * 2,
+            color=look.colour,
+            linewidth=1,
+            marker="|",
+            markersize=8,
+            zorder=2,
+            gid="prediction",
+        )
+    if np.isfinite(corners).all():
+        ax.fill(
+            corners,
+            row["place"] + np.array([0, -0.32, 0, 0.32]),
+            color=look.colour,
+            zorder=3,
+            gid="diamond",
+        )
+    else:
+        _point(ax, row["value"], row["place"], (np.nan, np.nan), look)
 
 # %% ../nbs/06b_study_figures.ipynb #c0ed0974
 def _forest_row(ax: "Axes", row: Mapping[str, Any]) -> None:
     "One row; an infinite limit ends at the edge of the axes."
     look, limits = _KNOWN[row["kind"]], np.clip([row["low"], row["high"]], *ax.get_xlim())
-    if np.isinf(row["value"]): _at_edge(ax, row["place"], row["value"], look)
-    elif row["kind"] == "synthesis" and np.isfinite(row["value"]): _diamond(ax, row, look)
-    elif np.isfinite(row["value"]): _point(ax, row["value"], row["place"], tuple(limits), look)
+    if np.isinf(row["value"]):
+        _at_edge(ax, row["place"], row["value"], look)
+    elif row["kind"] == "synthesis" and np.isfinite(row["value"]):
+        _diamond(ax, row, look)
+    elif np.isfinite(row["value"]):
+        _point(ax, row["value"], row["place"], tuple(limits), look)
 
 # %% ../nbs/06b_study_figures.ipynb #b1906e31
 def _span(ax: "Axes", values: np.ndarray) -> None:
@@ -266,14 +428,24 @@ def _span(ax: "Axes", values: np.ndarray) -> None:
 def _band(ax: "Axes", row: Mapping[str, Any], top: float, bottom: float) -> None:
     "The human interval behind some rows."
     if np.isfinite([row["low"], row["high"]]).all():
-        ax.fill_betweenx([top, bottom], row["low"], row["high"], color=COLOURS["human"], alpha=0.16, linewidth=0, zorder=0, gid="human")
+        ax.fill_betweenx(
+            [top, bottom],
+            row["low"],
+            row["high"],
+            color=COLOURS["human"],
+            alpha=0.16,
+            linewidth=0,
+            zorder=0,
+            gid="human",
+        )
 
 # %% ../nbs/06b_study_figures.ipynb #2b2b8559
 def _forest_rows(ax: "Axes", rows: pd.DataFrame) -> None:
     "All rows, and the bands of people through their sections."
     _zero(ax)
     _span(ax, rows[["value", "low", "high", "prediction_low", "prediction_high"]].to_numpy(float))
-    for row in rows.to_dict("records"): _forest_row(ax, row)
+    for row in rows.to_dict("records"):
+        _forest_row(ax, row)
     for row in rows[rows["kind"] == "human"].to_dict("records"):
         mine = rows.loc[rows["section"] == row["section"], "place"]
         _band(ax, row, mine.min() - 0.5, mine.max() + 0.5)
@@ -282,38 +454,66 @@ def _forest_rows(ax: "Axes", rows: pd.DataFrame) -> None:
 def _numbers(ax: "Axes", rows: pd.DataFrame) -> None:
     "Estimate and limits to the right of every row."
     for row in rows.to_dict("records"):
-        limits = "" if np.isnan([row["low"], row["high"]]).any() else f" [{_signed(row['low'])}, {_signed(row['high'])}]"
+        limits = (
+            ""
+            if np.isnan([row["low"], row["high"]]).any()
+            else f" [{_signed(row['low'])}, {_signed(row['high'])}]"
+        )
         words = "no number" if np.isnan(row["value"]) else _signed(row["value"]) + limits
-        ax.text(1.03, row["place"], words, transform=ax.get_yaxis_transform(), va="center", fontsize=9, gid="number")
+        ax.text(
+            1.03,
+            row["place"],
+            words,
+            transform=ax.get_yaxis_transform(),
+            va="center",
+            fontsize=9,
+            gid="number",
+        )
 
 # %% ../nbs/06b_study_figures.ipynb #e6ffb65a
 def _kind_entries(kinds: Iterable[str]) -> list["Artist"]:
     "Legend entries of the kinds that are there; trivial responders are open, having no interval."
     there = [kind for kind in KINDS if kind in set(kinds)]
-    return [_handle(KINDS[kind], _KNOWN[kind], **({"markerfacecolor": "white"} if kind == "trivial" else {})) for kind in there]
+    return [
+        _handle(
+            KINDS[kind], _KNOWN[kind], **({"markerfacecolor": "white"} if kind == "trivial" else {})
+        )
+        for kind in there
+    ]
 
 # %% ../nbs/06b_study_figures.ipynb #39067167
-def effect_forest(data: pd.DataFrame,  # one row per effect; prediction_low and prediction_high where a synthesis has them
-                  x: str = "estimate",  # column of estimates
-                  y: str = "participant",  # column of row names
-                  group: str | None = None,  # column of sections, such as paradigm
-                  kind: str | None = None,  # column with one of KINDS; None: all are participants
-                  low: str = "ci_low",  # column of lower limits
-                  high: str = "ci_high",  # column of upper limits
-                  label: str = "effect",  # what is measured, with its unit
-                  numbers: bool = True,  # whether to write estimate and limits beside each row
-                  ax: "Axes | None" = None,  # where to draw; None: new axes
-                  ) -> "Axes":
+def effect_forest(
+    data: pd.DataFrame,  # one row per effect; prediction_low and prediction_high where a synthesis has them
+    x: str = "estimate",  # column of estimates
+    y: str = "participant",  # column of row names
+    group: str | None = None,  # column of sections, such as paradigm
+    kind: str | None = None,  # column with one of KINDS; None: all are participants
+    low: str = "ci_low",  # column of lower limits
+    high: str = "ci_high",  # column of upper limits
+    label: str = "effect",  # what is measured, with its unit
+    numbers: bool = True,  # whether to write estimate and limits beside each row
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "Effects with intervals in sections, with people, trivial responders and a synthesis."
     wide = {name: name if name in data else None for name in ("prediction_low", "prediction_high")}
-    table = _tidy(data, {"value": x, "low": low, "high": high, **wide}, {"name": y, "group": group, "kind": kind})
-    if table.empty: return _nothing(_why(data), ax)
+    table = _tidy(
+        data,
+        {"value": x, "low": low, "high": high, **wide},
+        {"name": y, "group": group, "kind": kind},
+    )
+    if table.empty:
+        return _nothing(_why(data), ax)
     rows, texts, headings = _sections(_with_kinds(table), bool(group))
     ax = _axes(ax, 4.4 + max(1.2, _length(texts)), 1.1 + 0.27 * len(texts))
     _forest_rows(ax, rows)
     _rows(ax, texts, headings)
-    if numbers: _numbers(ax, rows)
-    thin = [_handle("prediction interval", _Look(COLOURS["estimate"], "|"), line=True, linewidth=1)] if _pieces(ax, "prediction") else []
+    if numbers:
+        _numbers(ax, rows)
+    thin = (
+        [_handle("prediction interval", _Look(COLOURS["estimate"], "|"), line=True, linewidth=1)]
+        if _pieces(ax, "prediction")
+        else []
+    )
     _legend(ax, _kind_entries(rows["kind"]) + thin if rows["kind"].nunique() > 1 else thin)
     ax.set_xlabel(_directed(label))
     return _finish(ax, _left_out(int(rows["value"].isna().sum())))
@@ -322,13 +522,23 @@ def effect_forest(data: pd.DataFrame,  # one row per effect; prediction_low and 
 def _towards_bias() -> "Colormap":
     "Blue, white, orange; white where there is nothing."
     from matplotlib.colors import LinearSegmentedColormap
-    return LinearSegmentedColormap.from_list("towards_bias", [COLOURS["control"], "#FFFFFF", COLOURS["treatment"]]).with_extremes(bad="white")
+
+    return LinearSegmentedColormap.from_list(
+        "towards_bias", [COLOURS["control"], "#FFFFFF", COLOURS["treatment"]]
+    ).with_extremes(bad="white")
 
 # %% ../nbs/06b_study_figures.ipynb #5f6abea1
 def _grid(table: pd.DataFrame) -> dict[str, np.ndarray]:
     "One matrix per column, shape (rows, columns); nan where a cell has no row."
-    wide, rows, columns = table.set_index(["row", "column"]), _levels(table["row"]), _levels(table["column"])
-    return {name: wide[name].unstack().reindex(index=rows, columns=columns).to_numpy() for name in ("value", "low", "high", "status")}
+    wide, rows, columns = (
+        table.set_index(["row", "column"]),
+        _levels(table["row"]),
+        _levels(table["column"]),
+    )
+    return {
+        name: wide[name].unstack().reindex(index=rows, columns=columns).to_numpy()
+        for name in ("value", "low", "high", "status")
+    }
 
 # %% ../nbs/06b_study_figures.ipynb #b4c46aaf
 _HATCHED = {"hatch": "////", "edgecolor": "#BBBBBB", "linewidth": 0, "gid": "reaches zero"}
@@ -338,15 +548,31 @@ _FRAMED = {"edgecolor": "#111111", "linewidth": 2, "gid": "separated"}
 def _frame(ax: "Axes", row: int, column: int, look: Mapping[str, Any]) -> None:
     "A rectangle over one cell."
     from matplotlib.patches import Rectangle
+
     ax.add_patch(Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, **look))
 
 # %% ../nbs/06b_study_figures.ipynb #6aba068c
-def _cell_text(ax: "Axes", row: int, column: int, value: float, half: float, dark: bool, size: float) -> None:
+def _cell_text(
+    ax: "Axes", row: int, column: int, value: float, half: float, dark: bool, size: float
+) -> None:
     "The number of a cell, and below it half the width of its interval."
     below = np.isfinite(value) and np.isfinite(half)
-    look = {"ha": "center", "va": "center", "color": "white" if dark else "#222222", "in_layout": False}  # inside the axes: no room to keep
-    ax.text(column, row - 0.15 * below, _signed(value), fontsize=size, gid="missing" if np.isnan(value) else "value", **look)
-    if below: ax.text(column, row + 0.24, f"±{half:.2f}", fontsize=0.8 * size, gid="half width", **look)
+    look = {
+        "ha": "center",
+        "va": "center",
+        "color": "white" if dark else "#222222",
+        "in_layout": False,
+    }  # inside the axes: no room to keep
+    ax.text(
+        column,
+        row - 0.15 * below,
+        _signed(value),
+        fontsize=size,
+        gid="missing" if np.isnan(value) else "value",
+        **look,
+    )
+    if below:
+        ax.text(column, row + 0.24, f"±{half:.2f}", fontsize=0.8 * size, gid="half width", **look)
 
 # %% ../nbs/06b_study_figures.ipynb #71810527
 def _cell_size(ax: "Axes", shape: tuple[int, int]) -> float:
@@ -360,18 +586,42 @@ def _cell_size(ax: "Axes", shape: tuple[int, int]) -> float:
 def _cells(ax: "Axes", grid: Mapping[str, np.ndarray], limit: float) -> None:
     "Numbers and marks of all cells."
     value, low, high = (grid[name].astype(float) for name in ("value", "low", "high"))
-    separated, near, size = np.isinf(value) | (grid["status"] == "separated"), (low <= 0) & (high >= 0), _cell_size(ax, value.shape)
+    separated, near, size = (
+        np.isinf(value) | (grid["status"] == "separated"),
+        (low <= 0) & (high >= 0),
+        _cell_size(ax, value.shape),
+    )
     for (row, column), number in np.ndenumerate(value):
-        if near[row, column]: _frame(ax, row, column, _HATCHED)
-        if separated[row, column]: _frame(ax, row, column, _FRAMED)
-        _cell_text(ax, row, column, number, (high[row, column] - low[row, column]) / 2, abs(number) > 0.72 * limit, size)
+        if near[row, column]:
+            _frame(ax, row, column, _HATCHED)
+        if separated[row, column]:
+            _frame(ax, row, column, _FRAMED)
+        _cell_text(
+            ax,
+            row,
+            column,
+            number,
+            (high[row, column] - low[row, column]) / 2,
+            abs(number) > 0.72 * limit,
+            size,
+        )
 
 # %% ../nbs/06b_study_figures.ipynb #ce67515f
 def _mesh(ax: "Axes", value: np.ndarray, limit: float, label: str) -> None:
     "The coloured cells and their scale."
     edges = [np.arange(size + 1) - 0.5 for size in value.shape[::-1]]
-    mesh = ax.pcolormesh(*edges, np.clip(value, -limit, limit), cmap=_towards_bias(), vmin=-limit, vmax=limit, edgecolors="white", linewidth=2)
-    bar = ax.get_figure().colorbar(mesh, ax=ax, shrink=min(0.9, 8 / len(value)), pad=0.02, aspect=24)
+    mesh = ax.pcolormesh(
+        *edges,
+        np.clip(value, -limit, limit),
+        cmap=_towards_bias(),
+        vmin=-limit,
+        vmax=limit,
+        edgecolors="white",
+        linewidth=2,
+    )
+    bar = ax.get_figure().colorbar(
+        mesh, ax=ax, shrink=min(0.9, 8 / len(value)), pad=0.02, aspect=24
+    )
     bar.set_label(_directed(label), fontsize=9)
     bar.outline.set_visible(False)
 
@@ -379,39 +629,62 @@ def _mesh(ax: "Axes", value: np.ndarray, limit: float, label: str) -> None:
 def _map_legend(ax: "Axes", missing: int) -> None:
     "The marks that are there."
     from matplotlib.patches import Patch
+
     marks = {"interval reaches 0": {**_HATCHED, "hatch": "/////"}, "separated": _FRAMED}
-    handles = [Patch(facecolor="white", **{**look, "gid": None}, label=words) for words, look in marks.items() if _pieces(ax, look["gid"])]
-    _legend(ax, handles + [Patch(facecolor="none", label=f"–  no number ({missing})")] * bool(missing), 3)
+    handles = [
+        Patch(facecolor="white", **{**look, "gid": None}, label=words)
+        for words, look in marks.items()
+        if _pieces(ax, look["gid"])
+    ]
+    _legend(
+        ax,
+        handles + [Patch(facecolor="none", label=f"–  no number ({missing})")] * bool(missing),
+        3,
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #e0958ade
 def _map_texts(ax: "Axes", columns: Sequence[Any], rows: Sequence[Any]) -> None:
     "Names of columns and rows of a map."
-    ax.set_xticks(range(len(columns)), [str(name) for name in columns], rotation=35, ha="right", rotation_mode="anchor")
+    ax.set_xticks(
+        range(len(columns)),
+        [str(name) for name in columns],
+        rotation=35,
+        ha="right",
+        rotation_mode="anchor",
+    )
     ax.set_yticks(range(len(rows)), [str(name) for name in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.grid(visible=False)
 
 # %% ../nbs/06b_study_figures.ipynb #93e8cab9
-def model_bias_heatmap(data: pd.DataFrame,  # one row per cell; a cell may lack its row
-                       x: str = "participant",  # column of what stands side by side
-                       y: str = "paradigm",  # column of what stands in rows
-                       value: str = "estimate",  # column of estimates, all in one unit
-                       low: str = "ci_low",  # column of lower limits
-                       high: str = "ci_high",  # column of upper limits
-                       status: str | None = "status",  # column that says "separated"; None: infinite estimates only
-                       limit: float | None = None,  # where the colours end; None: at the largest finite estimate
-                       label: str = "effect",  # what is measured, with its unit
-                       ax: "Axes | None" = None,  # where to draw; None: new axes
-                       ) -> "Axes":
+def model_bias_heatmap(
+    data: pd.DataFrame,  # one row per cell; a cell may lack its row
+    x: str = "participant",  # column of what stands side by side
+    y: str = "paradigm",  # column of what stands in rows
+    value: str = "estimate",  # column of estimates, all in one unit
+    low: str = "ci_low",  # column of lower limits
+    high: str = "ci_high",  # column of upper limits
+    status: str | None = "status",  # column that says "separated"; None: infinite estimates only
+    limit: float | None = None,  # where the colours end; None: at the largest finite estimate
+    label: str = "effect",  # what is measured, with its unit
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "Effects of every participant in every bias, with their uncertainty."
-    table = _tidy(data, {"value": value, "low": low, "high": high}, {"column": x, "row": y, "status": status})
-    if table["value"].isna().all(): return _nothing(_why(data, value), ax)
+    table = _tidy(
+        data, {"value": value, "low": low, "high": high}, {"column": x, "row": y, "status": status}
+    )
+    if table["value"].isna().all():
+        return _nothing(_why(data, value), ax)
     _once(data, x, y)
     grid = _grid(table)
     numbers, reach = grid["value"], limit or _finite(table, "value")["value"].abs().max() or 1.0
     reach = 1.0 if np.isnan(reach) else reach
     columns, rows = _levels(table["column"]), _levels(table["row"])
-    ax = _axes(ax, 1.3 + _length(rows) + 0.6 * len(columns), 0.8 + 0.6 * _length(columns) + 0.42 * len(rows))
+    ax = _axes(
+        ax,
+        1.3 + _length(rows) + 0.6 * len(columns),
+        0.8 + 0.6 * _length(columns) + 0.42 * len(rows),
+    )
     _mesh(ax, numbers, reach, label)
     _map_texts(ax, columns, rows)
     _cells(ax, grid, reach)
@@ -419,127 +692,248 @@ def model_bias_heatmap(data: pd.DataFrame,  # one row per cell; a cell may lack 
     return ax
 
 # %% ../nbs/06b_study_figures.ipynb #76ee8518
-_BEHIND = {"participant": {"s": 18, "marker": "o", "facecolor": "#C4C4C4"}, "trivial": {"s": 30, "marker": "^", "facecolor": "none"}}
+_BEHIND = {
+    "participant": {"s": 18, "marker": "o", "facecolor": "#C4C4C4"},
+    "trivial": {"s": 30, "marker": "^", "facecolor": "none"},
+}
 
 
 def _behind(ax: "Axes", row: int, part: pd.DataFrame) -> None:
     "Other participants, trivial responders and people in one row."
     for kind, look in _BEHIND.items():
         mine = _finite(part[part["kind"] == kind], "value")["value"]
-        if len(mine): ax.scatter(mine, np.full(len(mine), row), edgecolor="#777777", linewidth=0.8, zorder=1.5, gid=f"other {kind}", **look)
+        if len(mine):
+            ax.scatter(
+                mine,
+                np.full(len(mine), row),
+                edgecolor="#777777",
+                linewidth=0.8,
+                zorder=1.5,
+                gid=f"other {kind}",
+                **look,
+            )
     for person in part[part["kind"] == "human"].to_dict("records"):
         _band(ax, person, row - 0.38, row + 0.38)
-        ax.plot(person["value"], row + 0.24, "s", color=COLOURS["human"], markersize=5, zorder=4, gid="people")  # lower, so that nobody hides it
+        ax.plot(
+            person["value"],
+            row + 0.24,
+            "s",
+            color=COLOURS["human"],
+            markersize=5,
+            zorder=4,
+            gid="people",
+        )  # lower, so that nobody hides it
 
 # %% ../nbs/06b_study_figures.ipynb #ca2f3b07
 def _profile_legend(ax: "Axes", who: str, kinds: Iterable[str]) -> None:
     "The one, the others, people and trivial responders."
-    others = [_handle("others", _Look("#C4C4C4"), markeredgecolor="#777777", markersize=5)] if "participant" in set(kinds) else []
-    _legend(ax, [_handle(who, _KNOWN["participant"]), *others, *_kind_entries(set(kinds) - {"participant"})], 4)
+    others = (
+        [_handle("others", _Look("#C4C4C4"), markeredgecolor="#777777", markersize=5)]
+        if "participant" in set(kinds)
+        else []
+    )
+    _legend(
+        ax,
+        [
+            _handle(who, _KNOWN["participant"]),
+            *others,
+            *_kind_entries(set(kinds) - {"participant"}),
+        ],
+        4,
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #88288654
 def _mine(data: pd.DataFrame, of: str, who: str) -> np.ndarray:
     "Which rows are those of one participant."
     mine = (data[of] == who).to_numpy(bool)
-    if not mine.any(): raise ValueError(f"no row has {of} {who!r}: there are {', '.join(map(str, _levels(data[of])))}")
+    if not mine.any():
+        raise ValueError(
+            f"no row has {of} {who!r}: there are {', '.join(map(str, _levels(data[of])))}"
+        )
     return mine
 
 # %% ../nbs/06b_study_figures.ipynb #39161950
 def _profile_rows(ax: "Axes", table: pd.DataFrame, rows: Sequence[Any]) -> None:
     "One row per bias: the others behind, the one in front."
     _zero(ax)
-    _span(ax, table[["value", "low", "high"]].where(table["mine"] | (table["kind"] == "human")).to_numpy(float))
+    _span(
+        ax,
+        table[["value", "low", "high"]]
+        .where(table["mine"] | (table["kind"] == "human"))
+        .to_numpy(float),
+    )
     reach = _finite(table, "value")["value"]
-    ax.set_xlim(min(ax.get_xlim()[0], 1.06 * reach.min()), max(ax.get_xlim()[1], 1.06 * reach.max()))
+    ax.set_xlim(
+        min(ax.get_xlim()[0], 1.06 * reach.min()), max(ax.get_xlim()[1], 1.06 * reach.max())
+    )
     for place, row in enumerate(rows):
         part = table[table["row"] == row].assign(place=place)
         _behind(ax, place, part[~part["mine"]])
-        for each in part[part["mine"]].to_dict("records"): _forest_row(ax, each)
+        for each in part[part["mine"]].to_dict("records"):
+            _forest_row(ax, each)
 
 # %% ../nbs/06b_study_figures.ipynb #4d4f8ee7
-def profile(data: pd.DataFrame,  # one row per participant and bias
-            who: str,  # the participant to show
-            x: str = "estimate",  # column of estimates, all in one unit
-            y: str = "paradigm",  # column of biases
-            of: str = "participant",  # column that names participants
-            kind: str | None = None,  # column with one of KINDS; None: all are participants
-            low: str = "ci_low",  # column of lower limits
-            high: str = "ci_high",  # column of upper limits
-            label: str = "effect",  # what is measured, with its unit
-            ax: "Axes | None" = None,  # where to draw; None: new axes
-            ) -> "Axes":
+def profile(
+    data: pd.DataFrame,  # one row per participant and bias
+    who: str,  # the participant to show
+    x: str = "estimate",  # column of estimates, all in one unit
+    y: str = "paradigm",  # column of biases
+    of: str = "participant",  # column that names participants
+    kind: str | None = None,  # column with one of KINDS; None: all are participants
+    low: str = "ci_low",  # column of lower limits
+    high: str = "ci_high",  # column of upper limits
+    label: str = "effect",  # what is measured, with its unit
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "Effects of one participant over biases, with all others in grey."
-    table = _tidy(data, {"value": x, "low": low, "high": high}, {"row": y, "name": of, "kind": kind})
-    if table["value"].isna().all(): return _nothing(_why(data, x), ax)
+    table = _tidy(
+        data, {"value": x, "low": low, "high": high}, {"row": y, "name": of, "kind": kind}
+    )
+    if table["value"].isna().all():
+        return _nothing(_why(data, x), ax)
     table, rows = _with_kinds(table).assign(mine=_mine(data, of, who)), _levels(table["row"])
     ax = _axes(ax, 4.2 + max(1.2, _length(rows)), 1.2 + 0.34 * len(rows))
     _profile_rows(ax, table, rows)
     _rows(ax, rows)
     _profile_legend(ax, who, table.loc[~table["mine"], "kind"])
     ax.set_xlabel(_directed(label))
-    return _finish(ax, _left_out(int(table["value"].isna().sum())),
-                   _left_out(int(np.isinf(table.loc[~table["mine"], "value"]).sum()), "of others, infinite"))
+    return _finish(
+        ax,
+        _left_out(int(table["value"].isna().sum())),
+        _left_out(int(np.isinf(table.loc[~table["mine"], "value"]).sum()), "of others, infinite"),
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #6af1951c
-_WAYS = ((1, 0.7), (-1, 0.7), (1, -0.7), (-1, -0.7), (0, 1.2), (0, -1.2), (1.2, 0), (-1.2, 0), (0.6, 1.1), (-0.6, 1.1), (0.6, -1.1), (-0.6, -1.1))
+_WAYS = (
+    (1, 0.7),
+    (-1, 0.7),
+    (1, -0.7),
+    (-1, -0.7),
+    (0, 1.2),
+    (0, -1.2),
+    (1.2, 0),
+    (-1.2, 0),
+    (0.6, 1.1),
+    (-0.6, 1.1),
+    (0.6, -1.1),
+    (-0.6, -1.1),
+)
 _SPOTS = [(x * reach, y * reach) for reach in (7, 13, 20, 30, 44, 60, 80) for x, y in _WAYS]
 
 
 def _move(text: Any, spot: tuple[float, float]) -> None:
     "Put a name beside its point, offset in points."
     x, y = spot
-    text.set(position=spot, ha="left" if x > 0 else "right" if x < 0 else "center", va="bottom" if y > 0 else "top" if y < 0 else "center")
+    text.set(
+        position=spot,
+        ha="left" if x > 0 else "right" if x < 0 else "center",
+        va="bottom" if y > 0 else "top" if y < 0 else "center",
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #bd4a1195
 def _cost(text: Any, spot: tuple[float, float], taken: list, ink: np.ndarray, room: Any) -> float:
     "How much a name would hide at a spot."
     _move(text, spot)
     box = text.get_window_extent().padded(3)  # lines have a width
-    outside = not (room.x0 <= box.x0 and box.x1 <= room.x1 and room.y0 <= box.y0 and box.y1 <= room.y1)
-    return 40 * box.count_overlaps(taken) + 2 * int(box.count_contains(ink)) + 90 * outside + 0.05 * float(np.hypot(*spot))
+    outside = not (
+        room.x0 <= box.x0 and box.x1 <= room.x1 and room.y0 <= box.y0 and box.y1 <= room.y1
+    )
+    return (
+        40 * box.count_overlaps(taken)
+        + 2 * int(box.count_contains(ink))
+        + 90 * outside
+        + 0.05 * float(np.hypot(*spot))
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #ce7f68bf
 def _leader(ax: "Axes", point: tuple[float, float], spot: tuple[float, float]) -> None:
     "A thin line from a point to a name that had to go far."
     if np.hypot(*spot) > 15:
-        ax.annotate("", point, xytext=spot, textcoords="offset points",
-                    arrowprops={"arrowstyle": "-", "color": "#888888", "linewidth": 0.7, "shrinkA": 0, "shrinkB": 5}, zorder=1.5, in_layout=False)
+        ax.annotate(
+            "",
+            point,
+            xytext=spot,
+            textcoords="offset points",
+            arrowprops={
+                "arrowstyle": "-",
+                "color": "#888888",
+                "linewidth": 0.7,
+                "shrinkA": 0,
+                "shrinkB": 5,
+            },
+            zorder=1.5,
+            in_layout=False,
+        )
 
 # %% ../nbs/06b_study_figures.ipynb #557d9c25
 def _name_points(ax: "Axes", table: pd.DataFrame, ink: np.ndarray) -> None:
     "Write a name beside every point; `ink` are places that should stay visible, shape (n, 2)."
     from matplotlib.patheffects import withStroke
+
     ax.get_figure(root=True).draw_without_rendering()  # the layout decides where there is room
     taken: list = []
     places = ax.transData.transform(ink)
     for point, name in zip(table[["a", "b"]].itertuples(index=False, name=None), table["name"]):
-        text = ax.annotate(str(name), point, xytext=(0, 0), textcoords="offset points", fontsize=9 if len(table) <= 10 else 7.5, gid="name",
-                           in_layout=False, zorder=5)
+        text = ax.annotate(
+            str(name),
+            point,
+            xytext=(0, 0),
+            textcoords="offset points",
+            fontsize=9 if len(table) <= 10 else 7.5,
+            gid="name",
+            in_layout=False,
+            zorder=5,
+        )
         text.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
-        spot = min(_SPOTS, key=lambda spot: _cost(text, spot, taken, places, ax.get_window_extent()))
+        spot = min(
+            _SPOTS, key=lambda spot: _cost(text, spot, taken, places, ax.get_window_extent())
+        )
         _move(text, spot), _leader(ax, point, spot)
         taken.append(text.get_window_extent())
 
 # %% ../nbs/06b_study_figures.ipynb #d58aa4ce
 def _along(x: Sequence[float], y: Sequence[float], count: int = 40) -> np.ndarray:
     "Places along a straight line, shape (count, 2); none where an end is missing."
-    return np.linspace([x[0], y[0]], [x[1], y[1]], count) if np.isfinite([*x, *y]).all() else np.empty((0, 2))
+    return (
+        np.linspace([x[0], y[0]], [x[1], y[1]], count)
+        if np.isfinite([*x, *y]).all()
+        else np.empty((0, 2))
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #b3849d94
 def _ink(ax: "Axes", table: pd.DataFrame, identity: bool) -> np.ndarray:
     "Points, crosses and guides as places, shape (n, 2)."
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    guides = [_along((left, right), (0, 0)), _along((0, 0), (bottom, top))] + [_along((left, right), (left, right))] * identity
-    crosses = [_along(*ends) for r in table.to_dict("records") for ends in (((r["a_low"], r["a_high"]), (r["b"],) * 2),
-                                                                            ((r["a"],) * 2, (r["b_low"], r["b_high"])))]
-    points = np.repeat(table[["a", "b"]].to_numpy(float), 15, axis=0)  # to hide a point is worse than to hide a piece of a line
+    guides = [_along((left, right), (0, 0)), _along((0, 0), (bottom, top))] + [
+        _along((left, right), (left, right))
+    ] * identity
+    crosses = [
+        _along(*ends)
+        for r in table.to_dict("records")
+        for ends in (
+            ((r["a_low"], r["a_high"]), (r["b"],) * 2),
+            ((r["a"],) * 2, (r["b_low"], r["b_high"])),
+        )
+    ]
+    points = np.repeat(
+        table[["a", "b"]].to_numpy(float), 15, axis=0
+    )  # to hide a point is worse than to hide a piece of a line
     return np.vstack([points, *guides, *crosses])
 
 # %% ../nbs/06b_study_figures.ipynb #fb9723ca
 def _guides(ax: "Axes", identity: bool) -> None:
     "Both zero lines, and where both measures agree."
     _zero(ax), _zero(ax, upright=False)
-    if identity: ax.axline((0, 0), slope=1, color="#777777", linewidth=1, linestyle=(0, (5, 3)), zorder=1, gid="identity")
+    if identity:
+        ax.axline(
+            (0, 0),
+            slope=1,
+            color="#777777",
+            linewidth=1,
+            linestyle=(0, (5, 3)),
+            zorder=1,
+            gid="identity",
+        )
 
 # %% ../nbs/06b_study_figures.ipynb #fee91854
 def _crosses(ax: "Axes", table: pd.DataFrame) -> None:
@@ -548,33 +942,47 @@ def _crosses(ax: "Axes", table: pd.DataFrame) -> None:
     for row in table.to_dict("records"):
         look = looks.get(row["level"], _KNOWN["participant"])
         known = _interval(ax, row["b"], row["a_low"], row["a_high"], look)
-        _point(ax, row["a"], row["b"], (row["b_low"], row["b_high"]) if known else (np.nan, np.nan), look, upright=True)
+        _point(
+            ax,
+            row["a"],
+            row["b"],
+            (row["b_low"], row["b_high"]) if known else (np.nan, np.nan),
+            look,
+            upright=True,
+        )
 
 # %% ../nbs/06b_study_figures.ipynb #72c9d879
-def scatter_participants(data: pd.DataFrame,  # one row per participant
-                         x: str,  # column of the measure to the right
-                         y: str,  # column of the measure upwards
-                         hue: str | None = None,  # column of families; people and trivial responders are "human" and "trivial"
-                         name: str | None = "participant",  # column of names to write; None: no names
-                         x_interval: tuple[str, str] | tuple[None, None] = (None, None),  # columns of lower and upper limits of x
-                         y_interval: tuple[str, str] | tuple[None, None] = (None, None),  # the same of y
-                         identity: bool = False,  # whether to draw the line on which both agree
-                         xlabel: str | None = None,  # what x is; None: its name
-                         ylabel: str | None = None,  # what y is; None: its name
-                         ax: "Axes | None" = None,  # where to draw; None: new axes
-                         ) -> "Axes":
+def scatter_participants(
+    data: pd.DataFrame,  # one row per participant
+    x: str,  # column of the measure to the right
+    y: str,  # column of the measure upwards
+    hue: str
+    | None = None,  # column of families; people and trivial responders are "human" and "trivial"
+    name: str | None = "participant",  # column of names to write; None: no names
+    x_interval: tuple[str, str] | tuple[None, None] = (
+        None,
+        None,
+    ),  # columns of lower and upper limits of x
+    y_interval: tuple[str, str] | tuple[None, None] = (None, None),  # the same of y
+    identity: bool = False,  # whether to draw the line on which both agree
+    xlabel: str | None = None,  # what x is; None: its name
+    ylabel: str | None = None,  # what y is; None: its name
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "Two measures against each other, one point per participant."
     limits = dict(zip(("a_low", "a_high", "b_low", "b_high"), (*x_interval, *y_interval)))
     table = _tidy(data, {"a": x, "b": y, **limits}, {"level": hue, "name": name})
     seen = _finite(table, "a", "b")
-    if seen.empty: return _nothing(_why(data, x, y), ax)
+    if seen.empty:
+        return _nothing(_why(data, x, y), ax)
     ax = _axes(ax, 5.2, 4.2)
     _guides(ax, identity)
     _crosses(ax, seen)
     ax.set(xlabel=_directed(xlabel or x), ylabel=_directed(ylabel or y))
     _legend(ax, _entries(_levels(seen["level"]), bool(hue)), 3)
     _finish(ax, _left_out(len(table) - len(seen), "without both numbers", "participant"))
-    if name: _name_points(ax, seen, _ink(ax, seen, identity))
+    if name:
+        _name_points(ax, seen, _ink(ax, seen, identity))
     return ax
 
 # %% ../nbs/06b_study_figures.ipynb #52a12db2
@@ -582,7 +990,8 @@ def _spread(heights: Sequence[float] | np.ndarray, gap: float) -> np.ndarray:
     "Heights moved apart until neighbours are `gap` away, around the same mean."
     order = np.argsort(heights, kind="stable")
     apart = np.asarray(heights, float)[order]
-    for i in range(1, len(apart)): apart[i] = max(apart[i], apart[i - 1] + gap)
+    for i in range(1, len(apart)):
+        apart[i] = max(apart[i], apart[i - 1] + gap)
     back = np.empty_like(apart)
     back[order] = apart + np.mean(heights) - apart.mean()
     return back
@@ -595,10 +1004,31 @@ def _name_ends(ax: "Axes", ends: Mapping[Any, tuple[float, float]], at: float) -
     "Names to the right of lines, moved apart and joined to the ends of their lines."
     ax.set_ylim(ax.get_ylim())
     ax.get_figure(root=True).draw_without_rendering()  # the layout decides how high a name is
-    gap = 11.5 * np.ptp(ax.get_ylim()) * ax.get_figure(root=True).dpi / 72 / ax.get_window_extent().height
+    gap = (
+        11.5
+        * np.ptp(ax.get_ylim())
+        * ax.get_figure(root=True).dpi
+        / 72
+        / ax.get_window_extent().height
+    )
     for (name, (x, y)), height in zip(ends.items(), _spread([y for _, y in ends.values()], gap)):
-        ax.plot([x + 0.06, at - 0.03], [y, height], color="#AAAAAA", linewidth=0.7, clip_on=False, zorder=1)
-        ax.text(at, height, str(name), va="center", fontsize=9, fontweight="bold" if name == "mean" else "normal", gid="name")
+        ax.plot(
+            [x + 0.06, at - 0.03],
+            [y, height],
+            color="#AAAAAA",
+            linewidth=0.7,
+            clip_on=False,
+            zorder=1,
+        )
+        ax.text(
+            at,
+            height,
+            str(name),
+            va="center",
+            fontsize=9,
+            fontweight="bold" if name == "mean" else "normal",
+            gid="name",
+        )
 
 # %% ../nbs/06b_study_figures.ipynb #5c02e33c
 def _path(part: pd.DataFrame, order: Sequence[Any]) -> np.ndarray:
@@ -610,16 +1040,26 @@ def _path(part: pd.DataFrame, order: Sequence[Any]) -> np.ndarray:
 def _line(ax: "Axes", path: np.ndarray, look: _Look, shift: float = 0.0) -> tuple[float, float]:
     "One line with its points and intervals; returns its last point."
     front, at = look is _MEAN, np.arange(len(path)) + shift
-    size = dict(zip(("linewidth", "markersize", "zorder", "gid"), (2.6, 8, 5, "mean") if front else (1.3, 5.5, 3, "line")))
+    size = dict(
+        zip(
+            ("linewidth", "markersize", "zorder", "gid"),
+            (2.6, 8, 5, "mean") if front else (1.3, 5.5, 3, "line"),
+        )
+    )
     ax.plot(at, path[:, 0], marker=look.marker, linestyle=look.line, color=look.colour, **size)
-    for place, (_, low, high) in zip(at, path): _interval(ax, place, low, high, look, upright=True, width=2 if front else 1.2)
+    for place, (_, low, high) in zip(at, path):
+        _interval(ax, place, low, high, look, upright=True, width=2 if front else 1.2)
     last = int(np.flatnonzero(np.isfinite(path[:, 0]))[-1])
     return float(at[last]), float(path[last, 0])
 
 # %% ../nbs/06b_study_figures.ipynb #590fc7db
 def _line_looks(table: pd.DataFrame) -> dict[Any, _Look]:
     "A look for every line; people and trivial responders keep theirs."
-    fixed = {name: _KNOWN[kind] for name, kind in zip(table["level"], table["kind"]) if kind in ("human", "trivial")}
+    fixed = {
+        name: _KNOWN[kind]
+        for name, kind in zip(table["level"], table["kind"])
+        if kind in ("human", "trivial")
+    }
     return {name: fixed.get(name, look) for name, look in _looks(_levels(table["level"])).items()}
 
 # %% ../nbs/06b_study_figures.ipynb #092d1c46
@@ -628,30 +1068,42 @@ def _lines(ax: "Axes", table: pd.DataFrame, order: Sequence[Any]) -> dict[Any, t
     looks = _line_looks(table)
     paths = {name: _path(table[table["level"] == name], order) for name in looks}
     shifts = dict(zip(looks, np.linspace(-0.12, 0.12, len(looks)) if len(looks) > 1 else [0.0]))
-    return {name: _line(ax, path, looks[name], shifts[name]) for name, path in paths.items() if np.isfinite(path[:, 0]).any()}
+    return {
+        name: _line(ax, path, looks[name], shifts[name])
+        for name, path in paths.items()
+        if np.isfinite(path[:, 0]).any()
+    }
 
 # %% ../nbs/06b_study_figures.ipynb #c977b441
-def _mean_line(ax: "Axes", mean: pd.DataFrame | None, x: str, y: str, order: Sequence[Any]) -> dict[str, tuple[float, float]]:
+def _mean_line(
+    ax: "Axes", mean: pd.DataFrame | None, x: str, y: str, order: Sequence[Any]
+) -> dict[str, tuple[float, float]]:
     "The line of the means; returns its end."
-    if mean is None: return {}
+    if mean is None:
+        return {}
     path = _path(_tidy(mean, {"value": y, "low": "ci_low", "high": "ci_high"}, {"place": x}), order)
     return {"mean": _line(ax, path, _MEAN)} if np.isfinite(path[:, 0]).any() else {}
 
 # %% ../nbs/06b_study_figures.ipynb #5e999dd5
-def variant_lines(data: pd.DataFrame,  # one row per participant and variant
-                  x: str = "variant",  # column of variants
-                  y: str = "estimate",  # column of estimates
-                  hue: str = "participant",  # column of lines
-                  kind: str | None = None,  # column with one of KINDS; None: all are participants
-                  low: str | None = "ci_low",  # column of lower limits; None: no intervals
-                  high: str | None = "ci_high",  # column of upper limits
-                  mean: pd.DataFrame | None = None,  # the mean of each variant: the columns x, y, ci_low and ci_high
-                  label: str = "effect",  # what is measured, with its unit
-                  ax: "Axes | None" = None,  # where to draw; None: new axes
-                  ) -> "Axes":
+def variant_lines(
+    data: pd.DataFrame,  # one row per participant and variant
+    x: str = "variant",  # column of variants
+    y: str = "estimate",  # column of estimates
+    hue: str = "participant",  # column of lines
+    kind: str | None = None,  # column with one of KINDS; None: all are participants
+    low: str | None = "ci_low",  # column of lower limits; None: no intervals
+    high: str | None = "ci_high",  # column of upper limits
+    mean: pd.DataFrame
+    | None = None,  # the mean of each variant: the columns x, y, ci_low and ci_high
+    label: str = "effect",  # what is measured, with its unit
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "An effect by variant, one line per participant, and their mean in front."
-    table = _tidy(data, {"value": y, "low": low, "high": high}, {"place": x, "level": hue, "kind": kind})
-    if _finite(table, "value").empty: return _nothing(_why(data, y), ax)
+    table = _tidy(
+        data, {"value": y, "low": low, "high": high}, {"place": x, "level": hue, "kind": kind}
+    )
+    if _finite(table, "value").empty:
+        return _nothing(_why(data, y), ax)
     _once(data, x, hue)
     order, ax = _levels(table["place"]), _axes(ax, 5.6, 3.6)
     _zero(ax, upright=False)
@@ -659,67 +1111,143 @@ def variant_lines(data: pd.DataFrame,  # one row per participant and variant
     ax.set_ylabel(_directed(label))
     _columns(ax, range(len(order)), [str(level) for level in order])
     _name_ends(ax, ends, len(order) - 0.5)
-    return _finish(ax, _left_out(table["level"].nunique() * len(order) - len(_finite(table, "value")), "without a finite number", "point"))
+    return _finish(
+        ax,
+        _left_out(
+            table["level"].nunique() * len(order) - len(_finite(table, "value")),
+            "without a finite number",
+            "point",
+        ),
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #6a92a009
-_SHARES = {"consistent": {"facecolor": "#0072B2"}, "moved": {"facecolor": "#FFFFFF"}, "locked": {"facecolor": "#E69F00", "hatch": "////"}}
+_SHARES = {
+    "consistent": {"facecolor": "#0072B2"},
+    "moved": {"facecolor": "#FFFFFF"},
+    "locked": {"facecolor": "#E69F00", "hatch": "////"},
+}
 
 
 def _stack(ax: "Axes", row: int, widths: Mapping[str, float]) -> None:
     "One stacked bar."
     left = 0.0
     for name, width in widths.items():
-        ax.barh(row, width, left=left, height=0.62, edgecolor="#444444", linewidth=0.7, zorder=2, gid=name, **_SHARES[name])
+        ax.barh(
+            row,
+            width,
+            left=left,
+            height=0.62,
+            edgecolor="#444444",
+            linewidth=0.7,
+            zorder=2,
+            gid=name,
+            **_SHARES[name],
+        )
         left += width
 
 # %% ../nbs/06b_study_figures.ipynb #0bd87576
 def _chance_marks(ax: "Axes", row: int, places: float) -> None:
     "What a uniformly random responder would score."
     if places >= 2:
-        ax.vlines([1 / places, 1 - 1 / places], row - 0.44, row + 0.44, color="#222222", linewidth=1.6, linestyle=_CHANCE.line, zorder=3,
-                  gid="chance")
+        ax.vlines(
+            [1 / places, 1 - 1 / places],
+            row - 0.44,
+            row + 0.44,
+            color="#222222",
+            linewidth=1.6,
+            linestyle=_CHANCE.line,
+            zorder=3,
+            gid="chance",
+        )
 
 # %% ../nbs/06b_study_figures.ipynb #e9b7fb1c
 def _locked_row(ax: "Axes", row: int, part: Mapping[str, Any]) -> None:
     "Bar, interval of the locked share, and chance of one row."
     from matplotlib.patheffects import withStroke
+
     if np.isnan(part["consistent"] + part["locked"]):
-        ax.text(0.01, row, "no order pairs", va="center", fontsize=9, color="#555555", gid="missing", in_layout=False)
+        ax.text(
+            0.01,
+            row,
+            "no order pairs",
+            va="center",
+            fontsize=9,
+            color="#555555",
+            gid="missing",
+            in_layout=False,
+        )
         return
-    _stack(ax, row, {"consistent": part["consistent"], "moved": max(0.0, 1 - part["consistent"] - part["locked"]), "locked": part["locked"]})
+    _stack(
+        ax,
+        row,
+        {
+            "consistent": part["consistent"],
+            "moved": max(0.0, 1 - part["consistent"] - part["locked"]),
+            "locked": part["locked"],
+        },
+    )
     _chance_marks(ax, row, part["places"])
     limits = [1 - part["high"], 1 - part["low"]]
     if np.isfinite(limits).all():
-        ax.plot(limits, [row] * 2, color="#222222", linewidth=1.8, marker="|", markersize=7, zorder=4, gid="interval",
-                path_effects=[withStroke(linewidth=3.4, foreground="white")])
+        ax.plot(
+            limits,
+            [row] * 2,
+            color="#222222",
+            linewidth=1.8,
+            marker="|",
+            markersize=7,
+            zorder=4,
+            gid="interval",
+            path_effects=[withStroke(linewidth=3.4, foreground="white")],
+        )
 
 # %% ../nbs/06b_study_figures.ipynb #0f2137c6
 def _locked_legend(ax: "Axes") -> None:
     "The three shares, and chance."
     from matplotlib.patches import Patch
-    handles: list = [Patch(edgecolor="#444444", linewidth=0.7, label=words, **look) for words, look in _SHARES.items()]
-    _legend(ax, handles + [_handle("chance, 1/K", _CHANCE, line=True, linewidth=1.6)] * bool(_pieces(ax, "chance")), 4)
+
+    handles: list = [
+        Patch(edgecolor="#444444", linewidth=0.7, label=words, **look)
+        for words, look in _SHARES.items()
+    ]
+    _legend(
+        ax,
+        handles
+        + [_handle("chance, 1/K", _CHANCE, line=True, linewidth=1.6)] * bool(_pieces(ax, "chance")),
+        4,
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #2965e12c
-def position_diagnostics(data: pd.DataFrame,  # one row per participant and condition
-                         consistent: str = "order_consistency",  # column: share of order pairs with the same option
-                         locked: str = "position_locked",  # column: share of order pairs with the same place
-                         y: str = "participant",  # column of names
-                         hue: str | None = "condition",  # column of conditions; None: there is one
-                         low: str | None = None,  # column of lower limits of the locked share
-                         high: str | None = None,  # column of its upper limits
-                         places: str | None = None,  # column of the number of options, for chance
-                         ax: "Axes | None" = None,  # where to draw; None: new axes
-                         ) -> "Axes":
+def position_diagnostics(
+    data: pd.DataFrame,  # one row per participant and condition
+    consistent: str = "order_consistency",  # column: share of order pairs with the same option
+    locked: str = "position_locked",  # column: share of order pairs with the same place
+    y: str = "participant",  # column of names
+    hue: str | None = "condition",  # column of conditions; None: there is one
+    low: str | None = None,  # column of lower limits of the locked share
+    high: str | None = None,  # column of its upper limits
+    places: str | None = None,  # column of the number of options, for chance
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "Order consistency against the locked share, per participant and condition."
-    table = _tidy(data, {"consistent": consistent, "locked": locked, "low": low, "high": high, "places": places}, {"name": y, "level": hue})
-    if table.empty: return _nothing(_why(data), ax)
+    table = _tidy(
+        data,
+        {"consistent": consistent, "locked": locked, "low": low, "high": high, "places": places},
+        {"name": y, "level": hue},
+    )
+    if table.empty:
+        return _nothing(_why(data), ax)
     if (table["consistent"] + table["locked"] > 1 + 1e-6).any():
-        raise ValueError(f"{consistent!r} and {locked!r} add to more than 1: give shares of the same order pairs")
-    names = [f"{row['name']}, {row['level']}" if hue else row["name"] for row in table.to_dict("records")]
+        raise ValueError(
+            f"{consistent!r} and {locked!r} add to more than 1: give shares of the same order pairs"
+        )
+    names = [
+        f"{row['name']}, {row['level']}" if hue else row["name"] for row in table.to_dict("records")
+    ]
     ax = _axes(ax, 3.8 + max(1.2, _length(names)), 1.2 + 0.3 * len(table))
     ax.axvline(0.5, color="#555555", linewidth=1, zorder=3, gid="half")
-    for row, part in enumerate(table.to_dict("records")): _locked_row(ax, row, part)
+    for row, part in enumerate(table.to_dict("records")):
+        _locked_row(ax, row, part)
     _rows(ax, names)
     ax.set(xlim=(0, 1), xlabel="share of order pairs\n(locked past the middle: place decides)")
     _locked_legend(ax)
@@ -731,13 +1259,26 @@ def _dodge(count: int, width: float = 0.36) -> np.ndarray:
     return np.linspace(-width / 2, width / 2, count) if count > 1 else np.zeros(1)
 
 # %% ../nbs/06b_study_figures.ipynb #1c3b0a37
-def _dodged(ax: "Axes", table: pd.DataFrame, places: Sequence[Any] | None = None, upright: bool = True, width: float = 0.36) -> None:
+def _dodged(
+    ax: "Axes",
+    table: pd.DataFrame,
+    places: Sequence[Any] | None = None,
+    upright: bool = True,
+    width: float = 0.36,
+) -> None:
     "Points with intervals, levels side by side; `at` is a number, or one of `places`."
     looks = _looks(_levels(table["level"]))
     shifts = dict(zip(looks, _dodge(len(looks), width)))
     for row in _finite(table, "value").to_dict("records"):
         at = (row["at"] if places is None else places.index(row["at"])) + shifts[row["level"]]
-        _point(ax, *((at, row["value"]) if upright else (row["value"], at)), (row["low"], row["high"]), looks[row["level"]], 6.5, upright)
+        _point(
+            ax,
+            *((at, row["value"]) if upright else (row["value"], at)),
+            (row["low"], row["high"]),
+            looks[row["level"]],
+            6.5,
+            upright,
+        )
 
 # %% ../nbs/06b_study_figures.ipynb #d5d2193d
 def _equal_shares(ax: "Axes", table: pd.DataFrame) -> None:
@@ -745,27 +1286,43 @@ def _equal_shares(ax: "Axes", table: pd.DataFrame) -> None:
     levels = _levels(table["level"])
     for level, shift in zip(levels, _dodge(len(levels))):
         at = table.loc[table["level"] == level, "at"] + shift
-        ax.hlines([1 / len(at)] * len(at), at - 0.14, at + 0.14, color="#222222", linewidth=1.6, linestyle=_CHANCE.line, zorder=1.5, gid="chance")
+        ax.hlines(
+            [1 / len(at)] * len(at),
+            at - 0.14,
+            at + 0.14,
+            color="#222222",
+            linewidth=1.6,
+            linestyle=_CHANCE.line,
+            zorder=1.5,
+            gid="chance",
+        )
 
 # %% ../nbs/06b_study_figures.ipynb #21a454a0
-def place_shares(data: pd.DataFrame,  # one row per place and condition
-                 x: str = "place",  # column of places, 1 is first
-                 y: str = "share",  # column of shares of choices
-                 hue: str | None = "condition",  # column of conditions; None: there is one
-                 low: str | None = "ci_low",  # column of lower limits; None: no intervals
-                 high: str | None = "ci_high",  # column of upper limits
-                 ax: "Axes | None" = None,  # where to draw; None: new axes
-                 ) -> "Axes":
+def place_shares(
+    data: pd.DataFrame,  # one row per place and condition
+    x: str = "place",  # column of places, 1 is first
+    y: str = "share",  # column of shares of choices
+    hue: str | None = "condition",  # column of conditions; None: there is one
+    low: str | None = "ci_low",  # column of lower limits; None: no intervals
+    high: str | None = "ci_high",  # column of upper limits
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "How often each place is chosen, beside 1/K."
     table = _tidy(data, {"at": x, "value": y, "low": low, "high": high}, {"level": hue})
-    if _finite(table, "at", "value").empty: return _nothing(_why(data, x, y), ax)
+    if _finite(table, "at", "value").empty:
+        return _nothing(_why(data, x, y), ax)
     _once(data, x, hue)
     ax, places = _axes(ax, 5.0, 3.0), sorted(table["at"].dropna().unique())
     _dodged(ax, table)
     _equal_shares(ax, table)
     _columns(ax, places, [f"place {place:g}" for place in places])
     ax.set(ylim=(0, 1), ylabel="share of choices")
-    _legend(ax, _entries(_levels(table["level"]), bool(hue)) + [_handle("chance, 1/K", _CHANCE, line=True, linewidth=1.6)], 4)
+    _legend(
+        ax,
+        _entries(_levels(table["level"]), bool(hue))
+        + [_handle("chance, 1/K", _CHANCE, line=True, linewidth=1.6)],
+        4,
+    )
     return _finish(ax, _left_out(len(table) - len(_finite(table, "at", "value"))))
 
 # %% ../nbs/06b_study_figures.ipynb #6a26cfd9
@@ -777,52 +1334,96 @@ def _step(answers: pd.Series) -> float:
 # %% ../nbs/06b_study_figures.ipynb #79c185a7
 def _fill(look: _Look, first: bool) -> dict[str, Any]:
     "The first distribution is filled, the others are hatched outlines."
-    if first: return {"color": look.colour, "alpha": 0.45}
-    return {"facecolor": "none", "edgecolor": look.colour, "hatch": look.hatch or "///", "linewidth": 1.6}
+    if first:
+        return {"color": look.colour, "alpha": 0.45}
+    return {
+        "facecolor": "none",
+        "edgecolor": look.colour,
+        "hatch": look.hatch or "///",
+        "linewidth": 1.6,
+    }
 
 # %% ../nbs/06b_study_figures.ipynb #24774cf7
 def _summed(name: str, part: pd.DataFrame) -> tuple[str, float]:
     "Entry of the legend, and the mean answer."
     total = part["value"].sum()
     mean = float((part["at"] * part["value"]).sum() / total) if total else np.nan
-    return ", ".join(filter(None, [name, f"mean {mean:.3g}"])) + ("" if abs(total - 1) < 1e-6 else f" (adds to {total:.3g})"), mean
+    return ", ".join(filter(None, [name, f"mean {mean:.3g}"])) + (
+        "" if abs(total - 1) < 1e-6 else f" (adds to {total:.3g})"
+    ), mean
 
 # %% ../nbs/06b_study_figures.ipynb #2a06b0c7
-def _distribution(ax: "Axes", name: str, part: pd.DataFrame, look: _Look, width: float, first: bool) -> "Artist":
+def _distribution(
+    ax: "Axes", name: str, part: pd.DataFrame, look: _Look, width: float, first: bool
+) -> "Artist":
     "Bars of one condition and its mean; returns an entry of the legend."
     from matplotlib.patches import Patch
+
     words, mean = _summed(name, part)
-    ax.bar(part["at"], part["value"], width=width, zorder=2 if first else 3, gid="bar", **_fill(look, first))
-    ax.plot(mean, 1.0, "v", transform=ax.get_xaxis_transform(), color=look.colour, markeredgecolor="white", markersize=11, clip_on=False, zorder=5,
-            gid="mean")
+    ax.bar(
+        part["at"],
+        part["value"],
+        width=width,
+        zorder=2 if first else 3,
+        gid="bar",
+        **_fill(look, first),
+    )
+    ax.plot(
+        mean,
+        1.0,
+        "v",
+        transform=ax.get_xaxis_transform(),
+        color=look.colour,
+        markeredgecolor="white",
+        markersize=11,
+        clip_on=False,
+        zorder=5,
+        gid="mean",
+    )
     ax.axvline(mean, color=look.colour, linewidth=1.4, linestyle=look.line, zorder=1)
     return Patch(label=words, **_fill(look, first))
 
 # %% ../nbs/06b_study_figures.ipynb #4dee6dcd
 def _answer_axes(ax: "Axes", label: str, answers: Sequence[float]) -> None:
     "Labels, and a tick for every answer of a rating scale."
-    if len(answers) <= 12: ax.set_xticks(answers)
+    if len(answers) <= 12:
+        ax.set_xticks(answers)
     ax.set(xlabel=label, ylabel="probability", ylim=(0, None))
     ax.grid(axis="x", visible=False)
 
 # %% ../nbs/06b_study_figures.ipynb #918a86ad
-def answer_distribution(data: pd.DataFrame,  # one row per answer and condition
-                        x: str = "answer",  # column of ratings or numbers
-                        y: str = "probability",  # column of their probabilities
-                        hue: str | None = "condition",  # column of conditions; None: there is one
-                        label: str = "answer",  # what the numbers are, with their unit
-                        ax: "Axes | None" = None,  # where to draw; None: new axes
-                        ) -> "Axes":
+def answer_distribution(
+    data: pd.DataFrame,  # one row per answer and condition
+    x: str = "answer",  # column of ratings or numbers
+    y: str = "probability",  # column of their probabilities
+    hue: str | None = "condition",  # column of conditions; None: there is one
+    label: str = "answer",  # what the numbers are, with their unit
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "The exact distribution of ratings or numbers, treatment over control."
     table = _tidy(data, {"at": x, "value": y}, {"level": hue})
     seen = _finite(table, "at", "value")
-    if seen.empty: return _nothing(_why(data, x, y), ax)
-    if (seen["value"] < 0).any(): raise ValueError(f"column {y!r} holds negative numbers: give probabilities or shares")
+    if seen.empty:
+        return _nothing(_why(data, x, y), ax)
+    if (seen["value"] < 0).any():
+        raise ValueError(f"column {y!r} holds negative numbers: give probabilities or shares")
     _once(data, x, hue)
-    ax, levels = _axes(ax, 5.6, 3.2), sorted(_levels(seen["level"]), key=lambda level: level != "control")
+    ax, levels = (
+        _axes(ax, 5.6, 3.2),
+        sorted(_levels(seen["level"]), key=lambda level: level != "control"),
+    )
     names = {level: str(level) if hue else "" for level in levels}
-    handles = [_distribution(ax, names[level], seen[seen["level"] == level], look, _step(seen["at"]), level == levels[0])
-               for level, look in _looks(levels).items()]
+    handles = [
+        _distribution(
+            ax,
+            names[level],
+            seen[seen["level"] == level],
+            look,
+            _step(seen["at"]),
+            level == levels[0],
+        )
+        for level, look in _looks(levels).items()
+    ]
     _answer_axes(ax, label, sorted(seen["at"].unique()))
     _legend(ax, handles, 2, height=1.04)  # above the triangles
     return _finish(ax, _left_out(len(table) - len(seen)))
@@ -830,42 +1431,77 @@ def answer_distribution(data: pd.DataFrame,  # one row per answer and condition
 # %% ../nbs/06b_study_figures.ipynb #fb91daaa
 def _area_words(areas: pd.DataFrame | None, hue: str | None) -> dict[Any, str]:
     "Areas with their intervals in words, by level."
-    if areas is None: return {}
-    table = _finite(_tidy(areas, {"value": "estimate", "low": "ci_low", "high": "ci_high"}, {"level": hue}), "value")
-    limits = [f" [{row['low']:.2f}, {row['high']:.2f}]" if np.isfinite(row["low"]) else "" for row in table.to_dict("records")]
-    return {level: f"area {value:.2f}{words}" for level, value, words in zip(table["level"], table["value"], limits)}
+    if areas is None:
+        return {}
+    table = _finite(
+        _tidy(areas, {"value": "estimate", "low": "ci_low", "high": "ci_high"}, {"level": hue}),
+        "value",
+    )
+    limits = [
+        f" [{row['low']:.2f}, {row['high']:.2f}]" if np.isfinite(row["low"]) else ""
+        for row in table.to_dict("records")
+    ]
+    return {
+        level: f"area {value:.2f}{words}"
+        for level, value, words in zip(table["level"], table["value"], limits)
+    }
 
 # %% ../nbs/06b_study_figures.ipynb #dff02adf
 def _square(ax: "Axes") -> None:
     "A unit square with a little room, and its diagonal."
-    ax.plot([0, 1], [0, 1], color="#777777", linewidth=1.2, linestyle=_CHANCE.line, zorder=1, gid="chance")
+    ax.plot(
+        [0, 1],
+        [0, 1],
+        color="#777777",
+        linewidth=1.2,
+        linestyle=_CHANCE.line,
+        zorder=1,
+        gid="chance",
+    )
     ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
 
 # %% ../nbs/06b_study_figures.ipynb #3abfa72b
-def _curves(ax: "Axes", seen: pd.DataFrame, areas: Mapping[Any, str], named: bool) -> list["Artist"]:
+def _curves(
+    ax: "Axes", seen: pd.DataFrame, areas: Mapping[Any, str], named: bool
+) -> list["Artist"]:
     "One line per level; returns the entries of the legend."
     looks = _looks(_levels(seen["level"]))
     for level, look in looks.items():
         part = seen[seen["level"] == level]
-        ax.plot(part["at"], part["value"], marker=look.marker, linestyle=look.line, color=look.colour, linewidth=1.8,
-                markersize=6 if len(part) < 40 else 2.5, zorder=3, gid="curve")
-    words = {level: ": ".join(filter(None, [str(level) if named else "", areas.get(level)])) for level in looks}
+        ax.plot(
+            part["at"],
+            part["value"],
+            marker=look.marker,
+            linestyle=look.line,
+            color=look.colour,
+            linewidth=1.8,
+            markersize=6 if len(part) < 40 else 2.5,
+            zorder=3,
+            gid="curve",
+        )
+    words = {
+        level: ": ".join(filter(None, [str(level) if named else "", areas.get(level)]))
+        for level in looks
+    }
     return [_handle(words[level], look, line=True) for level, look in looks.items() if words[level]]
 
 # %% ../nbs/06b_study_figures.ipynb #f3532369
-def roc_curve(data: pd.DataFrame,  # one row per cut
-              x: str = "false_alarm_rate",  # column of false-alarm rates
-              y: str = "hit_rate",  # column of hit rates
-              hue: str | None = None,  # column of curves, such as believability
-              areas: pd.DataFrame | None = None,  # one row per curve: estimate, ci_low, ci_high and the column `hue`
-              xlabel: str = "false-alarm rate",  # what a false alarm is
-              ylabel: str = "hit rate",  # what a hit is
-              ax: "Axes | None" = None,  # where to draw; None: new axes
-              ) -> "Axes":
+def roc_curve(
+    data: pd.DataFrame,  # one row per cut
+    x: str = "false_alarm_rate",  # column of false-alarm rates
+    y: str = "hit_rate",  # column of hit rates
+    hue: str | None = None,  # column of curves, such as believability
+    areas: pd.DataFrame
+    | None = None,  # one row per curve: estimate, ci_low, ci_high and the column `hue`
+    xlabel: str = "false-alarm rate",  # what a false alarm is
+    ylabel: str = "hit rate",  # what a hit is
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "Hit rate against false-alarm rate at every cut, with areas in the legend."
     table = _tidy(data, {"at": x, "value": y}, {"level": hue})
     seen = _finite(table, "at", "value").sort_values(["at", "value"])
-    if seen.empty: return _nothing(_why(data, x, y), ax)
+    if seen.empty:
+        return _nothing(_why(data, x, y), ax)
     ax = _axes(ax, 4.4, 4.6)
     _square(ax)
     entries = _curves(ax, seen, _area_words(areas, hue), bool(hue))
@@ -878,56 +1514,110 @@ def _plateaus(threshold: np.ndarray, accuracy: np.ndarray) -> list[tuple[float, 
     "Runs of neighbouring thresholds with the highest accuracy."
     best = np.isclose(accuracy, np.max(accuracy), rtol=0, atol=1e-12)
     edges = np.flatnonzero(np.diff(np.r_[0, best.astype(int), 0]))
-    return [(float(threshold[start]), float(threshold[stop - 1])) for start, stop in zip(edges[::2], edges[1::2])]
+    return [
+        (float(threshold[start]), float(threshold[stop - 1]))
+        for start, stop in zip(edges[::2], edges[1::2])
+    ]
 
 # %% ../nbs/06b_study_figures.ipynb #fb600f10
 def _threshold_line(ax: "Axes", part: pd.DataFrame, look: _Look) -> None:
     "One curve with its band and its plateaus."
     at, value = part["at"].to_numpy(), part["value"].to_numpy()
-    ax.fill_between(at, part["low"], part["high"], color=look.colour, alpha=0.15, linewidth=0, zorder=1)
-    ax.plot(at, value, marker=look.marker if len(part) <= 30 else "", linestyle=look.line, color=look.colour, linewidth=1.8, markersize=4, zorder=2,
-            gid="curve")
+    ax.fill_between(
+        at, part["low"], part["high"], color=look.colour, alpha=0.15, linewidth=0, zorder=1
+    )
+    ax.plot(
+        at,
+        value,
+        marker=look.marker if len(part) <= 30 else "",
+        linestyle=look.line,
+        color=look.colour,
+        linewidth=1.8,
+        markersize=4,
+        zorder=2,
+        gid="curve",
+    )
     for plateau in _plateaus(at, value):
-        ax.plot(plateau, [value.max()] * 2, color=look.colour, linewidth=6, solid_capstyle="round", zorder=3, gid="plateau")
+        ax.plot(
+            plateau,
+            [value.max()] * 2,
+            color=look.colour,
+            linewidth=6,
+            solid_capstyle="round",
+            zorder=3,
+            gid="plateau",
+        )
 
 # %% ../nbs/06b_study_figures.ipynb #b05b5433
 def _threshold_marks(ax: "Axes", chosen: float | None, chance: float | None) -> list["Artist"]:
     "Lines of the chosen threshold and of chance; returns their entries of the legend."
-    marks = [_handle("highest (plateau)", _Look("#222222", ""), line=True, linewidth=5, solid_capstyle="butt")]
+    marks = [
+        _handle(
+            "highest (plateau)", _Look("#222222", ""), line=True, linewidth=5, solid_capstyle="butt"
+        )
+    ]
     if chosen is not None:
-        marks.append(ax.axvline(chosen, color="#222222", linewidth=1.4, linestyle=(0, (6, 2)), zorder=1.5, gid="chosen",
-                                label=f"chosen, τ = {chosen:.3g}"))
+        marks.append(
+            ax.axvline(
+                chosen,
+                color="#222222",
+                linewidth=1.4,
+                linestyle=(0, (6, 2)),
+                zorder=1.5,
+                gid="chosen",
+                label=f"chosen, τ = {chosen:.3g}",
+            )
+        )
     if chance is not None:
-        marks.append(ax.axhline(chance, color="#777777", linewidth=1.6, linestyle=_CHANCE.line, zorder=1.5, gid="chance",
-                                label=f"chance, {chance:.3g}"))
+        marks.append(
+            ax.axhline(
+                chance,
+                color="#777777",
+                linewidth=1.6,
+                linestyle=_CHANCE.line,
+                zorder=1.5,
+                gid="chance",
+                label=f"chance, {chance:.3g}",
+            )
+        )
     return marks
 
 # %% ../nbs/06b_study_figures.ipynb #9f407b3f
-def threshold_curve(data: pd.DataFrame,  # one row per threshold
-                    x: str = "threshold",  # column of thresholds
-                    y: str = "accuracy",  # column of accuracies
-                    hue: str | None = None,  # column of curves, such as development and test set
-                    low: str | None = None,  # column of lower limits
-                    high: str | None = None,  # column of upper limits
-                    chosen: float | None = None,  # the threshold in use
-                    chance: float | None = None,  # accuracy of a random set of options
-                    ax: "Axes | None" = None,  # where to draw; None: new axes
-                    ) -> "Axes":
+def threshold_curve(
+    data: pd.DataFrame,  # one row per threshold
+    x: str = "threshold",  # column of thresholds
+    y: str = "accuracy",  # column of accuracies
+    hue: str | None = None,  # column of curves, such as development and test set
+    low: str | None = None,  # column of lower limits
+    high: str | None = None,  # column of upper limits
+    chosen: float | None = None,  # the threshold in use
+    chance: float | None = None,  # accuracy of a random set of options
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "Accuracy over thresholds, with the chosen one, the plateau and chance."
     table = _tidy(data, {"at": x, "value": y, "low": low, "high": high}, {"level": hue})
     seen = _finite(table, "at", "value").sort_values("at")
-    if seen.empty: return _nothing(_why(data, x, y), ax)
+    if seen.empty:
+        return _nothing(_why(data, x, y), ax)
     ax, levels = _axes(ax, 5.4, 3.4), _levels(seen["level"])
-    for level, look in _looks(levels).items(): _threshold_line(ax, seen[seen["level"] == level], look)
+    for level, look in _looks(levels).items():
+        _threshold_line(ax, seen[seen["level"] == level], look)
     ax.set(xlabel="threshold τ", ylabel="accuracy")
-    _legend(ax, _entries(levels, bool(hue), line=True, markersize=4) + _threshold_marks(ax, chosen, chance), 3)
+    _legend(
+        ax,
+        _entries(levels, bool(hue), line=True, markersize=4) + _threshold_marks(ax, chosen, chance),
+        3,
+    )
     return _finish(ax, _left_out(len(table) - len(seen)))
 
 # %% ../nbs/06b_study_figures.ipynb #fcf63a9f
 def _shares_only(table: pd.DataFrame, names: Mapping[str, str]) -> None:
     "Refuse coverage in percent; `names` are short and given names of columns."
     for short, name in names.items():
-        if ((table[short] < 0) | (table[short] > 1)).any(): raise ValueError(f"column {name!r} leaves 0 to 1: give coverage as a share, such as 0.95")
+        if ((table[short] < 0) | (table[short] > 1)).any():
+            raise ValueError(
+                f"column {name!r} leaves 0 to 1: give coverage as a share, such as 0.95"
+            )
 
 # %% ../nbs/06b_study_figures.ipynb #e362def4
 def _percent(table: pd.DataFrame, nominal: pd.Series | float = 0.0) -> pd.DataFrame:
@@ -936,88 +1626,142 @@ def _percent(table: pd.DataFrame, nominal: pd.Series | float = 0.0) -> pd.DataFr
     return table.assign(value=value, low=value - reach, high=value + reach)
 
 # %% ../nbs/06b_study_figures.ipynb #d446138f
-def calibration_plot(data: pd.DataFrame,  # one row per nominal level and interval
-                     x: str = "nominal",  # column of promised coverage, a share
-                     y: str = "coverage",  # column of achieved coverage, a share
-                     hue: str | None = None,  # column of intervals
-                     error: str = "mc_se",  # column of Monte-Carlo standard errors of coverage
-                     band: float = 0.015,  # half width of what is accepted, a share
-                     ax: "Axes | None" = None,  # where to draw; None: new axes
-                     ) -> "Axes":
+def calibration_plot(
+    data: pd.DataFrame,  # one row per nominal level and interval
+    x: str = "nominal",  # column of promised coverage, a share
+    y: str = "coverage",  # column of achieved coverage, a share
+    hue: str | None = None,  # column of intervals
+    error: str = "mc_se",  # column of Monte-Carlo standard errors of coverage
+    band: float = 0.015,  # half width of what is accepted, a share
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "Achieved minus promised coverage over nominal levels, with Monte-Carlo error."
     table = _tidy(data, {"at": x, "coverage": y, "error": error}, {"level": hue})
     seen = _finite(table, "at", "coverage")
-    if seen.empty: return _nothing(_why(data, x, y), ax)
+    if seen.empty:
+        return _nothing(_why(data, x, y), ax)
     _shares_only(table, {"at": x, "coverage": y})
     ax, levels = _axes(ax, 5.4, 3.4), sorted(seen["at"].unique())
-    ax.axhspan(-100 * band, 100 * band, color="#888888", alpha=0.18, linewidth=0, zorder=0, gid="band")
+    ax.axhspan(
+        -100 * band, 100 * band, color="#888888", alpha=0.18, linewidth=0, zorder=0, gid="band"
+    )
     _zero(ax, upright=False)
     _dodged(ax, _percent(seen, seen["at"]), levels)
     _columns(ax, range(len(levels)), [f"{100 * each:g}%" for each in levels])
-    ax.set(xlabel="nominal coverage", ylabel="achieved minus nominal coverage\n(percentage points)\n← too short     too wide →")
+    ax.set(
+        xlabel="nominal coverage",
+        ylabel="achieved minus nominal coverage\n(percentage points)\n← too short     too wide →",
+    )
     _legend(ax, _entries(_levels(seen["level"]), bool(hue)))
-    return _finish(ax, f"bars: 95% Monte-Carlo error; band: ±{100 * band:g} points", _left_out(len(table) - len(seen)))
+    return _finish(
+        ax,
+        f"bars: 95% Monte-Carlo error; band: ±{100 * band:g} points",
+        _left_out(len(table) - len(seen)),
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #791be1ea
-def coverage_rows(data: pd.DataFrame,  # one row per design and interval
-                  x: str = "coverage",  # column of achieved coverage, a share
-                  y: str = "design",  # column of designs
-                  hue: str | None = None,  # column of intervals
-                  error: str = "mc_se",  # column of Monte-Carlo standard errors of coverage
-                  nominal: float = 0.95,  # promised coverage, a share
-                  band: float = 0.015,  # half width of what is accepted, a share
-                  ax: "Axes | None" = None,  # where to draw; None: new axes
-                  ) -> "Axes":
+def coverage_rows(
+    data: pd.DataFrame,  # one row per design and interval
+    x: str = "coverage",  # column of achieved coverage, a share
+    y: str = "design",  # column of designs
+    hue: str | None = None,  # column of intervals
+    error: str = "mc_se",  # column of Monte-Carlo standard errors of coverage
+    nominal: float = 0.95,  # promised coverage, a share
+    band: float = 0.015,  # half width of what is accepted, a share
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "Achieved coverage of one nominal level, one row per design."
     table = _tidy(data, {"coverage": x, "error": error}, {"at": y, "level": hue})
     seen, rows = _finite(table, "coverage"), _levels(table["at"])
-    if seen.empty: return _nothing(_why(data, x), ax)
+    if seen.empty:
+        return _nothing(_why(data, x), ax)
     _shares_only(table, {"coverage": x})
     ax = _axes(ax, 4.2 + max(1.2, _length(rows)), 1.3 + 0.34 * len(rows))
-    ax.axvspan(100 * (nominal - band), 100 * (nominal + band), color="#888888", alpha=0.18, linewidth=0, zorder=0, gid="band")
+    ax.axvspan(
+        100 * (nominal - band),
+        100 * (nominal + band),
+        color="#888888",
+        alpha=0.18,
+        linewidth=0,
+        zorder=0,
+        gid="band",
+    )
     ax.axvline(100 * nominal, color="#555555", linewidth=1, zorder=1, gid="nominal")
     _dodged(ax, _percent(seen), rows, upright=False)
     _rows(ax, rows)
     ax.set_xlabel(f"coverage of {100 * nominal:g}% intervals (%)")
     _legend(ax, _entries(_levels(seen["level"]), bool(hue)))
-    return _finish(ax, f"bars: 95% Monte-Carlo error; band: ±{100 * band:g} points", _left_out(len(table) - len(seen)))
+    return _finish(
+        ax,
+        f"bars: 95% Monte-Carlo error; band: ±{100 * band:g} points",
+        _left_out(len(table) - len(seen)),
+    )
 
 # %% ../nbs/06b_study_figures.ipynb #cca6f7a4
 def _tree(linkage: np.ndarray, labels: Sequence[str]) -> np.ndarray:
     "The linkage matrix, checked against its labels."
     tree = np.asarray(linkage, float)
     if tree.ndim != 2 or tree.shape[1] != 4:
-        raise ValueError(f"linkage has the shape {tree.shape}: give the matrix of scipy.cluster.hierarchy.linkage, with four columns")
-    if len(labels) != len(tree) + 1: raise ValueError(f"linkage joins {len(tree) + 1} leaves, but there are {len(labels)} labels: give one per leaf")
+        raise ValueError(
+            f"linkage has the shape {tree.shape}: give the matrix of scipy.cluster.hierarchy.linkage, with four columns"
+        )
+    if len(labels) != len(tree) + 1:
+        raise ValueError(
+            f"linkage joins {len(tree) + 1} leaves, but there are {len(labels)} labels: give one per leaf"
+        )
     if not np.isfinite(tree).all():
-        raise ValueError("linkage holds a distance that is no finite number: leave out what has no distance before clustering")
+        raise ValueError(
+            "linkage holds a distance that is no finite number: leave out what has no distance before clustering"
+        )
     return tree
 
 # %% ../nbs/06b_study_figures.ipynb #f38a4597
 def _leaf_marks(ax: "Axes", tree: np.ndarray, leaves: Sequence[int], cut: float) -> None:
     "The line of the cut, and a marker of its cluster at every leaf."
     from scipy.cluster.hierarchy import fcluster
+
     cluster = fcluster(tree, cut, "distance")[list(leaves)]
     looks = _looks(_levels(pd.Series(cluster)))
     ax.axvline(cut, color="#777777", linewidth=1.2, linestyle=(0, (5, 3)), zorder=1, gid="cut")
     for place, each in enumerate(cluster):
-        ax.plot(0, place, looks[each].marker, color=looks[each].colour, markeredgecolor="#222222", markersize=8, clip_on=False, zorder=3, gid="leaf")
+        ax.plot(
+            0,
+            place,
+            looks[each].marker,
+            color=looks[each].colour,
+            markeredgecolor="#222222",
+            markersize=8,
+            clip_on=False,
+            zorder=3,
+            gid="leaf",
+        )
 
 # %% ../nbs/06b_study_figures.ipynb #b9417f1e
-def dendrogram(linkage: np.ndarray,  # from scipy.cluster.hierarchy.linkage, shape (leaves - 1, 4)
-               labels: Sequence[str],  # one per leaf, in the order of the distances
-               cut: float | None = None,  # distance at which clusters are told apart; None: not at all
-               label: str = "distance at which clusters join",  # what the distances are
-               ax: "Axes | None" = None,  # where to draw; None: new axes
-               ) -> "Axes":
+def dendrogram(
+    linkage: np.ndarray,  # from scipy.cluster.hierarchy.linkage, shape (leaves - 1, 4)
+    labels: Sequence[str],  # one per leaf, in the order of the distances
+    cut: float | None = None,  # distance at which clusters are told apart; None: not at all
+    label: str = "distance at which clusters join",  # what the distances are
+    ax: "Axes | None" = None,  # where to draw; None: new axes
+) -> "Axes":
     "Which participants, or which biases, are alike."
-    if len(labels) < 2: return _nothing("a tree needs two leaves or more", ax)
+    if len(labels) < 2:
+        return _nothing("a tree needs two leaves or more", ax)
     from scipy.cluster.hierarchy import dendrogram as layout
+
     tree = _tree(linkage, labels)
     drawn, ax = layout(tree, no_plot=True), _axes(ax, 5.4, 1.0 + 0.28 * len(labels))
     for across, along in zip(drawn["icoord"], drawn["dcoord"]):
-        ax.plot(along, (np.array(across) - 5) / 10, color="#222222", linewidth=1.6, zorder=2, gid="branch")
-    if cut is not None: _leaf_marks(ax, tree, drawn["leaves"], cut)
+        ax.plot(
+            along,
+            (np.array(across) - 5) / 10,
+            color="#222222",
+            linewidth=1.6,
+            zorder=2,
+            gid="branch",
+        )
+    if cut is not None:
+        _leaf_marks(ax, tree, drawn["leaves"], cut)
     _rows(ax, [labels[leaf] for leaf in drawn["leaves"]])
     ax.set(xlim=(0, 1.05 * max(tree[:, 2].max(), cut or 0) or 1.0), xlabel=label)
     ax.tick_params(axis="y", pad=9)

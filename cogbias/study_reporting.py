@@ -24,7 +24,12 @@ from .stats.features import FeatureExplanation, explain_by_features
 from .stats.profiles import Profiles, bias_profiles, cluster_profiles
 from .stats.standardised import aggregate_cells, published_d_variance
 from .stats.synthesis import hunter_schmidt_ratio, synthesise_by
-from .stats.variants import contrasts_against_base, friedman_test, repeated_measures_anova, variant_table
+from cogbias.stats.variants import (
+    contrasts_against_base,
+    friedman_test,
+    repeated_measures_anova,
+    variant_table,
+)
 
 # %% ../nbs/07b_study_reporting.ipynb #8faefea9
 COMMON_UNITS = ("probability", "Cliff's delta")
@@ -33,9 +38,19 @@ _FIELDS = ["estimate", "se", "ci_low", "ci_high", "status"]
 
 def _common_measure(effects: pd.DataFrame, name: str) -> str | None:
     "The measure of a paradigm on the common scale."
-    mine = effects[(effects["paradigm"] == name) & ~effects["replication"].astype(bool) & effects["unit"].isin(COMMON_UNITS)]
+    mine = effects[
+        (effects["paradigm"] == name)
+        & ~effects["replication"].astype(bool)
+        & effects["unit"].isin(COMMON_UNITS)
+    ]
     headline = effects.loc[effects["paradigm"] == name, "measure"].iloc[0]
-    return "dominance" if (mine["measure"] == "dominance").any() else headline if (mine["measure"] == headline).any() else None
+    return (
+        "dominance"
+        if (mine["measure"] == "dominance").any()
+        else headline
+        if (mine["measure"] == headline).any()
+        else None
+    )
 
 # %% ../nbs/07b_study_reporting.ipynb #9389cef3
 def _by_variant(rows: pd.DataFrame) -> pd.DataFrame:
@@ -43,130 +58,297 @@ def _by_variant(rows: pd.DataFrame) -> pd.DataFrame:
     varied = rows[rows["group"].str.startswith("variant=")]
     if len(varied):
         return varied.assign(variant=varied["group"].str.removeprefix("variant="))
-    return rows[(rows["group"] == "all") & (rows["target"] == "S")].drop_duplicates("participant").assign(variant="base")
+    return (
+        rows[(rows["group"] == "all") & (rows["target"] == "S")]
+        .drop_duplicates("participant")
+        .assign(variant="base")
+    )
 
 
-def common_effects(effects: pd.DataFrame,  # an effects table of a folder
-                   people: Mapping[str, Mapping[str, Any]] = {},  # participant -> model, temperature, simulated
-                   ) -> pd.DataFrame:  # participant, paradigm, variant, estimate, se, limits, status, model, temperature, simulated; .attrs: left_out
+def common_effects(
+    effects: pd.DataFrame,  # an effects table of a folder
+    people: Mapping[str, Mapping[str, Any]] = {},  # participant -> model, temperature, simulated
+) -> pd.DataFrame:  # participant, paradigm, variant, estimate, se, limits, status, model, temperature, simulated; .attrs: left_out
     "The effects of all paradigms on one scale, by variant."
     measures = {name: _common_measure(effects, name) for name in dict.fromkeys(effects["paradigm"])}
-    parts = [_by_variant(effects[(effects["paradigm"] == name) & (effects["measure"] == measure)]) for name, measure in measures.items() if measure]
-    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*effects.columns, "variant"])
+    parts = [
+        _by_variant(effects[(effects["paradigm"] == name) & (effects["measure"] == measure)])
+        for name, measure in measures.items()
+        if measure
+    ]
+    table = (
+        pd.concat(parts, ignore_index=True)
+        if parts
+        else pd.DataFrame(columns=[*effects.columns, "variant"])
+    )
     facts = [people.get(name, {}) for name in table["participant"]]
-    table = table.assign(**{key: [each.get(key) for each in facts] for key in ("temperature", "simulated")}, model=[each.get("model") or name for each, name in zip(facts, table["participant"])])
-    found = table[["participant", "model", "temperature", "simulated", "paradigm", "variant", *_FIELDS, "unit"]].astype({name: float for name in _FIELDS[:-1]})
+    table = table.assign(
+        **{key: [each.get(key) for each in facts] for key in ("temperature", "simulated")},
+        model=[each.get("model") or name for each, name in zip(facts, table["participant"])],
+    )
+    found = table[
+        [
+            "participant",
+            "model",
+            "temperature",
+            "simulated",
+            "paradigm",
+            "variant",
+            *_FIELDS,
+            "unit",
+        ]
+    ].astype({name: float for name in _FIELDS[:-1]})
     found.attrs["left_out"] = [name for name, measure in measures.items() if not measure]
     return found
 
 # %% ../nbs/07b_study_reporting.ipynb #38128677
-def opening_notes(effects: pd.DataFrame,  # an effects table
-                  people: Mapping[str, Mapping[str, Any]],  # participant -> model, temperature, simulated
-                  left_out: Sequence[str] = (),  # paradigms that are not on the common scale
-                  ) -> str:  # markdown
+def opening_notes(
+    effects: pd.DataFrame,  # an effects table
+    people: Mapping[str, Mapping[str, Any]],  # participant -> model, temperature, simulated
+    left_out: Sequence[str] = (),  # paradigms that are not on the common scale
+) -> str:  # markdown
     "What the study rests on, and who is not real."
     simulated = sorted(name for name, each in people.items() if each["simulated"])
-    notes = [f"{effects['participant'].nunique()} participants in {effects['paradigm'].nunique()} paradigms."]
-    notes += [f"**Simulated, with planted effects:** {plain_words(', '.join(simulated))}. What they show says nothing about language models."] if simulated else []
-    return " ".join([*notes, *([f"Not on the common scale, and left out below: {', '.join(left_out)}."] if left_out else [])])
+    notes = [
+        f"{effects['participant'].nunique()} participants in {effects['paradigm'].nunique()} paradigms."
+    ]
+    notes += (
+        [
+            f"**Simulated, with planted effects:** {plain_words(', '.join(simulated))}. What they show says nothing about language models."
+        ]
+        if simulated
+        else []
+    )
+    return " ".join(
+        [
+            *notes,
+            *(
+                [f"Not on the common scale, and left out below: {', '.join(left_out)}."]
+                if left_out
+                else []
+            ),
+        ]
+    )
 
 
-def verdict_table(effects: pd.DataFrame,  # an effects table with verdicts
-                  ) -> pd.DataFrame:  # one row per paradigm, one column per participant
+def verdict_table(
+    effects: pd.DataFrame,  # an effects table with verdicts
+) -> pd.DataFrame:  # one row per paradigm, one column per participant
     "The headline of every cell in words: verdict, estimate, corrected p."
     heads = effects.groupby(["participant", "paradigm"], sort=False).head(1)
+
     def words(row: Mapping[str, Any]) -> str:
-        p = "" if pd.isna(row["p_adjusted"]) else f"; p {'< .001' if row['p_adjusted'] < 0.001 else format(row['p_adjusted'], '.3f').lstrip('0')}"
+        p = (
+            ""
+            if pd.isna(row["p_adjusted"])
+            else f"; p {'< .001' if row['p_adjusted'] < 0.001 else format(row['p_adjusted'], '.3f').lstrip('0')}"
+        )
         return f"{row['verdict'] or 'none'}: {signed(row['estimate'], 2)}{p}"
-    table = heads.assign(words=[words(row) for row in heads.to_dict("records")]).pivot(index="paradigm", columns="participant", values="words")
+
+    table = heads.assign(words=[words(row) for row in heads.to_dict("records")]).pivot(
+        index="paradigm", columns="participant", values="words"
+    )
     units = heads.drop_duplicates("paradigm").set_index("paradigm")["unit"]
-    return table.fillna("not asked").rename_axis(columns=None).reset_index().assign(paradigm=lambda t: [f"{name} ({units[name]})" for name in t["paradigm"]])
+    return (
+        table.fillna("not asked")
+        .rename_axis(columns=None)
+        .reset_index()
+        .assign(paradigm=lambda t: [f"{name} ({units[name]})" for name in t["paradigm"]])
+    )
 
 # %% ../nbs/07b_study_reporting.ipynb #d4c57585
 def _cell_estimate(row: Mapping[str, Any]) -> Estimate:
     "An effect row as an estimate; missing numbers carry their status."
     value = float("nan") if row["estimate"] is None else float(row["estimate"])
     status = row["status"] if row["status"] in STATUSES else "undefined"
-    return Estimate(value, status="undefined" if status == "ok" and np.isnan(value) else status, detail=row["detail"] or "", unit=row["unit"])
+    return Estimate(
+        value,
+        status="undefined" if status == "ok" and np.isnan(value) else status,
+        detail=row["detail"] or "",
+        unit=row["unit"],
+    )
 
 
-def capped_table(effects: pd.DataFrame,  # an effects table
-                 people: Mapping[str, Mapping[str, Any]] = {},  # participant -> model, temperature
-                 ) -> pd.DataFrame:  # one row per model and paradigm
+def capped_table(
+    effects: pd.DataFrame,  # an effects table
+    people: Mapping[str, Mapping[str, Any]] = {},  # participant -> model, temperature
+) -> pd.DataFrame:  # one row per model and paradigm
     "Cohen's d over variants and temperatures: mean, cut after and before averaging, and how many cells are separated."
-    cells = effects[(effects["measure"] == "standardised_difference") & effects["group"].str.startswith("variant=")]
-    cells = cells.assign(model=[people.get(name, {}).get("model") or name for name in cells["participant"]])
+    cells = effects[
+        (effects["measure"] == "standardised_difference")
+        & effects["group"].str.startswith("variant=")
+    ]
+    cells = cells.assign(
+        model=[people.get(name, {}).get("model") or name for name in cells["participant"]]
+    )
     rows = []
     for (model, name), part in cells.groupby(["model", "paradigm"], sort=False):
-        found = aggregate_cells([_cell_estimate(row) for row in part.to_dict("records")], replication=True)
-        rows.append({"paradigm": name, "model": model, "mean d": found.uncapped.estimate, "cut after": found.capped.estimate, "cut before": found.capped_first.estimate,
-                     "cells": len(part), "separated": found.separated, "missing": found.missing})
-    return pd.DataFrame(rows, columns=["paradigm", "model", "mean d", "cut after", "cut before", "cells", "separated", "missing"])
+        found = aggregate_cells(
+            [_cell_estimate(row) for row in part.to_dict("records")], replication=True
+        )
+        rows.append(
+            {
+                "paradigm": name,
+                "model": model,
+                "mean d": found.uncapped.estimate,
+                "cut after": found.capped.estimate,
+                "cut before": found.capped_first.estimate,
+                "cells": len(part),
+                "separated": found.separated,
+                "missing": found.missing,
+            }
+        )
+    return pd.DataFrame(
+        rows,
+        columns=[
+            "paradigm",
+            "model",
+            "mean d",
+            "cut after",
+            "cut before",
+            "cells",
+            "separated",
+            "missing",
+        ],
+    )
 
 # %% ../nbs/07b_study_reporting.ipynb #f7549ba9
-def homogeneity_table(common: pd.DataFrame,  # from common_effects
-                      variant: str = "base",  # which variant
-                      ) -> pd.DataFrame:  # one row per paradigm
+def homogeneity_table(
+    common: pd.DataFrame,  # from common_effects
+    variant: str = "base",  # which variant
+) -> pd.DataFrame:  # one row per paradigm
     "Mean over models, spread between them, and where the next one would lie."
-    table = common[(common["variant"] == variant) & common["estimate"].notna()].drop_duplicates(["model", "paradigm"])
+    table = common[(common["variant"] == variant) & common["estimate"].notna()].drop_duplicates(
+        ["model", "paradigm"]
+    )
     if table.empty:
         return pd.DataFrame(columns=["paradigm"])
     return synthesise_by(table.assign(unit="probability"), by="paradigm", study="model")
 
 # %% ../nbs/07b_study_reporting.ipynb #7e4c9772
-def published_homogeneity(effects: pd.DataFrame,  # an effects table
-                          nominal: int = 100,  # answers per group where probabilities are exact
-                          ) -> pd.DataFrame:  # one row per paradigm
+def published_homogeneity(
+    effects: pd.DataFrame,  # an effects table
+    nominal: int = 100,  # answers per group where probabilities are exact
+) -> pd.DataFrame:  # one row per paradigm
     "The thesis's homogeneity ratio over all cells of a paradigm (replication only)."
-    cells = effects[(effects["measure"] == "standardised_difference") & effects["group"].str.startswith("variant=")].dropna(subset="estimate")
+    cells = effects[
+        (effects["measure"] == "standardised_difference")
+        & effects["group"].str.startswith("variant=")
+    ].dropna(subset="estimate")
     rows = []
     for name, part in cells.groupby("paradigm", sort=False):
         cut = part["estimate"].astype(float).clip(0, 1)
-        answers = [nominal if row.method.endswith("exact distributions") else row.n_valid // 2 for row in part.itertuples()]
-        found = hunter_schmidt_ratio(cut, [published_d_variance(float(cut.mean()), n, n) for n in answers])
-        rows.append({"paradigm": name, "cells": len(cut), "mean of cut effects": cut.mean(), "ratio": found.estimate, "homogeneous (from .75)": "yes" if found.estimate >= 0.75 else "no"})
-    return pd.DataFrame(rows, columns=["paradigm", "cells", "mean of cut effects", "ratio", "homogeneous (from .75)"])
+        answers = [
+            nominal if row.method.endswith("exact distributions") else row.n_valid // 2
+            for row in part.itertuples()
+        ]
+        found = hunter_schmidt_ratio(
+            cut, [published_d_variance(float(cut.mean()), n, n) for n in answers]
+        )
+        rows.append(
+            {
+                "paradigm": name,
+                "cells": len(cut),
+                "mean of cut effects": cut.mean(),
+                "ratio": found.estimate,
+                "homogeneous (from .75)": "yes" if found.estimate >= 0.75 else "no",
+            }
+        )
+    return pd.DataFrame(
+        rows,
+        columns=["paradigm", "cells", "mean of cut effects", "ratio", "homogeneous (from .75)"],
+    )
 
 # %% ../nbs/07b_study_reporting.ipynb #2a1f75ed
-def variant_impact(common: pd.DataFrame,  # from common_effects
-                   ) -> dict[str, Any]:  # table (models by variants), contrasts, anova, friedman; dropped
+def variant_impact(
+    common: pd.DataFrame,  # from common_effects
+) -> dict[str, Any]:  # table (models by variants), contrasts, anova, friedman; dropped
     "Mean effect by variant with the model as unit, contrasts against base, repeated-measures ANOVA and Friedman's test."
     per_model = common.groupby(["model", "paradigm", "variant"], as_index=False)["estimate"].mean()
     shared = per_model.groupby("paradigm")["variant"].agg(set)
-    variants = [name for name in ("base", "no_persona", "odd", "large") if sum(name in each for each in shared) >= 1]
-    kept = per_model[per_model["paradigm"].isin([name for name, each in shared.items() if set(variants) <= each])]
+    variants = [
+        name
+        for name in ("base", "no_persona", "odd", "large")
+        if sum(name in each for each in shared) >= 1
+    ]
+    kept = per_model[
+        per_model["paradigm"].isin([name for name, each in shared.items() if set(variants) <= each])
+    ]
     dropped = sorted(set(shared.index) - set(kept["paradigm"]))
     if kept.empty or len(variants) < 2:
-        return {"table": pd.DataFrame(), "contrasts": pd.DataFrame(), "anova": None, "friedman": None, "dropped": dropped}
-    table = variant_table(kept, effect="estimate", cluster="model", over="paradigm", variant="variant", variants=variants)
-    return {"table": table, "contrasts": contrasts_against_base(table), "anova": repeated_measures_anova(table), "friedman": friedman_test(table), "dropped": dropped}
+        return {
+            "table": pd.DataFrame(),
+            "contrasts": pd.DataFrame(),
+            "anova": None,
+            "friedman": None,
+            "dropped": dropped,
+        }
+    table = variant_table(
+        kept,
+        effect="estimate",
+        cluster="model",
+        over="paradigm",
+        variant="variant",
+        variants=variants,
+    )
+    return {
+        "table": table,
+        "contrasts": contrasts_against_base(table),
+        "anova": repeated_measures_anova(table),
+        "friedman": friedman_test(table),
+        "dropped": dropped,
+    }
 
 # %% ../nbs/07b_study_reporting.ipynb #d7303e95
-def temperature_table(common: pd.DataFrame,  # from common_effects
-                      ) -> pd.DataFrame:  # one row per model and paradigm, one column per temperature
+def temperature_table(
+    common: pd.DataFrame,  # from common_effects
+) -> pd.DataFrame:  # one row per model and paradigm, one column per temperature
     "Mean effect over variants, by temperature."
     known = common[pd.to_numeric(common["temperature"], errors="coerce").notna()]
     if known["temperature"].nunique() < 2:
         return pd.DataFrame()
-    return known.astype({"temperature": float}).pivot_table(index=["model", "paradigm"], columns="temperature", values="estimate", sort=False).rename_axis(columns=None).reset_index()
+    return (
+        known.astype({"temperature": float})
+        .pivot_table(
+            index=["model", "paradigm"], columns="temperature", values="estimate", sort=False
+        )
+        .rename_axis(columns=None)
+        .reset_index()
+    )
 
 # %% ../nbs/07b_study_reporting.ipynb #e177185c
-def model_facts() -> pd.DataFrame:  # model, family, developer, parameters_bn, released, context_tokens, weights, source
+def model_facts() -> (
+    pd.DataFrame
+):  # model, family, developer, parameters_bn, released, context_tokens, weights, source
     "Documented facts about models; empty where undisclosed."
     return pd.read_csv(shipped("data", "models.csv"))
 
 
-def explained_by_models(common: pd.DataFrame,  # from common_effects
-                        facts: pd.DataFrame | None = None,  # from model_facts; None: those that ship
-                        seed: int = 0,  # of the relabellings
-                        ) -> FeatureExplanation | None:  # None where fewer than three models are known
+def explained_by_models(
+    common: pd.DataFrame,  # from common_effects
+    facts: pd.DataFrame | None = None,  # from model_facts; None: those that ship
+    seed: int = 0,  # of the relabellings
+) -> FeatureExplanation | None:  # None where fewer than three models are known
     "Whether documented facts explain effects, asked of models that were held out."
     facts = model_facts() if facts is None else facts
-    names = facts.assign(released_days=(pd.to_datetime(facts["released"]) - pd.Timestamp("2024-01-01")).dt.days)
-    joined = common.assign(known=common["model"].str.split("/", n=1).str[-1]).merge(names, left_on="known", right_on="model", suffixes=("", "_fact"))
+    names = facts.assign(
+        released_days=(pd.to_datetime(facts["released"]) - pd.Timestamp("2024-01-01")).dt.days
+    )
+    joined = common.assign(known=common["model"].str.split("/", n=1).str[-1]).merge(
+        names, left_on="known", right_on="model", suffixes=("", "_fact")
+    )
     if joined["known"].nunique() < 3:
         return None
-    return explain_by_features(joined, "estimate", "known", ["parameters_bn", "released_days", "context_tokens", "weights"], group="family", design=["paradigm", "variant"], permutations=99, seed=seed)
+    return explain_by_features(
+        joined,
+        "estimate",
+        "known",
+        ["parameters_bn", "released_days", "context_tokens", "weights"],
+        group="family",
+        design=["paradigm", "variant"],
+        permutations=99,
+        seed=seed,
+    )
 
 # %% ../nbs/07b_study_reporting.ipynb #03067361
 def feature_sentence(found: FeatureExplanation | None) -> str:  # markdown
@@ -181,45 +363,89 @@ def feature_sentence(found: FeatureExplanation | None) -> str:  # markdown
     return f"{base} The most important feature is {first.iloc[0]}."
 
 # %% ../nbs/07b_study_reporting.ipynb #7c1b65e1
-def contrasts_for_readers(contrasts: pd.DataFrame,  # from contrasts_against_base
-                          ) -> pd.DataFrame:
+def contrasts_for_readers(
+    contrasts: pd.DataFrame,  # from contrasts_against_base
+) -> pd.DataFrame:
     "Variant minus base in words."
     if contrasts.empty:
         return pd.DataFrame({"variant": [], "difference from base": []})
     rows = contrasts.reset_index().to_dict("records")
     name = contrasts.index.name or "index"
-    return pd.DataFrame({"variant": [row.get("variant", row.get(name)) for row in rows], "difference from base [95% interval]": [interval(row) for row in rows],
-                         "p": ["–" if pd.isna(row["p_value"]) else f"{row['p_value']:.3f}" for row in rows], "p, corrected": ["–" if pd.isna(row["p_adjusted"]) else f"{row['p_adjusted']:.3f}" for row in rows],
-                         "models": [row["n_clusters"] for row in rows], "status": [row["status"].replace("_", " ") for row in rows]})
+    return pd.DataFrame(
+        {
+            "variant": [row.get("variant", row.get(name)) for row in rows],
+            "difference from base [95% interval]": [interval(row) for row in rows],
+            "p": ["–" if pd.isna(row["p_value"]) else f"{row['p_value']:.3f}" for row in rows],
+            "p, corrected": [
+                "–" if pd.isna(row["p_adjusted"]) else f"{row['p_adjusted']:.3f}" for row in rows
+            ],
+            "models": [row["n_clusters"] for row in rows],
+            "status": [row["status"].replace("_", " ") for row in rows],
+        }
+    )
 
 # %% ../nbs/07b_study_reporting.ipynb #651dcea7
-def homogeneity_for_readers(table: pd.DataFrame,  # from homogeneity_table
-                            ) -> pd.DataFrame:
+def homogeneity_for_readers(
+    table: pd.DataFrame,  # from homogeneity_table
+) -> pd.DataFrame:
     "Synthesis within each bias in words."
     rows = table.to_dict("records")
+
     def number(row: Mapping[str, Any], name: str, digits: int = 3) -> str:
         return "–" if row.get(name) is None or pd.isna(row[name]) else f"{row[name]:.{digits}f}"
-    return pd.DataFrame({"paradigm": [row["paradigm"] for row in rows], "models": [row["k"] for row in rows], "mean [95% interval]": [interval(row) for row in rows],
-                         "next model": ["–" if pd.isna(row["prediction_low"]) else f"{signed(row['prediction_low'])} to {signed(row['prediction_high'])}" for row in rows],
-                         "tau": [number(row, "tau") for row in rows], "Q": [number(row, "q", 1) for row in rows], "p of Q": [number(row, "q_p_value") for row in rows],
-                         "status": [row["status"].replace("_", " ") for row in rows]})
+
+    return pd.DataFrame(
+        {
+            "paradigm": [row["paradigm"] for row in rows],
+            "models": [row["k"] for row in rows],
+            "mean [95% interval]": [interval(row) for row in rows],
+            "next model": [
+                "–"
+                if pd.isna(row["prediction_low"])
+                else f"{signed(row['prediction_low'])} to {signed(row['prediction_high'])}"
+                for row in rows
+            ],
+            "tau": [number(row, "tau") for row in rows],
+            "Q": [number(row, "q", 1) for row in rows],
+            "p of Q": [number(row, "q_p_value") for row in rows],
+            "status": [row["status"].replace("_", " ") for row in rows],
+        }
+    )
 
 
-def homogeneity_notes(table: pd.DataFrame,  # from homogeneity_table
-                      ) -> str:  # a markdown list; empty when there is nothing to say
+def homogeneity_notes(
+    table: pd.DataFrame,  # from homogeneity_table
+) -> str:  # a markdown list; empty when there is nothing to say
     "What was left out of a synthesis, and why a status is not ok."
-    return "\n".join(f"- {row['paradigm']}: {row['detail']}." for row in table.to_dict("records") if row["detail"])
+    return "\n".join(
+        f"- {row['paradigm']}: {row['detail']}."
+        for row in table.to_dict("records")
+        if row["detail"]
+    )
 
 # %% ../nbs/07b_study_reporting.ipynb #db9623d3
-def impact_sentence(impact: Mapping[str, Any],  # from variant_impact
-                    ) -> str:  # markdown
+def impact_sentence(
+    impact: Mapping[str, Any],  # from variant_impact
+) -> str:  # markdown
     "Tests of all variants at once, in words."
     anova, friedman = impact["anova"].variation, impact["friedman"].concordance
-    parts = [f"{len(impact['table'])} models." + (f" Left out for lack of a variant: {', '.join(impact['dropped'])}." if impact["dropped"] else "")]
-    for name, found in (("Repeated-measures ANOVA, generalised eta squared", anova), ("Friedman's test, Kendall's W", friedman)):
+    parts = [
+        f"{len(impact['table'])} models."
+        + (
+            f" Left out for lack of a variant: {', '.join(impact['dropped'])}."
+            if impact["dropped"]
+            else ""
+        )
+    ]
+    for name, found in (
+        ("Repeated-measures ANOVA, generalised eta squared", anova),
+        ("Friedman's test, Kendall's W", friedman),
+    ):
         value = "–" if np.isnan(found.estimate) else f"{found.estimate:.3f}"
         p = "" if np.isnan(found.p_value) else f", p = {found.p_value:.3f}"
-        parts.append(f"{name} {value}{p}{'' if found.status == 'ok' else f' ({found.detail or found.status})'}.")
+        parts.append(
+            f"{name} {value}{p}{'' if found.status == 'ok' else f' ({found.detail or found.status})'}."
+        )
     return " ".join(parts)
 
 # %% ../nbs/07b_study_reporting.ipynb #4a8c9c29
@@ -230,30 +456,51 @@ def _profiles(base: pd.DataFrame) -> Profiles | None:
     return bias_profiles(base, bias="paradigm")
 
 
-def profile_sentence(base: pd.DataFrame,  # common effects of one variant
-                     ) -> str:  # markdown
+def profile_sentence(
+    base: pd.DataFrame,  # common effects of one variant
+) -> str:  # markdown
     "Whether participants fall into groups."
     profiles = _profiles(base)
     if profiles is None:
         return "Profiles need four participants and two paradigms."
     found = cluster_profiles(profiles)
-    return f"{found.detail or found.status}".capitalize() + "." if found.status != "ok" else f"{found.groups.nunique()} stable groups."
+    return (
+        f"{found.detail or found.status}".capitalize() + "."
+        if found.status != "ok"
+        else f"{found.groups.nunique()} stable groups."
+    )
 
 
-def profile_tree(base: pd.DataFrame,  # common effects of one variant
-                 ) -> tuple[np.ndarray, list[str]] | None:  # linkage and labels
+def profile_tree(
+    base: pd.DataFrame,  # common effects of one variant
+) -> tuple[np.ndarray, list[str]] | None:  # linkage and labels
     "The dendrogram's data; None where there is none."
     profiles = _profiles(base)
     found = cluster_profiles(profiles, draws=39) if profiles is not None else None
-    return None if found is None or found.tree is None or not len(found.tree) else (found.tree, list(found.participants))
+    return (
+        None
+        if found is None or found.tree is None or not len(found.tree)
+        else (found.tree, list(found.participants))
+    )
 
 # %% ../nbs/07b_study_reporting.ipynb #afe5e46e
-def faults(folder: Path,  # of a study
-           ) -> str:  # a markdown list
+def faults(
+    folder: Path,  # of a study
+) -> str:  # a markdown list
     "What failed, what was left out, and which groups stayed short."
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return "This folder has no manifest."
-    lines = [*manifest.get("failed", []), *(f"{cell['participant']} in {cell['paradigm']}: {cell['note']}" for cell in manifest["cells"] if cell.get("note"))]
-    return "\n".join(f"- {plain_words(line)}" for line in lines) or "Everything that was asked was answered, and nothing was left out."
+    lines = [
+        *manifest.get("failed", []),
+        *(
+            f"{cell['participant']} in {cell['paradigm']}: {cell['note']}"
+            for cell in manifest["cells"]
+            if cell.get("note")
+        ),
+    ]
+    return (
+        "\n".join(f"- {plain_words(line)}" for line in lines)
+        or "Everything that was asked was answered, and nothing was left out."
+    )

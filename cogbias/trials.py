@@ -25,34 +25,58 @@ from typing import Any
 import pandas as pd
 
 from .design import EXACT, ITEMS, METHODS, STATUSES, TRIALS, CogbiasError, content_hash
-from .participants import EXTRACTION, Answer, Participant, Request, ask, extraction_item, resolve_method
+from cogbias.participants import (
+    EXTRACTION,
+    Answer,
+    Participant,
+    Request,
+    ask,
+    extraction_item,
+    resolve_method,
+)
 
 # %% ../nbs/04_trials.ipynb #b11a85fb
 SLUG_BYTES = 120
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9._]*(/[a-z0-9._]+(-[a-z0-9._]+)*)?")
-_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10))}
+_DEVICES = {
+    "con",
+    "prn",
+    "aux",
+    "nul",
+    *(f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)),
+}
 
 
 def _is_plain(name: str) -> bool:
     "Whether a name can become a file name without losing anything."
     device = name.split(".")[0] in _DEVICES  # such a name is no file on Windows, and outputs travel
-    return bool(_PLAIN.fullmatch(name)) and not name.endswith(".") and not device and len(name) <= SLUG_BYTES
+    return (
+        bool(_PLAIN.fullmatch(name))
+        and not name.endswith(".")
+        and not device
+        and len(name) <= SLUG_BYTES
+    )
 
 # %% ../nbs/04_trials.ipynb #f56d3fd2
-def slug(name: str,  # any text at all
-         ) -> str:  # at most SLUG_BYTES bytes of [a-z0-9._-]
+def slug(
+    name: str,  # any text at all
+) -> str:  # at most SLUG_BYTES bytes of [a-z0-9._-]
     "A file name for a name from outside; different names get different ones."
     if _is_plain(name):
         return name.replace("/", "-")
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-    legible = re.sub(r"[^a-z0-9._]+", "-", name.lower()).strip("-._")[:SLUG_BYTES - 13].rstrip("-._") or "name"
+    legible = (
+        re.sub(r"[^a-z0-9._]+", "-", name.lower()).strip("-._")[: SLUG_BYTES - 13].rstrip("-._")
+        or "name"
+    )
     return f"{'x' if legible.split('.')[0] in _DEVICES else ''}{legible}--{digest}"
 
 # %% ../nbs/04_trials.ipynb #91b8664d
-def trial_seed(study_seed: int,  # one number for the whole study
-               item_id: str,  # from the items table
-               repeat: int,  # 0 for the first time that this prompt is put
-               ) -> int:  # 0 <= seed < 2 ** 31
+def trial_seed(
+    study_seed: int,  # one number for the whole study
+    item_id: str,  # from the items table
+    repeat: int,  # 0 for the first time that this prompt is put
+) -> int:  # 0 <= seed < 2 ** 31
     "Seed of one answer."
     return int(content_hash([study_seed, item_id, repeat], 8), 16) >> 1
 
@@ -60,27 +84,36 @@ def trial_seed(study_seed: int,  # one number for the whole study
 def _columns_of(participant: Participant) -> dict[str, Any]:
     "What every trial says about its participant; 1 and 1.0 are the same temperature."
     temperature = None if participant.temperature is None else float(participant.temperature)
-    return {"participant": participant.name, "backend": participant.backend, "model": participant.model,
-            "revision": participant.revision, "temperature": temperature}
+    return {
+        "participant": participant.name,
+        "backend": participant.backend,
+        "model": participant.model,
+        "revision": participant.revision,
+        "temperature": temperature,
+    }
 
 # %% ../nbs/04_trials.ipynb #8462a3d0
-def fingerprint(participant: Participant,  # who is asked
-                ) -> str:  # 128 bits, as hexadecimal digits
+def fingerprint(
+    participant: Participant,  # who is asked
+) -> str:  # 128 bits, as hexadecimal digits
     "Hash of everything about a participant that can change an answer."
     try:
         return content_hash([_columns_of(participant), participant.identity], 32)
     except CogbiasError:  # its server cannot be reached, say; it has its own words for that
         raise
     except (TypeError, ValueError) as error:
-        raise CogbiasError(f"{participant.name}: its identity is not JSON ({error}); let it hold plain numbers, texts, lists and mappings") from error
+        raise CogbiasError(
+            f"{participant.name}: its identity is not JSON ({error}); let it hold plain numbers, texts, lists and mappings"
+        ) from error
 
 # %% ../nbs/04_trials.ipynb #61ee2ef8
-def trial_id(item_id: str,  # from the items table
-             participant: Participant | str,  # who is asked, or the fingerprint of it
-             method: str,  # one of METHODS
-             repeat: int,  # 0 for the first time that this prompt is put
-             seed: int | None,  # seed of this answer
-             ) -> str:  # 128 bits, as hexadecimal digits
+def trial_id(
+    item_id: str,  # from the items table
+    participant: Participant | str,  # who is asked, or the fingerprint of it
+    method: str,  # one of METHODS
+    repeat: int,  # 0 for the first time that this prompt is put
+    seed: int | None,  # seed of this answer
+) -> str:  # 128 bits, as hexadecimal digits
     "Hash of everything that can change the answer."
     who = participant if isinstance(participant, str) else fingerprint(participant)
     return content_hash([item_id, who, method, repeat, seed], 32)
@@ -89,26 +122,42 @@ def trial_id(item_id: str,  # from the items table
 _FROM_ITEM = ("paradigm", "item_id", "condition", "pair_id", "cluster", "stratum")
 
 
-def trial_row(item: Mapping[str, Any],  # a row of the items table
-              participant: Participant,  # who answered
-              answer: Answer,  # what came back
-              method: str,  # how it was asked
-              repeat: int = 0,  # 0 for the first time
-              seed: int | None = None,  # seed of this answer
-              key: str | None = None,  # its trial_id, where already worked out
-              earlier: int = 0,  # attempts of earlier runs, all of them transport errors
-              ) -> dict[str, Any]:  # the columns of TRIALS, in order
+def trial_row(
+    item: Mapping[str, Any],  # a row of the items table
+    participant: Participant,  # who answered
+    answer: Answer,  # what came back
+    method: str,  # how it was asked
+    repeat: int = 0,  # 0 for the first time
+    seed: int | None = None,  # seed of this answer
+    key: str | None = None,  # its trial_id, where already worked out
+    earlier: int = 0,  # attempts of earlier runs, all of them transport errors
+) -> dict[str, Any]:  # the columns of TRIALS, in order
     "One row of the trials table."
     row = {name: item[name] for name in _FROM_ITEM} | _columns_of(participant) | answer._asdict()
-    row |= {"trial_id": key or trial_id(item["item_id"], participant, method, repeat, seed), "method": method, "repeat": repeat, "seed": seed}
+    row |= {
+        "trial_id": key or trial_id(item["item_id"], participant, method, repeat, seed),
+        "method": method,
+        "repeat": repeat,
+        "seed": seed,
+    }
     row["attempt"] += earlier
     if participant.simulated:
         row["latency_s"] = row["started_at"] = None
     return {name: row[name] for name in TRIALS.names}
 
 # %% ../nbs/04_trials.ipynb #65b1ebbb
-_TYPES = {"text": {str}, "integer": {int}, "number": {int, float}, "flag": {bool}, "list": {list}, "mapping": {dict}}
-_CELLS = [(column.name, _TYPES[column.kind] | ({type(None)} if column.optional else set())) for column in TRIALS.columns]
+_TYPES = {
+    "text": {str},
+    "integer": {int},
+    "number": {int, float},
+    "flag": {bool},
+    "list": {list},
+    "mapping": {dict},
+}
+_CELLS = [
+    (column.name, _TYPES[column.kind] | ({type(None)} if column.optional else set()))
+    for column in TRIALS.columns
+]
 
 # %% ../nbs/04_trials.ipynb #5f7570af
 def _plain(value: Any) -> Any:
@@ -126,7 +175,9 @@ def _cell(name: str, value: Any, types: set[type]) -> Any:
         return int(value)
     if type(value) not in types:
         wanted = " or ".join(sorted(each.__name__ for each in types))
-        raise CogbiasError(f"trial: column {name!r} should hold {wanted} but holds {repr(value):.60}; see the trials schema")
+        raise CogbiasError(
+            f"trial: column {name!r} should hold {wanted} but holds {repr(value):.60}; see the trials schema"
+        )
     return value
 
 # %% ../nbs/04_trials.ipynb #6b1d7cbe
@@ -136,8 +187,13 @@ _NAMES = frozenset(TRIALS.names)
 def _checked(trial: Mapping[str, Any]) -> dict[str, Any]:
     "The row with its columns in order and every value of the right type."
     for name in sorted(trial.keys() ^ _NAMES):
-        raise CogbiasError(f"trial: column {name!r} is {'missing' if name in _NAMES else 'unknown'}; build the row with trial_row")
-    row = {name: trial[name] if type(trial[name]) in types else _cell(name, trial[name], types) for name, types in _CELLS}
+        raise CogbiasError(
+            f"trial: column {name!r} is {'missing' if name in _NAMES else 'unknown'}; build the row with trial_row"
+        )
+    row = {
+        name: trial[name] if type(trial[name]) in types else _cell(name, trial[name], types)
+        for name, types in _CELLS
+    }
     _check_words(row)
     return row
 
@@ -146,7 +202,9 @@ def _check_words(row: Mapping[str, Any]) -> None:
     "Refuse a status or method that is not in the vocabulary."
     for name, words in (("status", STATUSES), ("method", METHODS)):
         if row[name] not in words:
-            raise CogbiasError(f"trial: {name} {row[name]!r} is not known; use one of {', '.join(words)}")
+            raise CogbiasError(
+                f"trial: {name} {row[name]!r} is not known; use one of {', '.join(words)}"
+            )
 
 # %% ../nbs/04_trials.ipynb #ab914395
 def _finite(value: Any) -> Any:
@@ -158,7 +216,12 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 # %% ../nbs/04_trials.ipynb #ddaf91de
-_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=lambda value: _finite(value.item())).encode
+_encode = json.JSONEncoder(
+    separators=(",", ":"),
+    ensure_ascii=False,
+    allow_nan=False,
+    default=lambda value: _finite(value.item()),
+).encode
 
 
 def _json(row: dict[str, Any]) -> str:
@@ -179,13 +242,17 @@ def _utf8(text: str) -> bytes:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 # %% ../nbs/04_trials.ipynb #e87b0719
-def trial_line(trial: Mapping[str, Any],  # the columns of TRIALS
-               ) -> bytes:  # UTF-8, ends in its only newline
+def trial_line(
+    trial: Mapping[str, Any],  # the columns of TRIALS
+) -> bytes:  # UTF-8, ends in its only newline
     "One trial as one line of strict JSON."
     return _utf8(_json(_checked(trial))) + b"\n"
 
 # %% ../nbs/04_trials.ipynb #69bbe2b5
-_REMEDIES = {"read": "check the path", "write": "choose a folder that you may write to, on a local disk with space left"}
+_REMEDIES = {
+    "read": "check the path",
+    "write": "choose a folder that you may write to, on a local disk with space left",
+}
 
 
 @contextmanager
@@ -194,7 +261,9 @@ def _refusals(path: Path, doing: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CogbiasError(f"{path}: cannot {doing} ({error.strerror or error}); {_REMEDIES[doing]}") from error
+        raise CogbiasError(
+            f"{path}: cannot {doing} ({error.strerror or error}); {_REMEDIES[doing]}"
+        ) from error
 
 # %% ../nbs/04_trials.ipynb #8142815a
 def _lines(path: Path) -> tuple[list[bytes], bytes]:
@@ -209,25 +278,35 @@ def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise CogbiasError(f"{path}: line {number} is not JSON ({error}); mend or remove that line") from None
+        raise CogbiasError(
+            f"{path}: line {number} is not JSON ({error}); mend or remove that line"
+        ) from None
     if not isinstance(record, dict) or record.keys() != _NAMES:
         odd = sorted(_NAMES ^ record.keys()) if isinstance(record, dict) else []
-        raise CogbiasError(f"{path}: line {number} is not a trial ({'column ' + repr(odd[0]) if odd else 'no object'}); mend or remove that line")
+        raise CogbiasError(
+            f"{path}: line {number} is not a trial ({'column ' + repr(odd[0]) if odd else 'no object'}); mend or remove that line"
+        )
     return record
 
 # %% ../nbs/04_trials.ipynb #fa88da38
 def _records(path: Path) -> tuple[list[dict[str, Any]], int]:
     "All rows of a file, and the bytes of a torn last line."
     lines, torn = _lines(path)
-    return [_record(path, number, line) for number, line in enumerate(lines, 1) if line.strip()], len(torn)
+    return [
+        _record(path, number, line) for number, line in enumerate(lines, 1) if line.strip()
+    ], len(torn)
 
 # %% ../nbs/04_trials.ipynb #756bf58b
 @dataclass
 class StoreIndex:
     "What a file of trials holds."
 
-    answered: set[str] = field(default_factory=set)  # trial ids whose last line is no transport error
-    failed: dict[str, int] = field(default_factory=dict)  # trial id -> attempts so far, all of them transport errors
+    answered: set[str] = field(
+        default_factory=set
+    )  # trial ids whose last line is no transport error
+    failed: dict[str, int] = field(
+        default_factory=dict
+    )  # trial id -> attempts so far, all of them transport errors
 
     def add(self, trial: Mapping[str, Any]) -> None:
         "Take note of a line."
@@ -249,12 +328,24 @@ def _index(path: Path) -> tuple[StoreIndex, int]:
     return index, torn
 
 # %% ../nbs/04_trials.ipynb #eb999909
-_DTYPES = {column.name: {"text": "str", "integer": "Int64" if column.optional else "int64", "number": "float64"}.get(column.kind, "object") for column in TRIALS.columns}
+_DTYPES = {
+    column.name: {
+        "text": "str",
+        "integer": "Int64" if column.optional else "int64",
+        "number": "float64",
+    }.get(column.kind, "object")
+    for column in TRIALS.columns
+}
 
 
 def _table(records: list[dict[str, Any]], path: Path) -> pd.DataFrame:
     "Rows as a checked table."
-    table = pd.DataFrame({name: pd.Series([record[name] for record in records], dtype="object") for name in TRIALS.names})
+    table = pd.DataFrame(
+        {
+            name: pd.Series([record[name] for record in records], dtype="object")
+            for name in TRIALS.names
+        }
+    )
     try:
         return TRIALS.check(table).astype(_DTYPES)
     except CogbiasError as error:
@@ -269,7 +360,9 @@ def _lock(path: Path, descriptor: int) -> None:
     try:
         import fcntl
     except ImportError:
-        raise CogbiasError(f"{path}: this system has no POSIX file locks; collect on Linux or macOS") from None
+        raise CogbiasError(
+            f"{path}: this system has no POSIX file locks; collect on Linux or macOS"
+        ) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -365,7 +458,9 @@ class TrialStore:
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path))
         if self.path.suffix != ".jsonl":
-            raise CogbiasError(f"{self.path}: a trial store needs the ending .jsonl; rename the file")
+            raise CogbiasError(
+                f"{self.path}: a trial store needs the ending .jsonl; rename the file"
+            )
 
     def keys(self) -> set[str]:
         "Ids of the trials that need not be asked again."
@@ -386,7 +481,9 @@ def _read(path: Path, ids: Collection[str] | None) -> pd.DataFrame:
     "The table of a store."
     records, torn = _records(path)
     last = {record["trial_id"]: record for record in records}
-    table = _table(list(last.values()) if ids is None else [last[key] for key in ids if key in last], path)
+    table = _table(
+        list(last.values()) if ids is None else [last[key] for key in ids if key in last], path
+    )
     table.attrs |= {"torn": int(torn > 0), "superseded": len(records) - len(last)}
     return table
 
@@ -404,7 +501,9 @@ def _method(participant: Participant, items: pd.DataFrame, method: str, repeats:
         return others[0]
     chosen = resolve_method(participant, method)
     if open_number and chosen in ("option_probability", "option_draw"):
-        raise CogbiasError(f"{participant.name}: items that ask for a number have no options to give probabilities of; use method {' or '.join(others) or 'text'}")
+        raise CogbiasError(
+            f"{participant.name}: items that ask for a number have no options to give probabilities of; use method {' or '.join(others) or 'text'}"
+        )
     return "option_draw" if chosen == "option_probability" and repeats > 1 else chosen
 
 # %% ../nbs/04_trials.ipynb #ac089ef5
@@ -422,9 +521,16 @@ class Plan:
     @property
     def counts(self) -> dict[str, int]:
         "Trials planned, stored and missing, and a rough estimate of the tokens to be sent."
-        characters = [len(request.item["prompt"]) + len(request.item["system"] or "") for request in self.requests]
-        return {"planned": len(self.trial_ids), "stored": len(self.trial_ids) - len(self.requests), "missing": len(self.requests),
-                "estimated_tokens": round(sum(characters) / 4)}
+        characters = [
+            len(request.item["prompt"]) + len(request.item["system"] or "")
+            for request in self.requests
+        ]
+        return {
+            "planned": len(self.trial_ids),
+            "stored": len(self.trial_ids) - len(self.requests),
+            "missing": len(self.requests),
+            "estimated_tokens": round(sum(characters) / 4),
+        }
 
     def __repr__(self) -> str:
         return f"Plan(method={self.method!r}, {', '.join(f'{name}={count}' for name, count in self.counts.items())}, note={self.note!r})"
@@ -442,7 +548,14 @@ def _askable(items: pd.DataFrame, method: str) -> tuple[pd.DataFrame, str]:
     if method not in EXACT:
         return items, ""
     open_numbers = _open_numbers(items)
-    return (items[~open_numbers], f"{open_numbers.sum()} prompts that ask for an open number are left out: ask them with method text") if open_numbers.any() else (items, "")
+    return (
+        (
+            items[~open_numbers],
+            f"{open_numbers.sum()} prompts that ask for an open number are left out: ask them with method text",
+        )
+        if open_numbers.any()
+        else (items, "")
+    )
 
 # %% ../nbs/04_trials.ipynb #17e05bed
 def _whole(name: str, value: Any, least: int) -> int:
@@ -457,7 +570,10 @@ def _rounds(method: str, repeats: int) -> tuple[int, str]:
     if method == "encoder" and repeats > 1:
         return 1, f"1 trial per prompt instead of {repeats}: an encoder answers the same each time"
     if method == "option_draw":
-        return repeats, f"{repeats} repeats per prompt are drawn from one exact distribution; effects use the distribution itself"
+        return (
+            repeats,
+            f"{repeats} repeats per prompt are drawn from one exact distribution; effects use the distribution itself",
+        )
     return repeats, ""
 
 # %% ../nbs/04_trials.ipynb #5d62a071
@@ -465,32 +581,64 @@ def _who(participant: Participant, method: str, extractor: Participant | None) -
     "Hash of everybody who has a say in the answer."
     if method != "two_step":
         return fingerprint(participant)
-    return content_hash([fingerprint(participant), fingerprint(extractor or participant), EXTRACTION], 32)
+    return content_hash(
+        [fingerprint(participant), fingerprint(extractor or participant), EXTRACTION], 32
+    )
 
 # %% ../nbs/04_trials.ipynb #336c9ad5
-def _plan(participant: Participant, items: pd.DataFrame, method: str, repeats: int, seed: int, answered: Collection[str], extractor: Participant | None = None) -> Plan:
+def _plan(
+    participant: Participant,
+    items: pd.DataFrame,
+    method: str,
+    repeats: int,
+    seed: int,
+    answered: Collection[str],
+    extractor: Participant | None = None,
+) -> Plan:
     "The plan, given what is stored."
     method = _method(participant, items, method, _whole("repeats", repeats, 1))
     items, left_out = _askable(items, method)
     rounds, note = _rounds(method, repeats)
     note = "; ".join(filter(None, [left_out, note]))
-    rows, who, study_seed = _items(items), _who(participant, method, extractor), _whole("seed", seed, 0)
-    requests = [Request(item, repeat, trial_seed(study_seed, item["item_id"], repeat)) for repeat in range(rounds) for item in rows]
-    ids = [trial_id(request.item["item_id"], who, method, request.repeat, request.seed) for request in requests]
+    rows, who, study_seed = (
+        _items(items),
+        _who(participant, method, extractor),
+        _whole("seed", seed, 0),
+    )
+    requests = [
+        Request(item, repeat, trial_seed(study_seed, item["item_id"], repeat))
+        for repeat in range(rounds)
+        for item in rows
+    ]
+    ids = [
+        trial_id(request.item["item_id"], who, method, request.repeat, request.seed)
+        for request in requests
+    ]
     missing = [(request, key) for request, key in zip(requests, ids) if key not in answered]
-    return Plan(method, tuple(ids), tuple(request for request, _ in missing), tuple(key for _, key in missing), who, note)
+    return Plan(
+        method,
+        tuple(ids),
+        tuple(request for request, _ in missing),
+        tuple(key for _, key in missing),
+        who,
+        note,
+    )
 
 # %% ../nbs/04_trials.ipynb #486251c7
-def plan(items: pd.DataFrame,  # an items table
-         participant: Participant,  # who would be asked
-         method: str = "auto",  # auto, or one of METHODS
-         repeats: int = 1,  # answers per prompt
-         seed: int = 0,  # study seed
-         store: TrialStore | None = None,  # what it holds is not asked again; None: nothing is stored
-         extractor: Participant | None = None,  # who reads the choice off in the second of two steps; None: the participant
-         ) -> Plan:
+def plan(
+    items: pd.DataFrame,  # an items table
+    participant: Participant,  # who would be asked
+    method: str = "auto",  # auto, or one of METHODS
+    repeats: int = 1,  # answers per prompt
+    seed: int = 0,  # study seed
+    store: TrialStore | None = None,  # what it holds is not asked again; None: nothing is stored
+    extractor: Participant
+    | None = None,  # who reads the choice off in the second of two steps; None: the participant
+) -> Plan:
     "List the trials that are needed and missing; asks nothing."
-    return _plan(participant, items, method, repeats, seed, store.keys() if store else (), extractor)
+    return _plan(
+        participant, items, method, repeats, seed, store.keys() if store else (), extractor
+    )
 
 # %% ../nbs/04_trials.ipynb #c5d55b11
 @dataclass(frozen=True)
@@ -504,7 +652,9 @@ class Collected:
     statuses: dict[str, int]  # status -> how many of those asked now
     seconds: float  # wall time
     note: str  # what was left out of the plan, and why
-    trial_ids: tuple[str, ...] = field(repr=False)  # all that were planned: read(trial_ids) gives them
+    trial_ids: tuple[str, ...] = field(
+        repr=False
+    )  # all that were planned: read(trial_ids) gives them
     who: str = field(repr=False)  # hash of everybody who had a say in the answers
     rounds: int = field(default=1, repr=False)  # how often a prompt was put at the most
 
@@ -528,85 +678,185 @@ def _progress(wanted: bool, todo: Plan, title: str) -> Iterator[Callable[[], Any
         return
     from tqdm.auto import tqdm
 
-    with tqdm(total=len(todo.trial_ids), initial=todo.counts["stored"], desc=title, unit="trial") as bar:
+    with tqdm(
+        total=len(todo.trial_ids), initial=todo.counts["stored"], desc=title, unit="trial"
+    ) as bar:
         yield bar.update
 
 # %% ../nbs/04_trials.ipynb #5dfc7644
 def _as_reasoning(answer: Answer) -> Answer:
     "A free answer as the record of a first step: nothing is read from it yet."
     status = answer.status if answer.status in ("error", "no_response", "truncated") else "ok"
-    return answer._replace(status=status, choice=None, role=None, value=None, detail=answer.detail if status == "error" else None)
+    return answer._replace(
+        status=status,
+        choice=None,
+        role=None,
+        value=None,
+        detail=answer.detail if status == "error" else None,
+    )
 
 # %% ../nbs/04_trials.ipynb #e60e76d4
-def _reasoned(todo: Plan, participant: Participant, writer: TrialWriter) -> dict[int, Mapping[str, Any]]:
+def _reasoned(
+    todo: Plan, participant: Participant, writer: TrialWriter
+) -> dict[int, Mapping[str, Any]]:
     "The first step: a row of reasoning per request; what is stored already is not asked again."
     who = fingerprint(participant)
-    keys = [trial_id(request.item["item_id"], who, "reasoning", request.repeat, request.seed) for request in todo.requests]
+    keys = [
+        trial_id(request.item["item_id"], who, "reasoning", request.repeat, request.seed)
+        for request in todo.requests
+    ]
     known = {record["trial_id"]: record for record in _records(writer.path)[0]}
-    rows: dict[int, Mapping[str, Any]] = {index: known[key] for index, key in enumerate(keys) if key in writer.index.answered}
+    rows: dict[int, Mapping[str, Any]] = {
+        index: known[key] for index, key in enumerate(keys) if key in writer.index.answered
+    }
     missing = [index for index in range(len(keys)) if index not in rows]
     for which, answer in participant.answers([todo.requests[index] for index in missing], "text"):
         request, key = todo.requests[missing[which]], keys[missing[which]]
-        row = trial_row(request.item, participant, _as_reasoning(answer), "reasoning", request.repeat, request.seed, key, writer.index.failed.get(key, 0))
+        row = trial_row(
+            request.item,
+            participant,
+            _as_reasoning(answer),
+            "reasoning",
+            request.repeat,
+            request.seed,
+            key,
+            writer.index.failed.get(key, 0),
+        )
         writer.write(row)
         rows[missing[which]] = row
     return rows
 
 # %% ../nbs/04_trials.ipynb #84290d76
-def _two_steps(todo: Plan, participant: Participant, extractor: Participant, writer: TrialWriter) -> Iterator[tuple[int, Answer]]:
+def _two_steps(
+    todo: Plan, participant: Participant, extractor: Participant, writer: TrialWriter
+) -> Iterator[tuple[int, Answer]]:
     "Both steps; where the first gave nothing to read, its status is the answer."
     rows = _reasoned(todo, participant, writer)
     readable = [index for index, row in rows.items() if row["status"] == "ok"]
     for index in rows.keys() - set(readable):
-        yield index, Answer(rows[index]["status"], finish_reason=rows[index]["finish_reason"], detail="in the first step")
-    second = [todo.requests[index]._replace(item=extraction_item(todo.requests[index].item, rows[index]["response"])) for index in readable]
+        yield (
+            index,
+            Answer(
+                rows[index]["status"],
+                finish_reason=rows[index]["finish_reason"],
+                detail="in the first step",
+            ),
+        )
+    second = [
+        todo.requests[index]._replace(
+            item=extraction_item(todo.requests[index].item, rows[index]["response"])
+        )
+        for index in readable
+    ]
     for which, answer in extractor.answers(second, "text"):
-        yield readable[which], answer._replace(detail="; ".join(filter(None, [answer.detail, f"extracted by {extractor.name}"])))
+        yield (
+            readable[which],
+            answer._replace(
+                detail="; ".join(filter(None, [answer.detail, f"extracted by {extractor.name}"]))
+            ),
+        )
 
 # %% ../nbs/04_trials.ipynb #57695262
-def _ask(todo: Plan, participant: Participant, extractor: Participant, writer: TrialWriter, statuses: Counter[str], advance: Callable[[], Any]) -> None:
+def _ask(
+    todo: Plan,
+    participant: Participant,
+    extractor: Participant,
+    writer: TrialWriter,
+    statuses: Counter[str],
+    advance: Callable[[], Any],
+) -> None:
     "Ask for what is missing; each answer is stored before the next one is awaited."
     waiting = set(range(len(todo.requests)))
-    answers = _two_steps(todo, participant, extractor, writer) if todo.method == "two_step" else ask(participant, todo.requests, todo.method)
+    answers = (
+        _two_steps(todo, participant, extractor, writer)
+        if todo.method == "two_step"
+        else ask(participant, todo.requests, todo.method)
+    )
     for index, answer in answers:
         if index not in waiting:
-            raise CogbiasError(f"request {index!r} was answered twice or never put; mend the backend {participant.backend}")
+            raise CogbiasError(
+                f"request {index!r} was answered twice or never put; mend the backend {participant.backend}"
+            )
         waiting.remove(index)
         request, key = todo.requests[index], todo.request_ids[index]
-        writer.write(trial_row(request.item, participant, answer, todo.method, request.repeat, request.seed, key, writer.index.failed.get(key, 0)))
+        writer.write(
+            trial_row(
+                request.item,
+                participant,
+                answer,
+                todo.method,
+                request.repeat,
+                request.seed,
+                key,
+                writer.index.failed.get(key, 0),
+            )
+        )
         statuses[answer.status] += 1
         advance()
 
 # %% ../nbs/04_trials.ipynb #10c30e86
-def _ask_all(todo: Plan, participant: Participant, extractor: Participant, writer: TrialWriter, progress: bool) -> dict[str, int]:
+def _ask_all(
+    todo: Plan,
+    participant: Participant,
+    extractor: Participant,
+    writer: TrialWriter,
+    progress: bool,
+) -> dict[str, int]:
     "Ask, and say what to do when it ends early."
     statuses: Counter[str] = Counter()
     try:
         with _progress(progress, todo, participant.name) as advance:
             _ask(todo, participant, extractor, writer, statuses, advance)
     except Exception as error:
-        reason = " ".join(f"{'' if isinstance(error, CogbiasError) else type(error).__name__ + ': '}{error}".split())
-        raise CogbiasError(f"{participant.name}: stopped after {statuses.total()} of {len(todo.requests)} answers ({reason:.400}); "
-                           "what came is stored, run again to ask for the rest only") from error
+        reason = " ".join(
+            f"{'' if isinstance(error, CogbiasError) else type(error).__name__ + ': '}{error}".split()
+        )
+        raise CogbiasError(
+            f"{participant.name}: stopped after {statuses.total()} of {len(todo.requests)} answers ({reason:.400}); "
+            "what came is stored, run again to ask for the rest only"
+        ) from error
     return dict(statuses)
 
 # %% ../nbs/04_trials.ipynb #bc93cfc2
-def collect(items: pd.DataFrame,  # an items table
-            participant: Participant,  # who is asked
-            store: TrialStore,  # where the answers go
-            method: str = "auto",  # auto, or one of METHODS
-            repeats: int = 1,  # answers per prompt
-            seed: int = 0,  # study seed
-            progress: bool = False,  # show a bar, where somebody can see it
-            extractor: Participant | None = None,  # who reads the choice off in the second of two steps; None: the participant
-            ) -> Collected:
+def collect(
+    items: pd.DataFrame,  # an items table
+    participant: Participant,  # who is asked
+    store: TrialStore,  # where the answers go
+    method: str = "auto",  # auto, or one of METHODS
+    repeats: int = 1,  # answers per prompt
+    seed: int = 0,  # study seed
+    progress: bool = False,  # show a bar, where somebody can see it
+    extractor: Participant
+    | None = None,  # who reads the choice off in the second of two steps; None: the participant
+) -> Collected:
     "Ask for the trials that the store lacks and append each answer as it arrives."
     start, keys, statuses = time.perf_counter(), store.keys(), {}
     todo = _plan(participant, items, method, repeats, seed, keys, extractor)
     if todo.requests:
         with store.writer() as writer:
             if writer.index.answered != keys:  # another process had its turn
-                todo = _plan(participant, items, method, repeats, seed, writer.index.answered, extractor)
-            statuses = _ask_all(todo, participant, extractor or participant, writer, progress) if todo.requests else {}
-    seconds, stored, planned = time.perf_counter() - start, len(todo.trial_ids) - len(todo.requests), len(todo.trial_ids)
-    return Collected(todo.method, planned, stored, sum(statuses.values()), statuses, seconds, todo.note, todo.trial_ids, todo.who, repeats)
+                todo = _plan(
+                    participant, items, method, repeats, seed, writer.index.answered, extractor
+                )
+            statuses = (
+                _ask_all(todo, participant, extractor or participant, writer, progress)
+                if todo.requests
+                else {}
+            )
+    seconds, stored, planned = (
+        time.perf_counter() - start,
+        len(todo.trial_ids) - len(todo.requests),
+        len(todo.trial_ids),
+    )
+    return Collected(
+        todo.method,
+        planned,
+        stored,
+        sum(statuses.values()),
+        statuses,
+        seconds,
+        todo.note,
+        todo.trial_ids,
+        todo.who,
+        repeats,
+    )

@@ -30,12 +30,22 @@ class Variant:
     meaning: str
 
 
-VARIANTS = {each.name: each for each in (
-    Variant("base", True, Decimal(1), "persona, numbers as published"), Variant("no_persona", False, Decimal(1), "no persona, numbers as published"),
-    Variant("odd", True, Decimal("9.7"), "persona, numbers times 9.7"), Variant("large", True, Decimal("55555.5"), "persona, numbers times 55,555.5"))}
+VARIANTS = {
+    each.name: each
+    for each in (
+        Variant("base", True, Decimal(1), "persona, numbers as published"),
+        Variant("no_persona", False, Decimal(1), "no persona, numbers as published"),
+        Variant("odd", True, Decimal("9.7"), "persona, numbers times 9.7"),
+        Variant("large", True, Decimal("55555.5"), "persona, numbers times 55,555.5"),
+    )
+}
 
 # %% ../nbs/01b_variants.ipynb #ce962db0
-SCALED, DECLARED, UNSCALED = ("money", "count"), ("percent_bounded",), ("probability", "duration", "label", "fixed")
+SCALED, DECLARED, UNSCALED = (
+    ("money", "count"),
+    ("percent_bounded",),
+    ("probability", "duration", "label", "fixed"),
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +54,9 @@ class Variable:
 
     kind: str  # money, count, percent_bounded, probability, duration, label or fixed
     value: Any  # in the variants base and no_persona
-    declared: Mapping[str, Any] = field(default_factory=dict)  # variant -> value, for percent_bounded
+    declared: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # variant -> value, for percent_bounded
     step: int = 1  # scaled values are multiples of it: 2 for an even count
     low: float | None = None  # smallest value that makes sense
     high: float | None = None  # largest value that makes sense
@@ -58,27 +70,43 @@ def _half_up(value: Decimal, step: int = 1) -> int:
 def _scaled(name: str, variable: Variable, variant: Variant, where: str) -> Any:
     "A variable in one variant, before its range is checked."
     if variable.kind in SCALED:
-        return variable.value if variant.factor == 1 else _half_up(Decimal(str(variable.value)) * variant.factor, variable.step)
+        return (
+            variable.value
+            if variant.factor == 1
+            else _half_up(Decimal(str(variable.value)) * variant.factor, variable.step)
+        )
     if variable.kind in UNSCALED or variant.factor == 1:
         return variable.value
     if variable.kind not in DECLARED:
-        raise CogbiasError(f"{where}: variable {name!r} has the kind {variable.kind!r}; {nearest(variable.kind, (*SCALED, *DECLARED, *UNSCALED))}")
+        raise CogbiasError(
+            f"{where}: variable {name!r} has the kind {variable.kind!r}; {nearest(variable.kind, (*SCALED, *DECLARED, *UNSCALED))}"
+        )
     if variant.name not in variable.declared:
-        raise CogbiasError(f"{where}: variable {name!r} has no value for the variant {variant.name!r}; a percentage cannot be multiplied, declare one")
+        raise CogbiasError(
+            f"{where}: variable {name!r} has no value for the variant {variant.name!r}; a percentage cannot be multiplied, declare one"
+        )
     return variable.declared[variant.name]
 
 # %% ../nbs/01b_variants.ipynb #d3ef3475
-def scale(name: str,  # of the variable, for messages
-          variable: Variable,  # what is scaled
-          variant: str,  # one of VARIANTS
-          where: str = "question",  # what the variable belongs to, for messages
-          ) -> Any:
+def scale(
+    name: str,  # of the variable, for messages
+    variable: Variable,  # what is scaled
+    variant: str,  # one of VARIANTS
+    where: str = "question",  # what the variable belongs to, for messages
+) -> Any:
     "The value of a variable in a variant."
     value = _scaled(name, variable, VARIANTS[variant], where)
     bounded = (0, 100) if variable.kind in DECLARED else (variable.low, variable.high)
-    inside = (value > 0 and value < 100) if variable.kind in DECLARED else (bounded[0] is None or value >= bounded[0]) and (bounded[1] is None or value <= bounded[1])
+    inside = (
+        (value > 0 and value < 100)
+        if variable.kind in DECLARED
+        else (bounded[0] is None or value >= bounded[0])
+        and (bounded[1] is None or value <= bounded[1])
+    )
     if not inside:
-        raise CogbiasError(f"{where}: variable {name!r} is {value} in the variant {variant!r}, outside {bounded[0]} to {bounded[1]}; give it another kind or value")
+        raise CogbiasError(
+            f"{where}: variable {name!r} is {value} in the variant {variant!r}, outside {bounded[0]} to {bounded[1]}; give it another kind or value"
+        )
     return value
 
 # %% ../nbs/01b_variants.ipynb #8ff45edc
@@ -91,15 +119,18 @@ class Invariant:
     holds: Callable[[Mapping[str, Any]], bool]  # values -> whether it does
 
 
-Derive = Mapping[str, Callable[[Mapping[str, Any]], Any]]  # name -> value from the values so far, in this order
+Derive = Mapping[
+    str, Callable[[Mapping[str, Any]], Any]
+]  # name -> value from the values so far, in this order
 
 # %% ../nbs/01b_variants.ipynb #fcbc03d4
-def variant_values(variables: Mapping[str, Variable],  # name -> variable
-                   variant: str,  # one of VARIANTS
-                   derive: Derive = {},  # further values, computed in order
-                   invariants: Sequence[Invariant] = (),  # what must hold
-                   where: str = "question",  # for messages
-                   ) -> dict[str, Any]:  # name -> value
+def variant_values(
+    variables: Mapping[str, Variable],  # name -> variable
+    variant: str,  # one of VARIANTS
+    derive: Derive = {},  # further values, computed in order
+    invariants: Sequence[Invariant] = (),  # what must hold
+    where: str = "question",  # for messages
+) -> dict[str, Any]:  # name -> value
     "All numbers of a question in one variant, checked."
     values = {name: scale(name, variable, variant, where) for name, variable in variables.items()}
     for name, formula in derive.items():
@@ -107,7 +138,9 @@ def variant_values(variables: Mapping[str, Variable],  # name -> variable
     for each in invariants:
         if not each.holds(values):
             broken = ", ".join(f"{name} = {values.get(name)}" for name in each.names)
-            raise CogbiasError(f"{where}: in the variant {variant!r} it does not hold that {each.sentence} ({broken}); change the variable or how it scales")
+            raise CogbiasError(
+                f"{where}: in the variant {variant!r} it does not hold that {each.sentence} ({broken}); change the variable or how it scales"
+            )
     return values
 
 # %% ../nbs/01b_variants.ipynb #156ce3a6
@@ -119,7 +152,9 @@ class ContentSet:
     words: Mapping[str, str]  # gap -> text
     variables: Mapping[str, Variable]
     published: bool = False  # whether this is the published one
-    facts: Mapping[str, Any] = field(default_factory=dict)  # what is known of it and never scales, such as the right answer
+    facts: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # what is known of it and never scales, such as the right answer
 
 
 @dataclass(frozen=True)
@@ -129,7 +164,9 @@ class Numbers:
     unit: str  # percent or money
     low: float | None = 0
     high: float | None = None  # None: open
-    grid: Callable[[Mapping[str, Any]], int] = lambda values: 100  # values -> largest whole number whose probability is asked for; 0: none
+    grid: Callable[[Mapping[str, Any]], int] = lambda values: (
+        100
+    )  # values -> largest whole number whose probability is asked for; 0: none
 
 # %% ../nbs/01b_variants.ipynb #623fcc92
 @dataclass(frozen=True)
@@ -140,54 +177,90 @@ class Question:
     kind: str  # of its content, for simulated participants
     frames: Mapping[str, Frame]  # condition -> question
     contents: tuple[ContentSet, ...]
-    options: Mapping[str, tuple[tuple[str, Frame], ...]] = field(default_factory=dict)  # condition -> (role, text) in the published order; empty: a number is asked for
+    options: Mapping[str, tuple[tuple[str, Frame], ...]] = field(
+        default_factory=dict
+    )  # condition -> (role, text) in the published order; empty: a number is asked for
     numbers: Numbers | None = None
     derive: Derive = field(default_factory=dict)
     invariants: tuple[Invariant, ...] = ()
-    stimulus: Callable[[str, Mapping[str, Any]], dict[str, Any]] = lambda condition, values: dict(values)  # condition, values -> what simulated participants see
-    truth: Callable[[str, Mapping[str, Any]], float | None] = lambda condition, values: None  # the right answer, where there is one
-    flags: Mapping[str, str] = field(default_factory=dict)  # variant -> not_applicable, ceiling_expected or premise_implausible
+    stimulus: Callable[[str, Mapping[str, Any]], dict[str, Any]] = lambda condition, values: dict(
+        values
+    )  # condition, values -> what simulated participants see
+    truth: Callable[[str, Mapping[str, Any]], float | None] = lambda condition, values: (
+        None
+    )  # the right answer, where there is one
+    flags: Mapping[str, str] = field(
+        default_factory=dict
+    )  # variant -> not_applicable, ceiling_expected or premise_implausible
     target_role: str = "target"
 
 # %% ../nbs/01b_variants.ipynb #83753364
-PERSONA = ("You are a customer with a median income and an average education, picked at random to take part in a survey. Answer as a person would, on instinct. Subjective answers are welcome; no answer is right or wrong. "
-           "You can only pick one of the options or state a value, and you have to decide.")
+PERSONA = (
+    "You are a customer with a median income and an average education, picked at random to take part in a survey. Answer as a person would, on instinct. Subjective answers are welcome; no answer is right or wrong. "
+    "You can only pick one of the options or state a value, and you have to decide."
+)
 DECIDE = "Choices have to be made even where information seems to be missing."
-ONLY = {"choice": "Nothing but the letter of one option counts as an answer.", "number": "Nothing but one number counts as an answer."}
-LAST = {"choice": "Answer with the letter only.", "number": "Answer with the number only, in digits."}
+ONLY = {
+    "choice": "Nothing but the letter of one option counts as an answer.",
+    "number": "Nothing but one number counts as an answer.",
+}
+LAST = {
+    "choice": "Answer with the letter only.",
+    "number": "Answer with the number only, in digits.",
+}
 STYLES = ("default", "documented", "executed")
 
 # %% ../nbs/01b_variants.ipynb #da4bb2b0
 _TOKENS = "Only 2 tokens can be produced."
-_FORCED = {"choice": "Choose one option and answer with its letter only, such as A or B.", "number": "Give one number and nothing else, such as 80, 100 or 1000."}
+_FORCED = {
+    "choice": "Choose one option and answer with its letter only, such as A or B.",
+    "number": "Give one number and nothing else, such as 80, 100 or 1000.",
+}
 _RULE = "-" * 20
 
 
 def _default(question: str, answer: str, persona: bool) -> tuple[str | None, str]:
     "System message and prompt as this package asks."
-    return " ".join([*([PERSONA] if persona else []), DECIDE, ONLY[answer]]), f"{question}\n\n{LAST[answer]}"
+    return " ".join(
+        [*([PERSONA] if persona else []), DECIDE, ONLY[answer]]
+    ), f"{question}\n\n{LAST[answer]}"
 
 
 def _documented(question: str, answer: str, persona: bool) -> tuple[str | None, str]:
     "System message and prompt as the thesis documents them."
-    system = "\n".join([*([_RULE, PERSONA, _RULE] if persona else []), DECIDE, _TOKENS, ONLY[answer]])
+    system = "\n".join(
+        [*([_RULE, PERSONA, _RULE] if persona else []), DECIDE, _TOKENS, ONLY[answer]]
+    )
     return system, f"{_FORCED[answer]}\n{_RULE}\n{question}\nAnswer: ___\n{_RULE}\n{LAST[answer]}"
 
 
 def _executed(question: str, answer: str, persona: bool) -> tuple[str | None, str]:
     "One user message, as the thesis most likely sent it."
-    return None, "\n".join([_FORCED[answer], *([PERSONA] if persona else []), _RULE, question, "Answer: ___", _RULE, LAST[answer]])
+    return None, "\n".join(
+        [
+            _FORCED[answer],
+            *([PERSONA] if persona else []),
+            _RULE,
+            question,
+            "Answer: ___",
+            _RULE,
+            LAST[answer],
+        ]
+    )
 
 # %% ../nbs/01b_variants.ipynb #76ae9dca
-def dressed(question: str,  # the question, options included
-            answer: str,  # choice or number
-            persona: bool,  # whether the participant is told who it is
-            style: str = "default",  # one of STYLES
-            ) -> tuple[str | None, str]:  # system message, prompt
+def dressed(
+    question: str,  # the question, options included
+    answer: str,  # choice or number
+    persona: bool,  # whether the participant is told who it is
+    style: str = "default",  # one of STYLES
+) -> tuple[str | None, str]:  # system message, prompt
     "A question with everything around it."
     if style not in STYLES:
         raise CogbiasError(f"prompt style {style!r} is not known; {nearest(style, STYLES)}")
-    return {"default": _default, "documented": _documented, "executed": _executed}[style](question, answer, persona)
+    return {"default": _default, "documented": _documented, "executed": _executed}[style](
+        question, answer, persona
+    )
 
 # %% ../nbs/01b_variants.ipynb #f78ff6c3
 ORDERS = (1, 2)  # 1: options as published; 2: the other way round
@@ -197,14 +270,19 @@ def _variants(question: Question, names: Sequence[str]) -> list[Variant]:
     "The variants asked for, without those that make no sense here."
     for name in names:
         if name not in VARIANTS:
-            raise CogbiasError(f"{question.paradigm}: variant {name!r} is not known; {nearest(name, VARIANTS)}")
+            raise CogbiasError(
+                f"{question.paradigm}: variant {name!r} is not known; {nearest(name, VARIANTS)}"
+            )
         if question.flags.get(name) == "not_applicable":
-            raise CogbiasError(f"{question.paradigm}: there is no variant {name!r} (not applicable); use {', '.join(variants_of(question))}")
+            raise CogbiasError(
+                f"{question.paradigm}: there is no variant {name!r} (not applicable); use {', '.join(variants_of(question))}"
+            )
     return [VARIANTS[name] for name in names]
 
 
-def variants_of(question: Question,  # an experiment
-                ) -> tuple[str, ...]:
+def variants_of(
+    question: Question,  # an experiment
+) -> tuple[str, ...]:
     "The variants in which an experiment makes sense."
     return tuple(name for name in VARIANTS if question.flags.get(name) != "not_applicable")
 
@@ -215,7 +293,9 @@ def _contents(question: Question, contents: str) -> list[ContentSet]:
     if contents in ("all", "published"):
         return [each for each in question.contents if contents == "all" or each.published]
     if contents not in known:
-        raise CogbiasError(f"{question.paradigm}: content set {contents!r} is not known; {nearest(contents, ('all', 'published', *known))}")
+        raise CogbiasError(
+            f"{question.paradigm}: content set {contents!r} is not known; {nearest(contents, ('all', 'published', *known))}"
+        )
     return [known[contents]]
 
 
@@ -227,50 +307,131 @@ def _written(value: Any) -> str:
 def _filled(frame: Frame, content: ContentSet, values: Mapping[str, Any]) -> str:
     "A frame with the words and numbers of one content set; only the gaps it has."
     texts = {name: _written(value) for name, value in values.items()} | dict(content.words)
-    twice = {name: fill(Frame(text), **{gap: texts[gap] for gap in Frame(text).gaps if gap in texts}) if "{" in text else text for name, text in content.words.items()}
+    twice = {
+        name: fill(Frame(text), **{gap: texts[gap] for gap in Frame(text).gaps if gap in texts})
+        if "{" in text
+        else text
+        for name, text in content.words.items()
+    }
     return fill(frame, **{name: (texts | twice)[name] for name in frame.gaps if name in texts})
 
 
-def _shown(question: Question, content: ContentSet, condition: str, values: Mapping[str, Any], order: int) -> list[dict[str, Any]]:
+def _shown(
+    question: Question, content: ContentSet, condition: str, values: Mapping[str, Any], order: int
+) -> list[dict[str, Any]]:
     "The options in the order shown, or the numbers whose probability can be asked for."
     if question.numbers:
         highest = question.numbers.grid(values)
-        return [option(str(n), "", str(n), float(n)) for n in range(int(question.numbers.low or 0), highest + 1)] if highest else []
+        return (
+            [
+                option(str(n), "", str(n), float(n))
+                for n in range(int(question.numbers.low or 0), highest + 1)
+            ]
+            if highest
+            else []
+        )
     listed = question.options[condition] if order == 1 else question.options[condition][::-1]
-    return [option(label, _filled(text, content, values), role, 1.0 if role == question.target_role else 0.0) for label, (role, text) in zip("AB", listed)]
+    return [
+        option(
+            label,
+            _filled(text, content, values),
+            role,
+            1.0 if role == question.target_role else 0.0,
+        )
+        for label, (role, text) in zip("AB", listed)
+    ]
 
 # %% ../nbs/01b_variants.ipynb #6680f5de
-def _item(question: Question, content: ContentSet, condition: str, variant: Variant, order: int, style: str) -> dict[str, Any]:
+def _item(
+    question: Question,
+    content: ContentSet,
+    condition: str,
+    variant: Variant,
+    order: int,
+    style: str,
+) -> dict[str, Any]:
     "One prompt."
-    values = variant_values(content.variables, variant.name, question.derive, question.invariants, f"{question.paradigm}, {content.name}") | dict(content.facts)
-    options, answer = _shown(question, content, condition, values, order), "number" if question.numbers else "choice"
+    values = variant_values(
+        content.variables,
+        variant.name,
+        question.derive,
+        question.invariants,
+        f"{question.paradigm}, {content.name}",
+    ) | dict(content.facts)
+    options, answer = (
+        _shown(question, content, condition, values, order),
+        "number" if question.numbers else "choice",
+    )
     text = _filled(question.frames[condition], content, values)
-    asked = text if question.numbers else "\n".join([text, *(f"{each['label']}) {each['text']}" for each in options)])
+    asked = (
+        text
+        if question.numbers
+        else "\n".join([text, *(f"{each['label']}) {each['text']}" for each in options)])
+    )
     system, prompt = dressed(asked, answer, variant.persona, style)
-    stimulus = {"kind": question.kind, **question.stimulus(condition, values)} | ({"range": [question.numbers.low, question.numbers.high]} if question.numbers else {})
-    row = {"condition": condition, "pair_id": f"{content.name}-{variant.name}-{order}", "cluster": content.name, "stratum": "all", "system": system, "prompt": prompt, "options": options, "answer": answer, "content": stimulus,
-           "variant": variant.name, "content_set": content.name, "option_order": order, "prompt_style": style, "is_original": content.published and order == 1, "flag": question.flags.get(variant.name, ""),
-           "truth": question.truth(condition, values), "n_options": len(options)}
+    stimulus = {"kind": question.kind, **question.stimulus(condition, values)} | (
+        {"range": [question.numbers.low, question.numbers.high]} if question.numbers else {}
+    )
+    row = {
+        "condition": condition,
+        "pair_id": f"{content.name}-{variant.name}-{order}",
+        "cluster": content.name,
+        "stratum": "all",
+        "system": system,
+        "prompt": prompt,
+        "options": options,
+        "answer": answer,
+        "content": stimulus,
+        "variant": variant.name,
+        "content_set": content.name,
+        "option_order": order,
+        "prompt_style": style,
+        "is_original": content.published and order == 1,
+        "flag": question.flags.get(variant.name, ""),
+        "truth": question.truth(condition, values),
+        "n_options": len(options),
+    }
     if question.numbers:
         return row
     place = next(k for k, each in enumerate(options, 1) if each["role"] == question.target_role)
-    return row | {"target_position": place, "order_group": f"{condition}-{content.name}-{variant.name}"}
+    return row | {
+        "target_position": place,
+        "order_group": f"{condition}-{content.name}-{variant.name}",
+    }
 
 # %% ../nbs/01b_variants.ipynb #4a51d8f3
-def question_items(question: Question,  # the experiment
-                   variants: Sequence[str] | None = None,  # which variants; None: all that make sense
-                   contents: str = "all",  # all, published, or the name of one content set
-                   counterbalance: bool = True,  # ask both orders of the options
-                   style: str = "default",  # one of STYLES
-                   ) -> pd.DataFrame:  # an items table
+def question_items(
+    question: Question,  # the experiment
+    variants: Sequence[str] | None = None,  # which variants; None: all that make sense
+    contents: str = "all",  # all, published, or the name of one content set
+    counterbalance: bool = True,  # ask both orders of the options
+    style: str = "default",  # one of STYLES
+) -> pd.DataFrame:  # an items table
     "The prompts of an experiment."
     chosen = _variants(question, variants_of(question) if variants is None else variants)
     orders = ORDERS if counterbalance and not question.numbers else (1,)
-    return item_table(question.paradigm, [_item(question, content, condition, variant, order, style) for content, variant, condition, order
-                                          in product(_contents(question, contents), chosen, question.frames, orders)])
+    return item_table(
+        question.paradigm,
+        [
+            _item(question, content, condition, variant, order, style)
+            for content, variant, condition, order in product(
+                _contents(question, contents), chosen, question.frames, orders
+            )
+        ],
+    )
 
 # %% ../nbs/01b_variants.ipynb #b5a4fd0b
-VARIANT_FACTORS = {"variant": "base, no_persona, odd or large", "content_set": "wording: goods, places and numbers", "option_order": "1 options as published, 2 the other way round",
-                   "prompt_style": "what surrounds the question", "is_original": "whether it is the published wording in the published order", "flag": "what to know about this variant",
-                   "truth": "the right answer, where there is one", "n_options": "options offered, or whole numbers whose probability can be asked for"}
-CHOICE_FACTORS = VARIANT_FACTORS | {"target_position": "place of the coded option, from 1", "order_group": "joins the two orders of one question"}
+VARIANT_FACTORS = {
+    "variant": "base, no_persona, odd or large",
+    "content_set": "wording: goods, places and numbers",
+    "option_order": "1 options as published, 2 the other way round",
+    "prompt_style": "what surrounds the question",
+    "is_original": "whether it is the published wording in the published order",
+    "flag": "what to know about this variant",
+    "truth": "the right answer, where there is one",
+    "n_options": "options offered, or whole numbers whose probability can be asked for",
+}
+CHOICE_FACTORS = VARIANT_FACTORS | {
+    "target_position": "place of the coded option, from 1",
+    "order_group": "joins the two orders of one question",
+}

@@ -1,4 +1,5 @@
 """Write README.md from nbs/index.ipynb: prose as it is, code without its output unless the output is text."""
+
 from pathlib import Path
 
 import nbformat
@@ -14,7 +15,11 @@ def readme() -> str:
             parts.append(cell.source.replace("](../", "]("))
         elif cell.cell_type == "code" and not cell.source.startswith("#| hide"):
             parts.append(f"```python\n{cell.source}\n```")
-            parts += ["```\n" + output["data"]["text/plain"].rstrip() + "\n```" for output in cell.outputs if "text/plain" in output.get("data", {})]
+            parts += [
+                "```\n" + output["data"]["text/plain"].rstrip() + "\n```"
+                for output in cell.outputs
+                if "text/plain" in output.get("data", {})
+            ]
     return "\n\n".join(parts) + "\n"
 
 

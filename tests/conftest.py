@@ -1,4 +1,5 @@
 """Where the published data lie, for tests that need them; the data do not ship with the project."""
+
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,10 @@ def published() -> Path:
     return path
 
 
-FORKING = ("test_notebooks.py", "test_trials.py")  # their children are forks, and a fork of a process that has computed with torch hangs
+FORKING = (
+    "test_notebooks.py",
+    "test_trials.py",
+)  # their children are forks, and a fork of a process that has computed with torch hangs
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

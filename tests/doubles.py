@@ -60,7 +60,7 @@ def _error(asked: Asked, words: str, **more: Any) -> dict[str, Any]:
 def _cut(handler: _Handler, asked: Asked) -> None:
     "Half of the body that was announced, and then nothing."
     body = json.dumps(handler.answer(asked)).encode()
-    handler.send(200, body[:len(body) // 2], content_length=str(len(body)))
+    handler.send(200, body[: len(body) // 2], content_length=str(len(body)))
     handler.close_connection = True
 
 
@@ -68,7 +68,12 @@ def _torn(handler: _Handler, asked: Asked) -> None:
     "Lines of JSON whose last one is torn; the end of the connection is the end of the body, so that nothing tells that it was cut."
     whole = handler.answer(asked)
     first = json.dumps({**whole, "done": False}) + "\n"
-    handler.send(200, (first + json.dumps(whole)[:40]).encode(), content_type="application/x-ndjson", content_length="")
+    handler.send(
+        200,
+        (first + json.dumps(whole)[:40]).encode(),
+        content_type="application/x-ndjson",
+        content_length="",
+    )
     handler.close_connection = True
 
 
@@ -83,24 +88,56 @@ def _hang(handler: _Handler, asked: Asked) -> None:
 
 
 FAULTS: dict[str, Callable[[_Handler, Asked], None]] = {
-    "busy": lambda handler, asked: _json(handler, asked, _error(asked, "rate limit reached"), 429, retry_after="0"),
-    "wait": lambda handler, asked: _json(handler, asked, _error(asked, "rate limit reached"), 429, retry_after="0.4"),
-    "down": lambda handler, asked: _json(handler, asked, _error(asked, "overloaded"), 503, retry_after="0"),
+    "busy": lambda handler, asked: _json(
+        handler, asked, _error(asked, "rate limit reached"), 429, retry_after="0"
+    ),
+    "wait": lambda handler, asked: _json(
+        handler, asked, _error(asked, "rate limit reached"), 429, retry_after="0.4"
+    ),
+    "down": lambda handler, asked: _json(
+        handler, asked, _error(asked, "overloaded"), 503, retry_after="0"
+    ),
     "storm": lambda handler, asked: _json(handler, asked, _error(asked, "overloaded"), 503),
     "wrong": lambda handler, asked: _json(handler, asked, _error(asked, "prompt is too long"), 400),
-    "key": lambda handler, asked: _json(handler, asked, _error(asked, "incorrect API key provided", code="invalid_api_key"), 401),
-    "credit": lambda handler, asked: _json(handler, asked, _error(asked, "no credit", code="insufficient_quota"), 429),
-    "model": lambda handler, asked: _json(handler, asked, _error(asked, "model 'tiny' not found"), 404),
-    "error in 200": lambda handler, asked: _json(handler, asked, _error(asked, "upstream broke", code=502)),
-    "html": lambda handler, asked: handler.send(200, f"<html><body><h1>Sign in</h1>{asked.authorization}</body></html>".encode(), content_type="text/html"),
-    "html error": lambda handler, asked: handler.send(502, f"<html><body><h1>Bad gateway</h1>{asked.authorization}</body></html>".encode(), content_type="text/html", retry_after="0"),
-    "encoding": lambda handler, asked: handler.send(200, b'{"choices": [{"message": {"content": "\xff\xfe"}}]}'),
-    "compression": lambda handler, asked: handler.send(200, b"this is not gzip", content_encoding="gzip"),
+    "key": lambda handler, asked: _json(
+        handler, asked, _error(asked, "incorrect API key provided", code="invalid_api_key"), 401
+    ),
+    "credit": lambda handler, asked: _json(
+        handler, asked, _error(asked, "no credit", code="insufficient_quota"), 429
+    ),
+    "model": lambda handler, asked: _json(
+        handler, asked, _error(asked, "model 'tiny' not found"), 404
+    ),
+    "error in 200": lambda handler, asked: _json(
+        handler, asked, _error(asked, "upstream broke", code=502)
+    ),
+    "html": lambda handler, asked: handler.send(
+        200,
+        f"<html><body><h1>Sign in</h1>{asked.authorization}</body></html>".encode(),
+        content_type="text/html",
+    ),
+    "html error": lambda handler, asked: handler.send(
+        502,
+        f"<html><body><h1>Bad gateway</h1>{asked.authorization}</body></html>".encode(),
+        content_type="text/html",
+        retry_after="0",
+    ),
+    "encoding": lambda handler, asked: handler.send(
+        200, b'{"choices": [{"message": {"content": "\xff\xfe"}}]}'
+    ),
+    "compression": lambda handler, asked: handler.send(
+        200, b"this is not gzip", content_encoding="gzip"
+    ),
     "no choices": lambda handler, asked: _json(handler, asked, {"choices": [], "message": None}),
     "null": lambda handler, asked: handler.send(200, b"null"),
     "empty": lambda handler, asked: handler.send(200, b""),
-    "not http": lambda handler, asked: handler.wfile.write(b"220 mail.example ESMTP\r\n") and _gone(handler, asked),
-    "cut": _cut, "torn": _torn, "gone": _gone, "hang": _hang,
+    "not http": lambda handler, asked: (
+        handler.wfile.write(b"220 mail.example ESMTP\r\n") and _gone(handler, asked)
+    ),
+    "cut": _cut,
+    "torn": _torn,
+    "gone": _gone,
+    "hang": _hang,
 }
 
 
@@ -116,18 +153,32 @@ class _Handler(BaseHTTPRequestHandler):
     def send(self, status: int, body: bytes, **headers: str) -> None:
         "Head and body in one write: two would wait for each other."
         sent = {"content_type": "application/json", "content_length": str(len(body))} | headers
-        head = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in sent.items() if value)
+        head = "".join(
+            f"{name.replace('_', '-')}: {value}\r\n" for name, value in sent.items() if value
+        )
         self.wfile.write(f"HTTP/1.1 {status} Status\r\n{head}\r\n".encode() + body)
 
     def do_GET(self) -> None:
-        pages = {"/v1/models": {"data": [{"id": "tiny", "owned_by": "double"}]}, "/api/version": {"version": "0.40.0"}, "/api/ps": {"models": []},
-                 "/api/tags": {"models": [{"name": "tiny:latest", "digest": "d1ce" * 16, "size": 1}]}}
-        self.send(200 if self.path in pages else 404, json.dumps(pages.get(self.path, {"error": "not found"})).encode())
+        pages = {
+            "/v1/models": {"data": [{"id": "tiny", "owned_by": "double"}]},
+            "/api/version": {"version": "0.40.0"},
+            "/api/ps": {"models": []},
+            "/api/tags": {"models": [{"name": "tiny:latest", "digest": "d1ce" * 16, "size": 1}]},
+        }
+        self.send(
+            200 if self.path in pages else 404,
+            json.dumps(pages.get(self.path, {"error": "not found"})).encode(),
+        )
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)))
         if self.path not in CHATS:
-            return self.send(200, json.dumps({"details": {}, "model_info": {}, "capabilities": ["completion"]}).encode())
+            return self.send(
+                200,
+                json.dumps(
+                    {"details": {}, "model_info": {}, "capabilities": ["completion"]}
+                ).encode(),
+            )
         asked = self.server.double.note(body, self.headers.get("authorization") or "")
         fault = self.server.double.script(asked)
         FAULTS[fault](self, asked) if fault else _json(self, asked, self.answer(asked))
@@ -136,8 +187,19 @@ class _Handler(BaseHTTPRequestHandler):
         "What a server in good health sends."
         message = {"role": "assistant", "content": reply(asked.prompt, asked.seed)}
         if self.path == "/api/chat":
-            return {"model": "tiny", "message": message, "done": True, "done_reason": "stop", "prompt_eval_count": 20, "eval_count": 1}
-        return {"model": "tiny", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": {"prompt_tokens": 20, "completion_tokens": 1}}
+            return {
+                "model": "tiny",
+                "message": message,
+                "done": True,
+                "done_reason": "stop",
+                "prompt_eval_count": 20,
+                "eval_count": 1,
+            }
+        return {
+            "model": "tiny",
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 20, "completion_tokens": 1},
+        }
 
 
 class _Server(ThreadingHTTPServer):
@@ -152,7 +214,9 @@ class _Server(ThreadingHTTPServer):
 class Double:
     "The server; a context manager."
 
-    script: Callable[[Asked], str | None] = lambda asked: None  # name of a fault, or None; may be changed while it runs
+    script: Callable[[Asked], str | None] = lambda asked: (
+        None
+    )  # name of a fault, or None; may be changed while it runs
     asked: list[Asked] = field(default_factory=list)  # chats, in order
     times: Counter[tuple[str, int]] = field(default_factory=Counter)
 
@@ -168,7 +232,11 @@ class Double:
         prompt, seed = body["messages"][-1]["content"], (body.get("options") or body).get("seed", 0)
         with self.lock:
             self.times[prompt, seed] += 1
-            self.asked.append(Asked(len(self.asked) + 1, self.times[prompt, seed], prompt, seed, body, authorization))
+            self.asked.append(
+                Asked(
+                    len(self.asked) + 1, self.times[prompt, seed], prompt, seed, body, authorization
+                )
+            )
             return self.asked[-1]
 
     def __enter__(self) -> Double:

@@ -2,6 +2,7 @@
 
 The file lives beside the repository, not in it, so tests marked `beside` skip where it is absent.
 """
+
 import json
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 
 DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 GOLDEN = DATA / "golden.json"
-beside = pytest.mark.skipif(not GOLDEN.exists(), reason="the reference file is not beside this checkout")
+beside = pytest.mark.skipif(
+    not GOLDEN.exists(), reason="the reference file is not beside this checkout"
+)
 
 
 def load():
@@ -21,7 +24,9 @@ def load():
 
 def tolerance(entry, call=""):
     "The tolerance stated for a check of this entry, relative above 1 and absolute below; calls known to disagree do not count."
-    stated = [check["tol_rel"] for check in entry["python"] if check["agrees"] and call in check["call"]]
+    stated = [
+        check["tol_rel"] for check in entry["python"] if check["agrees"] and call in check["call"]
+    ]
     assert stated, f"{entry['id']} states no tolerance for {call!r}"
     return min(stated)
 
@@ -33,4 +38,5 @@ def close(ours, theirs, tol):
     assert np.all(np.abs(ours - theirs) <= tol * np.maximum(1, np.abs(theirs))), (ours, theirs, tol)
 
 
-def use(*ids): return pytest.mark.parametrize("entry", ids, indirect=True, ids=str)
+def use(*ids):
+    return pytest.mark.parametrize("entry", ids, indirect=True, ids=str)

@@ -1,4 +1,5 @@
-"""Fail when the notebooks are not clean, the library is not their export, or the README is not index.ipynb."""
+"""Fail when notebooks are not formatted or clean, or the library or the README is not their export."""
+
 import subprocess
 import sys
 from pathlib import Path
@@ -10,18 +11,32 @@ sys.path.insert(0, str(ROOT))
 def snapshot() -> dict[str, bytes]:
     "Contents of the notebooks and of what is made from them."
     files = [*ROOT.glob("nbs/**/*.ipynb"), *ROOT.glob("cogbias/**/*.py"), ROOT / "README.md"]
-    return {str(path.relative_to(ROOT)): path.read_bytes() for path in files if ".ipynb_checkpoints" not in path.parts}
+    return {
+        str(path.relative_to(ROOT)): path.read_bytes()
+        for path in files
+        if ".ipynb_checkpoints" not in path.parts
+    }
 
 
 def main() -> None:
     before = snapshot()
+    programs = Path(sys.executable).parent
+    subprocess.run(
+        [str(programs / "ruff"), "format", "--check", "--quiet", "."], check=True, cwd=ROOT
+    )
     for step in ("nbdev_clean", "nbdev_export"):
-        subprocess.run([str(Path(sys.executable).parent / step)], check=True, cwd=ROOT)
+        subprocess.run([str(programs / step)], check=True, cwd=ROOT)
     subprocess.run([sys.executable, "docs/readme.py"], check=True, cwd=ROOT)
     after = snapshot()
-    changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+    changed = sorted(
+        name for name in before.keys() | after.keys() if before.get(name) != after.get(name)
+    )
     if changed:
-        sys.exit("not in step: " + ", ".join(changed) + "; they are now: look at the change and commit it")
+        sys.exit(
+            "not in step: "
+            + ", ".join(changed)
+            + "; they are now: look at the change and commit it"
+        )
     print(f"{len(after)} files in step")
 
 

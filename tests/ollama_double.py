@@ -32,8 +32,22 @@ from typing import Any, NamedTuple
 
 BUSY = "server busy, please try again.  maximum pending requests exceeded"  # two blanks, as Ollama has it
 TOKENS_LISTED = 20  # the most that Ollama lists
-OPTIONS = {"num_predict": -1, "num_keep": 4, "seed": -1, "temperature": 0.8, "top_k": 40, "top_p": 0.9, "min_p": 0.0, "typical_p": 1.0, "repeat_last_n": 64,
-           "repeat_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0, "stop": ["<|im_end|>"], "num_ctx": 4096}  # stop: a PARAMETER of the model
+OPTIONS = {
+    "num_predict": -1,
+    "num_keep": 4,
+    "seed": -1,
+    "temperature": 0.8,
+    "top_k": 40,
+    "top_p": 0.9,
+    "min_p": 0.0,
+    "typical_p": 1.0,
+    "repeat_last_n": 64,
+    "repeat_penalty": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+    "stop": ["<|im_end|>"],
+    "num_ctx": 4096,
+}  # stop: a PARAMETER of the model
 UPSTREAM_NAMES = {"num_predict": "n_predict", "num_keep": "n_keep"}
 
 
@@ -42,10 +56,14 @@ class Quirks:
     "What is unusual about the server; may be changed while it runs."
 
     thinking: bool = False  # the model can think; the upstream has to be one that does
-    logprobs: bool = True  # False: not given though asked for, as before 0.12.11 and by cloud models
+    logprobs: bool = (
+        True  # False: not given though asked for, as before 0.12.11 and by cloud models
+    )
     renders: bool = True  # False: _debug_render_only is passed over, and an answer is generated
     obeys: bool = True  # False: the model thinks although it is told not to
-    continues: bool = True  # False: the template closes a trailing assistant message and opens a new turn
+    continues: bool = (
+        True  # False: the template closes a trailing assistant message and opens a new turn
+    )
     recuts: bool = False  # what was begun is cut into one token more than the model wrote
     tempered: bool = False  # log-probabilities as they are after sampling, which Ollama never gives
     end_text: str = ""  # text of the end of turn among the tokens; before 0.30 it was its name
@@ -83,7 +101,9 @@ def _now() -> str:
 
 def _post(url: str, body: Mapping[str, Any]) -> Any:
     "The open response of the upstream; its errors become ours."
-    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    request = urllib.request.Request(
+        url, json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
     try:
         return urllib.request.urlopen(request, timeout=600)
     except urllib.error.HTTPError as error:
@@ -98,7 +118,12 @@ class _Model:
 
     def __init__(self, name: str, gguf: Path | str, upstream: str):
         weights = Path(gguf).read_bytes()
-        self.name, self.upstream, self.size, self.modified = name, upstream.rstrip("/"), len(weights), _now()
+        self.name, self.upstream, self.size, self.modified = (
+            name,
+            upstream.rstrip("/"),
+            len(weights),
+            _now(),
+        )
         self.digest, self.loaded, self.context = hashlib.sha256(weights).hexdigest(), False, 0
         with urllib.request.urlopen(f"{self.upstream}/v1/models", timeout=60) as response:
             self.meta = json.load(response)["data"][0]["meta"]
@@ -109,18 +134,47 @@ class _Model:
     @property
     def details(self) -> dict[str, Any]:
         count = self.meta["n_params"]
-        return {"parent_model": "", "format": "gguf", "family": "llama", "families": ["llama"], "parameter_size": f"{count / 1e6:.2f}M",
-                "quantization_level": str(self.meta.get("ftype", "F32")).removeprefix("all ")}
+        return {
+            "parent_model": "",
+            "format": "gguf",
+            "family": "llama",
+            "families": ["llama"],
+            "parameter_size": f"{count / 1e6:.2f}M",
+            "quantization_level": str(self.meta.get("ftype", "F32")).removeprefix("all "),
+        }
 
     def listed(self) -> dict[str, Any]:
-        return {"name": self.name, "model": self.name, "size": self.size, "digest": self.digest, "details": self.details}
+        return {
+            "name": self.name,
+            "model": self.name,
+            "size": self.size,
+            "digest": self.digest,
+            "details": self.details,
+        }
 
     def shown(self, quirks: Quirks) -> dict[str, Any]:
-        info = {"general.architecture": "llama", "general.parameter_count": self.meta["n_params"], "llama.context_length": self.meta["n_ctx_train"],
-                "llama.embedding_length": self.meta["n_embd"], "tokenizer.ggml.tokens": None}
-        remote = {"remote_host": quirks.remote_host, "remote_model": self.name} if quirks.remote_host else {}
-        return {"modelfile": "# Modelfile", "parameters": 'stop                           "<|im_end|>"', "template": "{{ .Prompt }}", "details": self.details,
-                "model_info": info, "capabilities": ["completion", *(["thinking"] if quirks.thinking else [])], "modified_at": self.modified, **remote}
+        info = {
+            "general.architecture": "llama",
+            "general.parameter_count": self.meta["n_params"],
+            "llama.context_length": self.meta["n_ctx_train"],
+            "llama.embedding_length": self.meta["n_embd"],
+            "tokenizer.ggml.tokens": None,
+        }
+        remote = (
+            {"remote_host": quirks.remote_host, "remote_model": self.name}
+            if quirks.remote_host
+            else {}
+        )
+        return {
+            "modelfile": "# Modelfile",
+            "parameters": 'stop                           "<|im_end|>"',
+            "template": "{{ .Prompt }}",
+            "details": self.details,
+            "model_info": info,
+            "capabilities": ["completion", *(["thinking"] if quirks.thinking else [])],
+            "modified_at": self.modified,
+            **remote,
+        }
 
     def ask(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         with _post(self.upstream + path, body) as response:
@@ -156,7 +210,7 @@ class _Splitter:
 
     def _release(self, count: int) -> str:
         "The first characters held; the rest may be half of a tag."
-        released, self.held = self.held[:max(0, count)], self.held[max(0, count):]
+        released, self.held = self.held[: max(0, count)], self.held[max(0, count) :]
         return released
 
 
@@ -164,7 +218,13 @@ class _Generation:
     "One run of the model, in Ollama's chunks."
 
     def __init__(self, double: OllamaDouble, chat: bool, request: Mapping[str, Any], number: int):
-        self.model, self.quirks, self.chat, self.request, self.number = double.model, double.quirks, chat, request, number
+        self.model, self.quirks, self.chat, self.request, self.number = (
+            double.model,
+            double.quirks,
+            chat,
+            request,
+            number,
+        )
         given = request.get("options") or {}
         self.options = {name: given.get(name, default) for name, default in OPTIONS.items()}
         self.context = min(int(self.options["num_ctx"]), self.model.meta["n_ctx"])
@@ -174,9 +234,22 @@ class _Generation:
         "The text that the model is shown."
         if self.request.get("raw"):
             return self.request["prompt"]
-        system = [{"role": "system", "content": self.request["system"]}] if self.request.get("system") else []
-        messages = self.request["messages"] if self.chat else [*system, {"role": "user", "content": self.request["prompt"]}]
-        kwargs = {"chat_template_kwargs": {"enable_thinking": self.request.get("think", True) is not False or not self.quirks.obeys}}
+        system = (
+            [{"role": "system", "content": self.request["system"]}]
+            if self.request.get("system")
+            else []
+        )
+        messages = (
+            self.request["messages"]
+            if self.chat
+            else [*system, {"role": "user", "content": self.request["prompt"]}]
+        )
+        kwargs = {
+            "chat_template_kwargs": {
+                "enable_thinking": self.request.get("think", True) is not False
+                or not self.quirks.obeys
+            }
+        }
         if self.quirks.continues or messages[-1]["role"] != "assistant":
             return self.model.ask("/apply-template", {"messages": messages, **kwargs})["prompt"]
         before = self.model.ask("/apply-template", {"messages": messages[:-1], **kwargs})["prompt"]
@@ -187,18 +260,32 @@ class _Generation:
         tokens = self.model.ask("/tokenize", {"content": prompt, "add_special": True})["tokens"]
         if len(tokens) < self.context:
             return prompt
-        keep = min(len(tokens) if self.options["num_keep"] < 0 else self.options["num_keep"], self.context - 1)
+        keep = min(
+            len(tokens) if self.options["num_keep"] < 0 else self.options["num_keep"],
+            self.context - 1,
+        )
         rest = self.context - max((self.context - keep) // 2, 1) - keep
-        return tokens[:keep] + tokens[len(tokens) - rest:]
+        return tokens[:keep] + tokens[len(tokens) - rest :]
 
     def _body(self, prompt: str) -> dict[str, Any]:
         "What the upstream is asked."
-        body = {UPSTREAM_NAMES.get(name, name): value for name, value in self.options.items() if name != "num_ctx"}
-        body |= {"prompt": self._fitted(prompt), "stream": True, "cache_prompt": True, "post_sampling_probs": self.quirks.tempered}
+        body = {
+            UPSTREAM_NAMES.get(name, name): value
+            for name, value in self.options.items()
+            if name != "num_ctx"
+        }
+        body |= {
+            "prompt": self._fitted(prompt),
+            "stream": True,
+            "cache_prompt": True,
+            "post_sampling_probs": self.quirks.tempered,
+        }
         if self.request.get("logprobs") and self.quirks.logprobs:
             body["n_probs"] = max(self.top, 1)
         if self.request.get("format"):
-            body["json_schema"] = {"type": "object"} if self.request["format"] == "json" else self.request["format"]
+            body["json_schema"] = (
+                {"type": "object"} if self.request["format"] == "json" else self.request["format"]
+            )
         return body
 
     def events(self, prompt: str) -> Iterator[dict[str, Any]]:
@@ -210,7 +297,11 @@ class _Generation:
 
     def _token(self, token: Mapping[str, Any], text: str) -> dict[str, Any]:
         logprob = token["logprob"] if "logprob" in token else math.log(max(token["prob"], 1e-300))
-        return {"token": text, "logprob": logprob, **({"bytes": list(text.encode())} if text else {})}
+        return {
+            "token": text,
+            "logprob": logprob,
+            **({"bytes": list(text.encode())} if text else {}),
+        }
 
     def _logprobs(self, event: Mapping[str, Any]) -> list[dict[str, Any]]:
         "Log-probabilities as Ollama writes them: special tokens have no text, and nothing has an id."
@@ -218,18 +309,29 @@ class _Generation:
         for each in event.get("completion_probabilities") or []:
             entry = self._token(each, each["token"])
             if self.top:
-                entry["top_logprobs"] = [self._token(token, token["token"] or self.quirks.end_text) for token in each.get("top_logprobs", each.get("top_probs"))]
+                entry["top_logprobs"] = [
+                    self._token(token, token["token"] or self.quirks.end_text)
+                    for token in each.get("top_logprobs", each.get("top_probs"))
+                ]
             entries.append(entry)
         return entries
 
     def _chunk(self, thinking: str, content: str, **more: Any) -> dict[str, Any]:
         thought = {"thinking": thinking} if thinking else {}
-        said = {"message": {"role": "assistant", "content": content, **thought}} if self.chat else {"response": content, **thought}
+        said = (
+            {"message": {"role": "assistant", "content": content, **thought}}
+            if self.chat
+            else {"response": content, **thought}
+        )
         return {"model": self.request["model"], "created_at": _now(), **said, "done": False, **more}
 
     def chunks(self) -> Iterator[dict[str, Any]]:
         "What goes over the wire, chunk by chunk."
-        splits = self.quirks.thinking and self.request.get("think", True) is not False and not self.request.get("raw")
+        splits = (
+            self.quirks.thinking
+            and self.request.get("think", True) is not False
+            and not self.request.get("raw")
+        )
         splitter, began = (_Splitter() if splits else None), time.monotonic_ns()
         for event in self.events(self.prompt()):
             if event["stop"]:
@@ -237,32 +339,62 @@ class _Generation:
                 if not self._is_one_of(self.quirks.undone_every):
                     yield self._chunk(thinking, content, **self._end(event, began))
                 return
-            if event["content"]:  # Ollama drops empty events, and with them the log-probabilities of an end of turn
-                thinking, content = splitter.add(event["content"]) if splitter else ("", event["content"])
+            if event[
+                "content"
+            ]:  # Ollama drops empty events, and with them the log-probabilities of an end of turn
+                thinking, content = (
+                    splitter.add(event["content"]) if splitter else ("", event["content"])
+                )
                 logprobs = self._logprobs(event)
                 if thinking or content or logprobs:
-                    yield self._chunk(thinking, content, **({"logprobs": logprobs} if logprobs else {}))
+                    yield self._chunk(
+                        thinking, content, **({"logprobs": logprobs} if logprobs else {})
+                    )
                 if self._is_one_of(self.quirks.break_every):
-                    raise Refused(500, "an error was encountered while running the model: unexpected EOF")
+                    raise Refused(
+                        500, "an error was encountered while running the model: unexpected EOF"
+                    )
 
     def _is_one_of(self, every: int) -> bool:
         return bool(every) and self.number % every == 0
 
     def _end(self, event: Mapping[str, Any], began: int) -> dict[str, Any]:
         "The last chunk; it never has log-probabilities."
-        timings, begun = event["timings"], self.chat and self.request["messages"][-1]["role"] == "assistant"
-        return {"done": True, "done_reason": "length" if event["stop_type"] == "limit" else "stop", "total_duration": time.monotonic_ns() - began, "load_duration": 1000,
-                "prompt_eval_count": timings.get("cache_n", 0) + timings["prompt_n"] + (begun and self.quirks.recuts), "prompt_eval_duration": int(timings["prompt_ms"] * 1e6),
-                "eval_count": timings["predicted_n"], "eval_duration": int(timings["predicted_ms"] * 1e6)}
+        timings, begun = (
+            event["timings"],
+            self.chat and self.request["messages"][-1]["role"] == "assistant",
+        )
+        return {
+            "done": True,
+            "done_reason": "length" if event["stop_type"] == "limit" else "stop",
+            "total_duration": time.monotonic_ns() - began,
+            "load_duration": 1000,
+            "prompt_eval_count": timings.get("cache_n", 0)
+            + timings["prompt_n"]
+            + (begun and self.quirks.recuts),
+            "prompt_eval_duration": int(timings["prompt_ms"] * 1e6),
+            "eval_count": timings["predicted_n"],
+            "eval_duration": int(timings["predicted_ms"] * 1e6),
+        }
 
     def whole(self) -> dict[str, Any]:
         "All chunks in one, for a request that does not stream."
         chunks = list(self.chunks()) or [self._chunk("", "")]
-        thinking = "".join((each["message"] if self.chat else each).get("thinking", "") for each in chunks)
-        content = "".join(each["message"]["content"] if self.chat else each["response"] for each in chunks)
+        thinking = "".join(
+            (each["message"] if self.chat else each).get("thinking", "") for each in chunks
+        )
+        content = "".join(
+            each["message"]["content"] if self.chat else each["response"] for each in chunks
+        )
         logprobs = [entry for each in chunks for entry in each.get("logprobs", [])]
-        metrics = {name: value for name, value in chunks[-1].items() if name not in ("message", "response", "thinking", "logprobs")}
-        return self._chunk(thinking, content) | metrics | ({"logprobs": logprobs} if logprobs else {})
+        metrics = {
+            name: value
+            for name, value in chunks[-1].items()
+            if name not in ("message", "response", "thinking", "logprobs")
+        }
+        return (
+            self._chunk(thinking, content) | metrics | ({"logprobs": logprobs} if logprobs else {})
+        )
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -292,7 +424,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         try:
-            for chunk in ([] if first is None else [first]):
+            for chunk in [] if first is None else [first]:
                 self._line(chunk)
             for chunk in chunks:
                 self._line(chunk)
@@ -308,14 +440,30 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         double, model = self.server.double, self.server.double.model
-        remote = {"remote_host": double.quirks.remote_host, "remote_model": model.name} if double.quirks.remote_host else {}
-        bodies = {"/api/version": {"version": double.quirks.version}, "/api/tags": {"models": [model.listed() | remote | {"modified_at": model.modified}]},
-                  "/api/ps": {"models": [model.listed() | {"expires_at": _now(), "size_vram": 0, "context_length": model.context}] if model.loaded else []}}
+        remote = (
+            {"remote_host": double.quirks.remote_host, "remote_model": model.name}
+            if double.quirks.remote_host
+            else {}
+        )
+        bodies = {
+            "/api/version": {"version": double.quirks.version},
+            "/api/tags": {"models": [model.listed() | remote | {"modified_at": model.modified}]},
+            "/api/ps": {
+                "models": [
+                    model.listed()
+                    | {"expires_at": _now(), "size_vram": 0, "context_length": model.context}
+                ]
+                if model.loaded
+                else []
+            },
+        }
         if double.quirks.html:
             return self._reply(200, b"<html>Please sign in</html>", "text/html")
         if self.path == "/":
             return self._reply(200, b"Ollama is running", "text/plain; charset=utf-8")
-        self._json(200, bodies[self.path]) if self.path in bodies else self._json(404, {"error": "not found"})
+        self._json(200, bodies[self.path]) if self.path in bodies else self._json(
+            404, {"error": "not found"}
+        )
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -323,7 +471,11 @@ class _Handler(BaseHTTPRequestHandler):
             return self._reply(200, b"<html>Please sign in</html>", "text/html")
         try:
             body = self._parsed(raw)
-            self.server.double.received.append(Received(self.path, body, {name.lower(): value for name, value in self.headers.items()}))
+            self.server.double.received.append(
+                Received(
+                    self.path, body, {name.lower(): value for name, value in self.headers.items()}
+                )
+            )
             self._answer(body)
         except Refused as refused:
             self._json(refused.status, {"error": str(refused)})
@@ -349,9 +501,15 @@ class _Handler(BaseHTTPRequestHandler):
             return self._json(200, double.load(chat, body))
         generation = _Generation(double, chat, body, 0)
         if body.get("_debug_render_only") and double.quirks.renders:
-            return self._json(200, generation._chunk("", "") | {"_debug_info": {"rendered_template": generation.prompt()}})
+            return self._json(
+                200,
+                generation._chunk("", "")
+                | {"_debug_info": {"rendered_template": generation.prompt()}},
+            )
         with double.turn(generation):
-            self._stream(generation.chunks()) if body.get("stream", True) else self._json(200, generation.whole())
+            self._stream(generation.chunks()) if body.get("stream", True) else self._json(
+                200, generation.whole()
+            )
 
 
 class _Server(ThreadingHTTPServer):
@@ -402,7 +560,11 @@ class OllamaDouble:
 
     def check(self, path: str, body: Mapping[str, Any]) -> None:
         "Refuse what Ollama refuses."
-        name, top, wanted = body.get("model") or body.get("name"), body.get("top_logprobs") or 0, body.get("format")
+        name, top, wanted = (
+            body.get("model") or body.get("name"),
+            body.get("top_logprobs") or 0,
+            body.get("format"),
+        )
         if not name:
             raise Refused(400, "model is required")
         if not self.model.is_called(name):
@@ -414,13 +576,22 @@ class OllamaDouble:
         if body.get("raw") and (body.get("template") or body.get("system") or body.get("context")):
             raise Refused(400, "raw mode does not support template, system, or context")
         if wanted and wanted != "json" and not isinstance(wanted, dict):
-            raise Refused(400, f'invalid format: {json.dumps(wanted)}; expected "json" or a valid JSON Schema object')
+            raise Refused(
+                400,
+                f'invalid format: {json.dumps(wanted)}; expected "json" or a valid JSON Schema object',
+            )
 
     def load(self, chat: bool, body: Mapping[str, Any]) -> dict[str, Any]:
         "What an empty request does: load the model, or unload it."
         self.model.loaded = body.get("keep_alive") != 0
         said = {"message": {"role": "assistant", "content": ""}} if chat else {"response": ""}
-        return {"model": body["model"], "created_at": _now(), **said, "done": True, "done_reason": "load" if self.model.loaded else "unload"}
+        return {
+            "model": body["model"],
+            "created_at": _now(),
+            **said,
+            "done": True,
+            "done_reason": "load" if self.model.loaded else "unload",
+        }
 
     @contextmanager
     def turn(self, generation: _Generation) -> Iterator[None]:
@@ -441,7 +612,10 @@ class OllamaDouble:
                 self._waiting -= 1
 
     def _mishaps(self, generation: _Generation, waiting: int) -> None:
-        if generation._is_one_of(self.quirks.fail_every) or waiting > self.quirks.queue + self.parallel:
+        if (
+            generation._is_one_of(self.quirks.fail_every)
+            or waiting > self.quirks.queue + self.parallel
+        ):
             raise Refused(503, BUSY)
         if generation._is_one_of(self.quirks.drop_every):
             raise ConnectionAbortedError
@@ -452,10 +626,23 @@ class OllamaDouble:
 def main() -> None:
     "Serve until interrupted."
     parser = argparse.ArgumentParser(description="A double of Ollama in front of a llama-server.")
-    for name, kind in {"gguf": str, "upstream": str, "name": str, "host": str, "port": int, "parallel": int}.items():
-        parser.add_argument(f"--{name}", type=kind, required=name in ("gguf", "upstream"), default=argparse.SUPPRESS)
+    for name, kind in {
+        "gguf": str,
+        "upstream": str,
+        "name": str,
+        "host": str,
+        "port": int,
+        "parallel": int,
+    }.items():
+        parser.add_argument(
+            f"--{name}", type=kind, required=name in ("gguf", "upstream"), default=argparse.SUPPRESS
+        )
     for each in fields(Quirks):
-        kind: dict[str, Any] = {"action": argparse.BooleanOptionalAction} if isinstance(each.default, bool) else {"type": type(each.default)}
+        kind: dict[str, Any] = (
+            {"action": argparse.BooleanOptionalAction}
+            if isinstance(each.default, bool)
+            else {"type": type(each.default)}
+        )
         parser.add_argument(f"--{each.name.replace('_', '-')}", default=each.default, **kind)
     given = vars(parser.parse_args())
     quirks = Quirks(**{each.name: given.pop(each.name) for each in fields(Quirks)})

@@ -1,4 +1,5 @@
 """A real llama-server for tests: found by COGBIAS_LLAMA_SERVER, then on PATH; tests that need one say so when there is none."""
+
 import os
 import shutil
 import socket
@@ -31,7 +32,9 @@ def wait_for(url: str, process: subprocess.Popen, seconds: float = 60) -> None:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if process.poll() is not None:
-            raise RuntimeError(f"the server ended with status {process.returncode}: {(process.stdout.read() or b'')[-2000:].decode(errors='replace')}")
+            raise RuntimeError(
+                f"the server ended with status {process.returncode}: {(process.stdout.read() or b'')[-2000:].decode(errors='replace')}"
+            )
         try:
             urllib.request.urlopen(url, timeout=1).read()
             return
@@ -41,13 +44,36 @@ def wait_for(url: str, process: subprocess.Popen, seconds: float = 60) -> None:
 
 
 @contextmanager
-def llama_server(gguf: Path | str, *arguments: str, slots: int = 4, alias: str = "tiny") -> Iterator[str]:
+def llama_server(
+    gguf: Path | str, *arguments: str, slots: int = 4, alias: str = "tiny"
+) -> Iterator[str]:
     "Serve a GGUF file; yields the address without /v1."
     port = free_port()
-    command = [llama_server_binary(), "-m", str(gguf), "--host", "127.0.0.1", "--port", str(port), "-c", str(1024 * slots), "-np", str(slots),
-               "--offline", "-a", alias, "--threads-http", "32", "-t", "1", *arguments]  # few HTTP threads stall pooled connections; two computing ones wait for each other
+    command = [
+        llama_server_binary(),
+        "-m",
+        str(gguf),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "-c",
+        str(1024 * slots),
+        "-np",
+        str(slots),
+        "--offline",
+        "-a",
+        alias,
+        "--threads-http",
+        "32",
+        "-t",
+        "1",
+        *arguments,
+    ]  # few HTTP threads stall pooled connections; two computing ones wait for each other
     with open(os.devnull, "wb") as nowhere:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=nowhere, stderr=nowhere)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=nowhere, stderr=nowhere
+        )
     try:
         wait_for(f"http://127.0.0.1:{port}/health", process)
         yield f"http://127.0.0.1:{port}"

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from cogbias.paradigms.logic.belief import FIGURES, TRIPLES, Sentence, consistent, invented_nouns, is_valid, syllogism
+from cogbias.paradigms.logic.belief import (
+    FIGURES,
+    TRIPLES,
+    Sentence,
+    consistent,
+    invented_nouns,
+    is_valid,
+    syllogism,
+)
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "data" / "instructed_to_bias" / "Data.zip"
 LETTERS = {"All": "A", "No": "E", "Some": "I"}
@@ -15,12 +23,20 @@ LETTERS = {"All": "A", "No": "E", "Some": "I"}
 
 def counterexample(mood, figure, existential_import):
     "Search a counterexample with bit masks: a term is a set of at most eight individuals, one in each region."
-    truth = {"A": lambda x, y: not x & ~y, "E": lambda x, y: not x & y, "I": lambda x, y: bool(x & y), "O": lambda x, y: bool(x & ~y)}
+    truth = {
+        "A": lambda x, y: not x & ~y,
+        "E": lambda x, y: not x & y,
+        "I": lambda x, y: bool(x & y),
+        "O": lambda x, y: bool(x & ~y),
+    }
     for present in range(256):
         sets = {"S": 0b10101010 & present, "M": 0b11001100 & present, "P": 0b11110000 & present}
         if existential_import and not all(sets.values()):
             continue
-        major, minor, conclusion = (truth[letter](sets[places[0]], sets[places[1]]) for letter, places in zip(mood, (*FIGURES[figure], "SP")))
+        major, minor, conclusion = (
+            truth[letter](sets[places[0]], sets[places[1]])
+            for letter, places in zip(mood, (*FIGURES[figure], "SP"))
+        )
         if major and minor and not conclusion:
             return True
     return False
@@ -30,7 +46,9 @@ def counterexample(mood, figure, existential_import):
 def test_two_checkers_agree_on_all_forms(existential_import):
     for mood, figure in product(product("AEIO", repeat=3), FIGURES):
         *premises, conclusion = syllogism("".join(mood), figure)
-        assert is_valid(premises, conclusion, existential_import) is not counterexample(mood, figure, existential_import), (mood, figure)
+        assert is_valid(premises, conclusion, existential_import) is not counterexample(
+            mood, figure, existential_import
+        ), (mood, figure)
 
 
 def sentence(text):
@@ -49,8 +67,14 @@ def published():
         for name in archive.namelist():
             if "false_belief" in name and name.endswith(".json"):
                 records = json.loads(archive.read(name)).values()
-                found[Path(name).stem] = {(frozenset(map(sentence, (each["premise_1"], each["premise_2"]))), sentence(each["conclusion"]), each["is_valid"])
-                                          for each in records}
+                found[Path(name).stem] = {
+                    (
+                        frozenset(map(sentence, (each["premise_1"], each["premise_2"]))),
+                        sentence(each["conclusion"]),
+                        each["is_valid"],
+                    )
+                    for each in records
+                }
     return found
 
 
@@ -58,20 +82,46 @@ def published():
 def test_published_labels_of_the_full_set(published, existential_import):
     full = {name: arguments for name, arguments in published.items() if "dm_full" in name}
     assert sorted(map(len, full.values())) == [48, 48]
-    assert all(is_valid(list(premises), conclusion, existential_import) == label for arguments in full.values() for premises, conclusion, label in arguments)
+    assert all(
+        is_valid(list(premises), conclusion, existential_import) == label
+        for arguments in full.values()
+        for premises, conclusion, label in arguments
+    )
 
 
 def test_contradictory_premises_of_the_small_set(published):
-    small = {name.rsplit("_", 1)[1]: arguments for name, arguments in published.items() if "dm_1" in name}
-    bad = {condition: [(list(premises), conclusion, label) for premises, conclusion, label in arguments if not consistent(list(premises))]
-           for condition, arguments in small.items()}
-    assert {condition: len(found) for condition, found in bad.items()} == {"Control": 3, "Treatment": 4}
+    small = {
+        name.rsplit("_", 1)[1]: arguments for name, arguments in published.items() if "dm_1" in name
+    }
+    bad = {
+        condition: [
+            (list(premises), conclusion, label)
+            for premises, conclusion, label in arguments
+            if not consistent(list(premises))
+        ]
+        for condition, arguments in small.items()
+    }
+    assert {condition: len(found) for condition, found in bad.items()} == {
+        "Control": 3,
+        "Treatment": 4,
+    }
     for premises, conclusion, label in bad["Control"] + bad["Treatment"]:
-        assert label is False and is_valid(premises, conclusion, existential_import=True) and not is_valid(premises, conclusion)
+        assert (
+            label is False
+            and is_valid(premises, conclusion, existential_import=True)
+            and not is_valid(premises, conclusion)
+        )
 
 
 def test_no_published_noun_is_used(published):
-    theirs = {term.rstrip("s") for arguments in published.values() for premises, conclusion, _ in arguments
-              for each in (*premises, conclusion) for term in (each.subject, each.predicate)}
-    ours = {noun for triple in TRIPLES for noun in triple.nouns} | {noun for triple in invented_nouns() for noun in triple}
+    theirs = {
+        term.rstrip("s")
+        for arguments in published.values()
+        for premises, conclusion, _ in arguments
+        for each in (*premises, conclusion)
+        for term in (each.subject, each.predicate)
+    }
+    ours = {noun for triple in TRIPLES for noun in triple.nouns} | {
+        noun for triple in invented_nouns() for noun in triple
+    }
     assert len(ours) == 36 + 144 and not {noun.rstrip("s") for noun in ours} & theirs

@@ -1,4 +1,5 @@
 "The classic suite as a whole: invariants, wording, persona on the wire, planted effects, and the formulas of the thesis."
+
 from __future__ import annotations
 
 import math
@@ -16,8 +17,16 @@ from cogbias.stats.standardised import aggregate_cells, cohens_d, published_d
 from cogbias.variants import PERSONA, VARIANTS
 
 SUITE = paradigms("classic/*")
-QUESTION = {name: __import__(f"cogbias.paradigms.{name.replace('/', '.')}", fromlist=["QUESTION"]) for name in SUITE}
-CHOICES = ("classic/framing", "classic/loss_aversion", "classic/sunk_cost", "classic/transaction_utility")
+QUESTION = {
+    name: __import__(f"cogbias.paradigms.{name.replace('/', '.')}", fromlist=["QUESTION"])
+    for name in SUITE
+}
+CHOICES = (
+    "classic/framing",
+    "classic/loss_aversion",
+    "classic/sunk_cost",
+    "classic/transaction_utility",
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +42,14 @@ def test_there_are_eight():
 @pytest.mark.parametrize("name", SUITE)
 def test_six_wordings_and_one_of_them_published(name, tables):
     table = tables[name]
-    assert table["content_set"].nunique() >= 6 and table["cluster"].nunique() == table["content_set"].nunique()
+    assert (
+        table["content_set"].nunique() >= 6
+        and table["cluster"].nunique() == table["content_set"].nunique()
+    )
     assert table.loc[table["is_original"], "content_set"].nunique() == 1
-    assert set(table["variant"]) <= set(VARIANTS) and {"base", "no_persona", "odd"} <= set(table["variant"])
+    assert set(table["variant"]) <= set(VARIANTS) and {"base", "no_persona", "odd"} <= set(
+        table["variant"]
+    )
     assert (table.groupby(["variant", "content_set"])["condition"].nunique() == 2).all()
 
 
@@ -48,7 +62,11 @@ def test_no_gap_is_left_and_no_text_repeats(name, tables):
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_both_orders_are_asked_alike(name, tables):
-    sizes = tables[name].groupby(["variant", "condition", "content_set"])["target_position"].apply(lambda places: sorted(places))
+    sizes = (
+        tables[name]
+        .groupby(["variant", "condition", "content_set"])["target_position"]
+        .apply(lambda places: sorted(places))
+    )
     assert all(places == [1, 2] for places in sizes)
 
 
@@ -68,20 +86,30 @@ def test_durations_and_chances_never_scale(tables):
 def test_scaled_numbers_differ_from_the_published_ones(name, tables):
     "The numbers of a variant are its own: nothing of the base is left in it, unless it never scales."
     table = tables[name]
-    numbers = {variant: part["prompt"].map(lambda text: tuple(re.findall(r"\d[\d,]*", text))).tolist() for variant, part in table.groupby("variant")}
+    numbers = {
+        variant: part["prompt"].map(lambda text: tuple(re.findall(r"\d[\d,]*", text))).tolist()
+        for variant, part in table.groupby("variant")
+    }
     assert numbers["base"] == numbers["no_persona"] and numbers["base"] != numbers["odd"]
 
 
 @pytest.mark.parametrize("name", SUITE)
 def test_planted_effects(name, tables):
     bias, table = paradigm(name), tables[name]
-    found = {model: estimate_effects(exact_trials(model, table), table, bias).iloc[0] for model in ("human", "mirror", "rational", "noisy_rational", "random")}
+    found = {
+        model: estimate_effects(exact_trials(model, table), table, bias).iloc[0]
+        for model in ("human", "mirror", "rational", "noisy_rational", "random")
+    }
     assert found["human"]["estimate"] > 0.05 and found["mirror"]["estimate"] < -0.05
     for model in ("rational", "noisy_rational", "random"):
         assert abs(found[model]["estimate"]) < 1e-9, model
     if name in CHOICES:
         for model in ("human", "mirror"):
-            assert math.isclose(found[model]["estimate"], expected_effect(SimulatedParticipant(model), table, bias.headline), abs_tol=1e-12)
+            assert math.isclose(
+                found[model]["estimate"],
+                expected_effect(SimulatedParticipant(model), table, bias.headline),
+                abs_tol=1e-12,
+            )
 
 
 @pytest.mark.parametrize("name", SUITE)
@@ -90,13 +118,23 @@ def test_every_simulated_participant_can_talk_about_every_prompt(name, tables):
 
     for model in ("human", "random", "position", "messy"):
         rows = [Request(row, 0, seed) for seed, row in enumerate(tables[name].to_dict("records"))]
-        statuses = [answer.status for _, answer in SimulatedParticipant(model).answers(rows, "text")]
+        statuses = [
+            answer.status for _, answer in SimulatedParticipant(model).answers(rows, "text")
+        ]
         assert statuses.count("ok") >= 0.6 * len(statuses), (model, name)
         assert model == "messy" or statuses.count("ok") == len(statuses), (model, name)
 
 
 # the formulas of the thesis, for a choice answered a hundred times in each group
-@pytest.mark.parametrize("ones, sample, population", [((0, 99), 14.00071, 14.07125), ((0, 98), 9.84987, None), ((40, 60), 0.40620, None), ((0, 1), 0.14142, None)])
+@pytest.mark.parametrize(
+    "ones, sample, population",
+    [
+        ((0, 99), 14.00071, 14.07125),
+        ((0, 98), 9.84987, None),
+        ((40, 60), 0.40620, None),
+        ((0, 1), 0.14142, None),
+    ],
+)
 def test_published_effect_sizes(ones, sample, population):
     control, treatment = (np.repeat([1.0, 0.0], [n, 100 - n]) for n in ones)
     assert math.isclose(cohens_d(treatment, control).estimate, sample, abs_tol=6e-6)
@@ -107,14 +145,18 @@ def test_published_effect_sizes(ones, sample, population):
 def test_zero_variance_has_a_status():
     same, apart = cohens_d(np.ones(100), np.ones(100)), cohens_d(np.ones(100), np.zeros(100))
     assert (same.estimate, same.status) == (0.0, "degenerate_zero_variance")
-    assert (apart.estimate, apart.status) == (math.inf, "separated") and cohens_d(np.zeros(100), np.ones(100)).estimate == -math.inf
+    assert (apart.estimate, apart.status) == (math.inf, "separated") and cohens_d(
+        np.zeros(100), np.ones(100)
+    ).estimate == -math.inf
     assert published_d(np.ones(100), np.zeros(100)).estimate == 0.0  # as the published code has it
 
 
 def test_the_order_of_capping_matters():
     cells = [Estimate(value) for value in (3.0, -0.5, 0.1, 0.2)]
     found = aggregate_cells(cells, replication=True)
-    assert math.isclose(found.capped.estimate, 0.7) and math.isclose(found.capped_first.estimate, (1 + 0 + 0.1 + 0.2) / 4)
+    assert math.isclose(found.capped.estimate, 0.7) and math.isclose(
+        found.capped_first.estimate, (1 + 0 + 0.1 + 0.2) / 4
+    )
 
 
 def test_the_drum_as_specified(tables):
@@ -128,7 +170,9 @@ def test_the_drum_as_specified(tables):
 
 
 @pytest.mark.parametrize("backend", ["openai", "ollama"])
-@pytest.mark.parametrize("style, role", [("default", "system"), ("documented", "system"), ("executed", "user")])
+@pytest.mark.parametrize(
+    "style, role", [("default", "system"), ("documented", "system"), ("executed", "user")]
+)
 def test_the_persona_arrives_exactly_once(backend, style, role, tmp_path):
     "What a server receives: the persona once where the variant has one, in the message where the style puts it, and nowhere else."
     from doubles import Double
@@ -136,17 +180,28 @@ def test_the_persona_arrives_exactly_once(backend, style, role, tmp_path):
     from cogbias.participants import participant
     from cogbias.trials import TrialStore, collect
 
-    items = paradigm("classic/sunk_cost").items(variants=["base", "no_persona"], contents="published", counterbalance=False, style=style)
+    items = paradigm("classic/sunk_cost").items(
+        variants=["base", "no_persona"], contents="published", counterbalance=False, style=style
+    )
     with Double() as double:
-        who = participant(f"{backend}/tiny", base_url=double.openai if backend == "openai" else double.url)
+        who = participant(
+            f"{backend}/tiny", base_url=double.openai if backend == "openai" else double.url
+        )
         collect(items, who, TrialStore(tmp_path / "trials.jsonl"), method="text")
         sent = [each.body["messages"] for each in double.asked]
     for row in items.to_dict("records"):
-        mine = [messages for messages in sent if messages[-1]["content"] == row["prompt"] and (row["system"] is None or messages[0]["content"] == row["system"])]
+        mine = [
+            messages
+            for messages in sent
+            if messages[-1]["content"] == row["prompt"]
+            and (row["system"] is None or messages[0]["content"] == row["system"])
+        ]
         assert len(mine) == 1, (row["variant"], row["condition"])
         where = [each["role"] for each in mine[0] for _ in range(each["content"].count(PERSONA))]
         assert where == ([role] if row["variant"] == "base" else [])
-        assert sum(each["role"] == "system" for each in mine[0]) == (0 if style == "executed" else 1)
+        assert sum(each["role"] == "system" for each in mine[0]) == (
+            0 if style == "executed" else 1
+        )
 
 
 def test_a_model_without_a_system_role_gets_the_persona_in_the_prompt():
@@ -155,7 +210,12 @@ def test_a_model_without_a_system_role_gets_the_persona_in_the_prompt():
     from cogbias.backends.hf import takes_system
     from cogbias.participants import participant
 
-    item = paradigm("classic/sunk_cost").items(variants=["base"], contents="published").iloc[0].to_dict()
+    item = (
+        paradigm("classic/sunk_cost")
+        .items(variants=["base"], contents="published")
+        .iloc[0]
+        .to_dict()
+    )
     who = participant("hf/tiny")
     text = who.tokenizer.decode(who.prompts([item])[0])
     assert text.count(PERSONA[:40]) == 1
@@ -163,7 +223,10 @@ def test_a_model_without_a_system_role_gets_the_persona_in_the_prompt():
         who.tokenizer.chat_template = "{% for m in messages %}{% if m['role'] == 'system' %}{{ raise_exception('no system role') }}{% endif %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
         assert not takes_system(who.tokenizer)
         folded = who.tokenizer.decode(who.prompts([item])[0])
-        assert folded.count(PERSONA[:40]) == 1 and who.facts()["system_messages"] == "in front of the prompt"
+        assert (
+            folded.count(PERSONA[:40]) == 1
+            and who.facts()["system_messages"] == "in front of the prompt"
+        )
 
 
 @pytest.mark.parametrize("name", SUITE)

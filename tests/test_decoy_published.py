@@ -1,4 +1,5 @@
 """The decoy design against the published files: same numbers, other words. Skipped where the files are absent."""
+
 import json
 import re
 import zipfile
@@ -29,8 +30,12 @@ def records():
             for side in TARGET_SIDES:
                 folder = product + ("_cheaper" if side == "cheaper" else "")
                 for condition in ("Treatment", "Control"):
-                    name = f"Data/decoy/{folder}/all_permutations/t_[1, 2, 3, 4]_all_{condition}.json"
-                    found[product, side, condition.lower()] = list(json.loads(archive.read(name)).values())
+                    name = (
+                        f"Data/decoy/{folder}/all_permutations/t_[1, 2, 3, 4]_all_{condition}.json"
+                    )
+                    found[product, side, condition.lower()] = list(
+                        json.loads(archive.read(name)).values()
+                    )
     return found
 
 
@@ -44,30 +49,58 @@ def published_key(record):
     "Everything that the design fixes about a published record."
     code = record["bias_type"].removeprefix("Decoy_type.")
     shown = range(1, 3 if code == "TWO_OPTIONS" else 4)
-    return (record["template"], record["permutation_id"], None if code == "TWO_OPTIONS" else code, record["target"], record["competitor"], record["decoy"],
-            tuple((price_of(record[f"price{place}"]), float(record[f"quality{place}"])) for place in shown))
+    return (
+        record["template"],
+        record["permutation_id"],
+        None if code == "TWO_OPTIONS" else code,
+        record["target"],
+        record["competitor"],
+        record["decoy"],
+        tuple(
+            (price_of(record[f"price{place}"]), float(record[f"quality{place}"])) for place in shown
+        ),
+    )
 
 
 def own_key(row):
     "The same of one of our rows."
     offers = [row["content"]["options"][each["role"]] for each in row["options"]]
-    return (row["template"], row["permutation_id"], row["published_decoy"], row["target_position"], row["competitor_position"], row["decoy_position"],
-            tuple((each["price"], each["quality"]) for each in offers))
+    return (
+        row["template"],
+        row["permutation_id"],
+        row["published_decoy"],
+        row["target_position"],
+        row["competitor_position"],
+        row["decoy_position"],
+        tuple((each["price"], each["quality"]) for each in offers),
+    )
 
 
 @published
 def test_same_numbers(table, records):
     for where, group in table.groupby(["product", "target_side", "condition"]):
-        own = Counter(own_key(row | {"published_decoy": row["published_decoy"] if row["n_options"] == 3 else None}) for row in group.to_dict("records"))
+        own = Counter(
+            own_key(
+                row | {"published_decoy": row["published_decoy"] if row["n_options"] == 3 else None}
+            )
+            for row in group.to_dict("records")
+        )
         assert own == Counter(map(published_key, records[where])), where
 
 
 @published
 def test_other_words(table, records):
-    theirs = {line for each in records.values() for record in each for line in record["text"].splitlines()}
+    theirs = {
+        line for each in records.values() for record in each for line in record["text"].splitlines()
+    }
     ours = {line for prompt in table.prompt for line in prompt.splitlines()}
     assert ours & theirs == {"Answer:"}
-    five = lambda lines: {tuple(words[at:at + 5]) for line in lines for words in [re.findall(r"[a-z]+", line.lower())] for at in range(len(words) - 4)}
+    five = lambda lines: {
+        tuple(words[at : at + 5])
+        for line in lines
+        for words in [re.findall(r"[a-z]+", line.lower())]
+        for at in range(len(words) - 4)
+    }
     assert not five(ours) & five(theirs)
 
 
@@ -75,7 +108,9 @@ def test_other_words(table, records):
 def test_templates_put_the_question_where_the_published_ones_do(table, records):
     for record in records["car", "expensive", "control"]:
         before = record["text"].index("?") < record["text"].index("Brand 1 ")
-        assert before == (table[table.template == record["template"]].question_place.iloc[0] == "before")
+        assert before == (
+            table[table.template == record["template"]].question_place.iloc[0] == "before"
+        )
 
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
@@ -91,9 +126,15 @@ def test_prompts_name_every_label_once_per_line(table):
     for prompt, count in zip(table.prompt, table.n_options):
         lines = prompt.splitlines()
         assert lines[-1] == "Answer:" and "{" not in prompt and "\0" not in prompt
-        assert [sum(line.startswith(label) for line in lines) for label in LABELS] == [1, 1, count - 2]
+        assert [sum(line.startswith(label) for line in lines) for label in LABELS] == [
+            1,
+            1,
+            count - 2,
+        ]
 
 
 def test_kinds_cover_the_published_codes():
-    assert {side: set(kinds) for side, kinds in DECOY_KINDS.items()} == {side: {"R", "RF", "F", "R_EXTREAM"} for side in TARGET_SIDES}
+    assert {side: set(kinds) for side, kinds in DECOY_KINDS.items()} == {
+        side: {"R", "RF", "F", "R_EXTREAM"} for side in TARGET_SIDES
+    }
     assert all(len(set(kinds.values())) == 4 for kinds in DECOY_KINDS.values())

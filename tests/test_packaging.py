@@ -1,4 +1,5 @@
 """What a user gets from a wheel: the library, and the data, templates and site pages that it reads."""
+
 import subprocess
 import sys
 import zipfile
@@ -8,19 +9,47 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def test_wheel_holds_what_the_library_reads(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "-w", str(tmp_path), str(ROOT)], check=True)
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+            "-w",
+            str(tmp_path),
+            str(ROOT),
+        ],
+        check=True,
+    )
     names = set(zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist())
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "cogbias").rglob("*.py")}
     assert modules <= names
     for folder, inside in (("data", "data"), ("docs", "docs"), ("nbs/reports", "reports")):
         for path in (ROOT / folder).rglob("*"):
-            if path.is_file() and "__pycache__" not in path.parts and ".ipynb_checkpoints" not in path.parts:
+            if (
+                path.is_file()
+                and "__pycache__" not in path.parts
+                and ".ipynb_checkpoints" not in path.parts
+            ):
                 assert f"cogbias/_shipped/{inside}/{path.relative_to(ROOT / folder)}" in names
 
 
 def test_importing_is_light() -> None:
     "Neither the package nor its command line may import pandas or anything heavier before a command needs it."
     code = "import sys, cogbias, cogbias.cli; print(sorted({'pandas', 'numpy', 'matplotlib', 'torch', 'papermill'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True
+        ).stdout.strip()
+        == "[]"
+    )
     code = "import sys, cogbias.study; print(sorted({'torch', 'transformers', 'seaborn', 'statsmodels', 'pingouin', 'papermill'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True
+        ).stdout.strip()
+        == "[]"
+    )

@@ -8,10 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cogbias.design import CogbiasError
-from cogbias.elicitation.prefixes import ancestors, attention_blocks, chunks, path_tokens, prefix_tree
+from cogbias.elicitation.prefixes import (
+    ancestors,
+    attention_blocks,
+    chunks,
+    path_tokens,
+    prefix_tree,
+)
 
 SEQUENCES = st.lists(st.lists(st.integers(0, 3), max_size=9), max_size=25)
-LARGE = st.lists(st.lists(st.sampled_from([0, 1, 255, 256, 65535, 65536, 2**31, 2**32 - 2]), max_size=4), max_size=12)
+LARGE = st.lists(
+    st.lists(st.sampled_from([0, 1, 255, 256, 65535, 65536, 2**31, 2**32 - 2]), max_size=4),
+    max_size=12,
+)
 
 
 def naive(sequences: list[list[int]]) -> list[tuple[int, ...]]:
@@ -38,7 +47,9 @@ def test_tree_is_the_naive_one(sequences):
     tree, expected = prefix_tree(sequences), naive(sequences)
     assert tree.token.tolist() == [path[-1] for path in expected]
     assert tree.depth.tolist() == [len(path) - 1 for path in expected]
-    assert [expected[node] if node >= 0 else () for node in tree.end] == [tuple(each) for each in sequences]
+    assert [expected[node] if node >= 0 else () for node in tree.end] == [
+        tuple(each) for each in sequences
+    ]
     assert tree.tokens == sum(map(len, sequences))
 
 
@@ -47,25 +58,35 @@ def test_tree_is_the_naive_one(sequences):
 def test_ancestors_and_paths(sequences):
     tree, expected = prefix_tree(sequences), naive(sequences)
     for node, path in enumerate(expected):
-        assert [expected[each] for each in ancestors(tree, np.full(len(path), node), np.arange(len(path)))] == [path[:end] for end in range(1, len(path) + 1)]
+        assert [
+            expected[each]
+            for each in ancestors(tree, np.full(len(path), node), np.arange(len(path)))
+        ] == [path[:end] for end in range(1, len(path) + 1)]
         assert tuple(path_tokens(tree, np.array([node]))[0]) == path
 
 
 @settings(max_examples=200, deadline=None)
 @given(SEQUENCES, st.integers(1, 12), st.integers(1, 4), st.integers(1, 7))
-def test_chunks_and_blocks_show_each_token_its_ancestors_and_nothing_else(sequences, budget, rows, size):
+def test_chunks_and_blocks_show_each_token_its_ancestors_and_nothing_else(
+    sequences, budget, rows, size
+):
     tree, expected = prefix_tree(sequences), naive(sequences)
     looked_at = np.unique(tree.end[tree.end >= 0])
     covered = []
     for chunk in chunks(tree, budget, looked_at, rows):
         covered += range(chunk.first, chunk.last)
-        assert chunk.last - chunk.first <= budget and np.isin(looked_at, np.arange(chunk.first, chunk.last)).sum() <= rows
+        assert (
+            chunk.last - chunk.first <= budget
+            and np.isin(looked_at, np.arange(chunk.first, chunk.last)).sum() <= rows
+        )
         nodes = np.concatenate([chunk.above, np.arange(chunk.first, chunk.last)])
-        keys, seen = attention_blocks(tree.depth[chunk.first:chunk.last], size)
+        keys, seen = attention_blocks(tree.depth[chunk.first : chunk.last], size)
         for place, node in enumerate(range(chunk.first, chunk.last)):
             block = place // size
             visible = nodes[keys[block][seen[block, place % size]]]
-            assert sorted(expected[each] for each in visible) == [expected[node][:end] for end in range(1, len(expected[node]) + 1)]
+            assert sorted(expected[each] for each in visible) == [
+                expected[node][:end] for end in range(1, len(expected[node]) + 1)
+            ]
         assert seen.any(axis=2).all()
     assert covered == list(range(len(tree)))
 
@@ -76,7 +97,10 @@ def test_many_sequences_are_compared_in_batches(monkeypatch):
     whole = prefix_tree(sequences)
     monkeypatch.setattr("cogbias.elicitation.prefixes._CELLS", 30)
     parts = prefix_tree(sequences)
-    assert all(np.array_equal(getattr(whole, name), getattr(parts, name)) for name in ("token", "depth", "end"))
+    assert all(
+        np.array_equal(getattr(whole, name), getattr(parts, name))
+        for name in ("token", "depth", "end")
+    )
 
 
 def test_arrays_and_tuples_are_sequences_too():
@@ -93,8 +117,12 @@ def test_wrong_tokens_are_refused(wrong):
 def test_the_size_of_a_published_design_takes_no_time():
     "11,232 prompts of 120 tokens; a tenth of a second on an idle machine."
     generator = np.random.default_rng(0)
-    parts = [generator.integers(0, 30_000, shape).tolist() for shape in ((4, 50), (78, 40), (36, 30))]
-    prompts = [[*first, *second, *third] for first in parts[0] for second in parts[1] for third in parts[2]]
+    parts = [
+        generator.integers(0, 30_000, shape).tolist() for shape in ((4, 50), (78, 40), (36, 30))
+    ]
+    prompts = [
+        [*first, *second, *third] for first in parts[0] for second in parts[1] for third in parts[2]
+    ]
     seconds = []
     for _ in range(3):
         begun = perf_counter()

@@ -19,12 +19,49 @@ from cogbias.elicitation import scoring  # noqa: E402
 from cogbias.elicitation.scoring import Scorer, score_continuations  # noqa: E402
 
 VOCABULARY = 211
-SHAPE = {"vocab_size": VOCABULARY, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
-         "intermediate_size": 128, "max_position_embeddings": 256, "initializer_range": 0.2, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+SHAPE = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "intermediate_size": 128,
+    "max_position_embeddings": 256,
+    "initializer_range": 0.2,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
 GPT = {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 256}
-CAPPED = {"query_pre_attn_scalar": 16, "attn_logit_softcapping": 5.0, "final_logit_softcapping": 30.0}
-TREE = {"Llama": {}, "Qwen2": {}, "Qwen3": {}, "GPT2": GPT, "Gemma": {}, "Gemma2": CAPPED, "Gemma3Text": {}, "Mistral": {}, "GPTNeoX": {}, "Phi": {}}
-ROWS = {"Bloom": {"n_layer": 2, "n_head": 4}, "Mamba": {"state_size": 8}, "Rwkv": {"attention_hidden_size": 64}, "GPTNeo": {"num_layers": 2, "num_heads": 4, "attention_types": [[["global", "local"], 1]], "window_size": 8}}
+CAPPED = {
+    "query_pre_attn_scalar": 16,
+    "attn_logit_softcapping": 5.0,
+    "final_logit_softcapping": 30.0,
+}
+TREE = {
+    "Llama": {},
+    "Qwen2": {},
+    "Qwen3": {},
+    "GPT2": GPT,
+    "Gemma": {},
+    "Gemma2": CAPPED,
+    "Gemma3Text": {},
+    "Mistral": {},
+    "GPTNeoX": {},
+    "Phi": {},
+}
+ROWS = {
+    "Bloom": {"n_layer": 2, "n_head": 4},
+    "Mamba": {"state_size": 8},
+    "Rwkv": {"attention_hidden_size": 64},
+    "GPTNeo": {
+        "num_layers": 2,
+        "num_heads": 4,
+        "attention_types": [[["global", "local"], 1]],
+        "window_size": 8,
+    },
+}
 
 
 def build(kind, dtype=torch.float32, **more):
@@ -43,14 +80,20 @@ def prompts(longest=60):
     "Sequences that share beginnings in every manner: inside one another, twice, parting early and late, one token long."
     generator = np.random.default_rng(1)
     stem = generator.integers(3, VOCABULARY, longest).tolist()
-    parting = [stem[:kept] + generator.integers(3, VOCABULARY, new).tolist() for kept, new in ((10, 5), (20, 9), (20, 3), (3, 30), (12, longest - 12))]
+    parting = [
+        stem[:kept] + generator.integers(3, VOCABULARY, new).tolist()
+        for kept, new in ((10, 5), (20, 9), (20, 3), (3, 30), (12, longest - 12))
+    ]
     return [*parting, stem, stem[:-1], stem[:20], stem[:1], [7], stem, parting[0]]
 
 
 def plain(model, sequences, temperature=1.0):
     "One after the other."
     with torch.inference_mode():
-        logits = [model(input_ids=torch.tensor([each]), use_cache=False).logits[0, -1].double() for each in sequences]
+        logits = [
+            model(input_ids=torch.tensor([each]), use_cache=False).logits[0, -1].double()
+            for each in sequences
+        ]
     return [torch.log_softmax(each / temperature, -1).numpy() for each in logits]
 
 
@@ -60,7 +103,10 @@ EVERY = np.arange(VOCABULARY)
 def deviation(scorer, model, sequences, temperature=1.0):
     "Largest difference between a scorer and the plain loop."
     found = scorer.next_logprobs(sequences, [EVERY] * len(sequences), temperature)
-    return max(np.abs(one - other).max() for one, other in zip(found, plain(model, sequences, temperature), strict=True))
+    return max(
+        np.abs(one - other).max()
+        for one, other in zip(found, plain(model, sequences, temperature), strict=True)
+    )
 
 
 @pytest.mark.parametrize("budget", [None, 7])
@@ -72,7 +118,9 @@ def test_tree_agrees_with_one_prompt_at_a_time(kind, budget):
     assert scorer.way == "tree" and scorer.facts["why"] == ""
     assert deviation(scorer, model, prompts()) < 1e-4
     assert scorer.facts["prefixes"] < scorer.facts["tokens"] / 2
-    assert model.config._attn_implementation == before and "forward" not in {name for each in model.modules() for name in vars(each)}
+    assert model.config._attn_implementation == before and "forward" not in {
+        name for each in model.modules() for name in vars(each)
+    }
     assert all(torch.equal(state[name], each) for name, each in model.state_dict().items())
 
 
@@ -82,7 +130,11 @@ def test_other_architectures_say_why_and_agree(kind, caplog):
     with caplog.at_level(logging.WARNING, logger="cogbias"):
         scorer = Scorer(model, token_budget=100)
     assert scorer.way == "rows" and scorer.facts["why"].startswith("tree: ")
-    assert [record.getMessage().count(scorer.facts["why"]) for record in caplog.records if record.name.startswith("cogbias")] == [1]
+    assert [
+        record.getMessage().count(scorer.facts["why"])
+        for record in caplog.records
+        if record.name.startswith("cogbias")
+    ] == [1]
     assert deviation(scorer, model, prompts()) < 1e-4
 
 
@@ -90,22 +142,35 @@ def test_other_architectures_say_why_and_agree(kind, caplog):
 def test_bfloat16_stays_as_close_as_its_digits_allow(kind):
     model = build(kind, torch.bfloat16)
     scorer = Scorer(model)
-    exact, found = plain(build(kind).to(torch.bfloat16).float(), prompts()), scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))
-    own = np.sqrt(np.mean([np.square(one - other) for one, other in zip(plain(model, prompts()), exact)]))
+    exact, found = (
+        plain(build(kind).to(torch.bfloat16).float(), prompts()),
+        scorer.next_logprobs(prompts(), [EVERY] * len(prompts())),
+    )
+    own = np.sqrt(
+        np.mean([np.square(one - other) for one, other in zip(plain(model, prompts()), exact)])
+    )
     off = np.sqrt(np.mean([np.square(one - other) for one, other in zip(found, exact)]))
-    assert scorer.way == "tree" and off < 1.5 * own  # against the same weights in 32 bits the tree errs like the plain loop
+    assert (
+        scorer.way == "tree" and off < 1.5 * own
+    )  # against the same weights in 32 bits the tree errs like the plain loop
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float64])
 def test_other_number_formats(dtype):
     model = build("Llama", dtype)
     scorer = Scorer(model)
-    assert scorer.way == "tree" and deviation(scorer, model, prompts()) < (0.1 if dtype == torch.float16 else 1e-9)
+    assert scorer.way == "tree" and deviation(scorer, model, prompts()) < (
+        0.1 if dtype == torch.float16 else 1e-9
+    )
 
 
 def test_a_wrong_mask_is_found_out_in_16_bits_too(monkeypatch, caplog):
     blocks = scoring.attention_blocks
-    monkeypatch.setattr(scoring, "attention_blocks", lambda depth: (each := blocks(depth))._replace(seen=np.ones_like(each.seen)))
+    monkeypatch.setattr(
+        scoring,
+        "attention_blocks",
+        lambda depth: (each := blocks(depth))._replace(seen=np.ones_like(each.seen)),
+    )
     for dtype in (torch.float32, torch.bfloat16, torch.float16):
         assert Scorer(build("Llama", dtype)).way == "rows"
 
@@ -126,7 +191,12 @@ def test_sequences_longer_than_the_window_go_by_rows(kind):
 
 
 def test_rescaled_rotary_positions_limit_the_tree():
-    settings = {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 2.0, "original_max_position_embeddings": 25}
+    settings = {
+        "rope_type": "dynamic",
+        "rope_theta": 10000.0,
+        "factor": 2.0,
+        "original_max_position_embeddings": 25,
+    }
     model = build("Llama", rope_parameters=settings)
     scorer = Scorer(model)
     assert scorer.facts["longest_by_tree"] == 25 and deviation(scorer, model, prompts()) < 1e-4
@@ -174,7 +244,10 @@ def test_attention_in_steps_is_the_same(llama, monkeypatch):
     whole = np.array(scorer.next_logprobs(prompts(), [EVERY] * len(prompts())))
     monkeypatch.setattr(scoring, "_SCORES", 1)
     monkeypatch.setattr(scoring, "_CELLS", 500)
-    assert np.abs(np.array(scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))) - whole).max() < 1e-5
+    assert (
+        np.abs(np.array(scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))) - whole).max()
+        < 1e-5
+    )
 
 
 @cache
@@ -185,7 +258,10 @@ def qwen():
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12), min_size=1, max_size=12), st.integers(1, 20))
+@given(
+    st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12), min_size=1, max_size=12),
+    st.integers(1, 20),
+)
 def test_any_sequences(sequences, budget):
     scorer, model = qwen()
     scorer._limits = budget, 9
@@ -198,13 +274,20 @@ def test_temperatures(llama):
         assert deviation(scorer, llama, prompts(), temperature) < 1e-4 / min(1, temperature)
     together = scorer.next_logprobs(prompts(), [EVERY[:9]] * len(prompts()), [0.0, 0.2, 5.0])
     for index, temperature in enumerate((0.0, 0.2, 5.0)):
-        for one, several in zip(scorer.next_logprobs(prompts(), [EVERY[:9]] * len(prompts()), temperature), together):
+        for one, several in zip(
+            scorer.next_logprobs(prompts(), [EVERY[:9]] * len(prompts()), temperature), together
+        ):
             assert np.array_equal(one, several[index])
 
 
 def test_temperature_zero_shares_between_ties(llama):
-    assert all(np.exp(each).sum() == 1 and np.exp(each).argmax() == one.argmax() for each, one in
-               zip(Scorer(llama).next_logprobs(prompts(), [EVERY] * len(prompts()), 0), plain(llama, prompts())))
+    assert all(
+        np.exp(each).sum() == 1 and np.exp(each).argmax() == one.argmax()
+        for each, one in zip(
+            Scorer(llama).next_logprobs(prompts(), [EVERY] * len(prompts()), 0),
+            plain(llama, prompts()),
+        )
+    )
     model = build("Llama", tie_word_embeddings=False)
     torch.nn.init.zeros_(model.lm_head.weight)
     assert np.allclose(Scorer(model).next_logprobs([[3, 4]], [EVERY], 0)[0], -np.log(VOCABULARY))
@@ -217,13 +300,26 @@ def test_two_threads_and_two_scorers(llama):
 
     def work(scorer, order):
         for _ in range(5):
-            found = scorer.next_logprobs([prompts()[index] for index in order], [EVERY] * len(order))
-            wrong.extend(index for index, each in zip(order, found) if np.abs(each - rest[index]).max() > 1e-4)
-            wrong.extend(index for index, each in enumerate(plain(llama, prompts()[:2])) if np.abs(each - rest[index]).max() > 1e-4)  # the model itself, meanwhile
+            found = scorer.next_logprobs(
+                [prompts()[index] for index in order], [EVERY] * len(order)
+            )
+            wrong.extend(
+                index
+                for index, each in zip(order, found)
+                if np.abs(each - rest[index]).max() > 1e-4
+            )
+            wrong.extend(
+                index
+                for index, each in enumerate(plain(llama, prompts()[:2]))
+                if np.abs(each - rest[index]).max() > 1e-4
+            )  # the model itself, meanwhile
         done.append(order)
 
     orders = [list(range(12)), list(range(12))[::-1], [3, 1, 2], [9, 0]]
-    threads = [threading.Thread(target=work, args=(scorers[index % 2], order)) for index, order in enumerate(orders)]
+    threads = [
+        threading.Thread(target=work, args=(scorers[index % 2], order))
+        for index, order in enumerate(orders)
+    ]
     for each in threads:
         each.start()
     for each in threads:
@@ -238,19 +334,36 @@ def test_an_error_leaves_the_scorer_and_the_model_usable(llama, monkeypatch):
         broken.setattr(scoring, "_log_probabilities", lambda *given: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))
-    assert all(np.array_equal(one, other) for one, other in zip(expected, scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))))
+    assert all(
+        np.array_equal(one, other)
+        for one, other in zip(expected, scorer.next_logprobs(prompts(), [EVERY] * len(prompts())))
+    )
     assert llama.config._attn_implementation == "sdpa"
 
 
 def test_continuations(llama):
-    contexts, continuations = prompts()[:4], [[[5], [6, 7, 8], [6, 7, 9]], [[5]], [], [[4, 4], [4, 4, 4, 4]]]
+    contexts, continuations = (
+        prompts()[:4],
+        [[[5], [6, 7, 8], [6, 7, 9]], [[5]], [], [[4, 4], [4, 4, 4, 4]]],
+    )
     found = score_continuations(Scorer(llama), contexts, continuations)
     with torch.inference_mode():
         for context, several, sums in zip(contexts, continuations, found, strict=True):
             assert len(sums) == len(several)
             for each, total in zip(several, sums):
-                logprobs = torch.log_softmax(llama(torch.tensor([context + each])).logits[0].double(), -1)
-                assert abs(sum(logprobs[len(context) - 1 + place, token] for place, token in enumerate(each)) - total) < 1e-4
+                logprobs = torch.log_softmax(
+                    llama(torch.tensor([context + each])).logits[0].double(), -1
+                )
+                assert (
+                    abs(
+                        sum(
+                            logprobs[len(context) - 1 + place, token]
+                            for place, token in enumerate(each)
+                        )
+                        - total
+                    )
+                    < 1e-4
+                )
 
 
 def test_nothing_to_do(llama):
@@ -264,7 +377,9 @@ def refused(*said):
     "A CogbiasError in one line that says this."
     with pytest.raises(CogbiasError) as caught:
         yield
-    assert "\n" not in str(caught.value) and all(each in str(caught.value) for each in said), str(caught.value)
+    assert "\n" not in str(caught.value) and all(each in str(caught.value) for each in said), str(
+        caught.value
+    )
 
 
 def test_errors(llama):
@@ -294,7 +409,13 @@ def test_models_that_cannot_be_scored():
     with refused("training mode"):
         Scorer(build("Llama").train())
     with refused("no causal language model"):
-        Scorer(transformers.T5ForConditionalGeneration(transformers.T5Config(vocab_size=50, d_model=16, d_ff=16, num_layers=1, num_heads=2, d_kv=8)).eval())
+        Scorer(
+            transformers.T5ForConditionalGeneration(
+                transformers.T5Config(
+                    vocab_size=50, d_model=16, d_ff=16, num_layers=1, num_heads=2, d_kv=8
+                )
+            ).eval()
+        )
     for value in (torch.nan, torch.inf):
         model = build("Llama")
         torch.nn.init.constant_(model.model.norm.weight, value)
@@ -302,6 +423,8 @@ def test_models_that_cannot_be_scored():
             Scorer(model)
     model = build("Llama")
     scorer = Scorer(model)
-    torch.nn.init.constant_(model.model.embed_tokens.weight[20:21].detach(), torch.nan)  # damaged where the test at the start does not look
+    torch.nn.init.constant_(
+        model.model.embed_tokens.weight[20:21].detach(), torch.nan
+    )  # damaged where the test at the start does not look
     with refused("logits are not finite numbers"):
         scorer.next_logprobs([[3, 20]], [[1]])

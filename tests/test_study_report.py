@@ -1,4 +1,5 @@
 "The report on a whole study, made through the command line as a reader would, and what it says when little can be said."
+
 from __future__ import annotations
 
 import json
@@ -19,7 +20,11 @@ def words(path: Path) -> str:
     cells = nbformat.read(path, 4).cells
     outputs = [output for cell in cells if cell.cell_type == "code" for output in cell.outputs]
     assert not [output for output in outputs if output.output_type == "error"]
-    shown = [output.get("text", "") or "".join(output.get("data", {}).get(kind, "") for kind in ("text/markdown", "text/html")) for output in outputs]
+    shown = [
+        output.get("text", "")
+        or "".join(output.get("data", {}).get(kind, "") for kind in ("text/markdown", "text/html"))
+        for output in outputs
+    ]
     return "\n".join([cell.source for cell in cells if cell.cell_type == "markdown"] + shown)
 
 
@@ -27,8 +32,23 @@ def words(path: Path) -> str:
 def folder(tmp_path_factory) -> Path:
     "Four simulated participants in three paradigms at two temperatures."
     place = tmp_path_factory.mktemp("study")
-    arguments = ["run", *(part for model in MODELS for part in ("--model", model)), "--paradigm", "classic/anchoring", "--paradigm", "classic/loss_aversion", "--paradigm", "classic/sunk_cost",
-                 "--temperature", "0.5", "--temperature", "1", "--outputs", str(place), "--no-reports"]
+    arguments = [
+        "run",
+        *(part for model in MODELS for part in ("--model", model)),
+        "--paradigm",
+        "classic/anchoring",
+        "--paradigm",
+        "classic/loss_aversion",
+        "--paradigm",
+        "classic/sunk_cost",
+        "--temperature",
+        "0.5",
+        "--temperature",
+        "1",
+        "--outputs",
+        str(place),
+        "--no-reports",
+    ]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     from cogbias.study import render_study_report
@@ -51,7 +71,11 @@ def test_families_and_verdicts_are_in_the_table(folder):
 
     effects = pd.read_parquet(folder / "effects.parquet")
     heads = effects[effects["verdict"].notna()]
-    assert len(heads) == 8 * 3 and heads["family"].str.contains("headline").all() and (heads["smallest"] > 0).all()
+    assert (
+        len(heads) == 8 * 3
+        and heads["family"].str.contains("headline").all()
+        and (heads["smallest"] > 0).all()
+    )
     tested = heads[heads["p_value"].notna()]
     assert (tested["p_adjusted"] >= tested["p_value"] - 1e-12).all()
 
@@ -61,16 +85,28 @@ def test_nothing_is_missing_without_a_status(folder):
 
     effects = pd.read_parquet(folder / "effects.parquet")
     assert not (effects["estimate"].isna() & (effects["status"] == "ok")).any()
-    assert (effects["detail"].notna() | (effects["status"] == "ok") | effects["measure"].str.contains("position|consistency|primacy")).all()
+    assert (
+        effects["detail"].notna()
+        | (effects["status"] == "ok")
+        | effects["measure"].str.contains("position|consistency|primacy")
+    ).all()
 
 
 def test_the_analysis_is_declared_in_the_study(tmp_path):
     study = tmp_path / "study.toml"
-    study.write_text('models = ["sim/human"]\nparadigms = ["classic/framing"]\n[analysis]\nfamly = "study"\n')
-    result = CliRunner().invoke(app, ["run", str(study), "--outputs", str(tmp_path / "out"), "--no-reports"])
+    study.write_text(
+        'models = ["sim/human"]\nparadigms = ["classic/framing"]\n[analysis]\nfamly = "study"\n'
+    )
+    result = CliRunner().invoke(
+        app, ["run", str(study), "--outputs", str(tmp_path / "out"), "--no-reports"]
+    )
     assert result.exit_code != 0 and "did you mean 'family'" in str(result.exception)
-    study.write_text(study.read_text().replace("famly", "family") + '[analysis.smallest]\nprobability = 0.9\n')
-    result = CliRunner().invoke(app, ["run", str(study), "--outputs", str(tmp_path / "out"), "--no-reports"])
+    study.write_text(
+        study.read_text().replace("famly", "family") + "[analysis.smallest]\nprobability = 0.9\n"
+    )
+    result = CliRunner().invoke(
+        app, ["run", str(study), "--outputs", str(tmp_path / "out"), "--no-reports"]
+    )
     assert result.exit_code == 0, result.output
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["study"]["analysis"]["family"] == "study"
@@ -83,11 +119,15 @@ def test_the_analysis_is_declared_in_the_study(tmp_path):
 def test_a_page_of_the_site(folder):
     from cogbias.site import build_site
 
-    index = build_site(folder) if (folder / "reports" / "sim-human-temperature=1.0").exists() else None
+    index = (
+        build_site(folder) if (folder / "reports" / "sim-human-temperature=1.0").exists() else None
+    )
     if index is None:  # the site needs a report of a cell: render one
         from cogbias.study import render_reports
 
-        failed, made = render_reports(folder, only=[("sim/human temperature=1.0", "classic/anchoring")])
+        failed, made = render_reports(
+            folder, only=[("sim/human temperature=1.0", "classic/anchoring")]
+        )
         assert not failed and made
         index = build_site(folder)
     page = (Path(index).parent / "results" / "study.html").read_text()

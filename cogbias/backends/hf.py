@@ -26,16 +26,35 @@ import numpy as np
 
 from ..choices import without_thinking
 from ..design import CogbiasError, content_hash, nearest
-from ..elicitation.answer_trees import Look, Measured, Place, Token, Vocabulary, answer_tree, measured_answer, walk_many
+from cogbias.elicitation.answer_trees import (
+    Look,
+    Measured,
+    Place,
+    Token,
+    Vocabulary,
+    answer_tree,
+    measured_answer,
+    walk_many,
+)
 from ..participants import Answer, Request, answer_from_text, participant_name
 
 if TYPE_CHECKING:
     import torch
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch comes in: threads that wait by spinning take the cores from whoever else works here
+os.environ.setdefault(
+    "OMP_WAIT_POLICY", "PASSIVE"
+)  # before torch comes in: threads that wait by spinning take the cores from whoever else works here
 
 # %% ../../nbs/backends/hf.ipynb #b35e18b2
-_FETCHED = ["*.safetensors", "*.safetensors.index.json", "*.json", "*.jinja", "tokenizer.model", "merges.txt", "vocab.txt"]
+_FETCHED = [
+    "*.safetensors",
+    "*.safetensors.index.json",
+    "*.json",
+    "*.jinja",
+    "tokenizer.model",
+    "merges.txt",
+    "vocab.txt",
+]
 
 
 def _from_hub(model: str) -> Path:
@@ -47,12 +66,15 @@ def _from_hub(model: str) -> Path:
     try:
         return Path(snapshot_download(name, revision=commit or None, allow_patterns=_FETCHED))
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
-        raise CogbiasError(f"hf/{model}: cannot be fetched ({type(error).__name__}); check the name, your access to it (hf auth login), "
-                           f"and the connection; a folder is named hf/./folder") from None
+        raise CogbiasError(
+            f"hf/{model}: cannot be fetched ({type(error).__name__}); check the name, your access to it (hf auth login), "
+            f"and the connection; a folder is named hf/./folder"
+        ) from None
 
 # %% ../../nbs/backends/hf.ipynb #eb68273c
-def model_folder(model: str,  # a folder, tiny, or a name on the hub
-                 ) -> Path:  # holds config.json and safetensors
+def model_folder(
+    model: str,  # a folder, tiny, or a name on the hub
+) -> Path:  # holds config.json and safetensors
     "The folder with a model's files."
     if model == "tiny":
         from cogbias.elicitation.tiny import tiny_folder
@@ -60,16 +82,23 @@ def model_folder(model: str,  # a folder, tiny, or a name on the hub
         return tiny_folder()
     folder = Path(model).expanduser() if model.startswith((".", "/", "~")) else _from_hub(model)
     if not (folder / "config.json").is_file():
-        raise CogbiasError(f"hf/{model}: {folder} holds no config.json; name the folder of a saved model")
+        raise CogbiasError(
+            f"hf/{model}: {folder} holds no config.json; name the folder of a saved model"
+        )
     if not any(folder.glob("*.safetensors")):
-        raise CogbiasError(f"hf/{model}: {folder} holds no .safetensors; save the model with save_pretrained, other formats are not opened")
+        raise CogbiasError(
+            f"hf/{model}: {folder} holds no .safetensors; save the model with save_pretrained, other formats are not opened"
+        )
     if "auto_map" in json.loads((folder / "config.json").read_text(encoding="utf-8")):
-        raise CogbiasError(f"hf/{model}: brings its own code, which is not run here; use a model whose architecture transformers knows")
+        raise CogbiasError(
+            f"hf/{model}: brings its own code, which is not run here; use a model whose architecture transformers knows"
+        )
     return folder
 
 # %% ../../nbs/backends/hf.ipynb #fa778705
-def folder_revision(folder: Path,  # holds config.json and safetensors
-                    ) -> str:  # a commit of the hub, or a hash of the files
+def folder_revision(
+    folder: Path,  # holds config.json and safetensors
+) -> str:  # a commit of the hub, or a hash of the files
     "The exact version of a model."
     if folder.parent.name == "snapshots":
         return folder.name
@@ -80,50 +109,75 @@ def folder_revision(folder: Path,  # holds config.json and safetensors
     return digest.hexdigest()[:16]
 
 # %% ../../nbs/backends/hf.ipynb #a7729632
-def takes_system(tokenizer: Any,  # of transformers, with a chat template
-                 ) -> bool:
+def takes_system(
+    tokenizer: Any,  # of transformers, with a chat template
+) -> bool:
     "Whether a chat template renders a system message."
     from jinja2 import TemplateError
 
     messages = [{"role": "system", "content": "SYSTEM-MARK"}, {"role": "user", "content": "?"}]
     try:
-        return "SYSTEM-MARK" in tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        return "SYSTEM-MARK" in tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True
+        )
     except TemplateError:
         return False
 
 # %% ../../nbs/backends/hf.ipynb #d3596689
-def render(tokenizer: Any,  # of transformers
-           prompt: str,  # of the item
-           system: str | None = None,  # system prompt
-           think: bool | str = False,  # whether a thinking model may think
-           chat: bool = True,  # use the chat template
-           system_role: bool = True,  # whether the template knows a system role
-           ) -> str:  # what the model reads
+def render(
+    tokenizer: Any,  # of transformers
+    prompt: str,  # of the item
+    system: str | None = None,  # system prompt
+    think: bool | str = False,  # whether a thinking model may think
+    chat: bool = True,  # use the chat template
+    system_role: bool = True,  # whether the template knows a system role
+) -> str:  # what the model reads
     "The text of a prompt, as the model reads it."
     if not chat or (system and not system_role):
         prompt = "\n\n".join(filter(None, [system, prompt]))
     if not chat:
         return prompt
     messages = [{"role": "system", "content": system}] if system and system_role else []
-    return tokenizer.apply_chat_template([*messages, {"role": "user", "content": prompt}], tokenize=False, add_generation_prompt=True, enable_thinking=bool(think))
+    return tokenizer.apply_chat_template(
+        [*messages, {"role": "user", "content": prompt}],
+        tokenize=False,
+        add_generation_prompt=True,
+        enable_thinking=bool(think),
+    )
 
 # %% ../../nbs/backends/hf.ipynb #52262001
-def token_texts(tokenizer: Any,  # of transformers
-                ) -> list[str]:  # by id; empty for special tokens
+def token_texts(
+    tokenizer: Any,  # of transformers
+) -> list[str]:  # by id; empty for special tokens
     "What each token of a vocabulary adds to a text."
     anchor = tokenizer("a", add_special_tokens=False)["input_ids"][-1]
     start = tokenizer.decode([anchor])
-    special = {*tokenizer.all_special_ids, *(key for key, token in tokenizer.added_tokens_decoder.items() if token.special)}
-    texts = tokenizer.batch_decode([[anchor, key] for key in range(len(tokenizer))], clean_up_tokenization_spaces=False)
-    return ["" if key in special else text[len(start):] for key, text in enumerate(texts)]
+    special = {
+        *tokenizer.all_special_ids,
+        *(key for key, token in tokenizer.added_tokens_decoder.items() if token.special),
+    }
+    texts = tokenizer.batch_decode(
+        [[anchor, key] for key in range(len(tokenizer))], clean_up_tokenization_spaces=False
+    )
+    return ["" if key in special else text[len(start) :] for key, text in enumerate(texts)]
 
 # %% ../../nbs/backends/hf.ipynb #2d419840
-_TURN_ENDS = ("<|im_end|>", "<|eot_id|>", "<|end_of_turn|>", "<end_of_turn>", "<|end|>", "<|endoftext|>", "</s>", "<eos>")
+_TURN_ENDS = (
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|end_of_turn|>",
+    "<end_of_turn>",
+    "<|end|>",
+    "<|endoftext|>",
+    "</s>",
+    "<eos>",
+)
 
 
-def end_ids(tokenizer: Any,  # of transformers
-            configured: int | Sequence[int] | None = None,  # eos_token_id of the model's generation config
-            ) -> list[int]:  # ascending
+def end_ids(
+    tokenizer: Any,  # of transformers
+    configured: int | Sequence[int] | None = None,  # eos_token_id of the model's generation config
+) -> list[int]:  # ascending
     "The tokens that end a turn."
     known = tokenizer.get_added_vocab()
     found = {known[name] for name in _TURN_ENDS if name in known} | {tokenizer.eos_token_id}
@@ -143,7 +197,9 @@ class LoadedModel:
     scorer: Any  # cogbias.elicitation.scoring.Scorer
     vocabulary: Vocabulary
     ends: list[int]
-    seen: dict[tuple, np.ndarray] = field(default_factory=dict, repr=False)  # what a look found, at all temperatures of a study
+    seen: dict[tuple, np.ndarray] = field(
+        default_factory=dict, repr=False
+    )  # what a look found, at all temperatures of a study
 
 # %% ../../nbs/backends/hf.ipynb #99c014f2
 def _device(wanted: str) -> str:
@@ -152,23 +208,34 @@ def _device(wanted: str) -> str:
 
     if wanted != "auto":
         return wanted
-    return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    return (
+        "cuda"
+        if torch.cuda.is_available()
+        else "mps"
+        if torch.backends.mps.is_available()
+        else "cpu"
+    )
 
 # %% ../../nbs/backends/hf.ipynb #eac462d6
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 
 
-def precision(folder: Path,  # holds config.json
-              device: str = "auto",  # auto, cpu, cuda, cuda:1, mps
-              dtype: str = "auto",  # one of PRECISIONS
-              ) -> str:  # float32, bfloat16 or float16
+def precision(
+    folder: Path,  # holds config.json
+    device: str = "auto",  # auto, cpu, cuda, cuda:1, mps
+    dtype: str = "auto",  # one of PRECISIONS
+) -> str:  # float32, bfloat16 or float16
     "The precision in which a model is computed."
     if dtype not in PRECISIONS:
         raise CogbiasError(f"dtype {dtype!r} is not known; {nearest(dtype, PRECISIONS)}")
     if dtype != "auto":
         return dtype
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return "float32" if _device(device) == "cpu" else config.get("dtype") or config.get("torch_dtype") or "float32"
+    return (
+        "float32"
+        if _device(device) == "cpu"
+        else config.get("dtype") or config.get("torch_dtype") or "float32"
+    )
 
 # %% ../../nbs/backends/hf.ipynb #8da3f749
 def _weights(folder: Path, device: str, dtype: str) -> Any:
@@ -178,28 +245,48 @@ def _weights(folder: Path, device: str, dtype: str) -> Any:
 
     logging.disable_progress_bar()
     try:
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, precision(folder, device, dtype)), use_safetensors=True, trust_remote_code=False, local_files_only=True)
+        model = AutoModelForCausalLM.from_pretrained(
+            folder,
+            dtype=getattr(torch, precision(folder, device, dtype)),
+            use_safetensors=True,
+            trust_remote_code=False,
+            local_files_only=True,
+        )
         return model.to(device).eval()
     except (OSError, ValueError, RuntimeError, KeyError) as error:
-        raise CogbiasError(f"{folder.name}: cannot be loaded as a causal language model ({' '.join(str(error).split()):.200}); see the versions that the model asks for") from None
+        raise CogbiasError(
+            f"{folder.name}: cannot be loaded as a causal language model ({' '.join(str(error).split()):.200}); see the versions that the model asks for"
+        ) from None
 
 # %% ../../nbs/backends/hf.ipynb #e0bd9913
-def load_model(folder: Path,  # holds config.json and safetensors
-               device: str = "auto",  # auto, cpu, cuda, cuda:1, mps
-               dtype: str = "auto",  # auto, float32, bfloat16 or float16
-               token_budget: int | None = None,  # tokens computed at once; None: what the machine can hold
-               ) -> LoadedModel:
+def load_model(
+    folder: Path,  # holds config.json and safetensors
+    device: str = "auto",  # auto, cpu, cuda, cuda:1, mps
+    dtype: str = "auto",  # auto, float32, bfloat16 or float16
+    token_budget: int | None = None,  # tokens computed at once; None: what the machine can hold
+) -> LoadedModel:
     "Load tokenizer and weights."
     from transformers import AutoTokenizer, GenerationConfig
 
     from cogbias.elicitation.scoring import Scorer
 
     with _loading:
-        tokenizer, model = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True), _weights(folder, _device(device), dtype)
+        tokenizer, model = (
+            AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True),
+            _weights(folder, _device(device), dtype),
+        )
         ends = end_ids(tokenizer, model.generation_config.eos_token_id)
         pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else ends[0]
-        model.generation_config = GenerationConfig(do_sample=False, num_beams=1, eos_token_id=ends, pad_token_id=pad, bos_token_id=tokenizer.bos_token_id)
-        return LoadedModel(tokenizer, model, Scorer(model, token_budget), Vocabulary(token_texts(tokenizer)), ends)
+        model.generation_config = GenerationConfig(
+            do_sample=False,
+            num_beams=1,
+            eos_token_id=ends,
+            pad_token_id=pad,
+            bos_token_id=tokenizer.bos_token_id,
+        )
+        return LoadedModel(
+            tokenizer, model, Scorer(model, token_budget), Vocabulary(token_texts(tokenizer)), ends
+        )
 
 # %% ../../nbs/backends/hf.ipynb #68efe3e3
 GROUP = 16_384  # distinct tokens that are computed before answers are handed over
@@ -208,15 +295,18 @@ PILOT = 16  # prompts of the first group
 
 def _shared(one: Sequence[int], other: Sequence[int]) -> int:
     "Length of the common beginning."
-    return next((place for place, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other))
+    )
 
 
-def groups_of(prompts: Sequence[Sequence[int]],  # token ids of each prompt
-              size: int = GROUP,  # new tokens per group
-              ) -> list[list[int]]:  # indices, every prompt once
+def groups_of(
+    prompts: Sequence[Sequence[int]],  # token ids of each prompt
+    size: int = GROUP,  # new tokens per group
+) -> list[list[int]]:  # indices, every prompt once
     "A pilot from all over the design, then neighbours together."
     order = sorted(range(len(prompts)), key=lambda index: list(prompts[index]))
-    pilot = order[::max(1, len(order) // PILOT)][:PILOT] if len(order) > 2 * PILOT else []
+    pilot = order[:: max(1, len(order) // PILOT)][:PILOT] if len(order) > 2 * PILOT else []
     groups, fresh, before = [[]], 0, []
     for index in (each for each in order if each not in set(pilot)):
         new = len(prompts[index]) - _shared(prompts[index], before)
@@ -231,39 +321,69 @@ def groups_of(prompts: Sequence[Sequence[int]],  # token ids of each prompt
 def _log_sum(logprobs: Sequence[float]) -> float:
     "Logarithm of a sum of probabilities."
     top = max(logprobs, default=-math.inf)
-    return top if top == -math.inf else top + math.log(math.fsum(math.exp(each - top) for each in logprobs))
+    return (
+        top
+        if top == -math.inf
+        else top + math.log(math.fsum(math.exp(each - top) for each in logprobs))
+    )
 
 # %% ../../nbs/backends/hf.ipynb #8e6e759b
-def _next_logprobs(loaded: LoadedModel, sequences: Sequence[Sequence[int]], wanted: Sequence[np.ndarray], temperature: float, grid: tuple[float, ...]) -> list[np.ndarray]:
+def _next_logprobs(
+    loaded: LoadedModel,
+    sequences: Sequence[Sequence[int]],
+    wanted: Sequence[np.ndarray],
+    temperature: float,
+    grid: tuple[float, ...],
+) -> list[np.ndarray]:
     "Log-probabilities of the wanted next tokens; with a grid each place is computed once for all its temperatures."
     if temperature not in grid:
         return loaded.scorer.next_logprobs(sequences, wanted, temperature)
-    keys = [(grid, tuple(sequence), tuple(tokens.tolist())) for sequence, tokens in zip(sequences, wanted)]
+    keys = [
+        (grid, tuple(sequence), tuple(tokens.tolist()))
+        for sequence, tokens in zip(sequences, wanted)
+    ]
     new = [index for index, key in enumerate(keys) if key not in loaded.seen]
     if new:
-        found = loaded.scorer.next_logprobs([sequences[index] for index in new], [wanted[index] for index in new], grid)
+        found = loaded.scorer.next_logprobs(
+            [sequences[index] for index in new], [wanted[index] for index in new], grid
+        )
         loaded.seen.update((keys[index], each) for index, each in zip(new, found))
     return [loaded.seen[key][grid.index(temperature)] for key in keys]
 
 # %% ../../nbs/backends/hf.ipynb #c36a5350
-def looks(loaded: LoadedModel,  # the model
-          prompts: Sequence[Sequence[int]],  # token ids of each prompt
-          trees: Sequence[Any],  # answer tree of each prompt
-          places: Sequence[Place],  # where to look
-          temperature: float = 1.0,  # 0: the most probable token takes all
-          grid: Sequence[float] = (),  # further temperatures that will be asked for; all come from one pass
-          ) -> list[Look]:
+def looks(
+    loaded: LoadedModel,  # the model
+    prompts: Sequence[Sequence[int]],  # token ids of each prompt
+    trees: Sequence[Any],  # answer tree of each prompt
+    places: Sequence[Place],  # where to look
+    temperature: float = 1.0,  # 0: the most probable token takes all
+    grid: Sequence[
+        float
+    ] = (),  # further temperatures that will be asked for; all come from one pass
+) -> list[Look]:
     "The next tokens at many places, computed together."
     words = loaded.vocabulary
-    lead = [words.leading_on(trees[index], "".join(words.texts[key] for key in path)) for index, path in places]
+    lead = [
+        words.leading_on(trees[index], "".join(words.texts[key] for key in path))
+        for index, path in places
+    ]
     sequences = [[*prompts[index], *path] for index, path in places]
-    found = _next_logprobs(loaded, sequences, [np.array(keys + loaded.ends) for keys in lead], temperature, tuple(grid))
-    return [Look([Token(key, words.texts[key], float(logprob)) for key, logprob in zip(keys, each)], _log_sum(each[len(keys):].tolist())) for keys, each in zip(lead, found)]
+    found = _next_logprobs(
+        loaded, sequences, [np.array(keys + loaded.ends) for keys in lead], temperature, tuple(grid)
+    )
+    return [
+        Look(
+            [Token(key, words.texts[key], float(logprob)) for key, logprob in zip(keys, each)],
+            _log_sum(each[len(keys) :].tolist()),
+        )
+        for keys, each in zip(lead, found)
+    ]
 
 # %% ../../nbs/backends/hf.ipynb #4731f361
-def gumbel_rows(seeds: Sequence[int],  # one per row
-                temperature: float,  # 0: no noise
-                ) -> Any:  # a logits processor of transformers: the largest score is a draw
+def gumbel_rows(
+    seeds: Sequence[int],  # one per row
+    temperature: float,  # 0: no noise
+) -> Any:  # a logits processor of transformers: the largest score is a draw
     "Turn the most probable token into a draw, each row with its own generator."
     import torch
 
@@ -272,33 +392,46 @@ def gumbel_rows(seeds: Sequence[int],  # one per row
     def process(ids: "torch.Tensor", scores: "torch.Tensor") -> "torch.Tensor":
         if temperature == 0:
             return scores
-        uniform = torch.stack([torch.rand(scores.shape[1], generator=each) for each in generators]).clamp_(1e-20)
+        uniform = torch.stack(
+            [torch.rand(scores.shape[1], generator=each) for each in generators]
+        ).clamp_(1e-20)
         return scores.float() / temperature - torch.log(-torch.log(uniform)).to(scores.device)
+
     return process
 
 # %% ../../nbs/backends/hf.ipynb #00a281f4
-def generate(loaded: LoadedModel,  # the model
-             prompts: Sequence[Sequence[int]],  # token ids, one row each
-             seeds: Sequence[int],  # one per row
-             temperature: float = 1.0,  # 0: the most probable token
-             max_tokens: int = 256,  # longest answer
-             ) -> list[list[int]]:  # token ids of the answers, cut after the token that ended the turn
+def generate(
+    loaded: LoadedModel,  # the model
+    prompts: Sequence[Sequence[int]],  # token ids, one row each
+    seeds: Sequence[int],  # one per row
+    temperature: float = 1.0,  # 0: the most probable token
+    max_tokens: int = 256,  # longest answer
+) -> list[list[int]]:  # token ids of the answers, cut after the token that ended the turn
     "Continue several prompts at once."
     import torch
 
     longest = max(map(len, prompts))
-    ids = torch.tensor([[loaded.model.generation_config.pad_token_id] * (longest - len(each)) + list(each) for each in prompts])
+    ids = torch.tensor(
+        [
+            [loaded.model.generation_config.pad_token_id] * (longest - len(each)) + list(each)
+            for each in prompts
+        ]
+    )
     mask = torch.tensor([[0] * (longest - len(each)) + [1] * len(each) for each in prompts])
     with torch.inference_mode():
-        grown = loaded.model.generate(ids.to(loaded.model.device), attention_mask=mask.to(loaded.model.device), max_new_tokens=max_tokens,
-                                      logits_processor=[gumbel_rows(seeds, temperature)])
+        grown = loaded.model.generate(
+            ids.to(loaded.model.device),
+            attention_mask=mask.to(loaded.model.device),
+            max_new_tokens=max_tokens,
+            logits_processor=[gumbel_rows(seeds, temperature)],
+        )
     return [_until_end(row, loaded.ends) for row in grown[:, longest:].tolist()]
 
 
 def _until_end(row: list[int], ends: Sequence[int]) -> list[int]:
     "The row up to and with the first token that ends the turn."
     stop = next((place for place, key in enumerate(row) if key in ends), len(row) - 1)
-    return row[:stop + 1]
+    return row[: stop + 1]
 
 # %% ../../nbs/backends/hf.ipynb #f59ce794
 _kept: dict[tuple, LoadedModel] = {}  # the model of the study at hand, shared by its temperatures
@@ -328,7 +461,9 @@ class _LocalModel:
         "Its tokenizer, without the weights."
         from transformers import AutoTokenizer
 
-        return AutoTokenizer.from_pretrained(self.folder, trust_remote_code=False, local_files_only=True)
+        return AutoTokenizer.from_pretrained(
+            self.folder, trust_remote_code=False, local_files_only=True
+        )
 
     @cached_property
     def loaded(self) -> LoadedModel:
@@ -371,8 +506,19 @@ class HfParticipant(_LocalModel):
     @property
     def name(self) -> str:
         "Name under which its answers are stored."
-        shown = {each.name: getattr(self, each.name) for each in fields(self) if each.name in _NAMED and getattr(self, each.name) != each.default}
-        return participant_name("hf", self.model, **{name: content_hash(value, 6) if name == "system" else value for name, value in shown.items()})
+        shown = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.name in _NAMED and getattr(self, each.name) != each.default
+        }
+        return participant_name(
+            "hf",
+            self.model,
+            **{
+                name: content_hash(value, 6) if name == "system" else value
+                for name, value in shown.items()
+            },
+        )
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -391,15 +537,29 @@ class HfParticipant(_LocalModel):
     def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
         "Answer every request, group by group."
         prompts = self.prompts([request.item for request in requests])
-        return _measured(self, requests, prompts) if method == "option_probability" else _written(self, requests, prompts)
+        return (
+            _measured(self, requests, prompts)
+            if method == "option_probability"
+            else _written(self, requests, prompts)
+        )
 
     def prompts(self, items: Sequence[Mapping[str, Any]]) -> list[list[int]]:
         "Token ids of items, as the model reads them."
         texts = [_rendered(self, item) for item in items]
-        return self.tokenizer(texts, add_special_tokens=not _chats(self))["input_ids"] if texts else []
+        return (
+            self.tokenizer(texts, add_special_tokens=not _chats(self))["input_ids"] if texts else []
+        )
 
 # %% ../../nbs/backends/hf.ipynb #81681d59
-_NAMED = ("temperature", "system", "think", "chat", "max_tokens", "dtype", "tolerance")  # settings that can change an answer
+_NAMED = (
+    "temperature",
+    "system",
+    "think",
+    "chat",
+    "max_tokens",
+    "dtype",
+    "tolerance",
+)  # settings that can change an answer
 
 
 def _chats(who: HfParticipant) -> bool:
@@ -411,26 +571,49 @@ def _rendered(who: HfParticipant, item: Mapping[str, Any]) -> str:
     "What the model reads of an item."
     system = "\n\n".join(filter(None, [item.get("system"), who.system])) or None
     chat = _chats(who)
-    return render(who.tokenizer, item["prompt"], system, who.think, chat, not chat or not system or takes_system(who.tokenizer))
+    return render(
+        who.tokenizer,
+        item["prompt"],
+        system,
+        who.think,
+        chat,
+        not chat or not system or takes_system(who.tokenizer),
+    )
 
 # %% ../../nbs/backends/hf.ipynb #098c1e76
 def _identity(who: HfParticipant) -> dict[str, Any]:
     "What enters the key of every trial."
     template = who.tokenizer.chat_template if _chats(who) else None
-    return {"system": who.system, "think": who.think, "max_tokens": who.max_tokens, "dtype": precision(who.folder, who.device, who.dtype), "tolerance": who.tolerance,
-            "prompt": "chat" if template else "plain", "template": content_hash(template) if template else None}
+    return {
+        "system": who.system,
+        "think": who.think,
+        "max_tokens": who.max_tokens,
+        "dtype": precision(who.folder, who.device, who.dtype),
+        "tolerance": who.tolerance,
+        "prompt": "chat" if template else "plain",
+        "template": content_hash(template) if template else None,
+    }
 
 
 def _facts(who: HfParticipant) -> dict[str, Any]:
     "Provenance; more of it once the model is loaded."
     config = json.loads((who.folder / "config.json").read_text(encoding="utf-8"))
-    found = {"architecture": ", ".join(config.get("architectures") or []), "template_hash": who.identity["template"] or "none", "warning": _warning(who)}
+    found = {
+        "architecture": ", ".join(config.get("architectures") or []),
+        "template_hash": who.identity["template"] or "none",
+        "warning": _warning(who),
+    }
     if _chats(who) and not takes_system(who.tokenizer):
         found["system_messages"] = "in front of the prompt"  # its template has no place for them
     if "loaded" in vars(who):
         model, scorer = who.loaded.model, who.loaded.scorer
-        found |= {"parameter_count": model.num_parameters(), "device": str(model.device), "scoring": scorer.way, "linear_layers": scorer.facts["linear"],
-                  "end_tokens": " ".join(who.tokenizer.convert_ids_to_tokens(who.loaded.ends))}
+        found |= {
+            "parameter_count": model.num_parameters(),
+            "device": str(model.device),
+            "scoring": scorer.way,
+            "linear_layers": scorer.facts["linear"],
+            "end_tokens": " ".join(who.tokenizer.convert_ids_to_tokens(who.loaded.ends)),
+        }
     return {name: value for name, value in found.items() if value is not None}
 
 # %% ../../nbs/backends/hf.ipynb #a05e4452
@@ -449,13 +632,29 @@ def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
-def _measured(who: HfParticipant, requests: Sequence[Request], prompts: Sequence[Sequence[int]]) -> Iterator[tuple[int, Answer]]:
+def _measured(
+    who: HfParticipant, requests: Sequence[Request], prompts: Sequence[Sequence[int]]
+) -> Iterator[tuple[int, Answer]]:
     "Exact distributions over the options."
     trees = [answer_tree(request.item["options"]) for request in requests]
     _say_warning(who)
-    walks = walk_many(trees, lambda places: looks(who.loaded, prompts, trees, places, who.temperature, who.grid), groups_of(prompts), who.tolerance)
+    walks = walk_many(
+        trees,
+        lambda places: looks(who.loaded, prompts, trees, places, who.temperature, who.grid),
+        groups_of(prompts),
+        who.tolerance,
+    )
     for index, measured in walks:
-        yield index, measured_answer(requests[index].item, measured, who.tolerance, tokens_in=len(prompts[index]), started_at=_now())
+        yield (
+            index,
+            measured_answer(
+                requests[index].item,
+                measured,
+                who.tolerance,
+                tokens_in=len(prompts[index]),
+                started_at=_now(),
+            ),
+        )
 
 
 def _say_warning(who: HfParticipant) -> None:
@@ -464,13 +663,21 @@ def _say_warning(who: HfParticipant) -> None:
         _log.warning("%s", warning)
 
 # %% ../../nbs/backends/hf.ipynb #7a9c211a
-def _written(who: HfParticipant, requests: Sequence[Request], prompts: Sequence[Sequence[int]]) -> Iterator[tuple[int, Answer]]:
+def _written(
+    who: HfParticipant, requests: Sequence[Request], prompts: Sequence[Sequence[int]]
+) -> Iterator[tuple[int, Answer]]:
     "Text answers; prompts of a length are generated together."
     _say_warning(who)
     order = sorted(range(len(requests)), key=lambda index: -len(prompts[index]))
     for start in range(0, len(order), who.batch_size):
-        batch = order[start:start + who.batch_size]
-        rows = generate(who.loaded, [prompts[index] for index in batch], [requests[index].seed for index in batch], who.temperature, who.max_tokens)
+        batch = order[start : start + who.batch_size]
+        rows = generate(
+            who.loaded,
+            [prompts[index] for index in batch],
+            [requests[index].seed for index in batch],
+            who.temperature,
+            who.max_tokens,
+        )
         for index, row in zip(batch, rows):
             yield index, _read(who, requests[index], row, len(prompts[index]))
 
@@ -481,8 +688,15 @@ def _read(who: HfParticipant, request: Request, row: list[int], tokens_in: int) 
     written = who.tokenizer.decode(row[:-1] if ended else row, skip_special_tokens=False)
     response, _ = without_thinking(written)
     thinking = written.removesuffix(response).strip() if response != written else ""
-    return answer_from_text(request.item, response, thinking=thinking or None, finish_reason="stop" if ended else "length", tokens_in=tokens_in,
-                            tokens_out=len(row), started_at=_now())
+    return answer_from_text(
+        request.item,
+        response,
+        thinking=thinking or None,
+        finish_reason="stop" if ended else "length",
+        tokens_in=tokens_in,
+        tokens_out=len(row),
+        started_at=_now(),
+    )
 
 # %% ../../nbs/backends/hf.ipynb #d713ef60
 MODELS = ()  # any name may be a folder or a model of the hub
@@ -490,7 +704,11 @@ MODELS = ()  # any name may be a folder or a model of the hub
 
 def PARTICIPANT(model: str, **settings: Any) -> HfParticipant:
     "Factory that the registry calls."
-    known = [each.name for each in fields(HfParticipant) if each.name not in ("model", "grid", "backend", "simulated")]
+    known = [
+        each.name
+        for each in fields(HfParticipant)
+        if each.name not in ("model", "grid", "backend", "simulated")
+    ]
     for name in settings:
         if name not in known:
             raise CogbiasError(f"hf/{model} has no setting {name!r}; {nearest(name, known)}")

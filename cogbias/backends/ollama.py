@@ -25,7 +25,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..choices import without_thinking
 from ..design import CogbiasError, content_hash, nearest
-from ..elicitation.answer_trees import Look, Path, Token, answer_tree, measure, measured_answer
+from cogbias.elicitation.answer_trees import (
+    Look,
+    Path,
+    Token,
+    answer_tree,
+    measure,
+    measured_answer,
+)
 from ..elicitation.calls import Fault, ask_all, check_base_url, scrub
 from ..participants import Answer, Request, answer_from_text, participant_name
 
@@ -36,34 +43,47 @@ if TYPE_CHECKING:
 def _keep_key_at_home(request: Any) -> None:
     "Take the key for ollama.com off a request that goes somewhere else."
     at_home = request.url.scheme == "https" and f".{request.url.host}".endswith(".ollama.com")
-    if not at_home and request.headers.get("authorization") == f"Bearer {os.environ.get('OLLAMA_API_KEY')}":
+    if (
+        not at_home
+        and request.headers.get("authorization") == f"Bearer {os.environ.get('OLLAMA_API_KEY')}"
+    ):
         del request.headers["authorization"]
 
 # %% ../../nbs/backends/ollama.ipynb #893fb349
-def make_client(base_url: str | None = None,  # None: OLLAMA_HOST, else the client's default
-                timeout: float = 600.0,  # seconds that an answer may take, loading the model included
-                connections: int = 1,  # at the same time
-                transport: Any = None,  # of httpx; None: the network
-                ) -> "Client":
+def make_client(
+    base_url: str | None = None,  # None: OLLAMA_HOST, else the client's default
+    timeout: float = 600.0,  # seconds that an answer may take, loading the model included
+    connections: int = 1,  # at the same time
+    transport: Any = None,  # of httpx; None: the network
+) -> "Client":
     "The official client, with a time limit."
     try:
         import httpx
         from ollama import Client
     except ImportError:
-        raise CogbiasError("ollama/ models need Ollama's client; install it with: pip install 'cogbias[ollama]'") from None
+        raise CogbiasError(
+            "ollama/ models need Ollama's client; install it with: pip install 'cogbias[ollama]'"
+        ) from None
     limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-    return Client(base_url, timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0)), limits=limits, follow_redirects=False,
-                  transport=transport, event_hooks={"request": [_keep_key_at_home]})
+    return Client(
+        base_url,
+        timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0)),
+        limits=limits,
+        follow_redirects=False,
+        transport=transport,
+        event_hooks={"request": [_keep_key_at_home]},
+    )
 
 # %% ../../nbs/backends/ollama.ipynb #ec5d788e
 class NotOllama(Exception):
     "Something answers, but not as Ollama does."
 
 # %% ../../nbs/backends/ollama.ipynb #12a46985
-def fetch(client: "Client",  # an Ollama client
-          path: str,  # such as /api/version
-          body: Mapping[str, Any] | None = None,  # None: a GET request
-          ) -> dict[str, Any]:
+def fetch(
+    client: "Client",  # an Ollama client
+    path: str,  # such as /api/version
+    body: Mapping[str, Any] | None = None,  # None: a GET request
+) -> dict[str, Any]:
     "One page of the server as it is, through the client's own error handling."
     got = client._request_raw("GET" if body is None else "POST", path, json=body).json()
     if not isinstance(got, dict):
@@ -84,13 +104,33 @@ def _refused(status: int, said: str, model: str, host: str) -> Fault:
     "What an error of the server means."
     text, missing = _line(said), status == 404 and "model" in said
     if 300 <= status < 400 or (status == 404 and not missing):
-        return Fault(f"ollama: {host} has no Ollama API there (status {status}); check base_url or OLLAMA_HOST", False, None, True)
+        return Fault(
+            f"ollama: {host} has no Ollama API there (status {status}); check base_url or OLLAMA_HOST",
+            False,
+            None,
+            True,
+        )
     if status == 400 and "support thinking" in said:
         return Fault(f"ollama: model {model!r} cannot think; leave out think", False, None, True)
     if status in (401, 403) or missing:
-        return Fault(f"ollama: {text}; " + (f"run `ollama pull {model}`" if missing else "sign in on the server with `ollama signin`, or choose a local model"), False, None, True)
+        return Fault(
+            f"ollama: {text}; "
+            + (
+                f"run `ollama pull {model}`"
+                if missing
+                else "sign in on the server with `ollama signin`, or choose a local model"
+            ),
+            False,
+            None,
+            True,
+        )
     if "maximum pending requests" in said:
-        return Fault("ollama: the server's queue is full; lower concurrency, or raise OLLAMA_MAX_QUEUE on the server", True, None, False)
+        return Fault(
+            "ollama: the server's queue is full; lower concurrency, or raise OLLAMA_MAX_QUEUE on the server",
+            True,
+            None,
+            False,
+        )
     again = (status in AGAIN or status >= 500 or status < 0) and "token repeat limit" not in said
     return Fault(f"ollama: {text} (status {status})", again, None, False)
 
@@ -101,16 +141,24 @@ def _not_ollama(error: Exception, host: str) -> Fault:
 
     given = error.errors()[0].get("input") if isinstance(error, ValidationError) else None
     if isinstance(given, Mapping) and given.get("error"):
-        return Fault(f"ollama: {_line(given['error'])} (sent as if all were well)", True, None, False)
+        return Fault(
+            f"ollama: {_line(given['error'])} (sent as if all were well)", True, None, False
+        )
     if isinstance(error, (ValidationError, NotOllama, json.JSONDecodeError, UnicodeDecodeError)):
-        return Fault(f"ollama: {host} answers, but not as Ollama does; check base_url or OLLAMA_HOST", True, None, False)
+        return Fault(
+            f"ollama: {host} answers, but not as Ollama does; check base_url or OLLAMA_HOST",
+            True,
+            None,
+            False,
+        )
     raise error
 
 # %% ../../nbs/backends/ollama.ipynb #0946dbb5
-def explain(error: Exception,  # what a call through the client raised
-            model: str,  # that was asked
-            host: str,  # that was asked
-            ) -> Fault:  # raises what it does not know
+def explain(
+    error: Exception,  # what a call through the client raised
+    model: str,  # that was asked
+    host: str,  # that was asked
+) -> Fault:  # raises what it does not know
     "What went wrong with one call, and whether to try again."
     import httpx
     import ollama
@@ -118,11 +166,26 @@ def explain(error: Exception,  # what a call through the client raised
     if isinstance(error, ollama.ResponseError):
         return _refused(error.status_code, str(error.error), model, host)
     if isinstance(error, (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout)):
-        return Fault(f"ollama: no server answers at {host}; start it with `ollama serve`, or say where it is with base_url or OLLAMA_HOST", True, None, False)
+        return Fault(
+            f"ollama: no server answers at {host}; start it with `ollama serve`, or say where it is with base_url or OLLAMA_HOST",
+            True,
+            None,
+            False,
+        )
     if isinstance(error, httpx.TimeoutException):
-        return Fault("ollama: no answer within the time limit; the model may still be loading, or timeout is too short", True, None, False)
+        return Fault(
+            "ollama: no answer within the time limit; the model may still be loading, or timeout is too short",
+            True,
+            None,
+            False,
+        )
     if isinstance(error, (httpx.TransportError, httpx.DecodingError)):
-        return Fault(f"ollama: the connection to {host} was lost ({_line(error) or type(error).__name__})", True, None, False)
+        return Fault(
+            f"ollama: the connection to {host} was lost ({_line(error) or type(error).__name__})",
+            True,
+            None,
+            False,
+        )
     return _not_ollama(error, host)
 
 # %% ../../nbs/backends/ollama.ipynb #45d24a2a
@@ -141,7 +204,11 @@ class Card(NamedTuple):
     @property
     def remote(self) -> str:
         "The host that really answers; empty where it is the server itself."
-        return self.shown.get("remote_host") or self.entry.get("remote_host") or ("" if self.entry else "ollama.com")
+        return (
+            self.shown.get("remote_host")
+            or self.entry.get("remote_host")
+            or ("" if self.entry else "ollama.com")
+        )
 
     @property
     def thinks(self) -> bool | None:
@@ -149,12 +216,20 @@ class Card(NamedTuple):
         return "thinking" in self.shown["capabilities"] if "capabilities" in self.shown else None
 
 # %% ../../nbs/backends/ollama.ipynb #f16bf635
-def find_entry(model: str,  # as the user wrote it
-               models: Sequence[Mapping[str, Any]],  # the server's list
-               ) -> Mapping[str, Any] | None:
+def find_entry(
+    model: str,  # as the user wrote it
+    models: Sequence[Mapping[str, Any]],  # the server's list
+) -> Mapping[str, Any] | None:
     "The model of that name among those that were pulled."
     wanted = model if ":" in model.rpartition("/")[2] else f"{model}:latest"
-    return next((each for each in models if str(each.get("name", each.get("model"))).lower() == wanted.lower()), None)
+    return next(
+        (
+            each
+            for each in models
+            if str(each.get("name", each.get("model"))).lower() == wanted.lower()
+        ),
+        None,
+    )
 
 # %% ../../nbs/backends/ollama.ipynb #38a60423
 def read_entry(client: "Client", model: str) -> Mapping[str, Any]:
@@ -163,25 +238,49 @@ def read_entry(client: "Client", model: str) -> Mapping[str, Any]:
     entry = find_entry(model, models)
     if entry is None and not model.endswith("cloud"):
         names = [str(each.get("name", each.get("model"))) for each in models]
-        raise CogbiasError(f"ollama: model {model!r} was not pulled; {nearest(model, names)} Or run `ollama pull {model}`")
+        raise CogbiasError(
+            f"ollama: model {model!r} was not pulled; {nearest(model, names)} Or run `ollama pull {model}`"
+        )
     return entry or {}
 
 # %% ../../nbs/backends/ollama.ipynb #3ad44a93
-def read_card(client: "Client",  # an Ollama client
-              model: str,  # as the user wrote it
-              ) -> Card:
+def read_card(
+    client: "Client",  # an Ollama client
+    model: str,  # as the user wrote it
+) -> Card:
     "What the server says about the model."
-    return Card(read_entry(client, model), fetch(client, "/api/show", {"model": model}), str(fetch(client, "/api/version").get("version", "")))
+    return Card(
+        read_entry(client, model),
+        fetch(client, "/api/show", {"model": model}),
+        str(fetch(client, "/api/version").get("version", "")),
+    )
 
 # %% ../../nbs/backends/ollama.ipynb #8e735cad
 def card_facts(card: Card) -> dict[str, str | int]:
     "Provenance as texts and numbers; what the server does not say is left out."
-    shown, details, info = card.shown, card.shown.get("details") or {}, card.shown.get("model_info") or {}
+    shown, details, info = (
+        card.shown,
+        card.shown.get("details") or {},
+        card.shown.get("model_info") or {},
+    )
     trained = next((value for key, value in info.items() if key.endswith(".context_length")), None)
-    facts = {"server": f"Ollama {card.version}", "digest": card.digest, "family": details.get("family"), "parameter_size": details.get("parameter_size"),
-             "parameter_count": info.get("general.parameter_count"), "quantisation": details.get("quantization_level"), "size_bytes": card.entry.get("size"), "context_trained": trained,
-             "capabilities": ", ".join(shown.get("capabilities") or []), "template_hash": template_hash(card), "renderer": shown.get("renderer"), "parser": shown.get("parser"),
-             "modelfile_parameters": _line(shown.get("parameters") or "", 1000), "modelfile_system": _line(shown.get("system") or "", 1000), "remote_host": card.remote}
+    facts = {
+        "server": f"Ollama {card.version}",
+        "digest": card.digest,
+        "family": details.get("family"),
+        "parameter_size": details.get("parameter_size"),
+        "parameter_count": info.get("general.parameter_count"),
+        "quantisation": details.get("quantization_level"),
+        "size_bytes": card.entry.get("size"),
+        "context_trained": trained,
+        "capabilities": ", ".join(shown.get("capabilities") or []),
+        "template_hash": template_hash(card),
+        "renderer": shown.get("renderer"),
+        "parser": shown.get("parser"),
+        "modelfile_parameters": _line(shown.get("parameters") or "", 1000),
+        "modelfile_system": _line(shown.get("system") or "", 1000),
+        "remote_host": card.remote,
+    }
     return {name: value for name, value in facts.items() if value not in (None, "")}
 
 # %% ../../nbs/backends/ollama.ipynb #ecfd2ff8
@@ -190,66 +289,111 @@ def template_hash(card: Card) -> str:
     return content_hash([card.shown.get(part) for part in ("template", "renderer", "system")])
 
 # %% ../../nbs/backends/ollama.ipynb #ced0a8ba
-def render(client: "Client",  # an Ollama client
-           model: str,  # name
-           messages: Sequence[Mapping[str, str]],  # of the chat
-           **sent: Any,  # think, options
-           ) -> str | None:  # None where the server does not show it
+def render(
+    client: "Client",  # an Ollama client
+    model: str,  # name
+    messages: Sequence[Mapping[str, str]],  # of the chat
+    **sent: Any,  # think, options
+) -> str | None:  # None where the server does not show it
     "The prompt that the server makes of a chat; nothing is generated."
-    body = {"model": model, "messages": list(messages), "stream": False, "_debug_render_only": True, **sent}
+    body = {
+        "model": model,
+        "messages": list(messages),
+        "stream": False,
+        "_debug_render_only": True,
+        **sent,
+    }
     return (fetch(client, "/api/chat", body).get("_debug_info") or {}).get("rendered_template")
 
 # %% ../../nbs/backends/ollama.ipynb #400bc80a
-def sampling(temperature: float = 1.0,  # 0: the most probable token
-             max_tokens: int = 256,  # that an answer may take, thinking included
-             num_ctx: int = 4096,  # tokens of context, prompt and answer together
-             stop: Sequence[str] = (),  # texts that end an answer
-             ) -> dict[str, Any]:
+def sampling(
+    temperature: float = 1.0,  # 0: the most probable token
+    max_tokens: int = 256,  # that an answer may take, thinking included
+    num_ctx: int = 4096,  # tokens of context, prompt and answer together
+    stop: Sequence[str] = (),  # texts that end an answer
+) -> dict[str, Any]:
     "Every option that is sent with a request, but for the seed."
-    return {"temperature": temperature, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "typical_p": 1.0, "repeat_penalty": 1.0, "repeat_last_n": 0, "presence_penalty": 0.0,
-            "frequency_penalty": 0.0, "num_predict": max_tokens, "num_ctx": num_ctx, "num_keep": -1, "stop": list(stop)}
+    return {
+        "temperature": temperature,
+        "top_k": 0,
+        "top_p": 1.0,
+        "min_p": 0.0,
+        "typical_p": 1.0,
+        "repeat_penalty": 1.0,
+        "repeat_last_n": 0,
+        "presence_penalty": 0.0,
+        "frequency_penalty": 0.0,
+        "num_predict": max_tokens,
+        "num_ctx": num_ctx,
+        "num_keep": -1,
+        "stop": list(stop),
+    }
 
 # %% ../../nbs/backends/ollama.ipynb #e7b7f36f
-def messages_of(item: Mapping[str, Any],  # the row that is asked
-                system: str | None = None,  # the participant's system text; the item's own comes first
-                begun: str = "",  # the beginning of the answer, to be continued
-                ) -> list[dict[str, str]]:
+def messages_of(
+    item: Mapping[str, Any],  # the row that is asked
+    system: str | None = None,  # the participant's system text; the item's own comes first
+    begun: str = "",  # the beginning of the answer, to be continued
+) -> list[dict[str, str]]:
     "The chat that puts an item."
     texts = [text for text in (item.get("system"), system) if text]
     opening = [{"role": "system", "content": "\n\n".join(texts)}] if texts else []
-    return [*opening, {"role": "user", "content": item["prompt"]}, *([{"role": "assistant", "content": begun}] if begun else [])]
+    return [
+        *opening,
+        {"role": "user", "content": item["prompt"]},
+        *([{"role": "assistant", "content": begun}] if begun else []),
+    ]
 
 # %% ../../nbs/backends/ollama.ipynb #c8e5e8a9
-def parted(content: str,  # of the message
-           thinking: str | None,  # that came apart
-           ) -> tuple[str, str | None]:  # the answer, and all thinking
+def parted(
+    content: str,  # of the message
+    thinking: str | None,  # that came apart
+) -> tuple[str, str | None]:  # the answer, and all thinking
     "Take thinking out of an answer's text."
     rest, _ = without_thinking(content)
     if rest == content:
         return content, thinking
-    left = content[:-len(rest)] if rest and content.endswith(rest) else content.replace(rest, "", 1)
+    left = (
+        content[: -len(rest)] if rest and content.endswith(rest) else content.replace(rest, "", 1)
+    )
     inside = re.sub(r"</?(think|thinking|thought|reasoning)>", "", left, flags=re.I).strip()
     return rest.lstrip("\n"), "\n\n".join(text for text in (thinking, inside) if text) or None
 
 # %% ../../nbs/backends/ollama.ipynb #f15150af
-def text_answer(item: Mapping[str, Any],  # the row that was asked
-                response: "ChatResponse",  # of the client
-                context: int,  # tokens that fit
-                ) -> Answer:
+def text_answer(
+    item: Mapping[str, Any],  # the row that was asked
+    response: "ChatResponse",  # of the client
+    context: int,  # tokens that fit
+) -> Answer:
     "Read a response in words."
     content, thinking = parted(response.message.content or "", response.message.thinking or None)
     counts = {"tokens_in": response.prompt_eval_count, "tokens_out": response.eval_count}
     if not response.done:
-        return Answer("error", content, thinking, detail="generation ended without being done; the model may have repeated itself", **counts)
-    answer = answer_from_text(item, content, thinking=thinking, finish_reason=response.done_reason, **counts)
-    return answer._replace(detail=noting(answer.detail, cut_note(response.prompt_eval_count, context)))
+        return Answer(
+            "error",
+            content,
+            thinking,
+            detail="generation ended without being done; the model may have repeated itself",
+            **counts,
+        )
+    answer = answer_from_text(
+        item, content, thinking=thinking, finish_reason=response.done_reason, **counts
+    )
+    return answer._replace(
+        detail=noting(answer.detail, cut_note(response.prompt_eval_count, context))
+    )
 
 # %% ../../nbs/backends/ollama.ipynb #afbb3f30
-def cut_note(tokens: int | None,  # of the prompt, as the server counted them
-             context: int,  # tokens that fit
-             ) -> str | None:
+def cut_note(
+    tokens: int | None,  # of the prompt, as the server counted them
+    context: int,  # tokens that fit
+) -> str | None:
     "What to say about a prompt that fills the context."
-    return f"the prompt fills the context of {context} tokens and was probably cut; raise num_ctx" if (tokens or 0) >= context - 1 else None
+    return (
+        f"the prompt fills the context of {context} tokens and was probably cut; raise num_ctx"
+        if (tokens or 0) >= context - 1
+        else None
+    )
 
 
 def noting(*notes: str | None) -> str | None:
@@ -258,30 +402,60 @@ def noting(*notes: str | None) -> str | None:
 
 # %% ../../nbs/backends/ollama.ipynb #6f2f8bdf
 LISTED = 20  # tokens, the most that Ollama shows
-FLAT = {"temperature": 1000.0, "top_k": LISTED, "num_predict": 1, "stop": []}  # a draw in which all listed tokens are about equally likely
+FLAT = {
+    "temperature": 1000.0,
+    "top_k": LISTED,
+    "num_predict": 1,
+    "stop": [],
+}  # a draw in which all listed tokens are about equally likely
 TRIES = 16  # draws; all of them ending the turn has a chance of 1 in 20 ** 16
-ENDS = frozenset(["", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>", "<|return|>", "<end_of_turn>", "<turn|>", "<eos>", "</s>", "<|END_OF_TURN_TOKEN|>",
-                  "<｜end▁of▁sentence｜>", "[EOS]"])  # how servers write the end of a turn
+ENDS = frozenset(
+    [
+        "",
+        "<|im_end|>",
+        "<|eot_id|>",
+        "<|eom_id|>",
+        "<|end|>",
+        "<|endoftext|>",
+        "<|end_of_text|>",
+        "<|return|>",
+        "<end_of_turn>",
+        "<turn|>",
+        "<eos>",
+        "</s>",
+        "<|END_OF_TURN_TOKEN|>",
+        "<｜end▁of▁sentence｜>",
+        "[EOS]",
+    ]
+)  # how servers write the end of a turn
 
 # %% ../../nbs/backends/ollama.ipynb #32f07a4f
-def at_temperature(logprobs: Sequence[float],  # of the listed tokens, at temperature 1
-                   temperature: float,  # 0 to 1
-                   ) -> list[float]:  # in the same order; what they leave over is the largest share that the others can have
+def at_temperature(
+    logprobs: Sequence[float],  # of the listed tokens, at temperature 1
+    temperature: float,  # 0 to 1
+) -> list[
+    float
+]:  # in the same order; what they leave over is the largest share that the others can have
     "Listed log-probabilities at a lower temperature."
     if temperature == 1:
         return list(logprobs)
     top, last = max(logprobs), min(logprobs)
     if temperature == 0:
-        return [-math.log(list(logprobs).count(top)) if each == top else -math.inf for each in logprobs]
+        return [
+            -math.log(list(logprobs).count(top)) if each == top else -math.inf for each in logprobs
+        ]
     rest = max(0.0, 1 - math.fsum(map(math.exp, logprobs)))
     unlisted = rest * math.exp(last * (1 / temperature - 1) - top / temperature)
-    total = math.log(unlisted + math.fsum(math.exp((each - top) / temperature) for each in logprobs))
+    total = math.log(
+        unlisted + math.fsum(math.exp((each - top) / temperature) for each in logprobs)
+    )
     return [(each - top) / temperature - total for each in logprobs]
 
 # %% ../../nbs/backends/ollama.ipynb #d3fe597d
-def look_at(listed: Sequence[Any],  # token and logprob, as the client gives them
-            temperature: float = 1.0,  # 0 to 1
-            ) -> Look:
+def look_at(
+    listed: Sequence[Any],  # token and logprob, as the client gives them
+    temperature: float = 1.0,  # 0 to 1
+) -> Look:
     "A server's list of next tokens as a look."
     logprobs = at_temperature([each.logprob for each in listed], temperature)
     mass: dict[str, float] = {}
@@ -306,12 +480,20 @@ class Seen(NamedTuple):
     prompt_tokens: int | None
 
 # %% ../../nbs/backends/ollama.ipynb #5f20f1c2
-def draw(who: "OllamaBase",  # who is asked
-         place: Place,  # where the answer goes on
-         **options: Any,  # that differ from the participant's
-         ) -> Seen:
+def draw(
+    who: "OllamaBase",  # who is asked
+    place: Place,  # where the answer goes on
+    **options: Any,  # that differ from the participant's
+) -> Seen:
     "Generate a few tokens and keep the lists."
-    sent = {"think": False, "options": who.options | options, "logprobs": True, "top_logprobs": LISTED, "keep_alive": who.keep_alive, "stream": False}
+    sent = {
+        "think": False,
+        "options": who.options | options,
+        "logprobs": True,
+        "top_logprobs": LISTED,
+        "keep_alive": who.keep_alive,
+        "stream": False,
+    }
     if isinstance(place, str):
         response = who.client.generate(who.model, place, raw=True, **sent)
         said = f"{response.thinking or ''}{response.response or ''}"
@@ -319,14 +501,20 @@ def draw(who: "OllamaBase",  # who is asked
         response = who.client.chat(who.model, place, **sent)
         said = f"{response.message.thinking or ''}{response.message.content or ''}"
     shown = [each for each in response.logprobs or [] if each.top_logprobs]
-    return Seen([each.top_logprobs for each in shown], [each.token for each in shown], said, response.prompt_eval_count)
+    return Seen(
+        [each.top_logprobs for each in shown],
+        [each.token for each in shown],
+        said,
+        response.prompt_eval_count,
+    )
 
 # %% ../../nbs/backends/ollama.ipynb #71d0c624
-def draw_until(who: "OllamaBase",  # who is asked
-               place: Place,  # where the answer goes on
-               wanted: Callable[[Seen], bool] = lambda seen: bool(seen.lists),  # whether this is enough
-               **options: Any,  # that differ from a flat draw
-               ) -> Seen | None:  # None where it never was
+def draw_until(
+    who: "OllamaBase",  # who is asked
+    place: Place,  # where the answer goes on
+    wanted: Callable[[Seen], bool] = lambda seen: bool(seen.lists),  # whether this is enough
+    **options: Any,  # that differ from a flat draw
+) -> Seen | None:  # None where it never was
     "Draw with one seed after the other."
     for seed in range(1, TRIES + 1):
         seen = draw(who, place, **{**FLAT, **options, "seed": seed})
@@ -335,9 +523,10 @@ def draw_until(who: "OllamaBase",  # who is asked
     return None
 
 # %% ../../nbs/backends/ollama.ipynb #62322f2c
-def as_prompt(who: "OllamaBase",  # who is asked
-              messages: Sequence[Mapping[str, str]],  # of the chat
-              ) -> str | None:  # None where the server does not show it
+def as_prompt(
+    who: "OllamaBase",  # who is asked
+    messages: Sequence[Mapping[str, str]],  # of the chat
+) -> str | None:  # None where the server does not show it
     "The prompt of a chat; a server that shows none must not take long to answer instead."
     return render(who.client, who.model, messages, think=False, options=who.options | FLAT)
 
@@ -348,18 +537,32 @@ class Sight(NamedTuple):
     route: str | None  # how an answer is begun; None: they cannot be seen
     reason: str = ""  # why not
     difference: float = 0.0  # total variation distance between the lists that should be equal
-    counts: bool = True  # whether prompt tokens are counted such that a beginning cut otherwise is noticed
+    counts: bool = (
+        True  # whether prompt tokens are counted such that a beginning cut otherwise is noticed
+    )
 
 # %% ../../nbs/backends/ollama.ipynb #7ea02225
-def distance(one: Sequence[Any],  # listed next tokens
-             other: Sequence[Any],
-             ) -> float:  # 0 to 1
+def distance(
+    one: Sequence[Any],  # listed next tokens
+    other: Sequence[Any],
+) -> float:  # 0 to 1
     "Total variation distance of two lists, equal texts added."
-    parts = [{**{token.text: math.exp(token.logprob) for token in look.tokens}, "": math.exp(look.end)} for look in map(look_at, (one, other))]
-    return sum(abs(parts[0].get(text, 0.0) - parts[1].get(text, 0.0)) for text in {**parts[0], **parts[1]}) / 2
+    parts = [
+        {**{token.text: math.exp(token.logprob) for token in look.tokens}, "": math.exp(look.end)}
+        for look in map(look_at, (one, other))
+    ]
+    return (
+        sum(
+            abs(parts[0].get(text, 0.0) - parts[1].get(text, 0.0))
+            for text in {**parts[0], **parts[1]}
+        )
+        / 2
+    )
 
 # %% ../../nbs/backends/ollama.ipynb #40df7dde
-PROBE = {"prompt": "Which letter comes first in the alphabet?\nReply with A or B only."}  # an item of its own
+PROBE = {
+    "prompt": "Which letter comes first in the alphabet?\nReply with A or B only."
+}  # an item of its own
 SAME = 0.05  # total variation distance up to which two lists count as the same
 _THINKING = ("<think>", "<thinking>", "<reasoning>", "<|channel|>", "<|channel>")
 
@@ -371,7 +574,11 @@ def _why_blind(plain: Look | None) -> str:
     likely = max(plain.tokens, key=lambda token: token.logprob, default=Token("", "", -math.inf))
     if likely.text.strip() in _THINKING:
         return "the model thinks although it is told not to"
-    return "the model opens its answers with a special token, perhaps in order to think" if math.exp(plain.end) > 0.5 else ""
+    return (
+        "the model opens its answers with a special token, perhaps in order to think"
+        if math.exp(plain.end) > 0.5
+        else ""
+    )
 
 # %% ../../nbs/backends/ollama.ipynb #1077835e
 def _is_word(seen: Seen) -> bool:
@@ -379,32 +586,51 @@ def _is_word(seen: Seen) -> bool:
     return len(seen.lists) >= 2 and seen.tokens[0].strip().isalnum()
 
 # %% ../../nbs/backends/ollama.ipynb #84c0e48a
-def _passes(who: "OllamaBase", messages: Sequence[Mapping[str, str]], flat: Seen, route: str) -> Sight | None:
+def _passes(
+    who: "OllamaBase", messages: Sequence[Mapping[str, str]], flat: Seen, route: str
+) -> Sight | None:
     "The sight by a route, if it shows what the model itself saw after its first token."
     prompt = as_prompt(who, messages) if route == "raw" else None
     if route == "raw" and prompt is None:
         return None
     begun = flat.tokens[0]
-    again = draw_until(who, prompt + begun if prompt is not None else [*messages, {"role": "assistant", "content": begun}])
+    again = draw_until(
+        who,
+        prompt + begun
+        if prompt is not None
+        else [*messages, {"role": "assistant", "content": begun}],
+    )
     apart = 1.0 if again is None else distance(again.lists[0], flat.lists[1])
-    return Sight(route, "", apart, again.prompt_tokens == (flat.prompt_tokens or 0) + 1) if apart <= SAME else None
+    return (
+        Sight(route, "", apart, again.prompt_tokens == (flat.prompt_tokens or 0) + 1)
+        if apart <= SAME
+        else None
+    )
 
 # %% ../../nbs/backends/ollama.ipynb #a4bc22e9
-def probe(who: "OllamaBase",  # who would be asked
-          ) -> Sight:
+def probe(
+    who: "OllamaBase",  # who would be asked
+) -> Sight:
     "Find out by asking whether the probability of each option can be seen."
     if who.card.remote:
         return Sight(None, f"{who.card.remote} answers, and cloud models give no log-probabilities")
     messages = messages_of(PROBE, who.system)
-    plain = draw_until(who, messages, lambda seen: bool(seen.lists or seen.said), temperature=1.0, top_k=0)
+    plain = draw_until(
+        who, messages, lambda seen: bool(seen.lists or seen.said), temperature=1.0, top_k=0
+    )
     reason = _why_blind(look_at(plain.lists[0]) if plain and plain.lists else None)
     flat = None if reason else draw_until(who, messages, _is_word, num_predict=2)
     if reason or flat is None:
-        return Sight(None, reason or "the server gives no log-probabilities for two tokens in a row")
+        return Sight(
+            None, reason or "the server gives no log-probabilities for two tokens in a row"
+        )
     if distance(plain.lists[0], flat.lists[0]) > SAME:
         return Sight(None, "the server's log-probabilities depend on how tokens are drawn")
     sights = (_passes(who, messages, flat, route) for route in ROUTES)
-    return next(filter(None, sights), Sight(None, "the server cannot be made to go on with an answer that was begun"))
+    return next(
+        filter(None, sights),
+        Sight(None, "the server cannot be made to go on with an answer that was begun"),
+    )
 
 # %% ../../nbs/backends/ollama.ipynb #2e501b89
 @dataclass
@@ -431,7 +657,9 @@ class Eye:
         "The next tokens after a beginning."
         seen = draw_until(self.who, self.place("".join(path)))
         if seen is None:
-            raise CogbiasError(f"{self.who.name}: the server stopped giving log-probabilities; run again, or use method text")
+            raise CogbiasError(
+                f"{self.who.name}: the server stopped giving log-probabilities; run again, or use method text"
+            )
         self.tokens_in += seen.prompt_tokens or 0
         self.root = self.root or seen.prompt_tokens
         countable = self.who.sight.counts and not cut_note(self.root, self.who.context)
@@ -444,16 +672,27 @@ class Eye:
 TOLERANCE = 1e-3  # share of the valid mass that may be left unexplored
 
 # %% ../../nbs/backends/ollama.ipynb #e6cd5d70
-def probability_answer(who: "OllamaBase",  # who is asked
-                       request: Request,  # what is asked
-                       ) -> Answer:
+def probability_answer(
+    who: "OllamaBase",  # who is asked
+    request: Request,  # what is asked
+) -> Answer:
     "Measure the probability of each option."
     eye = Eye(who, messages_of(request.item, who.system))
     measured = measure(answer_tree(request.item["options"]), eye.look, TOLERANCE)
-    if eye.recut and measured.valid_mass <= measured.unlisted:  # what was lost is the server's doing, no property of the model
-        raise CogbiasError(f"{who.name}: the server cuts answers that were begun into other tokens than the model, so most of what it would say cannot be seen; use method text")
-    answer = measured_answer(request.item, measured, TOLERANCE, tokens_in=eye.tokens_in, tokens_out=measured.looks)
-    recut = f"{eye.recut} beginnings were cut into other tokens by the server" if eye.recut and answer.detail else None
+    if (
+        eye.recut and measured.valid_mass <= measured.unlisted
+    ):  # what was lost is the server's doing, no property of the model
+        raise CogbiasError(
+            f"{who.name}: the server cuts answers that were begun into other tokens than the model, so most of what it would say cannot be seen; use method text"
+        )
+    answer = measured_answer(
+        request.item, measured, TOLERANCE, tokens_in=eye.tokens_in, tokens_out=measured.looks
+    )
+    recut = (
+        f"{eye.recut} beginnings were cut into other tokens by the server"
+        if eye.recut and answer.detail
+        else None
+    )
     return answer._replace(detail=noting(answer.detail, recut, cut_note(eye.root, who.context)))
 
 # %% ../../nbs/backends/ollama.ipynb #e1b9a2ef
@@ -468,11 +707,17 @@ class OllamaSettings:
     think: bool | str = False  # or low, medium, high, max where the model has levels
     num_ctx: int = 4096  # tokens of context
     stop: tuple[str, ...] = ()  # texts that end an answer
-    keep_alive: float | str | None = None  # how long the model stays loaded: seconds, or 10m; None: the server's default
-    concurrency: int = 1  # requests at the same time; more than OLLAMA_NUM_PARALLEL wait in the server's queue
+    keep_alive: float | str | None = (
+        None  # how long the model stays loaded: seconds, or 10m; None: the server's default
+    )
+    concurrency: int = (
+        1  # requests at the same time; more than OLLAMA_NUM_PARALLEL wait in the server's queue
+    )
     base_url: str | None = None
     timeout: float = 600.0  # seconds
-    transport: Any = field(default=None, repr=False, compare=False)  # of httpx, for tests and examples
+    transport: Any = field(
+        default=None, repr=False, compare=False
+    )  # of httpx, for tests and examples
 
     @property
     def name(self) -> str:
@@ -485,13 +730,28 @@ class OllamaSettings:
         return sampling(self.temperature, self.max_tokens, self.num_ctx, self.stop)
 
 # %% ../../nbs/backends/ollama.ipynb #12e7daac
-SHAPING = ("temperature", "system", "max_tokens", "think", "num_ctx", "stop")  # settings that can change an answer
+SHAPING = (
+    "temperature",
+    "system",
+    "max_tokens",
+    "think",
+    "num_ctx",
+    "stop",
+)  # settings that can change an answer
 
 
 def _differing(who: OllamaSettings) -> dict[str, Any]:
     "Settings that differ from the defaults, short enough for a name."
-    given = {each.name: getattr(who, each.name) for each in fields(who) if each.name in SHAPING and getattr(who, each.name) != each.default}
-    short = {"system": lambda text: content_hash(text, 6), "stop": lambda texts: content_hash(list(texts), 6), "temperature": lambda value: f"{value:g}"}
+    given = {
+        each.name: getattr(who, each.name)
+        for each in fields(who)
+        if each.name in SHAPING and getattr(who, each.name) != each.default
+    }
+    short = {
+        "system": lambda text: content_hash(text, 6),
+        "stop": lambda texts: content_hash(list(texts), 6),
+        "temperature": lambda value: f"{value:g}",
+    }
     return {name: short.get(name, lambda value: value)(value) for name, value in given.items()}
 
 # %% ../../nbs/backends/ollama.ipynb #0584690c
@@ -517,9 +777,10 @@ class Bond:
 ATTEMPTS, PAUSE = 3, 0.5  # for questions about the model: tries, and seconds before the second one
 
 # %% ../../nbs/backends/ollama.ipynb #b1ef4c36
-def patiently(ask: Callable[[], Any],  # a question to the server
-              fault: Callable[[Exception], Fault],  # explains what went wrong
-              ) -> Any:
+def patiently(
+    ask: Callable[[], Any],  # a question to the server
+    fault: Callable[[Exception], Fault],  # explains what went wrong
+) -> Any:
     "Ask, and again after a lost connection or a full queue; the error is one line."
     for attempt in range(1, ATTEMPTS + 1):
         try:
@@ -540,7 +801,9 @@ class OllamaBase(OllamaSettings):
     def bond(self) -> Bond:
         "The connection of this process."
         place = f"_bond_{os.getpid()}"
-        return self.__dict__.get(place) or self.__dict__.setdefault(place, Bond(self))  # setdefault: threads get the same one
+        return self.__dict__.get(place) or self.__dict__.setdefault(
+            place, Bond(self)
+        )  # setdefault: threads get the same one
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: self.__dict__[each.name] for each in fields(self)}
@@ -557,13 +820,20 @@ class OllamaBase(OllamaSettings):
     @property
     def card(self) -> Card:
         "What the server says about the model."
-        return self.bond.once("card", lambda: patiently(lambda: read_card(self.client, self.model), self.fault))
+        return self.bond.once(
+            "card", lambda: patiently(lambda: read_card(self.client, self.model), self.fault)
+        )
 
     @property
     def sight(self) -> Sight:
         "Whether and how probabilities can be seen."
         if self.think is not False or self.temperature > 1:
-            return Sight(None, "it thinks before it answers" if self.think is not False else "a list of twenty tokens does not tell probabilities at temperatures above 1")
+            return Sight(
+                None,
+                "it thinks before it answers"
+                if self.think is not False
+                else "a list of twenty tokens does not tell probabilities at temperatures above 1",
+            )
         return self.bond.once("sight", lambda: patiently(lambda: probe(self), self.fault))
 
     @property
@@ -591,36 +861,55 @@ class DigestWatch:
         began, since = time.monotonic(), time.monotonic() - self.checked
         if since < every:
             return
-        now = patiently(lambda: read_entry(self.who.client, self.who.model), self.who.fault).get("digest")
+        now = patiently(lambda: read_entry(self.who.client, self.who.model), self.who.fault).get(
+            "digest"
+        )
         if now != self.who.card.digest:
-            told = (f"answers so far are stored under the old digest, those of the last {since:.0f} s may come from the new weights; run again to ask the new ones everything"
-                    if since < math.inf else "nothing was asked; make the participant anew")
-            raise CogbiasError(f"ollama: the tag {self.who.model!r} now leads to other weights ({str(now)[:12]}, not {str(self.who.card.digest)[:12]}); {told}")
+            told = (
+                f"answers so far are stored under the old digest, those of the last {since:.0f} s may come from the new weights; run again to ask the new ones everything"
+                if since < math.inf
+                else "nothing was asked; make the participant anew"
+            )
+            raise CogbiasError(
+                f"ollama: the tag {self.who.model!r} now leads to other weights ({str(now)[:12]}, not {str(self.who.card.digest)[:12]}); {told}"
+            )
         self.checked = began
 
 # %% ../../nbs/backends/ollama.ipynb #1a55c095
-def words_answer(who: OllamaBase,  # who is asked
-                 request: Request,  # what is asked
-                 ) -> Answer:
+def words_answer(
+    who: OllamaBase,  # who is asked
+    request: Request,  # what is asked
+) -> Answer:
     "Ask in words."
-    response = who.client.chat(who.model, messages_of(request.item, who.system), stream=False, think=who.think, options=who.options | {"seed": request.seed},
-                               keep_alive=who.keep_alive)
+    response = who.client.chat(
+        who.model,
+        messages_of(request.item, who.system),
+        stream=False,
+        think=who.think,
+        options=who.options | {"seed": request.seed},
+        keep_alive=who.keep_alive,
+    )
     return text_answer(request.item, response, who.context)
 
 # %% ../../nbs/backends/ollama.ipynb #79c91890
 WAYS = {"text": words_answer, "option_probability": probability_answer}
 
 # %% ../../nbs/backends/ollama.ipynb #e69b8259
-def check_ready(who: OllamaBase,  # who will be asked
-                method: str,  # how
-                ) -> None:
+def check_ready(
+    who: OllamaBase,  # who will be asked
+    method: str,  # how
+) -> None:
     "Refuse what cannot be asked, before anything is."
     if method not in WAYS:
-        raise CogbiasError(f"{who.name} cannot be asked by {method!r}; use text or option_probability")
+        raise CogbiasError(
+            f"{who.name} cannot be asked by {method!r}; use text or option_probability"
+        )
     if who.think and who.card.thinks is False:
         raise CogbiasError(f"ollama: model {who.model!r} cannot think; leave out think")
     if method == "option_probability" and who.sight.route is None:
-        raise CogbiasError(f"{who.name}: probabilities cannot be seen: {who.sight.reason}; use method text")
+        raise CogbiasError(
+            f"{who.name}: probabilities cannot be seen: {who.sight.reason}; use method text"
+        )
 
 # %% ../../nbs/backends/ollama.ipynb #1977391f
 class OllamaParticipant(OllamaBase):
@@ -640,14 +929,25 @@ class OllamaParticipant(OllamaBase):
         if self.sight.route:
             return ("option_probability", "text")
         if "sight" in self.bond.learned:
-            self.bond.once("told", lambda: _log.warning("%s is asked in text: %s", self.name, self.sight.reason))
+            self.bond.once(
+                "told",
+                lambda: _log.warning("%s is asked in text: %s", self.name, self.sight.reason),
+            )
         return ("text",)
 
     @property
     def identity(self) -> dict[str, Any]:
         "Everything that can change an answer, but for the digest."
-        return {"options": self.options, "system": self.system, "think": self.think, "prompt": "chat", "tolerance": TOLERANCE, "server": self.card.version,
-                "template": template_hash(self.card), "quantisation": (self.card.shown.get("details") or {}).get("quantization_level")}
+        return {
+            "options": self.options,
+            "system": self.system,
+            "think": self.think,
+            "prompt": "chat",
+            "tolerance": TOLERANCE,
+            "server": self.card.version,
+            "template": template_hash(self.card),
+            "quantisation": (self.card.shown.get("details") or {}).get("quantization_level"),
+        }
 
     def facts(self) -> dict[str, str | int | float]:
         "Provenance, for reports and manifests."
@@ -658,7 +958,12 @@ class OllamaParticipant(OllamaBase):
         check_ready(self, method)
         watch = DigestWatch(self)
         watch.check()
-        for index, answer in ask_all(lambda request: WAYS[method](self, request), requests, self.fault, concurrency=self.concurrency):
+        for index, answer in ask_all(
+            lambda request: WAYS[method](self, request),
+            requests,
+            self.fault,
+            concurrency=self.concurrency,
+        ):
             watch.check(CHECK_SECONDS)
             yield index, answer
         watch.check()
@@ -669,22 +974,53 @@ def running_facts(who: OllamaBase) -> dict[str, str | int | float]:
     from importlib.metadata import version
 
     seen = who.sight
-    shown = render(who.client, who.model, messages_of(PROBE, who.system), think=who.think, options=who.options | {"num_predict": 1})
-    facts = {"client": f"ollama {version('ollama')}", "context": who.context, "concurrency": who.concurrency, "rendered_prompt": _line(repr(shown), 2000) if shown else None,
-             "probabilities": f"yes, answers begun by {seen.route}" if seen.route else f"no: {seen.reason}", "probe_difference": round(seen.difference, 6) if seen.route else None}
+    shown = render(
+        who.client,
+        who.model,
+        messages_of(PROBE, who.system),
+        think=who.think,
+        options=who.options | {"num_predict": 1},
+    )
+    facts = {
+        "client": f"ollama {version('ollama')}",
+        "context": who.context,
+        "concurrency": who.concurrency,
+        "rendered_prompt": _line(repr(shown), 2000) if shown else None,
+        "probabilities": f"yes, answers begun by {seen.route}"
+        if seen.route
+        else f"no: {seen.reason}",
+        "probe_difference": round(seen.difference, 6) if seen.route else None,
+    }
     return {name: value for name, value in facts.items() if value is not None}
 
 # %% ../../nbs/backends/ollama.ipynb #67e2466c
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "temperature": (lambda value: isinstance(value, (int, float)) and 0 <= value < math.inf, "a number of at least 0"),
+    "temperature": (
+        lambda value: isinstance(value, (int, float)) and 0 <= value < math.inf,
+        "a number of at least 0",
+    ),
     "max_tokens": (lambda value: type(value) is int and value > 0, "a whole number of at least 1"),
     "num_ctx": (lambda value: type(value) is int and value > 0, "a whole number of at least 1"),
     "concurrency": (lambda value: type(value) is int and value > 0, "a whole number of at least 1"),
-    "timeout": (lambda value: isinstance(value, (int, float)) and 0 < value < math.inf, "a number of seconds above 0"),
-    "think": (lambda value: type(value) is bool or value in ("low", "medium", "high", "max"), "true, false, low, medium, high or max"),
+    "timeout": (
+        lambda value: isinstance(value, (int, float)) and 0 < value < math.inf,
+        "a number of seconds above 0",
+    ),
+    "think": (
+        lambda value: type(value) is bool or value in ("low", "medium", "high", "max"),
+        "true, false, low, medium, high or max",
+    ),
     "system": (lambda value: isinstance(value, str), "a text"),
-    "stop": (lambda value: isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value), "a list of texts"),
-    "keep_alive": (lambda value: isinstance(value, (int, float, str)), "seconds, or a text such as 10m"),
+    "stop": (
+        lambda value: (
+            isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value)
+        ),
+        "a list of texts",
+    ),
+    "keep_alive": (
+        lambda value: isinstance(value, (int, float, str)),
+        "seconds, or a text such as 10m",
+    ),
     "base_url": (lambda value: isinstance(value, str), "an address such as http://127.0.0.1:11434"),
 }
 
@@ -701,14 +1037,30 @@ def _checked(model: str, settings: dict[str, Any]) -> dict[str, Any]:
             raise CogbiasError(f"ollama/{model}: {name} {value!r} should be {_RULES[name][1]}")
     if settings.get("think"):
         settings = {"max_tokens": 4096, "num_ctx": 8192} | settings
-    if settings.get("max_tokens", OllamaSettings.max_tokens) >= settings.get("num_ctx", OllamaSettings.num_ctx):
-        raise CogbiasError(f"ollama/{model}: max_tokens leaves no room for the prompt; raise num_ctx above it")
+    if settings.get("max_tokens", OllamaSettings.max_tokens) >= settings.get(
+        "num_ctx", OllamaSettings.num_ctx
+    ):
+        raise CogbiasError(
+            f"ollama/{model}: max_tokens leaves no room for the prompt; raise num_ctx above it"
+        )
     return settings
 
 # %% ../../nbs/backends/ollama.ipynb #d255865e
-def PARTICIPANT(model: str,  # name of a pulled model
-                **settings: Any,  # of OllamaSettings
-                ) -> OllamaParticipant:
+def PARTICIPANT(
+    model: str,  # name of a pulled model
+    **settings: Any,  # of OllamaSettings
+) -> OllamaParticipant:
     "Factory that the registry calls; contacts nothing."
-    convert = {"temperature": float, "stop": tuple, "base_url": check_base_url, "system": lambda text: text or None}  # 1 and 1.0 are one participant
-    return OllamaParticipant(model, **{name: convert.get(name, lambda value: value)(value) for name, value in _checked(model, settings).items()})
+    convert = {
+        "temperature": float,
+        "stop": tuple,
+        "base_url": check_base_url,
+        "system": lambda text: text or None,
+    }  # 1 and 1.0 are one participant
+    return OllamaParticipant(
+        model,
+        **{
+            name: convert.get(name, lambda value: value)(value)
+            for name, value in _checked(model, settings).items()
+        },
+    )

@@ -27,7 +27,16 @@ from urllib.parse import urlsplit
 
 from ..choices import without_thinking
 from ..design import CogbiasError, content_hash, nearest
-from ..elicitation.answer_trees import Look, Measured, Path, Token, answer_tree, measure, measured_answer, tempered
+from cogbias.elicitation.answer_trees import (
+    Look,
+    Measured,
+    Path,
+    Token,
+    answer_tree,
+    measure,
+    measured_answer,
+    tempered,
+)
 from ..elicitation.calls import RETRIED, Fault, ask_all, check_base_url, retry_after, scrub
 from ..participants import Answer, Request, answer_from_text, participant_name
 
@@ -38,27 +47,39 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 
 # %% ../../nbs/backends/openai.ipynb #f8a1223e
-def server_url(base_url: str | None = None,  # None: OPENAI_BASE_URL, else OpenAI
-               ) -> str:
+def server_url(
+    base_url: str | None = None,  # None: OPENAI_BASE_URL, else OpenAI
+) -> str:
     "Where the server is."
     return check_base_url(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
 
 # %% ../../nbs/backends/openai.ipynb #5f37d184
-def make_client(base_url: str | None = None,  # None: OPENAI_BASE_URL, else OpenAI
-                api_key_env: str = "OPENAI_API_KEY",  # environment variable that holds the key
-                timeout: float = 300.0,  # seconds that an answer may take
-                transport: Any = None,  # of httpx2; None: the network
-                ) -> "OpenAI":
+def make_client(
+    base_url: str | None = None,  # None: OPENAI_BASE_URL, else OpenAI
+    api_key_env: str = "OPENAI_API_KEY",  # environment variable that holds the key
+    timeout: float = 300.0,  # seconds that an answer may take
+    transport: Any = None,  # of httpx2; None: the network
+) -> "OpenAI":
     "The official client, with a time limit and without retries of its own."
     try:
         from openai import DefaultHttpxClient, OpenAI, Timeout
     except ImportError:
-        raise CogbiasError("openai: the SDK is not installed; run `pip install cogbias[openai]`") from None
+        raise CogbiasError(
+            "openai: the SDK is not installed; run `pip install cogbias[openai]`"
+        ) from None
     url, key = server_url(base_url), os.environ.get(api_key_env)
     if not key and url == OPENAI_URL:
-        raise CogbiasError(f"openai: the environment variable {api_key_env} holds no key for {url}; set it, or name another server with base_url or OPENAI_BASE_URL")
+        raise CogbiasError(
+            f"openai: the environment variable {api_key_env} holds no key for {url}; set it, or name another server with base_url or OPENAI_BASE_URL"
+        )
     wired = {"http_client": DefaultHttpxClient(transport=transport)} if transport else {}
-    return OpenAI(api_key=key or "none", base_url=url, timeout=Timeout(timeout, connect=min(timeout, 10.0)), max_retries=0, **wired)
+    return OpenAI(
+        api_key=key or "none",
+        base_url=url,
+        timeout=Timeout(timeout, connect=min(timeout, 10.0)),
+        max_retries=0,
+        **wired,
+    )
 
 # %% ../../nbs/backends/openai.ipynb #e1a351a0
 class Unreadable(Exception):
@@ -69,8 +90,9 @@ class Complaint(Exception):
     "An error that was sent as if all were well."
 
 # %% ../../nbs/backends/openai.ipynb #87794566
-def parsed(content: bytes,  # body of a response
-           ) -> dict[str, Any]:
+def parsed(
+    content: bytes,  # body of a response
+) -> dict[str, Any]:
     "A body as it should be, or an error that says what it is instead."
     try:
         body = json.loads(content)
@@ -83,31 +105,41 @@ def parsed(content: bytes,  # body of a response
     return body
 
 # %% ../../nbs/backends/openai.ipynb #c18ba4a2
-def chosen(body: Mapping[str, Any],  # of a chat completion
-           ) -> Mapping[str, Any]:  # message, finish_reason, logprobs
+def chosen(
+    body: Mapping[str, Any],  # of a chat completion
+) -> Mapping[str, Any]:  # message, finish_reason, logprobs
     "The one choice of a completion."
     choices = body.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict) or not isinstance(choices[0].get("message"), dict):
+    if (
+        not isinstance(choices, list)
+        or not choices
+        or not isinstance(choices[0], dict)
+        or not isinstance(choices[0].get("message"), dict)
+    ):
         raise Unreadable(f"no choices in {dict(body)}")
     return choices[0]
 
 # %% ../../nbs/backends/openai.ipynb #16a1d20c
-def complete(client: "OpenAI",  # the SDK's client
-             model: str,  # that is asked
-             messages: Sequence[Mapping[str, str]],  # of the chat
-             sent: Mapping[str, Any],  # every other field of the request
-             ) -> dict[str, Any]:
+def complete(
+    client: "OpenAI",  # the SDK's client
+    model: str,  # that is asked
+    messages: Sequence[Mapping[str, str]],  # of the chat
+    sent: Mapping[str, Any],  # every other field of the request
+) -> dict[str, Any]:
     "One chat completion, as the server sent it."
-    raw = client.chat.completions.with_raw_response.create(model=model, messages=list(messages), extra_body=dict(sent))
+    raw = client.chat.completions.with_raw_response.create(
+        model=model, messages=list(messages), extra_body=dict(sent)
+    )
     body = parsed(raw.http_response.content)
     chosen(body)
     return body
 
 # %% ../../nbs/backends/openai.ipynb #096e4f04
-def one_line(text: Any,  # somebody else's words
-             key_env: str = "OPENAI_API_KEY",  # variable of the key in use; its name need not look like that of a secret
-             limit: int = 200,  # characters
-             ) -> str:
+def one_line(
+    text: Any,  # somebody else's words
+    key_env: str = "OPENAI_API_KEY",  # variable of the key in use; its name need not look like that of a secret
+    limit: int = 200,  # characters
+) -> str:
     "Somebody else's words on one line, without secrets."
     secret = os.environ.get(key_env) or ""
     plain = scrub(str(text).replace(secret, "[secret]") if len(secret) >= 6 else str(text))
@@ -126,27 +158,51 @@ class Peer(NamedTuple):
 def _words(error: Any) -> str:
     "What an error's body says."
     body = error.get("error", error) if isinstance(error, Mapping) else error
-    body = (body.get("message") or body.get("detail") or body) if isinstance(body, Mapping) else body
+    body = (
+        (body.get("message") or body.get("detail") or body) if isinstance(body, Mapping) else body
+    )
     return re.sub(r"<[^>]{0,300}>", " ", str(body or "no reason given"))
 
 # %% ../../nbs/backends/openai.ipynb #63e1c7c9
 def _code(error: Any) -> Any:
     "The code that an error's body gives."
-    return error.get("code") or error.get("status") or error.get("type") if isinstance(error, Mapping) else None
+    return (
+        error.get("code") or error.get("status") or error.get("type")
+        if isinstance(error, Mapping)
+        else None
+    )
 
 # %% ../../nbs/backends/openai.ipynb #3c95b756
 def _refused(status: int, error: Any, peer: Peer, wait: float | None = None) -> Fault:
     "What an error of the server means."
     said = one_line(_words(error), peer.key_env)
     if status in (401, 403):
-        return Fault(f"openai: {peer.url} refuses the key in {peer.key_env} ({status}: {said}); check that variable, or name another with api_key_env", False, None, True)
+        return Fault(
+            f"openai: {peer.url} refuses the key in {peer.key_env} ({status}: {said}); check that variable, or name another with api_key_env",
+            False,
+            None,
+            True,
+        )
     if status == 402 or _code(error) == "insufficient_quota":
-        return Fault(f"openai: {peer.url} wants to be paid first ({status}: {said})", False, None, True)
+        return Fault(
+            f"openai: {peer.url} wants to be paid first ({status}: {said})", False, None, True
+        )
     if status in (404, 405):
         names = peer.names()
-        hint = nearest(peer.model, names) if names else "check base_url or OPENAI_BASE_URL, which mostly ends in /v1"
-        return Fault(f"openai: {peer.url} has no model {peer.model!r} to chat with ({status}: {said}); {hint}", False, None, True)
-    return Fault(f"openai: {said} (status {status})", status in RETRIED or status >= 500, wait, False)
+        hint = (
+            nearest(peer.model, names)
+            if names
+            else "check base_url or OPENAI_BASE_URL, which mostly ends in /v1"
+        )
+        return Fault(
+            f"openai: {peer.url} has no model {peer.model!r} to chat with ({status}: {said}); {hint}",
+            False,
+            None,
+            True,
+        )
+    return Fault(
+        f"openai: {said} (status {status})", status in RETRIED or status >= 500, wait, False
+    )
 
 # %% ../../nbs/backends/openai.ipynb #101db462
 def _unreached(error: Exception, peer: Peer) -> Fault:
@@ -155,32 +211,56 @@ def _unreached(error: Exception, peer: Peer) -> Fault:
 
     cause = error.__cause__
     if isinstance(error, openai.APITimeoutError) and "Connect" not in type(cause).__name__:
-        return Fault("openai: no answer within the time limit; raise timeout, or lower concurrency", True)
+        return Fault(
+            "openai: no answer within the time limit; raise timeout, or lower concurrency", True
+        )
     if isinstance(error, openai.APITimeoutError) or type(cause).__name__ == "ConnectError":
-        return Fault(f"openai: nothing answers at {peer.url}; start the server, or say where it is with base_url or OPENAI_BASE_URL", True)
-    return Fault(f"openai: the connection to {peer.url} was lost ({one_line(cause or error, peer.key_env) or type(cause).__name__})", True)
+        return Fault(
+            f"openai: nothing answers at {peer.url}; start the server, or say where it is with base_url or OPENAI_BASE_URL",
+            True,
+        )
+    return Fault(
+        f"openai: the connection to {peer.url} was lost ({one_line(cause or error, peer.key_env) or type(cause).__name__})",
+        True,
+    )
 
 # %% ../../nbs/backends/openai.ipynb #b178ac9c
 def _odd(error: Exception, peer: Peer) -> Fault:
     "What it means that a 200 held no answer."
     if isinstance(error, Unreadable):
-        return Fault(f"openai: {peer.url} answers, but not as a chat server does ({one_line(_words(str(error)), peer.key_env)})", True)
+        return Fault(
+            f"openai: {peer.url} answers, but not as a chat server does ({one_line(_words(str(error)), peer.key_env)})",
+            True,
+        )
     code = _code(error.args[0])
     status = int(code) if str(code).isdigit() else None
     fault = _refused(status or 500, error.args[0], peer)
-    return fault if fault.fatal else Fault(f"openai: {one_line(_words(error.args[0]), peer.key_env)} (sent as if all were well)", fault.retry)
+    return (
+        fault
+        if fault.fatal
+        else Fault(
+            f"openai: {one_line(_words(error.args[0]), peer.key_env)} (sent as if all were well)",
+            fault.retry,
+        )
+    )
 
 # %% ../../nbs/backends/openai.ipynb #5fa20254
-def explain(error: Exception,  # what a call raised
-            peer: Peer,  # whom it was about
-            ) -> Fault:  # raises what it does not know
+def explain(
+    error: Exception,  # what a call raised
+    peer: Peer,  # whom it was about
+) -> Fault:  # raises what it does not know
     "What went wrong with one call, and whether to try again."
     import openai
 
     if isinstance(error, CogbiasError):
         return Fault(str(error), False, None, True)
     if isinstance(error, openai.APIStatusError):
-        return _refused(error.status_code, error.body or error.response.text, peer, retry_after(error.response.headers.get("retry-after")))
+        return _refused(
+            error.status_code,
+            error.body or error.response.text,
+            peer,
+            retry_after(error.response.headers.get("retry-after")),
+        )
     if isinstance(error, openai.APIConnectionError):
         return _unreached(error, peer)
     if isinstance(error, (Unreadable, Complaint)):
@@ -188,7 +268,16 @@ def explain(error: Exception,  # what a call raised
     raise error
 
 # %% ../../nbs/backends/openai.ipynb #9d03440b
-KINDS = {"llamacpp": "llama.cpp", "vllm": "vLLM", "sglang": "SGLang", "library": "Ollama", "organization_owner": "LM Studio", "openai": "OpenAI", "openai-internal": "OpenAI", "system": "OpenAI"}
+KINDS = {
+    "llamacpp": "llama.cpp",
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "library": "Ollama",
+    "organization_owner": "LM Studio",
+    "openai": "OpenAI",
+    "openai-internal": "OpenAI",
+    "system": "OpenAI",
+}
 
 # %% ../../nbs/backends/openai.ipynb #b181738b
 class Card(NamedTuple):
@@ -207,15 +296,25 @@ class Card(NamedTuple):
     @property
     def weights(self) -> str | None:
         "Hash of what the server tells of the weights."
-        told = {name: value for name, value in self.meta.items() if name != "n_ctx"} | {name: self.entry[name] for name in ("root", "parent") if self.entry.get(name)}
+        told = {name: value for name, value in self.meta.items() if name != "n_ctx"} | {
+            name: self.entry[name] for name in ("root", "parent") if self.entry.get(name)
+        }
         return content_hash(told) if told else None
 
 # %% ../../nbs/backends/openai.ipynb #6ed2157e
-def find_entry(model: str,  # as the user wrote it
-               listed: Sequence[Mapping[str, Any]],  # the server's list
-               ) -> Mapping[str, Any]:  # empty where it is not known which
+def find_entry(
+    model: str,  # as the user wrote it
+    listed: Sequence[Mapping[str, Any]],  # the server's list
+) -> Mapping[str, Any]:  # empty where it is not known which
     "The model's entry; llama.cpp has one model, and answers to any name."
-    named = next((each for each in listed if model == each.get("id") or model in (each.get("aliases") or ())), None)
+    named = next(
+        (
+            each
+            for each in listed
+            if model == each.get("id") or model in (each.get("aliases") or ())
+        ),
+        None,
+    )
     only = listed[0] if len(listed) == 1 and listed[0].get("owned_by") == "llamacpp" else {}
     return named or only
 
@@ -225,9 +324,10 @@ def _passing(error: Exception) -> bool:
     return getattr(error, "status_code", 500) in RETRIED - {500}
 
 # %% ../../nbs/backends/openai.ipynb #55b5fb9c
-def fetch(client: "OpenAI",  # the SDK's client
-          path: str,  # from the root of the server
-          ) -> dict[str, Any]:  # empty where there is no such page
+def fetch(
+    client: "OpenAI",  # the SDK's client
+    path: str,  # from the root of the server
+) -> dict[str, Any]:  # empty where there is no such page
     "A page beside the protocol, where a server has it."
     import openai
 
@@ -241,8 +341,9 @@ def fetch(client: "OpenAI",  # the SDK's client
     return body if isinstance(body, dict) else {}
 
 # %% ../../nbs/backends/openai.ipynb #bbed9765
-def list_models(client: "OpenAI",  # the SDK's client
-                ) -> list[Mapping[str, Any]]:  # empty where the server has no list
+def list_models(
+    client: "OpenAI",  # the SDK's client
+) -> list[Mapping[str, Any]]:  # empty where the server has no list
     "The server's list of models."
     import openai
 
@@ -255,22 +356,51 @@ def list_models(client: "OpenAI",  # the SDK's client
     return [each for each in body.get("data") or [] if isinstance(each, dict)]
 
 # %% ../../nbs/backends/openai.ipynb #d307f76d
-def read_card(client: "OpenAI",  # the SDK's client
-              model: str,  # as the user wrote it
-              ) -> Card:
+def read_card(
+    client: "OpenAI",  # the SDK's client
+    model: str,  # as the user wrote it
+) -> Card:
     "What the server says about itself and the model."
     entry = find_entry(model, list_models(client))
     kind = KINDS.get(entry.get("owned_by"), "unknown")
     kind = "OpenAI" if str(client.base_url).startswith(OPENAI_URL) else kind
-    more = fetch(client, {"llama.cpp": "/props", "vLLM": "/version"}[kind]) if kind in ("llama.cpp", "vLLM") else {}
+    more = (
+        fetch(client, {"llama.cpp": "/props", "vLLM": "/version"}[kind])
+        if kind in ("llama.cpp", "vLLM")
+        else {}
+    )
     template = more.get("chat_template")
-    return Card(kind, entry, more.get("build_info") or more.get("version"), content_hash(template) if template else None)
+    return Card(
+        kind,
+        entry,
+        more.get("build_info") or more.get("version"),
+        content_hash(template) if template else None,
+    )
 
 # %% ../../nbs/backends/openai.ipynb #b63ff9a9
 NEUTRAL: dict[str, dict[str, Any]] = {
-    "llama.cpp": {"top_k": 0, "min_p": 0.0, "typical_p": 1.0, "repeat_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0},
-    "vLLM": {"top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0},
-    "SGLang": {"top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0},
+    "llama.cpp": {
+        "top_k": 0,
+        "min_p": 0.0,
+        "typical_p": 1.0,
+        "repeat_penalty": 1.0,
+        "presence_penalty": 0.0,
+        "frequency_penalty": 0.0,
+    },
+    "vLLM": {
+        "top_k": -1,
+        "min_p": 0.0,
+        "repetition_penalty": 1.0,
+        "presence_penalty": 0.0,
+        "frequency_penalty": 0.0,
+    },
+    "SGLang": {
+        "top_k": -1,
+        "min_p": 0.0,
+        "repetition_penalty": 1.0,
+        "presence_penalty": 0.0,
+        "frequency_penalty": 0.0,
+    },
 }
 
 # %% ../../nbs/backends/openai.ipynb #f96e765e
@@ -279,32 +409,48 @@ class Manner(NamedTuple):
 
     limit: str = "max_tokens"  # name of the field that limits an answer
     thinking: Mapping[str, Any] = {}  # fields that switch thinking on or off
-    left_out: tuple[str, ...] = ()  # fields that the server refuses, all of them at their neutral value
+    left_out: tuple[
+        str, ...
+    ] = ()  # fields that the server refuses, all of them at their neutral value
     thinks: bool = False  # although told not to
     served: str | None = None  # model that says it answered
     fingerprint: str | None = None  # of the server's configuration
 
 # %% ../../nbs/backends/openai.ipynb #12d1f1cb
-def messages_of(item: Mapping[str, Any],  # the row that is asked
-                system: str | None = None,  # the participant's system text; the item's own comes first
-                begun: str = "",  # the beginning of the answer, to be continued
-                ) -> list[dict[str, str]]:
+def messages_of(
+    item: Mapping[str, Any],  # the row that is asked
+    system: str | None = None,  # the participant's system text; the item's own comes first
+    begun: str = "",  # the beginning of the answer, to be continued
+) -> list[dict[str, str]]:
     "The chat that puts an item."
     texts = [text for text in (item.get("system"), system) if text]
     opening = [{"role": "system", "content": "\n\n".join(texts)}] if texts else []
-    return [*opening, {"role": "user", "content": item["prompt"]}, *([{"role": "assistant", "content": begun}] if begun else [])]
+    return [
+        *opening,
+        {"role": "user", "content": item["prompt"]},
+        *([{"role": "assistant", "content": begun}] if begun else []),
+    ]
 
 # %% ../../nbs/backends/openai.ipynb #6e5fe8c8
 def _merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     "Two mappings; where both hold a mapping, these are joined."
-    return {**one, **{name: {**one[name], **value} if isinstance(value, Mapping) and isinstance(one.get(name), Mapping) else value for name, value in other.items()}}
+    return {
+        **one,
+        **{
+            name: {**one[name], **value}
+            if isinstance(value, Mapping) and isinstance(one.get(name), Mapping)
+            else value
+            for name, value in other.items()
+        },
+    }
 
 # %% ../../nbs/backends/openai.ipynb #f0d5b0ef
-def fields_of(who: "OpenaiSettings",  # who is asked
-              kind: str,  # of server
-              manner: Manner,  # how it wants to be asked
-              **more: Any,  # that goes before the participant's
-              ) -> dict[str, Any]:
+def fields_of(
+    who: "OpenaiSettings",  # who is asked
+    kind: str,  # of server
+    manner: Manner,  # how it wants to be asked
+    **more: Any,  # that goes before the participant's
+) -> dict[str, Any]:
     "Every field of a request beside model, messages and limit."
     sampling = {"temperature": who.temperature, "top_p": who.top_p, **NEUTRAL.get(kind, {})} | more
     kept = {name: value for name, value in sampling.items() if name not in manner.left_out}
@@ -318,39 +464,68 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 # %% ../../nbs/backends/openai.ipynb #0bb3feda
-def parted(message: Mapping[str, Any],  # of a completion
-           ) -> tuple[str, str | None]:  # the answer, and all thinking
+def parted(
+    message: Mapping[str, Any],  # of a completion
+) -> tuple[str, str | None]:  # the answer, and all thinking
     "Take thinking out of a message."
-    content, apart = _text(message.get("content")), _text(message.get("reasoning")) or _text(message.get("reasoning_content"))
+    content, apart = (
+        _text(message.get("content")),
+        _text(message.get("reasoning")) or _text(message.get("reasoning_content")),
+    )
     rest, _ = without_thinking(content)
     if rest == content:
         return content, apart or None
-    left = content[:-len(rest)] if rest and content.endswith(rest) else content.replace(rest, "", 1)
+    left = (
+        content[: -len(rest)] if rest and content.endswith(rest) else content.replace(rest, "", 1)
+    )
     inside = re.sub(r"</?(think|thinking|thought|reasoning)>", "", left, flags=re.I).strip()
     return rest.lstrip("\n"), "\n\n".join(text for text in (apart, inside) if text) or None
 
 # %% ../../nbs/backends/openai.ipynb #a83f8d91
-def tokens_of(body: Mapping[str, Any],  # of a completion
-              ) -> dict[str, int | None]:
+def tokens_of(
+    body: Mapping[str, Any],  # of a completion
+) -> dict[str, int | None]:
     "Tokens read and written, as the server counted them."
     usage = body.get("usage") if isinstance(body.get("usage"), Mapping) else {}
     return {"tokens_in": usage.get("prompt_tokens"), "tokens_out": usage.get("completion_tokens")}
 
 # %% ../../nbs/backends/openai.ipynb #3bcc4e34
-def text_answer(item: Mapping[str, Any],  # the row that was asked
-                body: Mapping[str, Any],  # of the completion
-                ) -> Answer:
+def text_answer(
+    item: Mapping[str, Any],  # the row that was asked
+    body: Mapping[str, Any],  # of the completion
+) -> Answer:
     "Read a completion in words."
     choice = chosen(body)
     content, thinking = parted(choice["message"])
-    received = {"thinking": thinking, "finish_reason": choice.get("finish_reason")} | tokens_of(body)
+    received = {"thinking": thinking, "finish_reason": choice.get("finish_reason")} | tokens_of(
+        body
+    )
     if refusal := choice["message"].get("refusal"):
-        return Answer("refusal", str(refusal), detail="marked as a refusal by the server", **received)
+        return Answer(
+            "refusal", str(refusal), detail="marked as a refusal by the server", **received
+        )
     return answer_from_text(item, content, **received)
 
 # %% ../../nbs/backends/openai.ipynb #fc6755aa
-ENDS = frozenset(["", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>", "<|return|>", "<end_of_turn>", "<turn|>", "<eos>", "</s>", "<|END_OF_TURN_TOKEN|>",
-                  "<｜end▁of▁sentence｜>", "[EOS]"])  # how servers write the end of a turn
+ENDS = frozenset(
+    [
+        "",
+        "<|im_end|>",
+        "<|eot_id|>",
+        "<|eom_id|>",
+        "<|end|>",
+        "<|endoftext|>",
+        "<|end_of_text|>",
+        "<|return|>",
+        "<end_of_turn>",
+        "<turn|>",
+        "<eos>",
+        "</s>",
+        "<|END_OF_TURN_TOKEN|>",
+        "<｜end▁of▁sentence｜>",
+        "[EOS]",
+    ]
+)  # how servers write the end of a turn
 
 # %% ../../nbs/backends/openai.ipynb #eb72138c
 def _logprob(each: Mapping[str, Any]) -> float:
@@ -363,13 +538,20 @@ def _is_end(each: Mapping[str, Any]) -> bool:
     return each.get("token") in ENDS and not (each["token"] == "" and each.get("bytes"))
 
 # %% ../../nbs/backends/openai.ipynb #12d64d97
-def look_at(listed: Sequence[Mapping[str, Any]],  # token, bytes and logprob
-            whole: bool = False,  # whether the list holds the whole vocabulary
-            temperature: float = 1.0,  # other than 1 for a whole list only
-            ) -> Look:
+def look_at(
+    listed: Sequence[Mapping[str, Any]],  # token, bytes and logprob
+    whole: bool = False,  # whether the list holds the whole vocabulary
+    temperature: float = 1.0,  # other than 1 for a whole list only
+) -> Look:
     "A server's list of next tokens as a look."
     last = -math.inf if whole else min(map(_logprob, listed), default=0.0)
-    each_token = Look([Token(_is_end(each), "" if _is_end(each) else each["token"], _logprob(each)) for each in listed], unlisted=last)
+    each_token = Look(
+        [
+            Token(_is_end(each), "" if _is_end(each) else each["token"], _logprob(each))
+            for each in listed
+        ],
+        unlisted=last,
+    )
     mass: dict[tuple[bool, str], float] = {}
     for ends, text, logprob in tempered(each_token, temperature).tokens:
         mass[ends, text] = mass.get((ends, text), 0.0) + math.exp(logprob)
@@ -389,12 +571,16 @@ class OpenaiSettings:
     max_tokens: int = 256  # that an answer in words may take, thinking included
     think: bool | str = False  # or a level, such as low, medium, high
     tolerance: float = 1e-3  # share of the valid mass that may be left unexplored
-    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)  # further fields of each request
+    extra: Mapping[str, Any] = field(
+        default_factory=dict, hash=False
+    )  # further fields of each request
     base_url: str | None = None  # None: OPENAI_BASE_URL, else OpenAI
     api_key_env: str = "OPENAI_API_KEY"  # name of the environment variable that holds the key
     concurrency: int = 8  # requests at the same time
     timeout: float = 300.0  # seconds
-    transport: Any = field(default=None, repr=False, compare=False)  # of httpx2, for tests and examples
+    transport: Any = field(
+        default=None, repr=False, compare=False
+    )  # of httpx2, for tests and examples
 
     @property
     def name(self) -> str:
@@ -402,13 +588,32 @@ class OpenaiSettings:
         return participant_name("openai", self.model, **_differing(self))
 
 # %% ../../nbs/backends/openai.ipynb #4c53bc81
-SHAPING = ("temperature", "top_p", "system", "max_tokens", "think", "tolerance", "extra")  # settings that can change an answer
+SHAPING = (
+    "temperature",
+    "top_p",
+    "system",
+    "max_tokens",
+    "think",
+    "tolerance",
+    "extra",
+)  # settings that can change an answer
 
 # %% ../../nbs/backends/openai.ipynb #5d411361
 def _differing(who: OpenaiSettings) -> dict[str, Any]:
     "Settings that differ from the defaults, short enough for a name."
-    given = {name: getattr(who, name) for name in SHAPING if getattr(who, name) != getattr(OpenaiSettings("x"), name)}
-    return {name: content_hash(value, 6) if name in ("system", "extra") else f"{value:g}" if isinstance(value, float) else value for name, value in given.items()}
+    given = {
+        name: getattr(who, name)
+        for name in SHAPING
+        if getattr(who, name) != getattr(OpenaiSettings("x"), name)
+    }
+    return {
+        name: content_hash(value, 6)
+        if name in ("system", "extra")
+        else f"{value:g}"
+        if isinstance(value, float)
+        else value
+        for name, value in given.items()
+    }
 
 # %% ../../nbs/backends/openai.ipynb #0548e7c7
 class Bond:
@@ -437,9 +642,10 @@ class Bond:
 ATTEMPTS, PAUSE, LONGEST = 5, 0.5, 30.0  # for questions about the model: tries, and seconds between
 
 # %% ../../nbs/backends/openai.ipynb #34e7a29d
-def patiently(ask: Callable[[], Any],  # a question to the server
-              fault: Callable[[Exception], Fault],  # explains what went wrong
-              ) -> Any:
+def patiently(
+    ask: Callable[[], Any],  # a question to the server
+    fault: Callable[[Exception], Fault],  # explains what went wrong
+) -> Any:
     "Ask, and again where that may help; the error is one line."
     for attempt in range(1, ATTEMPTS + 1):
         try:
@@ -449,31 +655,47 @@ def patiently(ask: Callable[[], Any],  # a question to the server
         gone = "nothing answers" in trouble.message and attempt > 1
         if attempt == ATTEMPTS or gone or not trouble.retry:
             raise CogbiasError(trouble.message)
-        time.sleep(min(trouble.wait if trouble.wait is not None else PAUSE * 2 ** (attempt - 1), LONGEST))
+        time.sleep(
+            min(trouble.wait if trouble.wait is not None else PAUSE * 2 ** (attempt - 1), LONGEST)
+        )
 
 # %% ../../nbs/backends/openai.ipynb #53ad7928
-PROBE = {"prompt": "Name the seven days of the week, beginning with Monday."}  # an item of its own: several words, and few ways to begin
+PROBE = {
+    "prompt": "Name the seven days of the week, beginning with Monday."
+}  # an item of its own: several words, and few ways to begin
 SHORT = 16  # tokens, enough to see whether a model thinks
 
 # %% ../../nbs/backends/openai.ipynb #4d079bfe
-def thinkings(think: bool | str,  # what is wanted
-              ) -> list[dict[str, Any]]:  # to be tried in turn
+def thinkings(
+    think: bool | str,  # what is wanted
+) -> list[dict[str, Any]]:  # to be tried in turn
     "Fields that switch thinking on or off."
     if isinstance(think, str):
-        return [{"reasoning_effort": think, "chat_template_kwargs": {"enable_thinking": True, "reasoning_effort": think}}, {"reasoning_effort": think}]
+        return [
+            {
+                "reasoning_effort": think,
+                "chat_template_kwargs": {"enable_thinking": True, "reasoning_effort": think},
+            },
+            {"reasoning_effort": think},
+        ]
     switch = {"chat_template_kwargs": {"enable_thinking": think}}
     return [switch, {}] if think else [switch, {"reasoning_effort": "none"}, {}]
 
 # %% ../../nbs/backends/openai.ipynb #58a5660a
-def refused_field(error: Any,  # an APIStatusError
-                  names: Sequence[str],  # of the fields that were sent
-                  ) -> str | None:  # None where it names none
+def refused_field(
+    error: Any,  # an APIStatusError
+    names: Sequence[str],  # of the fields that were sent
+) -> str | None:  # None where it names none
     "The field that a server refuses."
     if error.status_code not in (400, 422):
         return None
     param = error.body.get("param") if isinstance(error.body, Mapping) else None
     text = f"{param or ''} {_words(error.body)} {error.response.text[:2000]}"
-    places = {name: found.start() for name in names if (found := re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", text))}
+    places = {
+        name: found.start()
+        for name in names
+        if (found := re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", text))
+    }
     return min(places, key=places.get, default=None)
 
 # %% ../../nbs/backends/openai.ipynb #a7e9a39c
@@ -506,14 +728,20 @@ def _tried(who: "OpenaiBase", manner: Manner) -> tuple[Manner, dict[str, Any]] |
             manner = other
 
 # %% ../../nbs/backends/openai.ipynb #c5126e8f
-def _obeyed(who: "OpenaiBase", manner: Manner, body: Mapping[str, Any]) -> tuple[Manner, dict[str, Any]]:
+def _obeyed(
+    who: "OpenaiBase", manner: Manner, body: Mapping[str, Any]
+) -> tuple[Manner, dict[str, Any]]:
     "The same in a manner whose limit is obeyed."
     if (tokens_of(body)["tokens_out"] or 0) <= SHORT:
         return manner, body
-    other = manner._replace(limit="max_completion_tokens" if manner.limit == "max_tokens" else "max_tokens")
+    other = manner._replace(
+        limit="max_completion_tokens" if manner.limit == "max_tokens" else "max_tokens"
+    )
     again = who.complete(messages_of(PROBE, who.system), other, SHORT, seed=0)
     if (tokens_of(again)["tokens_out"] or 0) > SHORT:
-        raise CogbiasError(f"{who.name}: the server does not obey a limit of {SHORT} tokens, neither as max_tokens nor as max_completion_tokens; use another server")
+        raise CogbiasError(
+            f"{who.name}: the server does not obey a limit of {SHORT} tokens, neither as max_tokens nor as max_completion_tokens; use another server"
+        )
     return other, again
 
 # %% ../../nbs/backends/openai.ipynb #ea4c8d69
@@ -524,8 +752,9 @@ def _thinks(body: Mapping[str, Any]) -> bool:
     return hidden > 0 or parted(chosen(body)["message"])[1] is not None
 
 # %% ../../nbs/backends/openai.ipynb #fcb8fd88
-def agree(who: "OpenaiBase",  # who would be asked
-          ) -> Manner:
+def agree(
+    who: "OpenaiBase",  # who would be asked
+) -> Manner:
     "Find out how the server wants to be asked."
     taken = []
     for thinking in thinkings(who.think):
@@ -533,11 +762,19 @@ def agree(who: "OpenaiBase",  # who would be asked
         if tried is None:
             continue
         manner, body = _obeyed(who, *tried)
-        taken.append(manner._replace(thinks=_thinks(body), served=body.get("model"), fingerprint=body.get("system_fingerprint") or None))
+        taken.append(
+            manner._replace(
+                thinks=_thinks(body),
+                served=body.get("model"),
+                fingerprint=body.get("system_fingerprint") or None,
+            )
+        )
         if who.think or not taken[-1].thinks:
             return taken[-1]
     if not taken:
-        raise CogbiasError(f"{who.name}: the server does not take think={who.think!r}; leave it out, or say how with extra")
+        raise CogbiasError(
+            f"{who.name}: the server does not take think={who.think!r}; leave it out, or say how with extra"
+        )
     return taken[0]
 
 # %% ../../nbs/backends/openai.ipynb #6da5c322
@@ -549,10 +786,15 @@ class Sight(NamedTuple):
     whole: bool = False  # whether the list can hold the whole vocabulary
     route: str | None = None  # how an answer is begun; None: it is not continued
     difference: float = 0.0  # total variation distance between the lists that should be equal
-    counts: bool = True  # whether prompt tokens are counted such that a beginning cut otherwise is noticed
+    counts: bool = (
+        True  # whether prompt tokens are counted such that a beginning cut otherwise is noticed
+    )
 
 # %% ../../nbs/backends/openai.ipynb #d7ca2941
-ROUTES: dict[str, dict[str, Any]] = {"plain": {}, "continue_final_message": {"continue_final_message": True, "add_generation_prompt": False}}
+ROUTES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "continue_final_message": {"continue_final_message": True, "add_generation_prompt": False},
+}
 TRIES = 16  # draws; where the end of the turn is drawn some servers send no list
 SAME = 0.05  # total variation distance up to which two lists count as the same
 FIRST_LIST = 256  # tokens of a list that can be longer; the rest is asked for where it matters
@@ -567,35 +809,56 @@ class Seen(NamedTuple):
     prompt_tokens: int | None
 
 # %% ../../nbs/backends/openai.ipynb #ecd6d40b
-def seen_in(body: Mapping[str, Any],  # of a completion
-            ) -> Seen:
+def seen_in(
+    body: Mapping[str, Any],  # of a completion
+) -> Seen:
     "The lists of next tokens in a completion."
     choice = chosen(body)
     logprobs = choice.get("logprobs") if isinstance(choice.get("logprobs"), Mapping) else {}
-    entries = [each for each in logprobs.get("content") or [] if isinstance(each, Mapping) and each.get("top_logprobs")]
+    entries = [
+        each
+        for each in logprobs.get("content") or []
+        if isinstance(each, Mapping) and each.get("top_logprobs")
+    ]
     said = "".join(filter(None, [*parted(choice["message"])]))
-    return Seen([each["top_logprobs"] for each in entries], [str(each.get("token")) for each in entries], said, tokens_of(body)["tokens_in"])
+    return Seen(
+        [each["top_logprobs"] for each in entries],
+        [str(each.get("token")) for each in entries],
+        said,
+        tokens_of(body)["tokens_in"],
+    )
 
 # %% ../../nbs/backends/openai.ipynb #fc4928c4
-def check_served(who: "OpenaiBase",  # who was asked
-                 body: Mapping[str, Any],  # of the completion
-                 ) -> None:
+def check_served(
+    who: "OpenaiBase",  # who was asked
+    body: Mapping[str, Any],  # of the completion
+) -> None:
     "Refuse the answer of another model than the one that was probed."
     if body.get("model") != who.manner.served:
         now, before = one_line(body.get("model"), limit=80), one_line(who.manner.served, limit=80)
-        raise CogbiasError(f"{who.name}: the server now answers as {now!r}, not {before!r}; answers so far are stored, run again to ask the other one everything")
+        raise CogbiasError(
+            f"{who.name}: the server now answers as {now!r}, not {before!r}; answers so far are stored, run again to ask the other one everything"
+        )
 
 # %% ../../nbs/backends/openai.ipynb #7b737353
-def draw(who: "OpenaiBase",  # who is asked
-         messages: Sequence[Mapping[str, str]],  # of the chat
-         listed: int,  # tokens to list
-         count: int = 1,  # tokens to draw
-         wanted: Callable[[Seen], bool] = lambda seen: bool(seen.lists),  # whether this is enough
-         **more: Any,  # of a route
-         ) -> Seen:  # the last one, where none was enough
+def draw(
+    who: "OpenaiBase",  # who is asked
+    messages: Sequence[Mapping[str, str]],  # of the chat
+    listed: int,  # tokens to list
+    count: int = 1,  # tokens to draw
+    wanted: Callable[[Seen], bool] = lambda seen: bool(seen.lists),  # whether this is enough
+    **more: Any,  # of a route
+) -> Seen:  # the last one, where none was enough
     "Draw with one seed after the other; the lists do not depend on the draw."
     for seed in range(1, TRIES + 1):
-        sent = {"temperature": 1.0, "top_p": 1.0, "seed": seed, "logprobs": True, "top_logprobs": listed, **more}
+        sent = {
+            "temperature": 1.0,
+            "top_p": 1.0,
+            "seed": seed,
+            "logprobs": True,
+            "top_logprobs": listed,
+            **more,
+        }
         body = who.complete(messages, who.manner, count, **sent)
         check_served(who, body)
         seen = seen_in(body)
@@ -604,7 +867,9 @@ def draw(who: "OpenaiBase",  # who is asked
     return seen
 
 # %% ../../nbs/backends/openai.ipynb #db2d16b6
-def _listing(who: "OpenaiBase", messages: Sequence[Mapping[str, str]]) -> tuple[int, Seen | None, str]:
+def _listing(
+    who: "OpenaiBase", messages: Sequence[Mapping[str, str]]
+) -> tuple[int, Seen | None, str]:
     "Tokens that the server lists, such a list, and what it says where it lists none."
     import openai
 
@@ -617,16 +882,30 @@ def _listing(who: "OpenaiBase", messages: Sequence[Mapping[str, str]]) -> tuple[
                 raise
             words = f"refuses log-probabilities ({one_line(_words(error.body), who.api_key_env)})"
             continue
-        return (len(seen.lists[0]), seen, "") if seen.lists else (0, None, "answers, but without the log-probabilities that it is asked for")
+        return (
+            (len(seen.lists[0]), seen, "")
+            if seen.lists
+            else (0, None, "answers, but without the log-probabilities that it is asked for")
+        )
     return 0, None, words
 
 # %% ../../nbs/backends/openai.ipynb #37f4b9e3
-def distance(one: Sequence[Mapping[str, Any]],  # listed next tokens
-             other: Sequence[Mapping[str, Any]],
-             ) -> float:  # 0 to 1
+def distance(
+    one: Sequence[Mapping[str, Any]],  # listed next tokens
+    other: Sequence[Mapping[str, Any]],
+) -> float:  # 0 to 1
     "Total variation distance of two lists, equal texts added."
-    parts = [{**{token.text: math.exp(token.logprob) for token in look.tokens}, "": math.exp(look.end)} for look in map(look_at, (one, other))]
-    return sum(abs(parts[0].get(text, 0.0) - parts[1].get(text, 0.0)) for text in {**parts[0], **parts[1]}) / 2
+    parts = [
+        {**{token.text: math.exp(token.logprob) for token in look.tokens}, "": math.exp(look.end)}
+        for look in map(look_at, (one, other))
+    ]
+    return (
+        sum(
+            abs(parts[0].get(text, 0.0) - parts[1].get(text, 0.0))
+            for text in {**parts[0], **parts[1]}
+        )
+        / 2
+    )
 
 # %% ../../nbs/backends/openai.ipynb #c5249007
 def _route(who: "OpenaiBase", messages: Sequence[Mapping[str, str]], listed: int) -> Sight:
@@ -634,13 +913,21 @@ def _route(who: "OpenaiBase", messages: Sequence[Mapping[str, str]], listed: int
     import openai
 
     size = min(listed, FIRST_LIST)
-    two = draw(who, messages, size, 2, lambda seen: len(seen.lists) == 2 and seen.tokens[0].strip().isalnum())
+    two = draw(
+        who,
+        messages,
+        size,
+        2,
+        lambda seen: len(seen.lists) == 2 and seen.tokens[0].strip().isalnum(),
+    )
     if len(two.lists) < 2 or not two.tokens[0]:
         return Sight(listed)
     telling = distance(two.lists[0], two.lists[1]) > SAME  # a new turn would show another list
     for name, more in ROUTES.items():
         try:
-            again = draw(who, [*messages, {"role": "assistant", "content": two.tokens[0]}], size, **more)
+            again = draw(
+                who, [*messages, {"role": "assistant", "content": two.tokens[0]}], size, **more
+            )
         except openai.APIStatusError:
             continue
         counts = again.prompt_tokens == (two.prompt_tokens or 0) + 1
@@ -650,7 +937,19 @@ def _route(who: "OpenaiBase", messages: Sequence[Mapping[str, str]], listed: int
     return Sight(listed)
 
 # %% ../../nbs/backends/openai.ipynb #42890e5b
-DRAWING = frozenset({*NEUTRAL["llama.cpp"], *NEUTRAL["vLLM"], "logit_bias", "grammar", "json_schema", "response_format", "structured_outputs", "guided_choice", "stop"})  # they change the draw and not the list
+DRAWING = frozenset(
+    {
+        *NEUTRAL["llama.cpp"],
+        *NEUTRAL["vLLM"],
+        "logit_bias",
+        "grammar",
+        "json_schema",
+        "response_format",
+        "structured_outputs",
+        "guided_choice",
+        "stop",
+    }
+)  # they change the draw and not the list
 
 # %% ../../nbs/backends/openai.ipynb #0fbd2fe2
 def _ruled_out(who: "OpenaiBase") -> str:
@@ -658,7 +957,11 @@ def _ruled_out(who: "OpenaiBase") -> str:
     if who.think is not False or who.manner.thinks:
         return "it thinks before it answers"
     drawing = sorted({*who.extra} & DRAWING) + ["top_p"] * (who.top_p != 1)
-    return f"{' and '.join(drawing)} would change what is drawn, and not the probabilities that are listed" if drawing else ""
+    return (
+        f"{' and '.join(drawing)} would change what is drawn, and not the probabilities that are listed"
+        if drawing
+        else ""
+    )
 
 # %% ../../nbs/backends/openai.ipynb #f116341a
 _THINKING = ("<think>", "<thinking>", "<reasoning>", "<|channel|>", "<|channel>")
@@ -671,11 +974,16 @@ def _why_blind(who: "OpenaiBase", first: Look, whole: bool) -> str:
         return "the model thinks although it is told not to"
     if math.exp(first.end) > 0.5:
         return "the model opens its answers with a special token, perhaps in order to think"
-    return "" if whole or who.temperature == 1 else f"the server lists {len(first.tokens)} tokens, which does not tell their probabilities at temperature {who.temperature:g}"
+    return (
+        ""
+        if whole or who.temperature == 1
+        else f"the server lists {len(first.tokens)} tokens, which does not tell their probabilities at temperature {who.temperature:g}"
+    )
 
 # %% ../../nbs/backends/openai.ipynb #d4df5ed5
-def probe(who: "OpenaiBase",  # who would be asked
-          ) -> Sight:
+def probe(
+    who: "OpenaiBase",  # who would be asked
+) -> Sight:
     "Find out by asking whether the probability of each option can be seen."
     if ruled_out := _ruled_out(who):
         return Sight(reason=ruled_out)
@@ -728,28 +1036,52 @@ class Eye:
     def _list(self, path: Path, sight: Sight) -> tuple[Seen, bool]:
         "A list that is long enough, and whether it is whole."
         begun = "".join(path)
-        messages, more = messages_of(self.item, self.who.system, begun), ROUTES[sight.route or "plain"] if path else {}
+        messages, more = (
+            messages_of(self.item, self.who.system, begun),
+            ROUTES[sight.route or "plain"] if path else {},
+        )
         short = min(sight.listed, FIRST_LIST) if self.who.temperature == 1 else sight.listed
         seen = draw(self.who, messages, short, **more)
-        if short < sight.listed and seen.lists and 1 - math.fsum(math.exp(_logprob(each)) for each in seen.lists[0]) > self.who.tolerance / 10:
+        if (
+            short < sight.listed
+            and seen.lists
+            and 1 - math.fsum(math.exp(_logprob(each)) for each in seen.lists[0])
+            > self.who.tolerance / 10
+        ):
             short, seen = sight.listed, draw(self.who, messages, sight.listed, **more)
         if not seen.lists and seen.said.removeprefix(begun):  # llama.cpp repeats what was begun
-            raise CogbiasError(f"{self.who.name}: the server stopped giving log-probabilities; run again, or use method text")
+            raise CogbiasError(
+                f"{self.who.name}: the server stopped giving log-probabilities; run again, or use method text"
+            )
         return seen, sight.whole and short == sight.listed
 
 # %% ../../nbs/backends/openai.ipynb #2842f392
-def eye_answer(eye: Eye,  # that looks
-               tolerance: float,  # share of the valid mass that may be left unexplored
-               ) -> Answer:
+def eye_answer(
+    eye: Eye,  # that looks
+    tolerance: float,  # share of the valid mass that may be left unexplored
+) -> Answer:
     "Measure the options of an item."
     measured = measure(answer_tree(eye.item["options"]), eye.look, tolerance)
     lost = measured.unlisted + measured.unexplored
     if lost > 0.5 and eye.stopped:
-        raise CogbiasError(f"{eye.who.name}: options such as {eye.item['options'][0]['label']!r} take several tokens, and the server does not continue an answer that was begun; use method text")
+        raise CogbiasError(
+            f"{eye.who.name}: options such as {eye.item['options'][0]['label']!r} take several tokens, and the server does not continue an answer that was begun; use method text"
+        )
     counts = {"tokens_in": eye.tokens_in, "tokens_out": measured.looks}
-    notes = [f"{what}: {count}" for what, count in (("beginnings that the server does not continue", eye.stopped), ("beginnings that the server cut into other tokens", eye.recut)) if count]
+    notes = [
+        f"{what}: {count}"
+        for what, count in (
+            ("beginnings that the server does not continue", eye.stopped),
+            ("beginnings that the server cut into other tokens", eye.recut),
+        )
+        if count
+    ]
     if lost > 0.5:
-        return Answer("error", detail="; ".join([f"{lost:.2f} of the probability was not shown", *notes]), **counts)
+        return Answer(
+            "error",
+            detail="; ".join([f"{lost:.2f} of the probability was not shown", *notes]),
+            **counts,
+        )
     answer = measured_answer(eye.item, measured, tolerance, **counts)
     return answer._replace(detail="; ".join([answer.detail, *notes])) if answer.detail else answer
 
@@ -776,7 +1108,9 @@ class OpenaiBase(OpenaiSettings):
     def bond(self) -> Bond:
         "The connection of this process."
         place = f"_bond_{os.getpid()}"
-        return self.__dict__.get(place) or self.__dict__.setdefault(place, Bond(self))  # setdefault: threads get the same one
+        return self.__dict__.get(place) or self.__dict__.setdefault(
+            place, Bond(self)
+        )  # setdefault: threads get the same one
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: self.__dict__[each.name] for each in fields(self)}
@@ -796,9 +1130,16 @@ class OpenaiBase(OpenaiSettings):
         "Whether and how probabilities can be seen."
         return self.bond.once("sight", lambda: probe(self))
 
-    def complete(self, messages: Sequence[Mapping[str, str]], manner: Manner, limit: int, **more: Any) -> dict[str, Any]:
+    def complete(
+        self, messages: Sequence[Mapping[str, str]], manner: Manner, limit: int, **more: Any
+    ) -> dict[str, Any]:
         "One completion of so many tokens."
-        return complete(self.bond.client, self.model, messages, fields_of(self, self.card.kind, manner, **more) | {manner.limit: limit})
+        return complete(
+            self.bond.client,
+            self.model,
+            messages,
+            fields_of(self, self.card.kind, manner, **more) | {manner.limit: limit},
+        )
 
     def fault(self, error: Exception) -> Fault:
         "What went wrong with a call."
@@ -824,17 +1165,36 @@ def seeing_words(sight: Sight) -> str:
     return f"{sight.listed} tokens listed{', the whole vocabulary' if sight.whole else ''}; answers are {'begun by ' + sight.route if sight.route else 'not continued'}"
 
 # %% ../../nbs/backends/openai.ipynb #fe3921ed
-def facts_of(who: "OpenaiParticipant",  # who is asked
-             ) -> dict[str, str | int | float]:
+def facts_of(
+    who: "OpenaiParticipant",  # who is asked
+) -> dict[str, str | int | float]:
     "Provenance as texts and numbers; what the server does not say is left out."
     from importlib.metadata import version
 
     card, manner, meta = who.card, who.manner, who.card.meta
-    facts = {"server": card.kind, "server_version": card.version, "host": _host(who.bond.peer.url), "served_model": manner.served, "system_fingerprint": manner.fingerprint,
-             "parameter_count": meta.get("n_params"), "quantization": meta.get("ftype"), "size_bytes": meta.get("size"), "vocabulary": meta.get("n_vocab"), "context_trained": meta.get("n_ctx_train"),
-             "context": meta.get("n_ctx") or card.entry.get("max_model_len"), "template_hash": card.template, "weights": card.entry.get("root"), "client": f"openai {version('openai')}",
-             "concurrency": who.concurrency, "limit_field": manner.limit, "left_out": ", ".join(manner.left_out), "thinking": json.dumps(manner.thinking, sort_keys=True),
-             "probabilities": seeing_words(who.sight), "probe_difference": round(who.sight.difference, 6) if who.sight.route else None, "warning": warning_of(who)}
+    facts = {
+        "server": card.kind,
+        "server_version": card.version,
+        "host": _host(who.bond.peer.url),
+        "served_model": manner.served,
+        "system_fingerprint": manner.fingerprint,
+        "parameter_count": meta.get("n_params"),
+        "quantization": meta.get("ftype"),
+        "size_bytes": meta.get("size"),
+        "vocabulary": meta.get("n_vocab"),
+        "context_trained": meta.get("n_ctx_train"),
+        "context": meta.get("n_ctx") or card.entry.get("max_model_len"),
+        "template_hash": card.template,
+        "weights": card.entry.get("root"),
+        "client": f"openai {version('openai')}",
+        "concurrency": who.concurrency,
+        "limit_field": manner.limit,
+        "left_out": ", ".join(manner.left_out),
+        "thinking": json.dumps(manner.thinking, sort_keys=True),
+        "probabilities": seeing_words(who.sight),
+        "probe_difference": round(who.sight.difference, 6) if who.sight.route else None,
+        "warning": warning_of(who),
+    }
     return {name: value for name, value in facts.items() if value not in (None, "", "{}")}
 
 # %% ../../nbs/backends/openai.ipynb #486f9cf9
@@ -843,29 +1203,43 @@ _log = logging.getLogger(__name__)
 # %% ../../nbs/backends/openai.ipynb #52033696
 def text_call(who: "OpenaiParticipant", request: Request) -> Answer:
     "Ask in words."
-    body = who.complete(messages_of(request.item, who.system), who.manner, who.max_tokens, seed=request.seed)
+    body = who.complete(
+        messages_of(request.item, who.system), who.manner, who.max_tokens, seed=request.seed
+    )
     check_served(who, body)
     return text_answer(request.item, body)
 
 # %% ../../nbs/backends/openai.ipynb #676909da
-def warning_of(who: "OpenaiBase",  # who is asked
-               ) -> str | None:
+def warning_of(
+    who: "OpenaiBase",  # who is asked
+) -> str | None:
     "What is odd about asking this model at this server."
     manner = who.manner
-    odd = {"the model thinks although it is told not to": manner.thinks and not who.think, "the model does not show that it thinks although it is told to": who.think and not manner.thinks,
-           f"the server refuses {' and '.join(manner.left_out)}, so it is asked without": manner.left_out,
-           f"the server answers to any name, and serves {one_line(manner.served, limit=80)!r}": who.card.kind == "llama.cpp" and manner.served != who.model}
+    odd = {
+        "the model thinks although it is told not to": manner.thinks and not who.think,
+        "the model does not show that it thinks although it is told to": who.think
+        and not manner.thinks,
+        f"the server refuses {' and '.join(manner.left_out)}, so it is asked without": manner.left_out,
+        f"the server answers to any name, and serves {one_line(manner.served, limit=80)!r}": who.card.kind
+        == "llama.cpp"
+        and manner.served != who.model,
+    }
     return "; ".join(words for words, holds in odd.items() if holds) or None
 
 # %% ../../nbs/backends/openai.ipynb #588b08da
-def check_ready(who: "OpenaiParticipant",  # who will be asked
-                method: str,  # how
-                ) -> None:
+def check_ready(
+    who: "OpenaiParticipant",  # who will be asked
+    method: str,  # how
+) -> None:
     "Refuse what cannot be asked, before anything is; say what is odd."
     if method not in ("text", "option_probability"):
-        raise CogbiasError(f"{who.name} cannot be asked by {method!r}; use text or option_probability")
+        raise CogbiasError(
+            f"{who.name} cannot be asked by {method!r}; use text or option_probability"
+        )
     if method == "option_probability" and not who.sight.listed:
-        raise CogbiasError(f"{who.name}: probabilities cannot be seen: {who.sight.reason}; use method text")
+        raise CogbiasError(
+            f"{who.name}: probabilities cannot be seen: {who.sight.reason}; use method text"
+        )
     if warning := warning_of(who):
         _log.warning("%s: %s", who.name, warning)
 
@@ -889,8 +1263,19 @@ class OpenaiParticipant(OpenaiBase):
     @property
     def identity(self) -> dict[str, Any]:
         "Everything that can change an answer, but for the revision."
-        return {"fields": fields_of(self, self.card.kind, self.manner), "max_tokens": self.max_tokens, "system": self.system, "think": self.think, "prompt": "chat", "tolerance": self.tolerance,
-                "host": _host(self.bond.peer.url), "server": [self.card.kind, self.card.version], "served": self.manner.served, "template": self.card.template, "probabilities": seeing_words(self.sight)}
+        return {
+            "fields": fields_of(self, self.card.kind, self.manner),
+            "max_tokens": self.max_tokens,
+            "system": self.system,
+            "think": self.think,
+            "prompt": "chat",
+            "tolerance": self.tolerance,
+            "host": _host(self.bond.peer.url),
+            "server": [self.card.kind, self.card.version],
+            "served": self.manner.served,
+            "template": self.card.template,
+            "probabilities": seeing_words(self.sight),
+        }
 
     def facts(self) -> dict[str, str | int | float]:
         "Provenance, for reports and manifests."
@@ -900,7 +1285,11 @@ class OpenaiParticipant(OpenaiBase):
         "Answer every request once, as the answers arrive."
         check_ready(self, method)
         measuring = _Measuring(self)
-        ask = measuring.answer if method == "option_probability" else lambda request: text_call(self, request)
+        ask = (
+            measuring.answer
+            if method == "option_probability"
+            else lambda request: text_call(self, request)
+        )
         yield from ask_all(ask, requests, self.fault, concurrency=self.concurrency)
         self._check_weights()
 
@@ -908,12 +1297,19 @@ class OpenaiParticipant(OpenaiBase):
         "See whether the weights are still the same."
         now = patiently(lambda: read_card(self.bond.client, self.model), self.fault)
         if now.weights != self.card.weights:
-            raise CogbiasError(f"{self.name}: the server now serves other weights than at the beginning; answers are stored under the old ones, remove those that you doubt")
+            raise CogbiasError(
+                f"{self.name}: the server now serves other weights than at the beginning; answers are stored under the old ones, remove those that you doubt"
+            )
 
 # %% ../../nbs/backends/openai.ipynb #52a441f7
 def _number(low: float, high: float = math.inf) -> Callable[[Any], bool]:
     "A test for a number within limits."
-    return lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high and value < math.inf
+    return lambda value: (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and low <= value <= high
+        and value < math.inf
+    )
 
 # %% ../../nbs/backends/openai.ipynb #9e2a2dda
 def _at_least_one(value: Any) -> bool:
@@ -930,13 +1326,43 @@ def _is_json(value: Any) -> bool:
 
 # %% ../../nbs/backends/openai.ipynb #a9cca0c3
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "temperature": (_number(0), "a number of at least 0"), "top_p": (_number(1e-9, 1), "a number above 0, at most 1"), "system": (lambda value: isinstance(value, str), "a text"),
-    "max_tokens": (_at_least_one, "a whole number of at least 1"), "think": (lambda value: isinstance(value, bool) or value in ("minimal", "low", "medium", "high", "xhigh", "max"), "true, false, or a level such as low, medium, high"),
-    "tolerance": (_number(0, 0.5), "a number from 0 to 0.5"), "extra": (lambda value: isinstance(value, Mapping) and _is_json(value), "a mapping from names to plain values"), "base_url": (lambda value: isinstance(value, str), "an address such as http://127.0.0.1:8080/v1"),
-    "api_key_env": (lambda value: isinstance(value, str) and value.isidentifier(), "the name of an environment variable, not a key"),
-    "concurrency": (_at_least_one, "a whole number of at least 1"), "timeout": (_number(1e-3), "a number of seconds above 0"),
+    "temperature": (_number(0), "a number of at least 0"),
+    "top_p": (_number(1e-9, 1), "a number above 0, at most 1"),
+    "system": (lambda value: isinstance(value, str), "a text"),
+    "max_tokens": (_at_least_one, "a whole number of at least 1"),
+    "think": (
+        lambda value: (
+            isinstance(value, bool) or value in ("minimal", "low", "medium", "high", "xhigh", "max")
+        ),
+        "true, false, or a level such as low, medium, high",
+    ),
+    "tolerance": (_number(0, 0.5), "a number from 0 to 0.5"),
+    "extra": (
+        lambda value: isinstance(value, Mapping) and _is_json(value),
+        "a mapping from names to plain values",
+    ),
+    "base_url": (
+        lambda value: isinstance(value, str),
+        "an address such as http://127.0.0.1:8080/v1",
+    ),
+    "api_key_env": (
+        lambda value: isinstance(value, str) and value.isidentifier(),
+        "the name of an environment variable, not a key",
+    ),
+    "concurrency": (_at_least_one, "a whole number of at least 1"),
+    "timeout": (_number(1e-3), "a number of seconds above 0"),
 }
-OURS = ("model", "messages", "seed", "stream", "n", "logprobs", "top_logprobs", "max_completion_tokens", *_RULES)  # fields that extra may not set
+OURS = (
+    "model",
+    "messages",
+    "seed",
+    "stream",
+    "n",
+    "logprobs",
+    "top_logprobs",
+    "max_completion_tokens",
+    *_RULES,
+)  # fields that extra may not set
 
 # %% ../../nbs/backends/openai.ipynb #9fb3eed8
 MODELS: tuple[str, ...] = ()  # any name may do
@@ -948,19 +1374,29 @@ def _checked(model: str, settings: dict[str, Any]) -> dict[str, Any]:
         if name not in _RULES:
             raise CogbiasError(f"openai/{model} has no setting {name!r}; {nearest(name, _RULES)}")
         if not _RULES[name][0](value):
-            shown = "" if name == "api_key_env" else f" {value!r}"  # somebody may have written the key
+            shown = (
+                "" if name == "api_key_env" else f" {value!r}"
+            )  # somebody may have written the key
             raise CogbiasError(f"openai/{model}: {name}{shown} should be {_RULES[name][1]}")
     for name in settings.get("extra", {}).keys() & set(OURS):
-        raise CogbiasError(f"openai/{model}: extra may not hold {name!r}; " + ("use the setting of that name" if name in _RULES else "the measurement sets it"))
+        raise CogbiasError(
+            f"openai/{model}: extra may not hold {name!r}; "
+            + ("use the setting of that name" if name in _RULES else "the measurement sets it")
+        )
     return {"max_tokens": 4096} | settings if settings.get("think") else settings
 
 # %% ../../nbs/backends/openai.ipynb #c2e67681
-def PARTICIPANT(model: str,  # as the server calls it
-                **settings: Any,  # of OpenaiSettings
-                ) -> OpenaiParticipant:
+def PARTICIPANT(
+    model: str,  # as the server calls it
+    **settings: Any,  # of OpenaiSettings
+) -> OpenaiParticipant:
     "Factory that the registry calls; contacts nothing."
     settings = _checked(model, settings)
     if settings.get("base_url"):
         settings["base_url"] = check_base_url(settings["base_url"])
-    numbers = {name: float(settings[name]) for name in ("temperature", "top_p", "tolerance") if name in settings}  # 0 and 0.0 are the same participant
+    numbers = {
+        name: float(settings[name])
+        for name in ("temperature", "top_p", "tolerance")
+        if name in settings
+    }  # 0 and 0.0 are the same participant
     return OpenaiParticipant(model, **settings | numbers)

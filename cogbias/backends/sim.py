@@ -19,68 +19,132 @@ from typing import Any
 import pandas as pd
 
 from ..design import TRIALS, CogbiasError, Contrast, paradigm, selected
-from ..participants import Answer, Request, answer_from_probabilities, answer_from_text, participant, participant_name
+from cogbias.participants import (
+    Answer,
+    Request,
+    answer_from_probabilities,
+    answer_from_text,
+    participant,
+    participant_name,
+)
 from ..rules import Rule, best_of, expected_prize, prospect_value, softmax
 
 # %% ../../nbs/backends/sim.ipynb #6b6afaa5
-def choose_lottery(value: Callable[[Sequence[Sequence[float]]], float],  # worth of a lottery
-                   theta: float,  # sensitivity; math.inf chooses without noise
-                   ) -> Rule:
+def choose_lottery(
+    value: Callable[[Sequence[Sequence[float]]], float],  # worth of a lottery
+    theta: float,  # sensitivity; math.inf chooses without noise
+) -> Rule:
     "A rule that chooses between lotteries by their relative worth."
+
     def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
         worth = {role: value(content["lotteries"][role]) for role in roles}
         if math.isinf(theta):
             return best_of({role: round(each, 9) for role, each in worth.items()})
         largest = max(abs(each) for each in worth.values()) or 1.0
         return softmax({role: theta * each / largest for role, each in worth.items()})
+
     return rule
 
 # %% ../../nbs/backends/sim.ipynb #dcf75c6b
-def shuns_certainty(theta: float,  # sensitivity to relative expected value
-                    penalty: float,  # what a sure prize loses, in logits
-                    ) -> Rule:
+def shuns_certainty(
+    theta: float,  # sensitivity to relative expected value
+    penalty: float,  # what a sure prize loses, in logits
+) -> Rule:
     "The opposite of a certainty effect: expected value, minus something for a sure prize."
+
     def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
         worth = {role: expected_prize(content["lotteries"][role]) for role in roles}
         largest = max(abs(each) for each in worth.values()) or 1.0
-        return softmax({role: theta * each / largest - penalty * (len(content["lotteries"][role]) == 1) for role, each in worth.items()})
+        return softmax(
+            {
+                role: theta * each / largest - penalty * (len(content["lotteries"][role]) == 1)
+                for role, each in worth.items()
+            }
+        )
+
     return rule
 
 # %% ../../nbs/backends/sim.ipynb #5ae846c6
-def choose_product(shift: float,  # what the target gains while a decoy is present, in logits
-                   decoy_utility: float = -2.0,  # utility of a dominated option
-                   ) -> Rule:
+def choose_product(
+    shift: float,  # what the target gains while a decoy is present, in logits
+    decoy_utility: float = -2.0,  # utility of a dominated option
+) -> Rule:
     "A rule that chooses between products; the decoy lifts its target by `shift`."
+
     def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
         present = "decoy" in roles
-        return softmax({role: decoy_utility if role == "decoy" else shift if role == "target" and present else 0.0 for role in roles})
+        return softmax(
+            {
+                role: decoy_utility
+                if role == "decoy"
+                else shift
+                if role == "target" and present
+                else 0.0
+                for role in roles
+            }
+        )
+
     return rule
 
 # %% ../../nbs/backends/sim.ipynb #b228ec0d
 def best_value(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
     "Choose the most quality per dollar: a fixed trade-off that a decoy cannot move."
-    return best_of({role: content["options"][role]["quality"] / content["options"][role]["price"] for role in roles})
+    return best_of(
+        {
+            role: content["options"][role]["quality"] / content["options"][role]["price"]
+            for role in roles
+        }
+    )
 
 # %% ../../nbs/backends/sim.ipynb #395df241
-def judge(sensitivity: float,  # d'; math.inf never errs
-          believable: float,  # criterion for believable conclusions
-          unbelievable: float,  # criterion for unbelievable ones
-          ) -> Rule:
+def judge(
+    sensitivity: float,  # d'; math.inf never errs
+    believable: float,  # criterion for believable conclusions
+    unbelievable: float,  # criterion for unbelievable ones
+) -> Rule:
     "A rule that accepts or rejects a syllogism."
+
     def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
-        criterion = (believable if content["believable"] else unbelievable) if content["real"] else (believable + unbelievable) / 2
+        criterion = (
+            (believable if content["believable"] else unbelievable)
+            if content["real"]
+            else (believable + unbelievable) / 2
+        )
         evidence = sensitivity / 2 if content["valid"] else -sensitivity / 2
-        accept = NormalDist().cdf(evidence - criterion) if math.isfinite(evidence) else float(evidence > 0)
+        accept = (
+            NormalDist().cdf(evidence - criterion)
+            if math.isfinite(evidence)
+            else float(evidence > 0)
+        )
         return {"accept": accept, "reject": 1 - accept}
+
     return rule
 
 # %% ../../nbs/backends/sim.ipynb #da71412d
-HUMAN = {"lotteries": choose_lottery(prospect_value, 6.5), "attributes": choose_product(0.36), "syllogism": judge(1.2, -0.6, 0.4)}
+HUMAN = {
+    "lotteries": choose_lottery(prospect_value, 6.5),
+    "attributes": choose_product(0.36),
+    "syllogism": judge(1.2, -0.6, 0.4),
+}
 RULES: dict[str, dict[str, Rule]] = {
-    "rational": {"lotteries": choose_lottery(expected_prize, math.inf), "attributes": best_value, "syllogism": judge(math.inf, 0, 0)},
-    "noisy_rational": {"lotteries": choose_lottery(expected_prize, 10), "attributes": choose_product(0), "syllogism": judge(1.2, 0, 0)},
-    "mirror": {"lotteries": shuns_certainty(10, 3), "attributes": choose_product(-0.36), "syllogism": judge(1.2, 0.4, -0.6)},
-    "human": HUMAN, "messy": HUMAN}
+    "rational": {
+        "lotteries": choose_lottery(expected_prize, math.inf),
+        "attributes": best_value,
+        "syllogism": judge(math.inf, 0, 0),
+    },
+    "noisy_rational": {
+        "lotteries": choose_lottery(expected_prize, 10),
+        "attributes": choose_product(0),
+        "syllogism": judge(1.2, 0, 0),
+    },
+    "mirror": {
+        "lotteries": shuns_certainty(10, 3),
+        "attributes": choose_product(-0.36),
+        "syllogism": judge(1.2, 0.4, -0.6),
+    },
+    "human": HUMAN,
+    "messy": HUMAN,
+}
 MODELS = ("random", "rational", "noisy_rational", "human", "mirror", "position", "messy")
 
 # %% ../../nbs/backends/sim.ipynb #eb9c54a1
@@ -93,35 +157,49 @@ def _own_rules(name: str) -> Mapping[str, Rule]:
         return {}
 
 
-def rule_of(model: str,  # one of MODELS
-            item: Mapping[str, Any],  # a row of the items table
-            ) -> Rule:
+def rule_of(
+    model: str,  # one of MODELS
+    item: Mapping[str, Any],  # a row of the items table
+) -> Rule:
     "How a simulated participant answers an item."
     who, kind = "human" if model == "messy" else model, item["content"]["kind"]
-    known = _own_rules(item.get("paradigm") or "") | ({who: RULES[who][kind]} if kind in RULES.get(who, {}) else {})
+    known = _own_rules(item.get("paradigm") or "") | (
+        {who: RULES[who][kind]} if kind in RULES.get(who, {}) else {}
+    )
     if who not in known:
-        raise CogbiasError(f"sim/{model} has no rule for content of kind {kind!r}; ask sim/random or add a rule to the paradigm")
+        raise CogbiasError(
+            f"sim/{model} has no rule for content of kind {kind!r}; ask sim/random or add a rule to the paradigm"
+        )
     return known[who]
 
 # %% ../../nbs/backends/sim.ipynb #c960b86d
-def answer_probabilities(model: str,  # one of MODELS
-                         item: Mapping[str, Any],  # a row of the items table
-                         ) -> dict[str, float]:  # label -> probability; for an open number, number -> probability
+def answer_probabilities(
+    model: str,  # one of MODELS
+    item: Mapping[str, Any],  # a row of the items table
+) -> dict[str, float]:  # label -> probability; for an open number, number -> probability
     "The exact distribution of a simulated participant over the answers to an item."
     shown = [each["role"] for each in item["options"]]
-    if not shown and model in ("random", "position"):  # an open number: anything that a person might say, or the smallest of it
+    if not shown and model in (
+        "random",
+        "position",
+    ):  # an open number: anything that a person might say, or the smallest of it
         numbers = sorted(rule_of("human", item)(item["content"], shown), key=float)
         return dict.fromkeys(numbers, 1 / len(numbers)) if model == "random" else {numbers[0]: 1.0}
     if shown and model in ("random", "position"):
-        chances = [1 / len(shown)] * len(shown) if model == "random" else [float(place == 0) for place in range(len(shown))]
+        chances = (
+            [1 / len(shown)] * len(shown)
+            if model == "random"
+            else [float(place == 0) for place in range(len(shown))]
+        )
         return {each["label"]: p for each, p in zip(item["options"], chances)}
     p = rule_of(model, item)(item["content"], shown)
     return {each["label"]: p[each["role"]] for each in item["options"]} if shown else p
 
 # %% ../../nbs/backends/sim.ipynb #b24eac73
-def temper(p: Sequence[float],  # probabilities
-           temperature: float,  # 1 leaves them; below 1 sharpens; 0 takes the largest
-           ) -> list[float]:
+def temper(
+    p: Sequence[float],  # probabilities
+    temperature: float,  # 1 leaves them; below 1 sharpens; 0 takes the largest
+) -> list[float]:
     "Choice probabilities at another temperature: utilities divided by it."
     if temperature == 0:
         winners = [float(each == max(p)) for each in p]
@@ -130,8 +208,17 @@ def temper(p: Sequence[float],  # probabilities
     return [each / sum(raised) for each in raised]
 
 # %% ../../nbs/backends/sim.ipynb #35d339c2
-WRAPPERS = ("{label}", "**{label}**", "({label})", "{label}.", "Answer: {label}", "`{label}`", "I would choose {label}.",
-            "Both have something going for them. Weighing it all up, my final answer is **{label}**.", "# Decision\n\n{label}")
+WRAPPERS = (
+    "{label}",
+    "**{label}**",
+    "({label})",
+    "{label}.",
+    "Answer: {label}",
+    "`{label}`",
+    "I would choose {label}.",
+    "Both have something going for them. Weighing it all up, my final answer is **{label}**.",
+    "# Decision\n\n{label}",
+)
 
 # %% ../../nbs/backends/sim.ipynb #40383346
 MISHAPS = {  # name -> (rate, response, why the model stopped)
@@ -143,9 +230,10 @@ MISHAPS = {  # name -> (rate, response, why the model stopped)
 }
 
 # %% ../../nbs/backends/sim.ipynb #351d8817
-def messy_response(label: str,  # what it means to say
-                   draw: random.Random,  # source of chance
-                   ) -> tuple[str, str]:  # the response and why it stopped
+def messy_response(
+    label: str,  # what it means to say
+    draw: random.Random,  # source of chance
+) -> tuple[str, str]:  # the response and why it stopped
     "What an unruly participant writes when it means `label`."
     luck = draw.random()
     for rate, response, reason in MISHAPS.values():
@@ -162,7 +250,9 @@ class SimulatedParticipant:
     model: str  # one of MODELS
     temperature: float | None = None  # None leaves the distribution as it is
     backend: str = "sim"
-    revision: str | None = "1"  # changes when a rule changes, so that old answers are not mixed with new ones
+    revision: str | None = (
+        "1"  # changes when a rule changes, so that old answers are not mixed with new ones
+    )
     simulated: bool = True
 
     @property
@@ -183,7 +273,11 @@ class SimulatedParticipant:
     def distribution(self, item: Mapping[str, Any]) -> dict[str, float]:
         "Label -> probability."
         p = answer_probabilities(self.model, item)
-        return p if self.temperature is None else dict(zip(p, temper(list(p.values()), self.temperature)))
+        return (
+            p
+            if self.temperature is None
+            else dict(zip(p, temper(list(p.values()), self.temperature)))
+        )
 
     def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
         "Answer every request in turn."
@@ -215,17 +309,25 @@ def _mean_scores(who: SimulatedParticipant, items: pd.DataFrame, contrast: Contr
     rows = []
     for item in items.to_dict("records"):
         p = dict(zip((each["role"] for each in item["options"]), who.distribution(item).values()))
-        rows.append((item["condition"], item["stratum"], item["cluster"], sum(p.get(role, 0) * score for role, score in contrast.score.items()),
-                     sum(p.get(role, 0) for role in contrast.score)))
+        rows.append(
+            (
+                item["condition"],
+                item["stratum"],
+                item["cluster"],
+                sum(p.get(role, 0) * score for role, score in contrast.score.items()),
+                sum(p.get(role, 0) for role in contrast.score),
+            )
+        )
     table = pd.DataFrame(rows, columns=["condition", "stratum", "cluster", "scored", "counted"])
     total = table.groupby(["condition", "stratum", "cluster"])[["scored", "counted"]].sum()
     return total["scored"] / total["counted"]
 
 # %% ../../nbs/backends/sim.ipynb #9a1a02d0
-def expected_effect(who: SimulatedParticipant,  # whose effect
-                    items: pd.DataFrame,  # an items table
-                    contrast: Contrast,  # of kind difference
-                    ) -> float:
+def expected_effect(
+    who: SimulatedParticipant,  # whose effect
+    items: pd.DataFrame,  # an items table
+    contrast: Contrast,  # of kind difference
+) -> float:
     "The effect that a perfect analysis finds, computed from the exact distributions."
     means = _mean_scores(who, selected(items, contrast), contrast)
     difference = means[contrast.treatment] - (means[contrast.control] if contrast.control else 0.0)
@@ -234,14 +336,32 @@ def expected_effect(who: SimulatedParticipant,  # whose effect
     return float(sum(weights[stratum] * mean for stratum, mean in strata.items()))
 
 # %% ../../nbs/backends/sim.ipynb #ad867b4f
-def exact_trials(model: str,  # one of MODELS
-                 items: pd.DataFrame,  # an items table
-                 ) -> pd.DataFrame:  # a trials table
+def exact_trials(
+    model: str,  # one of MODELS
+    items: pd.DataFrame,  # an items table
+) -> pd.DataFrame:  # a trials table
     "The exact distribution of a simulated participant for every item that has options; open numbers have none and are left out."
     items = items[items["options"].map(len) > 0]
-    who, shared = SimulatedParticipant(model), ("paradigm", "item_id", "condition", "pair_id", "cluster", "stratum")
-    fixed = {"participant": who.name, "backend": "sim", "model": model, "revision": who.revision, "repeat": 0, "method": "option_probability", "status": "ok",
-             "valid_mass": 1.0, "attempt": 1}
-    p = [who.distribution({"paradigm": name, "options": options, "content": content}) for name, options, content in zip(items["paradigm"], items["options"], items["content"])]
+    who, shared = (
+        SimulatedParticipant(model),
+        ("paradigm", "item_id", "condition", "pair_id", "cluster", "stratum"),
+    )
+    fixed = {
+        "participant": who.name,
+        "backend": "sim",
+        "model": model,
+        "revision": who.revision,
+        "repeat": 0,
+        "method": "option_probability",
+        "status": "ok",
+        "valid_mass": 1.0,
+        "attempt": 1,
+    }
+    p = [
+        who.distribution({"paradigm": name, "options": options, "content": content})
+        for name, options, content in zip(items["paradigm"], items["options"], items["content"])
+    ]
     table = items[[*shared]].assign(**fixed, trial_id=items["item_id"], p=p)
-    return table.reindex(columns=TRIALS.names).astype({name: "object" for name in TRIALS.names if name not in table})
+    return table.reindex(columns=TRIALS.names).astype(
+        {name: "object" for name in TRIALS.names if name not in table}
+    )

@@ -32,8 +32,10 @@ class AnswerTree:
     def follow(self, text: str) -> str | None:
         "What an answer that begins with `text` is: a label, nothing yet ('') or no option (None)."
         for end in range(1, len(text) + 1):
-            part, after = text[:end], text[end:end + 1]
-            if part in self.forms and (after == "\n" if part in self.closed else not after.isalnum()):
+            part, after = text[:end], text[end : end + 1]
+            if part in self.forms and (
+                after == "\n" if part in self.closed else not after.isalnum()
+            ):
                 return self.forms[part]
             if part not in self.prefixes:
                 return None
@@ -67,11 +69,14 @@ def _tree(labels: tuple[str, ...]) -> AnswerTree:
     return AnswerTree(labels, forms, prefixes, _closed(forms, labels))
 
 
-def answer_tree(options: Sequence[Mapping[str, Any]],  # label, text, role, value; in the order shown
-                ) -> AnswerTree:  # shared between all items with the same labels
+def answer_tree(
+    options: Sequence[Mapping[str, Any]],  # label, text, role, value; in the order shown
+) -> AnswerTree:  # shared between all items with the same labels
     "The tree of a set of options."
     if not options:
-        raise CogbiasError("answer tree: there are no options; an open question can only be asked in text")
+        raise CogbiasError(
+            "answer tree: there are no options; an open question can only be asked in text"
+        )
     return _tree(tuple(str(each["label"]) for each in options))
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #05c7992a
@@ -91,23 +96,30 @@ class Look(NamedTuple):
     unlisted: float = -math.inf  # largest log-probability that a token outside the list can have; -inf: the list holds all that matters
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #5f851aff
-def tempered(look: Look,  # every token of the vocabulary, at temperature 1
-             temperature: float,  # at least 0
-             ) -> Look:  # the same at that temperature
+def tempered(
+    look: Look,  # every token of the vocabulary, at temperature 1
+    temperature: float,  # at least 0
+) -> Look:  # the same at that temperature
     "A complete list of next tokens at another temperature."
     if temperature == 1:
         return look
     if look.unlisted > -math.inf:
-        raise CogbiasError(f"temperature {temperature:g}: the model's list of next tokens is cut off, so it holds for temperature 1 only; ask at temperature 1, or in text")
+        raise CogbiasError(
+            f"temperature {temperature:g}: the model's list of next tokens is cut off, so it holds for temperature 1 only; ask at temperature 1, or in text"
+        )
     every = [token.logprob for token in look.tokens] + [look.end]
     top = max(every)
     if temperature == 0:
         share = -math.log(every.count(top))
         change = lambda logprob: share if logprob == top else -math.inf
     else:
-        scale = top / temperature + math.log(math.fsum(math.exp((each - top) / temperature) for each in every))
+        scale = top / temperature + math.log(
+            math.fsum(math.exp((each - top) / temperature) for each in every)
+        )
         change = lambda logprob: logprob / temperature - scale
-    return Look([token._replace(logprob=change(token.logprob)) for token in look.tokens], change(look.end))
+    return Look(
+        [token._replace(logprob=change(token.logprob)) for token in look.tokens], change(look.end)
+    )
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #97ab26e8
 class Measured(NamedTuple):
@@ -125,10 +137,15 @@ class Measured(NamedTuple):
         lost = self.unexplored + self.unlisted
         total = self.valid_mass + lost
         mass = {label: 0.0 if math.isnan(p) else p * self.valid_mass for label, p in self.p.items()}
-        return {label: (each / total, (each + lost) / total) if total else (0.0, 1.0) for label, each in mass.items()}
+        return {
+            label: (each / total, (each + lost) / total) if total else (0.0, 1.0)
+            for label, each in mass.items()
+        }
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #0246779f
-Path = tuple[Any, ...]  # keys of the tokens after the prompt; () is the place where the answer begins
+Path = tuple[
+    Any, ...
+]  # keys of the tokens after the prompt; () is the place where the answer begins
 
 
 @dataclass
@@ -149,7 +166,9 @@ class _Flow:
             self.mass[ended] += here * math.exp(look.end)
         for token in look.tokens:
             if token.text and token.logprob > -math.inf:
-                self._pass_on(path + (token.key,), text + token.text, here * math.exp(token.logprob))
+                self._pass_on(
+                    path + (token.key,), text + token.text, here * math.exp(token.logprob)
+                )
         self.looks += 1
         self.unlisted += here * _rest(look)
 
@@ -166,12 +185,17 @@ def _rest(look: Look) -> float:
     "Probability of the tokens that a list does not show."
     if look.unlisted == -math.inf:
         return 0.0
-    return max(0.0, 1 - math.exp(look.end) - math.fsum(math.exp(token.logprob) for token in look.tokens))
+    return max(
+        0.0, 1 - math.exp(look.end) - math.fsum(math.exp(token.logprob) for token in look.tokens)
+    )
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #dba85b64
 def _worth_following(flow: _Flow, tolerance: float) -> list[Path]:
     "The likely beginnings, such that the others together hold at most `tolerance` of what has arrived."
-    left, allowed = math.fsum(each for _, each in flow.waiting.values()), tolerance * math.fsum(flow.mass.values())
+    left, allowed = (
+        math.fsum(each for _, each in flow.waiting.values()),
+        tolerance * math.fsum(flow.mass.values()),
+    )
     chosen: list[Path] = []
     for path, (_, each) in sorted(flow.waiting.items(), key=lambda pair: -pair[1][1]):
         if left <= allowed:
@@ -184,22 +208,33 @@ def _worth_following(flow: _Flow, tolerance: float) -> list[Path]:
 Walk = Generator[list[Path], list[Look], Measured]
 
 
-def walk(tree: AnswerTree,  # of the options
-         tolerance: float = 1e-3,  # share of the valid mass that may be left unexplored
-         ) -> Walk:  # yields paths, is sent a look for each, returns what arrived
+def walk(
+    tree: AnswerTree,  # of the options
+    tolerance: float = 1e-3,  # share of the valid mass that may be left unexplored
+) -> Walk:  # yields paths, is sent a look for each, returns what arrived
     "Pour next-token probabilities down the tree."
     flow = _Flow(tree, dict.fromkeys(tree.labels, 0.0), {(): ("", 1.0)})
     while paths := _worth_following(flow, tolerance):
         for path, look in zip(paths, (yield paths), strict=True):
             flow.take(path, look)
-    total, left = math.fsum(flow.mass.values()), math.fsum(each for _, each in flow.waiting.values())
-    return Measured({label: each / total if total else math.nan for label, each in flow.mass.items()}, total, left, flow.unlisted, flow.looks)
+    total, left = (
+        math.fsum(flow.mass.values()),
+        math.fsum(each for _, each in flow.waiting.values()),
+    )
+    return Measured(
+        {label: each / total if total else math.nan for label, each in flow.mass.items()},
+        total,
+        left,
+        flow.unlisted,
+        flow.looks,
+    )
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #80640ff7
-def measure(tree: AnswerTree,  # of the options
-            look: Callable[[Path], Look],  # the next tokens after a path
-            tolerance: float = 1e-3,  # share of the valid mass that may be left unexplored
-            ) -> Measured:
+def measure(
+    tree: AnswerTree,  # of the options
+    look: Callable[[Path], Look],  # the next tokens after a path
+    tolerance: float = 1e-3,  # share of the valid mass that may be left unexplored
+) -> Measured:
     "Measure the options of one prompt, one look after the other."
     pouring = walk(tree, tolerance)
     paths = next(pouring)
@@ -215,38 +250,66 @@ def _lost(measured: Measured, tolerance: float) -> str | None:
     lost = measured.unlisted + measured.unexplored
     if lost <= tolerance * measured.valid_mass:
         return None
-    spans = ", ".join(f"{label} {low:.3g} to {high:.3g}" for label, (low, high) in list(measured.bounds.items())[:8])
+    spans = ", ".join(
+        f"{label} {low:.3g} to {high:.3g}"
+        for label, (low, high) in list(measured.bounds.items())[:8]
+    )
     return f"up to {lost:.2g} of the probability was not seen; bounds: {spans}"
 
 
-def measured_answer(item: Mapping[str, Any],  # the row that was asked
-                    measured: Measured,  # what arrived
-                    tolerance: float = 1e-3,  # share of the valid mass whose loss need not be said
-                    **received: Any,  # tokens_in, latency_s, ...
-                    ) -> Answer:
+def measured_answer(
+    item: Mapping[str, Any],  # the row that was asked
+    measured: Measured,  # what arrived
+    tolerance: float = 1e-3,  # share of the valid mass whose loss need not be said
+    **received: Any,  # tokens_in, latency_s, ...
+) -> Answer:
     "The measured distribution as an answer."
     if not measured.valid_mass > 0:
-        unseen = f"; {measured.unlisted + measured.unexplored:.2g} of the probability was not seen" if measured.unlisted + measured.unexplored else ""
-        return Answer("invalid_format", valid_mass=0.0, detail=f"no probability on any form of an option{unseen}", **received)
-    return answer_from_probabilities(item, measured.p, min(1.0, measured.valid_mass), detail=_lost(measured, tolerance), **received)
+        unseen = (
+            f"; {measured.unlisted + measured.unexplored:.2g} of the probability was not seen"
+            if measured.unlisted + measured.unexplored
+            else ""
+        )
+        return Answer(
+            "invalid_format",
+            valid_mass=0.0,
+            detail=f"no probability on any form of an option{unseen}",
+            **received,
+        )
+    return answer_from_probabilities(
+        item,
+        measured.p,
+        min(1.0, measured.valid_mass),
+        detail=_lost(measured, tolerance),
+        **received,
+    )
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #e365b9bb
 class Vocabulary:
     "The texts of a model's tokens, ready to be matched with answer trees."
 
-    def __init__(self, texts: Sequence[str],  # text of each token, by id; empty for special tokens
-                 ):
+    def __init__(
+        self,
+        texts: Sequence[str],  # text of each token, by id; empty for special tokens
+    ):
         self.texts = list(texts)
         self._sorted = sorted((text, key) for key, text in enumerate(texts) if text)
         self._places: dict[tuple[AnswerTree, str], list[int]] = {}
 
-    def leading_on(self, tree: AnswerTree,  # of the options
-                   text: str,  # the answer so far
-                   ) -> list[int]:  # ids, ascending
+    def leading_on(
+        self,
+        tree: AnswerTree,  # of the options
+        text: str,  # the answer so far
+    ) -> list[int]:  # ids, ascending
         "Tokens that lead on from `text` to an option."
         place = (tree, text)
         if place not in self._places:
-            found = {key for rest in _rests(tree, text) for token, key in self._beginning_with(rest) if tree.follow(text + token) is not None}
+            found = {
+                key
+                for rest in _rests(tree, text)
+                for token, key in self._beginning_with(rest)
+                if tree.follow(text + token) is not None
+            }
             self._places[place] = sorted(found)
         return self._places[place]
 
@@ -260,7 +323,11 @@ class Vocabulary:
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #3d7ec20c
 def _rests(tree: AnswerTree, text: str) -> set[str]:
     "First characters by which an answer can go on within the tree, and the line break that ends it."
-    following = {prefix[len(text)] for prefix in tree.prefixes if len(prefix) > len(text) and prefix.startswith(text)}
+    following = {
+        prefix[len(text)]
+        for prefix in tree.prefixes
+        if len(prefix) > len(text) and prefix.startswith(text)
+    }
     return following | ({"\n"} if text in tree.closed else set())
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #1d589df3
@@ -282,7 +349,9 @@ class _Habits:
 
     def likely(self, tree: AnswerTree) -> list[Path]:
         "Paths that more than half of the walks asked for."
-        return [path for path, count in self.asked.get(tree, {}).items() if count > self.walks[tree] / 2]
+        return [
+            path for path, count in self.asked.get(tree, {}).items() if count > self.walks[tree] / 2
+        ]
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #3150a441
 def _send(pouring: Walk, looks: list[Look]) -> list[Path] | Measured:
@@ -293,29 +362,42 @@ def _send(pouring: Walk, looks: list[Look]) -> list[Path] | Measured:
         return done.value
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #91bba2a0
-def _together(trees: Mapping[int, AnswerTree], look: Callable[[list[Place]], list[Look]], tolerance: float, habits: _Habits) -> dict[int, Measured]:
+def _together(
+    trees: Mapping[int, AnswerTree],
+    look: Callable[[list[Place]], list[Look]],
+    tolerance: float,
+    habits: _Habits,
+) -> dict[int, Measured]:
     "The walks of one group, in rounds."
     walks, seen, done = {index: walk(tree, tolerance) for index, tree in trees.items()}, {}, {}
     wanted = {index: next(pouring) for index, pouring in walks.items()}
     ahead = [(index, path) for index, tree in trees.items() for path in habits.likely(tree)]
     while wanted:
-        places = dict.fromkeys([(index, path) for index, paths in wanted.items() for path in paths] + ahead)
+        places = dict.fromkeys(
+            [(index, path) for index, paths in wanted.items() for path in paths] + ahead
+        )
         missing, ahead = [place for place in places if place not in seen], []
         seen |= zip(missing, look(missing) if missing else [], strict=True)
         for index, paths in wanted.items():
             habits.learn(trees[index], paths)
-        moved = {index: _send(walks[index], [seen[index, path] for path in paths]) for index, paths in wanted.items()}
+        moved = {
+            index: _send(walks[index], [seen[index, path] for path in paths])
+            for index, paths in wanted.items()
+        }
         done |= {index: each for index, each in moved.items() if isinstance(each, Measured)}
         wanted = {index: each for index, each in moved.items() if index not in done}
     return done
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #f92f45a5
-def walk_many(trees: Sequence[AnswerTree],  # one per prompt
-              look: Callable[[list[Place]], list[Look]],  # the next tokens at many places
-              groups: Iterable[Sequence[int]],  # indices of the prompts that are computed together
-              tolerance: float = 1e-3,  # share of the valid mass that may be left unexplored
-              ) -> Iterator[tuple[int, Measured]]:  # index of the prompt, what arrived
+def walk_many(
+    trees: Sequence[AnswerTree],  # one per prompt
+    look: Callable[[list[Place]], list[Look]],  # the next tokens at many places
+    groups: Iterable[Sequence[int]],  # indices of the prompts that are computed together
+    tolerance: float = 1e-3,  # share of the valid mass that may be left unexplored
+) -> Iterator[tuple[int, Measured]]:  # index of the prompt, what arrived
     "Measure many prompts, group by group."
     habits = _Habits()
     for group in groups:
-        yield from _together({index: trees[index] for index in group}, look, tolerance, habits).items()
+        yield from _together(
+            {index: trees[index] for index in group}, look, tolerance, habits
+        ).items()

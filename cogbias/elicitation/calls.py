@@ -23,20 +23,28 @@ from ..participants import Answer, Request
 
 # %% ../../nbs/elicitation/03_calls.ipynb #6189a689
 _SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
-_SECRET_SHAPES = re.compile(r"\b(?:sk|hf|gsk|xai|pk|rk)[-_][\w*.-]{6,}|(?<=Bearer )[^\s'\"]+|(?<=://)[^/\s@'\"]+(?=@)")
+_SECRET_SHAPES = re.compile(
+    r"\b(?:sk|hf|gsk|xai|pk|rk)[-_][\w*.-]{6,}|(?<=Bearer )[^\s'\"]+|(?<=://)[^/\s@'\"]+(?=@)"
+)
 
 
-def scrub(text: str,  # a message from outside
-          ) -> str:  # one line
+def scrub(
+    text: str,  # a message from outside
+) -> str:  # one line
     "Take secrets out of a message, and its line breaks."
-    values = {value for name, value in os.environ.items() if _SECRET_NAMES.search(name) and len(value) >= 6}
+    values = {
+        value
+        for name, value in os.environ.items()
+        if _SECRET_NAMES.search(name) and len(value) >= 6
+    }
     for value in sorted(values, key=len, reverse=True):
         text = text.replace(value, "[secret]")
     return " ".join(_SECRET_SHAPES.sub("[secret]", text).split())
 
 # %% ../../nbs/elicitation/03_calls.ipynb #556d3035
-def check_base_url(url: str,  # address of a server
-                   ) -> str:  # without a slash at its end
+def check_base_url(
+    url: str,  # address of a server
+) -> str:  # without a slash at its end
     "Refuse an address that is none, or that holds a secret."
     try:
         parts = urlsplit(url)
@@ -44,9 +52,13 @@ def check_base_url(url: str,  # address of a server
     except ValueError:
         parts, valid = None, False
     if not valid:
-        raise CogbiasError(f"base_url {scrub(url)!r} is no address; it should read http://HOST:PORT or https://HOST/v1")
+        raise CogbiasError(
+            f"base_url {scrub(url)!r} is no address; it should read http://HOST:PORT or https://HOST/v1"
+        )
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise CogbiasError(f"base_url for {parts.hostname}: holds a password or a query, which would be stored; put keys into the environment")
+        raise CogbiasError(
+            f"base_url for {parts.hostname}: holds a password or a query, which would be stored; put keys into the environment"
+        )
     return url.rstrip("/")
 
 # %% ../../nbs/elicitation/03_calls.ipynb #d4cfde30
@@ -62,8 +74,9 @@ class Fault(NamedTuple):
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 
-def retry_after(value: str | None,  # of the header Retry-After
-                ) -> float | None:  # seconds
+def retry_after(
+    value: str | None,  # of the header Retry-After
+) -> float | None:  # seconds
     "Seconds that a server asks to wait; dates are understood too."
     from email.utils import parsedate_to_datetime
 
@@ -93,7 +106,9 @@ class Retries:
         "The pause after a failed attempt, counted from 1."
         if fault.wait is not None:
             return min(fault.wait, LONGEST_WAIT)
-        return min(self.pause * 2 ** (attempt - 1), LONGEST_PAUSE) * (0.5 + random.Random(f"{seed} {attempt}").random())
+        return min(self.pause * 2 ** (attempt - 1), LONGEST_PAUSE) * (
+            0.5 + random.Random(f"{seed} {attempt}").random()
+        )
 
 # %% ../../nbs/elicitation/03_calls.ipynb #8d9f774e
 class _Stopped(Exception):
@@ -116,32 +131,50 @@ class _Caller:
     def answer(self, request: Request) -> Answer:
         "One request, repeated while that may help; how long the last attempt took is kept."
         for attempt in range(1, self.retries.attempts + 1):
-            started, clock = datetime.now(timezone.utc).isoformat(timespec="seconds"), time.perf_counter()
+            started, clock = (
+                datetime.now(timezone.utc).isoformat(timespec="seconds"),
+                time.perf_counter(),
+            )
             try:
                 answer = self.ask(request)
-                return answer._replace(attempt=attempt, latency_s=time.perf_counter() - clock, started_at=started)
+                return answer._replace(
+                    attempt=attempt, latency_s=time.perf_counter() - clock, started_at=started
+                )
             except Exception as error:
                 fault = self.fault(error)
             if fault.fatal:
                 raise _Fatal(fault.message)
             if not fault.retry or attempt == self.retries.attempts:
-                return Answer("error", detail=fault.message, attempt=attempt, latency_s=time.perf_counter() - clock, started_at=started)
+                return Answer(
+                    "error",
+                    detail=fault.message,
+                    attempt=attempt,
+                    latency_s=time.perf_counter() - clock,
+                    started_at=started,
+                )
             if self.sleep(self.retries.seconds(fault, attempt, request.seed)):
                 raise _Stopped
         raise AssertionError("a request has at least one attempt")
 
 # %% ../../nbs/elicitation/03_calls.ipynb #b2b8f063
-def ask_all(ask: Callable[[Request], Answer],  # one call, without retries of its own; raises what goes wrong
-            requests: Sequence[Request],  # what is asked
-            fault: Callable[[Exception], Fault],  # says what an exception means; raises it again where it does not know
-            concurrency: int = 4,  # requests in flight
-            attempts: int = 5,  # per request
-            pause: float = 0.5,  # seconds before the second attempt, doubling
-            give_up_after: int = 20,  # failed requests in a row
-            ) -> Iterator[tuple[int, Answer]]:  # index of the request, its answer, as they arrive
+def ask_all(
+    ask: Callable[
+        [Request], Answer
+    ],  # one call, without retries of its own; raises what goes wrong
+    requests: Sequence[Request],  # what is asked
+    fault: Callable[
+        [Exception], Fault
+    ],  # says what an exception means; raises it again where it does not know
+    concurrency: int = 4,  # requests in flight
+    attempts: int = 5,  # per request
+    pause: float = 0.5,  # seconds before the second attempt, doubling
+    give_up_after: int = 20,  # failed requests in a row
+) -> Iterator[tuple[int, Answer]]:  # index of the request, its answer, as they arrive
     "Ask a server many requests at once."
     if concurrency < 1 or attempts < 1:
-        raise CogbiasError(f"concurrency {concurrency} and attempts {attempts} should be at least 1")
+        raise CogbiasError(
+            f"concurrency {concurrency} and attempts {attempts} should be at least 1"
+        )
     stop = threading.Event()
     caller = _Caller(ask, fault, Retries(attempts, pause), stop.wait)
     pool = ThreadPoolExecutor(concurrency, thread_name_prefix="cogbias-call")
@@ -152,7 +185,9 @@ def ask_all(ask: Callable[[Request], Answer],  # one call, without retries of it
         pool.shutdown(wait=False, cancel_futures=True)
 
 # %% ../../nbs/elicitation/03_calls.ipynb #e883f478
-def _in_flight(pool: ThreadPoolExecutor, caller: _Caller, requests: Sequence[Request], window: int) -> Iterator[tuple[int, Answer]]:
+def _in_flight(
+    pool: ThreadPoolExecutor, caller: _Caller, requests: Sequence[Request], window: int
+) -> Iterator[tuple[int, Answer]]:
     "Answers as they arrive, with at most `window` requests handed out."
     flying: dict[Future[Answer], int] = {}
     waiting = iter(enumerate(requests))
@@ -165,11 +200,15 @@ def _in_flight(pool: ThreadPoolExecutor, caller: _Caller, requests: Sequence[Req
             yield flying.pop(future), future.result()
 
 # %% ../../nbs/elicitation/03_calls.ipynb #d40fc4ab
-def _watched(answers: Iterator[tuple[int, Answer]], give_up_after: int) -> Iterator[tuple[int, Answer]]:
+def _watched(
+    answers: Iterator[tuple[int, Answer]], give_up_after: int
+) -> Iterator[tuple[int, Answer]]:
     "Pass answers on until too many in a row have failed."
     failed = 0
     for index, answer in answers:
         yield index, answer
         failed = failed + 1 if answer.status == "error" else 0
         if failed >= give_up_after:
-            raise CogbiasError(f"the last {failed} requests failed ({answer.detail:.200}); see whether the server is still there")
+            raise CogbiasError(
+                f"the last {failed} requests failed ({answer.detail:.200}); see whether the server is still there"
+            )

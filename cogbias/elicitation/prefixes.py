@@ -44,9 +44,15 @@ def _key(sequence: Sequence[int]) -> bytes:
     try:
         key = np.array(array("I", sequence), dtype=">u4").tobytes()
     except (OverflowError, TypeError) as error:
-        raise CogbiasError(f"token ids must be whole numbers from 0 to {_PADDING - 1}; {error}") from None
-    if _PADDING_BYTES in key and _PADDING in np.frombuffer(key, ">u4"):  # the first search is fast, the second exact
-        raise CogbiasError(f"token ids must be whole numbers from 0 to {_PADDING - 1}; {_PADDING} is not")
+        raise CogbiasError(
+            f"token ids must be whole numbers from 0 to {_PADDING - 1}; {error}"
+        ) from None
+    if _PADDING_BYTES in key and _PADDING in np.frombuffer(
+        key, ">u4"
+    ):  # the first search is fast, the second exact
+        raise CogbiasError(
+            f"token ids must be whole numbers from 0 to {_PADDING - 1}; {_PADDING} is not"
+        )
     return key
 
 # %% ../../nbs/elicitation/01_prefixes.ipynb #e0d4c8fd
@@ -58,8 +64,10 @@ def _batches(keys: Sequence[bytes]) -> Iterator[np.ndarray]:
     width = max(map(len, keys), default=0) // 4
     rows, before = max(1, _CELLS // max(1, width)), b""
     for first in range(0, len(keys), rows):
-        group = [before, *keys[first:first + rows]]
-        yield np.frombuffer(b"".join([key.ljust(4 * width, _PADDING_BYTES[:1]) for key in group]), dtype=">u4").reshape(len(group), width)
+        group = [before, *keys[first : first + rows]]
+        yield np.frombuffer(
+            b"".join([key.ljust(4 * width, _PADDING_BYTES[:1]) for key in group]), dtype=">u4"
+        ).reshape(len(group), width)
         before = group[-1]
 
 # %% ../../nbs/elicitation/01_prefixes.ipynb #b56c4506
@@ -71,30 +79,38 @@ def _new_tokens(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return matrix[1:][new].astype(np.int64), depth, new.sum(axis=1)
 
 # %% ../../nbs/elicitation/01_prefixes.ipynb #995721a3
-def prefix_tree(sequences: Sequence[Sequence[int]],  # token ids of each prompt, with what follows it
-                ) -> PrefixTree:  # its `end` is in the order of the sequences
+def prefix_tree(
+    sequences: Sequence[Sequence[int]],  # token ids of each prompt, with what follows it
+) -> PrefixTree:  # its `end` is in the order of the sequences
     "The distinct prefixes of token sequences."
     keys = [_key(each) for each in sequences]
     order = sorted(range(len(keys)), key=keys.__getitem__)
     parts = [_new_tokens(matrix) for matrix in _batches([keys[index] for index in order])]
-    token, depth, count = (np.concatenate([part[which] for part in parts] or [np.empty(0, np.int64)]) for which in range(3))
+    token, depth, count = (
+        np.concatenate([part[which] for part in parts] or [np.empty(0, np.int64)])
+        for which in range(3)
+    )
     end = np.empty(len(keys), np.int64)
-    end[order] = np.cumsum(count) - 1  # a repeated sequence adds nothing and ends where the one before ends
+    end[order] = (
+        np.cumsum(count) - 1
+    )  # a repeated sequence adds nothing and ends where the one before ends
     return PrefixTree(token, depth, end, sum(map(len, keys)) // 4)
 
 # %% ../../nbs/elicitation/01_prefixes.ipynb #584b055c
-def ancestors(tree: PrefixTree,  # of the prefixes
-              nodes: np.ndarray,  # any shape
-              depths: np.ndarray,  # at most the depths of the nodes; broadcasts with them
-              ) -> np.ndarray:  # nodes, of the common shape
+def ancestors(
+    tree: PrefixTree,  # of the prefixes
+    nodes: np.ndarray,  # any shape
+    depths: np.ndarray,  # at most the depths of the nodes; broadcasts with them
+) -> np.ndarray:  # nodes, of the common shape
     "The prefix of each node that ends at a given depth."
     order, keys = tree._by_depth
     return order[np.searchsorted(keys, np.asarray(depths) * len(tree) + nodes, side="right") - 1]
 
 # %% ../../nbs/elicitation/01_prefixes.ipynb #dbcde524
-def path_tokens(tree: PrefixTree,  # of the prefixes
-                nodes: np.ndarray,  # [n], all of the same depth
-                ) -> np.ndarray:  # [n, depth + 1]
+def path_tokens(
+    tree: PrefixTree,  # of the prefixes
+    nodes: np.ndarray,  # [n], all of the same depth
+) -> np.ndarray:  # [n, depth + 1]
     "The tokens of whole prefixes, first to last."
     depth = int(tree.depth[nodes[0]])
     return tree.token[ancestors(tree, np.asarray(nodes)[:, None], np.arange(depth + 1)[None])]
@@ -119,23 +135,28 @@ def _ends(size: int, budget: int, looked_at: np.ndarray, rows: int) -> list[int]
     return ends
 
 # %% ../../nbs/elicitation/01_prefixes.ipynb #dd7e38dc
-def chunks(tree: PrefixTree,  # to be cut
-           budget: int,  # tokens in a chunk, at least 1
-           looked_at: np.ndarray,  # nodes whose output is needed
-           rows: int,  # at most so many of them in a chunk, at least 1
-           ) -> Iterator[Chunk]:  # in order; every node is in exactly one of them
+def chunks(
+    tree: PrefixTree,  # to be cut
+    budget: int,  # tokens in a chunk, at least 1
+    looked_at: np.ndarray,  # nodes whose output is needed
+    rows: int,  # at most so many of them in a chunk, at least 1
+) -> Iterator[Chunk]:  # in order; every node is in exactly one of them
     "Cut the tree into pieces that are computed one after the other."
     path, first = np.empty(int(tree.depth.max(initial=0)) + 1, np.int64), 0
     for last in _ends(len(tree), budget, looked_at, rows):
-        yield Chunk(first, last, path[:tree.depth[first]].copy())
-        path[tree.depth[first:last]] = np.arange(first, last)  # of several nodes of one depth the last one stays, as it should
+        yield Chunk(first, last, path[: tree.depth[first]].copy())
+        path[tree.depth[first:last]] = np.arange(
+            first, last
+        )  # of several nodes of one depth the last one stays, as it should
         first = last
 
 # %% ../../nbs/elicitation/01_prefixes.ipynb #6e46bd55
 class Blocks(NamedTuple):
     "For each block of consecutive tokens the tokens it looks at, and which of them may be seen."
 
-    keys: np.ndarray  # [blocks, width] positions among the ancestors kept and the tokens of the chunk
+    keys: (
+        np.ndarray
+    )  # [blocks, width] positions among the ancestors kept and the tokens of the chunk
     seen: np.ndarray  # [blocks, size, width] whether a token of the block may look at that key
 
 # %% ../../nbs/elicitation/01_prefixes.ipynb #5ade55d4
@@ -154,13 +175,16 @@ def _within(depth: np.ndarray) -> np.ndarray:
     size = depth.shape[1]
     earlier = np.tri(size, dtype=bool).T  # [k, i]: k is at or before i
     between = earlier & ~np.eye(size, dtype=bool)
-    lowest = np.minimum.accumulate(np.where(between, depth[:, None, :], np.iinfo(np.int64).max), axis=2)
+    lowest = np.minimum.accumulate(
+        np.where(between, depth[:, None, :], np.iinfo(np.int64).max), axis=2
+    )
     return (earlier & (lowest > depth[:, :, None])).transpose(0, 2, 1)
 
 # %% ../../nbs/elicitation/01_prefixes.ipynb #a151d093
-def attention_blocks(depth: np.ndarray,  # [tokens] of a chunk
-                     size: int = 64,  # tokens in a block
-                     ) -> Blocks:  # the last block is filled up with tokens that do no harm
+def attention_blocks(
+    depth: np.ndarray,  # [tokens] of a chunk
+    size: int = 64,  # tokens in a block
+) -> Blocks:  # the last block is filled up with tokens that do no harm
     "Which tokens of a chunk may look at which."
     blocks = np.append(depth, np.full(-len(depth) % size, depth[-1] + 1)).reshape(-1, size)
     width = int(blocks[:, 0].max())

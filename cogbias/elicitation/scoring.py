@@ -23,7 +23,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..design import CogbiasError
-from .prefixes import Chunk, PrefixTree, ancestors, attention_blocks, chunks, path_tokens, prefix_tree
+from cogbias.elicitation.prefixes import (
+    Chunk,
+    PrefixTree,
+    ancestors,
+    attention_blocks,
+    chunks,
+    path_tokens,
+    prefix_tree,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -37,7 +45,9 @@ class _Reading:
     mask: "torch.Tensor"  # [blocks, 1, size, width] 0 where a token may look, else -inf
     kept: "Sequence[tuple[torch.Tensor, torch.Tensor]]"  # keys and values of the ancestors, layer by layer
     following: "torch.Tensor"  # positions of the ancestors of the next chunk
-    passed_on: "list[tuple[torch.Tensor, torch.Tensor]]" = field(default_factory=list)  # `kept` of the next chunk
+    passed_on: "list[tuple[torch.Tensor, torch.Tensor]]" = field(
+        default_factory=list
+    )  # `kept` of the next chunk
     windows: set[int] = field(default_factory=set)  # sliding windows that layers asked for
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #a137a408
@@ -45,11 +55,23 @@ _READING: ContextVar[_Reading] = ContextVar("cogbias_reading")
 _NAME = "cogbias_tree"  # of the attention function
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #b6476a22
-def _tree_attention(module: Any, query: "torch.Tensor", key: "torch.Tensor", value: "torch.Tensor", attention_mask: Any,
-                    scaling: float | None = None, softcap: float | None = None, sliding_window: int | None = None, **others: Any,
-                    ) -> "tuple[torch.Tensor, None]":
+def _tree_attention(
+    module: Any,
+    query: "torch.Tensor",
+    key: "torch.Tensor",
+    value: "torch.Tensor",
+    attention_mask: Any,
+    scaling: float | None = None,
+    softcap: float | None = None,
+    sliding_window: int | None = None,
+    **others: Any,
+) -> "tuple[torch.Tensor, None]":
     "Attention function for transformers: [1, heads, tokens, width] in, [1, tokens, heads, width] out."
-    unknown = [name for name in ("s_aux", "position_bias", "alibi", "cache") if others.get(name) is not None]
+    unknown = [
+        name
+        for name in ("s_aux", "position_bias", "alibi", "cache")
+        if others.get(name) is not None
+    ]
     if unknown:
         raise NotImplementedError(f"attention along a tree does not know {unknown[0]}")
     reading = _READING.get()
@@ -57,12 +79,22 @@ def _tree_attention(module: Any, query: "torch.Tensor", key: "torch.Tensor", val
         reading.windows.add(sliding_window)
     key, value = _with_ancestors(reading, key[0], value[0])
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-    return _attend(query[0] * scale, key, value, reading.keys.to(key.device), reading.mask.to(key.device), softcap)[None], None
+    return _attend(
+        query[0] * scale,
+        key,
+        value,
+        reading.keys.to(key.device),
+        reading.mask.to(key.device),
+        softcap,
+    )[None], None
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #b1588d5d
-def _with_ancestors(reading: _Reading, key: "torch.Tensor", value: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor]":
+def _with_ancestors(
+    reading: _Reading, key: "torch.Tensor", value: "torch.Tensor"
+) -> "tuple[torch.Tensor, torch.Tensor]":
     "Put the ancestors' keys and values before those of the chunk, and pass on what the next chunk needs."
     import torch
+
     layer = len(reading.passed_on)  # attention is called in the same order in every chunk
     if reading.kept:
         key, value = (torch.cat(pair, dim=1) for pair in zip(reading.kept[layer], (key, value)))
@@ -74,28 +106,53 @@ def _with_ancestors(reading: _Reading, key: "torch.Tensor", value: "torch.Tensor
 _SCORES = 2**24  # numbers that the scores of one step may hold
 
 
-def _attend(query: "torch.Tensor", key: "torch.Tensor", value: "torch.Tensor", keys: "torch.Tensor", mask: "torch.Tensor",
-            softcap: float | None) -> "torch.Tensor":
+def _attend(
+    query: "torch.Tensor",
+    key: "torch.Tensor",
+    value: "torch.Tensor",
+    keys: "torch.Tensor",
+    mask: "torch.Tensor",
+    softcap: float | None,
+) -> "torch.Tensor":
     "[heads, tokens, width] in, [tokens, heads, width] out, a few blocks at a time."
     import torch
     from torch.nn.functional import pad
+
     blocks, _, size, width = mask.shape
     heads, tokens, _ = query.shape
     query = pad(query, (0, 0, 0, blocks * size - tokens)).unflatten(1, (blocks, size))
     step = max(1, _SCORES // (heads * size * width))
-    parts = [_attend_blocks(query[:, first:first + step], key, value, keys[first * width:(first + step) * width], mask[first:first + step], softcap)
-             for first in range(0, blocks, step)]
+    parts = [
+        _attend_blocks(
+            query[:, first : first + step],
+            key,
+            value,
+            keys[first * width : (first + step) * width],
+            mask[first : first + step],
+            softcap,
+        )
+        for first in range(0, blocks, step)
+    ]
     return torch.cat(parts)[:tokens] if len(parts) > 1 else parts[0][:tokens]
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #191f40e9
-def _attend_blocks(query: "torch.Tensor", key: "torch.Tensor", value: "torch.Tensor", keys: "torch.Tensor", mask: "torch.Tensor",
-                   softcap: float | None) -> "torch.Tensor":
+def _attend_blocks(
+    query: "torch.Tensor",
+    key: "torch.Tensor",
+    value: "torch.Tensor",
+    keys: "torch.Tensor",
+    mask: "torch.Tensor",
+    softcap: float | None,
+) -> "torch.Tensor":
     "[heads, blocks, size, width] in, [blocks * size, heads, width] out."
     import torch
+
     (heads, blocks, size, _), groups = query.shape, key.shape[0]
     exact = torch.promote_types(query.dtype, torch.float32)
     near, far = (each.index_select(1, keys).unflatten(1, (blocks, -1)) for each in (key, value))
-    together = query.unflatten(0, (groups, -1)).transpose(1, 2).flatten(2, 3)  # [groups, blocks, heads of a group * size, width]
+    together = (
+        query.unflatten(0, (groups, -1)).transpose(1, 2).flatten(2, 3)
+    )  # [groups, blocks, heads of a group * size, width]
     scores = together.to(exact) @ near.to(exact).transpose(-1, -2)
     if softcap is not None:
         scores = softcap * torch.tanh(scores / softcap)
@@ -116,6 +173,7 @@ def _view(model: Any, linears: Mapping[str, Callable[..., Any]] | None = None) -
 def _tree_view(model: Any, linears: Mapping[str, Callable[..., Any]]) -> Any:
     "A view whose attention goes along a tree."
     from transformers import AttentionInterface
+
     AttentionInterface.register(_NAME, _tree_attention)
     can = getattr(model, "_can_set_attn_implementation", None)
     if can is not None and not can():
@@ -125,15 +183,19 @@ def _tree_view(model: Any, linears: Mapping[str, Callable[..., Any]]) -> Any:
     return view
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #b8a28d62
-def _onednn(weight: "torch.Tensor", bias: "torch.Tensor | None", inputs: "torch.Tensor") -> "torch.Tensor":
+def _onednn(
+    weight: "torch.Tensor", bias: "torch.Tensor | None", inputs: "torch.Tensor"
+) -> "torch.Tensor":
     "A linear layer through oneDNN."
     import torch
+
     return torch.ops.mkldnn._linear_pointwise(inputs.contiguous(), weight, bias, "none", [], "")
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #5bc9c7ed
 def _packed(weight: "torch.Tensor") -> "torch.Tensor":
     "A copy of a weight in oneDNN's own order."
     import torch
+
     return torch.ops.mkldnn._reorder_linear_weight(weight.contiguous())
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #919dbd32
@@ -148,21 +210,33 @@ def _seconds(run: Callable[[], Any]) -> float:
 def _rates(dtype: "torch.dtype", threads: int) -> dict[str, float]:
     "Operations per second of a product of middling size, the best of a few alternating trials."
     import torch
-    inputs, weight = (torch.rand(rows, 1024, generator=torch.Generator().manual_seed(rows)).to(dtype) for rows in (512, 768))
+
+    inputs, weight = (
+        torch.rand(rows, 1024, generator=torch.Generator().manual_seed(rows)).to(dtype)
+        for rows in (512, 768)
+    )
     ways = {"torch": partial(torch.nn.functional.linear, inputs, weight)}
     try:
-        more = {"onednn": partial(_onednn, weight, None, inputs), "packed": partial(_onednn, _packed(weight), None, inputs)}
+        more = {
+            "onednn": partial(_onednn, weight, None, inputs),
+            "packed": partial(_onednn, _packed(weight), None, inputs),
+        }
         ways |= {way: run for way, run in more.items() if _seconds(run)}
-    except (RuntimeError, AttributeError):  # this build or this CPU has no oneDNN for this type of numbers
+    except (
+        RuntimeError,
+        AttributeError,
+    ):  # this build or this CPU has no oneDNN for this type of numbers
         pass
     trials = [[_seconds(run) for run in ways.values()] for _ in range(6)]
     return {way: 2 * 512 * 768 * 1024 / min(seconds) for way, seconds in zip(ways, zip(*trials))}
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #9a1c691f
-def linear_rates(dtype: "torch.dtype",  # of weights and inputs
-                 ) -> dict[str, float]:  # torch, and where it works onednn and packed -> operations per second
+def linear_rates(
+    dtype: "torch.dtype",  # of weights and inputs
+) -> dict[str, float]:  # torch, and where it works onednn and packed -> operations per second
     "How fast this machine's CPU multiplies matrices, in each of the ways it can."
     import torch
+
     with torch.inference_mode():
         return _rates(dtype, torch.get_num_threads())
 
@@ -171,12 +245,21 @@ def _free_memory(device: "torch.device") -> int:
     "Bytes that can be had, by the strictest of the limits that this system shows."
     import os
     import torch
+
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
-    limits = [int(2e9)] if not hasattr(os, "sysconf") else [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2]
+    limits = (
+        [int(2e9)]
+        if not hasattr(os, "sysconf")
+        else [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2]
+    )
     system, group = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
     if system.exists():
-        limits = [1024 * int(line.split()[1]) for line in system.read_text().splitlines() if line.startswith("MemAvailable:")] or limits
+        limits = [
+            1024 * int(line.split()[1])
+            for line in system.read_text().splitlines()
+            if line.startswith("MemAvailable:")
+        ] or limits
     if group.exists() and group.read_text().strip().isdigit():
         limits.append(int(group.read_text()) - int(group.with_name("memory.current").read_text()))
     return max(0, min(limits))
@@ -185,7 +268,9 @@ def _free_memory(device: "torch.device") -> int:
 class _Linears(NamedTuple):
     "How the linear layers of a model are computed."
 
-    forwards: dict[str, Callable[..., Any]]  # name of the layer -> what takes the place of its forward
+    forwards: dict[
+        str, Callable[..., Any]
+    ]  # name of the layer -> what takes the place of its forward
     packed_bytes: int  # memory that copies of weights take
     said: str  # the choice in words
 
@@ -194,32 +279,56 @@ def _linear_layers(model: Any) -> dict[str, "tuple[torch.Tensor, torch.Tensor | 
     "Weight, [outputs, inputs], and bias of the layers that may be computed in another way; the output layer comes last."
     from torch.nn import Linear
     from transformers.pytorch_utils import Conv1D
+
     output, layers = model.get_output_embeddings(), {}
     for name, module in model.named_modules():
-        plain = type(module) in (Linear, Conv1D) and module.weight.dtype == model.dtype and "forward" not in vars(module)
+        plain = (
+            type(module) in (Linear, Conv1D)
+            and module.weight.dtype == model.dtype
+            and "forward" not in vars(module)
+        )
         if plain and not (module._forward_hooks or module._forward_pre_hooks):
             weight = module.weight.detach()
-            layers[name] = (weight if type(module) is Linear else weight.t(), None if module.bias is None else module.bias.detach(), module is output)
+            layers[name] = (
+                weight if type(module) is Linear else weight.t(),
+                None if module.bias is None else module.bias.detach(),
+                module is output,
+            )
     return {name: each[:2] for name, each in sorted(layers.items(), key=lambda pair: pair[1][2])}
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #e1c8ae9f
-def _way_of_linears(dtype: "torch.dtype", device: "torch.device", pack: bool | None) -> tuple[str, int, dict[str, float]]:
+def _way_of_linears(
+    dtype: "torch.dtype", device: "torch.device", pack: bool | None
+) -> tuple[str, int, dict[str, float]]:
     "The way, the bytes that copies may take, and the rates that were measured."
     if device.type != "cpu" or pack is False:
         return "torch", 0, {}
     rates = linear_rates(dtype)
     if pack and "packed" not in rates:
-        raise CogbiasError(f"pack=True: oneDNN cannot pack weights of type {dtype} here; leave `pack` out")
+        raise CogbiasError(
+            f"pack=True: oneDNN cannot pack weights of type {dtype} here; leave `pack` out"
+        )
     if pack:
         return "packed", 2**63, rates
-    fastest = max(rates, key=lambda way: rates[way] * (1.05 if way == "packed" else 1))  # a near tie of the two is noise
-    return (fastest if rates[fastest] >= 1.02 * rates["torch"] else "torch"), min(2**30, _free_memory(device) // 4), rates
+    fastest = max(
+        rates, key=lambda way: rates[way] * (1.05 if way == "packed" else 1)
+    )  # a near tie of the two is noise
+    return (
+        (fastest if rates[fastest] >= 1.02 * rates["torch"] else "torch"),
+        min(2**30, _free_memory(device) // 4),
+        rates,
+    )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #56409231
 def _linears(model: Any, pack: bool | None) -> _Linears:
     "Choose how the linear layers are computed."
     way, room, rates = _way_of_linears(model.dtype, model.device, pack)
-    unpacked, forwards, copies, used = rates.get("onednn", 0) >= 1.1 * rates.get("torch", inf), {}, {}, 0
+    unpacked, forwards, copies, used = (
+        rates.get("onednn", 0) >= 1.1 * rates.get("torch", inf),
+        {},
+        {},
+        0,
+    )
     for name, (weight, bias) in (_linear_layers(model) if way != "torch" else {}).items():
         place, size = weight.data_ptr(), weight.nbytes
         if way == "packed" and place not in copies and used + size <= room:
@@ -227,13 +336,18 @@ def _linears(model: Any, pack: bool | None) -> _Linears:
         if place in copies or unpacked:
             forwards[name] = partial(_onednn, copies.get(place, weight), bias)
     rate = ", ".join(f"{name} {each / 1e9:.0f}" for name, each in rates.items())
-    said = f"oneDNN for {len(forwards)} linear layers, copies of {len(copies)} weights" if forwards else "PyTorch"
+    said = (
+        f"oneDNN for {len(forwards)} linear layers, copies of {len(copies)} weights"
+        if forwards
+        else "PyTorch"
+    )
     return _Linears(forwards, used, said + (f" (GFLOP/s: {rate})" if rate else ""))
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #8accf46d
 def _tensor(numbers: np.ndarray, device: "torch.device") -> "torch.Tensor":
     "An array on the model's device."
     import torch
+
     return torch.from_numpy(np.ascontiguousarray(numbers)).to(device)
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #a3abea7e
@@ -250,21 +364,38 @@ def _forward(model: Any, token: np.ndarray, kept: np.ndarray, **more: Any) -> "t
     return model(input_ids=inputs, use_cache=False, **more).logits[:, places]
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #28af38ec
-def _reading(tree: PrefixTree, chunk: Chunk, following: Chunk | None, kept: Sequence[Any], device: "torch.device") -> _Reading:
+def _reading(
+    tree: PrefixTree,
+    chunk: Chunk,
+    following: Chunk | None,
+    kept: Sequence[Any],
+    device: "torch.device",
+) -> _Reading:
     "What attention needs to know about a chunk."
-    blocks = attention_blocks(tree.depth[chunk.first:chunk.last])
+    blocks = attention_blocks(tree.depth[chunk.first : chunk.last])
     mask = np.where(blocks.seen, np.float32(0), np.float32(-inf))[:, None]
     above = following.above if following else np.empty(0, np.int64)
-    place = np.where(above >= chunk.first, len(chunk.above) + above - chunk.first, np.arange(len(above)))
-    return _Reading(_tensor(blocks.keys.ravel(), device), _tensor(mask, device), kept, _tensor(place, device))
+    place = np.where(
+        above >= chunk.first, len(chunk.above) + above - chunk.first, np.arange(len(above))
+    )
+    return _Reading(
+        _tensor(blocks.keys.ravel(), device), _tensor(mask, device), kept, _tensor(place, device)
+    )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #5c299e6d
-def _read(view: Any, tree: PrefixTree, chunk: Chunk, rows: np.ndarray, reading: _Reading) -> "torch.Tensor":
+def _read(
+    view: Any, tree: PrefixTree, chunk: Chunk, rows: np.ndarray, reading: _Reading
+) -> "torch.Tensor":
     "Logits of some rows of a chunk."
     part = slice(chunk.first, chunk.last)
     before = _READING.set(reading)
     try:
-        return _forward(view, tree.token[None, part], rows, position_ids=_tensor(tree.depth[None, part], view.device))[0]
+        return _forward(
+            view,
+            tree.token[None, part],
+            rows,
+            position_ids=_tensor(tree.depth[None, part], view.device),
+        )[0]
     finally:
         _READING.reset(before)
 
@@ -272,13 +403,17 @@ def _read(view: Any, tree: PrefixTree, chunk: Chunk, rows: np.ndarray, reading: 
 Batches = "Iterator[tuple[np.ndarray, torch.Tensor]]"  # nodes, ascending, and their logits [nodes, vocabulary]
 
 
-def _by_tree(view: Any, tree: PrefixTree, looked_at: np.ndarray, budget: int, rows: int, windows: set[int]) -> Batches:
+def _by_tree(
+    view: Any, tree: PrefixTree, looked_at: np.ndarray, budget: int, rows: int, windows: set[int]
+) -> Batches:
     "Each prefix is computed once."
     kept: Sequence[Any] = ()
     for chunk, following in pairwise(chain(chunks(tree, budget, looked_at, rows), [None])):
         reading = _reading(tree, chunk, following, kept, view.device)
         nodes = looked_at[slice(*np.searchsorted(looked_at, (chunk.first, chunk.last)))]
-        logits = _read(view, tree, chunk, nodes - chunk.first if len(nodes) else np.zeros(1, np.int64), reading)
+        logits = _read(
+            view, tree, chunk, nodes - chunk.first if len(nodes) else np.zeros(1, np.int64), reading
+        )
         kept = reading.passed_on
         windows |= reading.windows
         if len(nodes):
@@ -289,20 +424,28 @@ def _rows(tree: PrefixTree, looked_at: np.ndarray) -> tuple[np.ndarray, np.ndarr
     "Nodes that need a row, and for each node that is looked at the number of the row that contains it."
     node, after = looked_at[:-1], looked_at[1:]
     deeper = tree.depth[after] > tree.depth[node]
-    within = deeper & (ancestors(tree, after, np.where(deeper, tree.depth[node], tree.depth[after])) == node)
+    within = deeper & (
+        ancestors(tree, after, np.where(deeper, tree.depth[node], tree.depth[after])) == node
+    )
     last = looked_at[~np.append(within, False)]
-    return last, np.searchsorted(last, looked_at)  # in depth-first order the next row passes through the node
+    return last, np.searchsorted(
+        last, looked_at
+    )  # in depth-first order the next row passes through the node
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #5aca7280
-def _by_rows(model: Any, tree: PrefixTree, looked_at: np.ndarray, budget: int, rows: int) -> Batches:
+def _by_rows(
+    model: Any, tree: PrefixTree, looked_at: np.ndarray, budget: int, rows: int
+) -> Batches:
     "Each row is computed from its first token."
     last, owner = _rows(tree, looked_at)
     begins = np.searchsorted(owner, np.arange(len(last) + 1))
     for depth in np.unique(tree.depth[last]):
         bucket = np.flatnonzero(tree.depth[last] == depth)
         step = max(1, min(budget, rows // 2) // int(depth + 1))
-        for group in (bucket[first:first + step] for first in range(0, len(bucket), step)):
-            nodes = looked_at[np.concatenate([np.arange(begins[row], begins[row + 1]) for row in group])]
+        for group in (bucket[first : first + step] for first in range(0, len(bucket), step)):
+            nodes = looked_at[
+                np.concatenate([np.arange(begins[row], begins[row + 1]) for row in group])
+            ]
             places, column = np.unique(tree.depth[nodes], return_inverse=True)
             logits = _forward(model, path_tokens(tree, last[group]), places)
             yield nodes, logits[np.searchsorted(last[group], nodes), column]
@@ -320,33 +463,56 @@ def _said(error: Exception) -> str:
 # %% ../../nbs/elicitation/02_scoring.ipynb #c2de1976
 def _not_finite(name: str) -> CogbiasError:
     "The error about logits that are no numbers."
-    return CogbiasError(f"{name}: its logits are not finite numbers (NaN or infinite); load it with dtype float32, and if that does not help get its weights again")
+    return CogbiasError(
+        f"{name}: its logits are not finite numbers (NaN or infinite); load it with dtype float32, and if that does not help get its weights again"
+    )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #92b078f2
-def _at(logits: "torch.Tensor", row: "torch.Tensor", ids: "torch.Tensor", temperature: float, top: "torch.Tensor") -> "torch.Tensor":
+def _at(
+    logits: "torch.Tensor",
+    row: "torch.Tensor",
+    ids: "torch.Tensor",
+    temperature: float,
+    top: "torch.Tensor",
+) -> "torch.Tensor":
     "Log-probabilities of some cells at one temperature; `top` holds the largest logit of each row."
     import torch
+
     if temperature == 0:
         ties = (logits == top[:, None]).sum(1)[row].to(logits.dtype)
         return torch.where(logits[row, ids] == top[row], ties.reciprocal().log(), -inf)
-    scaled = logits if temperature == 1 else logits.sub(top[:, None]).div_(temperature)  # differences first: they keep their digits
+    scaled = (
+        logits if temperature == 1 else logits.sub(top[:, None]).div_(temperature)
+    )  # differences first: they keep their digits
     return torch.log_softmax(scaled, -1)[row, ids]
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #5f1479e3
 _CELLS = 2**22  # logits that are turned into log-probabilities at a time
 
 
-def _log_probabilities(logits: "torch.Tensor", row: np.ndarray, ids: np.ndarray, temperatures: Sequence[float]) -> np.ndarray:
+def _log_probabilities(
+    logits: "torch.Tensor", row: np.ndarray, ids: np.ndarray, temperatures: Sequence[float]
+) -> np.ndarray:
     "[temperatures, cells], from logits [rows, vocabulary] and ascending rows of the cells."
     import torch
+
     step, found = max(1, _CELLS // logits.shape[1]), [np.empty((len(temperatures), 0))]
     for first in range(0, len(logits), step):
-        part = logits[first:first + step].to(torch.promote_types(logits.dtype, torch.float32))
+        part = logits[first : first + step].to(torch.promote_types(logits.dtype, torch.float32))
         here = slice(*np.searchsorted(row, (first, first + step)))
-        where, which, top = _tensor(row[here] - first, logits.device), _tensor(ids[here], logits.device), part.amax(1)
+        where, which, top = (
+            _tensor(row[here] - first, logits.device),
+            _tensor(ids[here], logits.device),
+            part.amax(1),
+        )
         if not (top.isfinite().all() and part[where, which].isfinite().all()):
             raise _not_finite("the model")
-        found.append(torch.stack([_at(part, where, which, each, top) for each in temperatures]).cpu().double().numpy())
+        found.append(
+            torch.stack([_at(part, where, which, each, top) for each in temperatures])
+            .cpu()
+            .double()
+            .numpy()
+        )
     return np.concatenate(found, axis=1)
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #b6aafd77
@@ -363,18 +529,31 @@ def _reach(model: Any) -> float:
     "Length of the longest sequence of which every layer sees everything, as the configuration has it."
     config = model.config.get_text_config()
     names = ("sliding_window", "attention_chunk_size", "window_size", "local_attention_window")
-    windows = [getattr(config, name, None) for name in names] if getattr(config, "use_sliding_window", True) else []
+    windows = (
+        [getattr(config, name, None) for name in names]
+        if getattr(config, "use_sliding_window", True)
+        else []
+    )
     kinds = getattr(config, "layer_types", None) or ["unknown"]
     if all(kind == "full_attention" for kind in kinds):
         windows = []
-    return min([inf, *(each for each in windows if isinstance(each, int)), *_rotary(getattr(config, "rope_parameters", None))])
+    return min(
+        [
+            inf,
+            *(each for each in windows if isinstance(each, int)),
+            *_rotary(getattr(config, "rope_parameters", None)),
+        ]
+    )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #2b1e2597
 def _token_budget(model: Any) -> int:
     "Tokens that are computed together."
     config, on_cpu = model.config.get_text_config(), model.device.type == "cpu"
     width = model.get_input_embeddings().weight.shape[1]
-    inner = max([4 * width] + [each for each in [getattr(config, "intermediate_size", None)] if isinstance(each, int)])
+    inner = max(
+        [4 * width]
+        + [each for each in [getattr(config, "intermediate_size", None)] if isinstance(each, int)]
+    )
     heads = getattr(config, "num_attention_heads", None) or 16
     one = model.dtype.itemsize * (8 * width + 4 * inner) + 4 * 3 * 256 * heads
     room = min(512 * 10**6, _free_memory(model.device) // 8)
@@ -394,6 +573,7 @@ def _keep_freed_memory() -> bool:
     "Let the C library keep what is freed; whether it could be told."
     import ctypes
     import os
+
     if any(name.startswith("MALLOC_") for name in os.environ):
         return False
     try:
@@ -416,23 +596,36 @@ class _Trial(NamedTuple):
 def _made_up(size: int, vocabulary: int) -> list[list[int]]:
     "Sequences that share beginnings: two long ones, a third that parts early, and a single token."
     stem, *others = np.random.default_rng(0).integers(0, vocabulary, (3, size)).tolist()
-    return [stem, stem[:(size + 1) // 2] + others[0][(size + 1) // 2:], stem[:size // 4] + others[1][size // 4:], others[0][:1]]
+    return [
+        stem,
+        stem[: (size + 1) // 2] + others[0][(size + 1) // 2 :],
+        stem[: size // 4] + others[1][size // 4 :],
+        others[0][:1],
+    ]
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #81b66338
 def _plain(model: Any, sequence: Sequence[int]) -> "torch.Tensor":
     "Logits [tokens, vocabulary] of one sequence, by the model as it is."
     import torch
+
     try:
-        logits = model(input_ids=_tensor(np.array([sequence]), model.device), use_cache=False).logits[0]
+        logits = model(
+            input_ids=_tensor(np.array([sequence]), model.device), use_cache=False
+        ).logits[0]
     except Exception as error:  # whatever an unknown architecture raises
-        raise CogbiasError(f"{_name(model)}: {type(model).__name__} cannot compute {len(sequence)} tokens: {_said(error)}") from error
+        raise CogbiasError(
+            f"{_name(model)}: {type(model).__name__} cannot compute {len(sequence)} tokens: {_said(error)}"
+        ) from error
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #bbdf55ac
 def _trial(model: Any, reach: float) -> _Trial:
     "Run the plain loop, one sequence after the other."
     import torch
-    longest = min(16, reach, getattr(model.config.get_text_config(), "max_position_embeddings", None) or inf)
+
+    longest = min(
+        16, reach, getattr(model.config.get_text_config(), "max_position_embeddings", None) or inf
+    )
     sequences = _made_up(int(longest), model.get_input_embeddings().weight.shape[0])
     tree, logits = prefix_tree(sequences), [_plain(model, each) for each in sequences]
     expected = logits[0].new_empty(len(tree), logits[0].shape[1])
@@ -449,6 +642,7 @@ def _trial(model: Any, reach: float) -> _Trial:
 def _deviation(trial: _Trial, batches: Batches) -> float:
     "How far a way is from the plain loop: at most, or in 16 bits by root mean square."
     import torch
+
     found = torch.full_like(trial.expected, torch.nan)
     for nodes, logits in batches:
         found[nodes] = torch.log_softmax(logits.to(found.dtype), -1)
@@ -477,7 +671,9 @@ def _tried(model: Any, trial: _Trial, way: str, linears: _Linears, reach: float)
         batches = _by_rows(view, trial.tree, every, 10**6, 10**6)
     off = _deviation(trial, batches)
     if not off <= trial.allowed:
-        raise ArithmeticError(f"log-probabilities differ by {off:.2g} from one prompt at a time, {trial.allowed:.2g} is allowed")
+        raise ArithmeticError(
+            f"log-probabilities differ by {off:.2g} from one prompt at a time, {trial.allowed:.2g} is allowed"
+        )
     return _Chosen(way, view, min([reach, *windows]), off, "")
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #f476a0f7
@@ -491,24 +687,34 @@ def _choose(model: Any, pack: bool | None) -> tuple[_Chosen, _Trial, _Linears]:
             return chosen._replace(why="; ".join(dict.fromkeys(reasons))), trial, each
         except Exception as error:  # unknown architectures fail in unknown ways
             reasons.append(f"{way}: {_said(error)}")
-    raise CogbiasError(f"{_name(model)}: the same prompts get other probabilities when asked again ({reasons[-1]}); are its weights complete?")
+    raise CogbiasError(
+        f"{_name(model)}: the same prompts get other probabilities when asked again ({reasons[-1]}); are its weights complete?"
+    )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #a1ab20a6
 def _check_model(model: Any) -> None:
     "Refuse what is no causal language model in evaluation mode."
     if getattr(model.config, "is_encoder_decoder", False) or model.get_output_embeddings() is None:
-        raise CogbiasError(f"{_name(model)}: a {type(model).__name__} is no causal language model; load it with AutoModelForCausalLM")
+        raise CogbiasError(
+            f"{_name(model)}: a {type(model).__name__} is no causal language model; load it with AutoModelForCausalLM"
+        )
     if model.training:
-        raise CogbiasError(f"{_name(model)}: the model is in training mode, where its answers are random; call model.eval() first")
+        raise CogbiasError(
+            f"{_name(model)}: the model is in training mode, where its answers are random; call model.eval() first"
+        )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #ac3040f7
 def _check_sequences(sequences: Sequence[Sequence[int]], longest: float) -> None:
     "Refuse lengths that the model cannot read."
     for index, each in enumerate(sequences):
         if not len(each):
-            raise CogbiasError(f"sequence {index} is empty: a model predicts after at least one token; begin with its start token")
+            raise CogbiasError(
+                f"sequence {index} is empty: a model predicts after at least one token; begin with its start token"
+            )
         if len(each) > longest:
-            raise CogbiasError(f"sequence {index} has {len(each):,} tokens, the model reads at most {longest:,}; shorten the prompt")
+            raise CogbiasError(
+                f"sequence {index} has {len(each):,} tokens, the model reads at most {longest:,}; shorten the prompt"
+            )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #df8262e7
 _FOREIGN = "is the tokenizer that of the model?"
@@ -517,20 +723,26 @@ _FOREIGN = "is the tokenizer that of the model?"
 def _check_tokens(tree: PrefixTree, vocabulary: int) -> None:
     "Refuse tokens that the model has no embedding for."
     if tree.token.max(initial=0) >= vocabulary:
-        raise CogbiasError(f"token {tree.token.max()} is unknown to the model, whose ids go from 0 to {vocabulary - 1}; {_FOREIGN}")
+        raise CogbiasError(
+            f"token {tree.token.max()} is unknown to the model, whose ids go from 0 to {vocabulary - 1}; {_FOREIGN}"
+        )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #8fb57d79
 def _check_wanted(ids: np.ndarray, vocabulary: int) -> None:
     "Refuse ids that have no logit."
     if ids.size and (ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= vocabulary):
-        raise CogbiasError(f"wanted token ids must be whole numbers from 0 to {vocabulary - 1}; found {ids.min()} to {ids.max()}; {_FOREIGN}")
+        raise CogbiasError(
+            f"wanted token ids must be whole numbers from 0 to {vocabulary - 1}; found {ids.min()} to {ids.max()}; {_FOREIGN}"
+        )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #bf4cad1c
 def _check_temperatures(temperatures: Sequence[float]) -> None:
     "Refuse what is no temperature."
     for each in temperatures:
         if not (isfinite(each) and each >= 0):
-            raise CogbiasError(f"temperature {each} is not possible; it must be a finite number, at least 0")
+            raise CogbiasError(
+                f"temperature {each} is not possible; it must be a finite number, at least 0"
+            )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #4054bc92
 class Scorer:
@@ -539,49 +751,98 @@ class Scorer:
     way: str  # tree or rows
     facts: dict[str, Any]  # how it computes, and how much it has computed
 
-    def __init__(self, model: Any,  # transformers causal language model in evaluation mode; never changed
-                 token_budget: int | None = None,  # tokens that are computed together; None: by the free memory
-                 pack: bool | None = None,  # copy weights into oneDNN's order; None: where it is faster and fits
-                 log: Callable[[str], None] | None = None,  # is told about a fallback; None: a warning of the logging module
-                 ):
+    def __init__(
+        self,
+        model: Any,  # transformers causal language model in evaluation mode; never changed
+        token_budget: int
+        | None = None,  # tokens that are computed together; None: by the free memory
+        pack: bool
+        | None = None,  # copy weights into oneDNN's order; None: where it is faster and fits
+        log: Callable[[str], None]
+        | None = None,  # is told about a fallback; None: a warning of the logging module
+    ):
         import torch
+
         _check_model(model)
         if token_budget is not None and token_budget < 1:
-            raise CogbiasError(f"token_budget {token_budget} is not possible; it must be at least 1")
+            raise CogbiasError(
+                f"token_budget {token_budget} is not possible; it must be at least 1"
+            )
         kept = model.device.type == "cpu" and _keep_freed_memory()
         with torch.inference_mode():
             self._chosen, trial, linears = _choose(model, pack)
-        self.model, self.way, self._lock, self._forwards = model, self._chosen.way, Lock(), linears.forwards
+        self.model, self.way, self._lock, self._forwards = (
+            model,
+            self._chosen.way,
+            Lock(),
+            linears.forwards,
+        )
         self._rows_view = self._chosen.view if self.way == "rows" else None
         self._tell = log or logging.getLogger(__name__).warning
         self.vocabulary = trial.expected.shape[1]
         self._limits = _limits(model, self.vocabulary, token_budget)
-        self.facts = _first_facts(model, self._chosen, trial, linears, self._limits) | {"freed_memory_kept": kept}
+        self.facts = _first_facts(model, self._chosen, trial, linears, self._limits) | {
+            "freed_memory_kept": kept
+        }
         if self._chosen.why:
-            self._tell(f"{_name(model)}: every prompt is computed from its first token, which is exact but slower ({self._chosen.why})")
+            self._tell(
+                f"{_name(model)}: every prompt is computed from its first token, which is exact but slower ({self._chosen.why})"
+            )
 
-    def next_logprobs(self, sequences: Sequence[Sequence[int]],  # token ids, at least one each
-                      wanted: Sequence[np.ndarray],  # for each sequence the ids whose probability is wanted
-                      temperature: float | Sequence[float] = 1.0,  # at least 0; several come from one pass
-                      ) -> list[np.ndarray]:  # [wanted] for each sequence; of several temperatures [temperatures, wanted]
+    def next_logprobs(
+        self,
+        sequences: Sequence[Sequence[int]],  # token ids, at least one each
+        wanted: Sequence[np.ndarray],  # for each sequence the ids whose probability is wanted
+        temperature: float | Sequence[float] = 1.0,  # at least 0; several come from one pass
+    ) -> list[
+        np.ndarray
+    ]:  # [wanted] for each sequence; of several temperatures [temperatures, wanted]
         "Log-probabilities of the wanted tokens right after each sequence."
         if len(wanted) != len(sequences):
-            raise CogbiasError(f"next_logprobs: there are {len(sequences)} sequences and wanted ids for {len(wanted)}")
+            raise CogbiasError(
+                f"next_logprobs: there are {len(sequences)} sequences and wanted ids for {len(wanted)}"
+            )
         counts = np.array([len(each) for each in wanted], np.int64)
         depth = np.array([len(each) - 1 for each in sequences], np.int64)
-        ids = np.concatenate([np.asarray(each) for each in wanted if len(each)] or [np.empty(0, np.int64)])
-        asked = _Asked(np.repeat(np.arange(len(counts)), counts), np.repeat(depth, counts), ids, tuple(np.atleast_1d(temperature).tolist()))
+        ids = np.concatenate(
+            [np.asarray(each) for each in wanted if len(each)] or [np.empty(0, np.int64)]
+        )
+        asked = _Asked(
+            np.repeat(np.arange(len(counts)), counts),
+            np.repeat(depth, counts),
+            ids,
+            tuple(np.atleast_1d(temperature).tolist()),
+        )
         values = _ask(self, sequences, asked)
-        return np.split(values if np.ndim(temperature) else values[0], np.cumsum(counts)[:-1], axis=-1)[:len(counts)]
+        return np.split(
+            values if np.ndim(temperature) else values[0], np.cumsum(counts)[:-1], axis=-1
+        )[: len(counts)]
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #cb9a6ab2
-def _first_facts(model: Any, chosen: _Chosen, trial: _Trial, linears: _Linears, limits: tuple[int, int]) -> dict[str, Any]:
+def _first_facts(
+    model: Any, chosen: _Chosen, trial: _Trial, linears: _Linears, limits: tuple[int, int]
+) -> dict[str, Any]:
     "What is known before anything is asked; `cells` and below count what was asked and computed."
     reach = {"longest_by_tree": int(chosen.reach)} if isfinite(chosen.reach) else {}
-    return {"model_class": type(model).__name__, "dtype": str(model.dtype).removeprefix("torch."), "device": str(model.device),
-            "way": chosen.way, "why": chosen.why, **reach, "deviation": chosen.deviation, "deviation_allowed": trial.allowed,
-            "linear": linears.said, "packed_bytes": linears.packed_bytes, "token_budget": limits[0], "row_budget": limits[1],
-            "cells": 0, "sequences": 0, "tokens": 0, "prefixes": 0, "by_rows": 0}
+    return {
+        "model_class": type(model).__name__,
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "device": str(model.device),
+        "way": chosen.way,
+        "why": chosen.why,
+        **reach,
+        "deviation": chosen.deviation,
+        "deviation_allowed": trial.allowed,
+        "linear": linears.said,
+        "packed_bytes": linears.packed_bytes,
+        "token_budget": limits[0],
+        "row_budget": limits[1],
+        "cells": 0,
+        "sequences": 0,
+        "tokens": 0,
+        "prefixes": 0,
+        "by_rows": 0,
+    }
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #38daf783
 class _Asked(NamedTuple):
@@ -610,19 +871,29 @@ def _batches(scorer: Scorer, way: str, tree: PrefixTree, looked_at: np.ndarray) 
     if way == "tree":
         return _by_tree(scorer._chosen.view, tree, looked_at, *scorer._limits, set())
     if scorer._rows_view is None:
-        scorer._tell(f"{_name(scorer.model)}: sequences of more than {scorer._chosen.reach} tokens are computed from their first token; not every layer sees all of them")
+        scorer._tell(
+            f"{_name(scorer.model)}: sequences of more than {scorer._chosen.reach} tokens are computed from their first token; not every layer sees all of them"
+        )
         scorer._rows_view = _view(scorer.model, scorer._forwards)
     return _by_rows(scorer._rows_view, tree, looked_at, *scorer._limits)
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #d1fcf9e1
-def _compute(scorer: Scorer, way: str, sequences: Sequence[Sequence[int]], asked: _Asked) -> np.ndarray:
+def _compute(
+    scorer: Scorer, way: str, sequences: Sequence[Sequence[int]], asked: _Asked
+) -> np.ndarray:
     "[temperatures, cells], all sequences in one way."
     import torch
+
     tree = prefix_tree(sequences)
     _check_tokens(tree, scorer.model.get_input_embeddings().weight.shape[0])
     node = ancestors(tree, tree.end[asked.sequence], asked.depth)
-    counts = {"cells": len(node), "sequences": len(sequences), "tokens": tree.tokens, "prefixes": len(tree),
-              "by_rows": len(sequences) if way == "rows" else 0}
+    counts = {
+        "cells": len(node),
+        "sequences": len(sequences),
+        "tokens": tree.tokens,
+        "prefixes": len(tree),
+        "by_rows": len(sequences) if way == "rows" else 0,
+    }
     with scorer._lock, torch.inference_mode():
         scorer.facts.update({fact: scorer.facts[fact] + count for fact, count in counts.items()})
         return _fill(_batches(scorer, way, tree, np.unique(node)), node, asked)
@@ -640,24 +911,50 @@ def _ask(scorer: Scorer, sequences: Sequence[Sequence[int]], asked: _Asked) -> n
     for way, part in (("tree", needed & ~far), ("rows", needed & far)):
         cells, place = np.flatnonzero(part[asked.sequence]), np.cumsum(part) - 1
         if len(cells):
-            some = _Asked(place[asked.sequence[cells]], asked.depth[cells], asked.ids[cells], asked.temperatures)
-            values[:, cells] = _compute(scorer, way, [each for each, here in zip(sequences, part) if here], some)
+            some = _Asked(
+                place[asked.sequence[cells]],
+                asked.depth[cells],
+                asked.ids[cells],
+                asked.temperatures,
+            )
+            values[:, cells] = _compute(
+                scorer, way, [each for each, here in zip(sequences, part) if here], some
+            )
     return values
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #ead69bfd
-def score_continuations(scorer: Scorer,  # of the model
-                        contexts: Sequence[Sequence[int]],  # token ids of each prompt
-                        continuations: Sequence[Sequence[Sequence[int]]],  # for each prompt the token ids of what may follow
-                        temperature: float = 1.0,  # at least 0
-                        ) -> list[np.ndarray]:  # [continuations] for each prompt
+def score_continuations(
+    scorer: Scorer,  # of the model
+    contexts: Sequence[Sequence[int]],  # token ids of each prompt
+    continuations: Sequence[
+        Sequence[Sequence[int]]
+    ],  # for each prompt the token ids of what may follow
+    temperature: float = 1.0,  # at least 0
+) -> list[np.ndarray]:  # [continuations] for each prompt
     "Summed log-probability of each continuation."
     if len(contexts) != len(continuations):
-        raise CogbiasError(f"score_continuations: there are {len(contexts)} contexts and continuations for {len(continuations)}")
-    pairs = [(context, each) for context, several in zip(contexts, continuations) for each in several]
+        raise CogbiasError(
+            f"score_continuations: there are {len(contexts)} contexts and continuations for {len(continuations)}"
+        )
+    pairs = [
+        (context, each) for context, several in zip(contexts, continuations) for each in several
+    ]
     count = np.array([len(each) for _, each in pairs], np.int64)
     owner = np.repeat(np.arange(len(pairs)), count)
-    depth = np.array([len(context) - 1 for context, _ in pairs], np.int64)[owner] + np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
-    ids = np.concatenate([np.asarray(each) for _, each in pairs if len(each)] or [np.empty(0, np.int64)])
-    values = _ask(scorer, [[*context, *each[:-1]] for context, each in pairs], _Asked(owner, depth, ids, (temperature,)))[0]
+    depth = (
+        np.array([len(context) - 1 for context, _ in pairs], np.int64)[owner]
+        + np.arange(len(owner))
+        - np.repeat(np.cumsum(count) - count, count)
+    )
+    ids = np.concatenate(
+        [np.asarray(each) for _, each in pairs if len(each)] or [np.empty(0, np.int64)]
+    )
+    values = _ask(
+        scorer,
+        [[*context, *each[:-1]] for context, each in pairs],
+        _Asked(owner, depth, ids, (temperature,)),
+    )[0]
     sums = np.bincount(owner, values, minlength=len(pairs))
-    return np.split(sums, np.cumsum([len(several) for several in continuations])[:-1])[:len(contexts)]
+    return np.split(sums, np.cumsum([len(several) for several in continuations])[:-1])[
+        : len(contexts)
+    ]

@@ -29,21 +29,37 @@ class Planted:
     "The numbers that the model's answers follow."
 
     first: float = 0.7  # probability of A, of two letters
-    brands: tuple[float, ...] = (0.5, 0.3, 0.2)  # of Brand 1, Brand 2 and Brand 3, however many are offered
+    brands: tuple[float, ...] = (
+        0.5,
+        0.3,
+        0.2,
+    )  # of Brand 1, Brand 2 and Brand 3, however many are offered
     valid: float = 0.6  # of the word valid
-    framing: float = 1.2  # what the word save adds to the log-odds of A against B; lose takes it away
+    framing: float = (
+        1.2  # what the word save adds to the log-odds of A against B; lose takes it away
+    )
     two_digits: float = 0.5  # share of numbers that have a second digit
     think: bool = False  # begin with a <think> block, unless the template switches it off
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #07ab77c9
-_WORDS = ("a about all amount an and answer any are argument arguments as at average be best better big brand brands buy by calls car certain certainty chance choice choose city comes conclusion cost costs "
-          "could decide dollars each every expert experts fact facts false first five follow following follows for four from fully gamble gambles game get give given good hammers have high higher how if in is it "
-          "judge know known less like list logic logically long low lower make many mean money more most nothing objects of offer on one only option options or other out percent person pick play point possible "
-          "prefer premise premises price prize prizes probability problem product question quality rate rated reason reply risk same say scale score second see shop should some store study such sum suppose sure "
-          "take tell ten than that the them then there these they thing things think this three time tools trip true two under up valid want way week what when whether which win with without word worst worth "
-          "would year years you your zero").split()
-_LINES = ("Option A: win $2,400 with certainty.\nOption B: win $2,500 with probability 33%.\nReply with A or B only.\nAnswer:", "Reply with Brand 1, Brand 2 or Brand 3 only.\nBrand 1\nBrand 2\nBrand 3",
-          "Reply with one word, valid or invalid.\nvalid\ninvalid\nvalid\ninvalid", "Answer with one number.\n42", "A\nB\nA\nB", "the plan will save or lose 200 people", "Is the argument valid or invalid?\n\nPremise 1:", "one\n\ntwo\n\nthree")
+_WORDS = (
+    "a about all amount an and answer any are argument arguments as at average be best better big brand brands buy by calls car certain certainty chance choice choose city comes conclusion cost costs "
+    "could decide dollars each every expert experts fact facts false first five follow following follows for four from fully gamble gambles game get give given good hammers have high higher how if in is it "
+    "judge know known less like list logic logically long low lower make many mean money more most nothing objects of offer on one only option options or other out percent person pick play point possible "
+    "prefer premise premises price prize prizes probability problem product question quality rate rated reason reply risk same say scale score second see shop should some store study such sum suppose sure "
+    "take tell ten than that the them then there these they thing things think this three time tools trip true two under up valid want way week what when whether which win with without word worst worth "
+    "would year years you your zero"
+).split()
+_LINES = (
+    "Option A: win $2,400 with certainty.\nOption B: win $2,500 with probability 33%.\nReply with A or B only.\nAnswer:",
+    "Reply with Brand 1, Brand 2 or Brand 3 only.\nBrand 1\nBrand 2\nBrand 3",
+    "Reply with one word, valid or invalid.\nvalid\ninvalid\nvalid\ninvalid",
+    "Answer with one number.\n42",
+    "A\nB\nA\nB",
+    "the plan will save or lose 200 people",
+    "Is the argument valid or invalid?\n\nPremise 1:",
+    "one\n\ntwo\n\nthree",
+)
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #bcfb41f5
 def _corpus(seed: int = 0) -> Iterator[str]:
@@ -56,43 +72,93 @@ def _corpus(seed: int = 0) -> Iterator[str]:
 # %% ../../nbs/elicitation/04_tiny.ipynb #14090dea
 TURN, END, TEXT_END, PAD = "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|pad|>"
 THINK, UNTHINK = "<think>", "</think>"
-_SPLIT = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")  # the pattern called qwen2
-_TEMPLATE = ("{%- for m in messages %}{{- '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>' + '\n' }}{%- endfor %}"
-             "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}THINK{%- endif %}")
+_SPLIT = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"  # the pattern called qwen2
+_TEMPLATE = (
+    "{%- for m in messages %}{{- '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>' + '\n' }}{%- endfor %}"
+    "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}THINK{%- endif %}"
+)
 _SWITCH = "{%- if enable_thinking is defined and enable_thinking is false %}{{- '<think>\n\n</think>\n\n' }}{%- endif %}"
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #47bd4c97
-def tiny_tokenizer(think: bool = False,  # whether the template can switch thinking off
-                   vocabulary: int = 1000,  # tokens at the most
-                   ) -> Any:  # of transformers
+def tiny_tokenizer(
+    think: bool = False,  # whether the template can switch thinking off
+    vocabulary: int = 1000,  # tokens at the most
+) -> Any:  # of transformers
     "The tokenizer of the tiny model, with its chat template."
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
     pieces = Tokenizer(models.BPE())
-    pieces.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(_SPLIT), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    pieces.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(_SPLIT), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
     pieces.decoder = decoders.ByteLevel()
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    pieces.train_from_iterator(_corpus(), trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=[PAD, TEXT_END, TURN, END], initial_alphabet=alphabet, show_progress=False))
-    pieces.add_tokens([AddedToken(tag, special=False, normalized=False) for tag in (THINK, UNTHINK)])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=pieces, eos_token=END, pad_token=PAD, additional_special_tokens=[TURN, TEXT_END], model_max_length=2048)
+    pieces.train_from_iterator(
+        _corpus(),
+        trainers.BpeTrainer(
+            vocab_size=vocabulary,
+            special_tokens=[PAD, TEXT_END, TURN, END],
+            initial_alphabet=alphabet,
+            show_progress=False,
+        ),
+    )
+    pieces.add_tokens(
+        [AddedToken(tag, special=False, normalized=False) for tag in (THINK, UNTHINK)]
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=pieces,
+        eos_token=END,
+        pad_token=PAD,
+        additional_special_tokens=[TURN, TEXT_END],
+        model_max_length=2048,
+    )
     tokenizer.chat_template = _TEMPLATE.replace("THINK", _SWITCH if think else "")
     return tokenizer
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #de524cf0
-_BIAS, _START, _LETTER, _WORD, _BRAND, _SPACE, _DIGIT, _THINKING = range(8)  # what the current token is
+_BIAS, _START, _LETTER, _WORD, _BRAND, _SPACE, _DIGIT, _THINKING = range(
+    8
+)  # what the current token is
 _IS_BRAND, _IS_VALID, _IS_NUMBER, _FRAME = range(10, 14)  # what a prompt's word says
 _SAYS_BRAND, _SAYS_VALID, _SAYS_NUMBER, _FRAMED = range(20, 24)  # what attention has found
 _FILL, _SQUARE, _EPSILON, _SCORE = 63, 8.0, 2.0**-7, 30.0
-SHAPE = {"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 16,
-         "max_position_embeddings": 2048, "rms_norm_eps": 1e-6, "rope_parameters": {"rope_type": "default", "rope_theta": 1e6}, "tie_word_embeddings": False}
+SHAPE = {
+    "hidden_size": 64,
+    "intermediate_size": 64,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 4,
+    "head_dim": 16,
+    "max_position_embeddings": 2048,
+    "rms_norm_eps": 1e-6,
+    "rope_parameters": {"rope_type": "default", "rope_theta": 1e6},
+    "tie_word_embeddings": False,
+}
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #cb1913f2
 def _features(planted: Planted) -> dict[str, dict[int, float]]:
     "Token -> its features."
-    found: dict[str, dict[int, float]] = {"A": {_LETTER: 1}, "B": {_LETTER: 1}, "valid": {_WORD: 1, _IS_VALID: 1}, "invalid": {_WORD: 1, _IS_VALID: 1}, "Brand": {_BRAND: 1, _IS_BRAND: 1},
-                                          " Brand": {_IS_BRAND: 1}, " valid": {_IS_VALID: 1}, " invalid": {_IS_VALID: 1}, " number": {_IS_NUMBER: 1}, " save": {_FRAME: 1}, " lose": {_FRAME: -1},
-                                          " ": {_SPACE: 1}, ":": {_START: 1}, "\n\n": {_START: 1}, "\n": {_THINKING if planted.think else _START: 1}}
+    found: dict[str, dict[int, float]] = {
+        "A": {_LETTER: 1},
+        "B": {_LETTER: 1},
+        "valid": {_WORD: 1, _IS_VALID: 1},
+        "invalid": {_WORD: 1, _IS_VALID: 1},
+        "Brand": {_BRAND: 1, _IS_BRAND: 1},
+        " Brand": {_IS_BRAND: 1},
+        " valid": {_IS_VALID: 1},
+        " invalid": {_IS_VALID: 1},
+        " number": {_IS_NUMBER: 1},
+        " save": {_FRAME: 1},
+        " lose": {_FRAME: -1},
+        " ": {_SPACE: 1},
+        ":": {_START: 1},
+        "\n\n": {_START: 1},
+        "\n": {_THINKING if planted.think else _START: 1},
+    }
     return found | {str(digit): {_DIGIT: 1} for digit in range(10)}
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #85af2849
@@ -118,8 +184,15 @@ def _attend(attention: Any) -> None:
     "Head 0 finds the kind of answer, head 1 the frame."
     size, slow = SHAPE["head_dim"], SHAPE["head_dim"] // 2 - 1
     unit = math.sqrt(SHAPE["hidden_size"] / _SQUARE)  # of a feature behind the norm
-    match = math.sqrt(_SCORE * math.sqrt(size)) / unit  # query times key over the root of the head's size is the score
-    for head, (sources, targets) in enumerate([((_IS_BRAND, _IS_VALID, _IS_NUMBER), (_SAYS_BRAND, _SAYS_VALID, _SAYS_NUMBER)), ((_FRAME,), (_FRAMED,))]):
+    match = (
+        math.sqrt(_SCORE * math.sqrt(size)) / unit
+    )  # query times key over the root of the head's size is the score
+    for head, (sources, targets) in enumerate(
+        [
+            ((_IS_BRAND, _IS_VALID, _IS_NUMBER), (_SAYS_BRAND, _SAYS_VALID, _SAYS_NUMBER)),
+            ((_FRAME,), (_FRAMED,)),
+        ]
+    ):
         row = head * size
         for feature in (_START, _DIGIT):
             attention.q_proj.weight.data[row + slow, feature] = match
@@ -139,7 +212,10 @@ def _mark_frames(rows: "torch.Tensor", attention: Any) -> None:
     rows[:, _FILL] = 0
     rows[:, _FILL] = (_SQUARE - rows.square().sum(1)).sqrt()
     keys = attention.k_proj.weight.data
-    keys[size + slow, _FRAME_WORD], keys[size + slow, _FRAME] = keys[size + slow, _FRAME].clone(), 0.0
+    keys[size + slow, _FRAME_WORD], keys[size + slow, _FRAME] = (
+        keys[size + slow, _FRAME].clone(),
+        0.0,
+    )
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #369665e3
 _SURE = 80.0  # from -40 to 40
@@ -150,8 +226,14 @@ def _answers(planted: Planted) -> dict[str, dict[int, float]]:
     log = math.log
     letters = {_START: _SURE, _SAYS_BRAND: -100.0, _SAYS_VALID: -100.0, _SAYS_NUMBER: -100.0}
     half = planted.framing / 2
-    table = {"A": {**letters, _START: _SURE + log(planted.first), _FRAMED: half}, "B": {**letters, _START: _SURE + log(1 - planted.first), _FRAMED: -half},
-             "valid": {_SAYS_VALID: _SURE + log(planted.valid)}, "invalid": {_SAYS_VALID: _SURE + log(1 - planted.valid)}, "Brand": {_SAYS_BRAND: _SURE}, " ": {_BRAND: _SURE}}
+    table = {
+        "A": {**letters, _START: _SURE + log(planted.first), _FRAMED: half},
+        "B": {**letters, _START: _SURE + log(1 - planted.first), _FRAMED: -half},
+        "valid": {_SAYS_VALID: _SURE + log(planted.valid)},
+        "invalid": {_SAYS_VALID: _SURE + log(1 - planted.valid)},
+        "Brand": {_SAYS_BRAND: _SURE},
+        " ": {_BRAND: _SURE},
+    }
     for digit in range(10):
         first, second = log(1 / 9) if digit else -20.0, log(planted.two_digits / 10)
         table[str(digit)] = {_START: 20.0, _SAYS_NUMBER: 60 + first, _DIGIT: 20.0 + second - first}
@@ -167,26 +249,47 @@ def _output(tokenizer: Any, planted: Planted, size: int) -> "torch.Tensor":
     norm = math.sqrt(_SQUARE / SHAPE["hidden_size"])  # undoes the final norm
     weights = torch.zeros(size, SHAPE["hidden_size"])
     weights[:, _BIAS] = -40.0
-    table = {tokenizer(text)["input_ids"][0]: features for text, features in _answers(planted).items()}
-    end, think, unthink = (tokenizer.convert_tokens_to_ids(token) for token in (END, THINK, UNTHINK))
+    table = {
+        tokenizer(text)["input_ids"][0]: features for text, features in _answers(planted).items()
+    }
+    end, think, unthink = (
+        tokenizer.convert_tokens_to_ids(token) for token in (END, THINK, UNTHINK)
+    )
     (filler,), (empty,) = tokenizer(" think")["input_ids"], tokenizer("\n\n")["input_ids"]
-    table[end] = {_LETTER: _SURE, _WORD: _SURE, _DIGIT: _SURE, _SAYS_NUMBER: math.log(1 - planted.two_digits)}
-    table |= {think: {_THINKING: _SURE}, filler: {30: _SURE}, unthink: {32: _SURE}, empty: {31: _SURE}}
+    table[end] = {
+        _LETTER: _SURE,
+        _WORD: _SURE,
+        _DIGIT: _SURE,
+        _SAYS_NUMBER: math.log(1 - planted.two_digits),
+    }
+    table |= {
+        think: {_THINKING: _SURE},
+        filler: {30: _SURE},
+        unthink: {32: _SURE},
+        empty: {31: _SURE},
+    }
     for token, features in table.items():
         for dimension, logit in features.items():
-            weights[token, dimension] += logit / (_EPSILON if dimension in (_SAYS_BRAND, _SAYS_VALID, _SAYS_NUMBER, _FRAMED) else 1)
+            weights[token, dimension] += logit / (
+                _EPSILON if dimension in (_SAYS_BRAND, _SAYS_VALID, _SAYS_NUMBER, _FRAMED) else 1
+            )
     return weights * norm
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #a6d794f2
-def tiny_model(tokenizer: Any,  # from tiny_tokenizer
-               planted: Planted = Planted(),  # what its answers follow
-               ) -> Any:  # of transformers, ready to answer
+def tiny_model(
+    tokenizer: Any,  # from tiny_tokenizer
+    planted: Planted = Planted(),  # what its answers follow
+) -> Any:  # of transformers, ready to answer
     "The model, with its weights set."
     import torch
     from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
     size = -(-len(tokenizer) // 64) * 64
-    special = {"bos_token_id": None, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+    special = {
+        "bos_token_id": None,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
     model = LlamaForCausalLM(LlamaConfig(vocab_size=size, dtype="float32", **special, **SHAPE))
     for name, weight in model.named_parameters():
         weight.data.fill_(1.0 if "norm" in name else 0.0)
@@ -208,9 +311,10 @@ def _odds(planted: Planted, prompt: str) -> dict[str, float]:
     return {"A": first / (first + second), "B": second / (first + second)}
 
 
-def tiny_probabilities(prompt: str,  # what is asked
-                       planted: Planted = Planted(),  # what the answers follow
-                       ) -> dict[str, float]:  # answer -> probability; of numbers those of one and two digits
+def tiny_probabilities(
+    prompt: str,  # what is asked
+    planted: Planted = Planted(),  # what the answers follow
+) -> dict[str, float]:  # answer -> probability; of numbers those of one and two digits
     "What the tiny model answers, computed without it."
     if "Brand" in prompt:
         return {f"Brand {place}": share for place, share in enumerate(planted.brands, 1)}
@@ -218,7 +322,10 @@ def tiny_probabilities(prompt: str,  # what is asked
         return {"valid": planted.valid, "invalid": 1 - planted.valid}
     if " number" not in prompt:
         return _odds(planted, prompt)
-    single, double = (1 - planted.two_digits) / 9, planted.two_digits / 10 * (1 - planted.two_digits) / 9
+    single, double = (
+        (1 - planted.two_digits) / 9,
+        planted.two_digits / 10 * (1 - planted.two_digits) / 9,
+    )
     return {str(n): single if n < 10 else double for n in range(1, 100)}
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #30e688c3
@@ -227,7 +334,9 @@ def _interleaved(weight: Any, heads: int) -> Any:
     import numpy as np
 
     size = weight.shape[0] // heads
-    return np.ascontiguousarray(weight.reshape(heads, 2, size // 2, -1).swapaxes(1, 2).reshape(weight.shape))
+    return np.ascontiguousarray(
+        weight.reshape(heads, 2, size // 2, -1).swapaxes(1, 2).reshape(weight.shape)
+    )
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #5a513009
 def _write_shape(writer: Any, config: Any) -> None:
@@ -253,12 +362,20 @@ def _write_tokenizer(writer: Any, tokenizer: Any, size: int) -> None:
     import gguf
 
     kinds, names = gguf.TokenType, {index: token for token, index in tokenizer.get_vocab().items()}
-    added = {index: kinds.CONTROL if token.special else kinds.USER_DEFINED for index, token in tokenizer.added_tokens_decoder.items()}
+    added = {
+        index: kinds.CONTROL if token.special else kinds.USER_DEFINED
+        for index, token in tokenizer.added_tokens_decoder.items()
+    }
     merges = json.loads(tokenizer.backend_tokenizer.to_str())["model"]["merges"]
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("qwen2")
     writer.add_token_list([names.get(index, f"[unused {index}]") for index in range(size)])
-    writer.add_token_types([added.get(index, kinds.NORMAL if index in names else kinds.UNUSED) for index in range(size)])
+    writer.add_token_types(
+        [
+            added.get(index, kinds.NORMAL if index in names else kinds.UNUSED)
+            for index in range(size)
+        ]
+    )
     writer.add_token_merges([pair if isinstance(pair, str) else " ".join(pair) for pair in merges])
     writer.add_eos_token_id(tokenizer.eos_token_id)
     writer.add_pad_token_id(tokenizer.pad_token_id)
@@ -266,14 +383,24 @@ def _write_tokenizer(writer: Any, tokenizer: Any, size: int) -> None:
     writer.add_chat_template(tokenizer.chat_template)
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #0bd6e132
-_NAMES = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
-          "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
+_NAMES = {
+    "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ffn_norm",
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}
 
 
-def write_gguf(model: Any,  # a llama of transformers
-               tokenizer: Any,  # byte-level BPE with the pattern qwen2
-               path: Path,  # file to write
-               ) -> Path:
+def write_gguf(
+    model: Any,  # a llama of transformers
+    tokenizer: Any,  # byte-level BPE with the pattern qwen2
+    path: Path,  # file to write
+) -> Path:
     "Write a small llama model in 32 bits for llama.cpp."
     import gguf
 
@@ -281,13 +408,27 @@ def write_gguf(model: Any,  # a llama of transformers
     _write_shape(writer, config)
     _write_tokenizer(writer, tokenizer, config.vocab_size)
     weights = {name: weight.detach().float().numpy() for name, weight in model.state_dict().items()}
-    for name, source in (("token_embd", "model.embed_tokens"), ("output_norm", "model.norm"), ("output", "lm_head")):
+    for name, source in (
+        ("token_embd", "model.embed_tokens"),
+        ("output_norm", "model.norm"),
+        ("output", "lm_head"),
+    ):
         writer.add_tensor(f"{name}.weight", weights[f"{source}.weight"])
     for layer in range(config.num_hidden_layers):
         for source, name in _NAMES.items():
             weight = weights[f"model.layers.{layer}.{source}.weight"]
-            writer.add_tensor(f"blk.{layer}.{name}.weight", _interleaved(weight, config.num_attention_heads) if name in ("attn_q", "attn_k") else weight)
-    for step in (writer.write_header_to_file, writer.write_kv_data_to_file, writer.write_tensors_to_file, writer.close):
+            writer.add_tensor(
+                f"blk.{layer}.{name}.weight",
+                _interleaved(weight, config.num_attention_heads)
+                if name in ("attn_q", "attn_k")
+                else weight,
+            )
+    for step in (
+        writer.write_header_to_file,
+        writer.write_kv_data_to_file,
+        writer.write_tensors_to_file,
+        writer.close,
+    ):
         step()
     return path
 
@@ -295,9 +436,10 @@ def write_gguf(model: Any,  # a llama of transformers
 DESIGN = 1  # counts changes of this notebook that change the weights
 
 
-def build_tiny(folder: Path | str,  # where to write; made if need be
-               planted: Planted = Planted(),  # what its answers follow
-               ) -> Path:  # the folder: safetensors, tokenizer, template, tiny.gguf, planted.json
+def build_tiny(
+    folder: Path | str,  # where to write; made if need be
+    planted: Planted = Planted(),  # what its answers follow
+) -> Path:  # the folder: safetensors, tokenizer, template, tiny.gguf, planted.json
     "Build the tiny model."
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -306,23 +448,33 @@ def build_tiny(folder: Path | str,  # where to write; made if need be
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     write_gguf(model, tokenizer, folder / "tiny.gguf")
-    (folder / "planted.json").write_text(json.dumps({"design": DESIGN, **asdict(planted)}, indent=1), encoding="utf-8")
+    (folder / "planted.json").write_text(
+        json.dumps({"design": DESIGN, **asdict(planted)}, indent=1), encoding="utf-8"
+    )
     return folder
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #577bf7d5
 def cache_folder() -> Path:
     "Where things that can be built again are kept: COGBIAS_CACHE, or cogbias in the user's cache."
-    return Path(os.environ.get("COGBIAS_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "cogbias").expanduser()
+    return Path(
+        os.environ.get("COGBIAS_CACHE")
+        or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "cogbias"
+    ).expanduser()
 
 
-def tiny_folder(**planted: Any,  # fields of Planted
-                ) -> Path:  # a folder as build_tiny makes it
+def tiny_folder(
+    **planted: Any,  # fields of Planted
+) -> Path:  # a folder as build_tiny makes it
     "The tiny model, built at the first call."
     wanted = Planted(**planted)
-    libraries = {name: version(name) for name in ("transformers", "tokenizers", "safetensors", "gguf")}
+    libraries = {
+        name: version(name) for name in ("transformers", "tokenizers", "safetensors", "gguf")
+    }
     place = cache_folder() / f"tiny-{content_hash([DESIGN, asdict(wanted), libraries])}"
     if not place.exists():
-        part = place.with_name(f"{place.name}.{os.getpid()}.{random.SystemRandom().randrange(10**9)}.part")
+        part = place.with_name(
+            f"{place.name}.{os.getpid()}.{random.SystemRandom().randrange(10**9)}.part"
+        )
         build_tiny(part, wanted)
         try:
             part.rename(place)
@@ -331,20 +483,35 @@ def tiny_folder(**planted: Any,  # fields of Planted
     return place
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #9cd39ca4
-def random_model(hidden: int = 64,  # size of the residual stream
-                 layers: int = 2,  # transformer blocks
-                 heads: int = 4,  # attention heads
-                 inner: int = 128,  # size of the feed-forward layer
-                 vocabulary: int = 1024,  # rows of the output layer; at least the tokenizer's
-                 tied: bool = True,  # one matrix for input and output
-                 seed: int = 0,  # of the weights
-                 ) -> Any:  # of transformers
+def random_model(
+    hidden: int = 64,  # size of the residual stream
+    layers: int = 2,  # transformer blocks
+    heads: int = 4,  # attention heads
+    inner: int = 128,  # size of the feed-forward layer
+    vocabulary: int = 1024,  # rows of the output layer; at least the tokenizer's
+    tied: bool = True,  # one matrix for input and output
+    seed: int = 0,  # of the weights
+) -> Any:  # of transformers
     "A llama with random weights."
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        model = LlamaForCausalLM(LlamaConfig(hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=heads, num_key_value_heads=heads, intermediate_size=inner, vocab_size=vocabulary,
-                                             tie_word_embeddings=tied, max_position_embeddings=2048, initializer_range=0.05, bos_token_id=None, eos_token_id=3, pad_token_id=0))
+        model = LlamaForCausalLM(
+            LlamaConfig(
+                hidden_size=hidden,
+                num_hidden_layers=layers,
+                num_attention_heads=heads,
+                num_key_value_heads=heads,
+                intermediate_size=inner,
+                vocab_size=vocabulary,
+                tie_word_embeddings=tied,
+                max_position_embeddings=2048,
+                initializer_range=0.05,
+                bos_token_id=None,
+                eos_token_id=3,
+                pad_token_id=0,
+            )
+        )
     return model.eval().requires_grad_(False)

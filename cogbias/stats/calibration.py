@@ -24,6 +24,7 @@ from .estimates import Estimate
 # %% ../../nbs/stats/calibration.ipynb #47483573
 class Studies(NamedTuple):
     "Many made-up studies of one design."
+
     difference: np.ndarray  # one value per study and cluster, shape (R, G)
     stratum: np.ndarray  # stratum of each cluster, shape (G,)
     weights: dict[Any, float]  # stratum -> weight
@@ -43,98 +44,168 @@ def _normal_mean(function: Callable[[np.ndarray], np.ndarray], sd: float) -> flo
 def _expit(logit: np.ndarray) -> np.ndarray:
     "The logistic function."
     from scipy.special import expit
+
     return expit(logit)
 
 # %% ../../nbs/stats/calibration.ipynb #69a86c84
 ANSWERS = ("sampled", "greedy", "exact")
 
 
-def _answered(rng: np.random.Generator, logit: np.ndarray, n: np.ndarray, answers: str) -> np.ndarray:
+def _answered(
+    rng: np.random.Generator, logit: np.ndarray, n: np.ndarray, answers: str
+) -> np.ndarray:
     "Target answers among n prompts of these log-odds."
     p = _expit(logit)
-    return n * p if answers == "exact" else n * (p > 0.5) if answers == "greedy" else rng.binomial(n, p)
+    return (
+        n * p
+        if answers == "exact"
+        else n * (p > 0.5)
+        if answers == "greedy"
+        else rng.binomial(n, p)
+    )
 
 # %% ../../nbs/stats/calibration.ipynb #aa841367
-def _both_orders(function: Callable[[np.ndarray], np.ndarray], position: float) -> Callable[[np.ndarray], np.ndarray]:
+def _both_orders(
+    function: Callable[[np.ndarray], np.ndarray], position: float
+) -> Callable[[np.ndarray], np.ndarray]:
     "Average over the two orders of a function of the log-odds."
     return lambda logit: (function(logit + position / 2) + function(logit - position / 2)) / 2
 
 
-def certainty_truth(shift: Sequence[float], set_sd: float, effect_sd: float, position: float, answers: str, base: float = -0.4) -> float:
+def certainty_truth(
+    shift: Sequence[float],
+    set_sd: float,
+    effect_sd: float,
+    position: float,
+    answers: str,
+    base: float = -0.4,
+) -> float:
     "Average effect over all value sets."
+
     def chance(centre: float, sd: float) -> float:
-        if answers == "greedy": return float(np.mean([_upper_tail(centre + side, sd) for side in (position / 2, -position / 2)]))
+        if answers == "greedy":
+            return float(
+                np.mean([_upper_tail(centre + side, sd) for side in (position / 2, -position / 2)])
+            )
         return _normal_mean(lambda z: _both_orders(_expit, position)(centre + z), sd)
-    return float(np.mean([chance(base + b, sqrt(set_sd**2 + effect_sd**2)) for b in shift]) - chance(base, set_sd))
+
+    return float(
+        np.mean([chance(base + b, sqrt(set_sd**2 + effect_sd**2)) for b in shift])
+        - chance(base, set_sd)
+    )
 
 
 def _upper_tail(centre: float, sd: float) -> float:
     "Chance that a normal variable is positive; a step at a standard deviation of 0."
     from scipy.special import ndtr
+
     return float(ndtr(centre / sd)) if sd else float(centre > 0)
 
 # %% ../../nbs/stats/calibration.ipynb #634f54fb
-def certainty_world(rng: np.random.Generator,  # source of chance
-                    R: int,  # studies
-                    set_sd: float = 0.0,  # spread of value sets, in logits
-                    effect_sd: float = 0.0,  # spread of their effects, in logits
-                    shift: tuple[float, float] = (1.3, 0.7),  # effect by type, in logits
-                    position: float = 1.0,  # primacy, in logits
-                    answers: str = "sampled",  # one of ANSWERS
-                    refusals: tuple[float, float] = (0.0, 0.0),  # share of unreadable answers, treatment and control
-                    base: float = -0.4,  # log-odds of the target in the control; at 0 spread alone moves nothing
-                    ) -> Studies:
+def certainty_world(
+    rng: np.random.Generator,  # source of chance
+    R: int,  # studies
+    set_sd: float = 0.0,  # spread of value sets, in logits
+    effect_sd: float = 0.0,  # spread of their effects, in logits
+    shift: tuple[float, float] = (1.3, 0.7),  # effect by type, in logits
+    position: float = 1.0,  # primacy, in logits
+    answers: str = "sampled",  # one of ANSWERS
+    refusals: tuple[float, float] = (
+        0.0,
+        0.0,
+    ),  # share of unreadable answers, treatment and control
+    base: float = -0.4,  # log-odds of the target in the control; at 0 spread alone moves nothing
+) -> Studies:
     "The certainty design: 14 value sets of two types, 504 and 336 prompts."
     u, v = rng.normal(0, set_sd, (R, 14)), np.repeat(shift, 7) + rng.normal(0, effect_sd, (R, 14))
     hits, n = [], []
     for condition, (each, effect) in enumerate(((18, v), (12, 0.0))):
-        asked = rng.binomial(each, 1 - refusals[condition], (2, R, 14)) if refusals[condition] else np.full((2, R, 14), each)
+        asked = (
+            rng.binomial(each, 1 - refusals[condition], (2, R, 14))
+            if refusals[condition]
+            else np.full((2, R, 14), each)
+        )
         logit = np.stack([base + u + effect + side for side in (position / 2, -position / 2)])
         hits.append(_answered(rng, logit, asked, answers).sum(axis=0)), n.append(asked.sum(axis=0))
     truth = certainty_truth(shift, set_sd, effect_sd, position, answers, base)
-    return Studies(hits[0] / n[0] - hits[1] / n[1], np.repeat([1, 2], 7), {1: 0.5, 2: 0.5}, _wald(hits, n), truth)
+    return Studies(
+        hits[0] / n[0] - hits[1] / n[1],
+        np.repeat([1, 2], 7),
+        {1: 0.5, 2: 0.5},
+        _wald(hits, n),
+        truth,
+    )
 
 # %% ../../nbs/stats/calibration.ipynb #1b2af430
 def _wald(hits: Sequence[np.ndarray], n: Sequence[np.ndarray]) -> np.ndarray:
     "Pooled difference and its standard error with all prompts independent, shape (R, 2)."
-    (p, p_control), (total, total_control) = ([h.sum(1) / m.sum(1) for h, m in zip(hits, n)], [m.sum(1) for m in n])
-    return np.column_stack([p - p_control, np.sqrt(p * (1 - p) / total + p_control * (1 - p_control) / total_control)])
+    (p, p_control), (total, total_control) = (
+        [h.sum(1) / m.sum(1) for h, m in zip(hits, n)],
+        [m.sum(1) for m in n],
+    )
+    return np.column_stack(
+        [p - p_control, np.sqrt(p * (1 - p) / total + p_control * (1 - p_control) / total_control)]
+    )
 
 # %% ../../nbs/stats/calibration.ipynb #36a2e84c
-def decoy_world(rng: np.random.Generator,  # source of chance
-                R: int,  # studies
-                shift: float = 0.36,  # what a decoy adds to its target, in logits
-                set_sd: float = 0.0,  # spread of value sets, in logits
-                effect_sd: float = 0.0,  # spread of their effects, in logits
-                ) -> Studies:
+def decoy_world(
+    rng: np.random.Generator,  # source of chance
+    R: int,  # studies
+    shift: float = 0.36,  # what a decoy adds to its target, in logits
+    set_sd: float = 0.0,  # spread of value sets, in logits
+    effect_sd: float = 0.0,  # spread of their effects, in logits
+) -> Studies:
     "The decoy design: 54 value sets of four products, 96 and 8 prompts each."
     stratum = np.repeat(["car", "phone", "frying pan", "property"], (15, 15, 12, 12))
     u, v = rng.normal(0, set_sd, (R, 54)), shift + rng.normal(0, effect_sd, (R, 54))
     p, p_control = _expit(-0.2 + u + v), _expit(-0.2 + u)
-    named = rng.binomial(96, 1 / (1 + np.exp(-2) / (np.exp(0.2) + np.exp(u + v))))  # answers that name no decoy
+    named = rng.binomial(
+        96, 1 / (1 + np.exp(-2) / (np.exp(0.2) + np.exp(u + v)))
+    )  # answers that name no decoy
     hits, control = rng.binomial(named, p), rng.binomial(8, p_control)
-    truth = _normal_mean(lambda z: _expit(-0.2 + shift + z), sqrt(set_sd**2 + effect_sd**2)) - _normal_mean(lambda z: _expit(-0.2 + z), set_sd)
-    return Studies(hits / named - control / 8, stratum, dict.fromkeys(np.unique(stratum), 0.25), _wald([hits, control], [named, np.full((R, 54), 8)]), truth)
+    truth = _normal_mean(
+        lambda z: _expit(-0.2 + shift + z), sqrt(set_sd**2 + effect_sd**2)
+    ) - _normal_mean(lambda z: _expit(-0.2 + z), set_sd)
+    return Studies(
+        hits / named - control / 8,
+        stratum,
+        dict.fromkeys(np.unique(stratum), 0.25),
+        _wald([hits, control], [named, np.full((R, 54), 8)]),
+        truth,
+    )
 
 # %% ../../nbs/stats/calibration.ipynb #e383afba
-BELIEF_CELLS = ("valid_believable", "valid_unbelievable", "invalid_believable", "invalid_unbelievable")
+BELIEF_CELLS = (
+    "valid_believable",
+    "valid_unbelievable",
+    "invalid_believable",
+    "invalid_unbelievable",
+)
 _INDEX = dict(zip(BELIEF_CELLS, (0.5, -0.5, 0.5, -0.5)))
 
 
-def belief_world(rng: np.random.Generator,  # source of chance
-                 R: int,  # studies
-                 criteria: tuple[float, float] = (-0.6, 0.4),  # believable, unbelievable
-                 sensitivity: float = 1.2,  # d'
-                 syllogism_sd: float = 0.0,  # spread of syllogisms, in units of evidence
-                 ) -> Studies:
+def belief_world(
+    rng: np.random.Generator,  # source of chance
+    R: int,  # studies
+    criteria: tuple[float, float] = (-0.6, 0.4),  # believable, unbelievable
+    sensitivity: float = 1.2,  # d'
+    syllogism_sd: float = 0.0,  # spread of syllogisms, in units of evidence
+) -> Studies:
     "The belief design: 48 syllogisms in four cells, 14 prompts each."
     from scipy.special import ndtr
-    centre = np.array([sign * sensitivity / 2 - criteria[level] for sign in (1, -1) for level in (0, 1)])
-    accept = rng.binomial(14, ndtr(np.repeat(centre, 12) + rng.normal(0, syllogism_sd, (R, 48)))) / 14
+
+    centre = np.array(
+        [sign * sensitivity / 2 - criteria[level] for sign in (1, -1) for level in (0, 1)]
+    )
+    accept = (
+        rng.binomial(14, ndtr(np.repeat(centre, 12) + rng.normal(0, syllogism_sd, (R, 48)))) / 14
+    )
     stratum, weight = np.repeat(BELIEF_CELLS, 12), np.array(list(_INDEX.values()))
     rate = accept.reshape(R, 4, 12).mean(2)
     naive = np.column_stack([rate @ weight, np.sqrt((rate * (1 - rate) / 168) @ weight**2)])
-    return Studies(accept, stratum, _INDEX, naive, float(ndtr(centre / sqrt(1 + syllogism_sd**2)) @ weight))
+    return Studies(
+        accept, stratum, _INDEX, naive, float(ndtr(centre / sqrt(1 + syllogism_sd**2)) @ weight)
+    )
 
 # %% ../../nbs/stats/calibration.ipynb #25a2dffe
 def _rating_metric(control: np.ndarray, treatment: np.ndarray) -> np.ndarray:
@@ -146,22 +217,29 @@ def _rating_metric(control: np.ndarray, treatment: np.ndarray) -> np.ndarray:
 def _rating_probabilities(centre: np.ndarray, sd: float = 1.5) -> np.ndarray:
     "Probabilities of the ratings 0 to 10 of a rounded, cut normal variable, shape (..., 11)."
     from scipy.special import ndtr
+
     edges = np.concatenate([[-np.inf], np.arange(10) + 0.5, [np.inf]])
     return np.diff(ndtr((edges - np.asarray(centre)[..., None]) / sd), axis=-1)
 
 # %% ../../nbs/stats/calibration.ipynb #39863b2a
-def ratings_world(rng: np.random.Generator,  # source of chance
-                  R: int,  # studies
-                  shift: float = 0.5,  # of the treatment, in rating steps
-                  effect_sd: float = 0.0,  # spread of the shift between scenarios
-                  ) -> Studies:
+def ratings_world(
+    rng: np.random.Generator,  # source of chance
+    R: int,  # studies
+    shift: float = 0.5,  # of the treatment, in rating steps
+    effect_sd: float = 0.0,  # spread of the shift between scenarios
+) -> Studies:
     "The managerial design: 200 scenarios with 5 tests each on an 11-point scale."
-    def rate(centre: np.ndarray) -> np.ndarray: return np.clip(np.rint(rng.normal(centre[..., None], 1.5, (R, 200, 5))), 0, 10)
+
+    def rate(centre: np.ndarray) -> np.ndarray:
+        return np.clip(np.rint(rng.normal(centre[..., None], 1.5, (R, 200, 5))), 0, 10)
+
     scenario, effect = rng.normal(5, 1, (R, 200)), shift + rng.normal(0, effect_sd, (R, 200))
     m = _rating_metric(rate(scenario), rate(scenario + effect))
     each = m.reshape(R, -1)
     naive = np.column_stack([each.mean(1), each.std(1, ddof=1) / sqrt(each.shape[1])])
-    return Studies(m.mean(2), np.repeat("all", 200), {"all": 1.0}, naive, _ratings_truth(shift, effect_sd))
+    return Studies(
+        m.mean(2), np.repeat("all", 200), {"all": 1.0}, naive, _ratings_truth(shift, effect_sd)
+    )
 
 # %% ../../nbs/stats/calibration.ipynb #9e741405
 def _ratings_truth(shift: float, effect_sd: float) -> float:
@@ -174,32 +252,47 @@ def _ratings_truth(shift: float, effect_sd: float) -> float:
     return float(np.einsum("s,e,sa,ab,seb->", weight, weight, control, table, treatment))
 
 # %% ../../nbs/stats/calibration.ipynb #1e268a57
-def bets_world(rng: np.random.Generator,  # source of chance
-               R: int,  # studies
-               accuracy: float = 1 / 3,  # average chance of a right answer
-               pair_sd: float = 0.0,  # spread of item pairs, in logits
-               structure_sd: float = 0.0,  # spread of the four question structures, in logits
-               ) -> Studies:
+def bets_world(
+    rng: np.random.Generator,  # source of chance
+    R: int,  # studies
+    accuracy: float = 1 / 3,  # average chance of a right answer
+    pair_sd: float = 0.0,  # spread of item pairs, in logits
+    structure_sd: float = 0.0,  # spread of the four question structures, in logits
+) -> Studies:
     "The betting design: 25 item pairs with 4 questions each; the difference is accuracy minus one third."
     from scipy.optimize import brentq
+
     total = sqrt(pair_sd**2 + structure_sd**2)
     centre = brentq(lambda a: _normal_mean(lambda z: _expit(a + z), total) - accuracy, -12, 12)
     logit = centre + rng.normal(0, pair_sd, (R, 25, 1)) + rng.normal(0, structure_sd, (R, 1, 4))
     right = rng.random((R, 25, 4)) < _expit(logit)
     p = right.mean((1, 2))
-    return Studies(right.mean(2) - 1 / 3, np.repeat("all", 25), {"all": 1.0}, np.column_stack([p - 1 / 3, np.sqrt(p * (1 - p) / 100)]), accuracy - 1 / 3)
+    return Studies(
+        right.mean(2) - 1 / 3,
+        np.repeat("all", 25),
+        {"all": 1.0},
+        np.column_stack([p - 1 / 3, np.sqrt(p * (1 - p) / 100)]),
+        accuracy - 1 / 3,
+    )
 
 # %% ../../nbs/stats/calibration.ipynb #84ce03d6
 @dataclass(frozen=True)
 class Scenario:
     "One world with its settings, and what is asked of it."
+
     name: str  # unique; the seed of its chance derives from it
     world: str  # one of WORLDS
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the world
     known_exception: str = ""  # why the interval is expected to miss its band; empty when it is not
 
 
-WORLDS: dict[str, World] = {"certainty": certainty_world, "decoy": decoy_world, "belief": belief_world, "ratings": ratings_world, "bets": bets_world}
+WORLDS: dict[str, World] = {
+    "certainty": certainty_world,
+    "decoy": decoy_world,
+    "belief": belief_world,
+    "ratings": ratings_world,
+    "bets": bets_world,
+}
 
 # %% ../../nbs/stats/calibration.ipynb #6a97c9d2
 def _cluster_interval(differences: np.ndarray, studies: Studies) -> Estimate:
@@ -210,55 +303,105 @@ def _cluster_interval(differences: np.ndarray, studies: Studies) -> Estimate:
 def _contributions(studies: Studies) -> np.ndarray:
     "What each cluster adds to the estimate, shape (R, G)."
     size = {stratum: np.sum(studies.stratum == stratum) for stratum in studies.weights}
-    return studies.difference * np.array([studies.weights[each] / size[each] for each in studies.stratum])
+    return studies.difference * np.array(
+        [studies.weights[each] / size[each] for each in studies.stratum]
+    )
 
 # %% ../../nbs/stats/calibration.ipynb #747fc4c1
-def _percentile_bootstrap(rng: np.random.Generator, studies: Studies, resamples: int = 400) -> np.ndarray:
+def _percentile_bootstrap(
+    rng: np.random.Generator, studies: Studies, resamples: int = 400
+) -> np.ndarray:
     "Percentile limits of every study from clusters drawn with replacement within strata, shape (R, 2)."
     parts, R = _contributions(studies), len(studies.difference)
     draws = np.zeros((resamples, R))
     for stratum in studies.weights:
         here = parts[:, studies.stratum == stratum]
-        counts = rng.multinomial(here.shape[1], np.full(here.shape[1], 1 / here.shape[1]), resamples)
+        counts = rng.multinomial(
+            here.shape[1], np.full(here.shape[1], 1 / here.shape[1]), resamples
+        )
         draws += counts @ here.T
     return np.quantile(draws, [0.025, 0.975], axis=0).T
 
 # %% ../../nbs/stats/calibration.ipynb #5727b22a
 def _normal_clusters(studies: Studies) -> np.ndarray:
     "Limits of the cluster-robust normal interval without small-sample correction (CR0), shape (R, 2)."
-    parts, size = _contributions(studies), {stratum: np.sum(studies.stratum == stratum) for stratum in studies.weights}
-    centred = parts - np.stack([parts[:, studies.stratum == each].mean(1) for each in studies.stratum], axis=1)
+    parts, size = (
+        _contributions(studies),
+        {stratum: np.sum(studies.stratum == stratum) for stratum in studies.weights},
+    )
+    centred = parts - np.stack(
+        [parts[:, studies.stratum == each].mean(1) for each in studies.stratum], axis=1
+    )
     half = 1.959964 * np.sqrt((centred**2).sum(1))
     return np.column_stack([parts.sum(1) - half, parts.sum(1) + half])
 
 # %% ../../nbs/stats/calibration.ipynb #9cadfdc7
-def _row(scenario: Scenario, studies: Studies, R: int, seed: int, shares: dict[str, np.ndarray], found: list[Estimate]) -> dict[str, Any]:
+def _row(
+    scenario: Scenario,
+    studies: Studies,
+    R: int,
+    seed: int,
+    shares: dict[str, np.ndarray],
+    found: list[Estimate],
+) -> dict[str, Any]:
     "One row of the table."
     estimates = np.array([each.estimate for each in found])
     sd, naive_se = estimates.std(ddof=1), studies.naive[:, 1].mean()
     bias = estimates.mean() - studies.truth
-    return {"scenario": scenario.name, "world": scenario.world, "truth": studies.truth, "mean_error": bias, "mean_error_se": sd / sqrt(R), "sd": sd, "design_effect": (sd / naive_se) ** 2 if naive_se else np.nan,
-            "mean_width": float(np.mean([each.ci_high - each.ci_low for each in found])), **{name: float(np.mean(hit)) for name, hit in shares.items()},
-            "not_ok": int(sum(each.status != "ok" for each in found)), "R": R, "seed": seed, "known_exception": scenario.known_exception}
+    return {
+        "scenario": scenario.name,
+        "world": scenario.world,
+        "truth": studies.truth,
+        "mean_error": bias,
+        "mean_error_se": sd / sqrt(R),
+        "sd": sd,
+        "design_effect": (sd / naive_se) ** 2 if naive_se else np.nan,
+        "mean_width": float(np.mean([each.ci_high - each.ci_low for each in found])),
+        **{name: float(np.mean(hit)) for name, hit in shares.items()},
+        "not_ok": int(sum(each.status != "ok" for each in found)),
+        "R": R,
+        "seed": seed,
+        "known_exception": scenario.known_exception,
+    }
 
 # %% ../../nbs/stats/calibration.ipynb #4863c3a3
-def try_scenario(scenario: Scenario,  # which world
-                 R: int = 2000,  # made-up studies
-                 seed: int = 1,  # of all chance in this row, together with the scenario's name
-                 flips: int = 999,  # random sign flips where there are more than 14 clusters
-                 ) -> dict[str, Any]:  # one row of the calibration table
+def try_scenario(
+    scenario: Scenario,  # which world
+    R: int = 2000,  # made-up studies
+    seed: int = 1,  # of all chance in this row, together with the scenario's name
+    flips: int = 999,  # random sign flips where there are more than 14 clusters
+) -> dict[str, Any]:  # one row of the calibration table
     "How often each interval holds the truth and each test rejects a true null."
     rng = np.random.default_rng([seed, crc32(scenario.name.encode())])
     studies = WORLDS[scenario.world](rng, R, **scenario.settings)
     found = [_cluster_interval(each, studies) for each in studies.difference]
     half = 1.959964 * studies.naive[:, 1]
-    limits = {"cluster_t": np.array([(each.ci_low, each.ci_high) for each in found]), "naive": np.column_stack([studies.naive[:, 0] - half, studies.naive[:, 0] + half]),
-              "cluster_bootstrap": _percentile_bootstrap(rng, studies), "cluster_normal": _normal_clusters(studies)}
-    shares = {f"cover_{name}": (each[:, 0] <= studies.truth) & (studies.truth <= each[:, 1]) for name, each in limits.items()}
+    limits = {
+        "cluster_t": np.array([(each.ci_low, each.ci_high) for each in found]),
+        "naive": np.column_stack([studies.naive[:, 0] - half, studies.naive[:, 0] + half]),
+        "cluster_bootstrap": _percentile_bootstrap(rng, studies),
+        "cluster_normal": _normal_clusters(studies),
+    }
+    shares = {
+        f"cover_{name}": (each[:, 0] <= studies.truth) & (studies.truth <= each[:, 1])
+        for name, each in limits.items()
+    }
     if abs(studies.truth) < 1e-9:
-        shares |= {f"reject_{name}": (each[:, 0] > 0) | (each[:, 1] < 0) for name, each in limits.items()}
-    if abs(studies.truth) < 1e-9 and min(studies.weights.values()) > 0:  # with weights of both signs the flips test another null
-        shares["reject_sign_flip"] = np.array([sign_flip(each, studies.stratum, studies.weights, draws=flips, seed=rng, exact_up_to=14) < 0.05 for each in studies.difference])
+        shares |= {
+            f"reject_{name}": (each[:, 0] > 0) | (each[:, 1] < 0) for name, each in limits.items()
+        }
+    if (
+        abs(studies.truth) < 1e-9 and min(studies.weights.values()) > 0
+    ):  # with weights of both signs the flips test another null
+        shares["reject_sign_flip"] = np.array(
+            [
+                sign_flip(
+                    each, studies.stratum, studies.weights, draws=flips, seed=rng, exact_up_to=14
+                )
+                < 0.05
+                for each in studies.difference
+            ]
+        )
     return _row(scenario, studies, R, seed, shares, found)
 
 # %% ../../nbs/stats/calibration.ipynb #7906baa6
@@ -269,11 +412,31 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario("certainty, effects .8", "certainty", {"set_sd": 0.8, "effect_sd": 0.8}),
     Scenario("certainty, effects 1.3", "certainty", {"set_sd": 0.8, "effect_sd": 1.3}),
     Scenario("certainty, effects 2.5", "certainty", {"set_sd": 0.8, "effect_sd": 2.5}),
-    Scenario("certainty, effects .8, greedy answers", "certainty", {"set_sd": 0.8, "effect_sd": 0.8, "answers": "greedy"}),
-    Scenario("certainty, effects .8, exact answers", "certainty", {"set_sd": 0.8, "effect_sd": 0.8, "answers": "exact"}),
-    Scenario("certainty, effects .8, position 4", "certainty", {"set_sd": 0.8, "effect_sd": 0.8, "position": 4.0}),
-    Scenario("certainty, effects .8, 20% refusals", "certainty", {"set_sd": 0.8, "effect_sd": 0.8, "refusals": (0.2, 0.2)}),
-    Scenario("certainty, effects .8, 40% refusals in the treatment", "certainty", {"set_sd": 0.8, "effect_sd": 0.8, "refusals": (0.4, 0.0)}),
+    Scenario(
+        "certainty, effects .8, greedy answers",
+        "certainty",
+        {"set_sd": 0.8, "effect_sd": 0.8, "answers": "greedy"},
+    ),
+    Scenario(
+        "certainty, effects .8, exact answers",
+        "certainty",
+        {"set_sd": 0.8, "effect_sd": 0.8, "answers": "exact"},
+    ),
+    Scenario(
+        "certainty, effects .8, position 4",
+        "certainty",
+        {"set_sd": 0.8, "effect_sd": 0.8, "position": 4.0},
+    ),
+    Scenario(
+        "certainty, effects .8, 20% refusals",
+        "certainty",
+        {"set_sd": 0.8, "effect_sd": 0.8, "refusals": (0.2, 0.2)},
+    ),
+    Scenario(
+        "certainty, effects .8, 40% refusals in the treatment",
+        "certainty",
+        {"set_sd": 0.8, "effect_sd": 0.8, "refusals": (0.4, 0.0)},
+    ),
 )
 
 # %% ../../nbs/stats/calibration.ipynb #c9831124
@@ -282,15 +445,23 @@ SCENARIOS += (
     Scenario("certainty, null, no set effects", "certainty", _NULL),
     Scenario("certainty, null, main effects 1", "certainty", _NULL | {"set_sd": 1.0}),
     Scenario("certainty, null, effects .8", "certainty", _NULL | {"set_sd": 0.8, "effect_sd": 0.8}),
-    Scenario("certainty, null, effects 1.3", "certainty", _NULL | {"set_sd": 1.0, "effect_sd": 1.3}),
-    Scenario("certainty, null, effects .8, greedy answers", "certainty", _NULL | {"set_sd": 0.8, "effect_sd": 0.8, "answers": "greedy"}),
+    Scenario(
+        "certainty, null, effects 1.3", "certainty", _NULL | {"set_sd": 1.0, "effect_sd": 1.3}
+    ),
+    Scenario(
+        "certainty, null, effects .8, greedy answers",
+        "certainty",
+        _NULL | {"set_sd": 0.8, "effect_sd": 0.8, "answers": "greedy"},
+    ),
     Scenario("decoy, no set effects", "decoy"),
     Scenario("decoy, effects .8", "decoy", {"set_sd": 0.8, "effect_sd": 0.8}),
     Scenario("decoy, null, main effects .8", "decoy", {"shift": 0.0, "set_sd": 0.8}),
     Scenario("belief, alike syllogisms", "belief"),
     Scenario("belief, syllogisms .5", "belief", {"syllogism_sd": 0.5}),
     Scenario("belief, syllogisms 1", "belief", {"syllogism_sd": 1.0}),
-    Scenario("belief, null, syllogisms .5", "belief", {"criteria": (0.0, 0.0), "syllogism_sd": 0.5}),
+    Scenario(
+        "belief, null, syllogisms .5", "belief", {"criteria": (0.0, 0.0), "syllogism_sd": 0.5}
+    ),
     Scenario("belief, null, syllogisms 1", "belief", {"criteria": (0.0, 0.0), "syllogism_sd": 1.0}),
     Scenario("ratings, null, alike scenarios", "ratings", {"shift": 0.0}),
     Scenario("ratings, alike scenarios", "ratings"),
@@ -298,58 +469,80 @@ SCENARIOS += (
     Scenario("bets, chance, alike pairs", "bets"),
     Scenario("bets, chance, pairs 1", "bets", {"pair_sd": 1.0}),
     Scenario("bets, accuracy .6, pairs 1", "bets", {"accuracy": 0.6, "pair_sd": 1.0}),
-    Scenario("bets, chance, structures 1", "bets", {"structure_sd": 1.0}, "answers follow four question structures, and four are too few to generalise from"),
+    Scenario(
+        "bets, chance, structures 1",
+        "bets",
+        {"structure_sd": 1.0},
+        "answers follow four question structures, and four are too few to generalise from",
+    ),
 )
 
 # %% ../../nbs/stats/calibration.ipynb #c20de07d
-def monte_carlo_error(R: int,  # made-up studies
-                      share: float = 0.95,  # the share that is estimated
-                      ) -> float:
+def monte_carlo_error(
+    R: int,  # made-up studies
+    share: float = 0.95,  # the share that is estimated
+) -> float:
     "Standard error of a share of R made-up studies."
     return sqrt(share * (1 - share) / R)
 
 
-def calibrate(R: int = 2000,  # made-up studies per scenario
-              seed: int = 1,  # of all chance
-              scenarios: Sequence[Scenario] = SCENARIOS,  # which rows
-              jobs: int = 1,  # processes
-              ) -> pd.DataFrame:  # one row per scenario
+def calibrate(
+    R: int = 2000,  # made-up studies per scenario
+    seed: int = 1,  # of all chance
+    scenarios: Sequence[Scenario] = SCENARIOS,  # which rows
+    jobs: int = 1,  # processes
+) -> pd.DataFrame:  # one row per scenario
     "The calibration table."
     from concurrent.futures import ProcessPoolExecutor
     from functools import partial
     from multiprocessing import get_context
+
     work = partial(try_scenario, R=R, seed=seed)
-    if jobs == 1: return pd.DataFrame([work(each) for each in scenarios])
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool: return pd.DataFrame(list(pool.map(work, scenarios)))
+    if jobs == 1:
+        return pd.DataFrame([work(each) for each in scenarios])
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        return pd.DataFrame(list(pool.map(work, scenarios)))
 
 # %% ../../nbs/stats/calibration.ipynb #0155db9a
-def outside_band(table: pd.DataFrame,  # from calibrate
-                 errors: float = 3.0,  # Monte-Carlo standard errors that are forgiven
-                 ) -> list[str]:  # one line per miss that is not a known exception
+def outside_band(
+    table: pd.DataFrame,  # from calibrate
+    errors: float = 3.0,  # Monte-Carlo standard errors that are forgiven
+) -> list[str]:  # one line per miss that is not a known exception
     "Rows whose default interval or test leaves its band by more than chance explains."
     lines = []
     for row in table[table["known_exception"] == ""].to_dict("records"):
         slack = errors * monte_carlo_error(row["R"])
-        if not 0.935 - slack <= row["cover_cluster_t"] <= 0.965 + slack: lines.append(f"{row['scenario']}: coverage {row['cover_cluster_t']:.4f}")
+        if not 0.935 - slack <= row["cover_cluster_t"] <= 0.965 + slack:
+            lines.append(f"{row['scenario']}: coverage {row['cover_cluster_t']:.4f}")
         for test in ("reject_cluster_t", "reject_sign_flip"):
-            if row.get(test) is not None and row[test] > 0.065 + slack: lines.append(f"{row['scenario']}: {test} {row[test]:.4f}")
-        if abs(row["mean_error"]) > 4 * row["mean_error_se"] + 1e-12: lines.append(f"{row['scenario']}: mean error {row['mean_error']:.5f}, standard error {row['mean_error_se']:.5f}")
+            if row.get(test) is not None and row[test] > 0.065 + slack:
+                lines.append(f"{row['scenario']}: {test} {row[test]:.4f}")
+        if abs(row["mean_error"]) > 4 * row["mean_error_se"] + 1e-12:
+            lines.append(
+                f"{row['scenario']}: mean error {row['mean_error']:.5f}, standard error {row['mean_error_se']:.5f}"
+            )
     return lines
 
 # %% ../../nbs/stats/calibration.ipynb #1038f07f
-Case = Callable[[np.random.Generator], tuple[float, float, float]]  # lower limit, upper limit, truth
+Case = Callable[
+    [np.random.Generator], tuple[float, float, float]
+]  # lower limit, upper limit, truth
 
 
 def _fixed_prompts(rng: np.random.Generator) -> tuple[float, float, float]:
     "Newcombe's interval for exactly these prompts, whose chances differ."
     from cogbias.stats.proportions import newcombe
+
     p, p_control = _expit(0.6 + rng.normal(0, 1, 504)), _expit(-0.4 + rng.normal(0, 1, 336))
-    return *newcombe(rng.binomial(1, p).sum(), 504, rng.binomial(1, p_control).sum(), 336), float(p.mean() - p_control.mean())
+    return *newcombe(rng.binomial(1, p).sum(), 504, rng.binomial(1, p_control).sum(), 336), float(
+        p.mean() - p_control.mean()
+    )
 
 
 def _one_share(rng: np.random.Generator) -> tuple[float, float, float]:
     "Wilson's interval of a share of .1 among 100."
     from cogbias.stats.proportions import wilson
+
     return *wilson(rng.binomial(100, 0.1), 100), 0.1
 
 # %% ../../nbs/stats/calibration.ipynb #6986cbdf
@@ -362,6 +555,7 @@ def _belief_table(rng: np.random.Generator, syllogism_sd: float) -> pd.DataFrame
 def _criterion(rng: np.random.Generator) -> tuple[float, float, float]:
     "Criterion shift over syllogisms that differ by half a unit of evidence."
     from cogbias.stats.signal_detection import signal_detection_shift
+
     found = signal_detection_shift(_belief_table(rng, 0.5)).criterion
     return found.ci_low, found.ci_high, 1 / sqrt(1.25)
 
@@ -369,6 +563,7 @@ def _criterion(rng: np.random.Generator) -> tuple[float, float, float]:
 def _sensitivity(rng: np.random.Generator) -> tuple[float, float, float]:
     "Sensitivity shift where there is none."
     from cogbias.stats.signal_detection import signal_detection_shift
+
     found = signal_detection_shift(_belief_table(rng, 0.5)).sensitivity
     return found.ci_low, found.ci_high, 0.0
 
@@ -378,50 +573,82 @@ def _area(rng: np.random.Generator) -> tuple[float, float, float]:
     from scipy.special import ndtr
 
     from cogbias.stats.roc import area_under_curve
+
     valid, name = np.repeat(np.arange(40) % 2, 10), np.repeat(np.arange(40), 10)
-    found = area_under_curve(valid, valid + np.repeat(rng.normal(0, 0.7, 40), 10) + rng.normal(size=400), name)
+    found = area_under_curve(
+        valid, valid + np.repeat(rng.normal(0, 0.7, 40), 10) + rng.normal(size=400), name
+    )
     return found.ci_low, found.ci_high, float(ndtr(1 / sqrt(2 * 1.49)))
 
 
 def _synthesis(rng: np.random.Generator, k: int, tau: float) -> tuple[float, float, float]:
     "Knapp-Hartung interval of the mean of k effects."
     from cogbias.stats.synthesis import synthesise
+
     v = rng.uniform(0.01, 0.05, k)
     found = synthesise(rng.normal(0.2, np.sqrt(tau**2 + v)), v).mean
     return found.ci_low, found.ci_high, 0.2
 
 # %% ../../nbs/stats/calibration.ipynb #ba586236
 CASES: dict[str, tuple[Case, str]] = {  # name -> the case, and why it is expected to miss its band
-    "newcombe, exactly these prompts, chances differ": (_fixed_prompts, "conservative: prompts that differ vary less than equal ones"),
-    "wilson, 100 answers, share .1": (_one_share, ""), "criterion shift, syllogisms .5": (_criterion, ""), "sensitivity shift, syllogisms .5": (_sensitivity, ""),
+    "newcombe, exactly these prompts, chances differ": (
+        _fixed_prompts,
+        "conservative: prompts that differ vary less than equal ones",
+    ),
+    "wilson, 100 answers, share .1": (_one_share, ""),
+    "criterion shift, syllogisms .5": (_criterion, ""),
+    "sensitivity shift, syllogisms .5": (_sensitivity, ""),
     "area under the curve, syllogisms .7": (_area, ""),
     "synthesis of 8 effects, tau .3": (lambda rng: _synthesis(rng, 8, 0.3), ""),
-    "synthesis of 8 effects, tau 0": (lambda rng: _synthesis(rng, 8, 0.0), "conservative: the truncation at 1 guards against chance agreement"),
+    "synthesis of 8 effects, tau 0": (
+        lambda rng: _synthesis(rng, 8, 0.0),
+        "conservative: the truncation at 1 guards against chance agreement",
+    ),
     "synthesis of 4 effects, tau .3": (lambda rng: _synthesis(rng, 4, 0.3), ""),
 }
 
 # %% ../../nbs/stats/calibration.ipynb #a112fbe6
-def try_case(name: str,  # one of CASES
-             R: int = 1000,  # made-up studies
-             seed: int = 1,  # of all chance in this row, together with the name
-             ) -> dict[str, Any]:  # one row
+def try_case(
+    name: str,  # one of CASES
+    R: int = 1000,  # made-up studies
+    seed: int = 1,  # of all chance in this row, together with the name
+) -> dict[str, Any]:  # one row
     "How often an interval holds the truth in its small world."
     rng, (case, known_exception) = np.random.default_rng([seed, crc32(name.encode())]), CASES[name]
     limits = np.array([case(rng) for _ in range(R)])
     held = (limits[:, 0] <= limits[:, 2]) & (limits[:, 2] <= limits[:, 1])
-    return {"interval": name, "coverage": float(held.mean()), "mean_width": float((limits[:, 1] - limits[:, 0]).mean()), "R": R, "seed": seed, "known_exception": known_exception}
+    return {
+        "interval": name,
+        "coverage": float(held.mean()),
+        "mean_width": float((limits[:, 1] - limits[:, 0]).mean()),
+        "R": R,
+        "seed": seed,
+        "known_exception": known_exception,
+    }
 
 # %% ../../nbs/stats/calibration.ipynb #f4d241ad
-def write_calibration(path: Path,  # where to write
-                      R: int = 20_000,  # made-up studies per world
-                      R_cases: int = 5000,  # made-up studies per case
-                      seed: int = 1,  # of all chance
-                      jobs: int = 1,  # processes
-                      ) -> None:
+def write_calibration(
+    path: Path,  # where to write
+    R: int = 20_000,  # made-up studies per world
+    R_cases: int = 5000,  # made-up studies per case
+    seed: int = 1,  # of all chance
+    jobs: int = 1,  # processes
+) -> None:
     "Run everything and store it."
     import json
     from importlib.metadata import version
+
     worlds = calibrate(R, seed, jobs=jobs)
-    rows = [{name: None if isinstance(value, float) and np.isnan(value) else value for name, value in row.items()} for row in worlds.to_dict("records")]
-    table = {"packages": {name: version(name) for name in ("numpy", "scipy", "pandas")}, "worlds": rows, "cases": [try_case(name, R_cases, seed) for name in CASES]}
+    rows = [
+        {
+            name: None if isinstance(value, float) and np.isnan(value) else value
+            for name, value in row.items()
+        }
+        for row in worlds.to_dict("records")
+    ]
+    table = {
+        "packages": {name: version(name) for name in ("numpy", "scipy", "pandas")},
+        "worlds": rows,
+        "cases": [try_case(name, R_cases, seed) for name in CASES],
+    }
     Path(path).write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")

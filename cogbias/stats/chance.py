@@ -28,19 +28,28 @@ _DIRECTION = {"greater": "above", "less": "below", "two-sided": "against"}
 # %% ../../nbs/stats/08_chance.ipynb #59bd582a
 def _check_chance(chance: float, alternative: str) -> None:
     "A probability and a known direction."
-    if not 0 <= chance <= 1: raise ValueError(f"chance is {chance}: give a probability between 0 and 1, such as 1/3")
-    if alternative not in _DIRECTION: raise ValueError(f"alternative is {alternative!r}: give 'greater', 'less' or 'two-sided'")
+    if not 0 <= chance <= 1:
+        raise ValueError(f"chance is {chance}: give a probability between 0 and 1, such as 1/3")
+    if alternative not in _DIRECTION:
+        raise ValueError(f"alternative is {alternative!r}: give 'greater', 'less' or 'two-sided'")
 
 # %% ../../nbs/stats/08_chance.ipynb #e11074c9
 def _check_counts(k: float, n: float) -> None:
     "Whole counts, one within the other."
-    if not 0 <= k <= n < inf: raise ValueError(f"{k} answers out of {n}: a count lies between 0 and the number of valid answers")
-    if k != int(k) or n != int(n): raise ValueError(f"{k} answers out of {n}: give whole counts; scores with tied answers go to against_chance")
+    if not 0 <= k <= n < inf:
+        raise ValueError(
+            f"{k} answers out of {n}: a count lies between 0 and the number of valid answers"
+        )
+    if k != int(k) or n != int(n):
+        raise ValueError(
+            f"{k} answers out of {n}: give whole counts; scores with tied answers go to against_chance"
+        )
 
 # %% ../../nbs/stats/08_chance.ipynb #277e60c1
 def _check_level(level: float) -> None:
     "A coverage."
-    if not 0 < level < 1: raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
 
 # %% ../../nbs/stats/08_chance.ipynb #9903134a
 def _notes(*notes: str) -> str:
@@ -51,53 +60,76 @@ def _notes(*notes: str) -> str:
 def _mid_p(k: int, n: int, chance: float, alternative: str) -> float:
     "P-value in which the observed count, and any count exactly as likely, counts half."
     from scipy.stats import binom
+
     probability = binom.pmf(np.arange(n + 1), n, chance)
-    if alternative == "greater": return float(probability[k + 1:].sum() + probability[k] / 2)
-    if alternative == "less": return float(probability[:k].sum() + probability[k] / 2)
+    if alternative == "greater":
+        return float(probability[k + 1 :].sum() + probability[k] / 2)
+    if alternative == "less":
+        return float(probability[:k].sum() + probability[k] / 2)
     tied = np.abs(probability - probability[k]) <= 1e-7 * probability[k]
-    return float(probability[(probability < probability[k]) & ~tied].sum() + probability[tied].sum() / 2)
+    return float(
+        probability[(probability < probability[k]) & ~tied].sum() + probability[tied].sum() / 2
+    )
 
 # %% ../../nbs/stats/08_chance.ipynb #11f685c7
-def binomial_p(k: int,  # right answers, 0 <= k <= n
-               n: int,  # valid answers
-               chance: float,  # probability of a right answer under the null, between 0 and 1
-               alternative: Alternative = "greater",  # greater, less or two-sided
-               mid_p: bool = False,  # whether the observed count counts half
-               ) -> float:  # p-value; nan without answers
+def binomial_p(
+    k: int,  # right answers, 0 <= k <= n
+    n: int,  # valid answers
+    chance: float,  # probability of a right answer under the null, between 0 and 1
+    alternative: Alternative = "greater",  # greater, less or two-sided
+    mid_p: bool = False,  # whether the observed count counts half
+) -> float:  # p-value; nan without answers
     "P-value of the exact binomial test."
     from scipy.stats import binomtest
+
     _check_counts(k, n), _check_chance(chance, alternative)
-    if n == 0: return nan
-    if mid_p: return min(1.0, _mid_p(int(k), int(n), float(chance), alternative))
+    if n == 0:
+        return nan
+    if mid_p:
+        return min(1.0, _mid_p(int(k), int(n), float(chance), alternative))
     return float(binomtest(int(k), int(n), float(chance), alternative).pvalue)
 
 # %% ../../nbs/stats/08_chance.ipynb #36ecf9c7
-def clopper_pearson(k: int,  # right answers, 0 <= k <= n
-                    n: int,  # valid answers
-                    level: float = 0.95,  # coverage, between 0 and 1
-                    ) -> tuple[float, float]:  # lower and upper limit; nan without answers
+def clopper_pearson(
+    k: int,  # right answers, 0 <= k <= n
+    n: int,  # valid answers
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> tuple[float, float]:  # lower and upper limit; nan without answers
     "Clopper-Pearson (1934) interval of one proportion."
     from scipy.stats import binomtest
+
     _check_counts(k, n), _check_level(level)
-    if n == 0: return nan, nan
+    if n == 0:
+        return nan, nan
     limits = binomtest(int(k), int(n)).proportion_ci(level, "exact")
     return float(limits.low), float(limits.high)
 
 # %% ../../nbs/stats/08_chance.ipynb #a248b6ee
-def exact_binomial(k: int,  # right answers, 0 <= k <= n
-                   n: int,  # valid answers
-                   chance: float,  # probability of a right answer under the null, between 0 and 1
-                   alternative: Alternative = "greater",  # greater, less or two-sided
-                   mid_p: bool = False,  # whether the observed count counts half
-                   interval: Literal["wilson", "clopper_pearson"] = "wilson",  # which interval stands beside the test
-                   level: float = 0.95,  # coverage, between 0 and 1
-                   ) -> Estimate:  # the accuracy; its p-value is that of the test against chance
+def exact_binomial(
+    k: int,  # right answers, 0 <= k <= n
+    n: int,  # valid answers
+    chance: float,  # probability of a right answer under the null, between 0 and 1
+    alternative: Alternative = "greater",  # greater, less or two-sided
+    mid_p: bool = False,  # whether the observed count counts half
+    interval: Literal[
+        "wilson", "clopper_pearson"
+    ] = "wilson",  # which interval stands beside the test
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:  # the accuracy; its p-value is that of the test against chance
     "Accuracy with its exact binomial test against chance."
     intervals = {"wilson": wilson, "clopper_pearson": clopper_pearson}
-    if interval not in intervals: raise ValueError(f"interval is {interval!r}: give 'wilson' or 'clopper_pearson'")
+    if interval not in intervals:
+        raise ValueError(f"interval is {interval!r}: give 'wilson' or 'clopper_pearson'")
     p_value, limits = binomial_p(k, n, chance, alternative, mid_p), intervals[interval](k, n, level)
     method = f"{'mid-p' if mid_p else 'exact'} binomial {_DIRECTION[alternative]} {float(chance):.4g}, {interval.replace('_', '-')} interval"
-    if n == 0: return nothing("no_valid_answers", "no question has a valid answer", method=method, target="F", ci_level=level)
+    if n == 0:
+        return nothing(
+            "no_valid_answers",
+            "no question has a valid answer",
+            method=method,
+            target="F",
+            ci_level=level,
+        )
     return Estimate(k / n, nan, nan, *limits, level, p_value, method, "F", int(n))
 
 # %% ../../nbs/stats/08_chance.ipynb #4f56617d
@@ -106,85 +138,118 @@ Spread = Literal["sample", "population", "null"]
 # %% ../../nbs/stats/08_chance.ipynb #70ec65ee
 def _spread(k: int, n: int, chance: float, spread: str) -> float:
     "Standard error of an accuracy; nan where the sample standard deviation does not exist."
-    if spread not in ("sample", "population", "null"): raise ValueError(f"spread is {spread!r}: give 'sample', 'population' or 'null'")
+    if spread not in ("sample", "population", "null"):
+        raise ValueError(f"spread is {spread!r}: give 'sample', 'population' or 'null'")
     p = chance if spread == "null" else k / n
     divisor = n - 1 if spread == "sample" else n
     return sqrt(p * (1 - p) / divisor) if divisor else nan
 
 # %% ../../nbs/stats/08_chance.ipynb #3ab7a951
-def z_statistic(k: int,  # right answers, 0 <= k <= n
-                n: int,  # valid answers
-                chance: float,  # probability of a right answer under the null, between 0 and 1
-                spread: Spread = "sample",  # sample: as published; population: divides by n; null: variance under the null
-                ) -> float:  # infinite without spread, nan where undefined
+def z_statistic(
+    k: int,  # right answers, 0 <= k <= n
+    n: int,  # valid answers
+    chance: float,  # probability of a right answer under the null, between 0 and 1
+    spread: Spread = "sample",  # sample: as published; population: divides by n; null: variance under the null
+) -> float:  # infinite without spread, nan where undefined
     "Distance of an accuracy from chance, in standard errors (replication only)."
     _check_counts(k, n), _check_chance(chance, "greater")
-    if n == 0: return nan
+    if n == 0:
+        return nan
     se, gap = _spread(k, n, chance, spread), k / n - chance
     return gap / se if se else copysign(inf, gap) if gap else nan
 
 # %% ../../nbs/stats/08_chance.ipynb #31622171
-def z_p(k: int,  # right answers, 0 <= k <= n
-        n: int,  # valid answers
-        chance: float,  # probability of a right answer under the null, between 0 and 1
-        spread: Spread = "sample",  # sample: as published; population: divides by n; null: variance under the null
-        alternative: Alternative = "greater",  # greater, less or two-sided
-        ) -> float:  # p-value; nan where undefined
+def z_p(
+    k: int,  # right answers, 0 <= k <= n
+    n: int,  # valid answers
+    chance: float,  # probability of a right answer under the null, between 0 and 1
+    spread: Spread = "sample",  # sample: as published; population: divides by n; null: variance under the null
+    alternative: Alternative = "greater",  # greater, less or two-sided
+) -> float:  # p-value; nan where undefined
     "P-value of the z test against chance (replication only)."
     from scipy.special import ndtr
+
     _check_chance(chance, alternative)
     z = z_statistic(k, n, chance, spread)
-    return float({"greater": ndtr(-z), "less": ndtr(z), "two-sided": 2 * ndtr(-abs(z))}[alternative])
+    return float(
+        {"greater": ndtr(-z), "less": ndtr(z), "two-sided": 2 * ndtr(-abs(z))}[alternative]
+    )
 
 # %% ../../nbs/stats/08_chance.ipynb #0195d2f3
 def _wald(estimate: float, se: float, level: float) -> dict[str, float]:
     "Estimate, standard error and normal limits, as fields of an estimate."
     from scipy.special import ndtri
+
     _check_level(level)
     half = float(ndtri((1 + level) / 2)) * se
-    return dict(estimate=estimate, se=se, ci_low=estimate - half, ci_high=estimate + half, ci_level=level)
+    return dict(
+        estimate=estimate, se=se, ci_low=estimate - half, ci_high=estimate + half, ci_level=level
+    )
 
 # %% ../../nbs/stats/08_chance.ipynb #d11371fa
-def z_against_chance(k: int,  # right answers, 0 <= k <= n
-                     n: int,  # valid answers
-                     chance: float,  # probability of a right answer under the null; a third is 1/3, not .33
-                     alternative: Alternative = "greater",  # greater, less or two-sided
-                     level: float = 0.95,  # coverage, between 0 and 1
-                     ) -> Estimate:  # the accuracy; its p-value is that of the test against chance
+def z_against_chance(
+    k: int,  # right answers, 0 <= k <= n
+    n: int,  # valid answers
+    chance: float,  # probability of a right answer under the null; a third is 1/3, not .33
+    alternative: Alternative = "greater",  # greater, less or two-sided
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:  # the accuracy; its p-value is that of the test against chance
     "Accuracy with its z test against chance, sample standard deviation (replication only)."
     p_value = z_p(k, n, chance, alternative=alternative)
-    known = dict(method=f"z with sample sd {_DIRECTION[alternative]} {float(chance):.4g}", target="F", n=int(n))
-    if n < 2: return nothing("insufficient" if n else "no_valid_answers", f"{int(n)} valid answers: a sample standard deviation needs two", **known)
+    known = dict(
+        method=f"z with sample sd {_DIRECTION[alternative]} {float(chance):.4g}",
+        target="F",
+        n=int(n),
+    )
+    if n < 2:
+        return nothing(
+            "insufficient" if n else "no_valid_answers",
+            f"{int(n)} valid answers: a sample standard deviation needs two",
+            **known,
+        )
     se = _spread(k, n, chance, "sample")
     detail = f"all {int(n)} answers {'right' if k else 'wrong'}, z = {z_statistic(k, n, chance)}"
     flat = {} if se else dict(status="degenerate_zero_variance", detail=detail)
     return Estimate(**_wald(k / n, se, level), p_value=p_value, **known, **flat)
 
 # %% ../../nbs/stats/08_chance.ipynb #50f16311
-def exact_rejection_rate(p_values: Sequence[float] | np.ndarray,  # p-value of the test at each count 0 to n, shape (n + 1,); nan never rejects
-                         truth: float,  # probability of a right answer; chance itself gives the type-I error, more gives power
-                         alpha: float = 0.05,  # reject at this p-value or below
-                         ) -> float:  # probability of rejecting
+def exact_rejection_rate(
+    p_values: Sequence[float]
+    | np.ndarray,  # p-value of the test at each count 0 to n, shape (n + 1,); nan never rejects
+    truth: float,  # probability of a right answer; chance itself gives the type-I error, more gives power
+    alpha: float = 0.05,  # reject at this p-value or below
+) -> float:  # probability of rejecting
     "Exact probability that a test of a count rejects."
     from scipy.stats import binom
+
     p_values = np.asarray(p_values, float)
-    if p_values.ndim != 1 or not len(p_values): raise ValueError(f"p_values has shape {p_values.shape}: give one p-value for each count from 0 to n")
+    if p_values.ndim != 1 or not len(p_values):
+        raise ValueError(
+            f"p_values has shape {p_values.shape}: give one p-value for each count from 0 to n"
+        )
     counts = np.flatnonzero(p_values <= alpha)
     return float(binom.pmf(counts, len(p_values) - 1, truth).sum())
 
 # %% ../../nbs/stats/08_chance.ipynb #41e4da4f
 def _accepted(key: Sequence, options: Sequence[Hashable]) -> np.ndarray:
     "Whether each option is right in each question, shape (n, K)."
-    if not len(options): raise ValueError("there are no options: name those that the questions offer")
+    if not len(options):
+        raise ValueError("there are no options: name those that the questions offer")
     sets = [set(right) if isinstance(right, (set, frozenset, list)) else {right} for right in key]
     strange = set().union(*sets) - set(options)
-    if strange: raise ValueError(f"the key holds {min(strange, key=str)!r}, which is not among the options {list(options)}")
-    return np.array([[option in right for option in options] for right in sets], float).reshape(len(sets), len(options))
+    if strange:
+        raise ValueError(
+            f"the key holds {min(strange, key=str)!r}, which is not among the options {list(options)}"
+        )
+    return np.array([[option in right for option in options] for right in sets], float).reshape(
+        len(sets), len(options)
+    )
 
 # %% ../../nbs/stats/08_chance.ipynb #ecf35d5d
-def constant_responder_rates(key: Sequence,  # right option of each question, or a set of right ones, shape (n,)
-                             options: Sequence[Hashable],  # the options offered, shape (K,)
-                             ) -> dict[Hashable, float]:  # option -> accuracy of giving it throughout; nan without questions
+def constant_responder_rates(
+    key: Sequence,  # right option of each question, or a set of right ones, shape (n,)
+    options: Sequence[Hashable],  # the options offered, shape (K,)
+) -> dict[Hashable, float]:  # option -> accuracy of giving it throughout; nan without questions
     "What each participant scores that gives the same answer to every question."
     right = _accepted(key, options)
     return dict(zip(options, right.mean(axis=0).tolist() if len(right) else [nan] * len(options)))
@@ -192,26 +257,37 @@ def constant_responder_rates(key: Sequence,  # right option of each question, or
 # %% ../../nbs/stats/08_chance.ipynb #276fce2e
 class StrictestChance(NamedTuple):
     "The best that a participant can score without reading the question."
+
     rate: float  # its accuracy; nan without questions
     responder: Hashable  # the option it always gives, or "uniform guessing"
 
 # %% ../../nbs/stats/08_chance.ipynb #38c80b75
-def strictest_chance(key: Sequence,  # right option of each question, or a set of right ones, shape (n,)
-                     options: Sequence[Hashable],  # the options offered, shape (K,)
-                     ) -> StrictestChance:
+def strictest_chance(
+    key: Sequence,  # right option of each question, or a set of right ones, shape (n,)
+    options: Sequence[Hashable],  # the options offered, shape (K,)
+) -> StrictestChance:
     "The larger of uniform guessing and the best constant answer."
     rates = constant_responder_rates(key, options)
-    if not len(key): return StrictestChance(nan, "uniform guessing")
+    if not len(key):
+        return StrictestChance(nan, "uniform guessing")
     best, guess = max(rates, key=rates.get), sum(rates.values()) / len(rates)
-    return StrictestChance(rates[best], best) if rates[best] > guess else StrictestChance(guess, "uniform guessing")
+    return (
+        StrictestChance(rates[best], best)
+        if rates[best] > guess
+        else StrictestChance(guess, "uniform guessing")
+    )
 
 # %% ../../nbs/stats/08_chance.ipynb #6d0ad34f
 def _scored(scores: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     "Scores as floats, and which of them are there."
     scores = np.asarray(scores, float)
-    if scores.ndim != 1: raise ValueError(f"scores has shape {scores.shape}: give one score per question")
+    if scores.ndim != 1:
+        raise ValueError(f"scores has shape {scores.shape}: give one score per question")
     outside = int(np.sum((scores < 0) | (scores > 1)))
-    if outside: raise ValueError(f"{outside} scores lie outside 0 to 1: give each question a credit between 0 and 1")
+    if outside:
+        raise ValueError(
+            f"{outside} scores lie outside 0 to 1: give each question a credit between 0 and 1"
+        )
     return scores, ~np.isnan(scores)
 
 # %% ../../nbs/stats/08_chance.ipynb #96697355
@@ -222,37 +298,64 @@ def _worst_p(fewest: int, most: int, *test: Any) -> float:
 # %% ../../nbs/stats/08_chance.ipynb #00c1556e
 def _gaps(scores: np.ndarray, there: np.ndarray, tied: int) -> str:
     "What a reader should know about unanswered and tied questions."
-    return _notes("" if there.all() else f"{int(np.sum(~there))} of {len(scores)} questions without a valid answer left out",
-                  f"{tied} answers with partial credit: the p-value is the largest over all ways of breaking ties" if tied else "")
+    return _notes(
+        ""
+        if there.all()
+        else f"{int(np.sum(~there))} of {len(scores)} questions without a valid answer left out",
+        f"{tied} answers with partial credit: the p-value is the largest over all ways of breaking ties"
+        if tied
+        else "",
+    )
 
 # %% ../../nbs/stats/08_chance.ipynb #70505fdb
-def against_chance(scores: Sequence[float] | np.ndarray,  # credit per question in [0, 1], nan where unanswered, shape (n,)
-                   chance: float,  # probability of a right answer under the null, between 0 and 1
-                   alternative: Alternative = "greater",  # greater, less or two-sided
-                   mid_p: bool = False,  # whether the observed count counts half
-                   level: float = 0.95,  # coverage, between 0 and 1
-                   ) -> Estimate:  # the mean credit; its p-value is that of the exact test against chance
+def against_chance(
+    scores: Sequence[float]
+    | np.ndarray,  # credit per question in [0, 1], nan where unanswered, shape (n,)
+    chance: float,  # probability of a right answer under the null, between 0 and 1
+    alternative: Alternative = "greater",  # greater, less or two-sided
+    mid_p: bool = False,  # whether the observed count counts half
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:  # the mean credit; its p-value is that of the exact test against chance
     "Accuracy with ties and gaps, tested against chance as if questions were independent."
     scores, there = _scored(scores)
     n, full, some = int(there.sum()), int(np.sum(scores == 1)), int(np.sum(scores > 0))
-    found, detail = exact_binomial(full, n, chance, alternative, mid_p, level=level), _gaps(scores, there, some - full)
-    if n == 0: return replace(found, detail=detail or found.detail)
+    found, detail = (
+        exact_binomial(full, n, chance, alternative, mid_p, level=level),
+        _gaps(scores, there, some - full),
+    )
+    if n == 0:
+        return replace(found, detail=detail or found.detail)
     low, high = wilson(float(scores[there].sum()), n, level)
-    return replace(found, estimate=float(scores[there].mean()), ci_low=low, ci_high=high, status="bounded" if some > full else "ok", detail=detail,
-                   p_value=_worst_p(full, some, n, chance, alternative, mid_p))
+    return replace(
+        found,
+        estimate=float(scores[there].mean()),
+        ci_low=low,
+        ci_high=high,
+        status="bounded" if some > full else "ok",
+        detail=detail,
+        p_value=_worst_p(full, some, n, chance, alternative, mid_p),
+    )
 
 # %% ../../nbs/stats/08_chance.ipynb #99ec3617
 def _each_named(scores: Sequence, names: Sequence, what: str) -> pd.Series:
     "One name for every score."
-    if len(names) != len(scores): raise ValueError(f"{len(scores)} scores but {len(names)} {what}s: give one {what} per question")
+    if len(names) != len(scores):
+        raise ValueError(
+            f"{len(scores)} scores but {len(names)} {what}s: give one {what} per question"
+        )
     series = pd.Series(list(names), dtype=object)
-    if series.isna().any(): raise ValueError(f"{int(series.isna().sum())} questions have no {what}: name one for every question")
+    if series.isna().any():
+        raise ValueError(
+            f"{int(series.isna().sum())} questions have no {what}: name one for every question"
+        )
     return series
 
 # %% ../../nbs/stats/08_chance.ipynb #f570ae6a
-def cluster_accuracy(scores: Sequence[float] | np.ndarray,  # credit per question in [0, 1], nan where unanswered, shape (n,)
-                     cluster: Sequence[Hashable],  # cluster of each question, such as its item pair, shape (n,)
-                     ) -> pd.Series:  # mean credit by cluster; clusters without a valid answer are left out
+def cluster_accuracy(
+    scores: Sequence[float]
+    | np.ndarray,  # credit per question in [0, 1], nan where unanswered, shape (n,)
+    cluster: Sequence[Hashable],  # cluster of each question, such as its item pair, shape (n,)
+) -> pd.Series:  # mean credit by cluster; clusters without a valid answer are left out
     "Mean credit of each cluster."
     scores, there = _scored(scores)
     names = _each_named(scores, cluster, "cluster").to_numpy()
@@ -261,7 +364,8 @@ def cluster_accuracy(scores: Sequence[float] | np.ndarray,  # credit per questio
 # %% ../../nbs/stats/08_chance.ipynb #bf0fc4c4
 def _directed(found: Estimate, alternative: str) -> float:
     "The p-value of a two-sided t test, in one direction if asked."
-    if alternative == "two-sided" or np.isnan(found.p_value): return found.p_value
+    if alternative == "two-sided" or np.isnan(found.p_value):
+        return found.p_value
     towards = (found.estimate > 0) == (alternative == "greater")
     return found.p_value / 2 if towards else 1 - found.p_value / 2
 
@@ -269,8 +373,14 @@ def _directed(found: Estimate, alternative: str) -> float:
 def _on_scale(found: Estimate, shift: float) -> Estimate:
     "An estimate moved by `shift`, with its limits cut at 0 and 1."
     low, high = found.ci_low + shift, found.ci_high + shift
-    moved = replace(found, estimate=found.estimate + shift, ci_low=float(np.clip(low, 0, 1)), ci_high=float(np.clip(high, 0, 1)))
-    if not (low < 0 or high > 1): return moved
+    moved = replace(
+        found,
+        estimate=found.estimate + shift,
+        ci_low=float(np.clip(low, 0, 1)),
+        ci_high=float(np.clip(high, 0, 1)),
+    )
+    if not (low < 0 or high > 1):
+        return moved
     detail = _notes(found.detail, "interval cut at the edge of the scale")
     return replace(moved, status="bounded" if found.status == "ok" else found.status, detail=detail)
 
@@ -279,33 +389,53 @@ def _mean_accuracy(accuracy: np.ndarray, chance: float, alternative: str, level:
     "Mean of cluster accuracies, tested against chance."
     _check_chance(chance, alternative), _check_level(level)
     method = f"cluster t {_DIRECTION[alternative]} {float(chance):.4g}"
-    if len(accuracy) == 0: return nothing("no_valid_answers", "no cluster has a valid answer", method=method, ci_level=level)
+    if len(accuracy) == 0:
+        return nothing(
+            "no_valid_answers", "no cluster has a valid answer", method=method, ci_level=level
+        )
     found = stratified_cluster_t(accuracy - float(chance), ["all"] * len(accuracy), level=level)
-    return replace(_on_scale(found, float(chance)), method=method, p_value=_directed(found, alternative))
+    return replace(
+        _on_scale(found, float(chance)), method=method, p_value=_directed(found, alternative)
+    )
 
 # %% ../../nbs/stats/08_chance.ipynb #d6813307
-def cluster_t_against_chance(scores: Sequence[float] | np.ndarray,  # credit per question in [0, 1], nan where unanswered, shape (n,)
-                             cluster: Sequence[Hashable],  # cluster of each question, such as its item pair, shape (n,)
-                             chance: float,  # accuracy under the null, between 0 and 1
-                             alternative: Alternative = "greater",  # greater, less or two-sided
-                             level: float = 0.95,  # coverage, between 0 and 1
-                             ) -> Estimate:  # mean accuracy of clusters; its p-value is that of the test against chance
+def cluster_t_against_chance(
+    scores: Sequence[float]
+    | np.ndarray,  # credit per question in [0, 1], nan where unanswered, shape (n,)
+    cluster: Sequence[Hashable],  # cluster of each question, such as its item pair, shape (n,)
+    chance: float,  # accuracy under the null, between 0 and 1
+    alternative: Alternative = "greater",  # greater, less or two-sided
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:  # mean accuracy of clusters; its p-value is that of the test against chance
     "Accuracy over clusters with its t test against chance."
     accuracy, (scores, there) = cluster_accuracy(scores, cluster), _scored(scores)
-    found, lost = _mean_accuracy(accuracy.to_numpy(), chance, alternative, level), len(set(cluster)) - len(accuracy)
+    found, lost = (
+        _mean_accuracy(accuracy.to_numpy(), chance, alternative, level),
+        len(set(cluster)) - len(accuracy),
+    )
     clusters = f"{lost} clusters without any valid answer left out" if lost else ""
-    return replace(found, n=int(there.sum()), detail=_notes(found.detail, _gaps(scores, there, 0), clusters))
+    return replace(
+        found, n=int(there.sum()), detail=_notes(found.detail, _gaps(scores, there, 0), clusters)
+    )
 
 # %% ../../nbs/stats/08_chance.ipynb #4b1c90b9
-def accuracy_by(scores: Sequence[float] | np.ndarray,  # credit per question in [0, 1], nan where unanswered, shape (n,)
-                kind: Sequence[Hashable],  # structure or right option of each question, shape (n,)
-                chance: float,  # probability of a right answer under the null, between 0 and 1
-                level: float = 0.95,  # coverage, between 0 and 1
-                ) -> pd.DataFrame:  # one row per kind, in order of appearance: kind and the fields of an estimate
+def accuracy_by(
+    scores: Sequence[float]
+    | np.ndarray,  # credit per question in [0, 1], nan where unanswered, shape (n,)
+    kind: Sequence[Hashable],  # structure or right option of each question, shape (n,)
+    chance: float,  # probability of a right answer under the null, between 0 and 1
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> pd.DataFrame:  # one row per kind, in order of appearance: kind and the fields of an estimate
     "Accuracy of each kind of question, each with its exact test."
     scores, names = _scored(scores)[0], _each_named(scores, kind, "kind")
-    found = {name: against_chance(scores[[each == name for each in names]], chance, level=level) for name in dict.fromkeys(names)}
-    return pd.DataFrame([{"kind": name, **asdict(each)} for name, each in found.items()], columns=["kind", *Estimate.__dataclass_fields__])
+    found = {
+        name: against_chance(scores[[each == name for each in names]], chance, level=level)
+        for name in dict.fromkeys(names)
+    }
+    return pd.DataFrame(
+        [{"kind": name, **asdict(each)} for name, each in found.items()],
+        columns=["kind", *Estimate.__dataclass_fields__],
+    )
 
 # %% ../../nbs/stats/08_chance.ipynb #38f7eeaf
 def _reach(table: pd.DataFrame, limit: str) -> float:
@@ -315,74 +445,152 @@ def _reach(table: pd.DataFrame, limit: str) -> float:
 # %% ../../nbs/stats/08_chance.ipynb #2ee7e3e6
 def _balanced_here(table: pd.DataFrame, level: float) -> Estimate:
     "Mean accuracy of the kinds, for these questions."
-    known = dict(method="mean accuracy of kinds, wilson intervals squared and added", target="F", n=int(table["n"].sum()), ci_level=level)
+    known = dict(
+        method="mean accuracy of kinds, wilson intervals squared and added",
+        target="F",
+        n=int(table["n"].sum()),
+        ci_level=level,
+    )
     empty = [str(name) for name in table.loc[table["n"] == 0, "kind"]]
-    if len(table) == len(empty) == 0: return nothing("no_valid_answers", "there are no questions", **known)
-    if empty: return nothing("no_valid_answers", f"no valid answer to questions of kind {', '.join(empty)}", **known)
+    if len(table) == len(empty) == 0:
+        return nothing("no_valid_answers", "there are no questions", **known)
+    if empty:
+        return nothing(
+            "no_valid_answers", f"no valid answer to questions of kind {', '.join(empty)}", **known
+        )
     mean = float(table["estimate"].mean())
-    return Estimate(mean, ci_low=mean - _reach(table, "ci_low"), ci_high=mean + _reach(table, "ci_high"), **known)
+    return Estimate(
+        mean,
+        ci_low=mean - _reach(table, "ci_low"),
+        ci_high=mean + _reach(table, "ci_high"),
+        **known,
+    )
 
 # %% ../../nbs/stats/08_chance.ipynb #541d28c1
 def _balanced_by_cluster(scores: Sequence, kind: Sequence, cluster: Sequence) -> np.ndarray:
     "Balanced accuracy of each cluster; nan where a kind is missing."
-    number = {what: pd.factorize(_each_named(scores, names, what))[0] for what, names in (("kind", kind), ("cluster", cluster))}
-    means = pd.DataFrame(number | {"score": np.asarray(scores, float)}).groupby(["cluster", "kind"])["score"].mean()
+    number = {
+        what: pd.factorize(_each_named(scores, names, what))[0]
+        for what, names in (("kind", kind), ("cluster", cluster))
+    }
+    means = (
+        pd.DataFrame(number | {"score": np.asarray(scores, float)})
+        .groupby(["cluster", "kind"])["score"]
+        .mean()
+    )
     return means.unstack().mean(axis=1, skipna=False).to_numpy() if len(means) else np.empty(0)
 
 # %% ../../nbs/stats/08_chance.ipynb #8c9f9f8b
-def balanced_accuracy(scores: Sequence[float] | np.ndarray,  # credit per question in [0, 1], nan where unanswered, shape (n,)
-                      kind: Sequence[Hashable],  # right option or structure of each question, shape (n,)
-                      cluster: Sequence[Hashable] | None = None,  # cluster of each question; None: these questions only
-                      chance: float | None = None,  # accuracy under the null; the test needs clusters
-                      level: float = 0.95,  # coverage, between 0 and 1
-                      ) -> Estimate:
+def balanced_accuracy(
+    scores: Sequence[float]
+    | np.ndarray,  # credit per question in [0, 1], nan where unanswered, shape (n,)
+    kind: Sequence[Hashable],  # right option or structure of each question, shape (n,)
+    cluster: Sequence[Hashable]
+    | None = None,  # cluster of each question; None: these questions only
+    chance: float | None = None,  # accuracy under the null; the test needs clusters
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:
     "Mean of the accuracies of the kinds of question."
     table = accuracy_by(scores, kind, 0.5, level)
-    if cluster is None: return _balanced_here(table, level)
+    if cluster is None:
+        return _balanced_here(table, level)
     each = _balanced_by_cluster(scores, kind, cluster)
-    found = _mean_accuracy(each[~np.isnan(each)], 0.5 if chance is None else chance, "greater", level)
-    lacking = f"{np.isnan(each).sum()} of {len(each)} clusters lack a valid answer of some kind and are left out" if np.isnan(each).any() else ""
-    return replace(found, n=int(table["n"].sum()), method="balanced accuracy, " + (found.method if chance is not None else "cluster t"),
-                   p_value=nan if chance is None else found.p_value, detail=_notes(found.detail, lacking))
+    found = _mean_accuracy(
+        each[~np.isnan(each)], 0.5 if chance is None else chance, "greater", level
+    )
+    lacking = (
+        f"{np.isnan(each).sum()} of {len(each)} clusters lack a valid answer of some kind and are left out"
+        if np.isnan(each).any()
+        else ""
+    )
+    return replace(
+        found,
+        n=int(table["n"].sum()),
+        method="balanced accuracy, " + (found.method if chance is not None else "cluster t"),
+        p_value=nan if chance is None else found.p_value,
+        detail=_notes(found.detail, lacking),
+    )
 
 # %% ../../nbs/stats/08_chance.ipynb #710e7c69
-def chance_table(scores: Sequence[float] | np.ndarray,  # credit per question in [0, 1], nan where unanswered, shape (n,)
-                 key: Sequence[Hashable],  # right option of each question, shape (n,)
-                 options: Sequence[Hashable],  # the options offered, shape (K,)
-                 cluster: Sequence[Hashable] | None = None,  # cluster of each question, such as its item pair
-                 level: float = 0.95,  # coverage, between 0 and 1
-                 ) -> pd.DataFrame:  # one row per test: question, chance, responder and the fields of an estimate
+def chance_table(
+    scores: Sequence[float]
+    | np.ndarray,  # credit per question in [0, 1], nan where unanswered, shape (n,)
+    key: Sequence[Hashable],  # right option of each question, shape (n,)
+    options: Sequence[Hashable],  # the options offered, shape (K,)
+    cluster: Sequence[Hashable] | None = None,  # cluster of each question, such as its item pair
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> pd.DataFrame:  # one row per test: question, chance, responder and the fields of an estimate
     "An accuracy against guessing and against the best constant answer."
     best, guess = strictest_chance(key, options).rate, 1 / len(options)
     bars = {"uniform guessing": guess} | ({} if np.isnan(best) else {"best constant answer": best})
-    rows = [(name, chance, against_chance(scores, chance, level=level)) for name, chance in bars.items()]
-    if cluster is not None: rows += [(name, chance, cluster_t_against_chance(scores, cluster, chance, level=level)) for name, chance in bars.items()]
-    rows += [("uniform guessing, balanced", guess, balanced_accuracy(scores, key, cluster, guess, level))]
-    return pd.DataFrame([{"against": name, "chance": chance, **asdict(each)} for name, chance, each in rows])
+    rows = [
+        (name, chance, against_chance(scores, chance, level=level)) for name, chance in bars.items()
+    ]
+    if cluster is not None:
+        rows += [
+            (name, chance, cluster_t_against_chance(scores, cluster, chance, level=level))
+            for name, chance in bars.items()
+        ]
+    rows += [
+        ("uniform guessing, balanced", guess, balanced_accuracy(scores, key, cluster, guess, level))
+    ]
+    return pd.DataFrame(
+        [{"against": name, "chance": chance, **asdict(each)} for name, chance, each in rows]
+    )
 
 # %% ../../nbs/stats/08_chance.ipynb #9ce34cc6
-def pooled_z(k_treatment: int,  # target answers under treatment
-             n_treatment: int,  # valid answers under treatment
-             k_control: int,  # target answers under control
-             n_control: int,  # valid answers under control
-             level: float = 0.95,  # coverage, between 0 and 1
-             ) -> Estimate:  # treatment minus control; two-sided p-value
+def pooled_z(
+    k_treatment: int,  # target answers under treatment
+    n_treatment: int,  # valid answers under treatment
+    k_control: int,  # target answers under control
+    n_control: int,  # valid answers under control
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:  # treatment minus control; two-sided p-value
     "Difference of two proportions with its Wald interval and pooled z test (replication only)."
     from scipy.special import ndtr
-    for k, n in ((k_treatment, n_treatment), (k_control, n_control)): _check_counts(k, n)
+
+    for k, n in ((k_treatment, n_treatment), (k_control, n_control)):
+        _check_counts(k, n)
     known = dict(method="wald interval, pooled z", target="F", n=int(n_treatment + n_control))
-    if 0 in (n_treatment, n_control): return nothing("no_valid_answers", "one of the two conditions has no valid answer", **known)
-    p, q, pooled = k_treatment / n_treatment, k_control / n_control, (k_treatment + k_control) / (n_treatment + n_control)
-    se, null = (sqrt(a * (1 - a) / n_treatment + b * (1 - b) / n_control) for a, b in ((p, q), (pooled, pooled)))
-    flat = {} if se else dict(status="degenerate_zero_variance", detail="each condition gives one answer throughout, so the interval has no width")
-    return Estimate(**_wald(p - q, se, level), p_value=float(2 * ndtr(-abs(p - q) / null)) if null else nan, **known, **flat)
+    if 0 in (n_treatment, n_control):
+        return nothing("no_valid_answers", "one of the two conditions has no valid answer", **known)
+    p, q, pooled = (
+        k_treatment / n_treatment,
+        k_control / n_control,
+        (k_treatment + k_control) / (n_treatment + n_control),
+    )
+    se, null = (
+        sqrt(a * (1 - a) / n_treatment + b * (1 - b) / n_control)
+        for a, b in ((p, q), (pooled, pooled))
+    )
+    flat = (
+        {}
+        if se
+        else dict(
+            status="degenerate_zero_variance",
+            detail="each condition gives one answer throughout, so the interval has no width",
+        )
+    )
+    return Estimate(
+        **_wald(p - q, se, level),
+        p_value=float(2 * ndtr(-abs(p - q) / null)) if null else nan,
+        **known,
+        **flat,
+    )
 
 # %% ../../nbs/stats/08_chance.ipynb #06fc3f6b
-def possible_counts(proportion: float,  # as printed, in [0, 1]
-                    n: int,  # the denominator it is said to have
-                    digits: int,  # decimals printed, of the proportion and not of a percentage
-                    ) -> range:  # whole counts that round to it; empty when impossible
+def possible_counts(
+    proportion: float,  # as printed, in [0, 1]
+    n: int,  # the denominator it is said to have
+    digits: int,  # decimals printed, of the proportion and not of a percentage
+) -> range:  # whole counts that round to it; empty when impossible
     "The counts that a printed proportion may stand for."
-    if not (0 <= proportion <= 1 and n >= 1): raise ValueError(f"proportion {proportion} of {n}: it lies between 0 and 1, and n is at least 1")
-    half = 0.5 * 10.0 ** -digits
-    return range(max(ceil((proportion - half) * n - 1e-9), 0), min(floor((proportion + half) * n + 1e-9), n) + 1)
+    if not (0 <= proportion <= 1 and n >= 1):
+        raise ValueError(
+            f"proportion {proportion} of {n}: it lies between 0 and 1, and n is at least 1"
+        )
+    half = 0.5 * 10.0**-digits
+    return range(
+        max(ceil((proportion - half) * n - 1e-9), 0),
+        min(floor((proportion + half) * n + 1e-9), n) + 1,
+    )

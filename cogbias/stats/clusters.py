@@ -18,31 +18,52 @@ from .estimates import Estimate, nothing
 def _checked(tidy: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     "The same columns, once nothing that a difference needs is missing."
     lost = np.isnan(tidy["weight"]) | (np.isnan(tidy["score"]) & (tidy["weight"] > 0))
-    for name in ("condition", "cluster", "stratum"): lost = lost | pd.isna(tidy[name])
-    if lost.any(): raise ValueError(f"{lost.sum()} rows miss a score, weight, condition, cluster or stratum: leave out and count unanswered prompts first")
-    if (tidy["weight"] < 0).any(): raise ValueError(f"{(tidy['weight'] < 0).sum()} weights are negative: give weights of 0 or more")
+    for name in ("condition", "cluster", "stratum"):
+        lost = lost | pd.isna(tidy[name])
+    if lost.any():
+        raise ValueError(
+            f"{lost.sum()} rows miss a score, weight, condition, cluster or stratum: leave out and count unanswered prompts first"
+        )
+    if (tidy["weight"] < 0).any():
+        raise ValueError(
+            f"{(tidy['weight'] < 0).sum()} weights are negative: give weights of 0 or more"
+        )
     return tidy
 
 # %% ../../nbs/stats/01_clusters.ipynb #80cc4223
 def _tidy(frame: pd.DataFrame, columns: dict[str, str | None]) -> dict[str, np.ndarray]:
     "The columns that matter as arrays under our names; without a stratum all rows share one, without a weight each counts 1."
     absent = [name for name in columns.values() if name is not None and name not in frame]
-    if absent: raise ValueError(f"the frame has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call")
+    if absent:
+        raise ValueError(
+            f"the frame has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call"
+        )
     filler = {"stratum": "all", "weight": 1.0}
     kinds = {"score": float, "weight": float}
-    return _checked({ours: np.full(len(frame), filler[ours], kinds.get(ours, object)) if name is None else frame[name].to_numpy(kinds.get(ours, object)) for ours, name in columns.items()})
+    return _checked(
+        {
+            ours: np.full(len(frame), filler[ours], kinds.get(ours, object))
+            if name is None
+            else frame[name].to_numpy(kinds.get(ours, object))
+            for ours, name in columns.items()
+        }
+    )
 
 # %% ../../nbs/stats/01_clusters.ipynb #9814ad88
-def _moments(code: np.ndarray, score: np.ndarray, weight: np.ndarray, groups: int) -> dict[str, np.ndarray]:
+def _moments(
+    code: np.ndarray, score: np.ndarray, weight: np.ndarray, groups: int
+) -> dict[str, np.ndarray]:
     "Weighted mean per group, the variance of that mean, and the number of scores."
     total, n = np.bincount(code, weight, groups), np.bincount(code, weight > 0, groups)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.bincount(code, weight * score, groups) / total
-        scatter = np.bincount(code, (weight * (score - mean[code])) ** 2, groups) / total ** 2
+        scatter = np.bincount(code, (weight * (score - mean[code])) ** 2, groups) / total**2
         return {"mean": mean, "variance": np.where(n > 1, scatter * n / (n - 1), np.nan), "n": n}
 
 # %% ../../nbs/stats/01_clusters.ipynb #37d81b16
-def _cluster_codes(stratum: np.ndarray, cluster: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _cluster_codes(
+    stratum: np.ndarray, cluster: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     "Number of the cluster of each row, in the order of stratum and cluster; and stratum and cluster of each number."
     of_stratum, strata = pd.factorize(stratum, sort=True)
     of_cluster, clusters = pd.factorize(cluster, sort=True)
@@ -51,104 +72,196 @@ def _cluster_codes(stratum: np.ndarray, cluster: np.ndarray) -> tuple[np.ndarray
     return code, np.asarray(strata, object)[at[0]], np.asarray(clusters, object)[at[1]]
 
 # %% ../../nbs/stats/01_clusters.ipynb #363a2424
-def _side_by_side(treatment: dict[str, np.ndarray], control: dict[str, np.ndarray], alone: bool) -> dict[str, np.ndarray]:
+def _side_by_side(
+    treatment: dict[str, np.ndarray], control: dict[str, np.ndarray], alone: bool
+) -> dict[str, np.ndarray]:
     "Both moments with their difference (or the treatment mean, when it stands alone)."
-    return {"difference": treatment["mean"] - (0.0 if alone else control["mean"]), "mean_treatment": treatment["mean"], "mean_control": control["mean"],
-            "n_treatment": treatment["n"].astype(int), "n_control": control["n"].astype(int), "sampling_variance": treatment["variance"] + (0.0 if alone else control["variance"])}
+    return {
+        "difference": treatment["mean"] - (0.0 if alone else control["mean"]),
+        "mean_treatment": treatment["mean"],
+        "mean_control": control["mean"],
+        "n_treatment": treatment["n"].astype(int),
+        "n_control": control["n"].astype(int),
+        "sampling_variance": treatment["variance"] + (0.0 if alone else control["variance"]),
+    }
 
 # %% ../../nbs/stats/01_clusters.ipynb #33bc673f
-def cluster_differences(frame: pd.DataFrame,  # one row per answered prompt, repeats already averaged
-                        score: str = "score",  # column of scores, usually in [0, 1]
-                        weight: str | None = None,  # column of weights >= 0; None: every prompt counts the same
-                        condition: str = "condition",  # column that holds the two names below
-                        cluster: str = "cluster",  # column of cluster names, unique within a stratum
-                        stratum: str | None = "stratum",  # column of strata, fixed by design; None: one stratum "all"
-                        treatment: str = "treatment",  # name of the treatment condition
-                        control: str | None = "control",  # name of the control condition; None: the treatment mean alone
-                        ) -> pd.DataFrame:  # one row per cluster, sorted by stratum and cluster
+def cluster_differences(
+    frame: pd.DataFrame,  # one row per answered prompt, repeats already averaged
+    score: str = "score",  # column of scores, usually in [0, 1]
+    weight: str | None = None,  # column of weights >= 0; None: every prompt counts the same
+    condition: str = "condition",  # column that holds the two names below
+    cluster: str = "cluster",  # column of cluster names, unique within a stratum
+    stratum: str | None = "stratum",  # column of strata, fixed by design; None: one stratum "all"
+    treatment: str = "treatment",  # name of the treatment condition
+    control: str
+    | None = "control",  # name of the control condition; None: the treatment mean alone
+) -> pd.DataFrame:  # one row per cluster, sorted by stratum and cluster
     "Treatment minus control, one row per cluster; clusters without both are dropped and listed in `.attrs`."
-    tidy = _tidy(frame, dict(score=score, weight=weight, condition=condition, cluster=cluster, stratum=stratum))
-    chosen = [tidy["condition"] == treatment, (tidy["condition"] == control) & (control is not None)]
+    tidy = _tidy(
+        frame,
+        dict(score=score, weight=weight, condition=condition, cluster=cluster, stratum=stratum),
+    )
+    chosen = [
+        tidy["condition"] == treatment,
+        (tidy["condition"] == control) & (control is not None),
+    ]
     asked = {name: column[chosen[0] | chosen[1]] for name, column in tidy.items()}
     code, strata, clusters = _cluster_codes(asked["stratum"], asked["cluster"])
     score_of = np.where(asked["weight"] > 0, asked["score"], 0.0)
-    both = [_moments(code[here], score_of[here], asked["weight"][here], len(clusters)) for here in (each[chosen[0] | chosen[1]] for each in chosen)]
+    both = [
+        _moments(code[here], score_of[here], asked["weight"][here], len(clusters))
+        for here in (each[chosen[0] | chosen[1]] for each in chosen)
+    ]
     values = _side_by_side(*both, control is None)
     lacking = np.isnan(values["difference"])
-    kept = pd.DataFrame({name: column[~lacking] for name, column in {"cluster": clusters, "stratum": strata, **values}.items()}).infer_objects()
-    kept.attrs = {"dropped_clusters": list(zip(strata[lacking], clusters[lacking])), "ignored_rows": len(frame) - len(code)}
+    kept = pd.DataFrame(
+        {
+            name: column[~lacking]
+            for name, column in {"cluster": clusters, "stratum": strata, **values}.items()
+        }
+    ).infer_objects()
+    kept.attrs = {
+        "dropped_clusters": list(zip(strata[lacking], clusters[lacking])),
+        "ignored_rows": len(frame) - len(code),
+    }
     return kept
 
 # %% ../../nbs/stats/01_clusters.ipynb #437670fa
-def _without_t(estimate: float, sizes: np.ndarray, parts: np.ndarray, known: dict) -> Estimate | None:
+def _without_t(
+    estimate: float, sizes: np.ndarray, parts: np.ndarray, known: dict
+) -> Estimate | None:
     "The estimate where no t interval exists; None where one does."
-    total, known = int(np.sum(sizes)), known | {"n_clusters": int(np.sum(sizes)), "method": "stratified cluster t"}
-    if len(sizes) == 0 or np.min(sizes) == 0: return nothing("no_valid_answers", "a stratum has no cluster with answers in every condition", **known)
+    total, known = (
+        int(np.sum(sizes)),
+        known | {"n_clusters": int(np.sum(sizes)), "method": "stratified cluster t"},
+    )
+    if len(sizes) == 0 or np.min(sizes) == 0:
+        return nothing(
+            "no_valid_answers", "a stratum has no cluster with answers in every condition", **known
+        )
     if total <= 3 or np.min(sizes) == 1:
-        return Estimate(estimate, status="too_few_clusters", detail=f"{total} clusters, {int(np.min(sizes))} in the smallest stratum: no interval beyond these prompts", **known)
-    if parts.any(): return None
-    return Estimate(estimate, 0.0, float(total - len(sizes)), estimate, estimate, status="degenerate_zero_variance", detail=f"all {total} clusters agree", **known)
+        return Estimate(
+            estimate,
+            status="too_few_clusters",
+            detail=f"{total} clusters, {int(np.min(sizes))} in the smallest stratum: no interval beyond these prompts",
+            **known,
+        )
+    if parts.any():
+        return None
+    return Estimate(
+        estimate,
+        0.0,
+        float(total - len(sizes)),
+        estimate,
+        estimate,
+        status="degenerate_zero_variance",
+        detail=f"all {total} clusters agree",
+        **known,
+    )
 
 # %% ../../nbs/stats/01_clusters.ipynb #60bb463e
 def _with_t(estimate: float, sizes: np.ndarray, parts: np.ndarray, known: dict) -> Estimate:
     "Interval and test of an estimate whose variance is the sum of `parts`, one for each stratum."
     from scipy.special import stdtr, stdtrit
+
     total, se, share = int(sizes.sum()), float(np.sqrt(parts.sum())), parts / parts.sum()
-    df = float(min(1 / np.sum(share ** 2 / (sizes - 1)), total - len(sizes)))
-    half, p_value = float(stdtrit(df, (1 + known["ci_level"]) / 2)) * se, float(2 * stdtr(df, -abs(estimate) / se))
+    df = float(min(1 / np.sum(share**2 / (sizes - 1)), total - len(sizes)))
+    half, p_value = (
+        float(stdtrit(df, (1 + known["ci_level"]) / 2)) * se,
+        float(2 * stdtr(df, -abs(estimate) / se)),
+    )
     rough = total < 6 or sizes.min() < 3
-    return Estimate(estimate, se, df, estimate - half, estimate + half, p_value=p_value, n_clusters=total, method="stratified cluster t",
-                    status="few_clusters" if rough else "ok", detail=f"{total} clusters, {int(sizes.min())} in the smallest stratum" if rough else "", **known)
+    return Estimate(
+        estimate,
+        se,
+        df,
+        estimate - half,
+        estimate + half,
+        p_value=p_value,
+        n_clusters=total,
+        method="stratified cluster t",
+        status="few_clusters" if rough else "ok",
+        detail=f"{total} clusters, {int(sizes.min())} in the smallest stratum" if rough else "",
+        **known,
+    )
 
 # %% ../../nbs/stats/01_clusters.ipynb #f97791e0
-def combine_strata(means: np.ndarray,  # one mean per stratum, shape (S,)
-                   variances: np.ndarray,  # variance of each of these means, shape (S,)
-                   sizes: np.ndarray,  # clusters behind each mean, shape (S,)
-                   weights: np.ndarray,  # weight of each mean, any sign, shape (S,)
-                   level: float = 0.95,  # coverage, between 0 and 1
-                   unit: str = "probability",  # unit of the means
-                   ) -> Estimate:
+def combine_strata(
+    means: np.ndarray,  # one mean per stratum, shape (S,)
+    variances: np.ndarray,  # variance of each of these means, shape (S,)
+    sizes: np.ndarray,  # clusters behind each mean, shape (S,)
+    weights: np.ndarray,  # weight of each mean, any sign, shape (S,)
+    level: float = 0.95,  # coverage, between 0 and 1
+    unit: str = "probability",  # unit of the means
+) -> Estimate:
     "Weighted sum of independent stratum means, with a t interval on Satterthwaite degrees of freedom."
-    if not 0 < level < 1: raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
-    estimate, parts, known = float(weights @ means), weights ** 2 * variances, {"ci_level": level, "unit": unit}
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+    estimate, parts, known = (
+        float(weights @ means),
+        weights**2 * variances,
+        {"ci_level": level, "unit": unit},
+    )
     return _without_t(estimate, sizes, parts, known) or _with_t(estimate, sizes, parts, known)
 
 # %% ../../nbs/stats/01_clusters.ipynb #41a364b9
 def _weights(names: list, weights: Mapping | None) -> dict:
     "The non-zero stratum weights; equal ones that sum to 1 when none are given."
-    if weights is None: return {name: 1 / len(set(names)) for name in dict.fromkeys(names)}
+    if weights is None:
+        return {name: 1 / len(set(names)) for name in dict.fromkeys(names)}
     unknown = set(names) - set(weights)
-    if unknown: raise ValueError(f"no weight for stratum {min(map(str, unknown))!r}: weights name {list(weights)}")
+    if unknown:
+        raise ValueError(
+            f"no weight for stratum {min(map(str, unknown))!r}: weights name {list(weights)}"
+        )
     return {name: weight for name, weight in weights.items() if weight != 0}
 
 # %% ../../nbs/stats/01_clusters.ipynb #4392e46b
-def _strata(difference: Sequence[float] | np.ndarray, stratum: Sequence | np.ndarray, weights: Mapping | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _strata(
+    difference: Sequence[float] | np.ndarray,
+    stratum: Sequence | np.ndarray,
+    weights: Mapping | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     "The values that have a weight, the number of the stratum of each, and the weight of each stratum."
     value, names = np.asarray(difference, float), list(stratum)
-    if len(value) != len(names): raise ValueError(f"{len(value)} differences but {len(names)} strata: give one stratum per cluster")
-    if not np.isfinite(value).all(): raise ValueError(f"{(~np.isfinite(value)).sum()} differences are not finite: drop and count those clusters first")
+    if len(value) != len(names):
+        raise ValueError(
+            f"{len(value)} differences but {len(names)} strata: give one stratum per cluster"
+        )
+    if not np.isfinite(value).all():
+        raise ValueError(
+            f"{(~np.isfinite(value)).sum()} differences are not finite: drop and count those clusters first"
+        )
     weight = _weights(names, weights)
     number = {name: i for i, name in enumerate(weight)}
     code = np.array([number.get(name, -1) for name in names], int)
     return value[code >= 0], code[code >= 0], np.array(list(weight.values()), float)
 
 # %% ../../nbs/stats/01_clusters.ipynb #87cd26be
-def _stratum_means(value: np.ndarray, code: np.ndarray, strata: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _stratum_means(
+    value: np.ndarray, code: np.ndarray, strata: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     "Mean, variance of the mean and number of clusters, per stratum."
     size = np.bincount(code, minlength=strata)
     mean = np.bincount(code, value, strata) / np.maximum(size, 1)
     scatter = value - mean[code]
     # equal differences may differ in the last bit, which must not turn into a tiny interval
     scatter[np.abs(scatter) <= 1e-12 * np.abs(value).max(initial=0)] = 0
-    return mean, np.bincount(code, scatter ** 2, strata) / np.maximum(size - 1, 1) / np.maximum(size, 1), size
+    return (
+        mean,
+        np.bincount(code, scatter**2, strata) / np.maximum(size - 1, 1) / np.maximum(size, 1),
+        size,
+    )
 
 # %% ../../nbs/stats/01_clusters.ipynb #136d1576
-def stratified_cluster_t(difference: Sequence[float] | np.ndarray,  # one value per cluster, shape (G,)
-                         stratum: Sequence | np.ndarray,  # stratum of each cluster, shape (G,)
-                         weights: Mapping | None = None,  # stratum -> weight, any sign; None: 1 / number of strata
-                         level: float = 0.95,  # coverage, between 0 and 1
-                         unit: str = "probability",  # unit of the differences
-                         ) -> Estimate:
+def stratified_cluster_t(
+    difference: Sequence[float] | np.ndarray,  # one value per cluster, shape (G,)
+    stratum: Sequence | np.ndarray,  # stratum of each cluster, shape (G,)
+    weights: Mapping | None = None,  # stratum -> weight, any sign; None: 1 / number of strata
+    level: float = 0.95,  # coverage, between 0 and 1
+    unit: str = "probability",  # unit of the differences
+) -> Estimate:
     "Effect over clusters drawn within fixed strata, with its t interval."
     value, code, weight = _strata(difference, stratum, weights)
     return combine_strata(*_stratum_means(value, code, len(weight)), weight, level, unit)
@@ -157,7 +270,8 @@ def stratified_cluster_t(difference: Sequence[float] | np.ndarray,  # one value 
 def _all_flips(contribution: np.ndarray) -> np.ndarray:
     "Sums over all sign patterns in which the first sign stays; the other half mirrors them."
     sums = contribution[:1]
-    for part in contribution[1:]: sums = np.concatenate([sums + part, sums - part])
+    for part in contribution[1:]:
+        sums = np.concatenate([sums + part, sums - part])
     return sums
 
 # %% ../../nbs/stats/01_clusters.ipynb #c2724b78
@@ -168,54 +282,90 @@ def _byte_sums(contribution: np.ndarray) -> np.ndarray:
     return padded @ (1 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)).T
 
 # %% ../../nbs/stats/01_clusters.ipynb #f01e5dea
-def _count_random_flips(contribution: np.ndarray, far: float, draws: int, rng: np.random.Generator) -> int:
+def _count_random_flips(
+    contribution: np.ndarray, far: float, draws: int, rng: np.random.Generator
+) -> int:
     "How many random sign patterns give a sum at least as far from 0; in blocks, to bound memory."
     tables = _byte_sums(contribution)
+
     def tail(rows: int) -> int:
         patterns = np.frombuffer(rng.bytes(rows * len(tables)), np.uint8).reshape(len(tables), rows)
         return int(np.sum(np.abs(sum(table[each] for table, each in zip(tables, patterns))) >= far))
+
     return sum(tail(min(8192, draws - start)) for start in range(0, draws, 8192))
 
 # %% ../../nbs/stats/01_clusters.ipynb #b91c5b97
-def sign_flip(difference: Sequence[float] | np.ndarray,  # one value per cluster, shape (G,)
-              stratum: Sequence | np.ndarray,  # stratum of each cluster, shape (G,)
-              weights: Mapping | None = None,  # stratum -> weight, any sign; None: 1 / number of strata
-              draws: int = 99_999,  # random flips when there are too many to enumerate
-              seed: int | np.random.Generator = 0,  # of the random flips
-              exact_up_to: int = 20,  # enumerate all flips up to this number of clusters
-              ) -> float:  # two-sided p-value; nan without clusters
+def sign_flip(
+    difference: Sequence[float] | np.ndarray,  # one value per cluster, shape (G,)
+    stratum: Sequence | np.ndarray,  # stratum of each cluster, shape (G,)
+    weights: Mapping | None = None,  # stratum -> weight, any sign; None: 1 / number of strata
+    draws: int = 99_999,  # random flips when there are too many to enumerate
+    seed: int | np.random.Generator = 0,  # of the random flips
+    exact_up_to: int = 20,  # enumerate all flips up to this number of clusters
+) -> float:  # two-sided p-value; nan without clusters
     "Two-sided sign-flip test that every cluster difference is centred at 0."
     value, code, weight = _strata(difference, stratum, weights)
     size = np.bincount(code, minlength=len(weight))
-    if len(size) == 0 or size.min() == 0: return float("nan")
+    if len(size) == 0 or size.min() == 0:
+        return float("nan")
     contribution = (weight / size)[code] * value
     far = abs(contribution.sum()) - 1e-10 * np.abs(contribution).sum()
-    if len(value) <= exact_up_to: return float(np.mean(np.abs(_all_flips(contribution)) >= far))
-    return (1 + _count_random_flips(contribution, far, draws, np.random.default_rng(seed))) / (1 + draws)
+    if len(value) <= exact_up_to:
+        return float(np.mean(np.abs(_all_flips(contribution)) >= far))
+    return (1 + _count_random_flips(contribution, far, draws, np.random.default_rng(seed))) / (
+        1 + draws
+    )
 
 # %% ../../nbs/stats/01_clusters.ipynb #a2fec4c5
-def set_effect_sd(differences: pd.DataFrame,  # from `cluster_differences`
-                  exact: bool = False,  # whether scores are exact probabilities, which carry no sampling noise
-                  ) -> pd.DataFrame:  # one row per stratum
+def set_effect_sd(
+    differences: pd.DataFrame,  # from `cluster_differences`
+    exact: bool = False,  # whether scores are exact probabilities, which carry no sampling noise
+) -> pd.DataFrame:  # one row per stratum
     "Standard deviation of the effect between the clusters of a stratum, free of sampling noise."
     noise = 0.0 if exact else differences["sampling_variance"]
     grouped = differences.assign(sampling_variance=noise).groupby("stratum", observed=True)
-    table = pd.DataFrame({"n_clusters": grouped.size(), "sd_difference": grouped["difference"].std(), "sampling_variance": grouped["sampling_variance"].mean(),
-                          "n_noise_known": grouped["sampling_variance"].count()})
-    table["set_effect_sd"] = np.sqrt((table["sd_difference"] ** 2 - table["sampling_variance"]).clip(lower=0))
+    table = pd.DataFrame(
+        {
+            "n_clusters": grouped.size(),
+            "sd_difference": grouped["difference"].std(),
+            "sampling_variance": grouped["sampling_variance"].mean(),
+            "n_noise_known": grouped["sampling_variance"].count(),
+        }
+    )
+    table["set_effect_sd"] = np.sqrt(
+        (table["sd_difference"] ** 2 - table["sampling_variance"]).clip(lower=0)
+    )
     return table.reset_index()
 
 # %% ../../nbs/stats/01_clusters.ipynb #cf697277
-def compare_clusters(first: pd.DataFrame,  # from `cluster_differences`
-                     second: pd.DataFrame,  # the same for the other participant
-                     weights: Mapping | None = None,  # stratum -> weight; None: 1 / number of strata
-                     level: float = 0.95,  # coverage, between 0 and 1
-                     seed: int = 0,  # of the sign flips, where they are drawn
-                     ) -> Estimate:  # first minus second; its p-value is the sign-flip one from six clusters on
+def compare_clusters(
+    first: pd.DataFrame,  # from `cluster_differences`
+    second: pd.DataFrame,  # the same for the other participant
+    weights: Mapping | None = None,  # stratum -> weight; None: 1 / number of strata
+    level: float = 0.95,  # coverage, between 0 and 1
+    seed: int = 0,  # of the sign flips, where they are drawn
+) -> Estimate:  # first minus second; its p-value is the sign-flip one from six clusters on
     "How much larger one participant's effect is than another's, paired by cluster."
     both = first.merge(second, on=["stratum", "cluster"], suffixes=("", "_second"))
     gap = both["difference"] - both["difference_second"]
-    found, dropped = stratified_cluster_t(gap, both["stratum"], weights, level), len(first) + len(second) - 2 * len(both)
-    p_value = sign_flip(gap, both["stratum"], weights, seed=seed) if found.n_clusters >= 6 else found.p_value
-    detail = "; ".join(filter(None, [found.detail, f"{dropped} clusters of only one of the two left out" if dropped else ""]))
-    return replace(found, p_value=p_value, detail=detail, method="stratified cluster t on paired differences")
+    found, dropped = (
+        stratified_cluster_t(gap, both["stratum"], weights, level),
+        len(first) + len(second) - 2 * len(both),
+    )
+    p_value = (
+        sign_flip(gap, both["stratum"], weights, seed=seed)
+        if found.n_clusters >= 6
+        else found.p_value
+    )
+    detail = "; ".join(
+        filter(
+            None,
+            [
+                found.detail,
+                f"{dropped} clusters of only one of the two left out" if dropped else "",
+            ],
+        )
+    )
+    return replace(
+        found, p_value=p_value, detail=detail, method="stratified cluster t on paired differences"
+    )

@@ -15,69 +15,133 @@ import numpy as np
 from .estimates import Estimate
 
 # %% ../../nbs/stats/17_decisions.ipynb #bcf23f95
-ADJUSTMENTS = {"holm": "holm", "hochberg": "simes-hochberg", "benjamini_hochberg": "fdr_bh", "benjamini_yekutieli": "fdr_by", "bonferroni": "bonferroni"}
+ADJUSTMENTS = {
+    "holm": "holm",
+    "hochberg": "simes-hochberg",
+    "benjamini_hochberg": "fdr_bh",
+    "benjamini_yekutieli": "fdr_by",
+    "bonferroni": "bonferroni",
+}
 
 
-def adjust(p_values: Sequence[float] | np.ndarray,  # raw p-values of one family, nan where there is no test, shape (m,)
-           method: str = "holm",  # one of ADJUSTMENTS
-           ) -> np.ndarray:  # adjusted p-values in the same order, nan kept, shape (m,)
+def adjust(
+    p_values: Sequence[float]
+    | np.ndarray,  # raw p-values of one family, nan where there is no test, shape (m,)
+    method: str = "holm",  # one of ADJUSTMENTS
+) -> np.ndarray:  # adjusted p-values in the same order, nan kept, shape (m,)
     "P-values corrected for the number of tests in their family."
     from statsmodels.stats.multitest import multipletests
+
     p = np.asarray(p_values, float)
-    if method not in ADJUSTMENTS: raise ValueError(f"method is {method!r}: use one of {', '.join(ADJUSTMENTS)}")
-    if np.any((p < 0) | (p > 1)): raise ValueError("a p-value lies outside [0, 1]: give raw p-values")
+    if method not in ADJUSTMENTS:
+        raise ValueError(f"method is {method!r}: use one of {', '.join(ADJUSTMENTS)}")
+    if np.any((p < 0) | (p > 1)):
+        raise ValueError("a p-value lies outside [0, 1]: give raw p-values")
     known, adjusted = ~np.isnan(p), np.full(p.shape, np.nan)
-    if known.any(): adjusted[known] = multipletests(p[known], method=ADJUSTMENTS[method])[1]
+    if known.any():
+        adjusted[known] = multipletests(p[known], method=ADJUSTMENTS[method])[1]
     return adjusted
 
 # %% ../../nbs/stats/17_decisions.ipynb #b22e27e9
-SMALLEST_EFFECT = {"probability": 0.05, "pooled SD": 0.2, "z": 0.2, "logit": 0.2, "log ratio": 0.1, "index": 0.05, "scaled rating": 0.05, "m": 0.05, "Cliff's delta": 0.1,
-                   "percentage points": 5.0, "control SD": 0.2, "SD of differences": 0.2, "h": 0.2, "correlation": 0.1, "area": 0.05}
+SMALLEST_EFFECT = {
+    "probability": 0.05,
+    "pooled SD": 0.2,
+    "z": 0.2,
+    "logit": 0.2,
+    "log ratio": 0.1,
+    "index": 0.05,
+    "scaled rating": 0.05,
+    "m": 0.05,
+    "Cliff's delta": 0.1,
+    "percentage points": 5.0,
+    "control SD": 0.2,
+    "SD of differences": 0.2,
+    "h": 0.2,
+    "correlation": 0.1,
+    "area": 0.05,
+}
 
 # %% ../../nbs/stats/17_decisions.ipynb #d4c1755a
-def equivalence_p(estimate: Estimate,  # with se; df where the interval uses a t
-                  smallest: float,  # the bound, in the unit of the estimate, > 0
-                  ) -> float:  # nan where there is no standard error
+def equivalence_p(
+    estimate: Estimate,  # with se; df where the interval uses a t
+    smallest: float,  # the bound, in the unit of the estimate, > 0
+) -> float:  # nan where there is no standard error
     "P-value of the two one-sided tests that an effect lies within plus and minus `smallest`."
     from scipy.special import ndtr, stdtr
-    if not smallest > 0: raise ValueError(f"smallest is {smallest}: give the smallest effect of interest, above 0")
-    if isnan(estimate.se): return nan
-    if estimate.se == 0: return float(abs(estimate.estimate) >= smallest)
+
+    if not smallest > 0:
+        raise ValueError(f"smallest is {smallest}: give the smallest effect of interest, above 0")
+    if isnan(estimate.se):
+        return nan
+    if estimate.se == 0:
+        return float(abs(estimate.estimate) >= smallest)
     tail = ndtr if isnan(estimate.df) else lambda t: stdtr(estimate.df, t)
-    return float(max(tail(-(estimate.estimate + smallest) / estimate.se), tail((estimate.estimate - smallest) / estimate.se)))
+    return float(
+        max(
+            tail(-(estimate.estimate + smallest) / estimate.se),
+            tail((estimate.estimate - smallest) / estimate.se),
+        )
+    )
 
 # %% ../../nbs/stats/17_decisions.ipynb #d982e3bb
 @dataclass(frozen=True)
 class Verdict:
     "What may be said about one effect."
+
     verdict: str  # present, reversed, absent, inconclusive or none
     smallest: float  # smallest effect of interest; nan where the unit has none
     p_equivalence: float  # of the two one-sided tests
     reason: str  # in a few words
 
 # %% ../../nbs/stats/17_decisions.ipynb #b0af4045
-CLAIMABLE = ("ok", "bounded", "constant_cell", "degenerate_zero_variance")  # statuses under which a claim may be made
+CLAIMABLE = (
+    "ok",
+    "bounded",
+    "constant_cell",
+    "degenerate_zero_variance",
+)  # statuses under which a claim may be made
 
 
 def _no_claim(estimate: Estimate, smallest: float | None) -> str:
     "Why nothing may be said; empty when something may."
-    if smallest is None: return f"no smallest effect of interest is declared for the unit {estimate.unit!r}"
-    if estimate.status not in CLAIMABLE: return estimate.status.replace("_", " ")
+    if smallest is None:
+        return f"no smallest effect of interest is declared for the unit {estimate.unit!r}"
+    if estimate.status not in CLAIMABLE:
+        return estimate.status.replace("_", " ")
     return "no interval" if isnan(estimate.ci_low) else ""
 
 # %% ../../nbs/stats/17_decisions.ipynb #b3c382d7
-def verdict(estimate: Estimate,  # signed, positive towards the bias
-            p_adjusted: float = nan,  # within its family; nan: the interval alone decides
-            smallest: float | None = None,  # None: SMALLEST_EFFECT of its unit
-            alpha: float = 0.05,  # of both tests
-            ) -> Verdict:
+def verdict(
+    estimate: Estimate,  # signed, positive towards the bias
+    p_adjusted: float = nan,  # within its family; nan: the interval alone decides
+    smallest: float | None = None,  # None: SMALLEST_EFFECT of its unit
+    alpha: float = 0.05,  # of both tests
+) -> Verdict:
     "Whether an effect is present, reversed, absent or inconclusive."
     small = SMALLEST_EFFECT.get(estimate.unit) if smallest is None else smallest
     why = _no_claim(estimate, small)
-    if why: return Verdict("none", nan if small is None else small, nan, why)
+    if why:
+        return Verdict("none", nan if small is None else small, nan, why)
     p_equivalence = equivalence_p(estimate, small)
     if max(estimate.ci_low, -estimate.ci_high) > small:
-        if p_adjusted >= alpha: return Verdict("inconclusive", small, p_equivalence, "not significant once its family is corrected for")
-        return Verdict("present" if estimate.ci_low > small else "reversed", small, p_equivalence, "the interval lies beyond the smallest effect of interest")
-    if p_equivalence < alpha: return Verdict("absent", small, p_equivalence, "too small to matter in either direction")
-    return Verdict("inconclusive", small, p_equivalence, "the interval reaches across the smallest effect of interest")
+        if p_adjusted >= alpha:
+            return Verdict(
+                "inconclusive",
+                small,
+                p_equivalence,
+                "not significant once its family is corrected for",
+            )
+        return Verdict(
+            "present" if estimate.ci_low > small else "reversed",
+            small,
+            p_equivalence,
+            "the interval lies beyond the smallest effect of interest",
+        )
+    if p_equivalence < alpha:
+        return Verdict("absent", small, p_equivalence, "too small to matter in either direction")
+    return Verdict(
+        "inconclusive",
+        small,
+        p_equivalence,
+        "the interval reaches across the smallest effect of interest",
+    )

@@ -32,6 +32,7 @@ STATUSES = {
 @dataclass(frozen=True)
 class Estimate:
     "A number with what is needed to read it."
+
     estimate: float = nan  # in `unit`
     se: float = nan  # standard error
     df: float = nan  # degrees of freedom of interval and test; nan where they use no t
@@ -49,22 +50,33 @@ class Estimate:
 
     def __post_init__(self) -> None:
         "Refuse an unknown status, and a missing number that claims to be ok."
-        if self.status not in STATUSES: raise ValueError(f"status {self.status!r} is not known: use one of {', '.join(STATUSES)}")
-        if isnan(self.estimate) and self.status == "ok": raise ValueError(f"an estimate is missing but its status is 'ok' (method {self.method!r}): give the status that says why")
+        if self.status not in STATUSES:
+            raise ValueError(
+                f"status {self.status!r} is not known: use one of {', '.join(STATUSES)}"
+            )
+        if isnan(self.estimate) and self.status == "ok":
+            raise ValueError(
+                f"an estimate is missing but its status is 'ok' (method {self.method!r}): give the status that says why"
+            )
 
 # %% ../../nbs/stats/00_estimates.ipynb #7ff9f5d2
-def nothing(status: str,  # one of STATUSES, not "ok"
-            detail: str,  # the reason, in a sentence
-            **known: Any,  # fields that are known all the same, such as method, unit, n
-            ) -> Estimate:
+def nothing(
+    status: str,  # one of STATUSES, not "ok"
+    detail: str,  # the reason, in a sentence
+    **known: Any,  # fields that are known all the same, such as method, unit, n
+) -> Estimate:
     "An estimate without a number, and why."
-    if not detail: raise ValueError(f"status {status!r} without a reason: say in a sentence why there is no number")
+    if not detail:
+        raise ValueError(
+            f"status {status!r} without a reason: say in a sentence why there is no number"
+        )
     return Estimate(status=status, detail=detail, **known)
 
 # %% ../../nbs/stats/00_estimates.ipynb #9eb3828c
 def _plain(value: Any) -> Any:
     "A value that JSON can hold."
-    if not isinstance(value, float) or isfinite(value): return value
+    if not isinstance(value, float) or isfinite(value):
+        return value
     return ("inf" if value > 0 else "-inf") if isinf(value) else None
 
 

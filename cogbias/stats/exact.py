@@ -25,6 +25,7 @@ LOW_MASS = 0.9  # valid mass below which renormalised probabilities deserve a wa
 # %% ../../nbs/stats/12_exact.ipynb #0ed63e1d
 class ValidDistribution(NamedTuple):
     "Probabilities over the options on offer, and what they held together."
+
     p: np.ndarray  # renormalised, rows of nan without valid mass, shape (n, K)
     valid_mass: np.ndarray  # before renormalising, shape (n,)
     mean_valid_mass: float  # nan without prompts
@@ -34,26 +35,40 @@ class ValidDistribution(NamedTuple):
 def _mass(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     "Probabilities as a table and their row sums, once they can be probabilities."
     raw = np.asarray(probabilities, float)
-    if raw.ndim != 2: raise ValueError(f"probabilities have shape {raw.shape}: give one row per prompt and one column per option")
+    if raw.ndim != 2:
+        raise ValueError(
+            f"probabilities have shape {raw.shape}: give one row per prompt and one column per option"
+        )
     mass = raw.sum(axis=1)
     bad = ~((raw >= 0).all(axis=1) & (mass <= 1 + 1e-6))
-    if bad.any(): raise ValueError(f"{bad.sum()} rows are no probabilities (first at row {np.argmax(bad)}): give values from 0, in all at most 1")
+    if bad.any():
+        raise ValueError(
+            f"{bad.sum()} rows are no probabilities (first at row {np.argmax(bad)}): give values from 0, in all at most 1"
+        )
     return raw, mass
 
 # %% ../../nbs/stats/12_exact.ipynb #c8140604
-def renormalise(probabilities: np.ndarray,  # probability of each option, surface forms summed, shape (n, K)
-                ) -> ValidDistribution:
+def renormalise(
+    probabilities: np.ndarray,  # probability of each option, surface forms summed, shape (n, K)
+) -> ValidDistribution:
     "Probabilities over the options on offer alone, with the mass that was there."
     raw, mass = _mass(probabilities)
     p = np.divide(raw, mass[:, None], out=np.full(raw.shape, np.nan), where=mass[:, None] > 0)
-    return ValidDistribution(p, mass, float(mass.mean()) if len(mass) else nan, int((mass < LOW_MASS - 1e-12).sum()))
+    return ValidDistribution(
+        p, mass, float(mass.mean()) if len(mass) else nan, int((mass < LOW_MASS - 1e-12).sum())
+    )
 
 # %% ../../nbs/stats/12_exact.ipynb #1f39e89f
-def _clusters(n: int, cluster: Sequence | None, stratum: Sequence | None) -> tuple[np.ndarray, list]:
+def _clusters(
+    n: int, cluster: Sequence | None, stratum: Sequence | None
+) -> tuple[np.ndarray, list]:
     "Cluster code of each prompt and the stratum of each cluster; without clusters every prompt is its own."
     strata = ["all"] * n if stratum is None else list(map(str, stratum))
     clusters = list(range(n)) if cluster is None else list(map(str, cluster))
-    if len(strata) != n or len(clusters) != n: raise ValueError(f"{n} prompts, {len(clusters)} clusters, {len(strata)} strata: give one per prompt")
+    if len(strata) != n or len(clusters) != n:
+        raise ValueError(
+            f"{n} prompts, {len(clusters)} clusters, {len(strata)} strata: give one per prompt"
+        )
     number: dict = {}
     code = np.array([number.setdefault(pair, len(number)) for pair in zip(strata, clusters)], int)
     return code, [name for name, _ in number]
@@ -64,21 +79,40 @@ PromptTarget = Literal["S", "F"]  # prompts like these, or exactly these
 # %% ../../nbs/stats/12_exact.ipynb #b57eb246
 def _is_fixed(target: str) -> bool:
     "Whether the question is about exactly these prompts."
-    if target not in ("S", "F"): raise ValueError(f"target is {target!r}: give 'S' for prompts like these or 'F' for exactly these")
+    if target not in ("S", "F"):
+        raise ValueError(
+            f"target is {target!r}: give 'S' for prompts like these or 'F' for exactly these"
+        )
     return target == "F"
 
 # %% ../../nbs/stats/12_exact.ipynb #166cc7ab
-def _over_prompts(value: np.ndarray, cluster: Sequence | None, stratum: Sequence | None, level: float, method: str) -> Estimate:
+def _over_prompts(
+    value: np.ndarray, cluster: Sequence | None, stratum: Sequence | None, level: float, method: str
+) -> Estimate:
     "Mean over prompts like these; values that are missing are left out and counted."
     code, strata = _clusters(len(value), cluster, stratum)
     known = ~np.isnan(value)
     count = np.bincount(code[known], minlength=len(strata))
     mean = np.bincount(code[known], value[known], len(strata)) / np.maximum(count, 1)
     weights = {name: 1 / len(set(strata)) for name in strata}
-    found = stratified_cluster_t(mean[count > 0], [name for name, each in zip(strata, count) if each], weights, level)
-    lost = f"{(~known).sum()} of {len(value)} prompts have no valid answer and are left out" if not known.all() else ""
+    found = stratified_cluster_t(
+        mean[count > 0], [name for name, each in zip(strata, count) if each], weights, level
+    )
+    lost = (
+        f"{(~known).sum()} of {len(value)} prompts have no valid answer and are left out"
+        if not known.all()
+        else ""
+    )
     unit = "cluster t" if cluster is not None else "t over prompts taken as independent"
-    return _cut(replace(found, p_value=nan, n=int(known.sum()), method=f"{method}, {unit}", detail=_joined(found.detail, lost)))
+    return _cut(
+        replace(
+            found,
+            p_value=nan,
+            n=int(known.sum()),
+            method=f"{method}, {unit}",
+            detail=_joined(found.detail, lost),
+        )
+    )
 
 # %% ../../nbs/stats/12_exact.ipynb #43038440
 def _joined(*details: str) -> str:
@@ -88,212 +122,349 @@ def _joined(*details: str) -> str:
 # %% ../../nbs/stats/12_exact.ipynb #79271035
 def _cut(found: Estimate) -> Estimate:
     "A mean probability with its interval cut at 0 and 1."
-    if not (found.ci_low < 0 or found.ci_high > 1): return found
-    return replace(found, ci_low=max(found.ci_low, 0.0), ci_high=min(found.ci_high, 1.0), status="bounded" if found.status == "ok" else found.status,
-                   detail=_joined(found.detail, "the interval is cut at the edge of the scale"))
+    if not (found.ci_low < 0 or found.ci_high > 1):
+        return found
+    return replace(
+        found,
+        ci_low=max(found.ci_low, 0.0),
+        ci_high=min(found.ci_high, 1.0),
+        status="bounded" if found.status == "ok" else found.status,
+        detail=_joined(found.detail, "the interval is cut at the edge of the scale"),
+    )
 
 # %% ../../nbs/stats/12_exact.ipynb #3d66a058
 def _probabilities(p: Sequence[float] | np.ndarray) -> np.ndarray:
     "Probabilities of the target, nan where a prompt has none."
     value = np.asarray(p, float)
-    if value.ndim != 1: raise ValueError(f"p has shape {value.shape}: give the target's probability for each prompt")
+    if value.ndim != 1:
+        raise ValueError(
+            f"p has shape {value.shape}: give the target's probability for each prompt"
+        )
     outside = (value < -1e-9) | (value > 1 + 1e-9)
-    if outside.any(): raise ValueError(f"{outside.sum()} values of p lie outside [0, 1]: give probabilities, not log-probabilities")
+    if outside.any():
+        raise ValueError(
+            f"{outside.sum()} values of p lie outside [0, 1]: give probabilities, not log-probabilities"
+        )
     return np.clip(value, 0, 1)
 
 # %% ../../nbs/stats/12_exact.ipynb #d1dfe3af
 def _fixed(value: np.ndarray, level: float, method: str) -> Estimate:
     "Mean over exactly these prompts when nothing about them is uncertain."
     known = value[~np.isnan(value)]
-    lost = f"{len(value) - len(known)} of {len(value)} prompts have no valid answer and are left out" if len(known) < len(value) else ""
-    if not len(known): return nothing("no_valid_answers", lost or "no prompts", method=method, target="F", ci_level=level)
+    lost = (
+        f"{len(value) - len(known)} of {len(value)} prompts have no valid answer and are left out"
+        if len(known) < len(value)
+        else ""
+    )
+    if not len(known):
+        return nothing(
+            "no_valid_answers", lost or "no prompts", method=method, target="F", ci_level=level
+        )
     mean = float(known.mean())
-    return Estimate(mean, 0.0, ci_low=mean, ci_high=mean, ci_level=level, method=method, target="F", n=len(known), detail=lost)
+    return Estimate(
+        mean,
+        0.0,
+        ci_low=mean,
+        ci_high=mean,
+        ci_level=level,
+        method=method,
+        target="F",
+        n=len(known),
+        detail=lost,
+    )
 
 # %% ../../nbs/stats/12_exact.ipynb #5b6351e0
-def exact_mean(p: Sequence[float] | np.ndarray,  # P(target) of each prompt, renormalised; nan where nothing valid was possible, shape (n,)
-               cluster: Sequence | None = None,  # cluster of each prompt; None: prompts are independent
-               stratum: Sequence | None = None,  # stratum of each prompt; None: one
-               valid_mass: Sequence[float] | np.ndarray | None = None,  # mass on the options before renormalising, shape (n,)
-               target: PromptTarget = "S",  # S: prompts like these; F: exactly these
-               level: float = 0.95,  # coverage, between 0 and 1
-               ) -> Estimate:
+def exact_mean(
+    p: Sequence[float]
+    | np.ndarray,  # P(target) of each prompt, renormalised; nan where nothing valid was possible, shape (n,)
+    cluster: Sequence | None = None,  # cluster of each prompt; None: prompts are independent
+    stratum: Sequence | None = None,  # stratum of each prompt; None: one
+    valid_mass: Sequence[float]
+    | np.ndarray
+    | None = None,  # mass on the options before renormalising, shape (n,)
+    target: PromptTarget = "S",  # S: prompts like these; F: exactly these
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:
     "Mean probability of the target."
-    value, note = _probabilities(p), "" if valid_mass is None else _mass_note(np.asarray(valid_mass, float), len(p))
-    found = (_fixed(value, level, "exact probabilities") if _is_fixed(target) else
-             _over_prompts(value, cluster, stratum, level, "exact probabilities"))
+    value, note = (
+        _probabilities(p),
+        "" if valid_mass is None else _mass_note(np.asarray(valid_mass, float), len(p)),
+    )
+    found = (
+        _fixed(value, level, "exact probabilities")
+        if _is_fixed(target)
+        else _over_prompts(value, cluster, stratum, level, "exact probabilities")
+    )
     return replace(found, detail=_joined(found.detail, note))
 
 # %% ../../nbs/stats/12_exact.ipynb #d140c44d
 def _mass_note(mass: np.ndarray, n: int) -> str:
     "A warning where the options held too little."
-    if len(mass) != n: raise ValueError(f"{n} prompts but {len(mass)} valid masses: give one per prompt")
+    if len(mass) != n:
+        raise ValueError(f"{n} prompts but {len(mass)} valid masses: give one per prompt")
     low = int((mass < LOW_MASS).sum())
-    return f"the options held less than {LOW_MASS} of the probability in {low} of {n} prompts (mean {np.mean(mass):.3f})" if low else ""
+    return (
+        f"the options held less than {LOW_MASS} of the probability in {low} of {n} prompts (mean {np.mean(mass):.3f})"
+        if low
+        else ""
+    )
 
 # %% ../../nbs/stats/12_exact.ipynb #40141eeb
 def _hit_shares(hits: Sequence[float], draws: Sequence[int] | int) -> tuple[np.ndarray, np.ndarray]:
     "Share of hits per prompt, nan without a draw, and the draws."
     k, n = np.asarray(hits, float), np.broadcast_to(np.asarray(draws, float), np.shape(hits))
     bad = ~((k >= 0) & (k <= n))
-    if k.ndim != 1 or bad.any(): raise ValueError(f"{bad.sum()} prompts have hits outside 0 to their number of draws: give valid draws, per prompt")
+    if k.ndim != 1 or bad.any():
+        raise ValueError(
+            f"{bad.sum()} prompts have hits outside 0 to their number of draws: give valid draws, per prompt"
+        )
     return np.divide(k, n, out=np.full(k.shape, nan), where=n > 0), n
 
 # %% ../../nbs/stats/12_exact.ipynb #6663f713
-def sampled_mean(hits: Sequence[float] | np.ndarray,  # draws that gave the target, per prompt, shape (n,)
-                 draws: Sequence[int] | int = 1,  # valid draws of each prompt; 0 leaves the prompt out
-                 cluster: Sequence | None = None,  # cluster of each prompt; None: prompts are independent
-                 stratum: Sequence | None = None,  # stratum of each prompt; None: one
-                 target: PromptTarget = "S",  # S: prompts like these; F: exactly these
-                 level: float = 0.95,  # coverage, between 0 and 1
-                 ) -> Estimate:
+def sampled_mean(
+    hits: Sequence[float] | np.ndarray,  # draws that gave the target, per prompt, shape (n,)
+    draws: Sequence[int] | int = 1,  # valid draws of each prompt; 0 leaves the prompt out
+    cluster: Sequence | None = None,  # cluster of each prompt; None: prompts are independent
+    stratum: Sequence | None = None,  # stratum of each prompt; None: one
+    target: PromptTarget = "S",  # S: prompts like these; F: exactly these
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:
     "Mean share of draws that gave the target."
     share, n = _hit_shares(hits, draws)
-    if not _is_fixed(target): return _over_prompts(share, cluster, stratum, level, "sampled answers")
+    if not _is_fixed(target):
+        return _over_prompts(share, cluster, stratum, level, "sampled answers")
     found = replace(_fixed(share, level, "sampled answers, wilson"), se=nan)
-    if not found.n: return found
-    worth = found.n ** 2 / float(np.sum(1 / n[n > 0]))  # answers that the mean of the shares is worth
+    if not found.n:
+        return found
+    worth = found.n**2 / float(np.sum(1 / n[n > 0]))  # answers that the mean of the shares is worth
     low, high = wilson(found.estimate * worth, worth, level)
     return replace(found, ci_low=low, ci_high=high, n=int(n.sum()))
 
 # %% ../../nbs/stats/12_exact.ipynb #ae9f4260
-def greedy_mean(p: np.ndarray,  # probabilities of the options, renormalised; nan rows where nothing valid was possible, shape (n, K)
-                column: int = 0,  # which option is the target
-                cluster: Sequence | None = None,  # cluster of each prompt; None: prompts are independent
-                stratum: Sequence | None = None,  # stratum of each prompt; None: one
-                target: PromptTarget = "S",  # S: prompts like these; F: exactly these
-                level: float = 0.95,  # coverage, between 0 and 1
-                ) -> Estimate:
+def greedy_mean(
+    p: np.ndarray,  # probabilities of the options, renormalised; nan rows where nothing valid was possible, shape (n, K)
+    column: int = 0,  # which option is the target
+    cluster: Sequence | None = None,  # cluster of each prompt; None: prompts are independent
+    stratum: Sequence | None = None,  # stratum of each prompt; None: one
+    target: PromptTarget = "S",  # S: prompts like these; F: exactly these
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:
     "Share of prompts whose most probable option is the target; not an estimate of the mean probability."
     table = np.asarray(p, float)
     if table.ndim != 2 or not 0 <= column < table.shape[1]:
-        raise ValueError(f"p has shape {table.shape}, column is {column}: give one column per option")
+        raise ValueError(
+            f"p has shape {table.shape}, column is {column}: give one column per option"
+        )
     top = table >= table.max(axis=1, initial=0.0)[:, None] - 1e-12
-    share = np.where(np.isnan(table).any(axis=1), nan, top[:, column] / np.maximum(top.sum(axis=1), 1))
-    return _fixed(share, level, "greedy answers") if _is_fixed(target) else _over_prompts(share, cluster, stratum, level, "greedy answers")
+    share = np.where(
+        np.isnan(table).any(axis=1), nan, top[:, column] / np.maximum(top.sum(axis=1), 1)
+    )
+    return (
+        _fixed(share, level, "greedy answers")
+        if _is_fixed(target)
+        else _over_prompts(share, cluster, stratum, level, "greedy answers")
+    )
 
 # %% ../../nbs/stats/12_exact.ipynb #df9f9dae
 def _factor(total: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
     "Var(p) / (pbar (1 - pbar)) from the sums of p and of its square; nan where the mean is 0 or 1."
     mean = np.asarray(total / n)
     spread = mean * (1 - mean)
-    return np.divide(np.maximum(squares / n - mean ** 2, 0.0), spread, out=np.full(mean.shape, nan), where=spread > 1e-12)
+    return np.divide(
+        np.maximum(squares / n - mean**2, 0.0),
+        spread,
+        out=np.full(mean.shape, nan),
+        where=spread > 1e-12,
+    )
 
 # %% ../../nbs/stats/12_exact.ipynb #75c90e3a
 def _jackknife(p: np.ndarray) -> float:
     "Standard error of the factor; nan where leaving out a prompt leaves nothing to vary."
-    left = _factor(p.sum() - p, (p ** 2).sum() - p ** 2, len(p) - 1)
+    left = _factor(p.sum() - p, (p**2).sum() - p**2, len(p) - 1)
     return float(np.sqrt((len(p) - 1) / len(p) * np.sum((left - left.mean()) ** 2)))
 
 # %% ../../nbs/stats/12_exact.ipynb #7c367bfb
-def variance_reduction(p: Sequence[float] | np.ndarray,  # P(target) of each prompt, nan where there is none, shape (n,)
-                       level: float = 0.95,  # coverage, between 0 and 1
-                       ) -> Estimate:
+def variance_reduction(
+    p: Sequence[float]
+    | np.ndarray,  # P(target) of each prompt, nan where there is none, shape (n,)
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:
     "Variance of the exact estimate over that of one draw per prompt, for independent prompts."
     from scipy.special import stdtrit
+
     value = _probabilities(p)
-    value, known = value[~np.isnan(value)], dict(method="variance, exact over one draw, jackknife", unit="ratio", ci_level=level)
+    value, known = (
+        value[~np.isnan(value)],
+        dict(method="variance, exact over one draw, jackknife", unit="ratio", ci_level=level),
+    )
     known["n"] = n = len(value)
-    if n == 0: return nothing("no_valid_answers", "no prompt has a probability", **known)
-    factor = float(_factor(value.sum(), (value ** 2).sum(), n))
-    if np.isnan(factor): return nothing("undefined", "every prompt has the same certain answer, so neither estimate varies", **known)
-    if np.ptp(value) < 1e-12: return Estimate(0.0, status="degenerate_zero_variance", detail="all prompts have the same probability", **known)
+    if n == 0:
+        return nothing("no_valid_answers", "no prompt has a probability", **known)
+    factor = float(_factor(value.sum(), (value**2).sum(), n))
+    if np.isnan(factor):
+        return nothing(
+            "undefined",
+            "every prompt has the same certain answer, so neither estimate varies",
+            **known,
+        )
+    if np.ptp(value) < 1e-12:
+        return Estimate(
+            0.0,
+            status="degenerate_zero_variance",
+            detail="all prompts have the same probability",
+            **known,
+        )
     se = _jackknife(value) if n > 2 else nan
-    if np.isnan(se): return Estimate(factor, status="insufficient", detail="too few prompts for an interval", **known)
+    if np.isnan(se):
+        return Estimate(
+            factor, status="insufficient", detail="too few prompts for an interval", **known
+        )
     half = float(stdtrit(n - 1, (1 + level) / 2)) * se
     return _cut(Estimate(factor, se, n - 1.0, factor - half, factor + half, **known))
 
 # %% ../../nbs/stats/12_exact.ipynb #c4c6646d
-def beta_reduction(a: float,  # first parameter of the beta distribution of p, above 0
-                   b: float,  # second parameter
-                   ) -> float:
+def beta_reduction(
+    a: float,  # first parameter of the beta distribution of p, above 0
+    b: float,  # second parameter
+) -> float:
     "The factor when the probabilities follow a beta distribution."
-    if not (a > 0 and b > 0): raise ValueError(f"a is {a} and b is {b}: both must be above 0")
+    if not (a > 0 and b > 0):
+        raise ValueError(f"a is {a} and b is {b}: both must be above 0")
     return 1 / (a + b + 1)
 
 # %% ../../nbs/stats/12_exact.ipynb #5263157d
 class DrawVariance(NamedTuple):
     "Variance of a mean with and without exact probabilities."
+
     exact: float  # from probabilities
     sampled: float  # from K draws per prompt
     ratio: float  # exact over sampled; nan when neither varies
-    prompts_worth: float  # prompts or clusters with K draws that one with exact probabilities replaces
+    prompts_worth: (
+        float  # prompts or clusters with K draws that one with exact probabilities replaces
+    )
 
 # %% ../../nbs/stats/12_exact.ipynb #a91a3600
-def draw_variance(p: Sequence[float] | np.ndarray,  # P(target) of each prompt, shape (n,)
-                  draws: int = 1,  # K, answers drawn per prompt
-                  cluster: Sequence | None = None,  # cluster of each prompt; None: prompts are independent
-                  ) -> DrawVariance:
+def draw_variance(
+    p: Sequence[float] | np.ndarray,  # P(target) of each prompt, shape (n,)
+    draws: int = 1,  # K, answers drawn per prompt
+    cluster: Sequence | None = None,  # cluster of each prompt; None: prompts are independent
+) -> DrawVariance:
     "Variance of the mean over prompts like these, from exact probabilities and from draws."
     value = _probabilities(p)
-    if draws != int(draws) or draws < 1: raise ValueError(f"draws is {draws}: give a whole number of answers per prompt, 1 or more")
-    if not len(value) or np.isnan(value).any(): raise ValueError("p is empty or holds missing values: leave out prompts without a valid answer")
+    if draws != int(draws) or draws < 1:
+        raise ValueError(f"draws is {draws}: give a whole number of answers per prompt, 1 or more")
+    if not len(value) or np.isnan(value).any():
+        raise ValueError(
+            "p is empty or holds missing values: leave out prompts without a valid answer"
+        )
     code, names = _clusters(len(value), cluster, None)
     size = np.bincount(code)
     exact = float(np.var(np.bincount(code, value) / size) / len(size))
-    noise = float(np.mean(np.bincount(code, value * (1 - value)) / size ** 2) / draws / len(size))
+    noise = float(np.mean(np.bincount(code, value * (1 - value)) / size**2) / draws / len(size))
     exact = 0.0 if exact < 1e-30 else exact
     ratio = exact / (exact + noise) if exact + noise > 0 else nan
-    return DrawVariance(exact, exact + noise, ratio, 1 / ratio if ratio > 0 else inf if ratio == 0 else nan)
+    return DrawVariance(
+        exact, exact + noise, ratio, 1 / ratio if ratio > 0 else inf if ratio == 0 else nan
+    )
 
 # %% ../../nbs/stats/12_exact.ipynb #6377974f
-def draws_needed(p: Sequence[float] | np.ndarray,  # P(target) of each prompt, shape (n,)
-                 excess: float = 0.05,  # variance above that of exact probabilities that is tolerated, as a share, > 0
-                 cluster: Sequence | None = None,  # cluster of each prompt; None: prompts are independent
-                 ) -> float:  # a whole number of draws; infinite where exact probabilities leave no variance at all
+def draws_needed(
+    p: Sequence[float] | np.ndarray,  # P(target) of each prompt, shape (n,)
+    excess: float = 0.05,  # variance above that of exact probabilities that is tolerated, as a share, > 0
+    cluster: Sequence | None = None,  # cluster of each prompt; None: prompts are independent
+) -> float:  # a whole number of draws; infinite where exact probabilities leave no variance at all
     "Draws per prompt that come as close to exact probabilities as asked for."
-    if not excess > 0: raise ValueError(f"excess is {excess}: only infinitely many draws reach exact probabilities, give a value above 0")
+    if not excess > 0:
+        raise ValueError(
+            f"excess is {excess}: only infinitely many draws reach exact probabilities, give a value above 0"
+        )
     one = draw_variance(p, 1, cluster)
     noise = one.sampled - one.exact
-    if noise <= 0: return 1
+    if noise <= 0:
+        return 1
     return max(1, ceil(noise / (excess * one.exact) - 1e-9)) if one.exact > 0 else inf
 
 # %% ../../nbs/stats/12_exact.ipynb #15efe741
 class TopKBounds(NamedTuple):
     "What a truncated list of probabilities allows."
+
     low: np.ndarray  # lowest possible P(target | valid), shape (n,)
     high: np.ndarray  # highest possible, shape (n,)
     valid_low: np.ndarray  # mass that the options hold for certain, shape (n,)
     missing: np.ndarray  # probability that is not on the list, shape (n,)
 
 # %% ../../nbs/stats/12_exact.ipynb #88c97f90
-def _room(missing: np.ndarray, smallest: Sequence[float] | None, unlisted: Sequence[int] | int | None) -> np.ndarray:
+def _room(
+    missing: np.ndarray, smallest: Sequence[float] | None, unlisted: Sequence[int] | int | None
+) -> np.ndarray:
     "The most that forms off the list can hold."
-    if smallest is None or unlisted is None: return missing
+    if smallest is None or unlisted is None:
+        return missing
     return np.minimum(missing, np.asarray(smallest, float) * np.asarray(unlisted, float))
 
 # %% ../../nbs/stats/12_exact.ipynb #5fb58113
-def top_k_bounds(target: Sequence[float] | np.ndarray,  # listed probability of the target, forms summed, shape (n,)
-                 other: Sequence[float] | np.ndarray,  # listed probability of all other options, shape (n,)
-                 listed: Sequence[float] | np.ndarray,  # probability of the whole list, other words included, shape (n,)
-                 smallest: Sequence[float] | None = None,  # probability of the last entry of the list, shape (n,); None: unknown
-                 unlisted_target: Sequence[int] | int | None = None,  # forms of the target that are not on the list; None: any number
-                 unlisted_other: Sequence[int] | int | None = None,  # the same for the other options
-                 ) -> TopKBounds:
+def top_k_bounds(
+    target: Sequence[float]
+    | np.ndarray,  # listed probability of the target, forms summed, shape (n,)
+    other: Sequence[float] | np.ndarray,  # listed probability of all other options, shape (n,)
+    listed: Sequence[float]
+    | np.ndarray,  # probability of the whole list, other words included, shape (n,)
+    smallest: Sequence[float]
+    | None = None,  # probability of the last entry of the list, shape (n,); None: unknown
+    unlisted_target: Sequence[int]
+    | int
+    | None = None,  # forms of the target that are not on the list; None: any number
+    unlisted_other: Sequence[int] | int | None = None,  # the same for the other options
+) -> TopKBounds:
     "Bounds of P(target | valid) when only the most probable tokens are known."
     t, o, whole = (np.asarray(each, float) for each in (target, other, listed))
     bad = ~((t >= 0) & (o >= 0) & (t + o <= whole + 1e-6) & (whole <= 1 + 1e-6))
-    if bad.any(): raise ValueError(f"{bad.sum()} lists do not add up: give target and other of 0 or more, their sum at most `listed`, that at most 1")
+    if bad.any():
+        raise ValueError(
+            f"{bad.sum()} lists do not add up: give target and other of 0 or more, their sum at most `listed`, that at most 1"
+        )
     missing = np.clip(1 - whole, 0, 1)
     up, down = _room(missing, smallest, unlisted_target), _room(missing, smallest, unlisted_other)
-    return TopKBounds(_ratio(t, t + o + down, t + o, up + down, 0.0), _ratio(t + up, t + o + up, t + o, up + down, 1.0), t + o, missing)
+    return TopKBounds(
+        _ratio(t, t + o + down, t + o, up + down, 0.0),
+        _ratio(t + up, t + o + up, t + o, up + down, 1.0),
+        t + o,
+        missing,
+    )
 
 # %% ../../nbs/stats/12_exact.ipynb #40a88019
-def _ratio(part: np.ndarray, whole: np.ndarray, seen: np.ndarray, unseen: np.ndarray, fallback: float) -> np.ndarray:
+def _ratio(
+    part: np.ndarray, whole: np.ndarray, seen: np.ndarray, unseen: np.ndarray, fallback: float
+) -> np.ndarray:
     "A share; the worst case where nothing was seen, nan where nothing valid is possible."
-    share = np.divide(part, whole, out=np.full(whole.shape, fallback), where=(whole > 0) & (seen > 0))
+    share = np.divide(
+        part, whole, out=np.full(whole.shape, fallback), where=(whole > 0) & (seen > 0)
+    )
     return np.where((seen == 0) & (unseen == 0), nan, share)
 
 # %% ../../nbs/stats/12_exact.ipynb #2ccec6e4
-def bounded_mean(bounds: TopKBounds,  # from top_k_bounds
-                 cluster: Sequence | None = None,  # cluster of each prompt; None: prompts are independent
-                 stratum: Sequence | None = None,  # stratum of each prompt; None: one
-                 target: PromptTarget = "S",  # S: prompts like these; F: exactly these
-                 level: float = 0.95,  # coverage, between 0 and 1
-                 ) -> Estimate:
+def bounded_mean(
+    bounds: TopKBounds,  # from top_k_bounds
+    cluster: Sequence | None = None,  # cluster of each prompt; None: prompts are independent
+    stratum: Sequence | None = None,  # stratum of each prompt; None: one
+    target: PromptTarget = "S",  # S: prompts like these; F: exactly these
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:
     "Mean probability of the target from truncated lists: the middle of its bounds, and limits around both."
-    low, high = (exact_mean(each, cluster, stratum, None, target, level) for each in (bounds.low, bounds.high))
-    if np.isnan(low.estimate) or high.estimate - low.estimate < 1e-12: return low
+    low, high = (
+        exact_mean(each, cluster, stratum, None, target, level)
+        for each in (bounds.low, bounds.high)
+    )
+    if np.isnan(low.estimate) or high.estimate - low.estimate < 1e-12:
+        return low
     seen = f"between {low.estimate:.3f} and {high.estimate:.3f}; {np.mean(bounds.missing):.3f} of the probability is not on the lists"
-    return replace(low, estimate=(low.estimate + high.estimate) / 2, se=nan, df=nan, ci_high=high.ci_high, method=f"{low.method}, top of the list",
-                   status="bounded" if low.status in ("ok", "degenerate_zero_variance") else low.status, detail=_joined(seen, low.detail))
+    return replace(
+        low,
+        estimate=(low.estimate + high.estimate) / 2,
+        se=nan,
+        df=nan,
+        ci_high=high.ci_high,
+        method=f"{low.method}, top of the list",
+        status="bounded" if low.status in ("ok", "degenerate_zero_variance") else low.status,
+        detail=_joined(seen, low.detail),
+    )

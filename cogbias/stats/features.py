@@ -21,6 +21,7 @@ from .estimates import Estimate, nothing
 # %% ../../nbs/stats/15_features.ipynb #3508fab5
 class _Table(NamedTuple):
     "Effects, whose they are, and what may explain them."
+
     outcome: np.ndarray  # shape (n,)
     model: np.ndarray  # number of the model of each row, shape (n,)
     group: np.ndarray  # number of the group of each model, shape (M,)
@@ -33,84 +34,148 @@ def _of_models(frame: pd.DataFrame, model: str, column: str) -> pd.Series:
     "One value per model of a column that may not change within a model."
     kinds = frame.groupby(model, observed=True)[column].nunique(dropna=False)
     if (kinds > 1).any():
-        raise ValueError(f"column {column!r} has {kinds.max()} values within model {kinds.idxmax()!r}: a feature has one; move it to design")
+        raise ValueError(
+            f"column {column!r} has {kinds.max()} values within model {kinds.idxmax()!r}: a feature has one; move it to design"
+        )
     return frame.groupby(model, observed=True)[column].agg(lambda values: values.iloc[0])
 
 # %% ../../nbs/stats/15_features.ipynb #402854cd
 def _checked_frame(frame: pd.DataFrame, columns: list[str]) -> None:
     "Every column is there, once, and effects are numbers."
     absent = [name for name in columns if name not in frame]
-    if absent: raise ValueError(f"the frame has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call")
+    if absent:
+        raise ValueError(
+            f"the frame has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call"
+        )
     twice = [name for name in columns if columns.count(name) > 1]
-    if twice: raise ValueError(f"column {twice[0]!r} is named twice: each column is either the outcome, the model, a feature or a design column")
-    if not pd.api.types.is_numeric_dtype(frame[columns[0]]): raise ValueError(f"column {columns[0]!r} is not numeric: give effects as numbers")
+    if twice:
+        raise ValueError(
+            f"column {twice[0]!r} is named twice: each column is either the outcome, the model, a feature or a design column"
+        )
+    if not pd.api.types.is_numeric_dtype(frame[columns[0]]):
+        raise ValueError(f"column {columns[0]!r} is not numeric: give effects as numbers")
 
 # %% ../../nbs/stats/15_features.ipynb #5a272886
 def _named(frame: pd.DataFrame, column: str) -> None:
     "Every row says whose it is."
-    if column not in frame: raise ValueError(f"the frame has no column {column!r}: it has {list(frame.columns)}; name yours in the call")
+    if column not in frame:
+        raise ValueError(
+            f"the frame has no column {column!r}: it has {list(frame.columns)}; name yours in the call"
+        )
     lost = frame[column].isna().sum()
-    if lost: raise ValueError(f"column {column!r} misses {lost} values: every row needs a name; an only child is its own family")
+    if lost:
+        raise ValueError(
+            f"column {column!r} misses {lost} values: every row needs a name; an only child is its own family"
+        )
 
 # %% ../../nbs/stats/15_features.ipynb #5380ed4b
-def _table(frame: pd.DataFrame, outcome: str, model: str, features: Sequence[str], group: str | None, design: Sequence[str]) -> _Table:
+def _table(
+    frame: pd.DataFrame,
+    outcome: str,
+    model: str,
+    features: Sequence[str],
+    group: str | None,
+    design: Sequence[str],
+) -> _Table:
     "The columns that matter, without the rows that hold no effect."
-    if str in (type(features), type(design)): raise ValueError(f"features is {features!r} and design {design!r}: give lists of column names")
+    if str in (type(features), type(design)):
+        raise ValueError(
+            f"features is {features!r} and design {design!r}: give lists of column names"
+        )
     _checked_frame(frame, [outcome, model, *features, *design])
-    for column in dict.fromkeys([model, group or model]): _named(frame, column)
-    kept = frame[np.isfinite(frame[outcome].to_numpy(float, na_value=np.nan))].reset_index(drop=True)
+    for column in dict.fromkeys([model, group or model]):
+        _named(frame, column)
+    kept = frame[np.isfinite(frame[outcome].to_numpy(float, na_value=np.nan))].reset_index(
+        drop=True
+    )
     names = np.unique(kept[model].astype(str))
     code = np.searchsorted(names, kept[model].astype(str))
     kept = kept.assign(**{model: code})
-    values = pd.DataFrame({name: _of_models(kept, model, name) for name in features}, index=range(len(names)))
-    owner = np.arange(len(names)) if group in (None, model) else pd.factorize(_of_models(kept, model, group))[0]
-    return _Table(kept[outcome].to_numpy(float), code, owner, values, kept[list(design)], len(frame) - len(kept))
+    values = pd.DataFrame(
+        {name: _of_models(kept, model, name) for name in features}, index=range(len(names))
+    )
+    owner = (
+        np.arange(len(names))
+        if group in (None, model)
+        else pd.factorize(_of_models(kept, model, group))[0]
+    )
+    return _Table(
+        kept[outcome].to_numpy(float),
+        code,
+        owner,
+        values,
+        kept[list(design)],
+        len(frame) - len(kept),
+    )
 
 # %% ../../nbs/stats/15_features.ipynb #8d3a446d
 def _level_columns(values: pd.Series) -> np.ndarray:
     "One 0/1 column per level of a text, shape (rows, levels)."
     levels = sorted(map(str, values.dropna().unique()))
-    table = np.array([[str(value) == level for level in levels] for value in values], float).reshape(len(values), len(levels))
+    table = np.array(
+        [[str(value) == level for level in levels] for value in values], float
+    ).reshape(len(values), len(levels))
     table[values.isna().to_numpy()] = np.nan
     return table
 
 # %% ../../nbs/stats/15_features.ipynb #b80112ef
 def _columns(values: pd.Series) -> np.ndarray:
     "One feature as numbers, nan where unknown, shape (rows, columns)."
-    if pd.api.types.is_datetime64_any_dtype(values): raise ValueError(f"column {values.name!r} holds dates: give days before a fixed date")
-    if not pd.api.types.is_numeric_dtype(values): return _level_columns(values)
+    if pd.api.types.is_datetime64_any_dtype(values):
+        raise ValueError(f"column {values.name!r} holds dates: give days before a fixed date")
+    if not pd.api.types.is_numeric_dtype(values):
+        return _level_columns(values)
     number = values.to_numpy(float, na_value=np.nan)
-    if np.isinf(number).any(): raise ValueError(f"column {values.name!r} holds infinite values: use nan where it is unknown")
+    if np.isinf(number).any():
+        raise ValueError(
+            f"column {values.name!r} holds infinite values: use nan where it is unknown"
+        )
     return number[:, None]
 
 # %% ../../nbs/stats/15_features.ipynb #317e8d14
 def _encode(values: pd.DataFrame, skip: int = 0) -> tuple[np.ndarray, np.ndarray]:
     "All columns, without the first `skip` of every set of levels, and the feature each belongs to."
     parts = [_columns(values[name]) for name in values]
-    parts = [part[:, skip:] if not pd.api.types.is_numeric_dtype(values[name]) else part for name, part in zip(values, parts)]
+    parts = [
+        part[:, skip:] if not pd.api.types.is_numeric_dtype(values[name]) else part
+        for name, part in zip(values, parts)
+    ]
     owner = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
     return np.hstack([np.empty((len(values), 0)), *parts]), owner
 
 # %% ../../nbs/stats/15_features.ipynb #3ef88f47
 # few and small trees, because models are few
-TREES = {"n_estimators": 30, "max_depth": 2, "learning_rate": 0.2, "tree_method": "hist", "n_jobs": 1, "random_state": 0}
+TREES = {
+    "n_estimators": 30,
+    "max_depth": 2,
+    "learning_rate": 0.2,
+    "tree_method": "hist",
+    "n_jobs": 1,
+    "random_state": 0,
+}
 
 # %% ../../nbs/stats/15_features.ipynb #bbc946ca
 def _regressor(trees: Mapping | None):
     "Gradient-boosted trees from an optional package."
-    try: from xgboost import XGBRegressor
-    except ImportError: raise ImportError("xgboost is not installed: run `pip install 'cogbias[features]'`") from None
+    try:
+        from xgboost import XGBRegressor
+    except ImportError:
+        raise ImportError(
+            "xgboost is not installed: run `pip install 'cogbias[features]'`"
+        ) from None
     return XGBRegressor(**(TREES | dict(trees or {})))
 
 # %% ../../nbs/stats/15_features.ipynb #985f5d28
 def _one_thread():
     "A context in which the library starts no other thread: tables this small wait for threads longer than they compute."
     from xgboost import config_context
+
     return config_context(nthread=1)
 
 # %% ../../nbs/stats/15_features.ipynb #f6a7d382
 class _Problem(NamedTuple):
     "What does not change when models are relabelled."
+
     outcome: np.ndarray  # shape (n,)
     model: np.ndarray  # number of the model of each row, shape (n,)
     owner: np.ndarray  # feature of each column, shape (C,)
@@ -119,34 +184,54 @@ class _Problem(NamedTuple):
     trees: Mapping | None  # settings that replace those of TREES
 
 # %% ../../nbs/stats/15_features.ipynb #9d193acb
-def _with_other_values(problem: _Problem, features: np.ndarray, held: np.ndarray, donors: np.ndarray, feature: int) -> np.ndarray:
+def _with_other_values(
+    problem: _Problem, features: np.ndarray, held: np.ndarray, donors: np.ndarray, feature: int
+) -> np.ndarray:
     "The held-out rows once for each donor, with the donor's value of one feature."
-    rows = np.tile(np.hstack([features[problem.model[held]], problem.design[held]]), (len(donors), 1))
+    rows = np.tile(
+        np.hstack([features[problem.model[held]], problem.design[held]]), (len(donors), 1)
+    )
     columns = np.flatnonzero(problem.owner == feature)
     rows[:, columns] = np.repeat(features[donors][:, columns], len(held), axis=0)
     return rows
 
 # %% ../../nbs/stats/15_features.ipynb #60cd4adb
-def _fold_errors(problem: _Problem, features: np.ndarray, train: np.ndarray, held: np.ndarray) -> np.ndarray:
+def _fold_errors(
+    problem: _Problem, features: np.ndarray, train: np.ndarray, held: np.ndarray
+) -> np.ndarray:
     "Squared errors on held-out rows: of the mean, of the trees, and of the trees without each feature in turn."
     y, own = problem.outcome, np.hstack([features[problem.model], problem.design])
     trees = _regressor(problem.trees).fit(own[train], y[train])
     donors = np.setdiff1d(problem.model, problem.model[held])
-    def error(guess: np.ndarray) -> float: return float(np.sum((guess.reshape(-1, len(held)) - y[held]) ** 2) / (len(guess) // len(held)))
-    without = [error(trees.predict(_with_other_values(problem, features, held, donors, feature))) for feature in np.unique(problem.owner)]
-    return np.array([error(np.full(len(held), y[train].mean())), error(trees.predict(own[held])), *without])
+
+    def error(guess: np.ndarray) -> float:
+        return float(
+            np.sum((guess.reshape(-1, len(held)) - y[held]) ** 2) / (len(guess) // len(held))
+        )
+
+    without = [
+        error(trees.predict(_with_other_values(problem, features, held, donors, feature)))
+        for feature in np.unique(problem.owner)
+    ]
+    return np.array(
+        [error(np.full(len(held), y[train].mean())), error(trees.predict(own[held])), *without]
+    )
 
 # %% ../../nbs/stats/15_features.ipynb #c8fe057e
 def _score(problem: _Problem, features: np.ndarray) -> np.ndarray:
     "Grouped R^2, followed by the importance of every feature."
-    with _one_thread(): total, error, *without = sum(_fold_errors(problem, features, train, held) for train, held in problem.folds)
+    with _one_thread():
+        total, error, *without = sum(
+            _fold_errors(problem, features, train, held) for train, held in problem.folds
+        )
     return np.array([1 - error / total, *((each - error) / total for each in without)])
 
 # %% ../../nbs/stats/15_features.ipynb #5ee382e1
 def _dealt(order: Sequence[int], group: np.ndarray) -> np.ndarray:
     "Whose features every model gets when the groups exchange theirs in this order."
     source = np.empty(len(group), int)
-    for own, other in enumerate(order): source[group == own] = np.resize(np.flatnonzero(group == other), np.sum(group == own))
+    for own, other in enumerate(order):
+        source[group == own] = np.resize(np.flatnonzero(group == other), np.sum(group == own))
     return source
 
 # %% ../../nbs/stats/15_features.ipynb #702fae7f
@@ -154,14 +239,21 @@ def _relabellings(group: np.ndarray, count: int, rng: np.random.Generator) -> li
     "For each relabelling, whose features every model gets; all of them when they are at most `count`."
     size = int(group.max()) + 1
     few = size <= 12 and factorial(size) - 1 <= count
-    drawn = islice(orders(range(size)), 1, None) if few else (rng.permutation(size) for _ in range(count))
+    drawn = (
+        islice(orders(range(size)), 1, None)
+        if few
+        else (rng.permutation(size) for _ in range(count))
+    )
     return [_dealt(order, group) for order in drawn]
 
 # %% ../../nbs/stats/15_features.ipynb #a030099c
 class FeatureExplanation(NamedTuple):
     "What features of models say about models that were held out."
+
     r2: Estimate  # grouped R^2; its p-value is that of the relabelled models
-    importance: pd.DataFrame  # one row per feature, largest first; empty unless the features beat the null
+    importance: (
+        pd.DataFrame
+    )  # one row per feature, largest first; empty unless the features beat the null
     features: pd.DataFrame  # per feature: kind, distinct values, models where it is unknown
     null: np.ndarray  # grouped R^2 of every relabelling
     dropped: int  # rows without a finite effect
@@ -171,8 +263,14 @@ class FeatureExplanation(NamedTuple):
 # %% ../../nbs/stats/15_features.ipynb #2302d5c6
 def _known(values: pd.DataFrame) -> pd.DataFrame:
     "What is known of each feature, over models."
-    kinds = ["number" if pd.api.types.is_numeric_dtype(values[name]) else "levels" for name in values]
-    counts = {"distinct": values.nunique().to_numpy(), "unknown": values.isna().sum().to_numpy(), "models": len(values)}
+    kinds = [
+        "number" if pd.api.types.is_numeric_dtype(values[name]) else "levels" for name in values
+    ]
+    counts = {
+        "distinct": values.nunique().to_numpy(),
+        "unknown": values.isna().sum().to_numpy(),
+        "models": len(values),
+    }
     return pd.DataFrame({"feature": list(values), "kind": kinds, **counts})
 
 # %% ../../nbs/stats/15_features.ipynb #4f9bfc17
@@ -184,43 +282,111 @@ def _flat(y: np.ndarray) -> bool:
 def _unusable(table: _Table, known: dict) -> Estimate | None:
     "Why nothing can be learned; None where something can."
     groups, y = known["n_clusters"], table.outcome
-    if groups < 3: return nothing("too_few_clusters", f"{groups} groups of models: at least 3 are needed to hold one out", **known)
-    if _flat(y): return nothing("degenerate_zero_variance", f"all {len(y)} effects are equal: there is nothing to explain", **known)
-    if (table.values.nunique(dropna=False) < 2).all(): return nothing("undefined", "no feature differs between models", **known)
+    if groups < 3:
+        return nothing(
+            "too_few_clusters",
+            f"{groups} groups of models: at least 3 are needed to hold one out",
+            **known,
+        )
+    if _flat(y):
+        return nothing(
+            "degenerate_zero_variance",
+            f"all {len(y)} effects are equal: there is nothing to explain",
+            **known,
+        )
+    if (table.values.nunique(dropna=False) < 2).all():
+        return nothing("undefined", "no feature differs between models", **known)
     return None
 
 # %% ../../nbs/stats/15_features.ipynb #fea95aa8
-_SHARED = ["unit", "target", "n", "n_clusters", "status", "detail"]  # columns that repeat those of the grouped R^2
-_IMPORTANCE = ["feature", "estimate", "null_high", "p_value", "p_adjusted", "unknown", "method", *_SHARED]
+_SHARED = [
+    "unit",
+    "target",
+    "n",
+    "n_clusters",
+    "status",
+    "detail",
+]  # columns that repeat those of the grouped R^2
+_IMPORTANCE = [
+    "feature",
+    "estimate",
+    "null_high",
+    "p_value",
+    "p_adjusted",
+    "unknown",
+    "method",
+    *_SHARED,
+]
 
 # %% ../../nbs/stats/15_features.ipynb #9c0b0f42
-def _ranking(observed: np.ndarray, null: np.ndarray, features: pd.DataFrame, r2: Estimate) -> pd.DataFrame:
+def _ranking(
+    observed: np.ndarray, null: np.ndarray, features: pd.DataFrame, r2: Estimate
+) -> pd.DataFrame:
     "Importances of all features beside what relabelled models give."
-    def p(draws: np.ndarray) -> np.ndarray: return (1 + np.sum(draws >= observed - 1e-12, axis=0)) / (1 + len(null))
-    tests = {"null_high": np.quantile(null, 0.95, axis=0), "p_value": p(null), "p_adjusted": p(null.max(axis=1, keepdims=True))}
-    shared = {"method": "R^2 lost with another model's value, p of relabelled models", **{name: getattr(r2, name) for name in _SHARED}}
-    table = pd.DataFrame({"feature": features["feature"], "estimate": observed, **tests, "unknown": features["unknown"], **shared})
-    return table.sort_values("estimate", ascending=False, kind="stable", ignore_index=True)[_IMPORTANCE]
+
+    def p(draws: np.ndarray) -> np.ndarray:
+        return (1 + np.sum(draws >= observed - 1e-12, axis=0)) / (1 + len(null))
+
+    tests = {
+        "null_high": np.quantile(null, 0.95, axis=0),
+        "p_value": p(null),
+        "p_adjusted": p(null.max(axis=1, keepdims=True)),
+    }
+    shared = {
+        "method": "R^2 lost with another model's value, p of relabelled models",
+        **{name: getattr(r2, name) for name in _SHARED},
+    }
+    table = pd.DataFrame(
+        {
+            "feature": features["feature"],
+            "estimate": observed,
+            **tests,
+            "unknown": features["unknown"],
+            **shared,
+        }
+    )
+    return table.sort_values("estimate", ascending=False, kind="stable", ignore_index=True)[
+        _IMPORTANCE
+    ]
 
 # %% ../../nbs/stats/15_features.ipynb #1303438b
 def _verdict(r2: float, p_value: float, alpha: float, null: np.ndarray) -> tuple[str, str]:
     "Whether a ranking may be shown, and why not."
-    if r2 > 0 and p_value < alpha: return "ok", ""
+    if r2 > 0 and p_value < alpha:
+        return "ok", ""
     lowest = 1 / (1 + len(null))
-    if lowest >= alpha: return "undefined", f"no ranking: {len(null)} relabellings cannot give a p-value below {lowest:.2g}"
-    return "undefined", f"no ranking: grouped R^2 is {r2:.2f}; relabelled models give {np.mean(null):.2f} on average, p = {p_value:.2g}"
+    if lowest >= alpha:
+        return (
+            "undefined",
+            f"no ranking: {len(null)} relabellings cannot give a p-value below {lowest:.2g}",
+        )
+    return (
+        "undefined",
+        f"no ranking: grouped R^2 is {r2:.2f}; relabelled models give {np.mean(null):.2f} on average, p = {p_value:.2g}",
+    )
 
 # %% ../../nbs/stats/15_features.ipynb #e09f65f0
 def _problem(table: _Table, folds: int, trees: Mapping | None) -> tuple[_Problem, np.ndarray]:
     "Folds and encoded columns, ready to be fitted."
     from sklearn.model_selection import GroupKFold
+
     features, owner = _encode(table.values)
     rows = table.group[table.model]
     pairs = list(GroupKFold(min(folds, table.group.max() + 1)).split(rows, groups=rows))
-    return _Problem(table.outcome, table.model, owner, _encode(table.design)[0], pairs, trees), features
+    return _Problem(
+        table.outcome, table.model, owner, _encode(table.design)[0], pairs, trees
+    ), features
 
 # %% ../../nbs/stats/15_features.ipynb #50dc5aa0
-def _explained(table: _Table, folds: int, draws: int, seed: int, alpha: float, trees: Mapping | None, known: dict) -> FeatureExplanation:
+def _explained(
+    table: _Table,
+    folds: int,
+    draws: int,
+    seed: int,
+    alpha: float,
+    trees: Mapping | None,
+    known: dict,
+) -> FeatureExplanation:
     "Fit, relabel, compare."
     problem, features = _problem(table, folds, trees)
     observed = _score(problem, features)
@@ -228,43 +394,73 @@ def _explained(table: _Table, folds: int, draws: int, seed: int, alpha: float, t
     null = np.array([_score(problem, features[source]) for source in relabelled])
     p_value = float((1 + np.sum(null[:, 0] >= observed[0] - 1e-12)) / (1 + len(null)))
     few = known["n_clusters"] < 6
-    few = {"status": "few_clusters", "detail": f"{known['n_clusters']} groups of models"} if known["n_clusters"] < 6 else {}
-    r2, features = Estimate(float(observed[0]), p_value=p_value, **few, **known), _known(table.values)
+    few = (
+        {"status": "few_clusters", "detail": f"{known['n_clusters']} groups of models"}
+        if known["n_clusters"] < 6
+        else {}
+    )
+    r2, features = (
+        Estimate(float(observed[0]), p_value=p_value, **few, **known),
+        _known(table.values),
+    )
     status, detail = _verdict(r2.estimate, p_value, alpha, null[:, 0])
-    if status == "ok": ranking, status, detail = _ranking(observed[1:], null[:, 1:], features, r2), r2.status, r2.detail
-    else: ranking = pd.DataFrame(columns=_IMPORTANCE)
+    if status == "ok":
+        ranking, status, detail = (
+            _ranking(observed[1:], null[:, 1:], features, r2),
+            r2.status,
+            r2.detail,
+        )
+    else:
+        ranking = pd.DataFrame(columns=_IMPORTANCE)
     return FeatureExplanation(r2, ranking, features, null[:, 0], table.dropped, status, detail)
 
 # %% ../../nbs/stats/15_features.ipynb #e18b5000
-def explain_by_features(frame: pd.DataFrame,  # one row per effect: a model, a bias, perhaps a setting
-                        outcome: str,  # column of effects, nan where there is none
-                        model: str,  # column of model names
-                        features: Sequence[str],  # columns that belong to the model: numbers or text, missing where unknown
-                        group: str | None = None,  # column of model families, held out and relabelled together; None: each model by itself
-                        design: Sequence[str] = (),  # columns that vary within models and stay with the answers, such as the bias or the temperature
-                        folds: int = 10,  # folds of groups, at least 3; with fewer groups each is left out once
-                        permutations: int = 199,  # relabellings, at least 39
-                        alpha: float = 0.05,  # a ranking is given only below this p-value
-                        seed: int = 0,  # of the relabellings
-                        trees: Mapping | None = None,  # settings of the regressor that replace those of TREES
-                        ) -> FeatureExplanation:
+def explain_by_features(
+    frame: pd.DataFrame,  # one row per effect: a model, a bias, perhaps a setting
+    outcome: str,  # column of effects, nan where there is none
+    model: str,  # column of model names
+    features: Sequence[
+        str
+    ],  # columns that belong to the model: numbers or text, missing where unknown
+    group: str
+    | None = None,  # column of model families, held out and relabelled together; None: each model by itself
+    design: Sequence[
+        str
+    ] = (),  # columns that vary within models and stay with the answers, such as the bias or the temperature
+    folds: int = 10,  # folds of groups, at least 3; with fewer groups each is left out once
+    permutations: int = 199,  # relabellings, at least 39
+    alpha: float = 0.05,  # a ranking is given only below this p-value
+    seed: int = 0,  # of the relabellings
+    trees: Mapping | None = None,  # settings of the regressor that replace those of TREES
+) -> FeatureExplanation:
     "Whether features of models explain their effects, and which, asked of models that were held out."
-    if folds < 3 or permutations < 39: raise ValueError(f"folds is {folds}, permutations {permutations}: give at least 3 folds and 39 permutations")
-    if not 0 < alpha < 1: raise ValueError(f"alpha is {alpha}: give a level between 0 and 1, such as 0.05")
+    if folds < 3 or permutations < 39:
+        raise ValueError(
+            f"folds is {folds}, permutations {permutations}: give at least 3 folds and 39 permutations"
+        )
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha is {alpha}: give a level between 0 and 1, such as 0.05")
     table = _table(frame, outcome, model, features, group, design)
     groups = int(table.group.max(initial=-1)) + 1
-    known = dict(method=f"grouped R^2 of boosted trees, {min(folds, groups)} folds, p of relabelled models", unit="share of variance")
+    known = dict(
+        method=f"grouped R^2 of boosted trees, {min(folds, groups)} folds, p of relabelled models",
+        unit="share of variance",
+    )
     known |= dict(n=len(table.outcome), n_clusters=groups)
     lacking = _unusable(table, known)
-    if lacking is None: return _explained(table, folds, permutations, seed, alpha, trees, known)
+    if lacking is None:
+        return _explained(table, folds, permutations, seed, alpha, trees, known)
     nowhere = pd.DataFrame(columns=_IMPORTANCE), _known(table.values), np.empty(0)
     return FeatureExplanation(lacking, *nowhere, table.dropped, lacking.status, lacking.detail)
 
 # %% ../../nbs/stats/15_features.ipynb #248ffe38
 class FeatureRegression(NamedTuple):
     "A linear regression of effects on features of models."
+
     r2: Estimate  # in the very rows that were fitted; its p-value is the published F test
-    coefficients: pd.DataFrame  # one row per term, an Estimate each, with `published_se` and `published_p`
+    coefficients: (
+        pd.DataFrame
+    )  # one row per term, an Estimate each, with `published_se` and `published_p`
     dropped: int  # rows without a finite effect
     incomplete: int  # further rows left out because a feature is unknown
     status: str  # one of STATUSES
@@ -273,12 +469,21 @@ class FeatureRegression(NamedTuple):
 # %% ../../nbs/stats/15_features.ipynb #adb0adc3
 def _term_names(values: pd.DataFrame) -> list[str]:
     "Names of the columns of `_encode(values, skip=1)`."
-    levels = {name: sorted(map(str, values[name].dropna().unique()))[1:] for name in values if not pd.api.types.is_numeric_dtype(values[name])}
-    return [term for name in values for term in ([f"{name}={level}" for level in levels[name]] if name in levels else [name])]
+    levels = {
+        name: sorted(map(str, values[name].dropna().unique()))[1:]
+        for name in values
+        if not pd.api.types.is_numeric_dtype(values[name])
+    }
+    return [
+        term
+        for name in values
+        for term in ([f"{name}={level}" for level in levels[name]] if name in levels else [name])
+    ]
 
 # %% ../../nbs/stats/15_features.ipynb #0788996c
 class _Regression(NamedTuple):
     "Complete rows of a regression."
+
     y: np.ndarray  # shape (n,)
     X: np.ndarray  # columns in units of their own length, shape (n, k)
     scale: np.ndarray  # length of each column, shape (k,)
@@ -288,19 +493,23 @@ class _Regression(NamedTuple):
 # %% ../../nbs/stats/15_features.ipynb #4602aed5
 def _regression(table: _Table) -> tuple[_Regression, int]:
     "Rows without unknown values, and how many had some."
-    values = pd.concat([table.values.iloc[table.model].reset_index(drop=True), table.design], axis=1)
+    values = pd.concat(
+        [table.values.iloc[table.model].reset_index(drop=True), table.design], axis=1
+    )
     complete = values.notna().all(axis=1).to_numpy()
     values = values[complete]
     X = np.hstack([np.ones((len(values), 1)), _encode(values, skip=1)[0]])
     scale = np.where((length := np.linalg.norm(X, axis=0)) > 0, length, 1.0)
     group = np.unique(table.group[table.model][complete], return_inverse=True)[1]
-    return _Regression(table.outcome[complete], X / scale, scale, group, ["intercept", *_term_names(values)]), int((~complete).sum())
+    return _Regression(
+        table.outcome[complete], X / scale, scale, group, ["intercept", *_term_names(values)]
+    ), int((~complete).sum())
 
 # %% ../../nbs/stats/15_features.ipynb #fc8ce014
 def _identified(X: np.ndarray) -> np.ndarray:
     "Which coefficients the rows determine, shape (k,)."
     size, directions = np.linalg.svd(np.linalg.qr(X, mode="r"))[1:]
-    free = directions[int(np.sum(size > 1e-9 * size[0])):]
+    free = directions[int(np.sum(size > 1e-9 * size[0])) :]
     return (np.abs(free) < 1e-7).all(axis=0)
 
 # %% ../../nbs/stats/15_features.ipynb #5b2f5f51
@@ -314,24 +523,60 @@ def _jackknife(rows: _Regression, coefficient: np.ndarray) -> tuple[np.ndarray, 
     return np.sqrt(spread), survives
 
 # %% ../../nbs/stats/15_features.ipynb #5192cbb6
-def _term_estimate(value: float, se: float, identified: bool, survives: bool, perfect: bool, known: dict) -> Estimate:
+def _term_estimate(
+    value: float, se: float, identified: bool, survives: bool, perfect: bool, known: dict
+) -> Estimate:
     "One coefficient with its jackknife interval, or why it has none."
     from scipy.special import stdtr, stdtrit
+
     groups = known["n_clusters"]
-    if not identified: return nothing("undefined", "other columns determine this one: its coefficient has no value", **known)
-    if perfect: return Estimate(value, status="degenerate_zero_variance", detail="the features give every effect exactly", **known)
-    if groups < 3: return Estimate(value, status="too_few_clusters", detail=f"{groups} groups of models: no interval beyond them", **known)
-    if not survives: return Estimate(value, status="too_few_clusters", detail="rests on one group of models: no interval beyond it", **known)
+    if not identified:
+        return nothing(
+            "undefined", "other columns determine this one: its coefficient has no value", **known
+        )
+    if perfect:
+        return Estimate(
+            value,
+            status="degenerate_zero_variance",
+            detail="the features give every effect exactly",
+            **known,
+        )
+    if groups < 3:
+        return Estimate(
+            value,
+            status="too_few_clusters",
+            detail=f"{groups} groups of models: no interval beyond them",
+            **known,
+        )
+    if not survives:
+        return Estimate(
+            value,
+            status="too_few_clusters",
+            detail="rests on one group of models: no interval beyond it",
+            **known,
+        )
     half = float(stdtrit(groups - 1, (1 + known["ci_level"]) / 2)) * se
     p_value = float(2 * stdtr(groups - 1, -abs(value) / se)) if se > 0 else nan
     few = {"status": "few_clusters", "detail": f"{groups} groups of models"} if groups < 6 else {}
-    return Estimate(value, se, groups - 1.0, value - half, value + half, p_value=p_value, **few, **known)
+    return Estimate(
+        value, se, groups - 1.0, value - half, value + half, p_value=p_value, **few, **known
+    )
 
 # %% ../../nbs/stats/15_features.ipynb #d7098792
 def _coefficients(rows: _Regression, fit, level: float) -> pd.DataFrame:
     "All coefficients with published and with jackknife errors."
-    groups, value, identified = int(rows.group.max() + 1), np.linalg.lstsq(rows.X, rows.y)[0], _identified(rows.X)
-    known = dict(ci_level=level, method="least squares, cluster jackknife (CR3), t", n=len(rows.y), n_clusters=groups, unit="per unit of the term")
+    groups, value, identified = (
+        int(rows.group.max() + 1),
+        np.linalg.lstsq(rows.X, rows.y)[0],
+        _identified(rows.X),
+    )
+    known = dict(
+        ci_level=level,
+        method="least squares, cluster jackknife (CR3), t",
+        n=len(rows.y),
+        n_clusters=groups,
+        unit="per unit of the term",
+    )
     perfect = bool(fit.ssr <= 1e-20 * fit.uncentered_tss)
     se, survives = _jackknife(rows, value) if groups >= 3 else (value * nan, identified)
     columns = zip((value / rows.scale).tolist(), (se / rows.scale).tolist(), identified, survives)
@@ -339,43 +584,70 @@ def _coefficients(rows: _Regression, fit, level: float) -> pd.DataFrame:
     table = pd.DataFrame([asdict(each) for each in found])
     table.insert(0, "term", rows.terms)
     usable = identified & (not perfect)
-    return table.assign(published_se=np.where(usable, fit.bse / rows.scale, nan), published_p=np.where(usable, fit.pvalues, nan))
+    return table.assign(
+        published_se=np.where(usable, fit.bse / rows.scale, nan),
+        published_p=np.where(usable, fit.pvalues, nan),
+    )
 
 # %% ../../nbs/stats/15_features.ipynb #20f77a89
 def _no_regression(rows: _Regression) -> tuple[str, str]:
     "Status and reason where no line can be fitted; empty where one can."
     n, k = rows.X.shape
-    if n <= k: return "insufficient", f"{n} complete rows for {k} coefficients"
-    if _flat(rows.y): return "degenerate_zero_variance", f"all {n} effects are equal: there is nothing to explain"
+    if n <= k:
+        return "insufficient", f"{n} complete rows for {k} coefficients"
+    if _flat(rows.y):
+        return "degenerate_zero_variance", f"all {n} effects are equal: there is nothing to explain"
     return "", ""
 
 # %% ../../nbs/stats/15_features.ipynb #257c9b87
 def _published_fit(rows: _Regression):
     "The regression of statsmodels, silent about columns that repeat each other: their coefficients get a status instead."
     from statsmodels.api import OLS
+
     with catch_warnings(), np.errstate(all="ignore"):
         simplefilter("ignore")
         return OLS(rows.y, rows.X, hasconst=True).fit()
 
 # %% ../../nbs/stats/15_features.ipynb #1cbe663e
-def ols_on_features(frame: pd.DataFrame,  # one row per effect: a model, a bias, perhaps a setting
-                    outcome: str,  # column of effects, nan where there is none
-                    model: str,  # column of model names
-                    features: Sequence[str],  # columns that belong to the model: numbers or text
-                    group: str | None = None,  # column of model families, left out together; None: each model by itself
-                    design: Sequence[str] = (),  # columns that vary within models, such as the temperature
-                    level: float = 0.95,  # coverage, between 0 and 1
-                    ) -> FeatureRegression:
+def ols_on_features(
+    frame: pd.DataFrame,  # one row per effect: a model, a bias, perhaps a setting
+    outcome: str,  # column of effects, nan where there is none
+    model: str,  # column of model names
+    features: Sequence[str],  # columns that belong to the model: numbers or text
+    group: str
+    | None = None,  # column of model families, left out together; None: each model by itself
+    design: Sequence[str] = (),  # columns that vary within models, such as the temperature
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> FeatureRegression:
     "Least squares as published, with errors over models beside the published ones."
-    if not 0 < level < 1: raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
     table = _table(frame, outcome, model, features, group, design)
     rows, incomplete = _regression(table)
-    known = dict(ci_level=level, method="R^2 of the fitted rows, F test over rows (replication)", target="F", unit="share of variance")
+    known = dict(
+        ci_level=level,
+        method="R^2 of the fitted rows, F test over rows (replication)",
+        target="F",
+        unit="share of variance",
+    )
     known |= dict(n=len(rows.y), n_clusters=len(np.unique(rows.group)))
     status, why = _no_regression(rows)
-    if status: return FeatureRegression(nothing(status, why, **known), pd.DataFrame(), table.dropped, incomplete, status, why)
+    if status:
+        return FeatureRegression(
+            nothing(status, why, **known), pd.DataFrame(), table.dropped, incomplete, status, why
+        )
     fit = _published_fit(rows)
     coefficients = _coefficients(rows, fit, level)
     worst = coefficients[coefficients["status"] != "ok"]
-    named = (worst["status"].iloc[0], f"{worst['term'].iloc[0]}: {worst['detail'].iloc[0]}") if len(worst) else ("ok", "")
-    return FeatureRegression(Estimate(float(fit.rsquared), p_value=float(fit.f_pvalue), **known), coefficients, table.dropped, incomplete, *named)
+    named = (
+        (worst["status"].iloc[0], f"{worst['term'].iloc[0]}: {worst['detail'].iloc[0]}")
+        if len(worst)
+        else ("ok", "")
+    )
+    return FeatureRegression(
+        Estimate(float(fit.rsquared), p_value=float(fit.f_pvalue), **known),
+        coefficients,
+        table.dropped,
+        incomplete,
+        *named,
+    )

@@ -25,17 +25,25 @@ from .proportions import mcnemar_exact
 def _answers(values: Sequence[float] | np.ndarray, name: str) -> np.ndarray:
     "A flat array of finite numbers, or an error that says what to do."
     y = np.asarray(values, float)
-    if y.ndim != 1: raise ValueError(f"{name} has {y.ndim} dimensions: give a flat list of answers")
+    if y.ndim != 1:
+        raise ValueError(f"{name} has {y.ndim} dimensions: give a flat list of answers")
     lost = int((~np.isfinite(y)).sum())
-    if lost: raise ValueError(f"{lost} of {len(y)} {name} are missing or infinite: leave out and count unanswered prompts first")
+    if lost:
+        raise ValueError(
+            f"{lost} of {len(y)} {name} are missing or infinite: leave out and count unanswered prompts first"
+        )
     return y
 
 # %% ../../nbs/stats/06_numbers.ipynb #5a6fd204
 def _weights(weights: Sequence[float] | np.ndarray | None, size: int, name: str) -> np.ndarray:
     "Weights that sum to 1; equal ones when none are given."
     w = np.ones(size) if weights is None else _answers(weights, f"weights of {name}")
-    if len(w) != size: raise ValueError(f"{len(w)} weights but {size} {name}: give one weight per value")
-    if (w < 0).any(): raise ValueError(f"{(w < 0).sum()} weights of {name} are negative: give weights of 0 or more")
+    if len(w) != size:
+        raise ValueError(f"{len(w)} weights but {size} {name}: give one weight per value")
+    if (w < 0).any():
+        raise ValueError(
+            f"{(w < 0).sum()} weights of {name} are negative: give weights of 0 or more"
+        )
     return w / w.sum() if w.sum() > 0 else w
 
 # %% ../../nbs/stats/06_numbers.ipynb #03fde473
@@ -44,31 +52,44 @@ def _edges(values: np.ndarray, weights: np.ndarray, share: float) -> tuple[float
     order = np.argsort(values, kind="stable")
     value, below = values[order], np.cumsum(weights[order])
     last = np.flatnonzero(weights[order] > 0)[-1]
-    places = np.searchsorted(below, share - 1e-12, "left"), np.searchsorted(below, share + 1e-12, "right")
+    places = (
+        np.searchsorted(below, share - 1e-12, "left"),
+        np.searchsorted(below, share + 1e-12, "right"),
+    )
     return tuple(float(value[min(place, last)]) for place in places)
 
 # %% ../../nbs/stats/06_numbers.ipynb #b7872374
-def weighted_quantile(values: Sequence[float] | np.ndarray,  # numbers of a distribution, shape (n,)
-                      weights: Sequence[float] | np.ndarray | None,  # their probabilities or weights >= 0; None: all equal
-                      share: float,  # of the distribution at or below the quantile, between 0 and 1
-                      ) -> float:  # in the unit of the values; nan without weight
+def weighted_quantile(
+    values: Sequence[float] | np.ndarray,  # numbers of a distribution, shape (n,)
+    weights: Sequence[float]
+    | np.ndarray
+    | None,  # their probabilities or weights >= 0; None: all equal
+    share: float,  # of the distribution at or below the quantile, between 0 and 1
+) -> float:  # in the unit of the values; nan without weight
     "Quantile of a weighted distribution, at the middle of the gap where one lies exactly there."
-    if not 0 < share < 1: raise ValueError(f"share is {share}: give a number between 0 and 1, such as 0.5")
+    if not 0 < share < 1:
+        raise ValueError(f"share is {share}: give a number between 0 and 1, such as 0.5")
     y = _answers(values, "values")
     w = _weights(weights, len(y), "values")
     return sum(_edges(y, w, share)) / 2 if w.any() else nan
 
 # %% ../../nbs/stats/06_numbers.ipynb #2a9e9dc6
-def weighted_median(values: Sequence[float] | np.ndarray,  # numbers of a distribution, shape (n,)
-                    weights: Sequence[float] | np.ndarray | None = None,  # their probabilities or weights >= 0; None: all equal
-                    ) -> float:  # in the unit of the values; nan without weight
+def weighted_median(
+    values: Sequence[float] | np.ndarray,  # numbers of a distribution, shape (n,)
+    weights: Sequence[float]
+    | np.ndarray
+    | None = None,  # their probabilities or weights >= 0; None: all equal
+) -> float:  # in the unit of the values; nan without weight
     "Median of a weighted distribution."
     return weighted_quantile(values, weights, 0.5)
 
 # %% ../../nbs/stats/06_numbers.ipynb #ce7da34c
-def weighted_mean(values: Sequence[float] | np.ndarray,  # numbers of a distribution, shape (n,)
-                  weights: Sequence[float] | np.ndarray | None = None,  # their probabilities or weights >= 0; None: all equal
-                  ) -> float:  # in the unit of the values; nan without weight
+def weighted_mean(
+    values: Sequence[float] | np.ndarray,  # numbers of a distribution, shape (n,)
+    weights: Sequence[float]
+    | np.ndarray
+    | None = None,  # their probabilities or weights >= 0; None: all equal
+) -> float:  # in the unit of the values; nan without weight
     "Mean of a weighted distribution."
     y = _answers(values, "values")
     w = _weights(weights, len(y), "values")
@@ -83,14 +104,25 @@ Centre = Literal["median", "mean", "winsorised mean"]
 # %% ../../nbs/stats/06_numbers.ipynb #5f7ae765
 def _centre(values: np.ndarray, weights: np.ndarray, statistic: str) -> float:
     "The middle of one distribution; weights sum to 1."
-    if statistic == "median": return sum(_edges(values, weights, 0.5)) / 2
-    if statistic == "mean": return float(weights @ values)
-    if statistic != "winsorised mean": raise ValueError(f"statistic is {statistic!r}: use one of {', '.join(CENTRES)}")
-    return float(weights @ np.clip(values, _edges(values, weights, WINSORISED)[1], _edges(values, weights, 1 - WINSORISED)[0]))
+    if statistic == "median":
+        return sum(_edges(values, weights, 0.5)) / 2
+    if statistic == "mean":
+        return float(weights @ values)
+    if statistic != "winsorised mean":
+        raise ValueError(f"statistic is {statistic!r}: use one of {', '.join(CENTRES)}")
+    return float(
+        weights
+        @ np.clip(
+            values,
+            _edges(values, weights, WINSORISED)[1],
+            _edges(values, weights, 1 - WINSORISED)[0],
+        )
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #75562049
 class _Arms(NamedTuple):
     "Answers of both conditions."
+
     treatment: np.ndarray
     control: np.ndarray
     weights: tuple[np.ndarray, np.ndarray]  # each sums to 1
@@ -101,66 +133,122 @@ class _Arms(NamedTuple):
         return tuple(_centre(y, w, statistic) for y, w in zip(self[:2], self.weights))
 
 # %% ../../nbs/stats/06_numbers.ipynb #8215d7f4
-def _read_arms(treatment: Sequence[float] | np.ndarray, control: Sequence[float] | np.ndarray, weights: tuple | None) -> _Arms:
+def _read_arms(
+    treatment: Sequence[float] | np.ndarray,
+    control: Sequence[float] | np.ndarray,
+    weights: tuple | None,
+) -> _Arms:
     "Checked answers of both conditions, with the weights of either when they are exact distributions."
-    if weights is not None and len(weights) != 2: raise ValueError(f"weights has {len(weights)} parts: give (treatment weights, control weights)")
-    both = [_answers(y, name) for y, name in ((treatment, "treatment answers"), (control, "control answers"))]
-    pairs = [_weights(w, len(y), name) for w, y, name in zip(weights or (None, None), both, ("treatment answers", "control answers"))]
+    if weights is not None and len(weights) != 2:
+        raise ValueError(
+            f"weights has {len(weights)} parts: give (treatment weights, control weights)"
+        )
+    both = [
+        _answers(y, name)
+        for y, name in ((treatment, "treatment answers"), (control, "control answers"))
+    ]
+    pairs = [
+        _weights(w, len(y), name)
+        for w, y, name in zip(
+            weights or (None, None), both, ("treatment answers", "control answers")
+        )
+    ]
     kept = [(y[w > 0], w[w > 0]) for y, w in zip(both, pairs)]
     return _Arms(kept[0][0], kept[1][0], (kept[0][1], kept[1][1]), weights is not None)
 
 # %% ../../nbs/stats/06_numbers.ipynb #8e861db1
 def _empty(arms: _Arms, known: dict[str, Any]) -> Estimate | None:
     "The estimate when a condition has no answer; None otherwise."
-    lacking = [name for name, y in (("treatment", arms.treatment), ("control", arms.control)) if len(y) == 0]
-    return nothing("no_valid_answers", f"no answer under {' or '.join(lacking)}", **known) if lacking else None
+    lacking = [
+        name
+        for name, y in (("treatment", arms.treatment), ("control", arms.control))
+        if len(y) == 0
+    ]
+    return (
+        nothing("no_valid_answers", f"no answer under {' or '.join(lacking)}", **known)
+        if lacking
+        else None
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #a16db741
 _EXACT = "exact probabilities: over these very prompts nothing was sampled"
 
 # %% ../../nbs/stats/06_numbers.ipynb #a2ae2757
-def _without_interval(arms: _Arms, estimate: float, smallest: int, known: dict[str, Any]) -> Estimate | None:
+def _without_interval(
+    arms: _Arms, estimate: float, smallest: int, known: dict[str, Any]
+) -> Estimate | None:
     "The estimate where sampling error cannot be told, or does not exist; None where an interval can be made."
-    if arms.exact: return Estimate(estimate, 0.0, nan, estimate, estimate, detail=_EXACT, **known)
+    if arms.exact:
+        return Estimate(estimate, 0.0, nan, estimate, estimate, detail=_EXACT, **known)
     fewest = min(len(arms.treatment), len(arms.control))
     if fewest < smallest:
-        return Estimate(estimate, status="insufficient", detail=f"{fewest} answers in a condition, {smallest} needed for an interval", **known)
-    if np.ptp(arms.treatment) > 0 or np.ptp(arms.control) > 0: return None
+        return Estimate(
+            estimate,
+            status="insufficient",
+            detail=f"{fewest} answers in a condition, {smallest} needed for an interval",
+            **known,
+        )
+    if np.ptp(arms.treatment) > 0 or np.ptp(arms.control) > 0:
+        return None
     status = "degenerate_zero_variance" if arms.treatment[0] == arms.control[0] else "separated"
     return Estimate(estimate, status=status, detail=_constant(arms), **known)
 
 # %% ../../nbs/stats/06_numbers.ipynb #62161560
 def _middles(samples: np.ndarray, statistic: str) -> np.ndarray:
     "The middle of every row of a table of samples."
-    if statistic == "median": return np.median(samples, axis=1)
-    if statistic == "mean": return samples.mean(axis=1)
+    if statistic == "median":
+        return np.median(samples, axis=1)
+    if statistic == "mean":
+        return samples.mean(axis=1)
     ordered, n = np.sort(samples, axis=1), samples.shape[1]
     cut = int(n * WINSORISED + 1e-9)
     return np.clip(ordered, ordered[:, [cut]], ordered[:, [n - 1 - cut]]).mean(axis=1)
 
 # %% ../../nbs/stats/06_numbers.ipynb #4351741b
-def _resampled_centres(values: np.ndarray, statistic: str, resamples: int, rng: np.random.Generator) -> np.ndarray:
+def _resampled_centres(
+    values: np.ndarray, statistic: str, resamples: int, rng: np.random.Generator
+) -> np.ndarray:
     "The middle of each of `resamples` samples drawn with replacement; in blocks, to bound memory."
     n, step = len(values), max(1, 1_000_000 // len(values))
     sizes = [min(step, resamples - start) for start in range(0, resamples, step)]
-    return np.concatenate([_middles(values[rng.integers(0, n, (rows, n))], statistic) for rows in sizes])
+    return np.concatenate(
+        [_middles(values[rng.integers(0, n, (rows, n))], statistic) for rows in sizes]
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #931a323f
 def _check_level(level: float) -> None:
     "A coverage lies between 0 and 1."
-    if not 0 < level < 1: raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
 
 # %% ../../nbs/stats/06_numbers.ipynb #7195fde1
 _Compare = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 # %% ../../nbs/stats/06_numbers.ipynb #a1901395
-def _bootstrapped(arms: _Arms, statistic: str, compare: _Compare, resamples: int, seed: int | np.random.Generator, known: dict[str, Any]) -> Estimate:
+def _bootstrapped(
+    arms: _Arms,
+    statistic: str,
+    compare: _Compare,
+    resamples: int,
+    seed: int | np.random.Generator,
+    known: dict[str, Any],
+) -> Estimate:
     "A measure of two middles with its percentile interval."
-    rng, estimate, level = np.random.default_rng(seed), float(compare(*arms.point(statistic))), known["ci_level"]
+    rng, estimate, level = (
+        np.random.default_rng(seed),
+        float(compare(*arms.point(statistic))),
+        known["ci_level"],
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         drawn = compare(*(_resampled_centres(y, statistic, resamples, rng) for y in arms[:2]))
     lost = int((~np.isfinite(drawn)).sum())
-    if lost: return Estimate(estimate, status="insufficient", detail=f"{lost} of {resamples} resamples have no such measure: no interval", **known)
+    if lost:
+        return Estimate(
+            estimate,
+            status="insufficient",
+            detail=f"{lost} of {resamples} resamples have no such measure: no interval",
+            **known,
+        )
     low, high = (float(x) for x in np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]))
     still = np.ptp(drawn) == 0
     known = known | {"status": "degenerate_zero_variance" if still else "ok"}
@@ -175,87 +263,156 @@ def _squared_errors(arms: _Arms) -> np.ndarray:
 # %% ../../nbs/stats/06_numbers.ipynb #20013443
 def _constant(arms: _Arms) -> str:
     "A note on a condition that gave one answer throughout."
-    alike = [f"every {name} answer is {y[0]:g}" for name, y in (("treatment", arms.treatment), ("control", arms.control)) if np.ptp(y) == 0]
+    alike = [
+        f"every {name} answer is {y[0]:g}"
+        for name, y in (("treatment", arms.treatment), ("control", arms.control))
+        if np.ptp(y) == 0
+    ]
     return " and ".join(alike)
 
 # %% ../../nbs/stats/06_numbers.ipynb #f325d26b
 def _welch(arms: _Arms, gap: float, known: dict[str, Any]) -> Estimate:
     "Difference of means divided by `gap`, with Welch's interval and test."
     from scipy.special import stdtr, stdtrit
+
     parts, sizes = _squared_errors(arms), np.array([len(arms.treatment), len(arms.control)])
-    df, se = float(parts.sum() ** 2 / np.sum(parts ** 2 / (sizes - 1))), float(sqrt(parts.sum())) / abs(gap)
+    df, se = (
+        float(parts.sum() ** 2 / np.sum(parts**2 / (sizes - 1))),
+        float(sqrt(parts.sum())) / abs(gap),
+    )
     estimate = float((arms.treatment.mean() - arms.control.mean()) / gap)
-    half, p_value = float(stdtrit(df, (1 + known["ci_level"]) / 2)) * se, float(2 * stdtr(df, -abs(estimate) / se))
-    return Estimate(estimate, se, df, estimate - half, estimate + half, p_value=p_value, detail=_constant(arms), **known)
+    half, p_value = (
+        float(stdtrit(df, (1 + known["ci_level"]) / 2)) * se,
+        float(2 * stdtr(df, -abs(estimate) / se)),
+    )
+    return Estimate(
+        estimate,
+        se,
+        df,
+        estimate - half,
+        estimate + half,
+        p_value=p_value,
+        detail=_constant(arms),
+        **known,
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #e4c68c5c
-_SMALLEST = {"mean": 2, "median": 6, "winsorised mean": 6}  # answers per condition below which there is no interval
+_SMALLEST = {
+    "mean": 2,
+    "median": 6,
+    "winsorised mean": 6,
+}  # answers per condition below which there is no interval
 
 # %% ../../nbs/stats/06_numbers.ipynb #0bc302a2
-def _known(arms: _Arms, statistic: str, what: str, interval: str, unit: str, level: float) -> dict[str, Any]:
+def _known(
+    arms: _Arms, statistic: str, what: str, interval: str, unit: str, level: float
+) -> dict[str, Any]:
     "What any estimate about these answers says of itself."
     _check_level(level)
-    if statistic not in CENTRES: raise ValueError(f"statistic is {statistic!r}: use one of {', '.join(CENTRES)}")
-    how = "exact distribution" if arms.exact else interval if statistic == "mean" else "percentile bootstrap"
+    if statistic not in CENTRES:
+        raise ValueError(f"statistic is {statistic!r}: use one of {', '.join(CENTRES)}")
+    how = (
+        "exact distribution"
+        if arms.exact
+        else interval
+        if statistic == "mean"
+        else "percentile bootstrap"
+    )
     name = f"{what} of {statistic}s, {how}"
-    if statistic == "winsorised mean": name = f"sensitivity analysis: {name}, {WINSORISED:.0%} pulled in at each end"
-    return {"method": name, "target": "F", "n": 0 if arms.exact else len(arms.treatment) + len(arms.control), "unit": unit, "ci_level": level}
+    if statistic == "winsorised mean":
+        name = f"sensitivity analysis: {name}, {WINSORISED:.0%} pulled in at each end"
+    return {
+        "method": name,
+        "target": "F",
+        "n": 0 if arms.exact else len(arms.treatment) + len(arms.control),
+        "unit": unit,
+        "ci_level": level,
+    }
 
 # %% ../../nbs/stats/06_numbers.ipynb #500087bf
-def numeric_difference(treatment: Sequence[float] | np.ndarray,  # valid answers under treatment, shape (n_T,)
-                       control: Sequence[float] | np.ndarray,  # valid answers under control, shape (n_C,)
-                       statistic: Centre = "mean",  # what is compared: "mean", "median", "winsorised mean" (sensitivity analysis)
-                       weights: tuple | None = None,  # (treatment, control) probabilities of exact distributions; None: sampled answers
-                       level: float = 0.95,  # coverage, between 0 and 1
-                       resamples: int = 4000,  # bootstrap samples, where there is no formula
-                       seed: int | np.random.Generator = 0,  # of the bootstrap
-                       unit: str = "answer units",  # unit of the answers
-                       ) -> Estimate:  # treatment minus control, for these prompts
+def numeric_difference(
+    treatment: Sequence[float] | np.ndarray,  # valid answers under treatment, shape (n_T,)
+    control: Sequence[float] | np.ndarray,  # valid answers under control, shape (n_C,)
+    statistic: Centre = "mean",  # what is compared: "mean", "median", "winsorised mean" (sensitivity analysis)
+    weights: tuple
+    | None = None,  # (treatment, control) probabilities of exact distributions; None: sampled answers
+    level: float = 0.95,  # coverage, between 0 and 1
+    resamples: int = 4000,  # bootstrap samples, where there is no formula
+    seed: int | np.random.Generator = 0,  # of the bootstrap
+    unit: str = "answer units",  # unit of the answers
+) -> Estimate:  # treatment minus control, for these prompts
     "How far the treatment moves the answers, in their own unit."
     arms = _read_arms(treatment, control, weights)
     known = _known(arms, statistic, "difference", "Welch", unit, level)
-    if (none := _empty(arms, known)) is not None: return none
+    if (none := _empty(arms, known)) is not None:
+        return none
     estimate = float(np.subtract(*arms.point(statistic)))
-    if (short := _without_interval(arms, estimate, _SMALLEST[statistic], known)) is not None: return short
-    return _welch(arms, 1.0, known) if statistic == "mean" else _bootstrapped(arms, statistic, np.subtract, resamples, seed, known)
+    if (short := _without_interval(arms, estimate, _SMALLEST[statistic], known)) is not None:
+        return short
+    return (
+        _welch(arms, 1.0, known)
+        if statistic == "mean"
+        else _bootstrapped(arms, statistic, np.subtract, resamples, seed, known)
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #7ef12da3
 def _gap(high: float, low: float, where: str = "") -> float:
     "Distance between two anchors, which may not be 0."
-    if np.isfinite(high - low) and high != low: return float(high - low)
-    raise ValueError(f"the anchors are {high:g} and {low:g}{where}: an index needs two different numbers")
+    if np.isfinite(high - low) and high != low:
+        return float(high - low)
+    raise ValueError(
+        f"the anchors are {high:g} and {low:g}{where}: an index needs two different numbers"
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #b48738b3
-def anchoring_index(high: Sequence[float] | np.ndarray,  # valid answers after the high anchor, shape (n_H,)
-                    low: Sequence[float] | np.ndarray,  # valid answers after the low anchor, shape (n_L,)
-                    anchor_high: float,  # the high anchor, in the unit of the answers
-                    anchor_low: float,  # the low anchor, not equal to the high one
-                    statistic: Centre = "median",  # "median", "mean", "winsorised mean" (sensitivity analysis)
-                    weights: tuple | None = None,  # (high, low) probabilities of exact distributions; None: sampled answers
-                    level: float = 0.95,  # coverage, between 0 and 1
-                    resamples: int = 4000,  # bootstrap samples, where there is no formula
-                    seed: int | np.random.Generator = 0,  # of the bootstrap
-                    ) -> Estimate:  # 0: anchors do nothing; 1: answers follow them all the way; for these prompts
+def anchoring_index(
+    high: Sequence[float] | np.ndarray,  # valid answers after the high anchor, shape (n_H,)
+    low: Sequence[float] | np.ndarray,  # valid answers after the low anchor, shape (n_L,)
+    anchor_high: float,  # the high anchor, in the unit of the answers
+    anchor_low: float,  # the low anchor, not equal to the high one
+    statistic: Centre = "median",  # "median", "mean", "winsorised mean" (sensitivity analysis)
+    weights: tuple
+    | None = None,  # (high, low) probabilities of exact distributions; None: sampled answers
+    level: float = 0.95,  # coverage, between 0 and 1
+    resamples: int = 4000,  # bootstrap samples, where there is no formula
+    seed: int | np.random.Generator = 0,  # of the bootstrap
+) -> Estimate:  # 0: anchors do nothing; 1: answers follow them all the way; for these prompts
     "Share of the distance between two anchors that the answers follow."
     arms, gap = _read_arms(high, low, weights), _gap(anchor_high, anchor_low)
     known = _known(arms, statistic, "anchoring index", "Welch", "index", level)
-    if (none := _empty(arms, known)) is not None: return none
+    if (none := _empty(arms, known)) is not None:
+        return none
     compare = lambda first, second: (first - second) / gap
-    if (short := _without_interval(arms, float(compare(*arms.point(statistic))), _SMALLEST[statistic], known)) is not None: return short
-    return _welch(arms, gap, known) if statistic == "mean" else _bootstrapped(arms, statistic, compare, resamples, seed, known)
+    if (
+        short := _without_interval(
+            arms, float(compare(*arms.point(statistic))), _SMALLEST[statistic], known
+        )
+    ) is not None:
+        return short
+    return (
+        _welch(arms, gap, known)
+        if statistic == "mean"
+        else _bootstrapped(arms, statistic, compare, resamples, seed, known)
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #3aaa4a5e
 def _log_ratio(top: np.ndarray | float, bottom: np.ndarray | float) -> np.ndarray:
     "Logarithm of a ratio; not finite where one of the two is not positive."
-    with np.errstate(divide="ignore", invalid="ignore"): return np.log(top) - np.log(bottom)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(top) - np.log(bottom)
 
 # %% ../../nbs/stats/06_numbers.ipynb #d0aff1e4
 def _no_ratio(arms: _Arms, statistic: str, known: dict[str, Any]) -> Estimate | None:
     "The estimate when a middle is 0 or negative; None when a ratio exists."
     top, bottom = arms.point(statistic)
-    if min(top, bottom) > 0: return None
+    if min(top, bottom) > 0:
+        return None
     other = _log_ratio(*arms.point("median"))
-    hint = f"; the medians give {other:.3g}" if np.isfinite(other) else "; report the difference instead"
+    hint = (
+        f"; the medians give {other:.3g}"
+        if np.isfinite(other)
+        else "; report the difference instead"
+    )
     detail = f"the {statistic} is {top:g} under treatment and {bottom:g} under control, and a ratio needs both above 0{hint}"
     return nothing("undefined", detail, **known)
 
@@ -263,174 +420,337 @@ def _no_ratio(arms: _Arms, statistic: str, known: dict[str, Any]) -> Estimate | 
 def _delta_method(arms: _Arms, known: dict[str, Any]) -> Estimate:
     "Log ratio of means with its normal interval and test."
     means = np.array(arms.point("mean"))
-    estimate, se = float(_log_ratio(*means)), float(sqrt(np.sum(_squared_errors(arms) / means ** 2)))
+    estimate, se = float(_log_ratio(*means)), float(sqrt(np.sum(_squared_errors(arms) / means**2)))
     half, z = NormalDist().inv_cdf((1 + known["ci_level"]) / 2) * se, estimate / se
     zeros = int(sum((y <= 0).sum() for y in arms[:2]))
     detail = f"{zeros} answers are 0 or less: look at the medians too" if zeros else _constant(arms)
-    return Estimate(estimate, se, nan, estimate - half, estimate + half, p_value=2 * NormalDist().cdf(-abs(z)), detail=detail, **known)
+    return Estimate(
+        estimate,
+        se,
+        nan,
+        estimate - half,
+        estimate + half,
+        p_value=2 * NormalDist().cdf(-abs(z)),
+        detail=detail,
+        **known,
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #61b79d76
-def log_response_ratio(treatment: Sequence[float] | np.ndarray,  # valid answers under treatment (owners), shape (n_T,)
-                       control: Sequence[float] | np.ndarray,  # valid answers under control (buyers), shape (n_C,)
-                       statistic: Centre = "mean",  # "mean", "median", "winsorised mean" (sensitivity analysis)
-                       weights: tuple | None = None,  # (treatment, control) probabilities of exact distributions; None: sampled answers
-                       level: float = 0.95,  # coverage, between 0 and 1
-                       resamples: int = 4000,  # bootstrap samples, where there is no formula
-                       seed: int | np.random.Generator = 0,  # of the bootstrap
-                       ) -> Estimate:  # natural log of treatment over control, for these prompts
+def log_response_ratio(
+    treatment: Sequence[float] | np.ndarray,  # valid answers under treatment (owners), shape (n_T,)
+    control: Sequence[float] | np.ndarray,  # valid answers under control (buyers), shape (n_C,)
+    statistic: Centre = "mean",  # "mean", "median", "winsorised mean" (sensitivity analysis)
+    weights: tuple
+    | None = None,  # (treatment, control) probabilities of exact distributions; None: sampled answers
+    level: float = 0.95,  # coverage, between 0 and 1
+    resamples: int = 4000,  # bootstrap samples, where there is no formula
+    seed: int | np.random.Generator = 0,  # of the bootstrap
+) -> Estimate:  # natural log of treatment over control, for these prompts
     "By what factor the treatment multiplies the answers, as a logarithm."
     arms = _read_arms(treatment, control, weights)
     known = _known(arms, statistic, "log ratio", "delta method", "log ratio", level)
-    for check in (_empty(arms, known), None if not all(map(len, arms[:2])) else _no_ratio(arms, statistic, known)):
-        if check is not None: return check
+    for check in (
+        _empty(arms, known),
+        None if not all(map(len, arms[:2])) else _no_ratio(arms, statistic, known),
+    ):
+        if check is not None:
+            return check
     estimate = float(_log_ratio(*arms.point(statistic)))
-    if (short := _without_interval(arms, estimate, _SMALLEST[statistic], known)) is not None: return short
-    return _delta_method(arms, known) if statistic == "mean" else _bootstrapped(arms, statistic, _log_ratio, resamples, seed, known)
+    if (short := _without_interval(arms, estimate, _SMALLEST[statistic], known)) is not None:
+        return short
+    return (
+        _delta_method(arms, known)
+        if statistic == "mean"
+        else _bootstrapped(arms, statistic, _log_ratio, resamples, seed, known)
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #f53612a7
 def _student(apart: np.ndarray, known: dict[str, Any]) -> Estimate:
     "Mean deviation with Student's interval and test."
     from scipy.special import stdtr, stdtrit
-    df, mean, se = len(apart) - 1.0, float(apart.mean()), float(apart.std(ddof=1) / sqrt(len(apart)))
+
+    df, mean, se = (
+        len(apart) - 1.0,
+        float(apart.mean()),
+        float(apart.std(ddof=1) / sqrt(len(apart))),
+    )
     half = float(stdtrit(df, (1 + known["ci_level"]) / 2)) * se
-    return Estimate(mean, se, df, mean - half, mean + half, p_value=float(2 * stdtr(df, -abs(mean) / se)), **known)
+    return Estimate(
+        mean,
+        se,
+        df,
+        mean - half,
+        mean + half,
+        p_value=float(2 * stdtr(df, -abs(mean) / se)),
+        **known,
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #15ab3995
 def _sign_test(apart: np.ndarray, known: dict[str, Any]) -> Estimate:
     "Median deviation with the order-statistic interval and the sign test."
     from scipy.special import bdtr
+
     n, median, ordered = len(apart), float(np.median(apart)), np.sort(apart)
     place = int(np.searchsorted(bdtr(np.arange(n), n, 0.5), (1 - known["ci_level"]) / 2))
     p_value = mcnemar_exact(int((apart > 0).sum()), int((apart < 0).sum()))
-    if place == 0: return Estimate(median, p_value=p_value, status="insufficient", detail=f"{n} answers: too few for an interval", **known)
-    return Estimate(median, nan, nan, float(ordered[place - 1]), float(ordered[n - place]), p_value=p_value, **known)
+    if place == 0:
+        return Estimate(
+            median,
+            p_value=p_value,
+            status="insufficient",
+            detail=f"{n} answers: too few for an interval",
+            **known,
+        )
+    return Estimate(
+        median,
+        nan,
+        nan,
+        float(ordered[place - 1]),
+        float(ordered[n - place]),
+        p_value=p_value,
+        **known,
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #0ce26c05
 def _one_sample(apart: np.ndarray, statistic: str, known: dict[str, Any]) -> Estimate:
     "Deviation of sampled answers."
-    if len(apart) < 2: return Estimate(float(apart[0]), status="insufficient", detail="1 answer, 2 needed for an interval", **known)
-    if statistic == "median": return _sign_test(apart, known)
-    if np.ptp(apart) > 0: return _student(apart, known)
-    return Estimate(float(apart[0]), status="degenerate_zero_variance", detail=f"all {len(apart)} answers deviate by {apart[0]:g}", **known)
+    if len(apart) < 2:
+        return Estimate(
+            float(apart[0]),
+            status="insufficient",
+            detail="1 answer, 2 needed for an interval",
+            **known,
+        )
+    if statistic == "median":
+        return _sign_test(apart, known)
+    if np.ptp(apart) > 0:
+        return _student(apart, known)
+    return Estimate(
+        float(apart[0]),
+        status="degenerate_zero_variance",
+        detail=f"all {len(apart)} answers deviate by {apart[0]:g}",
+        **known,
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #919c809c
 def _labels(labels: Sequence | np.ndarray, size: int, name: str) -> list:
     "One label for each answer, none missing."
-    if len(labels) != size: raise ValueError(f"{len(labels)} {name} but {size} answers: give one for each answer")
+    if len(labels) != size:
+        raise ValueError(f"{len(labels)} {name} but {size} answers: give one for each answer")
     lost = int(pd.Series(list(labels), dtype=object).isna().sum())
-    if lost: raise ValueError(f"{lost} {name} are missing: give one for each answer")
+    if lost:
+        raise ValueError(f"{lost} {name} are missing: give one for each answer")
     return list(labels)
 
 # %% ../../nbs/stats/06_numbers.ipynb #9c0c4629
-def _by_cluster(apart: np.ndarray, weights: np.ndarray, names: tuple[Sequence, Sequence | None], statistic: str, known: dict[str, Any]) -> Estimate:
+def _by_cluster(
+    apart: np.ndarray,
+    weights: np.ndarray,
+    names: tuple[Sequence, Sequence | None],
+    statistic: str,
+    known: dict[str, Any],
+) -> Estimate:
     "Middle of each cluster, then an interval over clusters."
     strata = ["all"] * len(apart) if names[1] is None else _labels(names[1], len(apart), "strata")
-    rows = pd.DataFrame({"apart": apart, "weight": weights, "stratum": strata, "cluster": _labels(names[0], len(apart), "clusters")})
+    rows = pd.DataFrame(
+        {
+            "apart": apart,
+            "weight": weights,
+            "stratum": strata,
+            "cluster": _labels(names[0], len(apart), "clusters"),
+        }
+    )
     centres = []
     for (name, _), group in rows[rows["weight"] > 0].groupby(["stratum", "cluster"]):
         y, w = group["apart"].to_numpy(), group["weight"].to_numpy()
         centres.append((_centre(y, w / w.sum(), statistic), name))
     found = stratified_cluster_t(*zip(*centres), level=known["ci_level"], unit=known["unit"])
-    return replace(found, n=known["n"], method=f"{known['method'].split(',')[0]} per cluster, {found.method}")
+    return replace(
+        found, n=known["n"], method=f"{known['method'].split(',')[0]} per cluster, {found.method}"
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #c3916f4a
-def _deviation_known(n: int, statistic: str, exact: bool, unit: str, level: float) -> dict[str, Any]:
+def _deviation_known(
+    n: int, statistic: str, exact: bool, unit: str, level: float
+) -> dict[str, Any]:
     "What a deviation says of itself."
     _check_level(level)
-    if statistic not in ("mean", "median"): raise ValueError(f"statistic is {statistic!r}: use mean or median")
+    if statistic not in ("mean", "median"):
+        raise ValueError(f"statistic is {statistic!r}: use mean or median")
     how = "exact distribution" if exact else "Student's t" if statistic == "mean" else "sign test"
-    return {"method": f"{statistic} deviation from the truth, {how}", "target": "F", "n": 0 if exact else n, "unit": unit, "ci_level": level}
+    return {
+        "method": f"{statistic} deviation from the truth, {how}",
+        "target": "F",
+        "n": 0 if exact else n,
+        "unit": unit,
+        "ci_level": level,
+    }
 
 # %% ../../nbs/stats/06_numbers.ipynb #3fd490f1
-def deviation_from_truth(answers: Sequence[float] | np.ndarray,  # valid answers of one condition, shape (n,)
-                         truth: float | Sequence[float] | np.ndarray,  # the right answer, one for all or shape (n,)
-                         statistic: Literal["mean", "median"] = "mean",  # of the deviations
-                         weights: Sequence[float] | np.ndarray | None = None,  # probabilities of an exact distribution; None: sampled answers
-                         cluster: Sequence | np.ndarray | None = None,  # cluster of each answer, shape (n,); None: these prompts only
-                         stratum: Sequence | np.ndarray | None = None,  # stratum of each answer, shape (n,); needs clusters
-                         level: float = 0.95,  # coverage, between 0 and 1
-                         unit: str = "answer units",  # unit of the answers
-                         ) -> Estimate:  # answer minus truth; negate it where the bias points down
+def deviation_from_truth(
+    answers: Sequence[float] | np.ndarray,  # valid answers of one condition, shape (n,)
+    truth: float | Sequence[float] | np.ndarray,  # the right answer, one for all or shape (n,)
+    statistic: Literal["mean", "median"] = "mean",  # of the deviations
+    weights: Sequence[float]
+    | np.ndarray
+    | None = None,  # probabilities of an exact distribution; None: sampled answers
+    cluster: Sequence
+    | np.ndarray
+    | None = None,  # cluster of each answer, shape (n,); None: these prompts only
+    stratum: Sequence
+    | np.ndarray
+    | None = None,  # stratum of each answer, shape (n,); needs clusters
+    level: float = 0.95,  # coverage, between 0 and 1
+    unit: str = "answer units",  # unit of the answers
+) -> Estimate:  # answer minus truth; negate it where the bias points down
     "How far the answers lie from the right one."
     y = _answers(answers, "answers")
-    apart, w = y - _answers(np.broadcast_to(truth, y.shape), "true values"), _weights(weights, len(y), "answers")
+    apart, w = (
+        y - _answers(np.broadcast_to(truth, y.shape), "true values"),
+        _weights(weights, len(y), "answers"),
+    )
     known = _deviation_known(len(y), statistic, weights is not None, unit, level)
-    if not w.any(): return nothing("no_valid_answers", "no answer to compare with the truth", **known)
-    if cluster is not None: return _by_cluster(apart, w, (cluster, stratum), statistic, known)
-    if weights is None: return _one_sample(apart, statistic, known)
+    if not w.any():
+        return nothing("no_valid_answers", "no answer to compare with the truth", **known)
+    if cluster is not None:
+        return _by_cluster(apart, w, (cluster, stratum), statistic, known)
+    if weights is None:
+        return _one_sample(apart, statistic, known)
     point = _centre(apart, w, statistic)
     return Estimate(point, 0.0, nan, point, point, detail=_EXACT, **known)
 
 # %% ../../nbs/stats/06_numbers.ipynb #588ee9fc
-def _placements(values: np.ndarray, others: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _placements(
+    values: np.ndarray, others: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     "For each value the weight of the others below it minus the weight above it, and the weight equal to it."
     order = np.argsort(others, kind="stable")
     below = np.concatenate([[0.0], np.cumsum(weights[order])])
-    left, right = (below[np.searchsorted(others[order], values, side)] for side in ("left", "right"))
+    left, right = (
+        below[np.searchsorted(others[order], values, side)] for side in ("left", "right")
+    )
     return left - (below[-1] - right), right - left
 
 # %% ../../nbs/stats/06_numbers.ipynb #4fc52aa6
 def _dominance(arms: _Arms) -> tuple[float, float]:
     "Cliff's delta and, for samples of two or more, the variance that Feng & Cliff give it."
     m, n = len(arms.treatment), len(arms.control)
-    of_rows, of_columns = arms.weights if arms.exact else (np.ones(m), np.ones(n))  # counts keep a delta of 1 exactly 1
+    of_rows, of_columns = (
+        arms.weights if arms.exact else (np.ones(m), np.ones(n))
+    )  # counts keep a delta of 1 exactly 1
     rows, ties = _placements(arms.treatment, arms.control, of_columns)
     delta = float(np.clip(of_rows @ rows / (of_rows.sum() * of_columns.sum()), -1, 1))
-    if arms.exact or min(m, n) < 2: return delta, nan
+    if arms.exact or min(m, n) < 2:
+        return delta, nan
     columns = -_placements(arms.control, arms.treatment, of_rows)[0]
-    spread = np.sum((rows - n * delta) ** 2) + np.sum((columns - m * delta) ** 2) - (m * n * (1 - delta ** 2) - ties.sum())
-    return delta, float(max(spread / (m * n * (m - 1) * (n - 1)), (1 - delta ** 2) / (m * n - 1)))
+    spread = (
+        np.sum((rows - n * delta) ** 2)
+        + np.sum((columns - m * delta) ** 2)
+        - (m * n * (1 - delta**2) - ties.sum())
+    )
+    return delta, float(max(spread / (m * n * (m - 1) * (n - 1)), (1 - delta**2) / (m * n - 1)))
 
 # %% ../../nbs/stats/06_numbers.ipynb #ffe98dcc
-def _cliff_limits(delta: float, variance: float, sizes: tuple[int, int], level: float) -> tuple[float, float]:
+def _cliff_limits(
+    delta: float, variance: float, sizes: tuple[int, int], level: float
+) -> tuple[float, float]:
     "Feng & Cliff's asymmetric interval."
     from scipy.special import stdtrit
+
     t = float(stdtrit(sum(sizes) - 2, (1 + level) / 2))
     inner = (min(sizes) - t * t) / (min(sizes) + t * t)
-    if abs(delta) == 1: return (inner, 1.0) if delta > 0 else (-1.0, -inner)
-    reach, scale = t * sqrt(variance) * sqrt((1 - delta ** 2) ** 2 + t * t * variance), 1 - delta ** 2 + t * t * variance
-    return max(-1.0, (delta - delta ** 3 - reach) / scale), min(1.0, (delta - delta ** 3 + reach) / scale)
+    if abs(delta) == 1:
+        return (inner, 1.0) if delta > 0 else (-1.0, -inner)
+    reach, scale = (
+        t * sqrt(variance) * sqrt((1 - delta**2) ** 2 + t * t * variance),
+        1 - delta**2 + t * t * variance,
+    )
+    return max(-1.0, (delta - delta**3 - reach) / scale), min(
+        1.0, (delta - delta**3 + reach) / scale
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #ae5a80d2
 def _effectsize_limits(delta: float, sizes: tuple[int, int], level: float) -> tuple[float, float]:
     "The interval of R's effectsize, from the error under no effect (replication only)."
-    if abs(delta) == 1: return nan, nan
-    half = NormalDist().inv_cdf((1 + level) / 2) * sqrt((sum(sizes) + 1) / (3 * sizes[0] * sizes[1]))
+    if abs(delta) == 1:
+        return nan, nan
+    half = NormalDist().inv_cdf((1 + level) / 2) * sqrt(
+        (sum(sizes) + 1) / (3 * sizes[0] * sizes[1])
+    )
     return tuple(float(x) for x in np.tanh(np.arctanh(delta) + half * np.array([-1, 1])))
 
 # %% ../../nbs/stats/06_numbers.ipynb #dfd354f6
 def _rank_p(arms: _Arms) -> float:
     "Two-sided Mann-Whitney p-value; exact for small samples without ties."
     from scipy.stats import mannwhitneyu
+
     return float(mannwhitneyu(arms.treatment, arms.control, alternative="two-sided").pvalue)
 
 # %% ../../nbs/stats/06_numbers.ipynb #1c22c6fa
-def _ranked(arms: _Arms, delta: float, variance: float, interval: str, known: dict[str, Any]) -> Estimate:
+def _ranked(
+    arms: _Arms, delta: float, variance: float, interval: str, known: dict[str, Any]
+) -> Estimate:
     "Delta of two samples with the chosen interval and the test."
     sizes = len(arms.treatment), len(arms.control)
-    limits = _cliff_limits(delta, variance, sizes, known["ci_level"]) if interval == "cliff" else _effectsize_limits(delta, sizes, known["ci_level"])
-    found = Estimate(delta, sqrt(variance), sum(sizes) - 2.0 if interval == "cliff" else nan, *limits, p_value=_rank_p(arms), **known)
-    if abs(delta) < 1: return found
-    return replace(found, status="bounded", detail=f"every treatment answer is {'above' if delta > 0 else 'below'} every control answer")
+    limits = (
+        _cliff_limits(delta, variance, sizes, known["ci_level"])
+        if interval == "cliff"
+        else _effectsize_limits(delta, sizes, known["ci_level"])
+    )
+    found = Estimate(
+        delta,
+        sqrt(variance),
+        sum(sizes) - 2.0 if interval == "cliff" else nan,
+        *limits,
+        p_value=_rank_p(arms),
+        **known,
+    )
+    if abs(delta) < 1:
+        return found
+    return replace(
+        found,
+        status="bounded",
+        detail=f"every treatment answer is {'above' if delta > 0 else 'below'} every control answer",
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #700c17fb
-def rank_comparison(treatment: Sequence[float] | np.ndarray,  # valid answers under treatment, shape (n_T,)
-                    control: Sequence[float] | np.ndarray,  # valid answers under control, shape (n_C,)
-                    weights: tuple | None = None,  # (treatment, control) probabilities of exact distributions; None: sampled answers
-                    interval: Literal["cliff", "effectsize"] = "cliff",  # "effectsize": as R's package of that name, replication only
-                    level: float = 0.95,  # coverage, between 0 and 1
-                    ) -> Estimate:  # Cliff's delta in [-1, 1], with the Mann-Whitney p-value; for these prompts
+def rank_comparison(
+    treatment: Sequence[float] | np.ndarray,  # valid answers under treatment, shape (n_T,)
+    control: Sequence[float] | np.ndarray,  # valid answers under control, shape (n_C,)
+    weights: tuple
+    | None = None,  # (treatment, control) probabilities of exact distributions; None: sampled answers
+    interval: Literal[
+        "cliff", "effectsize"
+    ] = "cliff",  # "effectsize": as R's package of that name, replication only
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:  # Cliff's delta in [-1, 1], with the Mann-Whitney p-value; for these prompts
     "How often a treatment answer exceeds a control answer, minus the reverse."
     _check_level(level)
-    if interval not in ("cliff", "effectsize"): raise ValueError(f"interval is {interval!r}: use 'cliff' or 'effectsize'")
+    if interval not in ("cliff", "effectsize"):
+        raise ValueError(f"interval is {interval!r}: use 'cliff' or 'effectsize'")
     arms = _read_arms(treatment, control, weights)
-    how = "exact distribution" if arms.exact else f"{'Feng & Cliff' if interval == 'cliff' else 'effectsize'} interval, Mann-Whitney test"
+    how = (
+        "exact distribution"
+        if arms.exact
+        else f"{'Feng & Cliff' if interval == 'cliff' else 'effectsize'} interval, Mann-Whitney test"
+    )
     n = 0 if arms.exact else len(arms.treatment) + len(arms.control)
-    known = {"method": f"Cliff's delta, {how}", "target": "F", "n": n, "unit": "Cliff's delta", "ci_level": level}
-    if (none := _empty(arms, known)) is not None: return none
+    known = {
+        "method": f"Cliff's delta, {how}",
+        "target": "F",
+        "n": n,
+        "unit": "Cliff's delta",
+        "ci_level": level,
+    }
+    if (none := _empty(arms, known)) is not None:
+        return none
     delta, variance = _dominance(arms)
     short = _without_interval(arms, delta, 2, known)
-    return short if short is not None and short.status != "separated" else _ranked(arms, delta, variance, interval, known)
+    return (
+        short
+        if short is not None and short.status != "separated"
+        else _ranked(arms, delta, variance, interval, known)
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #d1b480a9
 def _mann_whitney(m: int, n: int) -> np.ndarray:
@@ -441,7 +761,7 @@ def _mann_whitney(m: int, n: int) -> np.ndarray:
         for j in range(1, n + 1):
             p = np.zeros(i * j + 1)
             p[j:] += i / (i + j) * row[j]
-            p[:i * (j - 1) + 1] += j / (i + j) * longer[-1]
+            p[: i * (j - 1) + 1] += j / (i + j) * longer[-1]
             longer.append(p)
         row = longer
     return row[n]
@@ -450,36 +770,72 @@ def _mann_whitney(m: int, n: int) -> np.ndarray:
 def _cut(m: int, n: int, level: float) -> int:
     "Place of the lower limit among the ordered differences, counted from 1; 0 where no interval reaches the level."
     tail = (1 - level) / 2
-    if max(m, n) < 50: return int(np.searchsorted(np.cumsum(_mann_whitney(m, n)), tail))
-    return max(0, int(np.ceil(m * n / 2 - 0.5 + NormalDist().inv_cdf(tail) * sqrt(m * n * (m + n + 1) / 12))))
+    if max(m, n) < 50:
+        return int(np.searchsorted(np.cumsum(_mann_whitney(m, n)), tail))
+    return max(
+        0,
+        int(np.ceil(m * n / 2 - 0.5 + NormalDist().inv_cdf(tail) * sqrt(m * n * (m + n + 1) / 12))),
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #65486b94
 def _shift(arms: _Arms) -> float:
     "Weighted median of all pairwise differences."
     apart = np.subtract.outer(arms.treatment, arms.control).ravel()
-    return float(np.median(apart)) if not arms.exact else sum(_edges(apart, np.multiply.outer(*arms.weights).ravel(), 0.5)) / 2
+    return (
+        float(np.median(apart))
+        if not arms.exact
+        else sum(_edges(apart, np.multiply.outer(*arms.weights).ravel(), 0.5)) / 2
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #9c17accc
 def _shift_interval(arms: _Arms, shift: float, known: dict[str, Any]) -> Estimate:
     "The shift of two samples with its order-statistic interval and the rank test."
     apart = np.sort(np.subtract.outer(arms.treatment, arms.control), axis=None)
     place, p_value = _cut(len(arms.treatment), len(arms.control), known["ci_level"]), _rank_p(arms)
-    if place == 0: return Estimate(shift, p_value=p_value, status="insufficient", detail=f"{known['n']} answers: too few for an interval", **known)
-    return Estimate(shift, nan, nan, float(apart[place - 1]), float(apart[len(apart) - place]), p_value=p_value, **known)
+    if place == 0:
+        return Estimate(
+            shift,
+            p_value=p_value,
+            status="insufficient",
+            detail=f"{known['n']} answers: too few for an interval",
+            **known,
+        )
+    return Estimate(
+        shift,
+        nan,
+        nan,
+        float(apart[place - 1]),
+        float(apart[len(apart) - place]),
+        p_value=p_value,
+        **known,
+    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #4e1b7c4e
-def hodges_lehmann(treatment: Sequence[float] | np.ndarray,  # valid answers under treatment, shape (n_T,)
-                   control: Sequence[float] | np.ndarray,  # valid answers under control, shape (n_C,)
-                   weights: tuple | None = None,  # (treatment, control) probabilities of exact distributions; None: sampled answers
-                   level: float = 0.95,  # coverage, between 0 and 1
-                   unit: str = "answer units",  # unit of the answers
-                   ) -> Estimate:  # treatment minus control, with the Mann-Whitney p-value; for these prompts
+def hodges_lehmann(
+    treatment: Sequence[float] | np.ndarray,  # valid answers under treatment, shape (n_T,)
+    control: Sequence[float] | np.ndarray,  # valid answers under control, shape (n_C,)
+    weights: tuple
+    | None = None,  # (treatment, control) probabilities of exact distributions; None: sampled answers
+    level: float = 0.95,  # coverage, between 0 and 1
+    unit: str = "answer units",  # unit of the answers
+) -> Estimate:  # treatment minus control, with the Mann-Whitney p-value; for these prompts
     "Median of all differences between a treatment and a control answer."
     _check_level(level)
     arms = _read_arms(treatment, control, weights)
-    how, n = ("exact distribution", 0) if arms.exact else ("Mann-Whitney interval and test", len(arms.treatment) + len(arms.control))
-    known = {"method": f"Hodges-Lehmann shift, {how}", "target": "F", "n": n, "unit": unit, "ci_level": level}
-    if (none := _empty(arms, known)) is not None: return none
+    how, n = (
+        ("exact distribution", 0)
+        if arms.exact
+        else ("Mann-Whitney interval and test", len(arms.treatment) + len(arms.control))
+    )
+    known = {
+        "method": f"Hodges-Lehmann shift, {how}",
+        "target": "F",
+        "n": n,
+        "unit": unit,
+        "ci_level": level,
+    }
+    if (none := _empty(arms, known)) is not None:
+        return none
     shift = _shift(arms)
     short = _without_interval(arms, shift, 2, known)
     return short if short is not None else _shift_interval(arms, shift, known)
@@ -502,68 +858,116 @@ Rows = dict[str, np.ndarray]  # condition, score, weight and perhaps anchor of s
 
 def _cluster_gap(rows: Rows, names: tuple[str, str], where: str) -> float:
     "Distance between the anchors of one cluster."
-    anchors = [list(dict.fromkeys(rows["anchor"][rows["condition"] == name].tolist())) for name in names]
+    anchors = [
+        list(dict.fromkeys(rows["anchor"][rows["condition"] == name].tolist())) for name in names
+    ]
     for name, values in zip(names, anchors):
-        if len(values) > 1: raise ValueError(f"{len(values)} anchors under {name} in {where}: an anchor belongs to a cluster and a condition")
+        if len(values) > 1:
+            raise ValueError(
+                f"{len(values)} anchors under {name} in {where}: an anchor belongs to a cluster and a condition"
+            )
     return _gap(anchors[0][0], anchors[1][0], f" in {where}")
 
 # %% ../../nbs/stats/06_numbers.ipynb #89bfba3b
-def _cluster_value(rows: Rows, measure: str, names: tuple[str, str], exact: bool, where: str) -> tuple[float, int, int]:
+def _cluster_value(
+    rows: Rows, measure: str, names: tuple[str, str], exact: bool, where: str
+) -> tuple[float, int, int]:
     "The measure of one cluster, nan where it has none, and the number of answers behind it."
     chosen = [(rows["condition"] == name) & (rows["weight"] > 0) for name in names]
     counts = [int(each.sum()) for each in chosen]
-    if min(counts) == 0: return nan, *counts
-    arms = _read_arms(*(rows["score"][each] for each in chosen), tuple(rows["weight"][each] for each in chosen))._replace(exact=exact)
+    if min(counts) == 0:
+        return nan, *counts
+    arms = _read_arms(
+        *(rows["score"][each] for each in chosen), tuple(rows["weight"][each] for each in chosen)
+    )._replace(exact=exact)
     gap = _cluster_gap(rows, names, where) if "anchor" in rows else nan
     return float(CLUSTER_MEASURES[measure][1](arms, gap)), *counts
 
 # %% ../../nbs/stats/06_numbers.ipynb #85f0d31d
-def _number_rows(frame: pd.DataFrame, measure: str, columns: dict[str, str | None], anchor: str) -> Rows:
+def _number_rows(
+    frame: pd.DataFrame, measure: str, columns: dict[str, str | None], anchor: str
+) -> Rows:
     "Checked columns under our names, with the anchor where the measure needs it."
-    if measure not in CLUSTER_MEASURES: raise ValueError(f"measure is {measure!r}: use one of {', '.join(CLUSTER_MEASURES)}")
+    if measure not in CLUSTER_MEASURES:
+        raise ValueError(f"measure is {measure!r}: use one of {', '.join(CLUSTER_MEASURES)}")
     tidy = _tidy(frame, columns)
     _answers(tidy["score"][tidy["weight"] > 0], "answers")
-    if not measure.startswith("anchoring_index"): return tidy
-    if anchor not in frame: raise ValueError(f"the frame has no column {anchor!r} and {measure} needs the anchors: name yours in the call")
+    if not measure.startswith("anchoring_index"):
+        return tidy
+    if anchor not in frame:
+        raise ValueError(
+            f"the frame has no column {anchor!r} and {measure} needs the anchors: name yours in the call"
+        )
     return tidy | {"anchor": frame[anchor].to_numpy(object)}
 
 # %% ../../nbs/stats/06_numbers.ipynb #ea70e8e5
-def number_differences(frame: pd.DataFrame,  # one row per answered prompt; or per number of an exact distribution, with weights
-                       measure: str = "mean_difference",  # one of CLUSTER_MEASURES
-                       answer: str = "answer",  # column of numbers
-                       weight: str | None = None,  # column of weights or probabilities; None: every answer counts the same
-                       anchor: str = "anchor",  # column of anchors, used by the anchoring measures
-                       condition: str = "condition",  # column that holds the two names below
-                       cluster: str = "cluster",  # column of cluster names, unique within a stratum
-                       stratum: str | None = "stratum",  # column of strata, fixed by design; None: one stratum "all"
-                       treatment: str = "treatment",  # name of the treatment condition (the high anchor)
-                       control: str = "control",  # name of the control condition (the low anchor)
-                       ) -> pd.DataFrame:  # one row per cluster; the measure is the column `difference`
+def number_differences(
+    frame: pd.DataFrame,  # one row per answered prompt; or per number of an exact distribution, with weights
+    measure: str = "mean_difference",  # one of CLUSTER_MEASURES
+    answer: str = "answer",  # column of numbers
+    weight: str
+    | None = None,  # column of weights or probabilities; None: every answer counts the same
+    anchor: str = "anchor",  # column of anchors, used by the anchoring measures
+    condition: str = "condition",  # column that holds the two names below
+    cluster: str = "cluster",  # column of cluster names, unique within a stratum
+    stratum: str | None = "stratum",  # column of strata, fixed by design; None: one stratum "all"
+    treatment: str = "treatment",  # name of the treatment condition (the high anchor)
+    control: str = "control",  # name of the control condition (the low anchor)
+) -> pd.DataFrame:  # one row per cluster; the measure is the column `difference`
     "One number per cluster; clusters without it are dropped and listed in `.attrs`."
-    tidy = _number_rows(frame, measure, dict(score=answer, weight=weight, condition=condition, cluster=cluster, stratum=stratum), anchor)
+    tidy = _number_rows(
+        frame,
+        measure,
+        dict(score=answer, weight=weight, condition=condition, cluster=cluster, stratum=stratum),
+        anchor,
+    )
     used = np.isin(tidy["condition"].astype(str), [treatment, control])
     asked = {name: column[used] for name, column in tidy.items()}
     code, strata, clusters = _cluster_codes(asked["stratum"], asked["cluster"])
-    values = [_cluster_value({name: column[code == k] for name, column in asked.items()}, measure, (treatment, control), weight is not None, f"cluster {clusters[k]!r} of stratum {strata[k]!r}")
-              for k in range(len(clusters))]
+    values = [
+        _cluster_value(
+            {name: column[code == k] for name, column in asked.items()},
+            measure,
+            (treatment, control),
+            weight is not None,
+            f"cluster {clusters[k]!r} of stratum {strata[k]!r}",
+        )
+        for k in range(len(clusters))
+    ]
     table = pd.DataFrame(values, columns=["difference", "n_treatment", "n_control"])
     table = pd.DataFrame({"cluster": clusters, "stratum": strata}).infer_objects().join(table)
     lacking = ~np.isfinite(table["difference"].to_numpy(float))
     kept = table[~lacking].reset_index(drop=True)
-    kept.attrs = {"dropped_clusters": list(zip(strata[lacking], clusters[lacking])), "ignored_rows": int((~used).sum())}
+    kept.attrs = {
+        "dropped_clusters": list(zip(strata[lacking], clusters[lacking])),
+        "ignored_rows": int((~used).sum()),
+    }
     return kept
 
 # %% ../../nbs/stats/06_numbers.ipynb #d0b25c16
-def number_effect(frame: pd.DataFrame,  # as for `number_differences`
-                  measure: str = "mean_difference",  # one of CLUSTER_MEASURES
-                  level: float = 0.95,  # coverage, between 0 and 1
-                  unit: str | None = None,  # unit of the measure; None: the one that CLUSTER_MEASURES gives
-                  **columns: Any,  # further arguments of `number_differences`
-                  ) -> Estimate:  # mean over clusters, with a t interval; about clusters like these
+def number_effect(
+    frame: pd.DataFrame,  # as for `number_differences`
+    measure: str = "mean_difference",  # one of CLUSTER_MEASURES
+    level: float = 0.95,  # coverage, between 0 and 1
+    unit: str | None = None,  # unit of the measure; None: the one that CLUSTER_MEASURES gives
+    **columns: Any,  # further arguments of `number_differences`
+) -> Estimate:  # mean over clusters, with a t interval; about clusters like these
     "A numeric measure over clusters drawn within fixed strata."
     table = number_differences(frame, measure, **columns)
-    found = stratified_cluster_t(table["difference"], table["stratum"], level=level, unit=unit or CLUSTER_MEASURES[measure][0])
+    found = stratified_cluster_t(
+        table["difference"],
+        table["stratum"],
+        level=level,
+        unit=unit or CLUSTER_MEASURES[measure][0],
+    )
     dropped = len(table.attrs["dropped_clusters"])
-    detail = "; ".join(filter(None, [found.detail, f"{dropped} clusters without this measure left out" if dropped else ""]))
+    detail = "; ".join(
+        filter(
+            None,
+            [found.detail, f"{dropped} clusters without this measure left out" if dropped else ""],
+        )
+    )
     n = 0 if columns.get("weight") else int(table[["n_treatment", "n_control"]].to_numpy().sum())
-    return replace(found, n=n, detail=detail, method=f"{measure.replace('_', ' ')} per cluster, {found.method}")
+    return replace(
+        found, n=n, detail=detail, method=f"{measure.replace('_', ' ')} per cluster, {found.method}"
+    )

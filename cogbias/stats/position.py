@@ -20,29 +20,42 @@ def _probabilities(frame: pd.DataFrame) -> np.ndarray:
     "Probabilities by place, shape (prompts, places)."
     p = np.array([list(row) for row in frame["p"]], float)
     bad = ~(np.isclose(p.sum(axis=1), 1, atol=1e-6) & (p >= 0).all(axis=1))
-    if bad.any(): raise ValueError(f"{bad.sum()} rows of p are no probabilities (first at row {np.argmax(bad)}): renormalise, and leave out prompts without a valid answer")
+    if bad.any():
+        raise ValueError(
+            f"{bad.sum()} rows of p are no probabilities (first at row {np.argmax(bad)}): renormalise, and leave out prompts without a valid answer"
+        )
     return p
 
 # %% ../../nbs/stats/03_position.ipynb #f38fe11b
 def _roles(frame: pd.DataFrame) -> tuple[np.ndarray, list]:
     "Roles by place as integers, shape (prompts, places), and the roles these stand for."
-    flat, names = pd.factorize(np.array([role for row in frame["role_at"] for role in row], object), use_na_sentinel=False)
+    flat, names = pd.factorize(
+        np.array([role for row in frame["role_at"] for role in row], object), use_na_sentinel=False
+    )
     role = flat.reshape(len(frame), -1)
-    if (np.diff(np.sort(role, axis=1), axis=1) == 0).any(): raise ValueError("a prompt shows the same role twice: give every option of an item a role of its own")
+    if (np.diff(np.sort(role, axis=1), axis=1) == 0).any():
+        raise ValueError(
+            "a prompt shows the same role twice: give every option of an item a role of its own"
+        )
     return role, list(names)
 
 # %% ../../nbs/stats/03_position.ipynb #8038a569
 def _arrays(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list]:
     "Roles by place, probabilities by place, names of the roles."
     places = {len(row) for row in frame["role_at"]} | {len(row) for row in frame["p"]}
-    if len(places) > 1: raise ValueError(f"prompts show {sorted(places)} options: give one condition at a time, with as many probabilities as roles")
-    if not places: return np.zeros((0, 1), int), np.zeros((0, 1)), []
+    if len(places) > 1:
+        raise ValueError(
+            f"prompts show {sorted(places)} options: give one condition at a time, with as many probabilities as roles"
+        )
+    if not places:
+        return np.zeros((0, 1), int), np.zeros((0, 1)), []
     role, names = _roles(frame)
     return role, _probabilities(frame), names
 
 # %% ../../nbs/stats/03_position.ipynb #e3e1fdc9
 class PositionShares(NamedTuple):
     "Choices by place."
+
     shares: tuple[float, ...]  # share of each place, first to last; empty without prompts
     position_bias: float  # largest share minus 1/K
     total_variation: float  # half the summed distance from 1/K
@@ -56,35 +69,55 @@ def _role_imbalance(role: np.ndarray, roles: int) -> float:
     return float(np.abs(shown / len(role) - 1 / role.shape[1]).max())
 
 # %% ../../nbs/stats/03_position.ipynb #5cd508bb
-def position_shares(frame: pd.DataFrame,  # one row per prompt: role_at, p
-                    ) -> PositionShares:
+def position_shares(
+    frame: pd.DataFrame,  # one row per prompt: role_at, p
+) -> PositionShares:
     "How often each place is chosen, and how far that is from equal shares."
     role, p, names = _arrays(frame)
-    if not len(p): return PositionShares((), float("nan"), float("nan"), float("nan"), 0)
+    if not len(p):
+        return PositionShares((), float("nan"), float("nan"), float("nan"), 0)
     share = p.mean(axis=0)
     gap = share - 1 / len(share)
-    return PositionShares(tuple(map(float, share)), float(gap.max()), float(np.abs(gap).sum() / 2), _role_imbalance(role, len(names)), len(p))
+    return PositionShares(
+        tuple(map(float, share)),
+        float(gap.max()),
+        float(np.abs(gap).sum() / 2),
+        _role_imbalance(role, len(names)),
+        len(p),
+    )
 
 # %% ../../nbs/stats/03_position.ipynb #07f30e45
 class LabelShares(NamedTuple):
     "Choices by label."
+
     shares: dict[str, float]  # label -> share of choices
     label_bias: float  # largest share minus 1/K
     total_variation: float  # half the summed distance from 1/K
-    confounded: bool  # whether every label keeps one place, so that a label cannot be told from a place
+    confounded: (
+        bool  # whether every label keeps one place, so that a label cannot be told from a place
+    )
     n_prompts: int  # prompts behind the shares
     status: str  # ok; undefined where labels and places cannot be told apart, or without prompts
 
 # %% ../../nbs/stats/03_position.ipynb #18304b09
-def label_shares(frame: pd.DataFrame,  # one row per prompt: label_at (labels by place) and p (probabilities by place)
-                 ) -> LabelShares:
+def label_shares(
+    frame: pd.DataFrame,  # one row per prompt: label_at (labels by place) and p (probabilities by place)
+) -> LabelShares:
     "How often each label is chosen, and whether that could be a matter of places."
     label, p, names = _arrays(frame.rename(columns={"label_at": "role_at"}))
-    if not len(p): return LabelShares({}, float("nan"), float("nan"), False, 0, "undefined")
+    if not len(p):
+        return LabelShares({}, float("nan"), float("nan"), False, 0, "undefined")
     share = np.array([p[label == k].sum() for k in range(len(names))]) / len(p)
     places = [len(set(np.nonzero(label == k)[1].tolist())) for k in range(len(names))]
     gap, fixed = share - 1 / len(names), max(places) == 1
-    return LabelShares(dict(zip(map(str, names), share.tolist())), float(gap.max()), float(np.abs(gap).sum() / 2), fixed, len(p), "undefined" if fixed else "ok")
+    return LabelShares(
+        dict(zip(map(str, names), share.tolist())),
+        float(gap.max()),
+        float(np.abs(gap).sum() / 2),
+        fixed,
+        len(p),
+        "undefined" if fixed else "ok",
+    )
 
 # %% ../../nbs/stats/03_position.ipynb #5063c7d6
 def _same_group(group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -92,25 +125,35 @@ def _same_group(group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     order = np.argsort(group, kind="stable")
     lags = range(1, np.bincount(group).max(initial=1))
     pairs = [(order[:-lag], order[lag:]) for lag in lags]
-    first, second = (np.concatenate(ends) for ends in zip(*pairs)) if pairs else (np.zeros(0, int), np.zeros(0, int))
+    first, second = (
+        (np.concatenate(ends) for ends in zip(*pairs))
+        if pairs
+        else (np.zeros(0, int), np.zeros(0, int))
+    )
     same = group[first] == group[second]
     return first[same], second[same]
 
 # %% ../../nbs/stats/03_position.ipynb #cd239530
-def order_pairs(order_group: Sequence | np.ndarray,  # item of each prompt, shape (n,)
-                role: np.ndarray,  # roles by place, as integers or names, shape (n, K)
-                ) -> np.ndarray:  # row numbers of both orders, shape (pairs, 2)
+def order_pairs(
+    order_group: Sequence | np.ndarray,  # item of each prompt, shape (n,)
+    role: np.ndarray,  # roles by place, as integers or names, shape (n, K)
+) -> np.ndarray:  # row numbers of both orders, shape (pairs, 2)
     "All pairs of prompts of one item in which every role changed its place."
     group, role = pd.factorize(np.asarray(order_group))[0], np.asarray(role)
-    if (group < 0).any(): raise ValueError(f"{(group < 0).sum()} prompts have no order_group: name the item of each")
+    if (group < 0).any():
+        raise ValueError(f"{(group < 0).sum()} prompts have no order_group: name the item of each")
     first, second = _same_group(group)
-    if (np.sort(role[first], axis=1) != np.sort(role[second], axis=1)).any(): raise ValueError("two orders of one order_group show different roles: give order_group one set of options")
+    if (np.sort(role[first], axis=1) != np.sort(role[second], axis=1)).any():
+        raise ValueError(
+            "two orders of one order_group show different roles: give order_group one set of options"
+        )
     moved = (role[first] != role[second]).all(axis=1)
     return np.column_stack([first[moved], second[moved]])
 
 # %% ../../nbs/stats/03_position.ipynb #f04cb465
 class OrderConsistency(NamedTuple):
     "What two answers to the same content in two orders share, averaged over pairs."
+
     consistent_target: float  # both choose the target
     consistent_other: float  # both choose another role, the same one
     locked_first: float  # both choose the first place
@@ -134,7 +177,9 @@ def _by_role(role: np.ndarray, p: np.ndarray, roles: int) -> np.ndarray:
     return by_role
 
 # %% ../../nbs/stats/03_position.ipynb #e858d8a0
-def _agreement(p: np.ndarray, pairs: np.ndarray, first: int | None) -> tuple[np.ndarray, np.ndarray]:
+def _agreement(
+    p: np.ndarray, pairs: np.ndarray, first: int | None
+) -> tuple[np.ndarray, np.ndarray]:
     "Per pair: both answers in column `first`, and both in the same other column."
     both = p[pairs[:, 0]] * p[pairs[:, 1]]
     chosen = both[:, first] if first is not None else np.zeros(len(both))
@@ -144,46 +189,86 @@ def _agreement(p: np.ndarray, pairs: np.ndarray, first: int | None) -> tuple[np.
 def _primacy_p(first: np.ndarray, other: np.ndarray, places: int) -> float:
     "Exact McNemar test of always-first against always-second; nan where it does not apply."
     sampled = np.isin(first, (0, 1)).all() and np.isin(other, (0, 1)).all()
-    return mcnemar_exact(int(first.sum()), int(other.sum())) if sampled and places == 2 else float("nan")
+    return (
+        mcnemar_exact(int(first.sum()), int(other.sum()))
+        if sampled and places == 2
+        else float("nan")
+    )
 
 # %% ../../nbs/stats/03_position.ipynb #5e5b25f7
-def order_consistency(frame: pd.DataFrame,  # one row per prompt: order_group, role_at, p
-                      target: str = "target",  # the role whose consistent choice is shown apart
-                      level: float = 0.95,  # coverage of the Wilson interval, between 0 and 1
-                      ) -> OrderConsistency:
+def order_consistency(
+    frame: pd.DataFrame,  # one row per prompt: order_group, role_at, p
+    target: str = "target",  # the role whose consistent choice is shown apart
+    level: float = 0.95,  # coverage of the Wilson interval, between 0 and 1
+) -> OrderConsistency:
     "Whether answers follow the content or the place when every option moves."
     role, p, names = _arrays(frame)
     pairs = order_pairs(frame["order_group"], role)
     unpaired = len(p) - len(np.unique(pairs))
-    if not len(pairs): return OrderConsistency(*[float("nan")] * 10, False, 0, unpaired, "position_unidentifiable")
-    content = _agreement(_by_role(role, p, len(names)), pairs, names.index(target) if target in names else None)
+    if not len(pairs):
+        return OrderConsistency(*[float("nan")] * 10, False, 0, unpaired, "position_unidentifiable")
+    content = _agreement(
+        _by_role(role, p, len(names)), pairs, names.index(target) if target in names else None
+    )
     place = _agreement(p, pairs, 0)
     return _summary(content, place, p.shape[1], len(p) - unpaired, unpaired, level)
 
 # %% ../../nbs/stats/03_position.ipynb #0491a377
-def _summary(content: tuple[np.ndarray, np.ndarray], place: tuple[np.ndarray, np.ndarray], places: int, used: int, unpaired: int, level: float) -> OrderConsistency:
+def _summary(
+    content: tuple[np.ndarray, np.ndarray],
+    place: tuple[np.ndarray, np.ndarray],
+    places: int,
+    used: int,
+    unpaired: int,
+    level: float,
+) -> OrderConsistency:
     "Averages over pairs, and whether place dominates."
     target, other, first, elsewhere = (float(part.mean()) for part in (*content, *place))
     consistency, locked = target + other, first + elsewhere
     low = wilson(min(1.0, locked) * used / 2, used / 2, level)[0]
-    return OrderConsistency(target, other, first, elsewhere, consistency, locked, max(0.0, 1 - consistency - locked), first - elsewhere / (places - 1),
-                            _primacy_p(*place, places), low, low > 0.5, len(place[0]), unpaired, "position_dominated" if low > 0.5 else "ok")
+    return OrderConsistency(
+        target,
+        other,
+        first,
+        elsewhere,
+        consistency,
+        locked,
+        max(0.0, 1 - consistency - locked),
+        first - elsewhere / (places - 1),
+        _primacy_p(*place, places),
+        low,
+        low > 0.5,
+        len(place[0]),
+        unpaired,
+        "position_dominated" if low > 0.5 else "ok",
+    )
 
 # %% ../../nbs/stats/03_position.ipynb #f9867130
 class LogitPosition(NamedTuple):
     "Log-odds of the target, split into content and place."
+
     content: np.ndarray  # per item, 0 when the target is chosen half the time
     position: np.ndarray  # per item, positive for primacy
     n_clipped: int  # probabilities at or beyond the limits
 
 # %% ../../nbs/stats/03_position.ipynb #7358f764
-def logit_position(p_first: float | Sequence[float] | np.ndarray,  # P(target) when it is shown first; nan where that order is missing
-                   p_second: float | Sequence[float] | np.ndarray,  # P(target) when it is shown second; nan where that order is missing
-                   limit: float = 1e-6,  # probabilities are kept within limit and 1 - limit
-                   ) -> LogitPosition:  # nan for an item that lacks an order
+def logit_position(
+    p_first: float
+    | Sequence[float]
+    | np.ndarray,  # P(target) when it is shown first; nan where that order is missing
+    p_second: float
+    | Sequence[float]
+    | np.ndarray,  # P(target) when it is shown second; nan where that order is missing
+    limit: float = 1e-6,  # probabilities are kept within limit and 1 - limit
+) -> LogitPosition:  # nan for an item that lacks an order
     "Content and place as half the sum and half the difference of two log-odds."
     p = np.stack(np.broadcast_arrays(np.asarray(p_first, float), np.asarray(p_second, float)))
-    if ((p < 0) | (p > 1)).any(): raise ValueError("a probability lies outside [0, 1]: give the probability of the target in each order")
+    if ((p < 0) | (p > 1)).any():
+        raise ValueError(
+            "a probability lies outside [0, 1]: give the probability of the target in each order"
+        )
     kept = np.clip(p, limit, 1 - limit)
     first, second = np.log(kept / (1 - kept))
-    return LogitPosition((first + second) / 2, (first - second) / 2, int(np.sum((p < limit) | (p > 1 - limit))))
+    return LogitPosition(
+        (first + second) / 2, (first - second) / 2, int(np.sum((p < limit) | (p > 1 - limit)))
+    )

@@ -23,6 +23,7 @@ from .estimates import Estimate, nothing
 # %% ../../nbs/stats/07_power.ipynb #6f417269
 _NORMAL = NormalDist()
 
+
 def _critical(alpha: float, sides: int) -> float:
     "The normal quantile beyond which a test rejects."
     return _NORMAL.inv_cdf(1 - alpha / sides)
@@ -37,6 +38,7 @@ def _normal_power(shift: float, alpha: float, sides: int) -> float:
 def _below(t: float, df: float, shift: float) -> float:
     "P(T <= t) of the noncentral t, 0 where scipy loses a vanishing tail."
     from scipy.special import nctdtr
+
     found = float(nctdtr(df, shift, t))
     return 0.0 if isnan(found) else found
 
@@ -44,6 +46,7 @@ def _below(t: float, df: float, shift: float) -> float:
 def _t_power(shift: float, df: float, alpha: float, sides: int) -> float:
     "Power of a t test whose statistic has noncentrality `shift` >= 0."
     from scipy.special import stdtrit
+
     t = float(stdtrit(df, 1 - alpha / sides))
     return 1 - _below(t, df, shift) + (_below(-t, df, shift) if sides == 2 else 0.0)
 
@@ -83,49 +86,67 @@ def _t_kind_power(p: float, c: float, n: float, alpha: float, sides: int) -> flo
     return _t_power(abs(p - c) / spread * sqrt(n / 2), 2 * n - 2, alpha, sides) if spread else 1.0
 
 # %% ../../nbs/stats/07_power.ipynb #7e076373
-_KINDS: dict[str, tuple[Callable, float]] = {  # formula, and the fewest answers per condition that it is defined for
-    "replication": (_wald_power, 1.0), "fleiss": (_fleiss_power, 1.0), "continuity": (_continuity_power, 1.0),
-    "arcsine": (_arcsine_power, 1.0), "t": (_t_kind_power, 2.0), "one-sample": (_one_sample_power, 1.0),
+_KINDS: dict[
+    str, tuple[Callable, float]
+] = {  # formula, and the fewest answers per condition that it is defined for
+    "replication": (_wald_power, 1.0),
+    "fleiss": (_fleiss_power, 1.0),
+    "continuity": (_continuity_power, 1.0),
+    "arcsine": (_arcsine_power, 1.0),
+    "t": (_t_kind_power, 2.0),
+    "one-sample": (_one_sample_power, 1.0),
 }
 ProportionKind = Literal["replication", "arcsine", "t", "fleiss", "continuity", "one-sample"]
 
 # %% ../../nbs/stats/07_power.ipynb #1b9b06db
 def _check_design(alpha: float, sides: int, power: float | None = None) -> None:
     "Size, number of sides and power of a test, within their limits."
-    if not 0 < alpha < 1: raise ValueError(f"alpha is {alpha}: give a number between 0 and 1, such as 0.05")
-    if sides not in (1, 2): raise ValueError(f"sides is {sides}: give 1 or 2")
-    if power is not None and not alpha < power < 1: raise ValueError(f"power is {power}: give a number between alpha ({alpha}) and 1, such as 0.8")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha is {alpha}: give a number between 0 and 1, such as 0.05")
+    if sides not in (1, 2):
+        raise ValueError(f"sides is {sides}: give 1 or 2")
+    if power is not None and not alpha < power < 1:
+        raise ValueError(
+            f"power is {power}: give a number between alpha ({alpha}) and 1, such as 0.8"
+        )
 
 # %% ../../nbs/stats/07_power.ipynb #279c2a53
 def _check_proportions(*p: float) -> None:
     "Proportions lie between 0 and 1."
     for value in p:
-        if not 0 <= value <= 1: raise ValueError(f"a proportion is {value}: give numbers between 0 and 1")
+        if not 0 <= value <= 1:
+            raise ValueError(f"a proportion is {value}: give numbers between 0 and 1")
 
 # %% ../../nbs/stats/07_power.ipynb #954d596c
 def _check_kind(kind: str, *p: float) -> tuple[Callable, float]:
     "The formula of this name, once the proportions are proportions."
-    if kind not in _KINDS: raise ValueError(f"kind is {kind!r}: use one of {', '.join(_KINDS)}")
+    if kind not in _KINDS:
+        raise ValueError(f"kind is {kind!r}: use one of {', '.join(_KINDS)}")
     _check_proportions(*p)
     return _KINDS[kind]
 
 # %% ../../nbs/stats/07_power.ipynb #48564d03
-def proportions_power(p_treatment: float,  # proportion under treatment, in [0, 1]
-                      p_control: float,  # proportion under control, in [0, 1]; the known number for kind "one-sample"
-                      per_condition: float,  # independent answers per condition
-                      alpha: float = 0.05,  # size of the test
-                      kind: ProportionKind = "arcsine",  # formula; see the table
-                      sides: Literal[1, 2] = 2,  # of the test
-                      ) -> float:  # probability that the test rejects
+def proportions_power(
+    p_treatment: float,  # proportion under treatment, in [0, 1]
+    p_control: float,  # proportion under control, in [0, 1]; the known number for kind "one-sample"
+    per_condition: float,  # independent answers per condition
+    alpha: float = 0.05,  # size of the test
+    kind: ProportionKind = "arcsine",  # formula; see the table
+    sides: Literal[1, 2] = 2,  # of the test
+) -> float:  # probability that the test rejects
     "Power of a comparison of two proportions, all answers independent."
     _check_design(alpha, sides)
     formula, fewest = _check_kind(kind, p_treatment, p_control)
-    if not per_condition >= fewest: raise ValueError(f"per_condition is {per_condition}: kind {kind!r} needs at least {fewest:g}")
+    if not per_condition >= fewest:
+        raise ValueError(
+            f"per_condition is {per_condition}: kind {kind!r} needs at least {fewest:g}"
+        )
     return formula(p_treatment, p_control, per_condition, alpha, sides)
 
 # %% ../../nbs/stats/07_power.ipynb #42dba906
 class SampleSize(NamedTuple):
     "What a study needs."
+
     kind: str  # formula
     exact: float  # before rounding up; inf where nothing suffices
     each: float  # rounded up: answers per condition, or questions
@@ -141,87 +162,115 @@ def _rounded(kind: str, exact: float, times: float) -> SampleSize:
 def _inverted(curve: Callable[[float], float], target: float, lowest: float) -> float:
     "Where a rising curve first reaches the target."
     from scipy.optimize import brentq
+
     highest = max(lowest, 1.0)
-    if lowest and curve(lowest) >= target: return lowest
-    while curve(highest) < target: highest *= 2
+    if lowest and curve(lowest) >= target:
+        return lowest
+    while curve(highest) < target:
+        highest *= 2
     return float(brentq(lambda n: curve(n) - target, lowest, highest, xtol=1e-12, rtol=1e-14))
 
 # %% ../../nbs/stats/07_power.ipynb #1a8d2bcd
-def proportions_sample_size(p_treatment: float,  # proportion under treatment, in [0, 1]
-                            p_control: float,  # proportion under control, in [0, 1]; the known number for kind "one-sample"
-                            power: float = 0.8,  # probability of rejecting, between alpha and 1
-                            alpha: float = 0.05,  # size of the test
-                            kind: ProportionKind = "arcsine",  # formula; "replication" is the published one
-                            sides: Literal[1, 2] = 2,  # of the test
-                            ) -> SampleSize:
+def proportions_sample_size(
+    p_treatment: float,  # proportion under treatment, in [0, 1]
+    p_control: float,  # proportion under control, in [0, 1]; the known number for kind "one-sample"
+    power: float = 0.8,  # probability of rejecting, between alpha and 1
+    alpha: float = 0.05,  # size of the test
+    kind: ProportionKind = "arcsine",  # formula; "replication" is the published one
+    sides: Literal[1, 2] = 2,  # of the test
+) -> SampleSize:
     "Answers per condition that tell two proportions apart, all answers independent."
     _check_design(alpha, sides, power)
     formula, fewest = _check_kind(kind, p_treatment, p_control)
-    if p_treatment == p_control: return SampleSize(kind, inf, inf, inf)
+    if p_treatment == p_control:
+        return SampleSize(kind, inf, inf, inf)
     exact = _inverted(lambda n: formula(p_treatment, p_control, n, alpha, sides), power, fewest)
     return _rounded(kind, exact, 1 if kind == "one-sample" else 2)
 
 # %% ../../nbs/stats/07_power.ipynb #9023126c
-def cluster_sd(set_effect_sd: float,  # standard deviation of the true effect between clusters, probability scale
-               p_treatment: float,  # expected proportion under treatment
-               p_control: float,  # expected proportion under control
-               n_treatment: float,  # answers per cluster under treatment; inf for exact probabilities
-               n_control: float,  # answers per cluster under control; inf for exact probabilities
-               ) -> float:  # standard deviation of one cluster's difference
+def cluster_sd(
+    set_effect_sd: float,  # standard deviation of the true effect between clusters, probability scale
+    p_treatment: float,  # expected proportion under treatment
+    p_control: float,  # expected proportion under control
+    n_treatment: float,  # answers per cluster under treatment; inf for exact probabilities
+    n_control: float,  # answers per cluster under control; inf for exact probabilities
+) -> float:  # standard deviation of one cluster's difference
     "How much the differences of single clusters will scatter."
-    if set_effect_sd < 0: raise ValueError(f"set_effect_sd is {set_effect_sd}: give a number of 0 or more")
+    if set_effect_sd < 0:
+        raise ValueError(f"set_effect_sd is {set_effect_sd}: give a number of 0 or more")
     _check_proportions(p_treatment, p_control)
-    if min(n_treatment, n_control) <= 0: raise ValueError(f"answers per cluster are {n_treatment} and {n_control}: give numbers above 0")
-    return sqrt(set_effect_sd ** 2 + p_treatment * (1 - p_treatment) / n_treatment + p_control * (1 - p_control) / n_control)
+    if min(n_treatment, n_control) <= 0:
+        raise ValueError(
+            f"answers per cluster are {n_treatment} and {n_control}: give numbers above 0"
+        )
+    return sqrt(
+        set_effect_sd**2
+        + p_treatment * (1 - p_treatment) / n_treatment
+        + p_control * (1 - p_control) / n_control
+    )
 
 # %% ../../nbs/stats/07_power.ipynb #c45f8945
 def _check_clusters(sd: float, clusters: float, strata: int) -> bool:
     "Whether a test exists."
-    if sd < 0: raise ValueError(f"sd is {sd}: give a standard deviation of 0 or more")
-    if strata < 1: raise ValueError(f"strata is {strata}: give 1 or more")
+    if sd < 0:
+        raise ValueError(f"sd is {sd}: give a standard deviation of 0 or more")
+    if strata < 1:
+        raise ValueError(f"strata is {strata}: give 1 or more")
     return clusters > strata
 
 # %% ../../nbs/stats/07_power.ipynb #eb01d70c
-def cluster_power(effect: float,  # true average effect, in the unit of sd
-                  sd: float,  # standard deviation of one cluster's difference
-                  clusters: float,  # number of clusters, all strata together
-                  strata: int = 1,  # fixed strata of about equal size
-                  alpha: float = 0.05,  # size of the two-sided test
-                  ) -> float:  # probability that the cluster t rejects; nan without a degree of freedom
+def cluster_power(
+    effect: float,  # true average effect, in the unit of sd
+    sd: float,  # standard deviation of one cluster's difference
+    clusters: float,  # number of clusters, all strata together
+    strata: int = 1,  # fixed strata of about equal size
+    alpha: float = 0.05,  # size of the two-sided test
+) -> float:  # probability that the cluster t rejects; nan without a degree of freedom
     "Power of the cluster t test."
     _check_design(alpha, 2)
-    if not _check_clusters(sd, clusters, strata): return nan
-    if sd == 0: return 1.0 if effect else alpha
+    if not _check_clusters(sd, clusters, strata):
+        return nan
+    if sd == 0:
+        return 1.0 if effect else alpha
     return _t_power(abs(effect) * sqrt(clusters) / sd, clusters - strata, alpha, 2)
 
 # %% ../../nbs/stats/07_power.ipynb #fa602ba2
-def minimum_detectable_effect(sd: float,  # standard deviation of one cluster's difference
-                              clusters: float,  # number of clusters, all strata together
-                              strata: int = 1,  # fixed strata of about equal size
-                              power: float = 0.8,  # probability of rejecting, between alpha and 1
-                              alpha: float = 0.05,  # size of the two-sided test
-                              method: Literal["t", "noncentral"] = "t",  # "t": the customary sum of two quantiles; "noncentral": exact
-                              ) -> float:  # in the unit of sd; nan without a degree of freedom
+def minimum_detectable_effect(
+    sd: float,  # standard deviation of one cluster's difference
+    clusters: float,  # number of clusters, all strata together
+    strata: int = 1,  # fixed strata of about equal size
+    power: float = 0.8,  # probability of rejecting, between alpha and 1
+    alpha: float = 0.05,  # size of the two-sided test
+    method: Literal[
+        "t", "noncentral"
+    ] = "t",  # "t": the customary sum of two quantiles; "noncentral": exact
+) -> float:  # in the unit of sd; nan without a degree of freedom
     "The smallest effect that a number of clusters can be expected to show."
     from scipy.special import stdtrit
+
     _check_design(alpha, 2, power)
-    if method not in ("t", "noncentral"): raise ValueError(f"method is {method!r}: use 't' or 'noncentral'")
-    if not _check_clusters(sd, clusters, strata): return nan
+    if method not in ("t", "noncentral"):
+        raise ValueError(f"method is {method!r}: use 't' or 'noncentral'")
+    if not _check_clusters(sd, clusters, strata):
+        return nan
     df = clusters - strata
-    if method == "t": return float(stdtrit(df, 1 - alpha / 2) + stdtrit(df, power)) * sd / sqrt(clusters)
+    if method == "t":
+        return float(stdtrit(df, 1 - alpha / 2) + stdtrit(df, power)) * sd / sqrt(clusters)
     return _inverted(lambda shift: _t_power(shift, df, alpha, 2), power, 0.0) * sd / sqrt(clusters)
 
 # %% ../../nbs/stats/07_power.ipynb #c0cd04b7
-def clusters_needed(effect: float,  # true average effect, in the unit of sd
-                    sd: float,  # standard deviation of one cluster's difference
-                    strata: int = 1,  # fixed strata of about equal size
-                    power: float = 0.8,  # probability of rejecting, between alpha and 1
-                    alpha: float = 0.05,  # size of the two-sided test
-                    ) -> float:  # a whole number of clusters, 4 or more and 2 or more per stratum; inf for no effect
+def clusters_needed(
+    effect: float,  # true average effect, in the unit of sd
+    sd: float,  # standard deviation of one cluster's difference
+    strata: int = 1,  # fixed strata of about equal size
+    power: float = 0.8,  # probability of rejecting, between alpha and 1
+    alpha: float = 0.05,  # size of the two-sided test
+) -> float:  # a whole number of clusters, 4 or more and 2 or more per stratum; inf for no effect
     "The smallest number of clusters that reaches a power."
     _check_design(alpha, 2, power)
     fewest = max(4, 2 * strata)
-    if effect == 0: return inf
+    if effect == 0:
+        return inf
     _check_clusters(sd, fewest, strata)
     guess = _inverted(lambda n: cluster_power(effect, sd, n, strata, alpha), power, float(fewest))
     return ceil(guess - 1e-9)
@@ -229,193 +278,300 @@ def clusters_needed(effect: float,  # true average effect, in the unit of sd
 # %% ../../nbs/stats/07_power.ipynb #9b5b117b
 def _check_level(level: float) -> None:
     "A coverage lies between 0 and 1."
-    if not 0 < level < 1: raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
 
 # %% ../../nbs/stats/07_power.ipynb #f7443a2f
-def expected_half_width(sd: float,  # standard deviation of one cluster's difference
-                        clusters: float,  # number of clusters, all strata together
-                        strata: int = 1,  # fixed strata of about equal size
-                        level: float = 0.95,  # coverage, between 0 and 1
-                        ) -> float:  # in the unit of sd; nan without a degree of freedom
+def expected_half_width(
+    sd: float,  # standard deviation of one cluster's difference
+    clusters: float,  # number of clusters, all strata together
+    strata: int = 1,  # fixed strata of about equal size
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> float:  # in the unit of sd; nan without a degree of freedom
     "Average half-width of the cluster t interval."
     from scipy.special import stdtrit
+
     _check_level(level)
-    if not _check_clusters(sd, clusters, strata): return nan
+    if not _check_clusters(sd, clusters, strata):
+        return nan
     df = clusters - strata
     shrunken = sqrt(2 / df) * exp(lgamma((df + 1) / 2) - lgamma(df / 2))
     return float(stdtrit(df, (1 + level) / 2)) * shrunken * sd / sqrt(clusters)
 
 # %% ../../nbs/stats/07_power.ipynb #a23401f2
-def what_clusters_buy(effect: float,  # true average effect, in the unit of sd
-                      sd: float,  # standard deviation of one cluster's difference
-                      clusters: Sequence[int] = (4, 7, 10, 14, 20),  # numbers of clusters to compare
-                      strata: int = 1,  # fixed strata of about equal size
-                      alpha: float = 0.05,  # size of the two-sided test; the interval covers 1 - alpha
-                      ) -> pd.DataFrame:  # one row per number of clusters
+def what_clusters_buy(
+    effect: float,  # true average effect, in the unit of sd
+    sd: float,  # standard deviation of one cluster's difference
+    clusters: Sequence[int] = (4, 7, 10, 14, 20),  # numbers of clusters to compare
+    strata: int = 1,  # fixed strata of about equal size
+    alpha: float = 0.05,  # size of the two-sided test; the interval covers 1 - alpha
+) -> pd.DataFrame:  # one row per number of clusters
     "Power, expected half-width and smallest detectable effect by number of clusters."
-    rows = [{"clusters": g, "power": cluster_power(effect, sd, g, strata, alpha), "half_width": expected_half_width(sd, g, strata, 1 - alpha),
-             "minimum_detectable_effect": minimum_detectable_effect(sd, g, strata, alpha=alpha)} for g in clusters]
+    rows = [
+        {
+            "clusters": g,
+            "power": cluster_power(effect, sd, g, strata, alpha),
+            "half_width": expected_half_width(sd, g, strata, 1 - alpha),
+            "minimum_detectable_effect": minimum_detectable_effect(sd, g, strata, alpha=alpha),
+        }
+        for g in clusters
+    ]
     return pd.DataFrame(rows)
 
 # %% ../../nbs/stats/07_power.ipynb #668a063d
 class DesignEffect(NamedTuple):
     "What dependence costs."
+
     design_effect: float  # ratio of variances; nan when both are 0
     effective_n: float  # independent answers that would be as good; nan when the ratio is nan
 
 # %% ../../nbs/stats/07_power.ipynb #300f94fb
-def design_effect(se: float,  # standard error that respects the clusters
-                  naive_se: float,  # standard error with all answers independent
-                  n: float,  # answers
-                  ) -> DesignEffect:
+def design_effect(
+    se: float,  # standard error that respects the clusters
+    naive_se: float,  # standard error with all answers independent
+    n: float,  # answers
+) -> DesignEffect:
     "Ratio of the two variances, and the effective number of answers."
-    if min(se, naive_se, n) < 0: raise ValueError(f"se, naive_se and n are {se}, {naive_se} and {n}: give numbers of 0 or more")
+    if min(se, naive_se, n) < 0:
+        raise ValueError(
+            f"se, naive_se and n are {se}, {naive_se} and {n}: give numbers of 0 or more"
+        )
     ratio = (se / naive_se) ** 2 if naive_se else inf if se else nan
     return DesignEffect(ratio, n / ratio if ratio else inf)
 
 # %% ../../nbs/stats/07_power.ipynb #9d1daaba
-def _read_scores(scores: Sequence[float] | np.ndarray, clusters: Sequence | np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+def _read_scores(
+    scores: Sequence[float] | np.ndarray, clusters: Sequence | np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None]:
     "Checked scores and the number of the cluster of each."
     y = np.asarray(scores, float)
-    if y.ndim != 1: raise ValueError(f"scores have {y.ndim} dimensions: average several answers to a question first and give one score per question")
-    if not np.isfinite(y).all(): raise ValueError(f"{(~np.isfinite(y)).sum()} scores are missing: leave out and count unanswered questions first")
-    if clusters is None: return y, None
-    if len(clusters) != len(y): raise ValueError(f"{len(clusters)} clusters but {len(y)} scores: give one cluster per question")
+    if y.ndim != 1:
+        raise ValueError(
+            f"scores have {y.ndim} dimensions: average several answers to a question first and give one score per question"
+        )
+    if not np.isfinite(y).all():
+        raise ValueError(
+            f"{(~np.isfinite(y)).sum()} scores are missing: leave out and count unanswered questions first"
+        )
+    if clusters is None:
+        return y, None
+    if len(clusters) != len(y):
+        raise ValueError(
+            f"{len(clusters)} clusters but {len(y)} scores: give one cluster per question"
+        )
     code = pd.factorize(pd.Series(list(clusters), dtype=object))[0]
-    if (code < 0).any(): raise ValueError(f"{(code < 0).sum()} clusters are missing: name the cluster of every question")
+    if (code < 0).any():
+        raise ValueError(
+            f"{(code < 0).sum()} clusters are missing: name the cluster of every question"
+        )
     return y, code
 
 # %% ../../nbs/stats/07_power.ipynb #038a3940
 def _error(y: np.ndarray, code: np.ndarray | None) -> tuple[float, int]:
     "Standard error of the mean and the number of independent units."
-    if code is None: return float(y.std(ddof=1) / sqrt(len(y))), len(y)
+    if code is None:
+        return float(y.std(ddof=1) / sqrt(len(y))), len(y)
     apart = y - y.mean()
-    apart[np.abs(apart) <= 1e-12 * np.abs(y).max()] = 0  # equal scores may differ in the last bit from their mean
+    apart[np.abs(apart) <= 1e-12 * np.abs(y).max()] = (
+        0  # equal scores may differ in the last bit from their mean
+    )
     sums = np.bincount(code, apart)
-    return float(sqrt(np.sum(sums ** 2)) / len(y)), len(sums)
+    return float(sqrt(np.sum(sums**2)) / len(y)), len(sums)
 
 # %% ../../nbs/stats/07_power.ipynb #e41087e8
 def _unit_status(units: int, se: float, clustered: bool) -> tuple[str, str]:
     "The status that a number of units and their error allow, with its reason."
     what = "clusters" if clustered else "questions"
-    if clustered and units <= 3: return "too_few_clusters", f"{units} clusters: no interval beyond these questions"
-    if units < 2: return "insufficient", f"{units} questions, 2 needed for an interval"
-    if se == 0: return "degenerate_zero_variance", f"all {units} {what} agree"
-    return ("few_clusters", f"{units} clusters: the interval is rough") if clustered and units < 6 else ("ok", "")
+    if clustered and units <= 3:
+        return "too_few_clusters", f"{units} clusters: no interval beyond these questions"
+    if units < 2:
+        return "insufficient", f"{units} questions, 2 needed for an interval"
+    if se == 0:
+        return "degenerate_zero_variance", f"all {units} {what} agree"
+    return (
+        ("few_clusters", f"{units} clusters: the interval is rough")
+        if clustered and units < 6
+        else ("ok", "")
+    )
 
 # %% ../../nbs/stats/07_power.ipynb #b5394bab
 def _with_reference(mean: float, se: float, df: float, level: float) -> dict[str, float]:
     "Limits and p-value from t, or from z where df is nan."
     from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
     normal = np.isnan(df)
     half = float(ndtri((1 + level) / 2) if normal else stdtrit(df, (1 + level) / 2)) * se
-    if se == 0: return {"ci_low": mean, "ci_high": mean}
+    if se == 0:
+        return {"ci_low": mean, "ci_high": mean}
     p_value = float(2 * (ndtr(-abs(mean) / se) if normal else stdtr(df, -abs(mean) / se)))
     return {"ci_low": mean - half, "ci_high": mean + half, "p_value": p_value}
 
 # %% ../../nbs/stats/07_power.ipynb #0dbb12f7
-def _evaluated(y: np.ndarray, code: np.ndarray | None, reference: str, known: dict[str, Any]) -> Estimate:
+def _evaluated(
+    y: np.ndarray, code: np.ndarray | None, reference: str, known: dict[str, Any]
+) -> Estimate:
     "The estimate of scores that exist."
     mean, (se, units) = float(y.mean()), (nan, 1) if len(y) == 1 else _error(y, code)
     status, detail = _unit_status(units, se, code is not None)
     known = known | {"n_clusters": units, "status": status, "detail": detail}
-    if status in ("insufficient", "too_few_clusters"): return Estimate(mean, **known)
+    if status in ("insufficient", "too_few_clusters"):
+        return Estimate(mean, **known)
     df = units - 1.0 if reference == "t" else nan
     return Estimate(mean, se, df, **_with_reference(mean, se, df, known["ci_level"]), **known)
 
 # %% ../../nbs/stats/07_power.ipynb #3de749f2
-def _evaluation(y: np.ndarray, code: np.ndarray | None, what: str, reference: str, level: float, unit: str) -> Estimate:
+def _evaluation(
+    y: np.ndarray, code: np.ndarray | None, what: str, reference: str, level: float, unit: str
+) -> Estimate:
     "Mean of checked scores, or of their differences."
     _check_level(level)
-    if reference not in ("t", "z"): raise ValueError(f"reference is {reference!r}: use 't' or 'z'")
+    if reference not in ("t", "z"):
+        raise ValueError(f"reference is {reference!r}: use 't' or 'z'")
     name = f"{what}, {'standard error over questions' if code is None else 'clustered standard error CR0'}, {reference}"
     known = {"method": name, "n": len(y), "unit": unit, "ci_level": level}
-    return nothing("no_valid_answers", "no question has a score", **known) if len(y) == 0 else _evaluated(y, code, reference, known)
+    return (
+        nothing("no_valid_answers", "no question has a score", **known)
+        if len(y) == 0
+        else _evaluated(y, code, reference, known)
+    )
 
 # %% ../../nbs/stats/07_power.ipynb #e186db72
-def evaluation_mean(scores: Sequence[float] | np.ndarray,  # one score per question, shape (n,)
-                    clusters: Sequence | np.ndarray | None = None,  # cluster of each question, shape (n,); None: all independent
-                    reference: Literal["t", "z"] = "t",  # "t": on units - 1 degrees of freedom; "z": as published
-                    level: float = 0.95,  # coverage, between 0 and 1
-                    unit: str = "probability",  # unit of the scores
-                    ) -> Estimate:  # about questions like these; its p-value tests a mean of 0
+def evaluation_mean(
+    scores: Sequence[float] | np.ndarray,  # one score per question, shape (n,)
+    clusters: Sequence
+    | np.ndarray
+    | None = None,  # cluster of each question, shape (n,); None: all independent
+    reference: Literal["t", "z"] = "t",  # "t": on units - 1 degrees of freedom; "z": as published
+    level: float = 0.95,  # coverage, between 0 and 1
+    unit: str = "probability",  # unit of the scores
+) -> Estimate:  # about questions like these; its p-value tests a mean of 0
     "Mean score of an evaluation with its (clustered) standard error."
     y, code = _read_scores(scores, clusters)
     found = _evaluation(y, code, "mean", reference, level, unit)
     rough = found.status == "ok" and code is None and len(y) < 300 and np.isin(y, (0, 1)).all()
-    return replace(found, detail=f"{len(y)} questions with 0/1 scores: Wilson's interval is safer") if rough else found
+    return (
+        replace(found, detail=f"{len(y)} questions with 0/1 scores: Wilson's interval is safer")
+        if rough
+        else found
+    )
 
 # %% ../../nbs/stats/07_power.ipynb #37acd46b
-def evaluation_difference(first: Sequence[float] | np.ndarray,  # scores of one model, shape (n,)
-                          second: Sequence[float] | np.ndarray,  # scores of the other on the same questions, shape (n,)
-                          clusters: Sequence | np.ndarray | None = None,  # cluster of each question, shape (n,); None: all independent
-                          reference: Literal["t", "z"] = "t",  # "t": on units - 1 degrees of freedom; "z": as published
-                          level: float = 0.95,  # coverage, between 0 and 1
-                          unit: str = "probability",  # unit of the scores
-                          ) -> Estimate:  # first minus second, about questions like these
+def evaluation_difference(
+    first: Sequence[float] | np.ndarray,  # scores of one model, shape (n,)
+    second: Sequence[float] | np.ndarray,  # scores of the other on the same questions, shape (n,)
+    clusters: Sequence
+    | np.ndarray
+    | None = None,  # cluster of each question, shape (n,); None: all independent
+    reference: Literal["t", "z"] = "t",  # "t": on units - 1 degrees of freedom; "z": as published
+    level: float = 0.95,  # coverage, between 0 and 1
+    unit: str = "probability",  # unit of the scores
+) -> Estimate:  # first minus second, about questions like these
     "How much better one model scores than another on the same questions."
-    if len(first) != len(second): raise ValueError(f"{len(first)} and {len(second)} scores: give the same questions in the same order")
-    apart, code = _read_scores(_read_scores(first, None)[0] - _read_scores(second, None)[0], clusters)
+    if len(first) != len(second):
+        raise ValueError(
+            f"{len(first)} and {len(second)} scores: give the same questions in the same order"
+        )
+    apart, code = _read_scores(
+        _read_scores(first, None)[0] - _read_scores(second, None)[0], clusters
+    )
     return _evaluation(apart, code, "paired difference", reference, level, unit)
 
 # %% ../../nbs/stats/07_power.ipynb #0ad2ef9b
 class QuestionVariances(NamedTuple):
     "Where the scatter of an evaluation comes from."
+
     between: float  # variance of the true question means
     within: float  # average variance of answers to one question; nan with one answer each
 
 # %% ../../nbs/stats/07_power.ipynb #44e8a2b5
-def question_variances(answers: np.ndarray,  # scores, shape (questions, answers per question)
-                       ) -> QuestionVariances:  # nan where it cannot be told
+def question_variances(
+    answers: np.ndarray,  # scores, shape (questions, answers per question)
+) -> QuestionVariances:  # nan where it cannot be told
     "Variance between questions, and between answers to the same question."
     y = np.asarray(answers, float)
-    if y.ndim != 2: raise ValueError(f"answers have {y.ndim} dimensions: give a table of questions by answers")
-    if not np.isfinite(y).all(): raise ValueError(f"{(~np.isfinite(y)).sum()} answers are missing: give every question the same number")
-    if y.shape[0] < 2 or y.shape[1] < 2: return QuestionVariances(nan, nan)
+    if y.ndim != 2:
+        raise ValueError(f"answers have {y.ndim} dimensions: give a table of questions by answers")
+    if not np.isfinite(y).all():
+        raise ValueError(
+            f"{(~np.isfinite(y)).sum()} answers are missing: give every question the same number"
+        )
+    if y.shape[0] < 2 or y.shape[1] < 2:
+        return QuestionVariances(nan, nan)
     within = float(y.var(axis=1, ddof=1).mean())
-    return QuestionVariances(max(0.0, float(y.mean(axis=1).var(ddof=1)) - within / y.shape[1]), within)
+    return QuestionVariances(
+        max(0.0, float(y.mean(axis=1).var(ddof=1)) - within / y.shape[1]), within
+    )
 
 # %% ../../nbs/stats/07_power.ipynb #c7884bfc
-def evaluation_variance(between: float,  # variance of the true question means
-                        within: float,  # average variance of answers to one question
-                        questions: float,  # number of questions
-                        answers: float = 1,  # answers per question; inf for exact probabilities
-                        ) -> float:  # variance of the mean score
+def evaluation_variance(
+    between: float,  # variance of the true question means
+    within: float,  # average variance of answers to one question
+    questions: float,  # number of questions
+    answers: float = 1,  # answers per question; inf for exact probabilities
+) -> float:  # variance of the mean score
     "Variance of an evaluation that asks each question several times."
-    if min(between, within) < 0: raise ValueError(f"the variances are {between} and {within}: give numbers of 0 or more")
-    if min(questions, answers) <= 0: raise ValueError(f"questions and answers are {questions} and {answers}: give numbers above 0")
+    if min(between, within) < 0:
+        raise ValueError(f"the variances are {between} and {within}: give numbers of 0 or more")
+    if min(questions, answers) <= 0:
+        raise ValueError(
+            f"questions and answers are {questions} and {answers}: give numbers above 0"
+        )
     return between / questions + within / (questions * answers)
 
 # %% ../../nbs/stats/07_power.ipynb #a4ac5cdd
-def _per_question(between: float, within: tuple[float, float], answers: tuple[float, float]) -> float:
+def _per_question(
+    between: float, within: tuple[float, float], answers: tuple[float, float]
+) -> float:
     "Variance that one question contributes to a difference."
-    if min(between, *within) < 0: raise ValueError(f"the variances are {between}, {within[0]} and {within[1]}: give numbers of 0 or more")
-    if min(answers) <= 0: raise ValueError(f"the answers per question are {answers[0]} and {answers[1]}: give numbers above 0")
+    if min(between, *within) < 0:
+        raise ValueError(
+            f"the variances are {between}, {within[0]} and {within[1]}: give numbers of 0 or more"
+        )
+    if min(answers) <= 0:
+        raise ValueError(
+            f"the answers per question are {answers[0]} and {answers[1]}: give numbers above 0"
+        )
     return between + within[0] / answers[0] + within[1] / answers[1]
 
 # %% ../../nbs/stats/07_power.ipynb #fd68d372
-def questions_needed(difference: float,  # to be detected, in the unit of the scores
-                     between: float,  # variance between questions of the true difference
-                     within: tuple[float, float] = (0.0, 0.0),  # variance of answers to one question, for each model
-                     answers: tuple[float, float] = (1, 1),  # answers per question, for each model; inf for exact probabilities
-                     power: float = 0.8,  # probability of rejecting, between alpha and 1
-                     alpha: float = 0.05,  # size of the two-sided test
-                     ) -> SampleSize:  # `each` counts questions
+def questions_needed(
+    difference: float,  # to be detected, in the unit of the scores
+    between: float,  # variance between questions of the true difference
+    within: tuple[float, float] = (0.0, 0.0),  # variance of answers to one question, for each model
+    answers: tuple[float, float] = (
+        1,
+        1,
+    ),  # answers per question, for each model; inf for exact probabilities
+    power: float = 0.8,  # probability of rejecting, between alpha and 1
+    alpha: float = 0.05,  # size of the two-sided test
+) -> SampleSize:  # `each` counts questions
     "Questions that tell two models apart (Miller 2024)."
     _check_design(alpha, 2, power)
     variance = _per_question(between, within, answers)
-    if difference == 0: return SampleSize("miller", inf, inf, inf)
-    return _rounded("miller", (_critical(alpha, 2) + _NORMAL.inv_cdf(power)) ** 2 * variance / difference ** 2, sum(answers))
+    if difference == 0:
+        return SampleSize("miller", inf, inf, inf)
+    return _rounded(
+        "miller",
+        (_critical(alpha, 2) + _NORMAL.inv_cdf(power)) ** 2 * variance / difference**2,
+        sum(answers),
+    )
 
 # %% ../../nbs/stats/07_power.ipynb #c4fc1184
-def detectable_difference(questions: float,  # number of independent questions
-                          between: float,  # variance between questions of the true difference
-                          within: tuple[float, float] = (0.0, 0.0),  # variance of answers to one question, for each model
-                          answers: tuple[float, float] = (1, 1),  # answers per question, for each model; inf for exact probabilities
-                          power: float = 0.8,  # probability of rejecting, between alpha and 1
-                          alpha: float = 0.05,  # size of the two-sided test
-                          ) -> float:  # in the unit of the scores
+def detectable_difference(
+    questions: float,  # number of independent questions
+    between: float,  # variance between questions of the true difference
+    within: tuple[float, float] = (0.0, 0.0),  # variance of answers to one question, for each model
+    answers: tuple[float, float] = (
+        1,
+        1,
+    ),  # answers per question, for each model; inf for exact probabilities
+    power: float = 0.8,  # probability of rejecting, between alpha and 1
+    alpha: float = 0.05,  # size of the two-sided test
+) -> float:  # in the unit of the scores
     "The smallest difference between two models that a number of questions can show (Miller 2024)."
     _check_design(alpha, 2, power)
-    if questions <= 0: raise ValueError(f"questions is {questions}: give a number above 0")
-    return (_critical(alpha, 2) + _NORMAL.inv_cdf(power)) * sqrt(_per_question(between, within, answers) / questions)
+    if questions <= 0:
+        raise ValueError(f"questions is {questions}: give a number above 0")
+    return (_critical(alpha, 2) + _NORMAL.inv_cdf(power)) * sqrt(
+        _per_question(between, within, answers) / questions
+    )

@@ -21,6 +21,7 @@ from .estimates import Estimate, nothing
 # %% ../../nbs/stats/16_profiles.ipynb #7f19846c
 class Profiles(NamedTuple):
     "Effects of participants, bias by bias."
+
     effects: pd.DataFrame  # participants in rows, biases in columns, nan where there is none
     se: pd.DataFrame  # standard errors of the same shape, nan where unknown
     missing: int  # empty cells
@@ -30,50 +31,86 @@ class Profiles(NamedTuple):
 def _checked(effects: pd.DataFrame, columns: list[str]) -> None:
     "Every column is there, no cell is filled twice, and no standard error is negative."
     absent = [name for name in columns if name not in effects]
-    if absent: raise ValueError(f"the frame has no column {absent[0]!r}: it has {list(effects.columns)}; name yours in the call")
+    if absent:
+        raise ValueError(
+            f"the frame has no column {absent[0]!r}: it has {list(effects.columns)}; name yours in the call"
+        )
     names = effects[columns[:2]]
-    if names.isna().any(axis=None): raise ValueError(f"columns {columns[:2]} miss values: every effect needs its participant and its bias")
+    if names.isna().any(axis=None):
+        raise ValueError(
+            f"columns {columns[:2]} miss values: every effect needs its participant and its bias"
+        )
     twice = names[names.duplicated().to_numpy()]
-    if len(twice): raise ValueError(f"{len(twice)} effects share participant and bias, first {tuple(twice.iloc[0])}: give one effect for each cell")
-    if (effects[columns[3:]] < 0).any(axis=None): raise ValueError(f"column {columns[3]!r} holds negative standard errors: give 0 or more")
+    if len(twice):
+        raise ValueError(
+            f"{len(twice)} effects share participant and bias, first {tuple(twice.iloc[0])}: give one effect for each cell"
+        )
+    if (effects[columns[3:]] < 0).any(axis=None):
+        raise ValueError(f"column {columns[3]!r} holds negative standard errors: give 0 or more")
 
 # %% ../../nbs/stats/16_profiles.ipynb #b3784c97
-def bias_profiles(effects: pd.DataFrame,  # one row per participant and bias
-                  participant: str = "participant",  # column of participants
-                  bias: str = "bias",  # column of biases
-                  estimate: str = "estimate",  # column of effects, signed
-                  se: str | None = "se",  # column of standard errors; None: unknown
-                  ) -> Profiles:
+def bias_profiles(
+    effects: pd.DataFrame,  # one row per participant and bias
+    participant: str = "participant",  # column of participants
+    bias: str = "bias",  # column of biases
+    estimate: str = "estimate",  # column of effects, signed
+    se: str | None = "se",  # column of standard errors; None: unknown
+) -> Profiles:
     "The table of participants by biases, with what is missing counted."
     _checked(effects, [participant, bias, estimate, *([] if se is None else [se])])
     wide = effects.pivot(index=participant, columns=bias, values=estimate).astype(float)
-    errors = wide * nan if se is None else effects.pivot(index=participant, columns=bias, values=se).astype(float)
+    errors = (
+        wide * nan
+        if se is None
+        else effects.pivot(index=participant, columns=bias, values=se).astype(float)
+    )
     finite = np.isfinite(wide)
-    return Profiles(wide.where(finite), errors.where(np.isfinite(errors) & finite), int((~finite).sum().sum()), int(np.isinf(wide).sum().sum()))
+    return Profiles(
+        wide.where(finite),
+        errors.where(np.isfinite(errors) & finite),
+        int((~finite).sum().sum()),
+        int(np.isinf(wide).sum().sum()),
+    )
 
 # %% ../../nbs/stats/16_profiles.ipynb #d0e1645d
 def _reliability(values: np.ndarray, se: np.ndarray) -> tuple[float, str, str]:
     "Share of variance that is not noise, with status and reason."
     both = np.isfinite(values) & np.isfinite(se)
-    if both.sum() < 2: return nan, "insufficient", f"{both.sum()} participants with an effect and its standard error"
+    if both.sum() < 2:
+        return (
+            nan,
+            "insufficient",
+            f"{both.sum()} participants with an effect and its standard error",
+        )
     variance = float(np.var(values[both], ddof=1))
-    if variance <= 1e-24 * float(np.max(values[both] ** 2)): return nan, "degenerate_zero_variance", "all participants show the same effect"
+    if variance <= 1e-24 * float(np.max(values[both] ** 2)):
+        return nan, "degenerate_zero_variance", "all participants show the same effect"
     share = 1 - float(np.mean(se[both] ** 2)) / variance
-    return (share, "ok", "") if share > 0 else (0.0, "bounded", "noise alone explains the differences between participants")
+    return (
+        (share, "ok", "")
+        if share > 0
+        else (0.0, "bounded", "noise alone explains the differences between participants")
+    )
 
 # %% ../../nbs/stats/16_profiles.ipynb #f67e2392
-def profile_reliability(profiles: Profiles,  # from `bias_profiles`
-                        ) -> pd.DataFrame:  # one row per bias: n, mean, sd, noise_sd, reliability, status, detail
+def profile_reliability(
+    profiles: Profiles,  # from `bias_profiles`
+) -> pd.DataFrame:  # one row per bias: n, mean, sd, noise_sd, reliability, status, detail
     "How much of the differences between participants is not noise, bias by bias."
-    effects, noise = profiles.effects, np.sqrt((profiles.se ** 2).mean())
-    table = pd.DataFrame({"n": effects.count(), "mean": effects.mean(), "sd": effects.std(), "noise_sd": noise})
-    found = [_reliability(effects[bias].to_numpy(), profiles.se[bias].to_numpy()) for bias in effects]
+    effects, noise = profiles.effects, np.sqrt((profiles.se**2).mean())
+    table = pd.DataFrame(
+        {"n": effects.count(), "mean": effects.mean(), "sd": effects.std(), "noise_sd": noise}
+    )
+    found = [
+        _reliability(effects[bias].to_numpy(), profiles.se[bias].to_numpy()) for bias in effects
+    ]
     table[["reliability", "status", "detail"]] = pd.DataFrame(found, index=table.index)
     return table.rename_axis("bias").reset_index()
 
 # %% ../../nbs/stats/16_profiles.ipynb #ab5519bc
 class _Complete(NamedTuple):
     "A table without holes."
+
     values: np.ndarray  # participants by biases
     se: np.ndarray  # standard errors in the same units
     participants: list  # names of the rows
@@ -83,11 +120,22 @@ class _Complete(NamedTuple):
 # %% ../../nbs/stats/16_profiles.ipynb #a2ef4a4e
 def _keep(profiles: Profiles, drop: str) -> tuple[pd.DataFrame, str]:
     "Rows and columns that are complete and vary, and what had to go."
-    if drop not in ("participants", "biases"): raise ValueError(f"drop is {drop!r}: leave out 'participants' or 'biases' with an empty cell")
+    if drop not in ("participants", "biases"):
+        raise ValueError(
+            f"drop is {drop!r}: leave out 'participants' or 'biases' with an empty cell"
+        )
     whole = profiles.effects.dropna(axis="index" if drop == "participants" else "columns")
-    moves = [bias for bias in whole if len(whole) and np.ptp(whole[bias]) > 1e-12 * np.abs(whole[bias]).max()]
+    moves = [
+        bias
+        for bias in whole
+        if len(whole) and np.ptp(whole[bias]) > 1e-12 * np.abs(whole[bias]).max()
+    ]
     lost = np.subtract(profiles.effects.shape, whole.shape).tolist() + [whole.shape[1] - len(moves)]
-    what = "participants with an empty cell", "biases with an empty cell", "biases on which all agree"
+    what = (
+        "participants with an empty cell",
+        "biases with an empty cell",
+        "biases on which all agree",
+    )
     return whole[moves], ", ".join(f"{count} {each}" for count, each in zip(lost, what) if count)
 
 # %% ../../nbs/stats/16_profiles.ipynb #394d5715
@@ -95,27 +143,46 @@ def _complete(profiles: Profiles, drop: str, standardise: bool) -> _Complete:
     "The complete part of the table, each column in its own standard deviations."
     kept, left_out = _keep(profiles, drop)
     values, se = kept.to_numpy(float), profiles.se.loc[kept.index, kept.columns].to_numpy(float)
-    scale = values.std(axis=0, ddof=1) if standardise and len(values) > 1 else np.ones(values.shape[1])
+    scale = (
+        values.std(axis=0, ddof=1) if standardise and len(values) > 1 else np.ones(values.shape[1])
+    )
     centre = values.mean(axis=0) if standardise and len(values) else 0.0
-    return _Complete((values - centre) / scale, se / scale, list(kept.index), list(kept.columns), f"left out: {left_out}" if left_out else "")
+    return _Complete(
+        (values - centre) / scale,
+        se / scale,
+        list(kept.index),
+        list(kept.columns),
+        f"left out: {left_out}" if left_out else "",
+    )
 
 # %% ../../nbs/stats/16_profiles.ipynb #a8b9b979
 def _too_small(table: _Complete, biases: int) -> str:
     "Why the table cannot be analysed; empty when it can."
     n, k = table.values.shape
-    if n >= 4 and k >= biases: return ""
-    return "; ".join(filter(None, [f"{n} complete participants and {k} biases: at least 4 and {biases} are needed", table.left_out]))
+    if n >= 4 and k >= biases:
+        return ""
+    return "; ".join(
+        filter(
+            None,
+            [
+                f"{n} complete participants and {k} biases: at least 4 and {biases} are needed",
+                table.left_out,
+            ],
+        )
+    )
 
 # %% ../../nbs/stats/16_profiles.ipynb #10cea030
 def _distances(values: np.ndarray) -> np.ndarray:
     "Euclidean distances between rows, exactly symmetric."
     from scipy.spatial.distance import pdist, squareform
+
     return squareform(pdist(values))
 
 # %% ../../nbs/stats/16_profiles.ipynb #79ba6db1
 def _cut(tree: np.ndarray, most: int) -> np.ndarray:
     "Group numbers for 2, 3, ... `most` groups, shape (most - 1, participants)."
     from scipy.cluster.hierarchy import cut_tree
+
     return cut_tree(tree, n_clusters=list(range(2, most + 1))).T
 
 # %% ../../nbs/stats/16_profiles.ipynb #a0bdc342
@@ -134,6 +201,7 @@ def _silhouette(distance: np.ndarray, groups: np.ndarray) -> float:
 def _tree(values: np.ndarray, linkage: str) -> np.ndarray:
     "The linkage matrix of `scipy`."
     from scipy.cluster.hierarchy import linkage as join
+
     return join(values, method=linkage)
 
 # %% ../../nbs/stats/16_profiles.ipynb #5a9ca707
@@ -146,23 +214,31 @@ def _best(values: np.ndarray, linkage: str, most: int) -> tuple[np.ndarray, np.n
 def _rand_index(first: np.ndarray, second: np.ndarray) -> float:
     "Adjusted Rand index of two groupings."
     from sklearn.metrics import adjusted_rand_score
+
     return float(adjusted_rand_score(first, second))
 
 # %% ../../nbs/stats/16_profiles.ipynb #73892095
 def _resampled(table: _Complete, resample: str, rng: np.random.Generator) -> np.ndarray:
     "The table with its effects moved within their errors, or with other biases drawn."
     n, k = table.values.shape
-    return table.values + rng.normal(size=(n, k)) * table.se if resample == "estimates" else table.values[:, rng.integers(0, k, k)]
+    return (
+        table.values + rng.normal(size=(n, k)) * table.se
+        if resample == "estimates"
+        else table.values[:, rng.integers(0, k, k)]
+    )
 
 # %% ../../nbs/stats/16_profiles.ipynb #3f4cc171
 def _one_cloud(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     "Participants from one normal distribution with the same means and covariances."
     mean = values.mean(axis=0)
-    return mean + rng.normal(size=(len(values), len(values))) @ (values - mean) / sqrt(len(values) - 1)
+    return mean + rng.normal(size=(len(values), len(values))) @ (values - mean) / sqrt(
+        len(values) - 1
+    )
 
 # %% ../../nbs/stats/16_profiles.ipynb #5068169e
 class ProfileClusters(NamedTuple):
     "Groups of participants, if there are any."
+
     groups: pd.Series  # group number of each participant, from 1; empty unless groups may be named
     candidates: pd.DataFrame  # per number of groups: silhouette and mean adjusted Rand index
     stability: Estimate  # mean adjusted Rand index at the best silhouette
@@ -176,74 +252,166 @@ class ProfileClusters(NamedTuple):
 # %% ../../nbs/stats/16_profiles.ipynb #04d397f2
 def _no_clusters(why: str, table: _Complete, status: str = "insufficient") -> ProfileClusters:
     "The answer where no tree can be cut."
-    lacking = nothing(status, why, method="hierarchical clustering", n=table.values.size, n_clusters=len(table.values), unit="index")
-    return ProfileClusters(pd.Series(dtype=int), pd.DataFrame(), lacking, lacking, pd.DataFrame(), np.empty((0, 4)), table.participants, status, why)
+    lacking = nothing(
+        status,
+        why,
+        method="hierarchical clustering",
+        n=table.values.size,
+        n_clusters=len(table.values),
+        unit="index",
+    )
+    return ProfileClusters(
+        pd.Series(dtype=int),
+        pd.DataFrame(),
+        lacking,
+        lacking,
+        pd.DataFrame(),
+        np.empty((0, 4)),
+        table.participants,
+        status,
+        why,
+    )
 
 # %% ../../nbs/stats/16_profiles.ipynb #d0d86fa6
-def _stability(table: _Complete, linkage: str, resample: str, draws: int, original: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _stability(
+    table: _Complete,
+    linkage: str,
+    resample: str,
+    draws: int,
+    original: np.ndarray,
+    rng: np.random.Generator,
+) -> np.ndarray:
     "Groupings of every resample for 2, 3, ... groups, shape (draws, len(original), participants)."
-    return np.array([_cut(_tree(_resampled(table, resample, rng), linkage), len(original) + 1) for _ in range(draws)])
+    return np.array(
+        [
+            _cut(_tree(_resampled(table, resample, rng), linkage), len(original) + 1)
+            for _ in range(draws)
+        ]
+    )
 
 # %% ../../nbs/stats/16_profiles.ipynb #0e815903
 def _reading(k: int, stability: float, p_value: float, bound: float, alpha: float) -> str:
     "Why no groups are named; empty when they are."
-    why = [f"their mean adjusted Rand index over resamples is {stability:.2f}, below {bound:g}"] if stability < bound else []
-    why += [f"a single cloud gives as large a silhouette (p = {p_value:.2g})"] if p_value >= alpha else []
+    why = (
+        [f"their mean adjusted Rand index over resamples is {stability:.2f}, below {bound:g}"]
+        if stability < bound
+        else []
+    )
+    why += (
+        [f"a single cloud gives as large a silhouette (p = {p_value:.2g})"]
+        if p_value >= alpha
+        else []
+    )
     return f"no groups are named: {k} would fit best, but {' and '.join(why)}" if why else ""
 
 # %% ../../nbs/stats/16_profiles.ipynb #79f8527e
-def _clustered(table: _Complete, linkage: str, resample: str, most: int, draws: int, bound: float, alpha: float, seed: int) -> ProfileClusters:
+def _clustered(
+    table: _Complete,
+    linkage: str,
+    resample: str,
+    most: int,
+    draws: int,
+    bound: float,
+    alpha: float,
+    seed: int,
+) -> ProfileClusters:
     "Cut, resample, compare with a single cloud."
     rng = np.random.default_rng(seed)
     widths, original = _best(table.values, linkage, most)
     best = int(np.argmax(widths))
     again = _stability(table, linkage, resample, draws, original, rng)
     index = np.array([[_rand_index(a, b) for a, b in zip(original, each)] for each in again])
-    null = np.array([_best(_one_cloud(table.values, rng), linkage, most)[0].max() for _ in range(draws)])
-    p_value, known = float((1 + np.sum(null >= widths[best])) / (1 + draws)), dict(n=table.values.size, n_clusters=len(table.values))
-    known |= dict(method=f"{linkage} linkage; {draws} resampled {resample}, {draws} single normal clouds")
+    null = np.array(
+        [_best(_one_cloud(table.values, rng), linkage, most)[0].max() for _ in range(draws)]
+    )
+    p_value, known = (
+        float((1 + np.sum(null >= widths[best])) / (1 + draws)),
+        dict(n=table.values.size, n_clusters=len(table.values)),
+    )
+    known |= dict(
+        method=f"{linkage} linkage; {draws} resampled {resample}, {draws} single normal clouds"
+    )
     stability = Estimate(float(index[:, best].mean()), unit="adjusted Rand index", **known)
     silhouette = Estimate(float(widths[best]), p_value=p_value, unit="silhouette", **known)
     why = _reading(best + 2, stability.estimate, p_value, bound, alpha)
-    together = pd.DataFrame((again[:, best, :, None] == again[:, best, None, :]).mean(axis=0), table.participants, table.participants)
-    groups = pd.Series(original[best] + 1, table.participants, name="group") if not why else pd.Series(dtype=int)
-    candidates = pd.DataFrame({"groups": range(2, most + 1), "silhouette": widths, "stability": index.mean(axis=0)})
+    together = pd.DataFrame(
+        (again[:, best, :, None] == again[:, best, None, :]).mean(axis=0),
+        table.participants,
+        table.participants,
+    )
+    groups = (
+        pd.Series(original[best] + 1, table.participants, name="group")
+        if not why
+        else pd.Series(dtype=int)
+    )
+    candidates = pd.DataFrame(
+        {"groups": range(2, most + 1), "silhouette": widths, "stability": index.mean(axis=0)}
+    )
     status, detail = "undefined" if why else "ok", "; ".join(filter(None, [why, table.left_out]))
-    return ProfileClusters(groups, candidates, stability, silhouette, together, _tree(table.values, linkage), table.participants, status, detail)
+    return ProfileClusters(
+        groups,
+        candidates,
+        stability,
+        silhouette,
+        together,
+        _tree(table.values, linkage),
+        table.participants,
+        status,
+        detail,
+    )
 
 # %% ../../nbs/stats/16_profiles.ipynb #44fbcbc5
 def _check_clustering(linkage: str, resample: str, most: int, draws: int) -> None:
     "The settings make sense."
-    if linkage not in ("ward", "average", "complete", "single"): raise ValueError(f"linkage is {linkage!r}: use ward, average, complete or single")
-    if resample not in ("estimates", "biases"): raise ValueError(f"resample is {resample!r}: move the 'estimates' or draw other 'biases'")
-    if most < 2 or draws < 39: raise ValueError(f"most is {most} and draws {draws}: give at least 2 groups and 39 draws")
+    if linkage not in ("ward", "average", "complete", "single"):
+        raise ValueError(f"linkage is {linkage!r}: use ward, average, complete or single")
+    if resample not in ("estimates", "biases"):
+        raise ValueError(f"resample is {resample!r}: move the 'estimates' or draw other 'biases'")
+    if most < 2 or draws < 39:
+        raise ValueError(f"most is {most} and draws {draws}: give at least 2 groups and 39 draws")
 
 # %% ../../nbs/stats/16_profiles.ipynb #683ca40d
-def cluster_profiles(profiles: Profiles,  # from `bias_profiles`
-                     linkage: Literal["ward", "average", "complete", "single"] = "ward",  # how the distance of two groups is measured
-                     resample: Literal["estimates", "biases"] = "estimates",  # what is varied to see whether groups are stable
-                     most: int = 6,  # largest number of groups considered, below the number of participants
-                     draws: int = 199,  # resamples, and draws of a single cloud
-                     bound: float = 0.75,  # smallest mean adjusted Rand index of groups that may be named
-                     alpha: float = 0.05,  # groups are named only if a single cloud is rejected at this level
-                     drop: Literal["participants", "biases"] = "participants",  # which lines with an empty cell are left out
-                     standardise: bool = True,  # bring every bias to standard deviation 1
-                     seed: int = 0,  # of resamples and clouds
-                     ) -> ProfileClusters:
+def cluster_profiles(
+    profiles: Profiles,  # from `bias_profiles`
+    linkage: Literal[
+        "ward", "average", "complete", "single"
+    ] = "ward",  # how the distance of two groups is measured
+    resample: Literal[
+        "estimates", "biases"
+    ] = "estimates",  # what is varied to see whether groups are stable
+    most: int = 6,  # largest number of groups considered, below the number of participants
+    draws: int = 199,  # resamples, and draws of a single cloud
+    bound: float = 0.75,  # smallest mean adjusted Rand index of groups that may be named
+    alpha: float = 0.05,  # groups are named only if a single cloud is rejected at this level
+    drop: Literal[
+        "participants", "biases"
+    ] = "participants",  # which lines with an empty cell are left out
+    standardise: bool = True,  # bring every bias to standard deviation 1
+    seed: int = 0,  # of resamples and clouds
+) -> ProfileClusters:
     "Groups of participants with similar profiles, named only if they are stable and not one cloud."
     _check_clustering(linkage, resample, most, draws)
     table = _complete(profiles, drop, standardise)
     why = _too_small(table, 2 if resample == "estimates" else 3)
-    if why: return _no_clusters(why, table)
+    if why:
+        return _no_clusters(why, table)
     if resample == "estimates" and not np.isfinite(table.se).all():
-        return _no_clusters("standard errors are missing, so effects cannot be moved within them: use resample='biases'", table)
-    return _clustered(table, linkage, resample, min(most, len(table.values) - 1), draws, bound, alpha, seed)
+        return _no_clusters(
+            "standard errors are missing, so effects cannot be moved within them: use resample='biases'",
+            table,
+        )
+    return _clustered(
+        table, linkage, resample, min(most, len(table.values) - 1), draws, bound, alpha, seed
+    )
 
 # %% ../../nbs/stats/16_profiles.ipynb #a144978a
 class ProfileComponents(NamedTuple):
     "Dimensions of the differences between participants."
+
     components: int  # how many exceed noise
-    variance: pd.DataFrame  # per component: eigenvalue, share, the quantile under noise, p-value, whether it counts
+    variance: (
+        pd.DataFrame
+    )  # per component: eigenvalue, share, the quantile under noise, p-value, whether it counts
     loadings: pd.DataFrame  # biases by the components that count
     scores: pd.DataFrame  # participants by the components that count, standard deviation 1
     n: int  # complete participants
@@ -268,35 +436,61 @@ def _turned(values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     largest = np.abs(right).argmax(axis=1)
     sign = np.sign(right[np.arange(len(right)), largest])[:count]
     freedom = sqrt(len(values) - 1)
-    return (right[:count] * (sign * size[:count] / freedom)[:, None]).T, left[:, :count] * sign * freedom
+    return (right[:count] * (sign * size[:count] / freedom)[:, None]).T, left[
+        :, :count
+    ] * sign * freedom
 
 # %% ../../nbs/stats/16_profiles.ipynb #5c0200a4
 def _variances(table: _Complete, draws: int, level: float, seed: int) -> pd.DataFrame:
     "Eigenvalues beside those of shuffled tables."
     own, null = _eigenvalues(table.values), _shuffled(table.values, draws, seed)
     p_value = (1 + np.sum(null >= own - 1e-12, axis=0)) / (1 + draws)
-    beside = {"noise_high": np.quantile(null, level, axis=0), "p_value": p_value, "counts": np.logical_and.accumulate(p_value <= 1 - level + 1e-12)}
-    return pd.DataFrame({"component": range(1, len(own) + 1), "eigenvalue": own, "share": own / own.sum(), **beside})
+    beside = {
+        "noise_high": np.quantile(null, level, axis=0),
+        "p_value": p_value,
+        "counts": np.logical_and.accumulate(p_value <= 1 - level + 1e-12),
+    }
+    return pd.DataFrame(
+        {"component": range(1, len(own) + 1), "eigenvalue": own, "share": own / own.sum(), **beside}
+    )
 
 # %% ../../nbs/stats/16_profiles.ipynb #98e05413
-def profile_components(profiles: Profiles,  # from `bias_profiles`
-                       draws: int = 499,  # shuffled tables
-                       level: float = 0.95,  # quantile under noise that a component must exceed
-                       drop: Literal["participants", "biases"] = "participants",  # which lines with an empty cell are left out
-                       seed: int = 0,  # of the shuffles
-                       ) -> ProfileComponents:
+def profile_components(
+    profiles: Profiles,  # from `bias_profiles`
+    draws: int = 499,  # shuffled tables
+    level: float = 0.95,  # quantile under noise that a component must exceed
+    drop: Literal[
+        "participants", "biases"
+    ] = "participants",  # which lines with an empty cell are left out
+    seed: int = 0,  # of the shuffles
+) -> ProfileComponents:
     "How many dimensions of bias exceed noise, and what they are."
-    if not 0 < level < 1: raise ValueError(f"level is {level}: give a quantile between 0 and 1, such as 0.95")
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}: give a quantile between 0 and 1, such as 0.95")
     least = ceil(1 / (1 - level) - 1e-9) - 1
-    if draws < least: raise ValueError(f"draws is {draws}: a quantile of {level} needs at least {least} shuffled tables")
+    if draws < least:
+        raise ValueError(
+            f"draws is {draws}: a quantile of {level} needs at least {least} shuffled tables"
+        )
     table = _complete(profiles, drop, True)
     why, n = _too_small(table, 2), len(table.values)
-    if why: return ProfileComponents(0, pd.DataFrame(), pd.DataFrame(), pd.DataFrame(), n, "insufficient", why)
+    if why:
+        return ProfileComponents(
+            0, pd.DataFrame(), pd.DataFrame(), pd.DataFrame(), n, "insufficient", why
+        )
     variance = _variances(table, draws, level, seed)
     count = int(variance["counts"].sum())
-    names, (loadings, scores) = [f"component {c + 1}" for c in range(count)], _turned(table.values, count)
-    frames = pd.DataFrame(loadings, table.biases, names), pd.DataFrame(scores, table.participants, names)
-    detail = "; ".join(filter(None, ["" if count else "no component exceeds noise", table.left_out]))
+    names, (loadings, scores) = (
+        [f"component {c + 1}" for c in range(count)],
+        _turned(table.values, count),
+    )
+    frames = (
+        pd.DataFrame(loadings, table.biases, names),
+        pd.DataFrame(scores, table.participants, names),
+    )
+    detail = "; ".join(
+        filter(None, ["" if count else "no component exceeds noise", table.left_out])
+    )
     return ProfileComponents(count, variance, *frames, n, "ok", detail)
 
 # %% ../../nbs/stats/16_profiles.ipynb #4ce650f4
@@ -309,28 +503,53 @@ def _fisher(r: float, n: int, level: float) -> tuple[float, float]:
 def _correlation(x: np.ndarray, y: np.ndarray, level: float) -> Estimate:
     "Correlation of two biases over the participants that have both."
     from scipy.special import stdtr
+
     n = len(x)
-    known = dict(ci_level=level, method="Pearson r, Fisher z interval, t test", n=n, n_clusters=n, unit="correlation")
-    if n < 4: return nothing("insufficient", f"{n} participants have both biases: at least 4 are needed", **known)
+    known = dict(
+        ci_level=level,
+        method="Pearson r, Fisher z interval, t test",
+        n=n,
+        n_clusters=n,
+        unit="correlation",
+    )
+    if n < 4:
+        return nothing(
+            "insufficient", f"{n} participants have both biases: at least 4 are needed", **known
+        )
     spread = [np.ptp(v) > 1e-12 * np.abs(v).max() for v in (x, y)]
-    if not all(spread): return nothing("degenerate_zero_variance", "all participants show the same effect", **known)
+    if not all(spread):
+        return nothing("degenerate_zero_variance", "all participants show the same effect", **known)
     r = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
-    if abs(r) > 1 - 1e-12: return Estimate(float(np.sign(r)), status="bounded", detail="the effects lie on a line, which leaves no interval", **known)
+    if abs(r) > 1 - 1e-12:
+        return Estimate(
+            float(np.sign(r)),
+            status="bounded",
+            detail="the effects lie on a line, which leaves no interval",
+            **known,
+        )
     low, high = _fisher(r, n, level)
     p_value = float(2 * stdtr(n - 2, -abs(r) * sqrt((n - 2) / (1 - r * r))))
     few = {"status": "few_clusters", "detail": f"{n} participants"} if n < 6 else {}
-    return Estimate(r, (1 - r * r) / sqrt(n - 1), n - 2.0, low, high, p_value=p_value, **few, **known)
+    return Estimate(
+        r, (1 - r * r) / sqrt(n - 1), n - 2.0, low, high, p_value=p_value, **few, **known
+    )
 
 # %% ../../nbs/stats/16_profiles.ipynb #5f7e2114
-def _bootstrap_limits(x: np.ndarray, y: np.ndarray, level: float, draws: int, rng: np.random.Generator) -> tuple[float, float, int]:
+def _bootstrap_limits(
+    x: np.ndarray, y: np.ndarray, level: float, draws: int, rng: np.random.Generator
+) -> tuple[float, float, int]:
     "Percentile limits of a correlation, and how many resamples had none."
-    if draws == 0 or len(x) < 4: return nan, nan, 0
+    if draws == 0 or len(x) < 4:
+        return nan, nan, 0
     rows = rng.integers(0, len(x), (draws, len(x)))
     a, b = (v[rows] - v[rows].mean(axis=1, keepdims=True) for v in (x, y))
     size = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
     valid = size > 1e-12 * size.max(initial=0)
-    if not valid.any(): return nan, nan, draws
-    low, high = np.quantile((a * b).sum(axis=1)[valid] / size[valid], [(1 - level) / 2, (1 + level) / 2])
+    if not valid.any():
+        return nan, nan, draws
+    low, high = np.quantile(
+        (a * b).sum(axis=1)[valid] / size[valid], [(1 - level) / 2, (1 + level) / 2]
+    )
     return float(low), float(high), int((~valid).sum())
 
 # %% ../../nbs/stats/16_profiles.ipynb #4b0e47ca
@@ -339,22 +558,45 @@ def _pair(profiles: Profiles, first: str, second: str, level: float, draws: int,
     both = profiles.effects[[first, second]].notna().all(axis=1)
     x, y = (profiles.effects.loc[both, bias].to_numpy(float) for bias in (first, second))
     low, high, lost = _bootstrap_limits(x, y, level, draws, np.random.default_rng(seed))
-    share = [_reliability(v, profiles.se.loc[both, bias].to_numpy(float))[0] for v, bias in ((x, first), (y, second))]
+    share = [
+        _reliability(v, profiles.se.loc[both, bias].to_numpy(float))[0]
+        for v, bias in ((x, first), (y, second))
+    ]
     resampled = {"bootstrap_low": low, "bootstrap_high": high, "bootstrap_lost": lost}
     beside = {"left_out": int((~both).sum()), "attenuation": sqrt(share[0] * share[1])}
-    return {"first": first, "second": second, **asdict(_correlation(x, y, level)), **resampled, **beside}
+    return {
+        "first": first,
+        "second": second,
+        **asdict(_correlation(x, y, level)),
+        **resampled,
+        **beside,
+    }
 
 # %% ../../nbs/stats/16_profiles.ipynb #cba4a9cd
-def bias_correlations(profiles: Profiles,  # from `bias_profiles`
-                      level: float = 0.95,  # coverage, between 0 and 1
-                      method: str = "holm",  # correction over all pairs, one of ADJUSTMENTS
-                      draws: int = 999,  # bootstrap samples of participants; 0: none
-                      seed: int = 0,  # of the bootstrap, the same samples for every pair with the same participants
-                      ) -> pd.DataFrame:  # one row per pair, an Estimate each, with p_adjusted, bootstrap limits, left_out and attenuation
+def bias_correlations(
+    profiles: Profiles,  # from `bias_profiles`
+    level: float = 0.95,  # coverage, between 0 and 1
+    method: str = "holm",  # correction over all pairs, one of ADJUSTMENTS
+    draws: int = 999,  # bootstrap samples of participants; 0: none
+    seed: int = 0,  # of the bootstrap, the same samples for every pair with the same participants
+) -> pd.DataFrame:  # one row per pair, an Estimate each, with p_adjusted, bootstrap limits, left_out and attenuation
     "Correlations of all pairs of biases over participants."
-    if not 0 < level < 1: raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
-    if method not in ADJUSTMENTS: raise ValueError(f"method is {method!r}: use one of {', '.join(ADJUSTMENTS)}")
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+    if method not in ADJUSTMENTS:
+        raise ValueError(f"method is {method!r}: use one of {', '.join(ADJUSTMENTS)}")
     names = list(profiles.effects)
-    if len(names) < 2: raise ValueError(f"the table has {len(names)} biases: a correlation needs two")
-    table = pd.DataFrame([_pair(profiles, a, b, level, draws, seed) for i, a in enumerate(names) for b in names[i + 1:]])
-    return table.assign(p_adjusted=adjust(table["p_value"], method), adjust_method=method, tests=int(table["p_value"].notna().sum()))
+    if len(names) < 2:
+        raise ValueError(f"the table has {len(names)} biases: a correlation needs two")
+    table = pd.DataFrame(
+        [
+            _pair(profiles, a, b, level, draws, seed)
+            for i, a in enumerate(names)
+            for b in names[i + 1 :]
+        ]
+    )
+    return table.assign(
+        p_adjusted=adjust(table["p_value"], method),
+        adjust_method=method,
+        tests=int(table["p_value"].notna().sum()),
+    )

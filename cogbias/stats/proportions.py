@@ -17,56 +17,78 @@ import numpy as np
 # %% ../../nbs/stats/02_proportions.ipynb #c577857a
 def _check(k: float, n: float) -> None:
     "A count cannot leave 0 to n."
-    if not 0 <= k <= n: raise ValueError(f"{k} answers out of {n}: a count lies between 0 and the number of valid answers")
+    if not 0 <= k <= n:
+        raise ValueError(
+            f"{k} answers out of {n}: a count lies between 0 and the number of valid answers"
+        )
 
 # %% ../../nbs/stats/02_proportions.ipynb #01402400
 def _z(level: float) -> float:
     "Half-width of a central normal interval, in standard deviations."
-    if not 0 < level < 1: raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
     return NormalDist().inv_cdf((1 + level) / 2)
 
 # %% ../../nbs/stats/02_proportions.ipynb #a32288f1
-def wilson(k: float,  # number of target answers, 0 <= k <= n
-           n: float,  # number of valid answers
-           level: float = 0.95,  # coverage, between 0 and 1
-           ) -> tuple[float, float]:  # lower and upper limit; nan when n is 0
+def wilson(
+    k: float,  # number of target answers, 0 <= k <= n
+    n: float,  # number of valid answers
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> tuple[float, float]:  # lower and upper limit; nan when n is 0
     "Wilson's (1927) score interval of one proportion."
     _check(k, n)
-    if n == 0: return nan, nan
+    if n == 0:
+        return nan, nan
     z, p = _z(level), k / n
     centre, half = p + z * z / (2 * n), z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     return max(0.0, (centre - half) / (1 + z * z / n)), min(1.0, (centre + half) / (1 + z * z / n))
 
 # %% ../../nbs/stats/02_proportions.ipynb #347dc78a
-def _square_and_add(p: tuple[float, float], first: tuple[float, float], second: tuple[float, float], phi: float = 0.0) -> tuple[float, float]:
+def _square_and_add(
+    p: tuple[float, float],
+    first: tuple[float, float],
+    second: tuple[float, float],
+    phi: float = 0.0,
+) -> tuple[float, float]:
     "Limits of p[0] - p[1] from the limits of each and the correlation of their errors."
-    def reach(a: float, b: float) -> float: return sqrt(max(0.0, a * a - 2 * phi * a * b + b * b))
-    return (p[0] - p[1] - reach(p[0] - first[0], second[1] - p[1]),
-            p[0] - p[1] + reach(first[1] - p[0], p[1] - second[0]))
+
+    def reach(a: float, b: float) -> float:
+        return sqrt(max(0.0, a * a - 2 * phi * a * b + b * b))
+
+    return (
+        p[0] - p[1] - reach(p[0] - first[0], second[1] - p[1]),
+        p[0] - p[1] + reach(first[1] - p[0], p[1] - second[0]),
+    )
 
 # %% ../../nbs/stats/02_proportions.ipynb #d9ce5a8b
-def newcombe(k_treatment: float,  # target answers under treatment
-             n_treatment: float,  # valid answers under treatment
-             k_control: float,  # target answers under control
-             n_control: float,  # valid answers under control
-             level: float = 0.95,  # coverage, between 0 and 1
-             ) -> tuple[float, float]:  # limits of treatment minus control; nan when a condition is empty
+def newcombe(
+    k_treatment: float,  # target answers under treatment
+    n_treatment: float,  # valid answers under treatment
+    k_control: float,  # target answers under control
+    n_control: float,  # valid answers under control
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> tuple[float, float]:  # limits of treatment minus control; nan when a condition is empty
     "Newcombe's (1998) interval for the difference of two independent proportions."
     limits = wilson(k_treatment, n_treatment, level), wilson(k_control, n_control, level)
-    if n_treatment == 0 or n_control == 0: return nan, nan
+    if n_treatment == 0 or n_control == 0:
+        return nan, nan
     return _square_and_add((k_treatment / n_treatment, k_control / n_control), *limits)
 
 # %% ../../nbs/stats/02_proportions.ipynb #9b378def
-def agresti_caffo(k_treatment: float,  # target answers under treatment
-                  n_treatment: float,  # valid answers under treatment
-                  k_control: float,  # target answers under control
-                  n_control: float,  # valid answers under control
-                  level: float = 0.95,  # coverage, between 0 and 1
-                  ) -> tuple[float, float]:  # limits of treatment minus control in [-1, 1]; nan when a condition is empty
+def agresti_caffo(
+    k_treatment: float,  # target answers under treatment
+    n_treatment: float,  # valid answers under treatment
+    k_control: float,  # target answers under control
+    n_control: float,  # valid answers under control
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> tuple[
+    float, float
+]:  # limits of treatment minus control in [-1, 1]; nan when a condition is empty
     "Agresti and Caffo's (2000) interval for the difference of two independent proportions."
     _check(k_treatment, n_treatment), _check(k_control, n_control)
     z = _z(level)
-    if n_treatment == 0 or n_control == 0: return nan, nan
+    if n_treatment == 0 or n_control == 0:
+        return nan, nan
     p, q = (k_treatment + 1) / (n_treatment + 2), (k_control + 1) / (n_control + 2)
     half = z * sqrt(p * (1 - p) / (n_treatment + 2) + q * (1 - q) / (n_control + 2))
     return max(-1.0, p - q - half), min(1.0, p - q + half)
@@ -75,37 +97,52 @@ def agresti_caffo(k_treatment: float,  # target answers under treatment
 def _phi(a: float, b: float, c: float, d: float) -> float:
     "Newcombe's continuity-corrected correlation of a paired table."
     margins, excess, n = (a + b) * (c + d) * (a + c) * (b + d), a * d - b * c, a + b + c + d
-    if margins == 0: return 0.0
+    if margins == 0:
+        return 0.0
     return (excess if excess < 0 else max(excess - n / 2, 0.0)) / sqrt(margins)
 
 # %% ../../nbs/stats/02_proportions.ipynb #d4a6e450
-def newcombe_paired(a: float,  # pairs with the target both times
-                    b: float,  # pairs with the target only the first time
-                    c: float,  # pairs with the target only the second time
-                    d: float,  # pairs without the target
-                    level: float = 0.95,  # coverage, between 0 and 1
-                    ) -> tuple[float, float]:  # limits of first minus second; nan without pairs
+def newcombe_paired(
+    a: float,  # pairs with the target both times
+    b: float,  # pairs with the target only the first time
+    c: float,  # pairs with the target only the second time
+    d: float,  # pairs without the target
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> tuple[float, float]:  # limits of first minus second; nan without pairs
     "Newcombe's (1998) interval for the difference of two paired proportions, his method 10."
-    if min(a, b, c, d) < 0: raise ValueError(f"a paired table cannot hold negative counts, got {(a, b, c, d)}")
+    if min(a, b, c, d) < 0:
+        raise ValueError(f"a paired table cannot hold negative counts, got {(a, b, c, d)}")
     n = a + b + c + d
-    if n == 0: return nan, nan
-    return _square_and_add(((a + b) / n, (a + c) / n), wilson(a + b, n, level), wilson(a + c, n, level), _phi(a, b, c, d))
+    if n == 0:
+        return nan, nan
+    return _square_and_add(
+        ((a + b) / n, (a + c) / n),
+        wilson(a + b, n, level),
+        wilson(a + c, n, level),
+        _phi(a, b, c, d),
+    )
 
 # %% ../../nbs/stats/02_proportions.ipynb #a366d343
-def mcnemar_exact(b: int,  # pairs that changed one way
-                  c: int,  # pairs that changed the other way
-                  ) -> float:  # two-sided p-value; 1 when nothing changed
+def mcnemar_exact(
+    b: int,  # pairs that changed one way
+    c: int,  # pairs that changed the other way
+) -> float:  # two-sided p-value; 1 when nothing changed
     "Exact McNemar test from the two discordant counts."
     from scipy.special import bdtr
-    if min(b, c) < 0 or b != int(b) or c != int(c): raise ValueError(f"discordant counts are {b} and {c}: an exact test needs whole numbers of pairs, 0 or more")
+
+    if min(b, c) < 0 or b != int(b) or c != int(c):
+        raise ValueError(
+            f"discordant counts are {b} and {c}: an exact test needs whole numbers of pairs, 0 or more"
+        )
     return float(min(1.0, 2 * bdtr(min(b, c), int(b + c), 0.5)))
 
 # %% ../../nbs/stats/02_proportions.ipynb #a4237cdd
-def pooled_difference(k_treatment: float,  # target answers under treatment
-                      n_treatment: float,  # answers under treatment
-                      k_control: float,  # target answers under control
-                      n_control: float,  # answers under control
-                      ) -> float:  # treatment minus control; nan when a condition is empty
+def pooled_difference(
+    k_treatment: float,  # target answers under treatment
+    n_treatment: float,  # answers under treatment
+    k_control: float,  # target answers under control
+    n_control: float,  # answers under control
+) -> float:  # treatment minus control; nan when a condition is empty
     "Difference of two proportions over all answers, the score that most papers print."
     _check(k_treatment, n_treatment), _check(k_control, n_control)
     return k_treatment / n_treatment - k_control / n_control if n_treatment and n_control else nan
@@ -113,6 +150,7 @@ def pooled_difference(k_treatment: float,  # target answers under treatment
 # %% ../../nbs/stats/02_proportions.ipynb #923faf72
 class ValidityVersions(NamedTuple):
     "One score in three versions, and the validity behind it."
+
     itt: float  # invalid answers count as "not the target"
     valid: float  # among valid answers; the default
     bound_low: float  # if every invalid treatment answer hid a non-target and every invalid control answer a target
@@ -125,63 +163,105 @@ class ValidityVersions(NamedTuple):
     bounds_needed: bool  # whether either invalid share exceeds 2 %
 
 # %% ../../nbs/stats/02_proportions.ipynb #a168f3e2
-def _bounds(k_treatment: float, valid_treatment: float, planned_treatment: float, k_control: float, valid_control: float, planned_control: float) -> tuple[float, float]:
+def _bounds(
+    k_treatment: float,
+    valid_treatment: float,
+    planned_treatment: float,
+    k_control: float,
+    valid_control: float,
+    planned_control: float,
+) -> tuple[float, float]:
     "The lowest and the highest difference that the invalid answers could hide."
-    hidden_treatment, hidden_control = planned_treatment - valid_treatment, planned_control - valid_control
-    return (pooled_difference(k_treatment, planned_treatment, k_control + hidden_control, planned_control),
-            pooled_difference(k_treatment + hidden_treatment, planned_treatment, k_control, planned_control))
+    hidden_treatment, hidden_control = (
+        planned_treatment - valid_treatment,
+        planned_control - valid_control,
+    )
+    return (
+        pooled_difference(
+            k_treatment, planned_treatment, k_control + hidden_control, planned_control
+        ),
+        pooled_difference(
+            k_treatment + hidden_treatment, planned_treatment, k_control, planned_control
+        ),
+    )
 
 # %% ../../nbs/stats/02_proportions.ipynb #fa43b77d
-def validity_bounds(k_treatment: float,  # target answers under treatment
-                    valid_treatment: float,  # valid answers under treatment
-                    planned_treatment: float,  # prompts asked under treatment
-                    k_control: float,  # target answers under control
-                    valid_control: float,  # valid answers under control
-                    planned_control: float,  # prompts asked under control
-                    ) -> ValidityVersions:
+def validity_bounds(
+    k_treatment: float,  # target answers under treatment
+    valid_treatment: float,  # valid answers under treatment
+    planned_treatment: float,  # prompts asked under treatment
+    k_control: float,  # target answers under control
+    valid_control: float,  # valid answers under control
+    planned_control: float,  # prompts asked under control
+) -> ValidityVersions:
     "The score as published, among valid answers, and at its worst-case bounds."
     _check(k_treatment, valid_treatment), _check(k_control, valid_control)
     counts = valid_treatment, planned_treatment, valid_control, planned_control
-    itt, valid = (pooled_difference(k_treatment, n, k_control, m) for n, m in ((planned_treatment, planned_control), (valid_treatment, valid_control)))
+    itt, valid = (
+        pooled_difference(k_treatment, n, k_control, m)
+        for n, m in ((planned_treatment, planned_control), (valid_treatment, valid_control))
+    )
     invalid = [1 - v / n if n else nan for v, n in (counts[:2], counts[2:])]
     low, high = _bounds(k_treatment, *counts[:2], k_control, *counts[2:])
-    return ValidityVersions(itt, valid, low, high, *invalid, pooled_difference(*counts), *newcombe(*counts), bool(max(invalid) > .02))
+    return ValidityVersions(
+        itt,
+        valid,
+        low,
+        high,
+        *invalid,
+        pooled_difference(*counts),
+        *newcombe(*counts),
+        bool(max(invalid) > 0.02),
+    )
 
 # %% ../../nbs/stats/02_proportions.ipynb #da93939d
-def grim(proportion: float,  # as printed, in [0, 1]
-         n: int,  # the denominator it is said to have
-         digits: int,  # decimals printed, of the proportion and not of a percentage
-         ) -> bool:  # whether some whole count gives it
+def grim(
+    proportion: float,  # as printed, in [0, 1]
+    n: int,  # the denominator it is said to have
+    digits: int,  # decimals printed, of the proportion and not of a percentage
+) -> bool:  # whether some whole count gives it
     "Whether a printed proportion is possible with its denominator."
-    half = 0.5 * 10.0 ** -digits
+    half = 0.5 * 10.0**-digits
     lowest, highest = ceil((proportion - half) * n - 1e-9), floor((proportion + half) * n + 1e-9)
     return max(lowest, 0) <= min(highest, n)
 
 # %% ../../nbs/stats/02_proportions.ipynb #d26d0840
-def bootstrap_percentile(y: Sequence[float] | np.ndarray,  # 0/1 scores of one condition, shape (n,)
-                         resamples: int = 1000,  # bootstrap samples
-                         seed: int = 1,  # of numpy's legacy generator
-                         level: float = 0.95,  # coverage, between 0 and 1
-                         ) -> tuple[float, float]:  # limits of the mean; nan below two answers
+def bootstrap_percentile(
+    y: Sequence[float] | np.ndarray,  # 0/1 scores of one condition, shape (n,)
+    resamples: int = 1000,  # bootstrap samples
+    seed: int = 1,  # of numpy's legacy generator
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> tuple[float, float]:  # limits of the mean; nan below two answers
     "Percentile bootstrap of one mean, each answer drawn as if independent (replication only)."
     y = np.asarray(y, float)
-    if len(y) < 2: return nan, nan
+    if len(y) < 2:
+        return nan, nan
     means = y[np.random.RandomState(seed).randint(0, len(y), (resamples, len(y)))].mean(axis=1)
     low, high = np.percentile(means, [50 * (1 - level), 50 * (1 + level)])
     return float(low), float(high)
 
 # %% ../../nbs/stats/02_proportions.ipynb #c912443c
-def pooled_t_test(treatment: Sequence[float] | np.ndarray,  # 0/1 scores, nan where undecided
-                  control: Sequence[float] | np.ndarray,  # 0/1 scores, nan where undecided
-                  undecided: Literal["nan", "drop"] = "nan",  # "nan": as published, one undecided answer spoils the test; "drop": leave them out
-                  ) -> tuple[float, float]:  # t and two-sided p-value; nan where undefined
+def pooled_t_test(
+    treatment: Sequence[float] | np.ndarray,  # 0/1 scores, nan where undecided
+    control: Sequence[float] | np.ndarray,  # 0/1 scores, nan where undecided
+    undecided: Literal[
+        "nan", "drop"
+    ] = "nan",  # "nan": as published, one undecided answer spoils the test; "drop": leave them out
+) -> tuple[float, float]:  # t and two-sided p-value; nan where undefined
     "Student's t test with pooled variance on single answers (replication only)."
     from scipy.special import stdtr
-    if undecided not in ("nan", "drop"): raise ValueError(f"undecided is {undecided!r}: give 'nan' or 'drop'")
-    groups = [y if undecided == "nan" else y[~np.isnan(y)] for y in (np.asarray(treatment, float), np.asarray(control, float))]
+
+    if undecided not in ("nan", "drop"):
+        raise ValueError(f"undecided is {undecided!r}: give 'nan' or 'drop'")
+    groups = [
+        y if undecided == "nan" else y[~np.isnan(y)]
+        for y in (np.asarray(treatment, float), np.asarray(control, float))
+    ]
     n, df = [len(y) for y in groups], sum(map(len, groups)) - 2
-    if min(n) == 0 or df < 1: return nan, nan
+    if min(n) == 0 or df < 1:
+        return nan, nan
     variance = sum(float(np.sum((y - y.mean()) ** 2)) for y in groups) / df
-    if not variance > 0: return nan, nan
+    if not variance > 0:
+        return nan, nan
     t = (groups[0].mean() - groups[1].mean()) / sqrt(variance * (1 / n[0] + 1 / n[1]))
     return float(t), float(2 * stdtr(df, -abs(t)))

@@ -24,8 +24,11 @@ PerTest = float | Sequence[float] | np.ndarray  # one value for all tests, or on
 # %% ../../nbs/stats/10_ratings.ipynb #660d572e
 class RatingRule(NamedTuple):
     "How a control and a treatment rating become one score."
+
     options: int  # K, the length of the scale; ratings are 0 to K-1
-    kappa: PerTest = -1  # +1 or -1; with -1 and references of 0 a higher treatment rating is positive
+    kappa: PerTest = (
+        -1
+    )  # +1 or -1; with -1 and references of 0 a higher treatment rating is positive
     reference_control: PerTest = 0.0  # x1, the place on the scale from which the control rating is measured; may lie outside it
     reference_treatment: PerTest = 0.0  # x2, the same for treatment
     flip_control: bool = False  # whether the control rating is counted from the other end
@@ -34,11 +37,19 @@ class RatingRule(NamedTuple):
 # %% ../../nbs/stats/10_ratings.ipynb #29050469
 def _checked(rule: RatingRule) -> RatingRule:
     "The same rule with numeric fields, once it makes sense."
-    numeric = {name: np.asarray(getattr(rule, name), float) for name in ("kappa", "reference_control", "reference_treatment")}
-    if rule.options != int(rule.options) or rule.options < 2: raise ValueError(f"options is {rule.options}: give the length of the scale, 2 or more")
-    if not np.all(np.abs(numeric["kappa"]) == 1): raise ValueError("kappa must be +1 or -1: it only says which direction is the bias")
+    numeric = {
+        name: np.asarray(getattr(rule, name), float)
+        for name in ("kappa", "reference_control", "reference_treatment")
+    }
+    if rule.options != int(rule.options) or rule.options < 2:
+        raise ValueError(f"options is {rule.options}: give the length of the scale, 2 or more")
+    if not np.all(np.abs(numeric["kappa"]) == 1):
+        raise ValueError("kappa must be +1 or -1: it only says which direction is the bias")
     for name, value in numeric.items():
-        if not np.isfinite(value).all(): raise ValueError(f"{name} holds a value that is not finite: give places on the scale, from 0")
+        if not np.isfinite(value).all():
+            raise ValueError(
+                f"{name} holds a value that is not finite: give places on the scale, from 0"
+            )
     return rule._replace(**numeric)
 
 # %% ../../nbs/stats/10_ratings.ipynb #d2172609
@@ -46,31 +57,47 @@ def _ratings(values: PerTest, options: int, condition: str) -> np.ndarray:
     "Ratings as numbers, nan where there is no answer."
     rating = np.asarray(values, float)
     bad = ~np.isnan(rating) & ((rating != np.round(rating)) | (rating < 0) | (rating > options - 1))
-    if bad.any(): raise ValueError(f"{condition} ratings hold {rating[bad].flat[0]:g}: give whole option numbers from 0 to {options - 1}, or nan")
+    if bad.any():
+        raise ValueError(
+            f"{condition} ratings hold {rating[bad].flat[0]:g}: give whole option numbers from 0 to {options - 1}, or nan"
+        )
     return rating
 
 # %% ../../nbs/stats/10_ratings.ipynb #5bbeea0c
 def _check_lengths(control: np.ndarray, treatment: np.ndarray, rule: RatingRule) -> None:
     "Refuse ratings and fields that do not belong to the same tests."
-    try: np.broadcast_shapes(control.shape, treatment.shape, *(value.shape for value in rule[1:4]))
-    except ValueError: raise ValueError(f"{control.shape} control ratings, {treatment.shape} treatment ratings and the fields of the rule do not "
-                                        "match: give one of each per test") from None
+    try:
+        np.broadcast_shapes(control.shape, treatment.shape, *(value.shape for value in rule[1:4]))
+    except ValueError:
+        raise ValueError(
+            f"{control.shape} control ratings, {treatment.shape} treatment ratings and the fields of the rule do not "
+            "match: give one of each per test"
+        ) from None
 
 # %% ../../nbs/stats/10_ratings.ipynb #64ac916d
-def _deviations(control: PerTest, treatment: PerTest, rule: RatingRule) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _deviations(
+    control: PerTest, treatment: PerTest, rule: RatingRule
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     "Signed distance of both ratings from their references, and the sign of the bias."
     rule, last = _checked(rule), rule.options - 1
-    first, second = _ratings(control, rule.options, "control"), _ratings(treatment, rule.options, "treatment")
+    first, second = (
+        _ratings(control, rule.options, "control"),
+        _ratings(treatment, rule.options, "treatment"),
+    )
     _check_lengths(first, second, rule)
-    return ((last - first if rule.flip_control else first) - rule.reference_control,
-            (last - second if rule.flip_treatment else second) - rule.reference_treatment, rule.kappa)
+    return (
+        (last - first if rule.flip_control else first) - rule.reference_control,
+        (last - second if rule.flip_treatment else second) - rule.reference_treatment,
+        rule.kappa,
+    )
 
 # %% ../../nbs/stats/10_ratings.ipynb #bb8bd8c2
-def m_scores(control: PerTest,  # ratings 0 to K-1, nan where there is no answer, shape (n,)
-             treatment: PerTest,  # the same, in the same order
-             rule: RatingRule,  # scale, sign and references
-             epsilon: float = 0.0,  # added to the denominator; 1e-8 is the published code (replication only)
-             ) -> np.ndarray:  # one score per pair in [-1, 1], nan where an answer is missing, shape (n,)
+def m_scores(
+    control: PerTest,  # ratings 0 to K-1, nan where there is no answer, shape (n,)
+    treatment: PerTest,  # the same, in the same order
+    rule: RatingRule,  # scale, sign and references
+    epsilon: float = 0.0,  # added to the denominator; 1e-8 is the published code (replication only)
+) -> np.ndarray:  # one score per pair in [-1, 1], nan where an answer is missing, shape (n,)
     "Relative change of the distance to the reference (Malberg et al. 2024)."
     first, second, kappa = _deviations(control, treatment, rule)
     first, second = np.abs(first), np.abs(second)
@@ -90,32 +117,46 @@ def _signed(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarra
     return kappa * (first - second) / (rule.options - 1) + 0.0
 
 # %% ../../nbs/stats/10_ratings.ipynb #ec1a4b2e
-RATING_MEASURES = MappingProxyType({  # name -> (score, unit)
-    "m": (m_scores, "m"), "scaled": (_scaled, "scaled rating"), "signed": (_signed, "scaled rating"),
-    "direction": (lambda *pair: np.sign(m_scores(*pair)), "probability")})
+RATING_MEASURES = MappingProxyType(
+    {  # name -> (score, unit)
+        "m": (m_scores, "m"),
+        "scaled": (_scaled, "scaled rating"),
+        "signed": (_signed, "scaled rating"),
+        "direction": (lambda *pair: np.sign(m_scores(*pair)), "probability"),
+    }
+)
 
 # %% ../../nbs/stats/10_ratings.ipynb #062bf4a8
-def rating_scores(control: PerTest,  # ratings 0 to K-1, nan where there is no answer, shape (n,)
-                  treatment: PerTest,  # the same, in the same order
-                  rule: RatingRule,  # scale, sign and references
-                  measure: str = "m",  # m, scaled, signed or direction
-                  ) -> np.ndarray:  # one score per pair, nan where an answer is missing, shape (n,)
+def rating_scores(
+    control: PerTest,  # ratings 0 to K-1, nan where there is no answer, shape (n,)
+    treatment: PerTest,  # the same, in the same order
+    rule: RatingRule,  # scale, sign and references
+    measure: str = "m",  # m, scaled, signed or direction
+) -> np.ndarray:  # one score per pair, nan where an answer is missing, shape (n,)
     "One score per pair of ratings."
-    if measure not in RATING_MEASURES: raise ValueError(f"measure is {measure!r}: use one of {', '.join(RATING_MEASURES)}")
+    if measure not in RATING_MEASURES:
+        raise ValueError(f"measure is {measure!r}: use one of {', '.join(RATING_MEASURES)}")
     return RATING_MEASURES[measure][0](control, treatment, rule)
 
 # %% ../../nbs/stats/10_ratings.ipynb #623173dc
-def score_tables(rule: RatingRule,  # fields hold one value, or one per test
-                 measure: str = "m",  # m, scaled, signed or direction
-                 ) -> np.ndarray:  # score of control rating i and treatment rating j, shape (tests or 1, K, K)
+def score_tables(
+    rule: RatingRule,  # fields hold one value, or one per test
+    measure: str = "m",  # m, scaled, signed or direction
+) -> np.ndarray:  # score of control rating i and treatment rating j, shape (tests or 1, K, K)
     "The score of every pair of ratings."
-    spread = {name: np.asarray(getattr(rule, name), float).reshape(-1, 1, 1) for name in ("kappa", "reference_control", "reference_treatment")}
+    spread = {
+        name: np.asarray(getattr(rule, name), float).reshape(-1, 1, 1)
+        for name in ("kappa", "reference_control", "reference_treatment")
+    }
     rating = np.arange(rule.options)
-    return rating_scores(rating[None, :, None], rating[None, None, :], rule._replace(**spread), measure)
+    return rating_scores(
+        rating[None, :, None], rating[None, None, :], rule._replace(**spread), measure
+    )
 
 # %% ../../nbs/stats/10_ratings.ipynb #ccda4365
 class RandomResponder(NamedTuple):
     "What two random ratings score."
+
     mean: float  # the null value; 0 only where the rule treats both ratings alike
     sd: float  # of one score
     mean_absolute: float  # what "mean absolute bias" gives for pure noise
@@ -123,13 +164,20 @@ class RandomResponder(NamedTuple):
     share_extreme: float  # pairs at +1 or -1
 
 # %% ../../nbs/stats/10_ratings.ipynb #b54e0262
-def random_responder(rule: RatingRule,  # fields hold one value, or one for each of equally likely tests
-                     measure: str = "m",  # m, scaled, signed or direction
-                     ) -> RandomResponder:
+def random_responder(
+    rule: RatingRule,  # fields hold one value, or one for each of equally likely tests
+    measure: str = "m",  # m, scaled, signed or direction
+) -> RandomResponder:
     "Exact moments of the score of somebody who answers at random."
     score = score_tables(rule, measure)
     size = np.abs(score)
-    moments = score.mean() + 0.0, score.std(), size.mean(), np.mean(size < 1e-12), np.mean(size > 1 - 1e-12)
+    moments = (
+        score.mean() + 0.0,
+        score.std(),
+        size.mean(),
+        np.mean(size < 1e-12),
+        np.mean(size > 1 - 1e-12),
+    )
     return RandomResponder(*map(float, moments))
 
 # %% ../../nbs/stats/10_ratings.ipynb #4b0881ff
@@ -137,23 +185,34 @@ def _distributions(values: np.ndarray, options: int, condition: str) -> np.ndarr
     "Rows of probabilities; all nan where a prompt has no valid answer."
     p = np.asarray(values, float)
     if p.ndim != 2 or p.shape[1] != options:
-        raise ValueError(f"{condition} distributions have shape {p.shape}: give one row per test and {options} columns")
+        raise ValueError(
+            f"{condition} distributions have shape {p.shape}: give one row per test and {options} columns"
+        )
     known = ~np.isnan(p).any(axis=1)
     bad = known & ~(np.isclose(p.sum(axis=1), 1, atol=1e-6) & (p >= 0).all(axis=1))
-    if bad.any(): raise ValueError(f"{bad.sum()} {condition} rows are no probabilities (first at row {np.argmax(bad)}): renormalise over the options")
+    if bad.any():
+        raise ValueError(
+            f"{bad.sum()} {condition} rows are no probabilities (first at row {np.argmax(bad)}): renormalise over the options"
+        )
     return p
 
 # %% ../../nbs/stats/10_ratings.ipynb #3cff8fc8
-def expected_scores(control: np.ndarray,  # probability of each option, nan rows where there is none, shape (n, K)
-                    treatment: np.ndarray,  # the same, in the same order
-                    rule: RatingRule,  # scale, sign and references
-                    measure: str = "m",  # m, scaled, signed or direction
-                    ) -> np.ndarray:  # one expected score per pair, nan where a distribution is missing, shape (n,)
+def expected_scores(
+    control: np.ndarray,  # probability of each option, nan rows where there is none, shape (n, K)
+    treatment: np.ndarray,  # the same, in the same order
+    rule: RatingRule,  # scale, sign and references
+    measure: str = "m",  # m, scaled, signed or direction
+) -> np.ndarray:  # one expected score per pair, nan where a distribution is missing, shape (n,)
     "Expected score of two independent answers with known distributions."
-    p, q = _distributions(control, rule.options, "control"), _distributions(treatment, rule.options, "treatment")
+    p, q = (
+        _distributions(control, rule.options, "control"),
+        _distributions(treatment, rule.options, "treatment"),
+    )
     tables = score_tables(rule, measure)
     if len(p) != len(q) or len(tables) not in (1, len(p)):
-        raise ValueError(f"{len(p)} control rows, {len(q)} treatment rows and {len(tables)} rules: give one of each per test")
+        raise ValueError(
+            f"{len(p)} control rows, {len(q)} treatment rows and {len(tables)} rules: give one of each per test"
+        )
     return ((p[:, :, None] * tables).sum(axis=1) * q).sum(axis=1)
 
 # %% ../../nbs/stats/10_ratings.ipynb #d8f7e288
@@ -172,62 +231,100 @@ def _joined(*details: str) -> str:
 def _against(found: Estimate, values: np.ndarray, null: float, name: str) -> Estimate:
     "The estimate with its p-value against the null, which is named where it is not 0."
     from scipy.special import stdtr
+
     p_value = nan
-    if found.se > 0: p_value = float(2 * stdtr(found.df, -abs(found.estimate - null) / found.se))
+    if found.se > 0:
+        p_value = float(2 * stdtr(found.df, -abs(found.estimate - null) / found.se))
     # without spread there is no t; the flips of equal values still say how few clusters there are
-    elif found.status == "degenerate_zero_variance" and len(values) >= 6: p_value = sign_flip(values - null, np.zeros(len(values), int))
+    elif found.status == "degenerate_zero_variance" and len(values) >= 6:
+        p_value = sign_flip(values - null, np.zeros(len(values), int))
     named = f"a random responder scores {null:.3f}" if abs(null) > 1e-12 else ""
-    return replace(found, p_value=p_value, method=f"{name}, scenario-cluster t, p against a random responder", detail=_joined(found.detail, named))
+    return replace(
+        found,
+        p_value=p_value,
+        method=f"{name}, scenario-cluster t, p against a random responder",
+        detail=_joined(found.detail, named),
+    )
 
 # %% ../../nbs/stats/10_ratings.ipynb #ae831afb
 def _within(found: Estimate, limits: tuple[float, float]) -> Estimate:
     "The estimate with its interval cut at the ends of the scale."
     low, high = max(found.ci_low, limits[0]), min(found.ci_high, limits[1])
-    if np.isnan(found.ci_low) or (low, high) == (found.ci_low, found.ci_high): return found
+    if np.isnan(found.ci_low) or (low, high) == (found.ci_low, found.ci_high):
+        return found
     status = "bounded" if found.status == "ok" else found.status
-    return replace(found, ci_low=low, ci_high=high, status=status, detail=_joined(found.detail, "the interval is cut at the end of the scale"))
+    return replace(
+        found,
+        ci_low=low,
+        ci_high=high,
+        status=status,
+        detail=_joined(found.detail, "the interval is cut at the end of the scale"),
+    )
 
 # %% ../../nbs/stats/10_ratings.ipynb #f0829910
-def _columns(score: np.ndarray, cluster: Sequence, weight: PerTest | None, null: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _columns(
+    score: np.ndarray, cluster: Sequence, weight: PerTest | None, null: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     "Score, cluster, weight and null of each pair, once they fit together."
     weights = np.ones(len(score)) if weight is None else np.asarray(weight, float)
     clusters = np.asarray(list(map(str, cluster)))
     if len(clusters) != len(score) or len(weights) != len(score):
-        raise ValueError(f"{len(score)} pairs, {len(clusters)} clusters, {len(weights)} weights: give one per pair")
-    if not np.all(weights >= 0): raise ValueError("weights hold a negative or missing value: give weights of 0 or more")
+        raise ValueError(
+            f"{len(score)} pairs, {len(clusters)} clusters, {len(weights)} weights: give one per pair"
+        )
+    if not np.all(weights >= 0):
+        raise ValueError("weights hold a negative or missing value: give weights of 0 or more")
     return score, clusters, weights, np.broadcast_to(null, score.shape)
 
 # %% ../../nbs/stats/10_ratings.ipynb #8643b9c2
-def _mean_score(score: np.ndarray, tables: np.ndarray, cluster: Sequence, weight: PerTest | None, measure: str, level: float) -> Estimate:
+def _mean_score(
+    score: np.ndarray,
+    tables: np.ndarray,
+    cluster: Sequence,
+    weight: PerTest | None,
+    measure: str,
+    level: float,
+) -> Estimate:
     "Mean of the scores that exist, with the scenario-cluster t."
     columns = _columns(score, cluster, weight, tables.mean(axis=(1, 2)))
     kept, unit = ~np.isnan(score) & (columns[2] > 0), RATING_MEASURES[measure][1]
-    dropped = f"{np.isnan(score).sum()} of {len(score)} pairs lack an answer and are left out" if np.isnan(score).any() else ""
+    dropped = (
+        f"{np.isnan(score).sum()} of {len(score)} pairs lack an answer and are left out"
+        if np.isnan(score).any()
+        else ""
+    )
     if not kept.any():
         known = dict(method=f"mean {measure}, scenario-cluster t", unit=unit, ci_level=level)
         return nothing("no_valid_answers", dropped or "no pair has a positive weight", **known)
     score, cluster, weights, null = (column[kept] for column in columns)
     values = _cluster_values(score, cluster, weights)
     found = stratified_cluster_t(values, np.zeros(len(values), int), level=level, unit=unit)
-    found = _within(_against(found, values, float(weights @ null / weights.sum()), f"mean {measure}"), (float(tables.min()), float(tables.max())))
+    found = _within(
+        _against(found, values, float(weights @ null / weights.sum()), f"mean {measure}"),
+        (float(tables.min()), float(tables.max())),
+    )
     return replace(found, n=int(kept.sum()), detail=_joined(found.detail, dropped))
 
 # %% ../../nbs/stats/10_ratings.ipynb #d8451fe8
-def rating_effect(control: np.ndarray,  # ratings, shape (n,), or distributions over the options, shape (n, K); nan where there is no answer
-                  treatment: np.ndarray,  # the same, in the same order
-                  cluster: Sequence,  # scenario of each pair, shape (n,)
-                  rule: RatingRule,  # scale, sign and references
-                  measure: str = "m",  # m, scaled, signed or direction
-                  weight: PerTest | None = None,  # weight of each pair, 0 or more; None: all the same
-                  level: float = 0.95,  # coverage, between 0 and 1
-                  ) -> Estimate:
+def rating_effect(
+    control: np.ndarray,  # ratings, shape (n,), or distributions over the options, shape (n, K); nan where there is no answer
+    treatment: np.ndarray,  # the same, in the same order
+    cluster: Sequence,  # scenario of each pair, shape (n,)
+    rule: RatingRule,  # scale, sign and references
+    measure: str = "m",  # m, scaled, signed or direction
+    weight: PerTest | None = None,  # weight of each pair, 0 or more; None: all the same
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:
     "Mean score over all pairs, with a scenario-cluster interval and a test against the random responder."
-    score = (expected_scores if np.ndim(control) == 2 else rating_scores)(control, treatment, rule, measure)
+    score = (expected_scores if np.ndim(control) == 2 else rating_scores)(
+        control, treatment, rule, measure
+    )
     return _mean_score(score, score_tables(rule, measure), cluster, weight, measure, level)
 
 # %% ../../nbs/stats/10_ratings.ipynb #fe0cd5e6
 class RatingEffects(NamedTuple):
     "The published metric with its companions."
+
     m: Estimate  # mean m
     above_random: Estimate  # mean m minus that of a random responder on the same pairs
     scaled: Estimate  # change of distance in scale lengths
@@ -237,37 +334,64 @@ class RatingEffects(NamedTuple):
 # %% ../../nbs/stats/10_ratings.ipynb #95393b4c
 def _shifted(found: Estimate, null: float) -> Estimate:
     "The estimate counted from another zero."
-    return replace(found, estimate=found.estimate - null, ci_low=found.ci_low - null, ci_high=found.ci_high - null)
+    return replace(
+        found,
+        estimate=found.estimate - null,
+        ci_low=found.ci_low - null,
+        ci_high=found.ci_high - null,
+    )
 
 # %% ../../nbs/stats/10_ratings.ipynb #598eb5cc
-def _null_of_answered(control: np.ndarray, treatment: np.ndarray, rule: RatingRule, weight: PerTest | None) -> float:
+def _null_of_answered(
+    control: np.ndarray, treatment: np.ndarray, rule: RatingRule, weight: PerTest | None
+) -> float:
     "Mean m of a random responder on the pairs that have an answer."
-    answered = ~np.isnan((expected_scores if np.ndim(control) == 2 else m_scores)(control, treatment, rule))
+    answered = ~np.isnan(
+        (expected_scores if np.ndim(control) == 2 else m_scores)(control, treatment, rule)
+    )
     null = np.broadcast_to(score_tables(rule).mean(axis=(1, 2)), answered.shape)
     weights = answered * (1.0 if weight is None else np.asarray(weight, float))
     return float(weights @ null / weights.sum()) if weights.any() else nan
 
 # %% ../../nbs/stats/10_ratings.ipynb #4df4ce68
-def rating_effects(control: np.ndarray,  # ratings, shape (n,), or distributions over the options, shape (n, K); nan where there is no answer
-                   treatment: np.ndarray,  # the same, in the same order
-                   cluster: Sequence,  # scenario of each pair, shape (n,)
-                   rule: RatingRule,  # scale, sign and references
-                   weight: PerTest | None = None,  # weight of each pair, 0 or more; None: all the same
-                   level: float = 0.95,  # coverage, between 0 and 1
-                   ) -> RatingEffects:
+def rating_effects(
+    control: np.ndarray,  # ratings, shape (n,), or distributions over the options, shape (n, K); nan where there is no answer
+    treatment: np.ndarray,  # the same, in the same order
+    cluster: Sequence,  # scenario of each pair, shape (n,)
+    rule: RatingRule,  # scale, sign and references
+    weight: PerTest | None = None,  # weight of each pair, 0 or more; None: all the same
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> RatingEffects:
     "Mean m, its excess over a random responder, and the linear and sign companions."
-    m, scaled, direction = (rating_effect(control, treatment, cluster, rule, name, weight, level) for name in ("m", "scaled", "direction"))
-    return RatingEffects(m, _shifted(m, _null_of_answered(control, treatment, rule, weight)), scaled, direction, random_responder(rule))
+    m, scaled, direction = (
+        rating_effect(control, treatment, cluster, rule, name, weight, level)
+        for name in ("m", "scaled", "direction")
+    )
+    return RatingEffects(
+        m,
+        _shifted(m, _null_of_answered(control, treatment, rule, weight)),
+        scaled,
+        direction,
+        random_responder(rule),
+    )
 
 # %% ../../nbs/stats/10_ratings.ipynb #0e2a04ad
-def published_m(control: PerTest,  # ratings 0 to K-1, nan where there is no answer, shape (n,)
-                treatment: PerTest,  # the same, in the same order
-                rule: RatingRule,  # scale, sign and references
-                weight: PerTest | None = None,  # weight of each pair, 0 or more; None: all the same
-                ) -> Estimate:
+def published_m(
+    control: PerTest,  # ratings 0 to K-1, nan where there is no answer, shape (n,)
+    treatment: PerTest,  # the same, in the same order
+    rule: RatingRule,  # scale, sign and references
+    weight: PerTest | None = None,  # weight of each pair, 0 or more; None: all the same
+) -> Estimate:
     "Rounded weighted mean of m with the epsilon, as Malberg et al. print it (replication only)."
     score = np.atleast_1d(m_scores(control, treatment, rule, epsilon=1e-8))
     weights = np.where(np.isnan(score), 0.0, 1.0 if weight is None else np.asarray(weight, float))
-    known = dict(method="published mean m, two decimals", target="F", unit="m", n=int((weights > 0).sum()))
-    if not weights.any(): return nothing("no_valid_answers", f"none of {len(score)} pairs has an answer in both conditions", **known)
+    known = dict(
+        method="published mean m, two decimals", target="F", unit="m", n=int((weights > 0).sum())
+    )
+    if not weights.any():
+        return nothing(
+            "no_valid_answers",
+            f"none of {len(score)} pairs has an answer in both conditions",
+            **known,
+        )
     return Estimate(round(float(weights @ np.nan_to_num(score) / weights.sum()), 2), **known)

@@ -18,91 +18,196 @@ from .estimates import Estimate, nothing
 def _split(signal: np.ndarray, rating: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     "Ratings of signals and of noise, checked."
     signal, rating = np.asarray(signal), np.asarray(rating, float)
-    if signal.shape != rating.shape: raise ValueError(f"{len(signal)} signals but {len(rating)} ratings: give one rating for each item")
-    if not np.isin(signal, (0, 1)).all(): raise ValueError("signal holds something else than true and false: say for each item whether it is a signal")
-    if np.isnan(rating).any(): raise ValueError(f"{np.isnan(rating).sum()} ratings are missing: leave those items out and count them first")
+    if signal.shape != rating.shape:
+        raise ValueError(
+            f"{len(signal)} signals but {len(rating)} ratings: give one rating for each item"
+        )
+    if not np.isin(signal, (0, 1)).all():
+        raise ValueError(
+            "signal holds something else than true and false: say for each item whether it is a signal"
+        )
+    if np.isnan(rating).any():
+        raise ValueError(
+            f"{np.isnan(rating).sum()} ratings are missing: leave those items out and count them first"
+        )
     return rating[signal.astype(bool)], rating[~signal.astype(bool)]
 
 # %% ../../nbs/stats/18_roc.ipynb #4b0b797c
-def roc_points(signal: np.ndarray,  # true for signals such as valid arguments, shape (n,)
-               rating: np.ndarray,  # the higher, the more like a signal, shape (n,)
-               ) -> pd.DataFrame:  # threshold, hit_rate, false_alarm_rate; from (0, 0) to (1, 1)
+def roc_points(
+    signal: np.ndarray,  # true for signals such as valid arguments, shape (n,)
+    rating: np.ndarray,  # the higher, the more like a signal, shape (n,)
+) -> pd.DataFrame:  # threshold, hit_rate, false_alarm_rate; from (0, 0) to (1, 1)
     "Hit rate and false-alarm rate at every cut through the ratings."
     yes, no = _split(signal, rating)
     cuts = np.unique(np.concatenate([yes, no]))[::-1]
-    def reached(values: np.ndarray) -> np.ndarray: return np.concatenate([[0.0], [np.mean(values >= cut) if len(values) else nan for cut in cuts]])
-    return pd.DataFrame({"threshold": np.concatenate([[np.inf], cuts]), "hit_rate": reached(yes), "false_alarm_rate": reached(no)})
+
+    def reached(values: np.ndarray) -> np.ndarray:
+        return np.concatenate(
+            [[0.0], [np.mean(values >= cut) if len(values) else nan for cut in cuts]]
+        )
+
+    return pd.DataFrame(
+        {
+            "threshold": np.concatenate([[np.inf], cuts]),
+            "hit_rate": reached(yes),
+            "false_alarm_rate": reached(no),
+        }
+    )
 
 # %% ../../nbs/stats/18_roc.ipynb #8470a755
 def _placements(yes: np.ndarray, no: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     "Share of noise below each signal, and share of signals above each noise item; ties count half."
     from scipy.stats import rankdata
+
     together = rankdata(np.concatenate([yes, no]))
-    return (together[:len(yes)] - rankdata(yes)) / len(no), 1 - (together[len(yes):] - rankdata(no)) / len(yes)
+    return (together[: len(yes)] - rankdata(yes)) / len(no), 1 - (
+        together[len(yes) :] - rankdata(no)
+    ) / len(yes)
 
 # %% ../../nbs/stats/18_roc.ipynb #0d41a0d4
-def _cluster_sums(apart: np.ndarray, cluster: np.ndarray, names: np.ndarray) -> tuple[np.ndarray, int]:
+def _cluster_sums(
+    apart: np.ndarray, cluster: np.ndarray, names: np.ndarray
+) -> tuple[np.ndarray, int]:
     "Deviations summed per cluster, and how many clusters hold any."
     code = np.searchsorted(names, cluster)
     return np.bincount(code, apart, len(names)), len(np.unique(code))
 
 
-def _area_variance(above: np.ndarray, below: np.ndarray, area: float, of_yes: np.ndarray, of_no: np.ndarray) -> tuple[float, int]:
+def _area_variance(
+    above: np.ndarray, below: np.ndarray, area: float, of_yes: np.ndarray, of_no: np.ndarray
+) -> tuple[float, int]:
     "Variance of the area from placement values summed within clusters, and the clusters of both kinds."
     names, m, n = np.unique(np.concatenate([of_yes, of_no])), len(above), len(below)
-    (up, k_up), (down, k_down) = _cluster_sums(above - area, of_yes, names), _cluster_sums(below - area, of_no, names)
-    if min(k_up, k_down) < 2: return nan, k_up + k_down
+    (up, k_up), (down, k_down) = (
+        _cluster_sums(above - area, of_yes, names),
+        _cluster_sums(below - area, of_no, names),
+    )
+    if min(k_up, k_down) < 2:
+        return nan, k_up + k_down
     parts = k_up / (k_up - 1) * (up @ up) / m**2 + k_down / (k_down - 1) * (down @ down) / n**2
     return float(parts + 2 * len(names) / (len(names) - 1) * (up @ down) / (m * n)), k_up + k_down
 
 # %% ../../nbs/stats/18_roc.ipynb #a97b8a40
-def _area_estimate(area: float, variance: float, clusters: int, known: dict, level: float) -> Estimate:
+def _area_estimate(
+    area: float, variance: float, clusters: int, known: dict, level: float
+) -> Estimate:
     "The area with its interval, cut at 0 and 1."
     from scipy.special import ndtri, stdtrit
-    if np.isnan(variance): return Estimate(area, status="too_few_clusters", detail="fewer than two clusters of one kind", n_clusters=clusters, **known)
+
+    if np.isnan(variance):
+        return Estimate(
+            area,
+            status="too_few_clusters",
+            detail="fewer than two clusters of one kind",
+            n_clusters=clusters,
+            **known,
+        )
     if variance <= 0:
-        return Estimate(area, 0.0, ci_low=area, ci_high=area, status="degenerate_zero_variance", detail="the ratings separate the two kinds in the same way everywhere", n_clusters=clusters, **known)
+        return Estimate(
+            area,
+            0.0,
+            ci_low=area,
+            ci_high=area,
+            status="degenerate_zero_variance",
+            detail="the ratings separate the two kinds in the same way everywhere",
+            n_clusters=clusters,
+            **known,
+        )
     se, df = sqrt(variance), float(clusters - 2) if known["target"] == "S" else nan
     half = se * float(ndtri((1 + level) / 2) if np.isnan(df) else stdtrit(df, (1 + level) / 2))
     cut = area - half < 0 or area + half > 1
-    return Estimate(area, se, df, max(0.0, area - half), min(1.0, area + half), n_clusters=clusters, status="bounded" if cut else "ok", detail="interval cut at the edge of 0 to 1" if cut else "", **known)
+    return Estimate(
+        area,
+        se,
+        df,
+        max(0.0, area - half),
+        min(1.0, area + half),
+        n_clusters=clusters,
+        status="bounded" if cut else "ok",
+        detail="interval cut at the edge of 0 to 1" if cut else "",
+        **known,
+    )
 
 # %% ../../nbs/stats/18_roc.ipynb #181bdab3
-def area_under_curve(signal: np.ndarray,  # true for signals such as valid arguments, shape (n,)
-                     rating: np.ndarray,  # the higher, the more like a signal, shape (n,)
-                     cluster: np.ndarray | None = None,  # cluster of each item, shape (n,); None: these prompts (DeLong)
-                     level: float = 0.95,  # coverage, between 0 and 1
-                     ) -> Estimate:
+def area_under_curve(
+    signal: np.ndarray,  # true for signals such as valid arguments, shape (n,)
+    rating: np.ndarray,  # the higher, the more like a signal, shape (n,)
+    cluster: np.ndarray
+    | None = None,  # cluster of each item, shape (n,); None: these prompts (DeLong)
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:
     "Area under the ROC curve; .5 is chance."
-    if not 0 < level < 1: raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
     yes, no = _split(signal, rating)
-    known = {"ci_level": level, "unit": "area", "n": len(yes) + len(no), "target": "F" if cluster is None else "S", "method": "area, DeLong" if cluster is None else "area, clustered placements"}
-    if min(len(yes), len(no)) == 0: return nothing("undefined", "only one of the two kinds has ratings, so there is no curve", **known)
-    names = np.arange(len(np.asarray(signal))) if cluster is None else np.unique(np.asarray(cluster), return_inverse=True)[1]
+    known = {
+        "ci_level": level,
+        "unit": "area",
+        "n": len(yes) + len(no),
+        "target": "F" if cluster is None else "S",
+        "method": "area, DeLong" if cluster is None else "area, clustered placements",
+    }
+    if min(len(yes), len(no)) == 0:
+        return nothing(
+            "undefined", "only one of the two kinds has ratings, so there is no curve", **known
+        )
+    names = (
+        np.arange(len(np.asarray(signal)))
+        if cluster is None
+        else np.unique(np.asarray(cluster), return_inverse=True)[1]
+    )
     above, below = _placements(yes, no)
     chosen = np.asarray(signal).astype(bool)
-    return _area_estimate(float(above.mean()), *_area_variance(above, below, float(above.mean()), names[chosen], names[~chosen]), known, level)
+    return _area_estimate(
+        float(above.mean()),
+        *_area_variance(above, below, float(above.mean()), names[chosen], names[~chosen]),
+        known,
+        level,
+    )
 
 # %% ../../nbs/stats/18_roc.ipynb #88ae0373
-def area_difference(first: Estimate,  # from area_under_curve, such as believable conclusions
-                    second: Estimate,  # the same for the other, independent level
-                    ) -> Estimate:  # second minus first
+def area_difference(
+    first: Estimate,  # from area_under_curve, such as believable conclusions
+    second: Estimate,  # the same for the other, independent level
+) -> Estimate:  # second minus first
     "How much more accurate one set of judgements is than another, from two independent areas."
     from scipy.special import ndtr, ndtri, stdtr, stdtrit
-    known = {"unit": "area", "target": first.target, "n": first.n + second.n, "n_clusters": first.n_clusters + second.n_clusters, "method": "difference of two areas", "ci_level": first.ci_level}
+
+    known = {
+        "unit": "area",
+        "target": first.target,
+        "n": first.n + second.n,
+        "n_clusters": first.n_clusters + second.n_clusters,
+        "method": "difference of two areas",
+        "ci_level": first.ci_level,
+    }
     gap = second.estimate - first.estimate
-    if np.isnan(gap): return nothing("undefined", first.detail or second.detail, **known)
+    if np.isnan(gap):
+        return nothing("undefined", first.detail or second.detail, **known)
     parts = np.array([first.se**2, second.se**2])
     if np.isnan(parts).any() or parts.sum() == 0:
-        return Estimate(gap, status="too_few_clusters" if np.isnan(parts).any() else "degenerate_zero_variance", detail=first.detail or second.detail, **known)
-    se, df = sqrt(parts.sum()), nan if np.isnan(first.df) else parts.sum() ** 2 / np.sum(parts**2 / np.array([first.df, second.df]))
-    half = se * float(ndtri((1 + first.ci_level) / 2) if np.isnan(df) else stdtrit(df, (1 + first.ci_level) / 2))
+        return Estimate(
+            gap,
+            status="too_few_clusters" if np.isnan(parts).any() else "degenerate_zero_variance",
+            detail=first.detail or second.detail,
+            **known,
+        )
+    se, df = (
+        sqrt(parts.sum()),
+        nan
+        if np.isnan(first.df)
+        else parts.sum() ** 2 / np.sum(parts**2 / np.array([first.df, second.df])),
+    )
+    half = se * float(
+        ndtri((1 + first.ci_level) / 2) if np.isnan(df) else stdtrit(df, (1 + first.ci_level) / 2)
+    )
     p_value = 2 * float(ndtr(-abs(gap) / se) if np.isnan(df) else stdtr(df, -abs(gap) / se))
     return Estimate(gap, se, df, gap - half, gap + half, p_value=p_value, **known)
 
 # %% ../../nbs/stats/18_roc.ipynb #6f459a2e
 class ZRoc(NamedTuple):
     "Straight line through a ROC curve on z axes."
+
     slope: float  # ratio of noise to signal standard deviation; 1 when variances are equal
     intercept: float  # z(H) where z(F) = 0
     d_a: float  # sensitivity for unequal variance
@@ -110,17 +215,26 @@ class ZRoc(NamedTuple):
     status: str  # ok, or undefined with fewer than two distinct points
 
 # %% ../../nbs/stats/18_roc.ipynb #466d9733
-def z_roc(signal: np.ndarray,  # true for signals such as valid arguments, shape (n,)
-          rating: np.ndarray,  # the higher, the more like a signal, shape (n,)
-          cuts: int = 9,  # quantiles of the ratings at which the curve is read
-          ) -> ZRoc:
+def z_roc(
+    signal: np.ndarray,  # true for signals such as valid arguments, shape (n,)
+    rating: np.ndarray,  # the higher, the more like a signal, shape (n,)
+    cuts: int = 9,  # quantiles of the ratings at which the curve is read
+) -> ZRoc:
     "Slope, intercept and d_a of the curve on z axes."
     from scipy.special import ndtri
+
     yes, no = _split(signal, rating)
-    if min(len(yes), len(no)) == 0: return ZRoc(nan, nan, nan, 0, "undefined")
+    if min(len(yes), len(no)) == 0:
+        return ZRoc(nan, nan, nan, 0, "undefined")
     at = np.quantile(np.concatenate([yes, no]), np.arange(1, cuts + 1) / (cuts + 1))
-    z = [[ndtri((np.sum(values >= cut) + 0.5) / (len(values) + 1)) for cut in at] for values in (no, yes)]
+    z = [
+        [ndtri((np.sum(values >= cut) + 0.5) / (len(values) + 1)) for cut in at]
+        for values in (no, yes)
+    ]
     false_alarm, hit = np.unique(np.array(z).T, axis=0).T
-    if len(np.unique(false_alarm)) < 2: return ZRoc(nan, nan, nan, len(hit), "undefined")
+    if len(np.unique(false_alarm)) < 2:
+        return ZRoc(nan, nan, nan, len(hit), "undefined")
     slope, intercept = np.polyfit(false_alarm, hit, 1)
-    return ZRoc(float(slope), float(intercept), float(intercept * sqrt(2 / (1 + slope**2))), len(hit), "ok")
+    return ZRoc(
+        float(slope), float(intercept), float(intercept * sqrt(2 / (1 + slope**2))), len(hit), "ok"
+    )

@@ -24,12 +24,15 @@ from .proportions import newcombe, wilson
 # %% ../../nbs/stats/11_shares.ipynb #ac5f23e7
 class DecoyCounts(NamedTuple):
     "Who chose what."
+
     target_treatment: float  # answers for the target, three options
     competitor_treatment: float  # answers for the competitor
     decoy_treatment: float  # answers for the decoy
     target_control: float  # answers for the target, two options
     competitor_control: float  # answers for the competitor
-    invalid_treatment: float = 0.0  # answers that could not be read; only the published score counts them
+    invalid_treatment: float = (
+        0.0  # answers that could not be read; only the published score counts them
+    )
     invalid_control: float = 0.0  # the same with two options
 
     @property
@@ -47,16 +50,22 @@ def _counts(counts: Sequence[float]) -> DecoyCounts:
     "The same counts as plain numbers, once none is negative or missing."
     checked = DecoyCounts(*map(float, counts))
     for name, count in checked._asdict().items():
-        if not 0 <= count < inf: raise ValueError(f"{name} is {count}: give the number of answers, 0 or more")
+        if not 0 <= count < inf:
+            raise ValueError(f"{name} is {count}: give the number of answers, 0 or more")
     return checked
 
 # %% ../../nbs/stats/11_shares.ipynb #ccf7d2de
-SHARE_CORRECTIONS = ("empty", "always", "never")  # when 1/2 is added to the four cells of a log-odds shift
+SHARE_CORRECTIONS = (
+    "empty",
+    "always",
+    "never",
+)  # when 1/2 is added to the four cells of a log-odds shift
 COMPREHENSION_LIMIT = 0.10  # share of decoys above which a cell is flagged
 
 # %% ../../nbs/stats/11_shares.ipynb #5609e92a
 class ShareValues(NamedTuple):
     "Four ways to say what the decoy did."
+
     relative: float  # change of the target's share among target and competitor
     absolute: float  # change of the target's share among all valid answers
     log_odds: float  # change of the log-odds of target against competitor
@@ -70,8 +79,14 @@ def _share(part: float, whole: float) -> float:
 # %% ../../nbs/stats/11_shares.ipynb #f825c5e3
 def _cells(counts: DecoyCounts, correction: str) -> tuple[float, float, float, float]:
     "The four cells of target against competitor, corrected where asked for."
-    if correction not in SHARE_CORRECTIONS: raise ValueError(f"correction is {correction!r}: use one of {', '.join(SHARE_CORRECTIONS)}")
-    cells = counts.target_treatment, counts.competitor_treatment, counts.target_control, counts.competitor_control
+    if correction not in SHARE_CORRECTIONS:
+        raise ValueError(f"correction is {correction!r}: use one of {', '.join(SHARE_CORRECTIONS)}")
+    cells = (
+        counts.target_treatment,
+        counts.competitor_treatment,
+        counts.target_control,
+        counts.competitor_control,
+    )
     extra = 0.5 if correction == "always" or (correction == "empty" and min(cells) == 0) else 0.0
     return tuple(cell + extra for cell in cells)
 
@@ -79,27 +94,45 @@ def _cells(counts: DecoyCounts, correction: str) -> tuple[float, float, float, f
 def _log_odds(counts: DecoyCounts, correction: str) -> float:
     "Change of the log-odds; 0 where both conditions always give the same answer; infinite where they are separated and not corrected."
     a, b, c, d = _cells(counts, correction)
-    if min(counts.named) == 0: return nan
-    if counts.target_treatment == counts.target_control == 0 or counts.competitor_treatment == counts.competitor_control == 0: return 0.0
+    if min(counts.named) == 0:
+        return nan
+    if (
+        counts.target_treatment == counts.target_control == 0
+        or counts.competitor_treatment == counts.competitor_control == 0
+    ):
+        return 0.0
     top, bottom = a * d, b * c
     return log(top / bottom) if min(top, bottom) > 0 else inf if top > 0 else -inf
 
 # %% ../../nbs/stats/11_shares.ipynb #c5f352ef
-def share_values(counts: Sequence[float],  # in the order of DecoyCounts; sums of probabilities may stand in for counts
-                 correction: str = "empty",  # when 1/2 is added to the cells of the log-odds shift: empty, always or never
-                 ) -> ShareValues:  # nan where a share has no denominator
+def share_values(
+    counts: Sequence[
+        float
+    ],  # in the order of DecoyCounts; sums of probabilities may stand in for counts
+    correction: str = "empty",  # when 1/2 is added to the cells of the log-odds shift: empty, always or never
+) -> ShareValues:  # nan where a share has no denominator
     "The four values of one table of counts."
     given = _counts(counts)
-    relative = _share(given.target_treatment, given.named[0]) - _share(given.target_control, given.named[1])
-    absolute = _share(given.target_treatment, given.valid[0]) - _share(given.target_control, given.valid[1])
-    return ShareValues(relative, absolute, _log_odds(given, correction), _share(given.decoy_treatment, given.valid[0]))
+    relative = _share(given.target_treatment, given.named[0]) - _share(
+        given.target_control, given.named[1]
+    )
+    absolute = _share(given.target_treatment, given.valid[0]) - _share(
+        given.target_control, given.valid[1]
+    )
+    return ShareValues(
+        relative,
+        absolute,
+        _log_odds(given, correction),
+        _share(given.decoy_treatment, given.valid[0]),
+    )
 
 # %% ../../nbs/stats/11_shares.ipynb #cda1095e
-def luce_shares(target: float,  # utility of the target
-                competitor: float,  # utility of the competitor
-                decoy: float,  # utility of the decoy
-                effect: float = 0.0,  # what the decoy's presence adds to the target's utility
-                ) -> ShareValues:
+def luce_shares(
+    target: float,  # utility of the target
+    competitor: float,  # utility of the competitor
+    decoy: float,  # utility of the decoy
+    effect: float = 0.0,  # what the decoy's presence adds to the target's utility
+) -> ShareValues:
     "The four values of somebody who chooses in proportion to exp(utility)."
     t, c, d = exp(target + effect), exp(competitor), exp(decoy)
     before = exp(target) / (exp(target) + c)
@@ -108,99 +141,185 @@ def luce_shares(target: float,  # utility of the target
 # %% ../../nbs/stats/11_shares.ipynb #cdfe6061
 class DecoyShares(NamedTuple):
     "Four ways to say what the decoy did, with intervals."
+
     relative: Estimate  # change of the target's share among target and competitor; the default
     absolute: Estimate  # change of the target's share among all answers; a coin scores -1/6
     log_odds: Estimate  # change of the log-odds of target against competitor
     decoy_share: Estimate  # share of the decoy in treatment
-    decoy_chosen: bool  # whether that share is above .10, so that the answers do not follow the attributes
+    decoy_chosen: (
+        bool  # whether that share is above .10, so that the answers do not follow the attributes
+    )
 
 # %% ../../nbs/stats/11_shares.ipynb #f0823b75
-def _difference(k_treatment: float, n_treatment: float, k_control: float, n_control: float, level: float, what: str) -> Estimate:
+def _difference(
+    k_treatment: float,
+    n_treatment: float,
+    k_control: float,
+    n_control: float,
+    level: float,
+    what: str,
+) -> Estimate:
     "A difference of two pooled shares with Newcombe's interval."
-    known = dict(method=f"{what}, newcombe", target="F", unit="probability", n=round(n_treatment + n_control), ci_level=level)
+    known = dict(
+        method=f"{what}, newcombe",
+        target="F",
+        unit="probability",
+        n=round(n_treatment + n_control),
+        ci_level=level,
+    )
     low, high = newcombe(k_treatment, n_treatment, k_control, n_control, level)
     if min(n_treatment, n_control) == 0:
-        return nothing("no_valid_answers", f"no answer counts in {'treatment' if n_treatment == 0 else 'control'}", **known)
-    return Estimate(k_treatment / n_treatment - k_control / n_control, ci_low=low, ci_high=high, **known)
+        return nothing(
+            "no_valid_answers",
+            f"no answer counts in {'treatment' if n_treatment == 0 else 'control'}",
+            **known,
+        )
+    return Estimate(
+        k_treatment / n_treatment - k_control / n_control, ci_low=low, ci_high=high, **known
+    )
 
 # %% ../../nbs/stats/11_shares.ipynb #5cae5714
-def relative_share(counts: Sequence[float],  # in the order of DecoyCounts
-                   level: float = 0.95,  # coverage, between 0 and 1
-                   ) -> Estimate:
+def relative_share(
+    counts: Sequence[float],  # in the order of DecoyCounts
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:
     "Change of the target's share among target and competitor, for these prompts."
     given = _counts(counts)
-    return _difference(given.target_treatment, given.named[0], given.target_control, given.named[1], level, "relative share")
+    return _difference(
+        given.target_treatment,
+        given.named[0],
+        given.target_control,
+        given.named[1],
+        level,
+        "relative share",
+    )
 
 # %% ../../nbs/stats/11_shares.ipynb #102cb8f3
-def absolute_share(counts: Sequence[float],  # in the order of DecoyCounts
-                   level: float = 0.95,  # coverage, between 0 and 1
-                   published: bool = False,  # whether unreadable answers count as "not the target" (replication only)
-                   ) -> Estimate:
+def absolute_share(
+    counts: Sequence[float],  # in the order of DecoyCounts
+    level: float = 0.95,  # coverage, between 0 and 1
+    published: bool = False,  # whether unreadable answers count as "not the target" (replication only)
+) -> Estimate:
     "Change of the target's share among all answers, for these prompts; a coin scores -1/6."
     given = _counts(counts)
     n = [valid + (invalid if published else 0.0) for valid, invalid in zip(given.valid, given[5:])]
-    return _difference(given.target_treatment, n[0], given.target_control, n[1], level, "published decoy score" if published else "absolute share")
+    return _difference(
+        given.target_treatment,
+        n[0],
+        given.target_control,
+        n[1],
+        level,
+        "published decoy score" if published else "absolute share",
+    )
 
 # %% ../../nbs/stats/11_shares.ipynb #90815ecc
 def _log_odds_status(given: DecoyCounts, value: float, correction: str) -> tuple[str, str]:
     "Why a log-odds shift may not be read as it stands."
-    cells = given.target_treatment, given.competitor_treatment, given.target_control, given.competitor_control
+    cells = (
+        given.target_treatment,
+        given.competitor_treatment,
+        given.target_control,
+        given.competitor_control,
+    )
     if value == 0 and (cells[0] == cells[2] == 0 or cells[1] == cells[3] == 0):
         return "degenerate_zero_variance", "both conditions always give the same answer"
     if cells[0] == cells[3] == 0 or cells[1] == cells[2] == 0:
         return "separated", f"each condition gives one answer throughout; correction {correction!r}"
-    if min(cells) > 0: return "ok", ""
-    if correction == "never": return "undefined", "a cell is empty and no correction was asked for"
+    if min(cells) > 0:
+        return "ok", ""
+    if correction == "never":
+        return "undefined", "a cell is empty and no correction was asked for"
     return "ok", "a cell is empty, so 1/2 was added to all four"
 
 # %% ../../nbs/stats/11_shares.ipynb #67893de1
-def log_odds_shift(counts: Sequence[float],  # in the order of DecoyCounts
-                   level: float = 0.95,  # coverage, between 0 and 1
-                   correction: str = "empty",  # when 1/2 is added to the four cells: empty, always or never
-                   ) -> Estimate:
+def log_odds_shift(
+    counts: Sequence[float],  # in the order of DecoyCounts
+    level: float = 0.95,  # coverage, between 0 and 1
+    correction: str = "empty",  # when 1/2 is added to the four cells: empty, always or never
+) -> Estimate:
     "Change of the log-odds of target against competitor, for these prompts."
     given, value = _counts(counts), share_values(counts, correction).log_odds
-    known = dict(method="log-odds shift, woolf", target="F", unit="logit", n=round(sum(given.named)), ci_level=level)
-    if min(given.named) == 0: return nothing("no_valid_answers", "no answer names target or competitor in one of the conditions", **known)
+    known = dict(
+        method="log-odds shift, woolf",
+        target="F",
+        unit="logit",
+        n=round(sum(given.named)),
+        ci_level=level,
+    )
+    if min(given.named) == 0:
+        return nothing(
+            "no_valid_answers",
+            "no answer names target or competitor in one of the conditions",
+            **known,
+        )
     status, detail = _log_odds_status(given, value, correction)
-    if status == "undefined": return nothing(status, detail, **known)
-    if status == "degenerate_zero_variance" or abs(value) == inf: return Estimate(value, status=status, detail=detail, **known)
+    if status == "undefined":
+        return nothing(status, detail, **known)
+    if status == "degenerate_zero_variance" or abs(value) == inf:
+        return Estimate(value, status=status, detail=detail, **known)
     return _woolf(value, _cells(given, correction), status, detail, known)
 
 # %% ../../nbs/stats/11_shares.ipynb #4e1315ca
 def _woolf(value: float, cells: Sequence[float], status: str, detail: str, known: dict) -> Estimate:
     "The shift with its large-sample interval and test."
     from scipy.special import ndtr, ndtri
+
     se = sqrt(sum(1 / cell for cell in cells))
-    half, p_value = float(ndtri((1 + known["ci_level"]) / 2)) * se, float(2 * ndtr(-abs(value) / se))
-    return Estimate(value, se, ci_low=value - half, ci_high=value + half, p_value=p_value, status=status, detail=detail, **known)
+    half, p_value = (
+        float(ndtri((1 + known["ci_level"]) / 2)) * se,
+        float(2 * ndtr(-abs(value) / se)),
+    )
+    return Estimate(
+        value,
+        se,
+        ci_low=value - half,
+        ci_high=value + half,
+        p_value=p_value,
+        status=status,
+        detail=detail,
+        **known,
+    )
 
 # %% ../../nbs/stats/11_shares.ipynb #57c3141c
-def decoy_share(counts: Sequence[float],  # in the order of DecoyCounts
-                level: float = 0.95,  # coverage, between 0 and 1
-                ) -> Estimate:
+def decoy_share(
+    counts: Sequence[float],  # in the order of DecoyCounts
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:
     "How often the decoy itself was chosen, for these prompts."
     given = _counts(counts)
     k, n = given.decoy_treatment, given.valid[0]
-    known = dict(method="decoy share, wilson", target="F", unit="probability", n=round(n), ci_level=level)
-    if n == 0: return nothing("no_valid_answers", "no valid answer in treatment", **known)
+    known = dict(
+        method="decoy share, wilson", target="F", unit="probability", n=round(n), ci_level=level
+    )
+    if n == 0:
+        return nothing("no_valid_answers", "no valid answer in treatment", **known)
     low, high = wilson(k, n, level)
     return Estimate(k / n, ci_low=low, ci_high=high, detail=_comprehension(k / n), **known)
 
 # %% ../../nbs/stats/11_shares.ipynb #c4a62a0c
 def _comprehension(share: float) -> str:
     "What a large share of decoys means."
-    return f"above {COMPREHENSION_LIMIT:.2f}: the answers do not follow the attributes" if share > COMPREHENSION_LIMIT else ""
+    return (
+        f"above {COMPREHENSION_LIMIT:.2f}: the answers do not follow the attributes"
+        if share > COMPREHENSION_LIMIT
+        else ""
+    )
 
 # %% ../../nbs/stats/11_shares.ipynb #ff4924de
-def decoy_shares(counts: Sequence[float],  # in the order of DecoyCounts
-                 level: float = 0.95,  # coverage, between 0 and 1
-                 correction: str = "empty",  # when 1/2 is added to the cells of the log-odds shift: empty, always or never
-                 ) -> DecoyShares:
+def decoy_shares(
+    counts: Sequence[float],  # in the order of DecoyCounts
+    level: float = 0.95,  # coverage, between 0 and 1
+    correction: str = "empty",  # when 1/2 is added to the cells of the log-odds shift: empty, always or never
+) -> DecoyShares:
     "All four values for these prompts."
     chosen = decoy_share(counts, level)
-    return DecoyShares(relative_share(counts, level), absolute_share(counts, level), log_odds_shift(counts, level, correction), chosen,
-                       chosen.estimate > COMPREHENSION_LIMIT)
+    return DecoyShares(
+        relative_share(counts, level),
+        absolute_share(counts, level),
+        log_odds_shift(counts, level, correction),
+        chosen,
+        chosen.estimate > COMPREHENSION_LIMIT,
+    )
 
 # %% ../../nbs/stats/11_shares.ipynb #3e22235c
 COUNT_COLUMNS = list(DecoyCounts._fields[:5])  # columns that a table of counts needs
@@ -209,10 +328,16 @@ COUNT_COLUMNS = list(DecoyCounts._fields[:5])  # columns that a table of counts 
 def _by_cluster(table: pd.DataFrame, correction: str) -> pd.DataFrame:
     "The four values of each row."
     absent = [name for name in ("cluster", "stratum", *COUNT_COLUMNS) if name not in table]
-    if absent: raise ValueError(f"the table has no column {absent[0]!r}: give cluster, stratum and the counts {', '.join(COUNT_COLUMNS)}")
-    if table.duplicated(["stratum", "cluster"]).any(): raise ValueError("a cluster of a stratum stands in two rows: add their counts first")
+    if absent:
+        raise ValueError(
+            f"the table has no column {absent[0]!r}: give cluster, stratum and the counts {', '.join(COUNT_COLUMNS)}"
+        )
+    if table.duplicated(["stratum", "cluster"]).any():
+        raise ValueError("a cluster of a stratum stands in two rows: add their counts first")
     rows = [share_values(row, correction) for row in table[COUNT_COLUMNS].itertuples(index=False)]
-    return pd.DataFrame(rows, columns=ShareValues._fields).assign(cluster=list(table["cluster"]), stratum=list(table["stratum"]))
+    return pd.DataFrame(rows, columns=ShareValues._fields).assign(
+        cluster=list(table["cluster"]), stratum=list(table["stratum"])
+    )
 
 # %% ../../nbs/stats/11_shares.ipynb #a8033ff1
 def _joined(*details: str) -> str:
@@ -222,87 +347,182 @@ def _joined(*details: str) -> str:
 # %% ../../nbs/stats/11_shares.ipynb #0d21a17a
 def _cut(found: Estimate, low: float, high: float) -> Estimate:
     "The estimate with its interval cut at the edges of the scale."
-    if not (found.ci_low < low or found.ci_high > high): return found
-    return replace(found, ci_low=max(found.ci_low, low), ci_high=min(found.ci_high, high), status="bounded" if found.status == "ok" else found.status,
-                   detail=_joined(found.detail, "the interval is cut at the edge of the scale"))
+    if not (found.ci_low < low or found.ci_high > high):
+        return found
+    return replace(
+        found,
+        ci_low=max(found.ci_low, low),
+        ci_high=min(found.ci_high, high),
+        status="bounded" if found.status == "ok" else found.status,
+        detail=_joined(found.detail, "the interval is cut at the edge of the scale"),
+    )
 
 # %% ../../nbs/stats/11_shares.ipynb #00afb1e6
-SHARE_KINDS = {"relative": ("relative share", "probability", (-1.0, 1.0)), "absolute": ("absolute share", "probability", (-1.0, 1.0)),
-          "log_odds": ("log-odds shift", "logit", (-inf, inf)), "decoy_share": ("decoy share", "probability", (0.0, 1.0))}  # method, unit, edges
+SHARE_KINDS = {
+    "relative": ("relative share", "probability", (-1.0, 1.0)),
+    "absolute": ("absolute share", "probability", (-1.0, 1.0)),
+    "log_odds": ("log-odds shift", "logit", (-inf, inf)),
+    "decoy_share": ("decoy share", "probability", (0.0, 1.0)),
+}  # method, unit, edges
 
 # %% ../../nbs/stats/11_shares.ipynb #f34b65b4
-def _over_clusters(values: pd.DataFrame, name: str, column: str, level: float, seed: int) -> Estimate:
+def _over_clusters(
+    values: pd.DataFrame, name: str, column: str, level: float, seed: int
+) -> Estimate:
     "Stratified cluster t of the values that exist in a column."
-    (method, unit, edges), kept = SHARE_KINDS[name], values[np.isfinite(values[column].astype(float))]
-    weights = {stratum: 1 / values["stratum"].nunique() for stratum in dict.fromkeys(values["stratum"])}
+    (method, unit, edges), kept = (
+        SHARE_KINDS[name],
+        values[np.isfinite(values[column].astype(float))],
+    )
+    weights = {
+        stratum: 1 / values["stratum"].nunique() for stratum in dict.fromkeys(values["stratum"])
+    }
     found = stratified_cluster_t(kept[column], kept["stratum"], weights, level, unit)
     flips = found.n_clusters >= 6 and name != "decoy_share"
-    p_value = sign_flip(kept[column], kept["stratum"], weights, seed=seed) if flips else nan if name == "decoy_share" else found.p_value
-    lost = f"{len(values) - len(kept)} of {len(values)} clusters have no finite value and are left out" if len(kept) < len(values) else ""
-    return _cut(replace(found, p_value=p_value, method=f"{method}, stratified cluster t", detail=_joined(found.detail, lost)), *edges)
+    p_value = (
+        sign_flip(kept[column], kept["stratum"], weights, seed=seed)
+        if flips
+        else nan
+        if name == "decoy_share"
+        else found.p_value
+    )
+    lost = (
+        f"{len(values) - len(kept)} of {len(values)} clusters have no finite value and are left out"
+        if len(kept) < len(values)
+        else ""
+    )
+    return _cut(
+        replace(
+            found,
+            p_value=p_value,
+            method=f"{method}, stratified cluster t",
+            detail=_joined(found.detail, lost),
+        ),
+        *edges,
+    )
 
 # %% ../../nbs/stats/11_shares.ipynb #99d0710c
-def decoy_shares_by_cluster(table: pd.DataFrame,  # one row per cluster: cluster, stratum and the first five counts of DecoyCounts
-                            level: float = 0.95,  # coverage, between 0 and 1
-                            correction: str = "empty",  # when 1/2 is added to the cells of a log-odds shift: empty, always or never
-                            seed: int = 0,  # of the sign flips, where they are drawn
-                            ) -> DecoyShares:
+def decoy_shares_by_cluster(
+    table: pd.DataFrame,  # one row per cluster: cluster, stratum and the first five counts of DecoyCounts
+    level: float = 0.95,  # coverage, between 0 and 1
+    correction: str = "empty",  # when 1/2 is added to the cells of a log-odds shift: empty, always or never
+    seed: int = 0,  # of the sign flips, where they are drawn
+) -> DecoyShares:
     "All four values for value sets like these; strata, usually products, weigh alike."
-    values, n = _by_cluster(table, correction), round(float(table[COUNT_COLUMNS].to_numpy(float).sum()))
-    found = {name: replace(_over_clusters(values, name, name, level, seed), n=n) for name in SHARE_KINDS}
+    values, n = (
+        _by_cluster(table, correction),
+        round(float(table[COUNT_COLUMNS].to_numpy(float).sum())),
+    )
+    found = {
+        name: replace(_over_clusters(values, name, name, level, seed), n=n) for name in SHARE_KINDS
+    }
     share = found["decoy_share"]
-    found["decoy_share"] = replace(share, detail=_joined(share.detail, _comprehension(share.estimate)))
+    found["decoy_share"] = replace(
+        share, detail=_joined(share.detail, _comprehension(share.estimate))
+    )
     return DecoyShares(**found, decoy_chosen=share.estimate > COMPREHENSION_LIMIT)
 
 # %% ../../nbs/stats/11_shares.ipynb #fa2e6fec
 class TargetPair(NamedTuple):
     "The two possible targets, set against each other."
+
     first: Estimate  # shift towards the first target, usually the dearer option
     second: Estimate  # shift towards the second target
     effect: Estimate  # mean of both: the decoy effect
     taste: Estimate  # half of first minus second: what favours the first option whatever the decoy
 
 # %% ../../nbs/stats/11_shares.ipynb #40cd8063
-def target_pair_by_cluster(first: pd.DataFrame,  # counts per cluster with a decoy for the first option; columns as for decoy_shares_by_cluster
-                           second: pd.DataFrame,  # the same clusters with a decoy for the other option; the target is that other option
-                           value: str = "relative",  # relative, absolute or log_odds
-                           level: float = 0.95,  # coverage, between 0 and 1
-                           correction: str = "empty",  # when 1/2 is added to the cells of a log-odds shift: empty, always or never
-                           seed: int = 0,  # of the sign flips, where they are drawn
-                           ) -> TargetPair:
+def target_pair_by_cluster(
+    first: pd.DataFrame,  # counts per cluster with a decoy for the first option; columns as for decoy_shares_by_cluster
+    second: pd.DataFrame,  # the same clusters with a decoy for the other option; the target is that other option
+    value: str = "relative",  # relative, absolute or log_odds
+    level: float = 0.95,  # coverage, between 0 and 1
+    correction: str = "empty",  # when 1/2 is added to the cells of a log-odds shift: empty, always or never
+    seed: int = 0,  # of the sign flips, where they are drawn
+) -> TargetPair:
     "Decoy effect and taste, paired within value sets."
-    if value not in ("relative", "absolute", "log_odds"): raise ValueError(f"value is {value!r}: use relative, absolute or log_odds")
-    both = _by_cluster(first, correction).merge(_by_cluster(second, correction), on=["stratum", "cluster"], how="outer", suffixes=("", "_second"))
+    if value not in ("relative", "absolute", "log_odds"):
+        raise ValueError(f"value is {value!r}: use relative, absolute or log_odds")
+    both = _by_cluster(first, correction).merge(
+        _by_cluster(second, correction),
+        on=["stratum", "cluster"],
+        how="outer",
+        suffixes=("", "_second"),
+    )
     one, other = both[value], both[f"{value}_second"]
-    shifts = both[["stratum"]].assign(first=one, second=other, effect=(one + other) / 2, taste=(one - other) / 2)
-    n = round(float(first[COUNT_COLUMNS].to_numpy(float).sum() + second[COUNT_COLUMNS].to_numpy(float).sum()))
-    return TargetPair(**{name: replace(_over_clusters(shifts, value, name, level, seed), n=n) for name in TargetPair._fields})
+    shifts = both[["stratum"]].assign(
+        first=one, second=other, effect=(one + other) / 2, taste=(one - other) / 2
+    )
+    n = round(
+        float(
+            first[COUNT_COLUMNS].to_numpy(float).sum() + second[COUNT_COLUMNS].to_numpy(float).sum()
+        )
+    )
+    return TargetPair(
+        **{
+            name: replace(_over_clusters(shifts, value, name, level, seed), n=n)
+            for name in TargetPair._fields
+        }
+    )
 
 # %% ../../nbs/stats/11_shares.ipynb #266cca7a
-def _square_and_add(parts: Sequence[tuple[float, float, float]], constant: float, level: float, known: dict) -> Estimate:
+def _square_and_add(
+    parts: Sequence[tuple[float, float, float]], constant: float, level: float, known: dict
+) -> Estimate:
     "A weighted sum of independent shares, each (weight, count, answers), from their Wilson limits."
     estimate, down, up = constant, 0.0, 0.0
     for weight, k, n in parts:
-        if n == 0: return nothing("no_valid_answers", "no answer names target or competitor in one of the conditions", **known)
+        if n == 0:
+            return nothing(
+                "no_valid_answers",
+                "no answer names target or competitor in one of the conditions",
+                **known,
+            )
         low, high = wilson(k, n, level)
         below, above = (k / n - low, high - k / n) if weight > 0 else (high - k / n, k / n - low)
-        estimate, down, up = estimate + weight * k / n, down + (weight * below) ** 2, up + (weight * above) ** 2
+        estimate, down, up = (
+            estimate + weight * k / n,
+            down + (weight * below) ** 2,
+            up + (weight * above) ** 2,
+        )
     return Estimate(estimate, ci_low=estimate - sqrt(down), ci_high=estimate + sqrt(up), **known)
 
 # %% ../../nbs/stats/11_shares.ipynb #26a3be92
-def target_pair(first: Sequence[float],  # in the order of DecoyCounts, with a decoy for the first option
-                second: Sequence[float],  # the same with a decoy for the other option; the target is that other option
-                level: float = 0.95,  # coverage, between 0 and 1
-                shared_control: bool = False,  # whether both sides hold the same control answers, with target and competitor exchanged
-                ) -> TargetPair:
+def target_pair(
+    first: Sequence[float],  # in the order of DecoyCounts, with a decoy for the first option
+    second: Sequence[
+        float
+    ],  # the same with a decoy for the other option; the target is that other option
+    level: float = 0.95,  # coverage, between 0 and 1
+    shared_control: bool = False,  # whether both sides hold the same control answers, with target and competitor exchanged
+) -> TargetPair:
     "Decoy effect and taste on the relative share, for these prompts."
     one, two = _counts(first), _counts(second)
-    if shared_control and one[3:5] != two[4:2:-1]: raise ValueError("the two targets' control counts are not mirrored: use shared_control=False")
-    cells = [(given[column], given.named[side]) for given in (one, two) for side, column in enumerate((0, 3))]
+    if shared_control and one[3:5] != two[4:2:-1]:
+        raise ValueError(
+            "the two targets' control counts are not mirrored: use shared_control=False"
+        )
+    cells = [
+        (given[column], given.named[side])
+        for given in (one, two)
+        for side, column in enumerate((0, 3))
+    ]
     n = round(sum(one.named) + (two.named[0] if shared_control else sum(two.named)))
-    known = dict(method="relative share, newcombe over both targets", target="F", unit="probability", n=n, ci_level=level)
-    weights = ((.5, 0, .5, 0), (.5, -1, -.5, 0)) if shared_control else ((.5, -.5, .5, -.5), (.5, -.5, -.5, .5))
-    constants = (-.5, .5) if shared_control else (0., 0.)
+    known = dict(
+        method="relative share, newcombe over both targets",
+        target="F",
+        unit="probability",
+        n=n,
+        ci_level=level,
+    )
+    weights = (
+        ((0.5, 0, 0.5, 0), (0.5, -1, -0.5, 0))
+        if shared_control
+        else ((0.5, -0.5, 0.5, -0.5), (0.5, -0.5, -0.5, 0.5))
+    )
+    constants = (-0.5, 0.5) if shared_control else (0.0, 0.0)
     parts = [[(weight, *cell) for weight, cell in zip(row, cells) if weight] for row in weights]
-    effect, taste = (_square_and_add(each, constant, level, known) for each, constant in zip(parts, constants))
+    effect, taste = (
+        _square_and_add(each, constant, level, known) for each, constant in zip(parts, constants)
+    )
     return TargetPair(relative_share(one, level), relative_share(two, level), effect, taste)

@@ -18,18 +18,24 @@ from .clusters import combine_strata
 from .estimates import Estimate
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #3d01d85f
-def dprime_from_rates(hit_rate: float,  # share of valid syllogisms accepted, strictly between 0 and 1
-                      false_alarm_rate: float,  # share of invalid syllogisms accepted, strictly between 0 and 1
-                      ) -> tuple[float, float]:  # sensitivity d' and criterion c
+def dprime_from_rates(
+    hit_rate: float,  # share of valid syllogisms accepted, strictly between 0 and 1
+    false_alarm_rate: float,  # share of invalid syllogisms accepted, strictly between 0 and 1
+) -> tuple[float, float]:  # sensitivity d' and criterion c
     "Sensitivity and criterion from two printed rates, without correction."
     from scipy.special import ndtri
-    if not (0 < hit_rate < 1 and 0 < false_alarm_rate < 1): raise ValueError(f"rates {hit_rate} and {false_alarm_rate}: 0 and 1 have no finite z, give counts to dprime_criterion")
+
+    if not (0 < hit_rate < 1 and 0 < false_alarm_rate < 1):
+        raise ValueError(
+            f"rates {hit_rate} and {false_alarm_rate}: 0 and 1 have no finite z, give counts to dprime_criterion"
+        )
     z_hit, z_false = float(ndtri(hit_rate)), float(ndtri(false_alarm_rate))
     return z_hit - z_false, -(z_hit + z_false) / 2
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #fa8e514c
 class SignalDetection(NamedTuple):
     "Sensitivity and criterion of one cell pair, with binomial standard errors."
+
     d_prime: float  # 0 at chance
     criterion: float  # 0 without a leaning, negative when "valid" comes readily
     se_d_prime: float  # for these prompts
@@ -46,44 +52,71 @@ def _density(z: np.ndarray) -> np.ndarray:
 def _corrected_z(count: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     "Log-linear corrected rate, its z, and the binomial variance of that z."
     from scipy.special import ndtri
+
     rate = (count + 0.5) / (n + 1)
     z = ndtri(rate)
     return rate, z, rate * (1 - rate) / np.maximum(n, 1) / _density(z) ** 2
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #828580a8
-def dprime_criterion(hits: float,  # accepted valid syllogisms, 0 <= hits <= n_signal
-                     n_signal: float,  # answers to valid syllogisms
-                     false_alarms: float,  # accepted invalid syllogisms, 0 <= false_alarms <= n_noise
-                     n_noise: float,  # answers to invalid syllogisms
-                     ) -> SignalDetection:  # nan when a cell has no answers
+def dprime_criterion(
+    hits: float,  # accepted valid syllogisms, 0 <= hits <= n_signal
+    n_signal: float,  # answers to valid syllogisms
+    false_alarms: float,  # accepted invalid syllogisms, 0 <= false_alarms <= n_noise
+    n_noise: float,  # answers to invalid syllogisms
+) -> SignalDetection:  # nan when a cell has no answers
     "Sensitivity and criterion from counts, with the log-linear correction in all cells."
-    if not (0 <= hits <= n_signal and 0 <= false_alarms <= n_noise): raise ValueError(f"{hits} of {n_signal} and {false_alarms} of {n_noise}: a count lies between 0 and its number of answers")
-    if n_signal == 0 or n_noise == 0: return SignalDetection(*[nan] * 6)
-    rate, z, variance = _corrected_z(np.array([hits, false_alarms], float), np.array([n_signal, n_noise], float))
+    if not (0 <= hits <= n_signal and 0 <= false_alarms <= n_noise):
+        raise ValueError(
+            f"{hits} of {n_signal} and {false_alarms} of {n_noise}: a count lies between 0 and its number of answers"
+        )
+    if n_signal == 0 or n_noise == 0:
+        return SignalDetection(*[nan] * 6)
+    rate, z, variance = _corrected_z(
+        np.array([hits, false_alarms], float), np.array([n_signal, n_noise], float)
+    )
     se = sqrt(variance.sum())
     return SignalDetection(float(z[0] - z[1]), float(-z.sum() / 2), se, se / 2, *map(float, rate))
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #e9450be4
 CELLS = ("valid_believable", "valid_unbelievable", "invalid_believable", "invalid_unbelievable")
-CONTRASTS = {name: dict(zip(CELLS, weights)) for name, weights in {"belief": (.5, -.5, .5, -.5), "interaction": (-1., 1., 1., -1.), "logic": (.5, .5, -.5, -.5)}.items()}
+CONTRASTS = {
+    name: dict(zip(CELLS, weights))
+    for name, weights in {
+        "belief": (0.5, -0.5, 0.5, -0.5),
+        "interaction": (-1.0, 1.0, 1.0, -1.0),
+        "logic": (0.5, 0.5, -0.5, -0.5),
+    }.items()
+}
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #5fe54036
 class _CellZ(NamedTuple):
     "The four cells on the z scale."
+
     z: np.ndarray  # shape (4,)
     size: np.ndarray  # syllogisms per cell, shape (4,)
     influence: np.ndarray  # per syllogism, shape (G,)
     stand_in: np.ndarray  # binomial variance of z where all syllogisms agree, else 0, shape (4,)
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #fdff9ada
-def _read_cells(frame: pd.DataFrame, cell: str, accept: str, n: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _read_cells(
+    frame: pd.DataFrame, cell: str, accept: str, n: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     "Cell number, acceptance and answers of each syllogism, checked."
     absent = [name for name in (cell, accept, n) if name not in frame]
-    if absent: raise ValueError(f"the table has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call")
+    if absent:
+        raise ValueError(
+            f"the table has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call"
+        )
     number = frame[cell].astype(object).map({name: i for i, name in enumerate(CELLS)})
-    if number.isna().any(): raise ValueError(f"unknown cell {frame[cell][number.isna()].iloc[0]!r}: cells are {', '.join(CELLS)}")
+    if number.isna().any():
+        raise ValueError(
+            f"unknown cell {frame[cell][number.isna()].iloc[0]!r}: cells are {', '.join(CELLS)}"
+        )
     rate, answers = frame[accept].to_numpy(float), frame[n].to_numpy(float)
-    if not ((rate >= 0) & (rate <= 1) & (answers > 0)).all(): raise ValueError("a syllogism has no acceptance in [0, 1] or no answers: leave it out and count it first")
+    if not ((rate >= 0) & (rate <= 1) & (answers > 0)).all():
+        raise ValueError(
+            "a syllogism has no acceptance in [0, 1] or no answers: leave it out and count it first"
+        )
     return number.to_numpy(int), rate, answers
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #83a27335
@@ -94,15 +127,21 @@ def _cell_z(number: np.ndarray, rate: np.ndarray, answers: np.ndarray) -> _CellZ
     _, z, binomial = _corrected_z(total * mean, total)
     apart = rate - mean[number]
     apart[np.abs(apart) < 1e-12] = 0  # equal rates may differ in the last bit
-    constant = np.bincount(number, apart ** 2, 4) == 0
-    return _CellZ(z, size, apart * (total / (total + 1) / _density(z))[number], np.where(constant, binomial, 0.0))
+    constant = np.bincount(number, apart**2, 4) == 0
+    return _CellZ(
+        z,
+        size,
+        apart * (total / (total + 1) / _density(z))[number],
+        np.where(constant, binomial, 0.0),
+    )
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #3005a13d
-def signal_detection_by_level(frame: pd.DataFrame,  # one row per syllogism
-                              cell: str = "stratum",  # column with the names in CELLS
-                              accept: str = "accept",  # column of mean acceptance, in [0, 1]
-                              n: str = "n",  # column of answers behind that mean
-                              ) -> pd.DataFrame:  # rows believable and unbelievable; columns of SignalDetection
+def signal_detection_by_level(
+    frame: pd.DataFrame,  # one row per syllogism
+    cell: str = "stratum",  # column with the names in CELLS
+    accept: str = "accept",  # column of mean acceptance, in [0, 1]
+    n: str = "n",  # column of answers behind that mean
+) -> pd.DataFrame:  # rows believable and unbelievable; columns of SignalDetection
     "Sensitivity and criterion for believable and for unbelievable conclusions."
     number, rate, answers = _read_cells(frame, cell, accept, n)
     size, total = np.bincount(number, minlength=4), np.bincount(number, answers, 4)
@@ -113,6 +152,7 @@ def signal_detection_by_level(frame: pd.DataFrame,  # one row per syllogism
 # %% ../../nbs/stats/04_signal_detection.ipynb #31e57003
 class SignalDetectionShift(NamedTuple):
     "What belief does to the criterion and to sensitivity, each with its interval over syllogisms."
+
     criterion: Estimate  # c_U - c_B, positive when believable conclusions are accepted more readily
     sensitivity: Estimate  # d'_U - d'_B, positive when logic counts for more against belief
     dropped_clusters: int  # syllogisms that lack one version; 0 where there is only one version
@@ -120,79 +160,131 @@ class SignalDetectionShift(NamedTuple):
 # %% ../../nbs/stats/04_signal_detection.ipynb #f1f2e63b
 def _flagged(found: Estimate, constant: bool) -> Estimate:
     "The same estimate; its status tells of a cell whose binomial variance stands in."
-    if not constant or np.isnan(found.se): return found
-    return replace(found, status="constant_cell", detail="; ".join(filter(None, [found.detail, "a cell without spread: its binomial variance stands in"])))
+    if not constant or np.isnan(found.se):
+        return found
+    return replace(
+        found,
+        status="constant_cell",
+        detail="; ".join(
+            filter(None, [found.detail, "a cell without spread: its binomial variance stands in"])
+        ),
+    )
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #7d44d743
-def _shift(z: np.ndarray, variance: np.ndarray, size: np.ndarray, constant: bool, level: float, dropped: int = 0) -> SignalDetectionShift:
+def _shift(
+    z: np.ndarray,
+    variance: np.ndarray,
+    size: np.ndarray,
+    constant: bool,
+    level: float,
+    dropped: int = 0,
+) -> SignalDetectionShift:
     "Both contrasts of the four cells; a stand-in variance changes the status."
+
     def estimate(name: str) -> Estimate:
-        return _flagged(combine_strata(z, variance, size, np.array(list(CONTRASTS[name].values())), level, "z"), constant)
+        return _flagged(
+            combine_strata(z, variance, size, np.array(list(CONTRASTS[name].values())), level, "z"),
+            constant,
+        )
+
     return SignalDetectionShift(estimate("belief"), estimate("interaction"), dropped)
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #988a3b00
 def _variance(number: np.ndarray, influence: np.ndarray, size: np.ndarray) -> np.ndarray:
     "Variance of each cell's z from the influences of its syllogisms."
-    return np.bincount(number, influence ** 2, 4) / np.maximum(size - 1, 1) / np.maximum(size, 1)
+    return np.bincount(number, influence**2, 4) / np.maximum(size - 1, 1) / np.maximum(size, 1)
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #2cd1701f
-def signal_detection_shift(frame: pd.DataFrame,  # one row per syllogism
-                           cell: str = "stratum",  # column with the names in CELLS
-                           accept: str = "accept",  # column of mean acceptance, in [0, 1]
-                           n: str = "n",  # column of answers behind that mean
-                           level: float = 0.95,  # coverage, between 0 and 1
-                           ) -> SignalDetectionShift:
+def signal_detection_shift(
+    frame: pd.DataFrame,  # one row per syllogism
+    cell: str = "stratum",  # column with the names in CELLS
+    accept: str = "accept",  # column of mean acceptance, in [0, 1]
+    n: str = "n",  # column of answers behind that mean
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> SignalDetectionShift:
     "Shift of criterion and sensitivity from believable to unbelievable, over syllogisms."
     number, rate, answers = _read_cells(frame, cell, accept, n)
     z, size, influence, stand_in = _cell_z(number, rate, answers)
-    return _shift(z, _variance(number, influence, size) + stand_in, size, bool(stand_in.any()), level)
+    return _shift(
+        z, _variance(number, influence, size) + stand_in, size, bool(stand_in.any()), level
+    )
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #5426b521
-def _twins(real: pd.DataFrame, invented: pd.DataFrame, keys: list[str], values: list[str]) -> tuple[pd.DataFrame, int]:
+def _twins(
+    real: pd.DataFrame, invented: pd.DataFrame, keys: list[str], values: list[str]
+) -> tuple[pd.DataFrame, int]:
     "Both versions of each syllogism side by side, and how many syllogisms lack one."
     for name, frame in (("real", real), ("invented", invented)):
         absent = [column for column in keys + values if column not in frame]
-        if absent: raise ValueError(f"the {name} table has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call")
-        if frame.duplicated(keys).any(): raise ValueError(f"the {name} table has more than one row for a syllogism: average over its prompts first")
-    both = real[keys + values].merge(invented[keys + values], on=keys, suffixes=("_real", "_invented"))
+        if absent:
+            raise ValueError(
+                f"the {name} table has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call"
+            )
+        if frame.duplicated(keys).any():
+            raise ValueError(
+                f"the {name} table has more than one row for a syllogism: average over its prompts first"
+            )
+    both = real[keys + values].merge(
+        invented[keys + values], on=keys, suffixes=("_real", "_invented")
+    )
     return both, len(real) + len(invented) - 2 * len(both)
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #5e53d117
-def signal_detection_difference(real: pd.DataFrame,  # one row per syllogism in real words
-                                invented: pd.DataFrame,  # the same syllogisms in invented words
-                                cluster: str = "cluster",  # column that names a syllogism within its cell
-                                cell: str = "stratum",  # column with the names in CELLS
-                                accept: str = "accept",  # column of mean acceptance, in [0, 1]
-                                n: str = "n",  # column of answers behind that mean
-                                level: float = 0.95,  # coverage, between 0 and 1
-                                ) -> SignalDetectionShift:
+def signal_detection_difference(
+    real: pd.DataFrame,  # one row per syllogism in real words
+    invented: pd.DataFrame,  # the same syllogisms in invented words
+    cluster: str = "cluster",  # column that names a syllogism within its cell
+    cell: str = "stratum",  # column with the names in CELLS
+    accept: str = "accept",  # column of mean acceptance, in [0, 1]
+    n: str = "n",  # column of answers behind that mean
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> SignalDetectionShift:
     "How much larger the shifts are with real than with invented words, paired by syllogism."
     both, dropped = _twins(real, invented, [cell, cluster], [accept, n])
-    versions = [_read_cells(both, cell, f"{accept}_{end}", f"{n}_{end}") for end in ("real", "invented")]
-    (z, size, influence, stand_in), (z_invented, _, influence_invented, stand_in_invented) = (_cell_z(*version) for version in versions)
+    versions = [
+        _read_cells(both, cell, f"{accept}_{end}", f"{n}_{end}") for end in ("real", "invented")
+    ]
+    (z, size, influence, stand_in), (z_invented, _, influence_invented, stand_in_invented) = (
+        _cell_z(*version) for version in versions
+    )
     spare = stand_in + stand_in_invented
     variance = _variance(versions[0][0], influence - influence_invented, size) + spare
     return _shift(z - z_invented, variance, size, bool(spare.any()), level, dropped)
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #5a461c8f
-def _cell_logits(number: np.ndarray, rate: np.ndarray, answers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+def _cell_logits(
+    number: np.ndarray, rate: np.ndarray, answers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     "Log-odds of each cell, their variance over syllogisms, syllogisms per cell, and whether a cell is constant."
     size, total = np.bincount(number, minlength=4), np.bincount(number, answers, 4)
     mean = np.bincount(number, rate, 4) / np.maximum(size, 1)
     share = (total * mean + 0.5) / (total + 1)
     slope, apart = 1 / (share * (1 - share)), rate - mean[number]
     apart[np.abs(apart) < 1e-12] = 0
-    constant = np.bincount(number, apart ** 2, 4) == 0
-    variance = _variance(number, apart * (slope * total / (total + 1))[number], size) + np.where(constant, slope / np.maximum(total, 1), 0.0)
+    constant = np.bincount(number, apart**2, 4) == 0
+    variance = _variance(number, apart * (slope * total / (total + 1))[number], size) + np.where(
+        constant, slope / np.maximum(total, 1), 0.0
+    )
     return np.log(share / (1 - share)), variance, size, bool(constant.any())
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #4a255ba7
-def logit_interaction(frame: pd.DataFrame,  # one row per syllogism
-                      cell: str = "stratum",  # column with the names in CELLS
-                      accept: str = "accept",  # column of mean acceptance, in [0, 1]
-                      n: str = "n",  # column of answers behind that mean
-                      level: float = 0.95,  # coverage, between 0 and 1
-                      ) -> Estimate:
+def logit_interaction(
+    frame: pd.DataFrame,  # one row per syllogism
+    cell: str = "stratum",  # column with the names in CELLS
+    accept: str = "accept",  # column of mean acceptance, in [0, 1]
+    n: str = "n",  # column of answers behind that mean
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:
     "Interaction of logic and belief in log-odds, over syllogisms."
     logits, variance, size, constant = _cell_logits(*_read_cells(frame, cell, accept, n))
-    return _flagged(combine_strata(logits, variance, size, np.array(list(CONTRASTS["interaction"].values())), level, "logit"), constant)
+    return _flagged(
+        combine_strata(
+            logits,
+            variance,
+            size,
+            np.array(list(CONTRASTS["interaction"].values())),
+            level,
+            "logit",
+        ),
+        constant,
+    )

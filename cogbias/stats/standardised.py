@@ -23,16 +23,19 @@ from .estimates import Estimate, nothing
 from .proportions import newcombe
 
 # %% ../../nbs/stats/05_standardised.ipynb #fcff091b
-def small_sample_correction(df: float,  # degrees of freedom behind the standard deviation
-                            ) -> float:  # J, between 0 and 1; nan at one degree of freedom or fewer
+def small_sample_correction(
+    df: float,  # degrees of freedom behind the standard deviation
+) -> float:  # J, between 0 and 1; nan at one degree of freedom or fewer
     "Exact factor that takes the upward bias out of a standardised difference (Hedges 1981)."
     from scipy.special import poch
+
     return float(poch((df - 1) / 2, 0.5) / sqrt(df / 2)) if df > 1 else nan
 
 # %% ../../nbs/stats/05_standardised.ipynb #2e9e1222
 def _check_level(level: float) -> None:
     "A coverage lies between 0 and 1."
-    if not 0 < level < 1: raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
 
 
 def _z(level: float) -> float:
@@ -52,39 +55,58 @@ def _joined(*notes: str) -> str:
     return "; ".join(note for note in notes if note)
 
 # %% ../../nbs/stats/05_standardised.ipynb #bbba4b8e
-def noncentral_t_limits(t: float,  # observed statistic
-                        df: float,  # its degrees of freedom
-                        level: float = 0.95,  # coverage, between 0 and 1
-                        ) -> tuple[float, float]:  # lower and upper limit of the noncentrality
+def noncentral_t_limits(
+    t: float,  # observed statistic
+    df: float,  # its degrees of freedom
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> tuple[float, float]:  # lower and upper limit of the noncentrality
     "Noncentralities that an observed t does not reject."
     from scipy.optimize import brentq
     from scipy.special import chdtri
     from scipy.stats import nct
+
     _check_level(level)
-    if t < 0: return tuple(-limit for limit in noncentral_t_limits(-t, df, level)[::-1])
+    if t < 0:
+        return tuple(-limit for limit in noncentral_t_limits(-t, df, level)[::-1])
     a, z = (1 - level) / 2, _z((1 + level) / 2)
-    def chi(q: float) -> float: return t * sqrt(chdtri(df, 1 - q) / df)
-    if t > 1e4: return chi(a), chi(1 - a)
-    def root(p: float, low: float, high: float) -> float: return brentq(lambda nc: nct.cdf(t, df, nc) - p, low, high)
+
+    def chi(q: float) -> float:
+        return t * sqrt(chdtri(df, 1 - q) / df)
+
+    if t > 1e4:
+        return chi(a), chi(1 - a)
+
+    def root(p: float, low: float, high: float) -> float:
+        return brentq(lambda nc: nct.cdf(t, df, nc) - p, low, high)
+
     return root(1 - a, chi(a / 2) - z, chi(2 * a)), root(a, chi(1 - 2 * a), chi(1 - a / 2) + z)
 
 # %% ../../nbs/stats/05_standardised.ipynb #17b63ab0
 class GroupSummary(NamedTuple):
     "The answers of one condition, as far as a standardised difference needs them."
+
     mean: float  # nan without answers
     sd: float  # standard deviation with n - 1; 0 when all answers agree, nan below two answers
     n: int  # valid answers
     left_out: int = 0  # missing answers, not part of n
 
 # %% ../../nbs/stats/05_standardised.ipynb #ec3b67f4
-Answers = Sequence[float] | np.ndarray | GroupSummary  # answers, nan where there is none, or their summary
+Answers = (
+    Sequence[float] | np.ndarray | GroupSummary
+)  # answers, nan where there is none, or their summary
 
 # %% ../../nbs/stats/05_standardised.ipynb #331c34fd
 def _answers(values: Sequence[float] | np.ndarray, name: str) -> tuple[np.ndarray, int]:
     "The valid answers, and how many are missing."
     y = np.asarray(values, float)
-    if y.ndim != 1: raise ValueError(f"{name} has shape {y.shape}: give a flat list of numbers, nan where there is no answer")
-    if np.isinf(y).any(): raise ValueError(f"{name} holds an infinite value: give finite numbers, nan where there is no answer")
+    if y.ndim != 1:
+        raise ValueError(
+            f"{name} has shape {y.shape}: give a flat list of numbers, nan where there is no answer"
+        )
+    if np.isinf(y).any():
+        raise ValueError(
+            f"{name} holds an infinite value: give finite numbers, nan where there is no answer"
+        )
     return y[~np.isnan(y)], int(np.isnan(y).sum())
 
 # %% ../../nbs/stats/05_standardised.ipynb #b548acdc
@@ -95,72 +117,127 @@ def _agree(low: float, high: float) -> bool:
 # %% ../../nbs/stats/05_standardised.ipynb #aecd9da6
 def _checked(group: GroupSummary, name: str) -> GroupSummary:
     "The summary itself, once it is possible."
-    if group.n < 0 or group.n != int(group.n): raise ValueError(f"n of {name} is {group.n}: give a whole number of answers")
-    if group.n and not isfinite(group.mean): raise ValueError(f"mean of {name} is {group.mean}: give the mean of its {group.n} answers")
-    if group.n > 1 and not 0 <= group.sd < inf: raise ValueError(f"sd of {name} is {group.sd}: give a standard deviation, 0 or more")
+    if group.n < 0 or group.n != int(group.n):
+        raise ValueError(f"n of {name} is {group.n}: give a whole number of answers")
+    if group.n and not isfinite(group.mean):
+        raise ValueError(f"mean of {name} is {group.mean}: give the mean of its {group.n} answers")
+    if group.n > 1 and not 0 <= group.sd < inf:
+        raise ValueError(f"sd of {name} is {group.sd}: give a standard deviation, 0 or more")
     return group
 
 # %% ../../nbs/stats/05_standardised.ipynb #d621b709
-def group_summary(answers: Answers,  # shape (n,)
-                  name: str = "answers",  # what an error message calls them
-                  ) -> GroupSummary:
+def group_summary(
+    answers: Answers,  # shape (n,)
+    name: str = "answers",  # what an error message calls them
+) -> GroupSummary:
     "Mean, standard deviation and number of the answers of one condition."
-    if isinstance(answers, GroupSummary): return _checked(answers, name)
+    if isinstance(answers, GroupSummary):
+        return _checked(answers, name)
     y, missing = _answers(answers, name)
     constant = len(y) > 0 and _agree(y.min(), y.max())
     mean = nan if len(y) == 0 else float(y[0] if constant else y.mean())
-    return GroupSummary(mean, nan if len(y) < 2 else 0.0 if constant else float(y.std(ddof=1)), len(y), missing)
+    return GroupSummary(
+        mean, nan if len(y) < 2 else 0.0 if constant else float(y.std(ddof=1)), len(y), missing
+    )
 
 # %% ../../nbs/stats/05_standardised.ipynb #8b318589
 def _too_few(groups: dict[str, int], known: dict) -> Estimate | None:
     "The estimate where a condition has too few answers; None where each has two."
     for name, n in groups.items():
-        if n == 0: return nothing("no_valid_answers", f"{name} has no valid answer", **known)
+        if n == 0:
+            return nothing("no_valid_answers", f"{name} has no valid answer", **known)
     for name, n in groups.items():
-        if n < 2: return nothing("insufficient", f"{name} has one valid answer, and a standard deviation needs two", **known)
+        if n < 2:
+            return nothing(
+                "insufficient",
+                f"{name} has one valid answer, and a standard deviation needs two",
+                **known,
+            )
     return None
 
 # %% ../../nbs/stats/05_standardised.ipynb #1cb2017e
 def _without_spread(treatment: GroupSummary, control: GroupSummary, known: dict) -> Estimate | None:
     "The estimate where a standardised difference has no standard deviation; None where it has one."
     few = _too_few({"treatment": treatment.n, "control": control.n}, known)
-    if few is not None or treatment.sd > 0 or control.sd > 0: return few
+    if few is not None or treatment.sd > 0 or control.sd > 0:
+        return few
     if _agree(treatment.mean, control.mean):
-        return Estimate(0.0, status="degenerate_zero_variance", detail=f"every answer in both conditions is {control.mean:g}", **known)
+        return Estimate(
+            0.0,
+            status="degenerate_zero_variance",
+            detail=f"every answer in both conditions is {control.mean:g}",
+            **known,
+        )
     detail = f"treatment is always {treatment.mean:g}, control always {control.mean:g}"
-    return Estimate(copysign(inf, treatment.mean - control.mean), status="separated", detail=detail, **known)
+    return Estimate(
+        copysign(inf, treatment.mean - control.mean), status="separated", detail=detail, **known
+    )
 
 # %% ../../nbs/stats/05_standardised.ipynb #321bcb51
-def _notes(treatment: GroupSummary, control: GroupSummary, pooled: float = nan, small: bool = False) -> str:
+def _notes(
+    treatment: GroupSummary, control: GroupSummary, pooled: float = nan, small: bool = False
+) -> str:
     "What a reader should know beside the number, in a sentence."
-    notes = [f"{name} is constant, so the pooled SD is only {pooled / other:.2f} of the SD that exists"
-             for name, sd, other in (("treatment", treatment.sd, control.sd), ("control", control.sd, treatment.sd)) if sd == 0 and not isnan(pooled)]
-    if small: notes.append(f"with {treatment.n + control.n} answers, fewer than 16, read Hedges' g")
-    if treatment.left_out + control.left_out: notes.append(f"{treatment.left_out + control.left_out} missing answers left out")
+    notes = [
+        f"{name} is constant, so the pooled SD is only {pooled / other:.2f} of the SD that exists"
+        for name, sd, other in (
+            ("treatment", treatment.sd, control.sd),
+            ("control", control.sd, treatment.sd),
+        )
+        if sd == 0 and not isnan(pooled)
+    ]
+    if small:
+        notes.append(f"with {treatment.n + control.n} answers, fewer than 16, read Hedges' g")
+    if treatment.left_out + control.left_out:
+        notes.append(f"{treatment.left_out + control.left_out} missing answers left out")
     return "; ".join(notes)
 
 # %% ../../nbs/stats/05_standardised.ipynb #0004a6ee
-def _with_interval(value: float, spread: float, df: float, se: float, level: float, factor: float, known: dict) -> Estimate:
+def _with_interval(
+    value: float, spread: float, df: float, se: float, level: float, factor: float, known: dict
+) -> Estimate:
     "A difference in standard deviations with noncentral t limits; `spread` turns t into it, `factor` is J or 1."
     from scipy.special import stdtr
+
     t = value / spread
     low, high = noncentral_t_limits(t, df, level)
-    return Estimate(factor * value, se, df, factor * spread * low, factor * spread * high, p_value=float(2 * stdtr(df, -abs(t))), **known)
+    return Estimate(
+        factor * value,
+        se,
+        df,
+        factor * spread * low,
+        factor * spread * high,
+        p_value=float(2 * stdtr(df, -abs(t))),
+        **known,
+    )
 
 # %% ../../nbs/stats/05_standardised.ipynb #3841ac49
 def _variance(value: float, n1: int, n2: int, factor: float, kind: str) -> float:
     "Sampling variance of a standardised difference, by metafor's name."
-    if kind not in ("LS", "UB"): raise ValueError(f"variance is {kind!r}: give 'LS' (large sample) or 'UB' (unbiased)")
+    if kind not in ("LS", "UB"):
+        raise ValueError(f"variance is {kind!r}: give 'LS' (large sample) or 'UB' (unbiased)")
     df = n1 + n2 - 2
-    return 1 / n1 + 1 / n2 + value**2 * (1 / (2 * (n1 + n2)) if kind == "LS" else 1 - (df - 2) / (df * factor**2))
+    return (
+        1 / n1
+        + 1 / n2
+        + value**2 * (1 / (2 * (n1 + n2)) if kind == "LS" else 1 - (df - 2) / (df * factor**2))
+    )
 
 # %% ../../nbs/stats/05_standardised.ipynb #eadef22d
-def _pooled(treatment: Answers, control: Answers, level: float, corrected: bool, kind: str) -> Estimate:
+def _pooled(
+    treatment: Answers, control: Answers, level: float, corrected: bool, kind: str
+) -> Estimate:
     "Cohen's d, or Hedges' g when corrected."
     post, pre = group_summary(treatment, "treatment"), group_summary(control, "control")
-    known = _known(f"{'hedges g' if corrected else 'cohens d'}, noncentral t", "pooled SD", post.n + pre.n, level)
+    known = _known(
+        f"{'hedges g' if corrected else 'cohens d'}, noncentral t",
+        "pooled SD",
+        post.n + pre.n,
+        level,
+    )
     none = _without_spread(post, pre, known)
-    if none is not None: return none
+    if none is not None:
+        return none
     df = post.n + pre.n - 2
     sd = hypot(post.sd * sqrt((post.n - 1) / df), pre.sd * sqrt((pre.n - 1) / df))
     value, factor = (post.mean - pre.mean) / sd, small_sample_correction(df) if corrected else 1.0
@@ -169,66 +246,113 @@ def _pooled(treatment: Answers, control: Answers, level: float, corrected: bool,
     return _with_interval(value, sqrt(1 / post.n + 1 / pre.n), df, se, level, factor, known)
 
 # %% ../../nbs/stats/05_standardised.ipynb #ba2422e7
-def cohens_d(treatment: Answers,  # answers under treatment, nan where missing, or their summary
-             control: Answers,  # the same under control
-             level: float = 0.95,  # coverage, between 0 and 1
-             ) -> Estimate:  # in pooled standard deviations, treatment minus control
+def cohens_d(
+    treatment: Answers,  # answers under treatment, nan where missing, or their summary
+    control: Answers,  # the same under control
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:  # in pooled standard deviations, treatment minus control
     "Standardised difference of two means."
     return _pooled(treatment, control, level, False, "LS")
 
 # %% ../../nbs/stats/05_standardised.ipynb #443d4e8f
-def hedges_g(treatment: Answers,  # answers under treatment, nan where missing, or their summary
-             control: Answers,  # the same under control
-             level: float = 0.95,  # coverage, between 0 and 1
-             variance: Literal["LS", "UB"] = "LS",  # LS: metafor's default; UB: unbiased
-             ) -> Estimate:  # in pooled standard deviations, treatment minus control
+def hedges_g(
+    treatment: Answers,  # answers under treatment, nan where missing, or their summary
+    control: Answers,  # the same under control
+    level: float = 0.95,  # coverage, between 0 and 1
+    variance: Literal["LS", "UB"] = "LS",  # LS: metafor's default; UB: unbiased
+) -> Estimate:  # in pooled standard deviations, treatment minus control
     "Standardised difference of two means without its small-sample bias."
     return _pooled(treatment, control, level, True, variance)
 
 # %% ../../nbs/stats/05_standardised.ipynb #83a91498
-def glass_delta(treatment: Answers,  # answers under treatment, nan where missing, or their summary
-                control: Answers,  # the same under control, whose standard deviation is the unit
-                level: float = 0.95,  # coverage, between 0 and 1
-                corrected: bool = False,  # whether to multiply by J
-                ) -> Estimate:  # in control standard deviations, treatment minus control
+def glass_delta(
+    treatment: Answers,  # answers under treatment, nan where missing, or their summary
+    control: Answers,  # the same under control, whose standard deviation is the unit
+    level: float = 0.95,  # coverage, between 0 and 1
+    corrected: bool = False,  # whether to multiply by J
+) -> Estimate:  # in control standard deviations, treatment minus control
     "Difference of two means in standard deviations of the control condition."
     post, pre = group_summary(treatment, "treatment"), group_summary(control, "control")
-    known = _known("glass delta" + corrected * ", corrected" + ", noncentral t", "control SD", post.n + pre.n, level)
+    known = _known(
+        "glass delta" + corrected * ", corrected" + ", noncentral t",
+        "control SD",
+        post.n + pre.n,
+        level,
+    )
     none = _without_spread(post, pre, known)
-    if none is not None: return none
-    if pre.sd == 0: return nothing("undefined", "control is constant, so there is no control SD to divide by", **known)
-    if corrected and pre.n < 3: return nothing("insufficient", "the correction needs three control answers", **known)
+    if none is not None:
+        return none
+    if pre.sd == 0:
+        return nothing(
+            "undefined", "control is constant, so there is no control SD to divide by", **known
+        )
+    if corrected and pre.n < 3:
+        return nothing("insufficient", "the correction needs three control answers", **known)
     value, share = (post.mean - pre.mean) / pre.sd, (post.sd / pre.sd) ** 2 / post.n + 1 / pre.n
     factor = small_sample_correction(pre.n - 1) if corrected else 1.0
     se, known["detail"] = sqrt(share + (factor * value) ** 2 / (2 * pre.n)), _notes(post, pre)
     return _with_interval(value, sqrt(share), pre.n - 1, se, level, factor, known)
 
 # %% ../../nbs/stats/05_standardised.ipynb #f276b340
-def _differences(treatment: Sequence[float] | np.ndarray, control: Sequence[float] | np.ndarray) -> GroupSummary:
+def _differences(
+    treatment: Sequence[float] | np.ndarray, control: Sequence[float] | np.ndarray
+) -> GroupSummary:
     "Summary of treatment minus control, pair by pair."
     first, second = np.asarray(treatment, float), np.asarray(control, float)
     if first.shape != second.shape:
-        raise ValueError(f"{first.shape} treatment and {second.shape} control answers: give one of each per pair, in the same order")
-    scale = max((np.nanmax(np.abs(y)) for y in (first, second) if not np.isnan(y).all()), default=0.0)
+        raise ValueError(
+            f"{first.shape} treatment and {second.shape} control answers: give one of each per pair, in the same order"
+        )
+    scale = max(
+        (np.nanmax(np.abs(y)) for y in (first, second) if not np.isnan(y).all()), default=0.0
+    )
     difference = first - second
-    return group_summary(np.where(np.abs(difference) <= 1e-12 * scale, 0.0, difference), "the list of differences")
+    return group_summary(
+        np.where(np.abs(difference) <= 1e-12 * scale, 0.0, difference), "the list of differences"
+    )
 
 # %% ../../nbs/stats/05_standardised.ipynb #24dbca3b
-def cohens_dz(treatment: Sequence[float] | np.ndarray,  # answers under treatment, nan where missing, shape (n,)
-              control: Sequence[float] | np.ndarray,  # answers of the same units under control, shape (n,)
-              level: float = 0.95,  # coverage, between 0 and 1
-              corrected: bool = False,  # whether to multiply by J
-              ) -> Estimate:  # in standard deviations of the differences, treatment minus control
+def cohens_dz(
+    treatment: Sequence[float]
+    | np.ndarray,  # answers under treatment, nan where missing, shape (n,)
+    control: Sequence[float] | np.ndarray,  # answers of the same units under control, shape (n,)
+    level: float = 0.95,  # coverage, between 0 and 1
+    corrected: bool = False,  # whether to multiply by J
+) -> Estimate:  # in standard deviations of the differences, treatment minus control
     "Standardised mean of paired differences."
     pairs = _differences(treatment, control)
-    known = _known("cohens d_z" + corrected * ", corrected" + ", noncentral t", "SD of differences", pairs.n, level)
+    known = _known(
+        "cohens d_z" + corrected * ", corrected" + ", noncentral t",
+        "SD of differences",
+        pairs.n,
+        level,
+    )
     few = _too_few({"the list of pairs": pairs.n}, known)
-    if few is not None: return few
-    if pairs.sd == pairs.mean == 0: return Estimate(0.0, status="degenerate_zero_variance", detail="every pair gives the same answer twice", **known)
-    if pairs.sd == 0: return Estimate(copysign(inf, pairs.mean), status="separated", detail=f"every pair differs by {pairs.mean:g}", **known)
-    if corrected and pairs.n < 3: return nothing("insufficient", "the correction needs three pairs", **known)
-    value, factor = pairs.mean / pairs.sd, small_sample_correction(pairs.n - 1) if corrected else 1.0
-    known["detail"] = f"{pairs.left_out} pairs with a missing answer left out" if pairs.left_out else ""
+    if few is not None:
+        return few
+    if pairs.sd == pairs.mean == 0:
+        return Estimate(
+            0.0,
+            status="degenerate_zero_variance",
+            detail="every pair gives the same answer twice",
+            **known,
+        )
+    if pairs.sd == 0:
+        return Estimate(
+            copysign(inf, pairs.mean),
+            status="separated",
+            detail=f"every pair differs by {pairs.mean:g}",
+            **known,
+        )
+    if corrected and pairs.n < 3:
+        return nothing("insufficient", "the correction needs three pairs", **known)
+    value, factor = (
+        pairs.mean / pairs.sd,
+        small_sample_correction(pairs.n - 1) if corrected else 1.0,
+    )
+    known["detail"] = (
+        f"{pairs.left_out} pairs with a missing answer left out" if pairs.left_out else ""
+    )
     se = sqrt((1 + (factor * value) ** 2 / 2) / pairs.n)
     return _with_interval(value, 1 / sqrt(pairs.n), pairs.n - 1, se, level, factor, known)
 
@@ -236,6 +360,7 @@ def cohens_dz(treatment: Sequence[float] | np.ndarray,  # answers under treatmen
 def _placements(treatment: np.ndarray, control: np.ndarray) -> tuple[float, float]:
     "Probability of superiority and its variance (DeLong, DeLong & Clarke-Pearson 1988)."
     from scipy.stats import rankdata
+
     ranks, m, n = rankdata(np.concatenate([treatment, control])), len(treatment), len(control)
     above, below = (ranks[:m] - rankdata(treatment)) / n, 1 - (ranks[m:] - rankdata(control)) / m
     return float(above.mean()), float(above.var(ddof=1) / m + below.var(ddof=1) / n)
@@ -244,8 +369,17 @@ def _placements(treatment: np.ndarray, control: np.ndarray) -> tuple[float, floa
 def _edge(m: int, n: int, level: float) -> float:
     "Lower limit of the probability of superiority when no two answers overlap (Newcombe 2006, method 5)."
     from scipy.optimize import brentq
+
     z = _z(level)
-    return brentq(lambda p: 1 - p - z * z * p / (m * n) * (1 + ((m + n) / 2 - 1) * ((1 - p) / (2 - p) + p / (1 + p))), 0, 1)
+    return brentq(
+        lambda p: (
+            1
+            - p
+            - z * z * p / (m * n) * (1 + ((m + n) / 2 - 1) * ((1 - p) / (2 - p) + p / (1 + p)))
+        ),
+        0,
+        1,
+    )
 
 # %% ../../nbs/stats/05_standardised.ipynb #1f179ee0
 def _without_dust(treatment: np.ndarray, control: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -254,50 +388,93 @@ def _without_dust(treatment: np.ndarray, control: np.ndarray) -> tuple[np.ndarra
     return np.round(treatment / scale, 12), np.round(control / scale, 12)
 
 # %% ../../nbs/stats/05_standardised.ipynb #7dbd31ed
-def _dominance_limits(delta: float, se: float, m: int, n: int, level: float, interval: str) -> tuple[float, float]:
+def _dominance_limits(
+    delta: float, se: float, m: int, n: int, level: float, interval: str
+) -> tuple[float, float]:
     "Limits of Cliff's delta."
-    if abs(delta) == 1 and interval == "fisher": return delta, delta
+    if abs(delta) == 1 and interval == "fisher":
+        return delta, delta
     if abs(delta) == 1:
         inner = 2 * _edge(m, n, level) - 1
         return (inner, 1.0) if delta > 0 else (-1.0, -inner)
-    half = _z(level) * (se / (1 - delta**2) if interval == "delong" else sqrt((m + n + 1) / (3 * m * n)))
+    half = _z(level) * (
+        se / (1 - delta**2) if interval == "delong" else sqrt((m + n + 1) / (3 * m * n))
+    )
     return tanh(atanh(delta) - half), tanh(atanh(delta) + half)
 
 # %% ../../nbs/stats/05_standardised.ipynb #7a374f9b
-def cliffs_delta(treatment: Sequence[float] | np.ndarray,  # answers under treatment, nan where missing, shape (m,)
-                 control: Sequence[float] | np.ndarray,  # answers under control, shape (n,)
-                 level: float = 0.95,  # coverage, between 0 and 1
-                 interval: Literal["delong", "fisher"] = "delong",  # fisher: as R's effectsize, too narrow for large effects
-                 ) -> Estimate:  # between -1 and 1, treatment minus control; p-value of the Mann-Whitney test
+def cliffs_delta(
+    treatment: Sequence[float]
+    | np.ndarray,  # answers under treatment, nan where missing, shape (m,)
+    control: Sequence[float] | np.ndarray,  # answers under control, shape (n,)
+    level: float = 0.95,  # coverage, between 0 and 1
+    interval: Literal[
+        "delong", "fisher"
+    ] = "delong",  # fisher: as R's effectsize, too narrow for large effects
+) -> Estimate:  # between -1 and 1, treatment minus control; p-value of the Mann-Whitney test
     "How much more often treatment beats control than the reverse."
     from scipy.stats import mannwhitneyu
-    if interval not in ("delong", "fisher"): raise ValueError(f"interval is {interval!r}: give 'delong' or 'fisher'")
-    (post, lost_post), (pre, lost_pre) = _answers(treatment, "treatment"), _answers(control, "control")
+
+    if interval not in ("delong", "fisher"):
+        raise ValueError(f"interval is {interval!r}: give 'delong' or 'fisher'")
+    (post, lost_post), (pre, lost_pre) = (
+        _answers(treatment, "treatment"),
+        _answers(control, "control"),
+    )
     post, pre = _without_dust(post, pre)
-    known = _known(f"cliffs delta, {interval}, mann-whitney", "Cliff's delta", len(post) + len(pre), level)
+    known = _known(
+        f"cliffs delta, {interval}, mann-whitney", "Cliff's delta", len(post) + len(pre), level
+    )
     none = _too_few({"treatment": len(post), "control": len(pre)}, known)
-    if none is not None: return none
+    if none is not None:
+        return none
     theta, variance = _placements(post, pre)
-    delta, se, lost = 2 * theta - 1, 2 * sqrt(variance), f"{lost_post + lost_pre} missing answers left out" * (lost_post + lost_pre > 0)
-    if se == 0 and delta == 0: return Estimate(0.0, status="degenerate_zero_variance", detail="every answer in both conditions is the same", **known)
+    delta, se, lost = (
+        2 * theta - 1,
+        2 * sqrt(variance),
+        f"{lost_post + lost_pre} missing answers left out" * (lost_post + lost_pre > 0),
+    )
+    if se == 0 and delta == 0:
+        return Estimate(
+            0.0,
+            status="degenerate_zero_variance",
+            detail="every answer in both conditions is the same",
+            **known,
+        )
     low, high = _dominance_limits(delta, se, len(post), len(pre), level, interval)
     known |= {"ci_low": low, "ci_high": high, "p_value": float(mannwhitneyu(post, pre).pvalue)}
-    if abs(delta) < 1: return Estimate(delta, se, detail=lost, **known)
-    return Estimate(delta, status="bounded", detail=_joined("no treatment answer overlaps with a control answer", lost), **known)
+    if abs(delta) < 1:
+        return Estimate(delta, se, detail=lost, **known)
+    return Estimate(
+        delta,
+        status="bounded",
+        detail=_joined("no treatment answer overlaps with a control answer", lost),
+        **known,
+    )
 
 # %% ../../nbs/stats/05_standardised.ipynb #573cdec8
-def probability_of_superiority(treatment: Sequence[float] | np.ndarray,  # answers under treatment, nan where missing, shape (m,)
-                               control: Sequence[float] | np.ndarray,  # answers under control, shape (n,)
-                               level: float = 0.95,  # coverage, between 0 and 1
-                               ) -> Estimate:  # .5 without an effect
+def probability_of_superiority(
+    treatment: Sequence[float]
+    | np.ndarray,  # answers under treatment, nan where missing, shape (m,)
+    control: Sequence[float] | np.ndarray,  # answers under control, shape (n,)
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:  # .5 without an effect
     "Probability that a treatment answer beats a control answer, ties counted half."
     delta = cliffs_delta(treatment, control, level)
-    return replace(delta, estimate=(1 + delta.estimate) / 2, se=delta.se / 2, ci_low=(1 + delta.ci_low) / 2, ci_high=(1 + delta.ci_high) / 2,
-                   method="probability of superiority, delong, mann-whitney", unit="probability")
+    return replace(
+        delta,
+        estimate=(1 + delta.estimate) / 2,
+        se=delta.se / 2,
+        ci_low=(1 + delta.ci_low) / 2,
+        ci_high=(1 + delta.ci_high) / 2,
+        method="probability of superiority, delong, mann-whitney",
+        unit="probability",
+    )
 
 # %% ../../nbs/stats/05_standardised.ipynb #c38a2327
 class _Table(NamedTuple):
     "Counts of both conditions; fractional where they come from probabilities."
+
     k1: float  # target answers under treatment
     n1: float  # valid answers under treatment
     k2: float  # the same under control
@@ -339,6 +516,7 @@ def _arcsine_difference(table: _Table) -> tuple[float, float]:
 def _probit_difference(table: _Table) -> tuple[float, float]:
     "Difference of normal quantiles and its variance."
     from scipy.special import ndtri
+
     p, n = np.array(table.shares()), np.array([table.n1, table.n2])
     z = ndtri(p)
     return float(z[0] - z[1]), float(np.sum(2 * pi * p * (1 - p) * np.exp(z * z) / n))
@@ -348,7 +526,8 @@ def _phi(table: _Table) -> tuple[float, float]:
     "Correlation of condition and answer, and its variance (Yule 1912)."
     a, b, c, d = table.cells()
     margins, total = (a + b) * (c + d) * (a + c) * (b + d), a + b + c + d
-    if margins == 0: return 0.0, 0.0
+    if margins == 0:
+        return 0.0, 0.0
     phi, sizes, answers = (a * d - b * c) / sqrt(margins), a + b - c - d, a + c - b - d
     skew = phi * (1 + phi**2 / 2) * sizes * answers / sqrt(margins)
     bend = 3 / 4 * phi**2 * (sizes**2 / ((a + b) * (c + d)) + answers**2 / ((a + c) * (b + d)))
@@ -357,6 +536,7 @@ def _phi(table: _Table) -> tuple[float, float]:
 # %% ../../nbs/stats/05_standardised.ipynb #85bcc41b
 class BinaryMeasure(NamedTuple):
     "One way to express the difference of two proportions."
+
     formula: Callable[[_Table], tuple[float, float]]  # counts to value and variance
     scale: float  # factor on the value; its square is on the variance
     unit: str
@@ -365,91 +545,134 @@ class BinaryMeasure(NamedTuple):
     metafor: str  # name in metafor::escalc; empty where it has none
 
 # %% ../../nbs/stats/05_standardised.ipynb #9ac88223
-BINARY_MEASURES = MappingProxyType({
-    "risk_difference": BinaryMeasure(_risk_difference, 1.0, "probability", 1.0, False, "RD"),
-    "log_odds_ratio": BinaryMeasure(_log_odds_ratio, 1.0, "logit", inf, True, "OR"),
-    "log_risk_ratio": BinaryMeasure(_log_risk_ratio, 1.0, "log ratio", inf, True, "RR"),
-    "d_from_logit": BinaryMeasure(_log_odds_ratio, sqrt(3) / pi, "pooled SD", inf, True, "OR2DL"),
-    "d_from_cox": BinaryMeasure(_log_odds_ratio, 1 / 1.65, "pooled SD", inf, True, "OR2DN"),
-    "probit_difference": BinaryMeasure(_probit_difference, 1.0, "z", inf, True, "PBIT"),
-    "arcsine_difference": BinaryMeasure(_arcsine_difference, 1.0, "radian", pi / 2, False, "AS"),
-    "cohen_h": BinaryMeasure(_arcsine_difference, 2.0, "h", pi, False, ""),
-    "phi": BinaryMeasure(_phi, 1.0, "correlation", 1.0, False, "PHI")})
+BINARY_MEASURES = MappingProxyType(
+    {
+        "risk_difference": BinaryMeasure(_risk_difference, 1.0, "probability", 1.0, False, "RD"),
+        "log_odds_ratio": BinaryMeasure(_log_odds_ratio, 1.0, "logit", inf, True, "OR"),
+        "log_risk_ratio": BinaryMeasure(_log_risk_ratio, 1.0, "log ratio", inf, True, "RR"),
+        "d_from_logit": BinaryMeasure(
+            _log_odds_ratio, sqrt(3) / pi, "pooled SD", inf, True, "OR2DL"
+        ),
+        "d_from_cox": BinaryMeasure(_log_odds_ratio, 1 / 1.65, "pooled SD", inf, True, "OR2DN"),
+        "probit_difference": BinaryMeasure(_probit_difference, 1.0, "z", inf, True, "PBIT"),
+        "arcsine_difference": BinaryMeasure(
+            _arcsine_difference, 1.0, "radian", pi / 2, False, "AS"
+        ),
+        "cohen_h": BinaryMeasure(_arcsine_difference, 2.0, "h", pi, False, ""),
+        "phi": BinaryMeasure(_phi, 1.0, "correlation", 1.0, False, "PHI"),
+    }
+)
 
 # %% ../../nbs/stats/05_standardised.ipynb #b2ad0eed
 def _table(*counts: float) -> _Table:
     "The four counts, once they are possible."
     for name, k, n in (("treatment", *counts[:2]), ("control", *counts[2:])):
         if not 0 <= k <= n < inf:
-            raise ValueError(f"{name} has {k} target answers out of {n}: a count lies between 0 and the number of valid answers")
+            raise ValueError(
+                f"{name} has {k} target answers out of {n}: a count lies between 0 and the number of valid answers"
+            )
     return _Table(*map(float, counts))
 
 # %% ../../nbs/stats/05_standardised.ipynb #1372af2d
 def _corrected(table: _Table, rule: BinaryMeasure) -> tuple[_Table, str]:
     "The table with 1/2 in every cell where the measure needs it, and a word about that."
-    if not (rule.needs_half and min(table.cells()) == 0): return table, ""
-    return _Table(table.k1 + 0.5, table.n1 + 1, table.k2 + 0.5, table.n2 + 1), "a cell is zero, so 1/2 was added to all four"
+    if not (rule.needs_half and min(table.cells()) == 0):
+        return table, ""
+    return _Table(
+        table.k1 + 0.5, table.n1 + 1, table.k2 + 0.5, table.n2 + 1
+    ), "a cell is zero, so 1/2 was added to all four"
 
 # %% ../../nbs/stats/05_standardised.ipynb #ccc75b3c
 def _binary_status(table: _Table, note: str, cut: bool) -> tuple[str, str]:
     "Status and detail of a binary effect."
-    if note: return "bounded", note
+    if note:
+        return "bounded", note
     a, b, c, d = table.cells()
-    if min(max(a, c), max(b, d)) == 0: return "degenerate_zero_variance", "every answer in both conditions is the same"
-    if max(min(a, b), min(c, d)) == 0: return "bounded", "each condition gives one answer throughout, and not the same one"
+    if min(max(a, c), max(b, d)) == 0:
+        return "degenerate_zero_variance", "every answer in both conditions is the same"
+    if max(min(a, b), min(c, d)) == 0:
+        return "bounded", "each condition gives one answer throughout, and not the same one"
     return ("bounded", "interval cut at the end of the scale") if cut else ("ok", "")
 
 # %% ../../nbs/stats/05_standardised.ipynb #c19b0773
-def _binary_limits(table: _Table, value: float, se: float, rule: BinaryMeasure, level: float) -> tuple[float, float]:
+def _binary_limits(
+    table: _Table, value: float, se: float, rule: BinaryMeasure, level: float
+) -> tuple[float, float]:
     "Newcombe limits of a risk difference, normal ones of the rest; nan without a standard error."
-    if rule.formula is _risk_difference: return newcombe(*table, level)
+    if rule.formula is _risk_difference:
+        return newcombe(*table, level)
     return value - _z(level) * se, value + _z(level) * se
 
 # %% ../../nbs/stats/05_standardised.ipynb #1a585d4e
-def binary_effect(measure: str,  # one of BINARY_MEASURES
-                  k_treatment: float,  # target answers under treatment
-                  n_treatment: float,  # valid answers under treatment
-                  k_control: float,  # target answers under control
-                  n_control: float,  # valid answers under control
-                  level: float = 0.95,  # coverage, between 0 and 1
-                  ) -> Estimate:  # treatment minus control, in the unit of the measure
+def binary_effect(
+    measure: str,  # one of BINARY_MEASURES
+    k_treatment: float,  # target answers under treatment
+    n_treatment: float,  # valid answers under treatment
+    k_control: float,  # target answers under control
+    n_control: float,  # valid answers under control
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:  # treatment minus control, in the unit of the measure
     "Difference of two proportions in one of nine units."
-    if measure not in BINARY_MEASURES: raise ValueError(f"measure is {measure!r}: use one of {', '.join(BINARY_MEASURES)}")
+    if measure not in BINARY_MEASURES:
+        raise ValueError(f"measure is {measure!r}: use one of {', '.join(BINARY_MEASURES)}")
     rule, table = BINARY_MEASURES[measure], _table(k_treatment, n_treatment, k_control, n_control)
-    method = measure.replace("_", " ") + (", newcombe" if measure == "risk_difference" else ", wald")
+    method = measure.replace("_", " ") + (
+        ", newcombe" if measure == "risk_difference" else ", wald"
+    )
     known = _known(method, rule.unit, round(table.n1 + table.n2), level)
     for name, n in (("treatment", table.n1), ("control", table.n2)):
-        if n == 0: return nothing("no_valid_answers", f"{name} has no valid answer", **known)
+        if n == 0:
+            return nothing("no_valid_answers", f"{name} has no valid answer", **known)
     used, note = _corrected(table, rule)
     value, variance = rule.formula(used)
     value, se = rule.scale * value, rule.scale * sqrt(variance) if variance > 1e-15 else nan
     low, high = _binary_limits(used, value, se, rule, level)
     status, detail = _binary_status(table, note, low < -rule.limit or high > rule.limit)
     p_value = nan if measure == "risk_difference" else 2 * NormalDist().cdf(-abs(value) / se)
-    return Estimate(value, se, nan, max(low, -rule.limit), min(high, rule.limit), p_value=p_value, status=status, detail=detail, **known)
+    return Estimate(
+        value,
+        se,
+        nan,
+        max(low, -rule.limit),
+        min(high, rule.limit),
+        p_value=p_value,
+        status=status,
+        detail=detail,
+        **known,
+    )
 
 # %% ../../nbs/stats/05_standardised.ipynb #bc3d06d6
-def binary_effects(k_treatment: float,  # target answers under treatment
-                   n_treatment: float,  # valid answers under treatment
-                   k_control: float,  # target answers under control
-                   n_control: float,  # valid answers under control
-                   level: float = 0.95,  # coverage, between 0 and 1
-                   ) -> pd.DataFrame:  # one row per measure: the fields of an Estimate, and metafor's name
+def binary_effects(
+    k_treatment: float,  # target answers under treatment
+    n_treatment: float,  # valid answers under treatment
+    k_control: float,  # target answers under control
+    n_control: float,  # valid answers under control
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> pd.DataFrame:  # one row per measure: the fields of an Estimate, and metafor's name
     "The same difference in all nine units."
-    rows = [asdict(binary_effect(name, k_treatment, n_treatment, k_control, n_control, level)) for name in BINARY_MEASURES]
+    rows = [
+        asdict(binary_effect(name, k_treatment, n_treatment, k_control, n_control, level))
+        for name in BINARY_MEASURES
+    ]
     table = pd.DataFrame(rows, index=pd.Index(BINARY_MEASURES, name="measure"))
     table.insert(0, "metafor", [rule.metafor for rule in BINARY_MEASURES.values()])
     return table
 
 # %% ../../nbs/stats/05_standardised.ipynb #5ceb8915
-def published_d(treatment: Answers,  # answers under treatment, nan where missing, or their summary
-                control: Answers,  # the same under control
-                ) -> Estimate:  # without an interval, which the publication does not give
+def published_d(
+    treatment: Answers,  # answers under treatment, nan where missing, or their summary
+    control: Answers,  # the same under control
+) -> Estimate:  # without an interval, which the publication does not give
     "Cohen's d with n in the standard deviations, 0 where both conditions are constant (replication only)."
     post, pre = group_summary(treatment, "treatment"), group_summary(control, "control")
     known = _known("cohens d, population SD, as published", "pooled SD", post.n + pre.n, 0.95)
     none = _without_spread(post, pre, known)
-    if none is not None: return replace(none, estimate=0.0, detail=f"{none.detail}; published as 0") if none.status == "separated" else none
+    if none is not None:
+        return (
+            replace(none, estimate=0.0, detail=f"{none.detail}; published as 0")
+            if none.status == "separated"
+            else none
+        )
     df = post.n + pre.n - 2
     sd = hypot(*(group.sd * (group.n - 1) / sqrt(group.n * df) for group in (post, pre)))
     return Estimate((post.mean - pre.mean) / sd, detail=_notes(post, pre), **known)
@@ -461,27 +684,55 @@ def _folded(low: float, high: float) -> tuple[float, float]:
     return (0.0 if low < 0 < high else ends[0]), ends[1]
 
 # %% ../../nbs/stats/05_standardised.ipynb #db3d7962
-def bias_detected(d: Estimate,  # from cohens_d, hedges_g or published_d
-                  unsigned: bool = False,  # True for the framing effect and transaction utility
-                  ) -> Estimate:
+def bias_detected(
+    d: Estimate,  # from cohens_d, hedges_g or published_d
+    unsigned: bool = False,  # True for the framing effect and transaction utility
+) -> Estimate:
     "The published score of one bias: d, or |d| where it was taken as having no direction (replication only)."
-    if not unsigned: return replace(d, method=f"{d.method}, as published")
+    if not unsigned:
+        return replace(d, method=f"{d.method}, as published")
     low, high = _folded(d.ci_low, d.ci_high) if not isnan(d.ci_low) else (nan, nan)
     detail = _joined(d.detail, "an absolute value is above 0 on average even without a bias")
-    return replace(d, estimate=abs(d.estimate), ci_low=low, ci_high=high, method=f"absolute {d.method}, as published", detail=detail)
+    return replace(
+        d,
+        estimate=abs(d.estimate),
+        ci_low=low,
+        ci_high=high,
+        method=f"absolute {d.method}, as published",
+        detail=detail,
+    )
 
 # %% ../../nbs/stats/05_standardised.ipynb #65116bfb
-def unsigned_d(d: Estimate,  # from cohens_d or hedges_g
-               ) -> Estimate:  # 0 or more
+def unsigned_d(
+    d: Estimate,  # from cohens_d or hedges_g
+) -> Estimate:  # 0 or more
     "Size of an effect without a direction, with the noise taken out of its square."
-    if not isfinite(d.estimate) or isnan(d.se): return replace(d, estimate=abs(d.estimate), method=f"unsigned {d.method}")
+    if not isfinite(d.estimate) or isnan(d.se):
+        return replace(d, estimate=abs(d.estimate), method=f"unsigned {d.method}")
     size, (low, high) = sqrt(max(0.0, d.estimate**2 - d.se**2)), _folded(d.ci_low, d.ci_high)
-    found = replace(d, estimate=size, se=nan, ci_low=low, ci_high=high, p_value=nan, method=f"unsigned {d.method}, noise removed")
-    return found if size else replace(found, status="bounded", detail=_joined(d.detail, f"{d.estimate:.3f} is no larger than its standard error"))
+    found = replace(
+        d,
+        estimate=size,
+        se=nan,
+        ci_low=low,
+        ci_high=high,
+        p_value=nan,
+        method=f"unsigned {d.method}, noise removed",
+    )
+    return (
+        found
+        if size
+        else replace(
+            found,
+            status="bounded",
+            detail=_joined(d.detail, f"{d.estimate:.3f} is no larger than its standard error"),
+        )
+    )
 
 # %% ../../nbs/stats/05_standardised.ipynb #46a74da0
 class CellAggregate(NamedTuple):
     "One average over cells in three forms, and what it rests on."
+
     uncapped: Estimate  # mean of the cells
     capped: Estimate  # that mean, cut at 0 and 1 afterwards, as published
     capped_first: Estimate  # mean of cells each cut at 0 and 1
@@ -499,69 +750,129 @@ def _capped(mean: Estimate) -> Estimate:
     "The same estimate cut at 0 and 1, limits too."
     before = mean.estimate, mean.ci_low, mean.ci_high
     value, low, high = map(_cap, before)
-    cut = replace(mean, estimate=value, se=nan, p_value=nan, ci_low=low, ci_high=high, method=f"{mean.method}, capped after averaging")
-    if all(a == b or isnan(a) for a, b in zip(before, (value, low, high))): return cut
-    detail = _joined(mean.detail, f"uncapped {before[0]:.3f}" + f" [{before[1]:.3f}, {before[2]:.3f}]" * (not isnan(before[1])))
+    cut = replace(
+        mean,
+        estimate=value,
+        se=nan,
+        p_value=nan,
+        ci_low=low,
+        ci_high=high,
+        method=f"{mean.method}, capped after averaging",
+    )
+    if all(a == b or isnan(a) for a, b in zip(before, (value, low, high))):
+        return cut
+    detail = _joined(
+        mean.detail,
+        f"uncapped {before[0]:.3f}"
+        + f" [{before[1]:.3f}, {before[2]:.3f}]" * (not isnan(before[1])),
+    )
     return replace(cut, status=mean.status if isinf(mean.estimate) else "bounded", detail=detail)
 
 # %% ../../nbs/stats/05_standardised.ipynb #cb1beede
 def _mean_of(cells: list[Estimate], dropped: str, known: dict) -> Estimate:
     "Plain mean of cells, with an interval where every cell has a standard error."
-    if not cells: return nothing("undefined", f"no cell has a value: {dropped or 'none was given'}", **known)
+    if not cells:
+        return nothing("undefined", f"no cell has a value: {dropped or 'none was given'}", **known)
     mean = sum(cell.estimate for cell in cells) / len(cells)
-    if isnan(mean): return nothing("undefined", _joined("cells of both infinite signs have no mean", dropped), **known)
-    if isinf(mean): return Estimate(mean, status="separated", detail=dropped, **known)
+    if isnan(mean):
+        return nothing(
+            "undefined", _joined("cells of both infinite signs have no mean", dropped), **known
+        )
+    if isinf(mean):
+        return Estimate(mean, status="separated", detail=dropped, **known)
     se, z = sqrt(sum(cell.se**2 for cell in cells)) / len(cells), _z(known["ci_level"])
     without = sum(isnan(cell.se) for cell in cells)
-    detail = _joined(dropped, f"no interval: {without} of {len(cells)} cells have no standard error" * (without > 0))
+    detail = _joined(
+        dropped,
+        f"no interval: {without} of {len(cells)} cells have no standard error" * (without > 0),
+    )
     p_value = 2 * NormalDist().cdf(-abs(mean) / se) if se > 0 else nan
-    return Estimate(mean, se, nan, mean - z * se, mean + z * se, p_value=p_value, detail=detail, **known)
+    return Estimate(
+        mean, se, nan, mean - z * se, mean + z * se, p_value=p_value, detail=detail, **known
+    )
 
 # %% ../../nbs/stats/05_standardised.ipynb #7548e168
 def _capped_first(cells: list[Estimate], counts: str, known: dict) -> Estimate:
     "Mean of cells each cut at 0 and 1."
     known = known | {"method": "mean of cells, each capped before averaging"}
     mean = _mean_of([replace(cell, estimate=_cap(cell.estimate)) for cell in cells], counts, known)
-    if isnan(mean.estimate): return mean
+    if isnan(mean.estimate):
+        return mean
     cut = sum(_cap(cell.estimate) != cell.estimate for cell in cells)
-    detail = _joined(counts, f"no interval: cells are cut before averaging, here {cut} of {len(cells)}")
-    return replace(mean, se=nan, ci_low=nan, ci_high=nan, p_value=nan, status="bounded" if cut else "ok", detail=detail)
+    detail = _joined(
+        counts, f"no interval: cells are cut before averaging, here {cut} of {len(cells)}"
+    )
+    return replace(
+        mean,
+        se=nan,
+        ci_low=nan,
+        ci_high=nan,
+        p_value=nan,
+        status="bounded" if cut else "ok",
+        detail=detail,
+    )
 
 # %% ../../nbs/stats/05_standardised.ipynb #6e1c1fff
-def aggregate_cells(cells: Sequence[Estimate],  # one per cell, from cohens_d, bias_detected or unsigned_d
-                    replication: bool = False,  # whether separated cells stay in the mean, as published
-                    level: float = 0.95,  # coverage, between 0 and 1
-                    ) -> CellAggregate:
+def aggregate_cells(
+    cells: Sequence[Estimate],  # one per cell, from cohens_d, bias_detected or unsigned_d
+    replication: bool = False,  # whether separated cells stay in the mean, as published
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> CellAggregate:
     "Mean over cells: uncut, cut afterwards, and of cells cut first."
     valid = [cell for cell in cells if not isnan(cell.estimate)]
     finite = [cell for cell in valid if isfinite(cell.estimate)]
     separated, missing = len(valid) - len(finite), len(cells) - len(valid)
-    known = _known("mean of cells" + ", as published" * replication, cells[0].unit if len(cells) else "", sum(cell.n for cell in valid), level)
+    known = _known(
+        "mean of cells" + ", as published" * replication,
+        cells[0].unit if len(cells) else "",
+        sum(cell.n for cell in valid),
+        level,
+    )
     lost = f"{missing} of {len(cells)} cells without a value left out" * (missing > 0)
     apart = f"{separated} of {len(cells)} cells separated" * (separated > 0)
     kept, counts = (valid, apart) if replication else (finite, apart and f"{apart} and left out")
     uncapped = _mean_of(kept, _joined(lost, counts), known)
-    return CellAggregate(uncapped, _capped(uncapped), _capped_first(valid, _joined(lost, apart), known), len(cells), separated, missing)
+    return CellAggregate(
+        uncapped,
+        _capped(uncapped),
+        _capped_first(valid, _joined(lost, apart), known),
+        len(cells),
+        separated,
+        missing,
+    )
 
 # %% ../../nbs/stats/05_standardised.ipynb #89564551
-def finite_d(treatment: Answers,  # answers under treatment, nan where missing, or their summary
-             control: Answers,  # the same under control
-             resolution: float = 1.0,  # smallest step between two answers, > 0
-             ) -> Estimate:  # in pooled standard deviations; a stand-in where the conditions are separated
+def finite_d(
+    treatment: Answers,  # answers under treatment, nan where missing, or their summary
+    control: Answers,  # the same under control
+    resolution: float = 1.0,  # smallest step between two answers, > 0
+) -> Estimate:  # in pooled standard deviations; a stand-in where the conditions are separated
     "Cohen's d with a finite stand-in for separated conditions; the status still says that they are."
-    if not resolution > 0: raise ValueError(f"resolution is {resolution}: give the smallest step between two answers, above 0")
+    if not resolution > 0:
+        raise ValueError(
+            f"resolution is {resolution}: give the smallest step between two answers, above 0"
+        )
     found = cohens_d(treatment, control)
-    if found.status != "separated": return found
+    if found.status != "separated":
+        return found
     post, pre = group_summary(treatment, "treatment"), group_summary(control, "control")
     floor = resolution * sqrt((1 - 1 / min(post.n, pre.n)) / (post.n + pre.n - 2))
-    return replace(found, estimate=(post.mean - pre.mean) / floor, detail=_joined(found.detail, f"stand-in: one answer moved by {resolution:g}"))
+    return replace(
+        found,
+        estimate=(post.mean - pre.mean) / floor,
+        detail=_joined(found.detail, f"stand-in: one answer moved by {resolution:g}"),
+    )
 
 # %% ../../nbs/stats/05_standardised.ipynb #23d6dba3
-def published_d_variance(delta: float,  # the common effect, such as the mean of a group of effects
-                         n_treatment: int,  # answers under treatment
-                         n_control: int,  # answers under control; together more than 4
-                         ) -> float:  # sampling variance of d
+def published_d_variance(
+    delta: float,  # the common effect, such as the mean of a group of effects
+    n_treatment: int,  # answers under treatment
+    n_control: int,  # answers under control; together more than 4
+) -> float:  # sampling variance of d
     "Sampling variance of Cohen's d under a common effect, as the thesis weighs by it (replication only)."
     m, total = n_treatment * n_control / (n_treatment + n_control), n_treatment + n_control
-    if total <= 4: raise ValueError(f"{total} answers: the variance needs more than 4")
-    return (total - 2) / (total - 4) * (1 + m * delta**2) / m - delta**2 / (1 - 3 / (4 * (total - 2) - 1)) ** 2
+    if total <= 4:
+        raise ValueError(f"{total} answers: the variance needs more than 4")
+    return (total - 2) / (total - 4) * (1 + m * delta**2) / m - delta**2 / (
+        1 - 3 / (4 * (total - 2) - 1)
+    ) ** 2

@@ -22,6 +22,7 @@ from .estimates import Estimate, nothing
 # %% ../../nbs/stats/13_synthesis.ipynb #8a6f41c5
 class _Studies(NamedTuple):
     "What can be weighed, and how many rows could not."
+
     y: np.ndarray  # effects, shape (k,)
     v: np.ndarray  # their sampling variances, shape (k,)
     x: np.ndarray  # intercept and moderators, shape (k, p)
@@ -31,40 +32,75 @@ class _Studies(NamedTuple):
     kept: np.ndarray  # which rows these are, one boolean per row given
 
     @property
-    def df(self) -> int: return len(self.y) - self.x.shape[1]
+    def df(self) -> int:
+        return len(self.y) - self.x.shape[1]
 
 # %% ../../nbs/stats/13_synthesis.ipynb #1472ad81
 def _numbers(values: Sequence[float] | np.ndarray, name: str, ndim: int = 1) -> np.ndarray:
     "Floats of a given dimension; missing values of any kind become nan."
-    try: array = np.asarray(pd.DataFrame(values) if ndim == 2 else pd.Series(values, dtype=None if len(values) else float), dtype=object)
+    try:
+        array = np.asarray(
+            pd.DataFrame(values)
+            if ndim == 2
+            else pd.Series(values, dtype=None if len(values) else float),
+            dtype=object,
+        )
     except (TypeError, ValueError):
-        raise ValueError(f"{name} cannot be read as {'a table' if ndim == 2 else 'one column'}: give a list, an array or a column") from None
-    try: return np.where(pd.isna(array), nan, array).astype(float)
+        raise ValueError(
+            f"{name} cannot be read as {'a table' if ndim == 2 else 'one column'}: give a list, an array or a column"
+        ) from None
+    try:
+        return np.where(pd.isna(array), nan, array).astype(float)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} holds something that is not a number: give numbers, and nan where one is missing") from None
+        raise ValueError(
+            f"{name} holds something that is not a number: give numbers, and nan where one is missing"
+        ) from None
 
 # %% ../../nbs/stats/13_synthesis.ipynb #6283ec9e
-def _usable(effects: Sequence[float] | np.ndarray, variances: Sequence[float] | np.ndarray,
-            moderators: pd.DataFrame | np.ndarray | None = None) -> _Studies:
+def _usable(
+    effects: Sequence[float] | np.ndarray,
+    variances: Sequence[float] | np.ndarray,
+    moderators: pd.DataFrame | np.ndarray | None = None,
+) -> _Studies:
     "The rows that can be weighed; the others counted, each under the first reason that holds."
     y, v = _numbers(effects, "effects"), _numbers(variances, "variances")
-    x = np.ones((len(y), 1)) if moderators is None else np.column_stack([np.ones(len(moderators)), _numbers(moderators, "moderators", 2)])
+    x = (
+        np.ones((len(y), 1))
+        if moderators is None
+        else np.column_stack([np.ones(len(moderators)), _numbers(moderators, "moderators", 2)])
+    )
     if not len(y) == len(v) == len(x):
-        raise ValueError(f"{len(y)} effects, {len(v)} variances and {len(x)} rows of moderators: give one of each per study")
+        raise ValueError(
+            f"{len(y)} effects, {len(v)} variances and {len(x)} rows of moderators: give one of each per study"
+        )
     infinite = np.isinf(y)
     missing = ~infinite & (np.isnan(y) | np.isnan(v) | ~np.isfinite(x).all(axis=1))
     # rounding dust of clusters that agree, and weights that would drown all others, are as good as no variance
     known = np.where(np.isfinite(v) & ~infinite & ~missing, v, 0.0)
-    dust = max(1e-300, 1e-12 * known.max(initial=0), 1e-24 * np.square(np.where(np.isfinite(y), y, 0)).max(initial=0))
+    dust = max(
+        1e-300,
+        1e-12 * known.max(initial=0),
+        1e-24 * np.square(np.where(np.isfinite(y), y, 0)).max(initial=0),
+    )
     flat = ~infinite & ~missing & ~((v > dust) & np.isfinite(v))
     keep = ~(infinite | missing | flat)
-    return _Studies(y[keep], v[keep], x[keep], int(infinite.sum()), int(missing.sum()), int(flat.sum()), keep)
+    return _Studies(
+        y[keep], v[keep], x[keep], int(infinite.sum()), int(missing.sum()), int(flat.sum()), keep
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #775df227
 def _left_out(studies: _Studies) -> str:
     "A sentence on the rows that were left out; empty when there are none."
-    counts = {"infinite (separated)": studies.n_infinite, "missing": studies.n_missing, "without a positive finite variance": studies.n_no_variance}
-    return "left out: " + ", ".join(f"{count} {reason}" for reason, count in counts.items() if count) if any(counts.values()) else ""
+    counts = {
+        "infinite (separated)": studies.n_infinite,
+        "missing": studies.n_missing,
+        "without a positive finite variance": studies.n_no_variance,
+    }
+    return (
+        "left out: " + ", ".join(f"{count} {reason}" for reason, count in counts.items() if count)
+        if any(counts.values())
+        else ""
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #374ca767
 def _sentence(*notes: str) -> str:
@@ -74,13 +110,15 @@ def _sentence(*notes: str) -> str:
 # %% ../../nbs/stats/13_synthesis.ipynb #f0b7169d
 class _Fit(NamedTuple):
     "Weighted least squares."
+
     weight: np.ndarray  # shape (k,)
     coef: np.ndarray  # shape (p,)
     bread: np.ndarray  # (x'wx)^-1, shape (p, p)
     residual: np.ndarray  # shape (k,)
 
     @property
-    def q(self) -> float: return float(self.weight @ self.residual ** 2)
+    def q(self) -> float:
+        return float(self.weight @ self.residual**2)
 
 # %% ../../nbs/stats/13_synthesis.ipynb #5776fba7
 def _fit(studies: _Studies, weight: np.ndarray) -> _Fit:
@@ -97,21 +135,32 @@ def _fit(studies: _Studies, weight: np.ndarray) -> _Fit:
 # %% ../../nbs/stats/13_synthesis.ipynb #ca1b480e
 def _trace(studies: _Studies, fit: _Fit) -> float:
     "Trace of P."
-    return float(fit.weight.sum() - np.sum(fit.bread * (studies.x.T @ (fit.weight[:, None] ** 2 * studies.x))))
+    return float(
+        fit.weight.sum()
+        - np.sum(fit.bread * (studies.x.T @ (fit.weight[:, None] ** 2 * studies.x)))
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #5ec72e83
 def _lack(studies: _Studies, **known) -> Estimate | None:
     "Why these studies cannot be combined; None when they can."
     k, p = studies.x.shape
-    if k <= p: return nothing("insufficient", _sentence(f"{k} studies for {p} coefficient{'s' * (p > 1)}", _left_out(studies)), n_clusters=k, **known)
+    if k <= p:
+        return nothing(
+            "insufficient",
+            _sentence(f"{k} studies for {p} coefficient{'s' * (p > 1)}", _left_out(studies)),
+            n_clusters=k,
+            **known,
+        )
     scaled = studies.x / np.maximum(np.abs(studies.x).max(axis=0), 1e-300)
-    if np.linalg.matrix_rank(scaled) == p: return None
+    if np.linalg.matrix_rank(scaled) == p:
+        return None
     reason = "the moderators repeat each other or are constant: leave one out"
     return nothing("undefined", _sentence(reason, _left_out(studies)), n_clusters=k, **known)
 
 # %% ../../nbs/stats/13_synthesis.ipynb #508c23dd
 class Homogeneity(NamedTuple):
     "Whether sampling error alone explains how much the effects differ."
+
     q: float  # Cochran's Q
     df: int  # studies minus coefficients
     p_value: float  # chi-squared test of one common effect
@@ -122,17 +171,33 @@ class Homogeneity(NamedTuple):
     detail: str  # the reason, and what was left out
 
 # %% ../../nbs/stats/13_synthesis.ipynb #a707cf7b
-def homogeneity(effects: Sequence[float] | np.ndarray,  # shape (k,)
-                variances: Sequence[float] | np.ndarray,  # squared standard errors, shape (k,)
-                moderators: pd.DataFrame | np.ndarray | None = None,  # shape (k, p - 1): test what they leave unexplained
-                ) -> Homogeneity:  # nan without more studies than coefficients
+def homogeneity(
+    effects: Sequence[float] | np.ndarray,  # shape (k,)
+    variances: Sequence[float] | np.ndarray,  # squared standard errors, shape (k,)
+    moderators: pd.DataFrame
+    | np.ndarray
+    | None = None,  # shape (k, p - 1): test what they leave unexplained
+) -> Homogeneity:  # nan without more studies than coefficients
     "Cochran's Q test with H² and I² from Q."
     from scipy.special import chdtrc
+
     studies = _usable(effects, variances, moderators)
     lack = _lack(studies)
-    if lack: return Homogeneity(nan, max(studies.df, 0), nan, nan, nan, len(studies.y), lack.status, lack.detail)
+    if lack:
+        return Homogeneity(
+            nan, max(studies.df, 0), nan, nan, nan, len(studies.y), lack.status, lack.detail
+        )
     q, df = _fit(studies, 1 / studies.v).q, studies.df
-    return Homogeneity(q, df, float(chdtrc(df, q)), q / df, max(0.0, 100 * (q - df) / q) if q else 0.0, len(studies.y), "ok", _left_out(studies))
+    return Homogeneity(
+        q,
+        df,
+        float(chdtrc(df, q)),
+        q / df,
+        max(0.0, 100 * (q - df) / q) if q else 0.0,
+        len(studies.y),
+        "ok",
+        _left_out(studies),
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #6b431c21
 SPREAD_METHODS = {
@@ -151,7 +216,7 @@ SPREAD_METHODS = {
 def _moment(studies: _Studies, weight: np.ndarray) -> float:
     "Spread at which Q under fixed weights takes its expected value."
     fit, v = _fit(studies, weight), studies.v
-    noise = weight @ v - np.sum(fit.bread * (studies.x.T @ ((weight ** 2 * v)[:, None] * studies.x)))
+    noise = weight @ v - np.sum(fit.bread * (studies.x.T @ ((weight**2 * v)[:, None] * studies.x)))
     return float((fit.q - noise) / _trace(studies, fit))
 
 # %% ../../nbs/stats/13_synthesis.ipynb #a4049c33
@@ -164,114 +229,201 @@ def _sidik_jonkman(studies: _Studies) -> float:
 def _spread_at(studies: _Studies, target: float) -> float:
     "The spread at which the generalised Q falls to `target`; 0 when it starts lower."
     from scipy.optimize import brentq
-    def excess(tau2: float) -> float: return _fit(studies, 1 / (studies.v + tau2)).q - target
-    if excess(0.0) <= 0: return 0.0
+
+    def excess(tau2: float) -> float:
+        return _fit(studies, 1 / (studies.v + tau2)).q - target
+
+    if excess(0.0) <= 0:
+        return 0.0
     high = float(studies.v.max())
-    while excess(high) > 0: high *= 4
+    while excess(high) > 0:
+        high *= 4
     return float(brentq(excess, 0.0, high, xtol=1e-300, maxiter=1000))
 
 # %% ../../nbs/stats/13_synthesis.ipynb #edd07bd1
 def _slope(studies: _Studies, tau2: float, restricted: bool) -> float:
     "Twice the derivative of the log-likelihood."
     fit = _fit(studies, 1 / (studies.v + tau2))
-    return float(np.sum((fit.weight * fit.residual) ** 2) - (_trace(studies, fit) if restricted else fit.weight.sum()))
+    return float(
+        np.sum((fit.weight * fit.residual) ** 2)
+        - (_trace(studies, fit) if restricted else fit.weight.sum())
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #d90dbc31
 def _log_likelihood(studies: _Studies, tau2: float, restricted: bool) -> float:
     "The log-likelihood of the spread, up to a constant."
     fit = _fit(studies, 1 / (studies.v + tau2))
-    return float(-0.5 * (np.sum(np.log(studies.v + tau2)) + fit.q - (np.linalg.slogdet(fit.bread)[1] if restricted else 0.0)))
+    return float(
+        -0.5
+        * (
+            np.sum(np.log(studies.v + tau2))
+            + fit.q
+            - (np.linalg.slogdet(fit.bread)[1] if restricted else 0.0)
+        )
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #220d472a
 def _likeliest(studies: _Studies, restricted: bool) -> float:
     "The spread at the highest peak of the likelihood."
     from scipy.optimize import brentq
-    def slope(tau2: float) -> float: return _slope(studies, tau2, restricted)
-    top = 10 * (float(np.sum(_fit(studies, np.ones(len(studies.y))).residual ** 2)) + float(studies.v.max()))
+
+    def slope(tau2: float) -> float:
+        return _slope(studies, tau2, restricted)
+
+    top = 10 * (
+        float(np.sum(_fit(studies, np.ones(len(studies.y))).residual ** 2)) + float(studies.v.max())
+    )
     grid = [0.0, *np.geomspace(studies.v.min() * 1e-3, top, 60)]
     slopes = [slope(tau2) for tau2 in grid]
     turns = [i for i in range(60) if slopes[i] > 0 >= slopes[i + 1]]
-    peaks = [0.0] + [float(brentq(slope, grid[i], grid[i + 1], xtol=1e-300, maxiter=1000)) for i in turns]
+    peaks = [0.0] + [
+        float(brentq(slope, grid[i], grid[i + 1], xtol=1e-300, maxiter=1000)) for i in turns
+    ]
     return max(peaks, key=lambda tau2: _log_likelihood(studies, tau2, restricted))
 
 # %% ../../nbs/stats/13_synthesis.ipynb #2cd53d1e
 def _spread(studies: _Studies, method: str) -> float:
     "The spread by one of SPREAD_METHODS, never below zero."
     ways: dict[str, Callable[[], float]] = {
-        "EE": lambda: 0.0, "DL": lambda: _moment(studies, 1 / studies.v), "HE": lambda: _moment(studies, np.ones(len(studies.y))),
-        "HS": lambda: (_fit(studies, 1 / studies.v).q - len(studies.y)) / float(np.sum(1 / studies.v)), "SJ": lambda: _sidik_jonkman(studies),
-        "ML": lambda: _likeliest(studies, False), "REML": lambda: _likeliest(studies, True),
-        "EB": lambda: _spread_at(studies, studies.df), "PM": lambda: _spread_at(studies, studies.df)}
+        "EE": lambda: 0.0,
+        "DL": lambda: _moment(studies, 1 / studies.v),
+        "HE": lambda: _moment(studies, np.ones(len(studies.y))),
+        "HS": lambda: (
+            (_fit(studies, 1 / studies.v).q - len(studies.y)) / float(np.sum(1 / studies.v))
+        ),
+        "SJ": lambda: _sidik_jonkman(studies),
+        "ML": lambda: _likeliest(studies, False),
+        "REML": lambda: _likeliest(studies, True),
+        "EB": lambda: _spread_at(studies, studies.df),
+        "PM": lambda: _spread_at(studies, studies.df),
+    }
     return max(0.0, float(ways[method]()))
 
 # %% ../../nbs/stats/13_synthesis.ipynb #5218ca20
 def _profile(studies: _Studies, level: float) -> tuple[float, float]:
     "Q-profile limits of the spread."
     from scipy.special import chdtri
-    return _spread_at(studies, float(chdtri(studies.df, (1 - level) / 2))), _spread_at(studies, float(chdtri(studies.df, (1 + level) / 2)))
+
+    return _spread_at(studies, float(chdtri(studies.df, (1 - level) / 2))), _spread_at(
+        studies, float(chdtri(studies.df, (1 + level) / 2))
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #ab84715b
 def _read_spread(studies: _Studies, tau2: float, low: float, high: float) -> tuple[str, str]:
     "Status and detail of a spread with these limits."
     few = f"{len(studies.y)} studies say little about their spread" if studies.df < 5 else ""
     edge = "the interval reaches 0" if low == 0 < high else ""
-    if high == 0: edge = "the effects agree more closely than their variances allow: are the variances right?"
-    outside = "" if low <= tau2 <= high else "the estimate lies outside its interval, which belongs to Q"
-    return "few_clusters" if few else "bounded" if edge else "ok", _sentence(few, edge, outside, _left_out(studies))
+    if high == 0:
+        edge = "the effects agree more closely than their variances allow: are the variances right?"
+    outside = (
+        "" if low <= tau2 <= high else "the estimate lies outside its interval, which belongs to Q"
+    )
+    return "few_clusters" if few else "bounded" if edge else "ok", _sentence(
+        few, edge, outside, _left_out(studies)
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #b72dfb9a
 def _between(studies: _Studies, method: str, known: dict) -> Estimate:
     "The spread of clean studies as an estimate."
     from scipy.special import chdtrc
-    if method == "EE": return Estimate(0.0, method="EE", detail=_sentence("assumed, not estimated", _left_out(studies)), **known)
+
+    if method == "EE":
+        return Estimate(
+            0.0,
+            method="EE",
+            detail=_sentence("assumed, not estimated", _left_out(studies)),
+            **known,
+        )
     (low, high), tau2 = _profile(studies, known["ci_level"]), _spread(studies, method)
     status, detail = _read_spread(studies, tau2, low, high)
-    return Estimate(tau2, df=float(studies.df), ci_low=low, ci_high=high, p_value=float(chdtrc(studies.df, _fit(studies, 1 / studies.v).q)),
-                    method=f"{method}, Q-profile interval, Q test", status=status, detail=detail, **known)
+    return Estimate(
+        tau2,
+        df=float(studies.df),
+        ci_low=low,
+        ci_high=high,
+        p_value=float(chdtrc(studies.df, _fit(studies, 1 / studies.v).q)),
+        method=f"{method}, Q-profile interval, Q test",
+        status=status,
+        detail=detail,
+        **known,
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #c25c7702
 Interval = Literal["knapp-hartung", "untruncated", "z"]
-_SCALES = {"knapp-hartung": "Knapp-Hartung with q >= 1", "untruncated": "Knapp-Hartung", "z": "normal"}
+_SCALES = {
+    "knapp-hartung": "Knapp-Hartung with q >= 1",
+    "untruncated": "Knapp-Hartung",
+    "z": "normal",
+}
 
 # %% ../../nbs/stats/13_synthesis.ipynb #598541e1
 def _check(method: str, level: float, interval: str = "z") -> None:
     "Refuse an unknown method or interval and an impossible level."
-    if interval not in _SCALES: raise ValueError(f"interval is {interval!r}: use one of {', '.join(_SCALES)}")
-    if method not in SPREAD_METHODS: raise ValueError(f"method is {method!r}: use one of {', '.join(SPREAD_METHODS)}")
-    if not 0 < level < 1: raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+    if interval not in _SCALES:
+        raise ValueError(f"interval is {interval!r}: use one of {', '.join(_SCALES)}")
+    if method not in SPREAD_METHODS:
+        raise ValueError(f"method is {method!r}: use one of {', '.join(SPREAD_METHODS)}")
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
 
 # %% ../../nbs/stats/13_synthesis.ipynb #c504bf27
-def between_variance(effects: Sequence[float] | np.ndarray,  # shape (k,)
-                     variances: Sequence[float] | np.ndarray,  # squared standard errors, shape (k,)
-                     method: str = "REML",  # one of SPREAD_METHODS
-                     moderators: pd.DataFrame | np.ndarray | None = None,  # shape (k, p - 1), without an intercept: the spread they leave
-                     level: float = 0.95,  # coverage, between 0 and 1
-                     unit: str = "probability",  # unit of the effects; the estimate is in its square
-                     ) -> Estimate:  # tau squared with its Q-profile interval; its p-value is that of Q
+def between_variance(
+    effects: Sequence[float] | np.ndarray,  # shape (k,)
+    variances: Sequence[float] | np.ndarray,  # squared standard errors, shape (k,)
+    method: str = "REML",  # one of SPREAD_METHODS
+    moderators: pd.DataFrame
+    | np.ndarray
+    | None = None,  # shape (k, p - 1), without an intercept: the spread they leave
+    level: float = 0.95,  # coverage, between 0 and 1
+    unit: str = "probability",  # unit of the effects; the estimate is in its square
+) -> Estimate:  # tau squared with its Q-profile interval; its p-value is that of Q
     "Variance of the true effects between studies."
     _check(method, level)
-    studies, known = _usable(effects, variances, moderators), {"ci_level": level, "unit": f"{unit} squared"}
-    return _lack(studies, method=method, **known) or _between(studies, method, known | {"n_clusters": len(studies.y)})
+    studies, known = (
+        _usable(effects, variances, moderators),
+        {"ci_level": level, "unit": f"{unit} squared"},
+    )
+    return _lack(studies, method=method, **known) or _between(
+        studies, method, known | {"n_clusters": len(studies.y)}
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #d141cbe2
 def _critical(df: float, level: float) -> float:
     "Half-width in standard errors: t, or normal where df is nan."
     from scipy.special import stdtrit
-    return float(stdtrit(df, (1 + level) / 2)) if isfinite(df) else NormalDist().inv_cdf((1 + level) / 2)
+
+    return (
+        float(stdtrit(df, (1 + level) / 2))
+        if isfinite(df)
+        else NormalDist().inv_cdf((1 + level) / 2)
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #311703b9
 def _two_sided(ratio: float, df: float) -> float:
     "Two-sided p-value of an estimate over its standard error."
     from scipy.special import ndtr, stdtr
+
     return float(2 * (stdtr(df, -abs(ratio)) if isfinite(df) else ndtr(-abs(ratio))))
 
 # %% ../../nbs/stats/13_synthesis.ipynb #8861dd6b
 def _with_interval(estimate: float, se: float, df: float, known: dict) -> Estimate:
     "An estimate with its interval and test; without a test when its standard error is zero."
-    agree = {"status": "degenerate_zero_variance", "detail": "the effects agree exactly, so this interval has no width"}
-    if not se > 0: return Estimate(estimate, 0.0, df, estimate, estimate, **agree, **known)
+    agree = {
+        "status": "degenerate_zero_variance",
+        "detail": "the effects agree exactly, so this interval has no width",
+    }
+    if not se > 0:
+        return Estimate(estimate, 0.0, df, estimate, estimate, **agree, **known)
     half = _critical(df, known["ci_level"]) * se
-    return Estimate(estimate, se, df, estimate - half, estimate + half, p_value=_two_sided(estimate / se, df), **known)
+    return Estimate(
+        estimate,
+        se,
+        df,
+        estimate - half,
+        estimate + half,
+        p_value=_two_sided(estimate / se, df),
+        **known,
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #2ed95b17
 def _scale(fit: _Fit, df: int, interval: str) -> float:
@@ -287,18 +439,34 @@ def _typical(studies: _Studies) -> float:
 def _share(studies: _Studies, spread: Estimate) -> Estimate:
     "I² from the spread and from its limits, in percent."
     typical = _typical(studies)
-    def percent(tau2: float) -> float: return 100 * tau2 / (typical + tau2)
-    return replace(spread, estimate=percent(spread.estimate), ci_low=percent(spread.ci_low), ci_high=percent(spread.ci_high), unit="percent")
+
+    def percent(tau2: float) -> float:
+        return 100 * tau2 / (typical + tau2)
+
+    return replace(
+        spread,
+        estimate=percent(spread.estimate),
+        ci_low=percent(spread.ci_low),
+        ci_high=percent(spread.ci_high),
+        unit="percent",
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #cfc14578
 def _root(spread: Estimate, unit: str) -> Estimate:
     "The spread as a standard deviation."
-    return replace(spread, estimate=sqrt(spread.estimate), ci_low=spread.ci_low ** 0.5, ci_high=spread.ci_high ** 0.5, unit=unit)
+    return replace(
+        spread,
+        estimate=sqrt(spread.estimate),
+        ci_low=spread.ci_low**0.5,
+        ci_high=spread.ci_high**0.5,
+        unit=unit,
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #d156dddc
 @dataclass(frozen=True)
 class Synthesis:
     "What several studies say together."
+
     mean: Estimate  # of the true effects
     prediction: Estimate  # the same mean with the interval for the true effect of one further study
     tau: Estimate  # standard deviation of the true effects, with its Q-profile interval
@@ -314,47 +482,86 @@ class Synthesis:
     n_no_variance: int  # left out: variance not positive and finite
 
 # %% ../../nbs/stats/13_synthesis.ipynb #e7c5138d
-def synthesise(effects: Sequence[float] | np.ndarray,  # shape (k,)
-               variances: Sequence[float] | np.ndarray,  # squared standard errors, shape (k,)
-               method: str = "REML",  # one of SPREAD_METHODS
-               interval: Interval = "knapp-hartung",  # "knapp-hartung": scale at least 1; "untruncated": as published; "z": normal
-               level: float = 0.95,  # coverage, between 0 and 1
-               unit: str = "probability",  # unit of the effects
-               ) -> Synthesis:
+def synthesise(
+    effects: Sequence[float] | np.ndarray,  # shape (k,)
+    variances: Sequence[float] | np.ndarray,  # squared standard errors, shape (k,)
+    method: str = "REML",  # one of SPREAD_METHODS
+    interval: Interval = "knapp-hartung",  # "knapp-hartung": scale at least 1; "untruncated": as published; "z": normal
+    level: float = 0.95,  # coverage, between 0 and 1
+    unit: str = "probability",  # unit of the effects
+) -> Synthesis:
     "Random-effects mean, prediction interval and spread of independent studies."
     _check(method, level, interval)
     studies, known = _usable(effects, variances), {"ci_level": level, "unit": unit}
-    asked = studies, method, homogeneity(effects, variances), interval, known | {"n_clusters": len(studies.y)}
+    asked = (
+        studies,
+        method,
+        homogeneity(effects, variances),
+        interval,
+        known | {"n_clusters": len(studies.y)},
+    )
     return _many(*asked) if studies.df > 0 else _alone(*asked) if len(studies.y) else _none(*asked)
 
 # %% ../../nbs/stats/13_synthesis.ipynb #765b9fd2
 def _none(studies: _Studies, method: str, q: Homogeneity, interval: str, known: dict) -> Synthesis:
     "The synthesis of no study."
-    lack = nothing("insufficient", _sentence("no study to combine", _left_out(studies)), method=method, **known)
-    return Synthesis(lack, lack, lack, replace(lack, unit="percent"), nan, nan, nan, nan, q, 0, *studies[3:6])
+    lack = nothing(
+        "insufficient", _sentence("no study to combine", _left_out(studies)), method=method, **known
+    )
+    return Synthesis(
+        lack, lack, lack, replace(lack, unit="percent"), nan, nan, nan, nan, q, 0, *studies[3:6]
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #5e2b4c0f
 def _alone(studies: _Studies, method: str, q: Homogeneity, interval: str, known: dict) -> Synthesis:
     "The synthesis of one study: itself."
-    lack = nothing("insufficient", _sentence("one study has no spread", _left_out(studies)), method=method, **known)
-    own = _with_interval(float(studies.y[0]), sqrt(studies.v[0]), nan, known | {"method": "one study, normal interval", "target": "F"})
-    mean = replace(own, status="too_few_clusters", detail=_sentence("one study: this is its own interval", _left_out(studies)))
-    return Synthesis(mean, lack, lack, replace(lack, unit="percent"), nan, nan, mean.se, nan, q, 1, *studies[3:6])
+    lack = nothing(
+        "insufficient",
+        _sentence("one study has no spread", _left_out(studies)),
+        method=method,
+        **known,
+    )
+    own = _with_interval(
+        float(studies.y[0]),
+        sqrt(studies.v[0]),
+        nan,
+        known | {"method": "one study, normal interval", "target": "F"},
+    )
+    mean = replace(
+        own,
+        status="too_few_clusters",
+        detail=_sentence("one study: this is its own interval", _left_out(studies)),
+    )
+    return Synthesis(
+        mean, lack, lack, replace(lack, unit="percent"), nan, nan, mean.se, nan, q, 1, *studies[3:6]
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #6e2656dc
 def _ahead(mean: Estimate, tau2: float, method: str) -> Estimate:
     "The prediction interval around a mean, where one makes sense."
     known = {name: getattr(mean, name) for name in ("unit", "ci_level", "n_clusters")}
     known["method"] = mean.method.replace(",", ", prediction interval,", 1)
-    if method == "EE": return nothing("undefined", "equal effects leave nothing to predict", **known)
-    if mean.n_clusters < 3: return nothing("insufficient", "a prediction interval needs three studies", **known)
-    half = _critical(mean.df, mean.ci_level) * sqrt(tau2 + mean.se ** 2)
-    return replace(mean, ci_low=mean.estimate - half, ci_high=mean.estimate + half, p_value=nan, method=known["method"])
+    if method == "EE":
+        return nothing("undefined", "equal effects leave nothing to predict", **known)
+    if mean.n_clusters < 3:
+        return nothing("insufficient", "a prediction interval needs three studies", **known)
+    half = _critical(mean.df, mean.ci_level) * sqrt(tau2 + mean.se**2)
+    return replace(
+        mean,
+        ci_low=mean.estimate - half,
+        ci_high=mean.estimate + half,
+        p_value=nan,
+        method=known["method"],
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #8cee2f14
 def _read_mean(mean: Estimate, studies: _Studies) -> Estimate:
     "The same estimate with what must be said about few studies and about those left out."
-    few = f"{len(studies.y)} studies, {studies.df} degrees of freedom: the interval is rough" if studies.df < 5 else ""
+    few = (
+        f"{len(studies.y)} studies, {studies.df} degrees of freedom: the interval is rough"
+        if studies.df < 5
+        else ""
+    )
     status = "few_clusters" if few and mean.status == "ok" else mean.status
     return replace(mean, status=status, detail=_sentence(mean.detail, few, _left_out(studies)))
 
@@ -362,18 +569,42 @@ def _read_mean(mean: Estimate, studies: _Studies) -> Estimate:
 def _many(studies: _Studies, method: str, q: Homogeneity, interval: str, known: dict) -> Synthesis:
     "The synthesis of two or more studies."
     spread = _between(studies, method, known)
-    fit, df = _fit(studies, 1 / (studies.v + spread.estimate)), nan if interval == "z" else float(studies.df)
+    fit, df = (
+        _fit(studies, 1 / (studies.v + spread.estimate)),
+        nan if interval == "z" else float(studies.df),
+    )
     se_z, scale = sqrt(fit.bread[0, 0]), _scale(fit, studies.df, interval)
     labelled = known | {"method": f"{method}, {_SCALES[interval]}"}
     mean = _read_mean(_with_interval(float(fit.coef[0]), se_z * sqrt(scale), df, labelled), studies)
     i2, h2 = _share(studies, spread), 1 + spread.estimate / _typical(studies)
-    if method == "EE": i2, h2 = replace(spread, estimate=q.i2, unit="percent", detail=_sentence("from Q", _left_out(studies))), q.h2
-    return Synthesis(mean, _ahead(mean, spread.estimate, method), _root(spread, known["unit"]), i2, h2, spread.estimate,
-                     se_z, se_z * sqrt(fit.q / studies.df), q, len(studies.y), *studies[3:6])
+    if method == "EE":
+        i2, h2 = (
+            replace(
+                spread,
+                estimate=q.i2,
+                unit="percent",
+                detail=_sentence("from Q", _left_out(studies)),
+            ),
+            q.h2,
+        )
+    return Synthesis(
+        mean,
+        _ahead(mean, spread.estimate, method),
+        _root(spread, known["unit"]),
+        i2,
+        h2,
+        spread.estimate,
+        se_z,
+        se_z * sqrt(fit.q / studies.df),
+        q,
+        len(studies.y),
+        *studies[3:6],
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #0406b410
 class MetaRegression(NamedTuple):
     "Effects explained by properties of the studies."
+
     coefficients: dict[str, Estimate]  # "intercept" and one for each moderator
     tau: Estimate  # standard deviation of the true effects that the moderators leave
     r2: float  # percent of tau squared that they take away; nan where there was none
@@ -386,125 +617,218 @@ class MetaRegression(NamedTuple):
 # %% ../../nbs/stats/13_synthesis.ipynb #d1110734
 def _names(moderators: pd.DataFrame | np.ndarray, count: int) -> list[str]:
     "A name for the intercept and for each of `count` moderators."
-    if isinstance(moderators, pd.DataFrame): return ["intercept", *map(str, moderators.columns)]
+    if isinstance(moderators, pd.DataFrame):
+        return ["intercept", *map(str, moderators.columns)]
     named = getattr(moderators, "name", None)
-    return ["intercept", *([str(named)] if named is not None else [f"x{i + 1}" for i in range(count)])]
+    return [
+        "intercept",
+        *([str(named)] if named is not None else [f"x{i + 1}" for i in range(count)]),
+    ]
 
 # %% ../../nbs/stats/13_synthesis.ipynb #c2223ada
 def _wald(studies: _Studies, fit: _Fit, scale: float, interval: str) -> tuple[float, int, float]:
     "Joint test of all coefficients but the intercept."
     from scipy.special import chdtrc, fdtrc
+
     slopes, bread, m = fit.coef[1:], fit.bread[1:, 1:], len(fit.coef) - 1
     wald = float(slopes @ np.linalg.solve(bread, slopes)) if m else 0.0
-    if interval == "z" or not m: return wald, m, float(chdtrc(m, wald)) if m else nan
-    return (wald / m / scale, m, float(fdtrc(m, studies.df, wald / m / scale))) if scale else (nan, m, nan)
+    if interval == "z" or not m:
+        return wald, m, float(chdtrc(m, wald)) if m else nan
+    return (
+        (wald / m / scale, m, float(fdtrc(m, studies.df, wald / m / scale)))
+        if scale
+        else (nan, m, nan)
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #811dd46d
-def _coefficients(studies: _Studies, fit: _Fit, names: list[str], scale: float, known: dict) -> dict[str, Estimate]:
+def _coefficients(
+    studies: _Studies, fit: _Fit, names: list[str], scale: float, known: dict
+) -> dict[str, Estimate]:
     "One estimate for each coefficient."
     df = nan if "normal" in known["method"] else float(studies.df)
-    each = {name: _with_interval(float(b), sqrt(scale * fit.bread[i, i]), df, known) for i, (name, b) in enumerate(zip(names, fit.coef))}
+    each = {
+        name: _with_interval(float(b), sqrt(scale * fit.bread[i, i]), df, known)
+        for i, (name, b) in enumerate(zip(names, fit.coef))
+    }
     return {name: _read_mean(one, studies) for name, one in each.items()}
 
 # %% ../../nbs/stats/13_synthesis.ipynb #c02a803f
-def meta_regression(effects: Sequence[float] | np.ndarray,  # shape (k,)
-                    variances: Sequence[float] | np.ndarray,  # squared standard errors, shape (k,)
-                    moderators: pd.DataFrame | np.ndarray,  # numeric, shape (k, m), without an intercept
-                    method: str = "REML",  # one of SPREAD_METHODS
-                    interval: Interval = "knapp-hartung",  # as in `synthesise`
-                    level: float = 0.95,  # coverage, between 0 and 1
-                    unit: str = "probability",  # unit of the effects
-                    ) -> MetaRegression:  # no numbers when studies do not outnumber coefficients
+def meta_regression(
+    effects: Sequence[float] | np.ndarray,  # shape (k,)
+    variances: Sequence[float] | np.ndarray,  # squared standard errors, shape (k,)
+    moderators: pd.DataFrame | np.ndarray,  # numeric, shape (k, m), without an intercept
+    method: str = "REML",  # one of SPREAD_METHODS
+    interval: Interval = "knapp-hartung",  # as in `synthesise`
+    level: float = 0.95,  # coverage, between 0 and 1
+    unit: str = "probability",  # unit of the effects
+) -> MetaRegression:  # no numbers when studies do not outnumber coefficients
     "Random-effects regression of effects on properties of the studies."
     _check(method, level, interval)
     studies, known = _usable(effects, variances, moderators), {"ci_level": level, "unit": unit}
     lack, rest = _lack(studies, method=method, **known), homogeneity(effects, variances, moderators)
     names = _names(moderators, studies.x.shape[1] - 1)
-    if lack: return MetaRegression(dict.fromkeys(names, lack), lack, nan, nan, len(names) - 1, nan, rest, len(studies.y))
-    return _regression(studies, rest, method, interval, names, known | {"n_clusters": len(studies.y)})
+    if lack:
+        return MetaRegression(
+            dict.fromkeys(names, lack), lack, nan, nan, len(names) - 1, nan, rest, len(studies.y)
+        )
+    return _regression(
+        studies, rest, method, interval, names, known | {"n_clusters": len(studies.y)}
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #366e90b9
-def _regression(studies: _Studies, rest: Homogeneity, method: str, interval: str, names: list[str], known: dict) -> MetaRegression:
+def _regression(
+    studies: _Studies, rest: Homogeneity, method: str, interval: str, names: list[str], known: dict
+) -> MetaRegression:
     "The regression of clean studies with more studies than coefficients."
-    spread, before = _between(studies, method, known), _spread(studies._replace(x=studies.x[:, :1]), method)
+    spread, before = (
+        _between(studies, method, known),
+        _spread(studies._replace(x=studies.x[:, :1]), method),
+    )
     fit = _fit(studies, 1 / (studies.v + spread.estimate))
     scale = _scale(fit, studies.df, interval)
     r2 = max(0.0, 100 * (1 - spread.estimate / before)) if before else nan
-    terms = _coefficients(studies, fit, names, scale, known | {"method": f"{method}, {_SCALES[interval]}"})
-    return MetaRegression(terms, _root(spread, known["unit"]), r2, *_wald(studies, fit, scale, interval), rest, len(studies.y))
+    terms = _coefficients(
+        studies, fit, names, scale, known | {"method": f"{method}, {_SCALES[interval]}"}
+    )
+    return MetaRegression(
+        terms,
+        _root(spread, known["unit"]),
+        r2,
+        *_wald(studies, fit, scale, interval),
+        rest,
+        len(studies.y),
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #c17c614c
-def hunter_schmidt_ratio(effects: Sequence[float] | np.ndarray,  # shape (k,); cut to [0, 1] in the thesis
-                         variances: Sequence[float] | np.ndarray,  # sampling variances, shape (k,)
-                         ) -> Estimate:  # share of the observed variance that is sampling error, at most 1
+def hunter_schmidt_ratio(
+    effects: Sequence[float] | np.ndarray,  # shape (k,); cut to [0, 1] in the thesis
+    variances: Sequence[float] | np.ndarray,  # sampling variances, shape (k,)
+) -> Estimate:  # share of the observed variance that is sampling error, at most 1
     "Hunter & Schmidt's homogeneity ratio (replication only); homogeneous from .75 on."
     studies = _usable(effects, variances)
-    k, known = len(studies.y), {"method": "Hunter-Schmidt ratio", "unit": "share", "n_clusters": len(studies.y)}
-    if k < 2: return nothing("insufficient", _sentence("fewer than two effects have no spread", _left_out(studies)), **known)
+    k, known = (
+        len(studies.y),
+        {"method": "Hunter-Schmidt ratio", "unit": "share", "n_clusters": len(studies.y)},
+    )
+    if k < 2:
+        return nothing(
+            "insufficient",
+            _sentence("fewer than two effects have no spread", _left_out(studies)),
+            **known,
+        )
     q = _fit(studies, 1 / studies.v).q
-    if q == 0: return Estimate(1.0, status="degenerate_zero_variance", detail=_sentence(f"all {k} effects agree", _left_out(studies)), **known)
+    if q == 0:
+        return Estimate(
+            1.0,
+            status="degenerate_zero_variance",
+            detail=_sentence(f"all {k} effects agree", _left_out(studies)),
+            **known,
+        )
     cut = f"{k / q:.4g} cut to 1" if k > q else ""
-    return Estimate(min(1.0, k / q), status="bounded" if cut else "ok", detail=_sentence(cut, _left_out(studies)), **known)
+    return Estimate(
+        min(1.0, k / q),
+        status="bounded" if cut else "ok",
+        detail=_sentence(cut, _left_out(studies)),
+        **known,
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #b263b488
 def _columns(frame: pd.DataFrame, names: list[str]) -> None:
     "Refuse a table that lacks a column."
     lacking = [name for name in names if name not in frame]
-    if lacking: raise ValueError(f"the table has no column {lacking[0]!r}: it has {list(frame.columns)}; name yours in the call")
+    if lacking:
+        raise ValueError(
+            f"the table has no column {lacking[0]!r}: it has {list(frame.columns)}; name yours in the call"
+        )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #9124147f
 def _once(frame: pd.DataFrame, keys: list[str]) -> None:
     "Refuse a table that holds a combination twice, or a row that names none."
     nameless = int(frame[keys].isna().any(axis=1).sum())
-    if nameless: raise ValueError(f"{nameless} rows name no {' or no '.join(keys)}: name them or leave them out first")
+    if nameless:
+        raise ValueError(
+            f"{nameless} rows name no {' or no '.join(keys)}: name them or leave them out first"
+        )
     twice = frame.loc[frame.duplicated(keys), keys]
     if len(twice):
         name = " x ".join(map(str, twice.iloc[0]))
-        raise ValueError(f"{name} has more than one row: choose one measure and group, or average them first")
+        raise ValueError(
+            f"{name} has more than one row: choose one measure and group, or average them first"
+        )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #c9f8398b
 def _one_unit(frame: pd.DataFrame, where: str) -> str:
     "The unit that all rows share; the default where the table names none."
     units = list(frame["unit"].dropna().unique()) if "unit" in frame else []
-    if len(units) > 1: raise ValueError(f"{where} mixes the units {', '.join(map(str, units))}: choose effects in one unit")
+    if len(units) > 1:
+        raise ValueError(
+            f"{where} mixes the units {', '.join(map(str, units))}: choose effects in one unit"
+        )
     return str(units[0]) if units else "probability"
 
 # %% ../../nbs/stats/13_synthesis.ipynb #38dec9cc
 def _row(found: Synthesis) -> dict:
     "A synthesis as one row of a table."
-    mean = {name: getattr(found.mean, name) for name in ("estimate", "se", "df", "ci_low", "ci_high", "p_value")}
+    mean = {
+        name: getattr(found.mean, name)
+        for name in ("estimate", "se", "df", "ci_low", "ci_high", "p_value")
+    }
     ahead = {"prediction_low": found.prediction.ci_low, "prediction_high": found.prediction.ci_high}
-    spread = {"tau": found.tau.estimate, "tau_low": found.tau.ci_low, "tau_high": found.tau.ci_high, "i2": found.i2.estimate}
+    spread = {
+        "tau": found.tau.estimate,
+        "tau_low": found.tau.ci_low,
+        "tau_high": found.tau.ci_high,
+        "i2": found.i2.estimate,
+    }
     left = {name: getattr(found, name) for name in ("n_infinite", "n_missing", "n_no_variance")}
-    return {"k": found.k} | mean | ahead | spread | {"q": found.homogeneity.q, "q_p_value": found.homogeneity.p_value} | left | {
-        name: getattr(found.mean, name) for name in ("unit", "method", "status", "detail")}
+    return (
+        {"k": found.k}
+        | mean
+        | ahead
+        | spread
+        | {"q": found.homogeneity.q, "q_p_value": found.homogeneity.p_value}
+        | left
+        | {name: getattr(found.mean, name) for name in ("unit", "method", "status", "detail")}
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #2088c2f4
-def synthesise_by(frame: pd.DataFrame,  # effects table: one row per study and group
-                  by: str = "paradigm",  # column of groups: one synthesis each
-                  study: str = "participant",  # column of studies: each at most once per group
-                  effect: str = "estimate",  # column of effects
-                  se: str = "se",  # column of standard errors over clusters
-                  method: str = "REML",  # one of SPREAD_METHODS
-                  interval: Interval = "knapp-hartung",  # as in `synthesise`
-                  level: float = 0.95,  # coverage, between 0 and 1
-                  ) -> pd.DataFrame:  # one row per group, in order of appearance
+def synthesise_by(
+    frame: pd.DataFrame,  # effects table: one row per study and group
+    by: str = "paradigm",  # column of groups: one synthesis each
+    study: str = "participant",  # column of studies: each at most once per group
+    effect: str = "estimate",  # column of effects
+    se: str = "se",  # column of standard errors over clusters
+    method: str = "REML",  # one of SPREAD_METHODS
+    interval: Interval = "knapp-hartung",  # as in `synthesise`
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> pd.DataFrame:  # one row per group, in order of appearance
     "Synthesis within each group of an effects table."
-    _check(method, level, interval), _columns(frame, [by, study, effect, se]), _once(frame, [by, study])
+    (
+        _check(method, level, interval),
+        _columns(frame, [by, study, effect, se]),
+        _once(frame, [by, study]),
+    )
+
     def row(name: object, part: pd.DataFrame) -> dict:
         unit = _one_unit(part, str(name))
-        return {by: name} | _row(synthesise(part[effect], _variances(part[se]), method, interval, level, unit))
-    return pd.DataFrame([row(name, part) for name, part in frame.groupby(by, sort=False, observed=True)])
+        return {by: name} | _row(
+            synthesise(part[effect], _variances(part[se]), method, interval, level, unit)
+        )
+
+    return pd.DataFrame(
+        [row(name, part) for name, part in frame.groupby(by, sort=False, observed=True)]
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #20516082
 def _variances(se: pd.Series) -> np.ndarray:
     "Squares of standard errors; a negative one stays negative, so that it is counted and not used."
     values = _numbers(se, "standard errors")
-    return np.sign(values) * values ** 2
+    return np.sign(values) * values**2
 
 # %% ../../nbs/stats/13_synthesis.ipynb #1a50578a
 class CrossedEffects(NamedTuple):
     "A table of effects by two kinds of unit."
+
     mean: Estimate  # over both
     sd_first: Estimate  # between the first kind of unit, such as models
     sd_second: Estimate  # between the second, such as biases
@@ -515,27 +839,53 @@ class CrossedEffects(NamedTuple):
 # %% ../../nbs/stats/13_synthesis.ipynb #7b941774
 def _kernels(first: pd.Series, second: pd.Series) -> list[np.ndarray]:
     "Which cells share a unit: one matrix for each variance, shape (k, k)."
-    same = [np.equal.outer(code, code).astype(float) for code in (pd.factorize(first)[0], pd.factorize(second)[0])]
+    same = [
+        np.equal.outer(code, code).astype(float)
+        for code in (pd.factorize(first)[0], pd.factorize(second)[0])
+    ]
     return [*same, np.eye(len(first))]
 
 # %% ../../nbs/stats/13_synthesis.ipynb #685ba943
-def _deviance(variances: np.ndarray, y: np.ndarray, v: np.ndarray, kernels: list[np.ndarray]) -> tuple[float, np.ndarray]:
+def _deviance(
+    variances: np.ndarray, y: np.ndarray, v: np.ndarray, kernels: list[np.ndarray]
+) -> tuple[float, np.ndarray]:
     "Restricted deviance and its gradient."
     cover = np.diag(v) + sum(s * kernel for s, kernel in zip(variances, kernels))
     inverse, total = np.linalg.inv(cover), np.linalg.slogdet(cover)[1]
     row = inverse.sum(axis=0)
     p = inverse - np.outer(row, row) / row.sum()
     py = p @ y
-    return float(total + np.log(row.sum()) + y @ py), np.array([np.sum(p * kernel) - py @ kernel @ py for kernel in kernels])
+    return float(total + np.log(row.sum()) + y @ py), np.array(
+        [np.sum(p * kernel) - py @ kernel @ py for kernel in kernels]
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #be2f43de
-def _fit_crossed(y: np.ndarray, v: np.ndarray, kernels: list[np.ndarray]) -> tuple[np.ndarray, bool]:
+def _fit_crossed(
+    y: np.ndarray, v: np.ndarray, kernels: list[np.ndarray]
+) -> tuple[np.ndarray, bool]:
     "The three variances, and whether the slopes say that this is the optimum."
     from scipy.optimize import minimize
+
     unit = float(np.var(y)) or 1.0
-    starts = [np.full(3, .3), np.array([.9, .05, .05]), np.array([.05, .9, .05]), np.array([.05, .05, .9])]
-    asked = {"method": "L-BFGS-B", "jac": True, "bounds": [(0, None)] * 3, "options": {"ftol": 1e-14, "gtol": 1e-8}}
-    best = min((minimize(_deviance, start, (y / sqrt(unit), v / unit, kernels), **asked) for start in starts), key=lambda fit: fit.fun)
+    starts = [
+        np.full(3, 0.3),
+        np.array([0.9, 0.05, 0.05]),
+        np.array([0.05, 0.9, 0.05]),
+        np.array([0.05, 0.05, 0.9]),
+    ]
+    asked = {
+        "method": "L-BFGS-B",
+        "jac": True,
+        "bounds": [(0, None)] * 3,
+        "options": {"ftol": 1e-14, "gtol": 1e-8},
+    }
+    best = min(
+        (
+            minimize(_deviance, start, (y / sqrt(unit), v / unit, kernels), **asked)
+            for start in starts
+        ),
+        key=lambda fit: fit.fun,
+    )
     slope = _deviance(best.x, y / sqrt(unit), v / unit, kernels)[1]
     # at the edge a slope may point outwards; elsewhere it must vanish
     flat = np.where(best.x > 0, np.abs(slope), np.maximum(-slope, 0)).max() < 1e-3 * len(y)
@@ -546,12 +896,21 @@ def _no_grid(cells: pd.DataFrame, first: str, second: str) -> str:
     "Why a crossed model makes no sense for these cells; empty when it does."
     counts = {name: cells[name].value_counts() for name in (first, second)}
     for name, count in counts.items():
-        if len(count) < 2: return f"only {len(count)} {name} left"
-        if count.max() < 2: return f"every {name} has one cell only, so its part cannot be told from the cell's"
+        if len(count) < 2:
+            return f"only {len(count)} {name} left"
+        if count.max() < 2:
+            return f"every {name} has one cell only, so its part cannot be told from the cell's"
     return ""
 
 # %% ../../nbs/stats/13_synthesis.ipynb #78a06e3a
-def _crossed_mean(y: np.ndarray, v: np.ndarray, variances: np.ndarray, kernels: list[np.ndarray], df: float, known: dict) -> Estimate:
+def _crossed_mean(
+    y: np.ndarray,
+    v: np.ndarray,
+    variances: np.ndarray,
+    kernels: list[np.ndarray],
+    df: float,
+    known: dict,
+) -> Estimate:
     "Generalised least-squares mean with the fitted variances."
     inverse = np.linalg.inv(np.diag(v) + sum(s * kernel for s, kernel in zip(variances, kernels)))
     total = float(inverse.sum())
@@ -560,31 +919,59 @@ def _crossed_mean(y: np.ndarray, v: np.ndarray, variances: np.ndarray, kernels: 
     return found if df >= 5 else replace(found, status="few_clusters", detail=rough)
 
 # %% ../../nbs/stats/13_synthesis.ipynb #3df872a3
-def crossed_effects(frame: pd.DataFrame,  # effects table: one row per cell
-                    first: str = "participant",  # column of one kind of unit
-                    second: str = "paradigm",  # column of the other
-                    effect: str = "estimate",  # column of effects, all in one unit
-                    se: str = "se",  # column of standard errors over clusters
-                    level: float = 0.95,  # coverage, between 0 and 1
-                    ) -> CrossedEffects:
+def crossed_effects(
+    frame: pd.DataFrame,  # effects table: one row per cell
+    first: str = "participant",  # column of one kind of unit
+    second: str = "paradigm",  # column of the other
+    effect: str = "estimate",  # column of effects, all in one unit
+    se: str = "se",  # column of standard errors over clusters
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> CrossedEffects:
     "Mean of a table of effects, with both kinds of unit and the cell as random (REML)."
-    _check("REML", level), _columns(frame, [first, second, effect, se]), _once(frame, [first, second])
+    (
+        _check("REML", level),
+        _columns(frame, [first, second, effect, se]),
+        _once(frame, [first, second]),
+    )
     studies = _usable(frame[effect], _variances(frame[se]))
     cells = frame.loc[studies.kept, [first, second]]
-    known = {"ci_level": level, "unit": _one_unit(frame, "the table"), "method": "crossed random effects, REML"}
+    known = {
+        "ci_level": level,
+        "unit": _one_unit(frame, "the table"),
+        "method": "crossed random effects, REML",
+    }
     known["n_clusters"] = int(cells.nunique().min())
     reason = _no_grid(cells, first, second)
-    if reason: return _no_crossed("insufficient", reason, studies, known)
+    if reason:
+        return _no_crossed("insufficient", reason, studies, known)
     return _crossed(studies, _kernels(cells[first], cells[second]), known)
 
 # %% ../../nbs/stats/13_synthesis.ipynb #bdb96561
 def _crossed(studies: _Studies, kernels: list[np.ndarray], known: dict) -> CrossedEffects:
     "The crossed model of clean cells."
     variances, converged = _fit_crossed(studies.y, studies.v, kernels)
-    if not converged: return _no_crossed("not_converged", "the likelihood still rises where the search ended", studies, known)
-    mean = _crossed_mean(studies.y, studies.v, variances, kernels, float(known["n_clusters"] - 1), known)
-    parts = [Estimate(sqrt(s), status="ok" if s else "bounded", detail="" if s else "the likelihood is highest at 0", **known) for s in variances]
-    return CrossedEffects(replace(mean, detail=_sentence(mean.detail, _left_out(studies))), *parts, len(studies.y), int((~studies.kept).sum()))
+    if not converged:
+        return _no_crossed(
+            "not_converged", "the likelihood still rises where the search ended", studies, known
+        )
+    mean = _crossed_mean(
+        studies.y, studies.v, variances, kernels, float(known["n_clusters"] - 1), known
+    )
+    parts = [
+        Estimate(
+            sqrt(s),
+            status="ok" if s else "bounded",
+            detail="" if s else "the likelihood is highest at 0",
+            **known,
+        )
+        for s in variances
+    ]
+    return CrossedEffects(
+        replace(mean, detail=_sentence(mean.detail, _left_out(studies))),
+        *parts,
+        len(studies.y),
+        int((~studies.kept).sum()),
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #52ee4652
 def _no_crossed(status: str, reason: str, studies: _Studies, known: dict) -> CrossedEffects:

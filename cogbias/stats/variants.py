@@ -27,43 +27,69 @@ from .estimates import Estimate, nothing
 def _named(frame: pd.DataFrame, columns: Sequence[str]) -> None:
     "Every column is there."
     absent = [name for name in columns if name not in frame]
-    if absent: raise ValueError(f"the frame has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call")
+    if absent:
+        raise ValueError(
+            f"the frame has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call"
+        )
 
 # %% ../../nbs/stats/14_variants.ipynb #e6705796
-def _cells(frame: pd.DataFrame, keys: list[str], variant: str, effect: str, levels: list) -> tuple[pd.DataFrame, dict[str, int]]:
+def _cells(
+    frame: pd.DataFrame, keys: list[str], variant: str, effect: str, levels: list
+) -> tuple[pd.DataFrame, dict[str, int]]:
     "Mean effect per key and variant, and how many rows did not count."
     asked = frame[variant].isin(levels)
     finite = asked & np.isfinite(pd.to_numeric(frame[effect]))
-    means = frame[finite].groupby([*keys, variant], observed=True)[effect].mean().unstack(variant).reindex(columns=levels)
+    means = (
+        frame[finite]
+        .groupby([*keys, variant], observed=True)[effect]
+        .mean()
+        .unstack(variant)
+        .reindex(columns=levels)
+    )
     everyone = frame[asked].groupby(keys, sort=False, observed=True).size().index
-    return means.reindex(everyone), {"rows_without_effect": int((asked & ~finite).sum()), "ignored_rows": int((~asked).sum())}
+    return means.reindex(everyone), {
+        "rows_without_effect": int((asked & ~finite).sum()),
+        "ignored_rows": int((~asked).sum()),
+    }
 
 # %% ../../nbs/stats/14_variants.ipynb #51d0b98d
-def _only_whole(means: pd.DataFrame, cluster: str, counts: dict[str, int], incomplete: str) -> pd.DataFrame:
+def _only_whole(
+    means: pd.DataFrame, cluster: str, counts: dict[str, int], incomplete: str
+) -> pd.DataFrame:
     "Average of the keys that have every variant, one row per cluster, with what was left out in `.attrs`."
     whole = means.notna().all(axis=1)
     lost = list(means.index[~whole])
-    if lost and incomplete == "error": raise ValueError(f"{lost[0]} lacks a variant, and {len(lost) - 1} more: complete the study, or pass 'drop'")
+    if lost and incomplete == "error":
+        raise ValueError(
+            f"{lost[0]} lacks a variant, and {len(lost) - 1} more: complete the study, or pass 'drop'"
+        )
     grouped = means[whole].groupby(level=cluster, sort=False)
     table = grouped.mean()
-    gone = [name for name in means.index.get_level_values(cluster).unique() if name not in table.index]
-    table.attrs = counts | {"dropped_cells": lost, "dropped_clusters": gone,
-                            "cells_per_cluster": {name: int(n) for name, n in grouped.size().items()}}
+    gone = [
+        name for name in means.index.get_level_values(cluster).unique() if name not in table.index
+    ]
+    table.attrs = counts | {
+        "dropped_cells": lost,
+        "dropped_clusters": gone,
+        "cells_per_cluster": {name: int(n) for name, n in grouped.size().items()},
+    }
     return table
 
 # %% ../../nbs/stats/14_variants.ipynb #2aab107d
-def variant_table(frame: pd.DataFrame,  # one row per effect
-                  effect: str = "effect",  # column of effects, in a unit that no variant changes
-                  cluster: str = "participant",  # column of the independent unit
-                  over: str | None = "bias",  # column to average over; None: a cluster has one effect per variant
-                  variant: str = "variant",  # column of variants
-                  variants: Sequence | None = None,  # which ones, in order; None: all, in order of appearance
-                  incomplete: Literal["drop", "error"] = "drop",  # what to do with cells that lack a variant
-                  ) -> pd.DataFrame:  # one row per cluster, one column per variant
+def variant_table(
+    frame: pd.DataFrame,  # one row per effect
+    effect: str = "effect",  # column of effects, in a unit that no variant changes
+    cluster: str = "participant",  # column of the independent unit
+    over: str | None = "bias",  # column to average over; None: a cluster has one effect per variant
+    variant: str = "variant",  # column of variants
+    variants: Sequence | None = None,  # which ones, in order; None: all, in order of appearance
+    incomplete: Literal["drop", "error"] = "drop",  # what to do with cells that lack a variant
+) -> pd.DataFrame:  # one row per cluster, one column per variant
     "Mean effect of every cluster in every variant, over the cells that have all of them."
     keys = [cluster] if over is None else [cluster, over]
     _named(frame, [*keys, variant, effect])
-    if incomplete not in ("drop", "error"): raise ValueError(f"incomplete is {incomplete!r}: give 'drop' or 'error'")
+    if incomplete not in ("drop", "error"):
+        raise ValueError(f"incomplete is {incomplete!r}: give 'drop' or 'error'")
     levels = list(dict.fromkeys(frame[variant])) if variants is None else list(variants)
     means, counts = _cells(frame, keys, variant, effect, levels)
     return _only_whole(means, cluster, counts, incomplete)
@@ -80,13 +106,19 @@ def _quiet() -> Iterator[None]:
 def _long(values: pd.DataFrame) -> pd.DataFrame:
     "Complete values as pingouin wants them."
     units, variants = values.shape
-    return pd.DataFrame({"unit": np.repeat(np.arange(units), variants), "variant": np.tile(np.arange(variants), units),
-                         "y": values.to_numpy().ravel()})
+    return pd.DataFrame(
+        {
+            "unit": np.repeat(np.arange(units), variants),
+            "variant": np.tile(np.arange(variants), units),
+            "y": values.to_numpy().ravel(),
+        }
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #1c73ab64
 def _f_tail(statistic: float, df: float, df_rest: float) -> float:
     "P-value of an F statistic."
     from scipy.special import fdtrc
+
     return float(fdtrc(df, df_rest, statistic))
 
 # %% ../../nbs/stats/14_variants.ipynb #021b3a90
@@ -98,9 +130,22 @@ def _counted(n: int, word: str) -> str:
 def _left_out(table: pd.DataFrame, whole: pd.Series) -> str:
     "A sentence about the units and cells that do not count."
     gone = [*table.attrs.get("dropped_clusters", []), *table.index[~whole]]
-    cells = [cell for cell in table.attrs.get("dropped_cells", []) if isinstance(cell, tuple) and cell[0] not in gone]
-    notes = [f"{_counted(len(gone), 'unit')} without every variant left out: {', '.join(map(str, gone))}"] if gone else []
-    if cells: notes.append(f"{_counted(len(cells), 'cell')} without every variant left out of the averages")
+    cells = [
+        cell
+        for cell in table.attrs.get("dropped_cells", [])
+        if isinstance(cell, tuple) and cell[0] not in gone
+    ]
+    notes = (
+        [
+            f"{_counted(len(gone), 'unit')} without every variant left out: {', '.join(map(str, gone))}"
+        ]
+        if gone
+        else []
+    )
+    if cells:
+        notes.append(
+            f"{_counted(len(cells), 'cell')} without every variant left out of the averages"
+        )
     return "; ".join(notes)
 
 # %% ../../nbs/stats/14_variants.ipynb #f98c22cb
@@ -113,9 +158,15 @@ def _complete(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 # %% ../../nbs/stats/14_variants.ipynb #53c7f99a
 def _too_few(units: int, variants: int) -> tuple[str, str] | None:
     "Status and reason where no comparison of variants exists."
-    if variants < 2: return "no_counterpart", "fewer than two variants: there is nothing to compare"
-    if units == 0: return "no_valid_answers", "no unit has an effect in every variant"
-    if units <= 3: return "too_few_clusters", f"{_counted(units, 'unit')}: nothing can be said beyond the units at hand"
+    if variants < 2:
+        return "no_counterpart", "fewer than two variants: there is nothing to compare"
+    if units == 0:
+        return "no_valid_answers", "no unit has an effect in every variant"
+    if units <= 3:
+        return (
+            "too_few_clusters",
+            f"{_counted(units, 'unit')}: nothing can be said beyond the units at hand",
+        )
     return None
 
 # %% ../../nbs/stats/14_variants.ipynb #f0eaf3a0
@@ -126,13 +177,23 @@ def _together(*notes: str) -> str:
 # %% ../../nbs/stats/14_variants.ipynb #52a25927
 def _with_notes(found: Estimate, units: int, *notes: str) -> Estimate:
     "The estimate with its notes, flagged with four or five units and without a test below."
-    if found.status != "ok" or units > 5: return replace(found, detail=_together(found.detail, *notes))
-    if units <= 3: return replace(found, p_value=nan, status="too_few_clusters", detail=_together(_too_few(units, 2)[1], *notes))
-    return replace(found, status="few_clusters", detail=_together(found.detail, f"{units} units", *notes))
+    if found.status != "ok" or units > 5:
+        return replace(found, detail=_together(found.detail, *notes))
+    if units <= 3:
+        return replace(
+            found,
+            p_value=nan,
+            status="too_few_clusters",
+            detail=_together(_too_few(units, 2)[1], *notes),
+        )
+    return replace(
+        found, status="few_clusters", detail=_together(found.detail, f"{units} units", *notes)
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #5b56280b
 class RepeatedMeasuresAnova(NamedTuple):
     "Whether the variants differ, in all its numbers."
+
     variation: Estimate  # generalised eta squared; its p-value is the Greenhouse-Geisser one
     partial_eta_squared: float = nan  # the same without the scatter between units
     statistic: float = nan  # F
@@ -152,56 +213,112 @@ def _sums_of_squares(x: np.ndarray) -> tuple[float, float, float]:
     centred = x - x.mean()
     by_variant, by_unit = centred.mean(axis=0), centred.mean(axis=1, keepdims=True)
     dust = 1e-12 * np.abs(x).max()
-    parts = np.broadcast_to(by_variant, x.shape), np.broadcast_to(by_unit, x.shape), centred - by_variant - by_unit
+    parts = (
+        np.broadcast_to(by_variant, x.shape),
+        np.broadcast_to(by_unit, x.shape),
+        centred - by_variant - by_unit,
+    )
     return tuple(float(np.sum(np.where(np.abs(part) <= dust, 0.0, part) ** 2)) for part in parts)
 
 # %% ../../nbs/stats/14_variants.ipynb #2a1bb6b1
 def _no_anova(x: np.ndarray, known: dict) -> Estimate | None:
     "The estimate where no F exists; None where one does."
-    if declined := _too_few(*x.shape): return nothing(*declined, **known)
+    if declined := _too_few(*x.shape):
+        return nothing(*declined, **known)
     variants, units, rest = _sums_of_squares(x)
-    if rest > 0: return None
-    if variants + units == 0: return nothing("degenerate_zero_variance", "no variation: every unit has the same effect in every variant", **known)
-    why = "all units move alike, so there is nothing to test against" if variants else "no unit changes from variant to variant"
-    return Estimate(variants / (variants + units), status="degenerate_zero_variance", detail=why, **known)
+    if rest > 0:
+        return None
+    if variants + units == 0:
+        return nothing(
+            "degenerate_zero_variance",
+            "no variation: every unit has the same effect in every variant",
+            **known,
+        )
+    why = (
+        "all units move alike, so there is nothing to test against"
+        if variants
+        else "no unit changes from variant to variant"
+    )
+    return Estimate(
+        variants / (variants + units), status="degenerate_zero_variance", detail=why, **known
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #81b94b7b
 def _pingouin_anova(values: pd.DataFrame) -> dict[str, float]:
     "One row of pingouin's table for complete data, in plain names."
     from pingouin import rm_anova
-    with _quiet(): rows = rm_anova(_long(values), dv="y", within="variant", subject="unit", correction=True, detailed=True, effsize="ng2")
+
+    with _quiet():
+        rows = rm_anova(
+            _long(values),
+            dv="y",
+            within="variant",
+            subject="unit",
+            correction=True,
+            detailed=True,
+            effsize="ng2",
+        )
     found, rest = rows.iloc[0], rows.iloc[1]
-    return {"f": found["F"], "df": found["DF"], "df_rest": rest["DF"], "p": found["p_unc"], "eta": found["ng2"],
-            "partial": found["SS"] / (found["SS"] + rest["SS"]), "gg": found["eps"],
-            "p_gg": found.get("p_GG_corr", found["p_unc"]), "w": found.get("W_spher", nan), "p_w": found.get("p_spher", nan)}
+    return {
+        "f": found["F"],
+        "df": found["DF"],
+        "df_rest": rest["DF"],
+        "p": found["p_unc"],
+        "eta": found["ng2"],
+        "partial": found["SS"] / (found["SS"] + rest["SS"]),
+        "gg": found["eps"],
+        "p_gg": found.get("p_GG_corr", found["p_unc"]),
+        "w": found.get("W_spher", nan),
+        "p_w": found.get("p_spher", nan),
+    }
 
 # %% ../../nbs/stats/14_variants.ipynb #533d068f
 def _huynh_feldt(row: dict[str, float], units: int) -> tuple[float, float]:
     "Their epsilon, and the p-value that uses it up to 1."
     df, left = row["df"], units - 1 - row["df"] * row["gg"]
-    if df == 1: return 1.0, row["p"]
-    if left <= 1e-12: return nan, nan  # with so few units the formula has no value
+    if df == 1:
+        return 1.0, row["p"]
+    if left <= 1e-12:
+        return nan, nan  # with so few units the formula has no value
     epsilon = (units * df * row["gg"] - 2) / (df * left)
     return epsilon, _f_tail(row["f"], min(1.0, epsilon) * df, min(1.0, epsilon) * row["df_rest"])
 
 # %% ../../nbs/stats/14_variants.ipynb #f01651bf
-def repeated_measures_anova(table: pd.DataFrame,  # one row per unit, one column per variant, such as from `variant_table`
-                            ) -> RepeatedMeasuresAnova:
+def repeated_measures_anova(
+    table: pd.DataFrame,  # one row per unit, one column per variant, such as from `variant_table`
+) -> RepeatedMeasuresAnova:
     "Whether the variants differ, with the unit (not the answer) as the case."
     values, note = _complete(table)
     units, variants = values.shape
-    known = dict(method="repeated-measures ANOVA, Greenhouse-Geisser p", unit="generalised eta squared", n=values.size, n_clusters=units)
+    known = dict(
+        method="repeated-measures ANOVA, Greenhouse-Geisser p",
+        unit="generalised eta squared",
+        n=values.size,
+        n_clusters=units,
+    )
     declined = _no_anova(values.to_numpy(), known)
-    if declined: return RepeatedMeasuresAnova(_with_notes(declined, units, note))
+    if declined:
+        return RepeatedMeasuresAnova(_with_notes(declined, units, note))
     row = _pingouin_anova(values)
-    (epsilon, p_hf), mauchly = _huynh_feldt(row, units), (row["w"], row["p_w"]) if units >= variants > 2 else (nan, nan)
-    estimate = _with_notes(Estimate(float(row["eta"]), p_value=float(row["p_gg"]), **known), units, note)
-    return RepeatedMeasuresAnova(estimate, *(float(row[name]) for name in ("partial", "f", "df", "df_rest", "p", "gg", "p_gg")), epsilon, p_hf,
-                                 *map(float, mauchly))
+    (epsilon, p_hf), mauchly = (
+        _huynh_feldt(row, units),
+        (row["w"], row["p_w"]) if units >= variants > 2 else (nan, nan),
+    )
+    estimate = _with_notes(
+        Estimate(float(row["eta"]), p_value=float(row["p_gg"]), **known), units, note
+    )
+    return RepeatedMeasuresAnova(
+        estimate,
+        *(float(row[name]) for name in ("partial", "f", "df", "df_rest", "p", "gg", "p_gg")),
+        epsilon,
+        p_hf,
+        *map(float, mauchly),
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #e0a018df
 class FriedmanTest(NamedTuple):
     "How far the units agree on an order of the variants."
+
     concordance: Estimate  # Kendall's W with the p-value of the method asked for
     chi_squared: float = nan  # Friedman's Q, corrected for ties
     df: float = nan  # of Q
@@ -216,6 +333,7 @@ class FriedmanTest(NamedTuple):
 def _ranks(values: pd.DataFrame) -> np.ndarray:
     "Ranks within each unit; effects that differ in the last bit only are tied."
     from scipy.stats import rankdata
+
     x = values.to_numpy()
     scale = np.abs(x).max(initial=0)
     return rankdata(np.round(x / scale, 12) if scale else x, axis=1)
@@ -224,6 +342,7 @@ def _ranks(values: pd.DataFrame) -> np.ndarray:
 def _orders(ranks: np.ndarray) -> float:
     "In how many ways one unit could order these ranks."
     from scipy.special import gammaln
+
     _, counts = np.unique(ranks, return_counts=True)
     return float(np.exp(gammaln(len(ranks) + 1) - gammaln(counts + 1).sum()))
 
@@ -232,7 +351,8 @@ def _p_f(w: float, ranks: np.ndarray) -> tuple[float, float, float, float]:
     "F, its degrees of freedom and its p-value."
     units, variants = ranks.shape
     df = variants - 1 - 2 / units
-    if np.ptp(ranks, axis=0).max() == 0: return inf, df, (units - 1) * df, _orders(ranks[0]) ** (1 - units)
+    if np.ptp(ranks, axis=0).max() == 0:
+        return inf, df, (units - 1) * df, _orders(ranks[0]) ** (1 - units)
     statistic = w * (units - 1) / (1 - w)
     return statistic, df, (units - 1) * df, _f_tail(statistic, df, (units - 1) * df)
 
@@ -240,63 +360,93 @@ def _p_f(w: float, ranks: np.ndarray) -> tuple[float, float, float, float]:
 def _kendalls_w(ranks: np.ndarray) -> float:
     "Concordance corrected for ties, by pingouin; the ranks must differ somewhere."
     from pingouin import friedman
+
     found = friedman(_long(pd.DataFrame(ranks)), dv="y", within="variant", subject="unit")
     return float(np.clip(found["W"].iloc[0], 0, 1))
 
 # %% ../../nbs/stats/14_variants.ipynb #df8d7041
-def friedman_test(table: pd.DataFrame,  # one row per unit, one column per variant
-                  method: Literal["f", "chi_squared"] = "f",  # which p-value the estimate carries
-                  ) -> FriedmanTest:
+def friedman_test(
+    table: pd.DataFrame,  # one row per unit, one column per variant
+    method: Literal["f", "chi_squared"] = "f",  # which p-value the estimate carries
+) -> FriedmanTest:
     "Friedman's test of the variants and Kendall's W."
     from scipy.special import chdtrc
-    if method not in ("f", "chi_squared"): raise ValueError(f"method is {method!r}: give 'f' or 'chi_squared'")
+
+    if method not in ("f", "chi_squared"):
+        raise ValueError(f"method is {method!r}: give 'f' or 'chi_squared'")
     values, note = _complete(table)
     units, variants = values.shape
-    known = dict(method=f"Kendall's W, Friedman {'F' if method == 'f' else 'chi-squared'}", unit="Kendall's W", n=values.size, n_clusters=units)
+    known = dict(
+        method=f"Kendall's W, Friedman {'F' if method == 'f' else 'chi-squared'}",
+        unit="Kendall's W",
+        n=values.size,
+        n_clusters=units,
+    )
     ranks, declined = _ranks(values), _too_few(units, variants)
-    if not declined and np.ptp(ranks, axis=1).max() == 0: declined = "undefined", "no variation: every unit has the same effect in all variants"
-    if declined: return FriedmanTest(_with_notes(nothing(*declined, **known), units, note))
+    if not declined and np.ptp(ranks, axis=1).max() == 0:
+        declined = "undefined", "no variation: every unit has the same effect in all variants"
+    if declined:
+        return FriedmanTest(_with_notes(nothing(*declined, **known), units, note))
     w = _kendalls_w(ranks)
     q, by_f = units * (variants - 1) * w, _p_f(w, ranks)
     p_chi = float(chdtrc(variants - 1, q))
-    estimate = _with_notes(Estimate(w, p_value=by_f[-1] if method == "f" else p_chi, **known), units, note)
-    return FriedmanTest(estimate, q, variants - 1, p_chi, *by_f, dict(zip(values.columns, ranks.mean(axis=0).tolist())))
+    estimate = _with_notes(
+        Estimate(w, p_value=by_f[-1] if method == "f" else p_chi, **known), units, note
+    )
+    return FriedmanTest(
+        estimate,
+        q,
+        variants - 1,
+        p_chi,
+        *by_f,
+        dict(zip(values.columns, ranks.mean(axis=0).tolist())),
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #022faaa6
-def variant_contrast(table: pd.DataFrame,  # one row per unit, one column per variant
-                     variant: Any,  # name of the column of interest
-                     base: Any = "base",  # name of the column to subtract
-                     level: float = 0.95,  # coverage, between 0 and 1
-                     unit: str = "probability",  # unit of the effects
-                     ) -> Estimate:
+def variant_contrast(
+    table: pd.DataFrame,  # one row per unit, one column per variant
+    variant: Any,  # name of the column of interest
+    base: Any = "base",  # name of the column to subtract
+    level: float = 0.95,  # coverage, between 0 and 1
+    unit: str = "probability",  # unit of the effects
+) -> Estimate:
     "Mean difference of a variant from the base, paired within units."
     _named(table, [variant, base])
     values, note = _complete(table)
     difference = values[variant].to_numpy() - values[base].to_numpy()
     found = stratified_cluster_t(difference, ["all"] * len(difference), level=level, unit=unit)
-    said = {"ok": "", "degenerate_zero_variance": "every unit changes by the same amount",
-            "no_valid_answers": "no unit has an effect in every variant"}
+    said = {
+        "ok": "",
+        "degenerate_zero_variance": "every unit changes by the same amount",
+        "no_valid_answers": "no unit has an effect in every variant",
+    }
     detail = _together(said.get(found.status, _counted(len(difference), "unit")), note)
     return replace(found, method="paired t over units", n=2 * len(difference), detail=detail)
 
 # %% ../../nbs/stats/14_variants.ipynb #fe25a849
-def contrasts_against_base(table: pd.DataFrame,  # one row per unit, one column per variant
-                           base: Any = "base",  # name of the column that the others are compared with
-                           level: float = 0.95,  # coverage of each interval, between 0 and 1
-                           adjustment: str = "holm",  # how the family is adjusted, one of `decisions.ADJUSTMENTS`
-                           unit: str = "probability",  # unit of the effects
-                           ) -> pd.DataFrame:  # one row per variant: the fields of its Estimate, p_adjusted, family_size
+def contrasts_against_base(
+    table: pd.DataFrame,  # one row per unit, one column per variant
+    base: Any = "base",  # name of the column that the others are compared with
+    level: float = 0.95,  # coverage of each interval, between 0 and 1
+    adjustment: str = "holm",  # how the family is adjusted, one of `decisions.ADJUSTMENTS`
+    unit: str = "probability",  # unit of the effects
+) -> pd.DataFrame:  # one row per variant: the fields of its Estimate, p_adjusted, family_size
     "Every variant minus the base, paired within units, with p-values adjusted for their number."
     _named(table, [base])
     names = [name for name in table.columns if name != base]
     found = [variant_contrast(table, name, base, level, unit) for name in names]
     p = np.array([each.p_value for each in found], float)
-    rows = pd.DataFrame([asdict(each) for each in found], index=pd.Index(names, name="variant"), columns=list(Estimate.__dataclass_fields__))
+    rows = pd.DataFrame(
+        [asdict(each) for each in found],
+        index=pd.Index(names, name="variant"),
+        columns=list(Estimate.__dataclass_fields__),
+    )
     return rows.assign(p_adjusted=adjust(p, adjustment), family_size=int(np.sum(~np.isnan(p))))
 
 # %% ../../nbs/stats/14_variants.ipynb #7936a1ec
 class SignedRank(NamedTuple):
     "Wilcoxon's test of paired differences."
+
     correlation: Estimate  # rank-biserial, -1 to 1; 1 when every difference is positive
     v: float = nan  # sum of the ranks of positive differences
     n_zero: int = 0  # pairs without a difference, left out
@@ -305,40 +455,67 @@ class SignedRank(NamedTuple):
 def _p_signs(signed: np.ndarray, method: str, seed: int | np.random.Generator) -> float:
     "Two-sided p-value of signed ranks."
     from scipy.special import ndtr
-    if method == "exact": return sign_flip(signed, ["all"] * len(signed), seed=seed)
+
+    if method == "exact":
+        return sign_flip(signed, ["all"] * len(signed), seed=seed)
     # the variance of a sum of independently signed ranks is the sum of their squares, ties and all
-    return float(2 * ndtr(-abs(signed.sum()) / np.sqrt(np.sum(signed ** 2))))
+    return float(2 * ndtr(-abs(signed.sum()) / np.sqrt(np.sum(signed**2))))
 
 # %% ../../nbs/stats/14_variants.ipynb #98c22e5d
-def signed_rank(first: Sequence[float] | np.ndarray,  # one value per unit, shape (n,)
-                second: Sequence[float] | np.ndarray,  # of the same units, shape (n,)
-                method: Literal["exact", "normal"] = "exact",  # how the p-value is found
-                seed: int | np.random.Generator = 0,  # of random signs, beyond 20 differences
-                ) -> SignedRank:
+def signed_rank(
+    first: Sequence[float] | np.ndarray,  # one value per unit, shape (n,)
+    second: Sequence[float] | np.ndarray,  # of the same units, shape (n,)
+    method: Literal["exact", "normal"] = "exact",  # how the p-value is found
+    seed: int | np.random.Generator = 0,  # of random signs, beyond 20 differences
+) -> SignedRank:
     "Wilcoxon's signed-rank test of first minus second."
     from scipy.stats import rankdata
-    if method not in ("exact", "normal"): raise ValueError(f"method is {method!r}: give 'exact' or 'normal'")
+
+    if method not in ("exact", "normal"):
+        raise ValueError(f"method is {method!r}: give 'exact' or 'normal'")
     difference = _paired(first, second)
-    known = dict(method=f"signed ranks, {method} p", unit="rank-biserial", n=2 * len(difference), n_clusters=len(difference))
+    known = dict(
+        method=f"signed ranks, {method} p",
+        unit="rank-biserial",
+        n=2 * len(difference),
+        n_clusters=len(difference),
+    )
     moved = difference[difference != 0]
-    if not len(difference): return SignedRank(nothing("no_valid_answers", "no pairs", **known))
-    if not len(moved): return SignedRank(nothing("degenerate_zero_variance", "no pair differs", **known), 0.0, len(difference))
+    if not len(difference):
+        return SignedRank(nothing("no_valid_answers", "no pairs", **known))
+    if not len(moved):
+        return SignedRank(
+            nothing("degenerate_zero_variance", "no pair differs", **known), 0.0, len(difference)
+        )
     signed = np.sign(moved) * rankdata(np.abs(moved))
-    estimate = Estimate(float(signed.sum() / np.abs(signed).sum()), p_value=_p_signs(signed, method, seed), **known)
-    return SignedRank(_with_notes(estimate, len(difference)), float(signed[signed > 0].sum()), len(difference) - len(moved))
+    estimate = Estimate(
+        float(signed.sum() / np.abs(signed).sum()), p_value=_p_signs(signed, method, seed), **known
+    )
+    return SignedRank(
+        _with_notes(estimate, len(difference)),
+        float(signed[signed > 0].sum()),
+        len(difference) - len(moved),
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #4a393c7a
-def _paired(first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray) -> np.ndarray:
+def _paired(
+    first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray
+) -> np.ndarray:
     "Differences of two columns of the same units; those equal up to the last bit are 0."
     x, y = np.asarray(first, float), np.asarray(second, float)
-    if x.shape != y.shape or x.ndim != 1: raise ValueError(f"first has shape {x.shape}, second {y.shape}: give one value per unit in each")
-    if not (np.isfinite(x).all() and np.isfinite(y).all()): raise ValueError("a value is missing or infinite: leave out and count those units first")
+    if x.shape != y.shape or x.ndim != 1:
+        raise ValueError(
+            f"first has shape {x.shape}, second {y.shape}: give one value per unit in each"
+        )
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise ValueError("a value is missing or infinite: leave out and count those units first")
     scale = max(np.abs(x).max(initial=0), np.abs(y).max(initial=0))
     return np.round((x - y) / scale, 12) * scale if scale else x - y
 
 # %% ../../nbs/stats/14_variants.ipynb #3b671f5e
 class Equivalence(NamedTuple):
     "Whether a difference is too small to matter."
+
     difference: Estimate  # with the interval of coverage 1 - 2 alpha
     margin: float  # the largest difference that does not matter
     p_equivalence: float  # of the two one-sided tests
@@ -346,20 +523,35 @@ class Equivalence(NamedTuple):
     reason: str  # in a few words
 
 # %% ../../nbs/stats/14_variants.ipynb #552ac48a
-def equivalence(table: pd.DataFrame,  # one row per unit, one column per variant
-                variant: Any,  # name of the column of interest
-                margin: float,  # largest difference that does not matter, in the unit of the effects, > 0
-                base: Any = "base",  # name of the column to compare with
-                alpha: float = 0.05,  # of each one-sided test, between 0 and .5
-                unit: str = "probability",  # unit of the effects
-                ) -> Equivalence:
+def equivalence(
+    table: pd.DataFrame,  # one row per unit, one column per variant
+    variant: Any,  # name of the column of interest
+    margin: float,  # largest difference that does not matter, in the unit of the effects, > 0
+    base: Any = "base",  # name of the column to compare with
+    alpha: float = 0.05,  # of each one-sided test, between 0 and .5
+    unit: str = "probability",  # unit of the effects
+) -> Equivalence:
     "Two one-sided tests, paired within units, that a variant differs from the base by less than a margin."
-    if not 0 < alpha < .5: raise ValueError(f"alpha is {alpha}: give a level between 0 and 0.5, such as 0.05")
-    if not margin > 0: raise ValueError(f"margin is {margin}: give the largest difference that does not matter, above 0")
-    narrow, wide = (variant_contrast(table, variant, base, level, unit) for level in (1 - 2 * alpha, 1 - alpha))
+    if not 0 < alpha < 0.5:
+        raise ValueError(f"alpha is {alpha}: give a level between 0 and 0.5, such as 0.05")
+    if not margin > 0:
+        raise ValueError(
+            f"margin is {margin}: give the largest difference that does not matter, above 0"
+        )
+    narrow, wide = (
+        variant_contrast(table, variant, base, level, unit) for level in (1 - 2 * alpha, 1 - alpha)
+    )
     judged = verdict(wide, smallest=margin, alpha=alpha)
-    word = {"present": "different", "reversed": "different", "absent": "equivalent"}.get(judged.verdict, judged.verdict)
-    return Equivalence(replace(narrow, p_value=wide.p_value), margin, equivalence_p(wide, margin), word, judged.reason)
+    word = {"present": "different", "reversed": "different", "absent": "equivalent"}.get(
+        judged.verdict, judged.verdict
+    )
+    return Equivalence(
+        replace(narrow, p_value=wide.p_value),
+        margin,
+        equivalence_p(wide, margin),
+        word,
+        judged.reason,
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #52bc6b60
 def _first_line(error: Exception) -> str:
@@ -376,57 +568,106 @@ def _groups(labels: pd.Series) -> tuple[np.ndarray, int]:
 def _no_gaps(used: np.ndarray, keys: pd.DataFrame, formula: str) -> None:
     "Every row has all that the model needs."
     gaps = ~np.isfinite(used).all(axis=1) | keys.isna().any(axis=1).to_numpy()
-    if gaps.any(): raise ValueError(f"{gaps.sum()} rows miss a value that {formula!r} or the cluster needs: leave them out and count them")
+    if gaps.any():
+        raise ValueError(
+            f"{gaps.sum()} rows miss a value that {formula!r} or the cluster needs: leave them out and count them"
+        )
 
 # %% ../../nbs/stats/14_variants.ipynb #57800cab
-def _design(frame: pd.DataFrame, formula: str, cluster: Sequence[str]) -> tuple[np.ndarray, pd.DataFrame]:
+def _design(
+    frame: pd.DataFrame, formula: str, cluster: Sequence[str]
+) -> tuple[np.ndarray, pd.DataFrame]:
     "Outcome and design matrix of a formula, all rows of them."
     from patsy import NAAction, PatsyError, dmatrices
+
     _named(frame, cluster)
-    try: outcome, design = dmatrices(formula, frame, NA_action=NAAction(NA_types=[]), return_type="dataframe")
-    except PatsyError as error: raise ValueError(f"the formula {formula!r} does not fit the frame: {_first_line(error)}") from None
-    if outcome.shape[1] != 1: raise ValueError(f"the outcome of {formula!r} is not one column of numbers: code it as 0 and 1, or as a number")
+    try:
+        outcome, design = dmatrices(
+            formula, frame, NA_action=NAAction(NA_types=[]), return_type="dataframe"
+        )
+    except PatsyError as error:
+        raise ValueError(
+            f"the formula {formula!r} does not fit the frame: {_first_line(error)}"
+        ) from None
+    if outcome.shape[1] != 1:
+        raise ValueError(
+            f"the outcome of {formula!r} is not one column of numbers: code it as 0 and 1, or as a number"
+        )
     _no_gaps(np.column_stack([outcome, design]), frame[list(cluster)], formula)
     return outcome.to_numpy(float)[:, 0], design.reset_index(drop=True)
 
 # %% ../../nbs/stats/14_variants.ipynb #117d4271
 def _no_fit(y: np.ndarray, design: pd.DataFrame, clusters: int) -> tuple[str, str] | None:
     "Status and reason where there is nothing to fit."
-    if not len(y): return "no_valid_answers", "no rows"
-    if clusters < 2: return "too_few_clusters", "one cluster: nothing can be said beyond the prompts at hand"
-    if np.ptp(y) == 0: return "degenerate_zero_variance", "no variation: every outcome is the same"
-    if np.linalg.matrix_rank(design) < design.shape[1]: return "undefined", "the terms of the formula cannot be told apart in these data"
+    if not len(y):
+        return "no_valid_answers", "no rows"
+    if clusters < 2:
+        return "too_few_clusters", "one cluster: nothing can be said beyond the prompts at hand"
+    if np.ptp(y) == 0:
+        return "degenerate_zero_variance", "no variation: every outcome is the same"
+    if np.linalg.matrix_rank(design) < design.shape[1]:
+        return "undefined", "the terms of the formula cannot be told apart in these data"
     return None
 
 # %% ../../nbs/stats/14_variants.ipynb #1686b8b6
 def _terms(found: Mapping[str, Estimate]) -> pd.DataFrame:
     "One row per term of a formula, one column per field of its estimate."
-    return pd.DataFrame([asdict(each) for each in found.values()], index=pd.Index(list(found), name="term"),
-                        columns=list(Estimate.__dataclass_fields__))
+    return pd.DataFrame(
+        [asdict(each) for each in found.values()],
+        index=pd.Index(list(found), name="term"),
+        columns=list(Estimate.__dataclass_fields__),
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #ff0b6092
 def _coefficient(value: float, se: float, df: float, known: dict) -> Estimate:
     "A coefficient with its t interval and test, as far as the number of clusters allows."
     from scipy.special import stdtr, stdtrit
+
     clusters = known["n_clusters"]
-    few = {"status": "too_few_clusters", "detail": f"{clusters} clusters: no interval beyond these prompts"}
-    if clusters <= 3: return Estimate(value, **known | few)
-    if se == 0: return Estimate(value, 0.0, **known | {"status": "degenerate_zero_variance", "detail": "no scatter between clusters"})
-    if not (isfinite(se) and df > 0): return Estimate(**known | {"status": "undefined", "detail": "its variance cannot be estimated"})
+    few = {
+        "status": "too_few_clusters",
+        "detail": f"{clusters} clusters: no interval beyond these prompts",
+    }
+    if clusters <= 3:
+        return Estimate(value, **known | few)
+    if se == 0:
+        return Estimate(
+            value,
+            0.0,
+            **known
+            | {"status": "degenerate_zero_variance", "detail": "no scatter between clusters"},
+        )
+    if not (isfinite(se) and df > 0):
+        return Estimate(
+            **known | {"status": "undefined", "detail": "its variance cannot be estimated"}
+        )
     half = float(stdtrit(df, (1 + known["ci_level"]) / 2)) * se
-    found = Estimate(value, se, df, value - half, value + half, p_value=float(2 * stdtr(df, -abs(value / se))), **known)
-    if clusters > 5 or found.status != "ok": return found
-    return replace(found, status="few_clusters", detail=_together(f"{clusters} clusters", found.detail))
+    found = Estimate(
+        value,
+        se,
+        df,
+        value - half,
+        value + half,
+        p_value=float(2 * stdtr(df, -abs(value / se))),
+        **known,
+    )
+    if clusters > 5 or found.status != "ok":
+        return found
+    return replace(
+        found, status="few_clusters", detail=_together(f"{clusters} clusters", found.detail)
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #985ed294
 def _level(level: float) -> float:
     "A coverage between 0 and 1."
-    if not 0 < level < 1: raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
     return level
 
 # %% ../../nbs/stats/14_variants.ipynb #a61a8c11
 class MixedModel(NamedTuple):
     "A linear mixed model, and whether its fit can be trusted."
+
     coefficients: pd.DataFrame  # one row per fixed effect: the fields of its Estimate
     variances: pd.Series  # variances and covariances of the random effects, and the residual variance; empty unless converged
     log_likelihood: float  # restricted unless fitted by maximum likelihood; nan unless converged
@@ -437,36 +678,60 @@ class MixedModel(NamedTuple):
     detail: str  # the reason
 
 # %% ../../nbs/stats/14_variants.ipynb #e74af155
-def _mixed(frame: pd.DataFrame, formula: str, cluster: str, slopes: str | None, crossed: Sequence[str]) -> Any:
+def _mixed(
+    frame: pd.DataFrame, formula: str, cluster: str, slopes: str | None, crossed: Sequence[str]
+) -> Any:
     "The statsmodels model, not yet fitted."
     import statsmodels.formula.api as smf
-    if not crossed: return smf.mixedlm(formula, frame, groups=frame[cluster], re_formula=slopes)
-    sources = {name: "0 + " + ":".join(f"C(Q({part!r}))" for part in name.split(":")) for name in crossed}
-    return smf.mixedlm(formula, frame, groups=np.ones(len(frame)), re_formula="0", vc_formula=sources)
+
+    if not crossed:
+        return smf.mixedlm(formula, frame, groups=frame[cluster], re_formula=slopes)
+    sources = {
+        name: "0 + " + ":".join(f"C(Q({part!r}))" for part in name.split(":")) for name in crossed
+    }
+    return smf.mixedlm(
+        formula, frame, groups=np.ones(len(frame)), re_formula="0", vc_formula=sources
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #b5592f7a
 def _failure(fit: Any, caught: list) -> str:
     "In which way a fit failed; empty when it did not."
-    if not fit.converged: return "the optimiser stopped before it reached a maximum"
-    if any("Hessian" in str(each.message) for each in caught): return "the Hessian is not positive definite: the data do not determine the variances"
-    return "" if np.isfinite(fit.bse_fe).all() and np.isfinite(fit.llf) else "a standard error or the likelihood is not finite"
+    if not fit.converged:
+        return "the optimiser stopped before it reached a maximum"
+    if any("Hessian" in str(each.message) for each in caught):
+        return "the Hessian is not positive definite: the data do not determine the variances"
+    return (
+        ""
+        if np.isfinite(fit.bse_fe).all() and np.isfinite(fit.llf)
+        else "a standard error or the likelihood is not finite"
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #337ba988
 def _fitted(model: Any, reml: bool) -> tuple[Any, str]:
     "The fit, and in which way it failed; empty when it did not."
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        try: fit = model.fit(reml=reml)
-        except (np.linalg.LinAlgError, ValueError) as error: return None, f"the linear algebra failed ({_first_line(error)})"
+        try:
+            fit = model.fit(reml=reml)
+        except (np.linalg.LinAlgError, ValueError) as error:
+            return None, f"the linear algebra failed ({_first_line(error)})"
     return fit, _failure(fit, caught)
 
 # %% ../../nbs/stats/14_variants.ipynb #d2c7907b
 def _variances(fit: Any, crossed: Sequence[str]) -> pd.Series:
     "Variances and covariances by name."
-    if crossed: found = dict(zip(fit.model.exog_vc.names, fit.vcomp))
+    if crossed:
+        found = dict(zip(fit.model.exog_vc.names, fit.vcomp))
     else:
-        covariance, names = np.asarray(fit.cov_re), ["intercept" if name in ("Group", "Intercept") else name for name in fit.cov_re.index]
-        found = {names[i] if i == j else f"{names[i]}, {names[j]}": covariance[i, j] for i in range(len(names)) for j in range(i, len(names))}
+        covariance, names = (
+            np.asarray(fit.cov_re),
+            ["intercept" if name in ("Group", "Intercept") else name for name in fit.cov_re.index],
+        )
+        found = {
+            names[i] if i == j else f"{names[i]}, {names[j]}": covariance[i, j]
+            for i in range(len(names))
+            for j in range(i, len(names))
+        }
     return pd.Series(found | {"residual": fit.scale}, dtype=float)
 
 # %% ../../nbs/stats/14_variants.ipynb #db44b5d3
@@ -476,62 +741,127 @@ def _at_edge(fit: Any, crossed: Sequence[str]) -> bool:
     return bool(spread.min() <= 1e-6 * max(fit.scale, spread.max()))
 
 # %% ../../nbs/stats/14_variants.ipynb #caabdb4f
-def _mixed_result(model: Any, crossed: Sequence[str], reml: bool, df: float, known: dict) -> MixedModel:
+def _mixed_result(
+    model: Any, crossed: Sequence[str], reml: bool, df: float, known: dict
+) -> MixedModel:
     "The fit as we report it."
     fit, failure = _fitted(model, reml)
     names = list(model.exog_names)
-    if failure: return _unfitted(names, "not_converged", failure, reml, known)
+    if failure:
+        return _unfitted(names, "not_converged", failure, reml, known)
     exact = "degenerate_zero_variance", "no scatter is left: the model explains every outcome"
-    if fit.scale <= 1e-8 * np.var(model.endog): return _unfitted(names, *exact, reml, known)
+    if fit.scale <= 1e-8 * np.var(model.endog):
+        return _unfitted(names, *exact, reml, known)
     edge = _at_edge(fit, crossed)
-    told = {"status": "bounded", "detail": "a variance or its combination is estimated at its lower edge, 0"} if edge else {}
-    found = {name: _coefficient(float(b), float(se), df, known | told) for name, b, se in zip(names, fit.fe_params, fit.bse_fe)}
+    told = (
+        {
+            "status": "bounded",
+            "detail": "a variance or its combination is estimated at its lower edge, 0",
+        }
+        if edge
+        else {}
+    )
+    found = {
+        name: _coefficient(float(b), float(se), df, known | told)
+        for name, b, se in zip(names, fit.fe_params, fit.bse_fe)
+    }
     variances = _variances(fit, crossed)
-    return MixedModel(_terms(found), variances, float(fit.llf), reml, known["n"], len(names) + len(variances), told.get("status", "ok"),
-                      told.get("detail", ""))
+    return MixedModel(
+        _terms(found),
+        variances,
+        float(fit.llf),
+        reml,
+        known["n"],
+        len(names) + len(variances),
+        told.get("status", "ok"),
+        told.get("detail", ""),
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #3dfde56f
 def _unfitted(names: list[str], status: str, detail: str, reml: bool, known: dict) -> MixedModel:
     "The result where there is no fit to report."
-    return MixedModel(_terms({name: nothing(status, detail, **known) for name in names}), pd.Series(dtype=float), nan, reml, known["n"], 0, status,
-                      detail)
+    return MixedModel(
+        _terms({name: nothing(status, detail, **known) for name in names}),
+        pd.Series(dtype=float),
+        nan,
+        reml,
+        known["n"],
+        0,
+        status,
+        detail,
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #8ca06860
-def mixed_model(frame: pd.DataFrame,  # one row per cell or answer, without gaps
-                formula: str,  # fixed effects in R's notation
-                cluster: str = "participant",  # column of the unit with a random intercept
-                slopes: str | None = None,  # random slopes within the cluster, such as "~ C(variant)"
-                crossed: Sequence[str] = (),  # crossed sources, columns or "column:column", instead of cluster and slopes
-                reml: bool = True,  # False: maximum likelihood, to compare fixed effects
-                level: float = 0.95,  # coverage of each interval, between 0 and 1
-                unit: str = "probability",  # unit of the outcome
-                ) -> MixedModel:
+def mixed_model(
+    frame: pd.DataFrame,  # one row per cell or answer, without gaps
+    formula: str,  # fixed effects in R's notation
+    cluster: str = "participant",  # column of the unit with a random intercept
+    slopes: str | None = None,  # random slopes within the cluster, such as "~ C(variant)"
+    crossed: Sequence[
+        str
+    ] = (),  # crossed sources, columns or "column:column", instead of cluster and slopes
+    reml: bool = True,  # False: maximum likelihood, to compare fixed effects
+    level: float = 0.95,  # coverage of each interval, between 0 and 1
+    unit: str = "probability",  # unit of the outcome
+) -> MixedModel:
     "A linear mixed model by statsmodels, with its convergence in the status."
-    columns = sorted({part for name in crossed for part in name.split(":")}) if crossed else [cluster]
+    columns = (
+        sorted({part for name in crossed for part in name.split(":")}) if crossed else [cluster]
+    )
     y, design = _design(frame, formula, columns)
-    if crossed and slopes: raise ValueError(f"slopes {slopes!r} with crossed sources: give slopes as a crossed source, such as 'participant:variant'")
-    if slopes: _design(frame, f"{formula.split('~')[0]} {slopes}", columns)
-    clusters = min(frame[name.split(":")].drop_duplicates().shape[0] for name in crossed or [cluster])
-    known = dict(ci_level=_level(level), method=f"mixed model, {'REML' if reml else 'ML'}, t", n=len(y), n_clusters=clusters, unit=unit)
+    if crossed and slopes:
+        raise ValueError(
+            f"slopes {slopes!r} with crossed sources: give slopes as a crossed source, such as 'participant:variant'"
+        )
+    if slopes:
+        _design(frame, f"{formula.split('~')[0]} {slopes}", columns)
+    clusters = min(
+        frame[name.split(":")].drop_duplicates().shape[0] for name in crossed or [cluster]
+    )
+    known = dict(
+        ci_level=_level(level),
+        method=f"mixed model, {'REML' if reml else 'ML'}, t",
+        n=len(y),
+        n_clusters=clusters,
+        unit=unit,
+    )
     declined = _no_fit(y, design, clusters)
-    if declined: return _unfitted(list(design), *declined, reml, known)
-    return _mixed_result(_mixed(frame, formula, cluster, slopes, crossed), crossed, reml, clusters - 1, known)
+    if declined:
+        return _unfitted(list(design), *declined, reml, known)
+    return _mixed_result(
+        _mixed(frame, formula, cluster, slopes, crossed), crossed, reml, clusters - 1, known
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #9e3321ba
-def likelihood_ratio(larger: MixedModel,  # fitted with reml=False
-                     smaller: MixedModel,  # the same rows with fewer terms, reml=False
-                     ) -> Estimate:  # the statistic; df are the extra terms
+def likelihood_ratio(
+    larger: MixedModel,  # fitted with reml=False
+    smaller: MixedModel,  # the same rows with fewer terms, reml=False
+) -> Estimate:  # the statistic; df are the extra terms
     "Likelihood-ratio test of two nested mixed models."
     from scipy.special import chdtrc
-    if larger.reml or smaller.reml: raise ValueError("a model was fitted by REML: refit both with reml=False to compare them")
-    if larger.n != smaller.n: raise ValueError(f"the models rest on {larger.n} and {smaller.n} rows: fit both to the same ones")
+
+    if larger.reml or smaller.reml:
+        raise ValueError("a model was fitted by REML: refit both with reml=False to compare them")
+    if larger.n != smaller.n:
+        raise ValueError(
+            f"the models rest on {larger.n} and {smaller.n} rows: fit both to the same ones"
+        )
     known = dict(method="likelihood ratio, chi-squared", unit="chi-squared", n=larger.n)
     for fit in (larger, smaller):
-        if not isfinite(fit.log_likelihood): return nothing(fit.status, fit.detail, **known)
+        if not isfinite(fit.log_likelihood):
+            return nothing(fit.status, fit.detail, **known)
     df = larger.n_terms - smaller.n_terms
-    if df < 1: raise ValueError(f"the larger model has {df} terms more: give the larger one first")
+    if df < 1:
+        raise ValueError(f"the larger model has {df} terms more: give the larger one first")
     statistic = max(0.0, 2 * (larger.log_likelihood - smaller.log_likelihood))
-    return Estimate(statistic, df=df, p_value=float(chdtrc(df, statistic)), status=larger.status, detail=larger.detail, **known)
+    return Estimate(
+        statistic,
+        df=df,
+        p_value=float(chdtrc(df, statistic)),
+        status=larger.status,
+        detail=larger.detail,
+        **known,
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #d918de66
 def _undetermined(x: np.ndarray) -> np.ndarray:
@@ -543,7 +873,9 @@ def _undetermined(x: np.ndarray) -> np.ndarray:
 def _resting_on_one(design: pd.DataFrame, code: np.ndarray) -> set[str]:
     "Terms that could not be estimated without some one cluster."
     x = design.to_numpy(float) / np.sqrt(np.sum(design.to_numpy(float) ** 2, axis=0))
-    return set(design.columns[np.any([_undetermined(x[code != g]) for g in range(code.max() + 1)], axis=0)])
+    return set(
+        design.columns[np.any([_undetermined(x[code != g]) for g in range(code.max() + 1)], axis=0)]
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #b6fccaee
 _ONE_ANSWER = "a condition gives one answer throughout, so its logit is infinite"
@@ -551,53 +883,111 @@ _ONE_ANSWER = "a condition gives one answer throughout, so its logit is infinite
 # %% ../../nbs/stats/14_variants.ipynb #e7e0fd33
 def _gee_trouble(fit: Any) -> tuple[str, str] | None:
     "Status and reason of a fit that is not to be used."
-    if not fit.converged: return "not_converged", "the estimating equations were not solved"
-    if min(np.min(fit.fittedvalues), np.min(1 - fit.fittedvalues)) < 1e-6: return "separated", _ONE_ANSWER
+    if not fit.converged:
+        return "not_converged", "the estimating equations were not solved"
+    if min(np.min(fit.fittedvalues), np.min(1 - fit.fittedvalues)) < 1e-6:
+        return "separated", _ONE_ANSWER
     return None
 
 # %% ../../nbs/stats/14_variants.ipynb #845f537e
-def _gee(y: np.ndarray, design: pd.DataFrame, code: np.ndarray, working: str, covariance: str) -> tuple[Any, tuple[str, str] | None]:
+def _gee(
+    y: np.ndarray, design: pd.DataFrame, code: np.ndarray, working: str, covariance: str
+) -> tuple[Any, tuple[str, str] | None]:
     "The fit, and its status and reason if it is not to be used."
     import statsmodels.api as sm
-    structure = {"independence": sm.cov_struct.Independence, "exchangeable": sm.cov_struct.Exchangeable}[working]()
+
+    structure = {
+        "independence": sm.cov_struct.Independence,
+        "exchangeable": sm.cov_struct.Exchangeable,
+    }[working]()
     with _quiet():
-        try: fit = sm.GEE(y, design, groups=code, family=sm.families.Binomial(), cov_struct=structure).fit(cov_type=covariance)
-        except (np.linalg.LinAlgError, ValueError) as error: return None, ("not_converged", f"the linear algebra failed ({_first_line(error)})")
+        try:
+            fit = sm.GEE(
+                y, design, groups=code, family=sm.families.Binomial(), cov_struct=structure
+            ).fit(cov_type=covariance)
+        except (np.linalg.LinAlgError, ValueError) as error:
+            return None, ("not_converged", f"the linear algebra failed ({_first_line(error)})")
     return fit, _gee_trouble(fit)
 
 # %% ../../nbs/stats/14_variants.ipynb #fb966aad
-def gee_logit(frame: pd.DataFrame,  # one row per answer, without gaps
-              formula: str,  # outcome in [0, 1] and terms, in R's notation
-              cluster: str = "cluster",  # column of the independent unit
-              working: Literal["independence", "exchangeable"] = "independence",  # assumed correlation within clusters
-              covariance: Literal["bias_reduced", "robust"] = "bias_reduced",  # with or without the leverage correction
-              level: float = 0.95,  # coverage of each interval, between 0 and 1
-              ) -> pd.DataFrame:  # one row per term: the fields of its Estimate, on the logit scale
+def gee_logit(
+    frame: pd.DataFrame,  # one row per answer, without gaps
+    formula: str,  # outcome in [0, 1] and terms, in R's notation
+    cluster: str = "cluster",  # column of the independent unit
+    working: Literal[
+        "independence", "exchangeable"
+    ] = "independence",  # assumed correlation within clusters
+    covariance: Literal[
+        "bias_reduced", "robust"
+    ] = "bias_reduced",  # with or without the leverage correction
+    level: float = 0.95,  # coverage of each interval, between 0 and 1
+) -> pd.DataFrame:  # one row per term: the fields of its Estimate, on the logit scale
     "Logistic regression by estimating equations, with cluster-robust t tests."
-    if working not in ("independence", "exchangeable"): raise ValueError(f"working is {working!r}: give 'independence' or 'exchangeable'")
-    if covariance not in ("bias_reduced", "robust"): raise ValueError(f"covariance is {covariance!r}: give 'bias_reduced' or 'robust'")
+    if working not in ("independence", "exchangeable"):
+        raise ValueError(f"working is {working!r}: give 'independence' or 'exchangeable'")
+    if covariance not in ("bias_reduced", "robust"):
+        raise ValueError(f"covariance is {covariance!r}: give 'bias_reduced' or 'robust'")
     y, design = _design(frame, formula, [cluster])
-    if ((y < 0) | (y > 1)).any(): raise ValueError(f"the outcome of {formula!r} lies outside [0, 1]: give answers coded 0 and 1, or probabilities")
+    if ((y < 0) | (y > 1)).any():
+        raise ValueError(
+            f"the outcome of {formula!r} lies outside [0, 1]: give answers coded 0 and 1, or probabilities"
+        )
     code, clusters = _groups(frame[cluster])
     method = f"GEE logit, {working}, {covariance.replace('_', ' ')}, t"
     known = dict(ci_level=_level(level), method=method, n=len(y), n_clusters=clusters, unit="logit")
     return _gee_terms(y, design, code, working, covariance, known)
 
 # %% ../../nbs/stats/14_variants.ipynb #1271435c
-def _robust_terms(design: pd.DataFrame, code: np.ndarray, b: np.ndarray, se: np.ndarray, df: np.ndarray, known: dict) -> pd.DataFrame:
+def _robust_terms(
+    design: pd.DataFrame,
+    code: np.ndarray,
+    b: np.ndarray,
+    se: np.ndarray,
+    df: np.ndarray,
+    known: dict,
+) -> pd.DataFrame:
     "Coefficients with robust errors, except where one cluster alone carries them."
-    alone = nothing("undefined", "it rests on one cluster alone, so there is no variance between clusters", **known)
+    alone = nothing(
+        "undefined",
+        "it rests on one cluster alone, so there is no variance between clusters",
+        **known,
+    )
     lonely = _resting_on_one(design, code)
-    return _terms({name: alone if name in lonely else _coefficient(float(b[j]), float(se[j]), float(df[j]), known) for j, name in enumerate(design)})
+    return _terms(
+        {
+            name: alone
+            if name in lonely
+            else _coefficient(float(b[j]), float(se[j]), float(df[j]), known)
+            for j, name in enumerate(design)
+        }
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #816e1664
-def _gee_terms(y: np.ndarray, design: pd.DataFrame, code: np.ndarray, working: str, covariance: str, known: dict) -> pd.DataFrame:
+def _gee_terms(
+    y: np.ndarray,
+    design: pd.DataFrame,
+    code: np.ndarray,
+    working: str,
+    covariance: str,
+    known: dict,
+) -> pd.DataFrame:
     "The coefficients, or the reason why there are none; the working correlation in `.attrs`."
     fit, declined = None, _no_fit(y, design, known["n_clusters"])
-    if not declined: fit, declined = _gee(y, design, code, working, covariance)
-    if declined: return _terms({name: nothing(*declined, **known) for name in design})
-    found = _robust_terms(design, code, np.asarray(fit.params), np.asarray(fit.bse), np.full(design.shape[1], known["n_clusters"] - 1.), known)
-    found.attrs["working_correlation"] = float(fit.model.cov_struct.dep_params) if working == "exchangeable" else 0.0
+    if not declined:
+        fit, declined = _gee(y, design, code, working, covariance)
+    if declined:
+        return _terms({name: nothing(*declined, **known) for name in design})
+    found = _robust_terms(
+        design,
+        code,
+        np.asarray(fit.params),
+        np.asarray(fit.bse),
+        np.full(design.shape[1], known["n_clusters"] - 1.0),
+        known,
+    )
+    found.attrs["working_correlation"] = (
+        float(fit.model.cov_struct.dep_params) if working == "exchangeable" else 0.0
+    )
     return found
 
 # %% ../../nbs/stats/14_variants.ipynb #cd7cb195
@@ -611,49 +1001,75 @@ def _power(matrix: np.ndarray, exponent: float) -> np.ndarray:
     return vector[:, keep] * value[keep] ** exponent @ vector[:, keep].T
 
 # %% ../../nbs/stats/14_variants.ipynb #eb7582bf
-def _adjusted(x: np.ndarray, bread: np.ndarray, kind: str, clusters: int, shape: tuple[int, int]) -> np.ndarray:
+def _adjusted(
+    x: np.ndarray, bread: np.ndarray, kind: str, clusters: int, shape: tuple[int, int]
+) -> np.ndarray:
     "A X M of one cluster."
-    if kind in ("CR2", "CR3"): return _power(np.eye(len(x)) - x @ bread @ x.T, -.5 if kind == "CR2" else -1.) @ x @ bread
-    factor = {"CR0": 1.0, "CR1": clusters / (clusters - 1), "CR1S": clusters / (clusters - 1) * (shape[0] - 1) / (shape[0] - shape[1])}[kind]
+    if kind in ("CR2", "CR3"):
+        return _power(np.eye(len(x)) - x @ bread @ x.T, -0.5 if kind == "CR2" else -1.0) @ x @ bread
+    factor = {
+        "CR0": 1.0,
+        "CR1": clusters / (clusters - 1),
+        "CR1S": clusters / (clusters - 1) * (shape[0] - 1) / (shape[0] - shape[1]),
+    }[kind]
     return np.sqrt(factor) * x @ bread
 
 # %% ../../nbs/stats/14_variants.ipynb #2b16ae73
-def _sandwich(y: np.ndarray, x: np.ndarray, code: np.ndarray, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _sandwich(
+    y: np.ndarray, x: np.ndarray, code: np.ndarray, kind: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     "Coefficients, their robust variances and Satterthwaite degrees of freedom."
     clusters, bread = code.max() + 1, np.linalg.inv(x.T @ x)
     b = bread @ x.T @ y
     members = [code == g for g in range(clusters)]
     weights = [_adjusted(x[rows], bread, kind, clusters, x.shape) for rows in members]
     scores = np.stack([w.T @ (y[rows] - x[rows] @ b) for w, rows in zip(weights, members)])
-    projected, own = np.stack([x[rows].T @ w for w, rows in zip(weights, members)]), np.stack([np.sum(w ** 2, axis=0) for w in weights])
+    projected, own = (
+        np.stack([x[rows].T @ w for w, rows in zip(weights, members)]),
+        np.stack([np.sum(w**2, axis=0) for w in weights]),
+    )
     joint = -np.einsum("gaj,ab,hbj->jgh", projected, bread, projected)
     joint[:, range(clusters), range(clusters)] += own.T
-    with np.errstate(invalid="ignore", divide="ignore"): df = np.einsum("jgg->j", joint) ** 2 / np.sum(joint ** 2, axis=(1, 2))
-    return b, np.sum(scores ** 2, axis=0), df
+    with np.errstate(invalid="ignore", divide="ignore"):
+        df = np.einsum("jgg->j", joint) ** 2 / np.sum(joint**2, axis=(1, 2))
+    return b, np.sum(scores**2, axis=0), df
 
 # %% ../../nbs/stats/14_variants.ipynb #dbad51c9
-def cluster_robust(frame: pd.DataFrame,  # one row per answer, without gaps
-                   formula: str,  # outcome and terms, in R's notation
-                   cluster: str = "cluster",  # column of the independent unit
-                   kind: str = "CR2",  # one of ROBUST_KINDS
-                   level: float = 0.95,  # coverage of each interval, between 0 and 1
-                   unit: str = "probability",  # unit of the outcome
-                   ) -> pd.DataFrame:  # one row per term: the fields of its Estimate
+def cluster_robust(
+    frame: pd.DataFrame,  # one row per answer, without gaps
+    formula: str,  # outcome and terms, in R's notation
+    cluster: str = "cluster",  # column of the independent unit
+    kind: str = "CR2",  # one of ROBUST_KINDS
+    level: float = 0.95,  # coverage of each interval, between 0 and 1
+    unit: str = "probability",  # unit of the outcome
+) -> pd.DataFrame:  # one row per term: the fields of its Estimate
     "Least squares with cluster-robust variances and Satterthwaite t tests."
-    if kind not in ROBUST_KINDS: raise ValueError(f"kind is {kind!r}: use one of {', '.join(ROBUST_KINDS)}")
+    if kind not in ROBUST_KINDS:
+        raise ValueError(f"kind is {kind!r}: use one of {', '.join(ROBUST_KINDS)}")
     y, design = _design(frame, formula, [cluster])
     (code, clusters), x = _groups(frame[cluster]), design.to_numpy(float)
-    known = dict(ci_level=_level(level), method=f"least squares, {kind}, Satterthwaite t", n=len(y), n_clusters=clusters, unit=unit)
+    known = dict(
+        ci_level=_level(level),
+        method=f"least squares, {kind}, Satterthwaite t",
+        n=len(y),
+        n_clusters=clusters,
+        unit=unit,
+    )
     declined = _no_fit(y, design, clusters)
-    if not declined and len(y) == x.shape[1]: declined = "insufficient", "as many terms as answers"
-    if declined: return _terms({name: nothing(*declined, **known) for name in design})
+    if not declined and len(y) == x.shape[1]:
+        declined = "insufficient", "as many terms as answers"
+    if declined:
+        return _terms({name: nothing(*declined, **known) for name in design})
     b, variance, df = _sandwich(y, x, code, kind)
     exact = np.abs(y - x @ b).max() <= 1e-12 * np.abs(y).max()
-    return _robust_terms(design, code, b, np.zeros(len(b)) if exact else np.sqrt(variance), df, known)
+    return _robust_terms(
+        design, code, b, np.zeros(len(b)) if exact else np.sqrt(variance), df, known
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #308f9f2c
 class _Answers(NamedTuple):
     "What the likelihood needs."
+
     y: np.ndarray  # target answers per row
     n: np.ndarray  # answers per row
     x: np.ndarray  # design matrix
@@ -663,19 +1079,22 @@ class _Answers(NamedTuple):
 def _modes(data: _Answers, eta: np.ndarray, sd: float) -> tuple[np.ndarray, np.ndarray]:
     "Most likely u of each cluster, and the spread of its integrand."
     from scipy.special import expit
+
     clusters, u = data.code.max() + 1, np.zeros(data.code.max() + 1)
     for _ in range(100):
         p = expit(eta + sd * u[data.code])
-        curvature = 1 + sd ** 2 * np.bincount(data.code, data.n * p * (1 - p), clusters)
+        curvature = 1 + sd**2 * np.bincount(data.code, data.n * p * (1 - p), clusters)
         step = (sd * np.bincount(data.code, data.y - data.n * p, clusters) - u) / curvature
         u = u + np.clip(step, -2, 2)
-        if np.abs(step).max() < 1e-11: break
+        if np.abs(step).max() < 1e-11:
+            break
     return u, 1 / np.sqrt(curvature)
 
 # %% ../../nbs/stats/14_variants.ipynb #d87b38f7
 def _minus_log_likelihood(parameter: np.ndarray, data: _Answers, quadrature: int) -> float:
     "Of coefficients and standard deviation, with adaptive quadrature; binomial coefficients left out."
     from scipy.special import logsumexp
+
     node, weight = np.polynomial.hermite_e.hermegauss(quadrature)
     eta, sd = data.x @ parameter[:-1], parameter[-1]
     mode, spread = _modes(data, eta, sd)
@@ -683,70 +1102,115 @@ def _minus_log_likelihood(parameter: np.ndarray, data: _Answers, quadrature: int
     shifted = eta[:, None] + sd * u[data.code]
     terms = data.y[:, None] * shifted - data.n[:, None] * np.logaddexp(0, shifted)
     inner = np.stack([np.bincount(data.code, column, len(mode)) for column in terms.T], axis=1)
-    inside = logsumexp(inner - u ** 2 / 2 + node ** 2 / 2 + np.log(weight), axis=1)
+    inside = logsumexp(inner - u**2 / 2 + node**2 / 2 + np.log(weight), axis=1)
     return -float(np.sum(np.log(spread) + inside - np.log(2 * np.pi) / 2))
 
 # %% ../../nbs/stats/14_variants.ipynb #119cb3d3
 def _covariance(parameter: np.ndarray, data: _Answers, quadrature: int) -> np.ndarray | None:
     "Inverse of the observed information; None where it is not positive definite."
     from statsmodels.tools.numdiff import approx_hess3
+
     hessian = approx_hess3(parameter, lambda at: _minus_log_likelihood(at, data, quadrature))
-    return np.linalg.inv(hessian) if np.isfinite(hessian).all() and np.linalg.eigvalsh(hessian)[0] > 0 else None
+    return (
+        np.linalg.inv(hessian)
+        if np.isfinite(hessian).all() and np.linalg.eigvalsh(hessian)[0] > 0
+        else None
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #437183cf
 def _maximum(data: _Answers, quadrature: int) -> tuple[np.ndarray, np.ndarray | None]:
     "Parameters and their covariance; None where no maximum was reached."
     from scipy.optimize import minimize
-    found = minimize(_minus_log_likelihood, np.r_[np.zeros(data.x.shape[1]), .5], (data, quadrature), method="BFGS")
+
+    found = minimize(
+        _minus_log_likelihood,
+        np.r_[np.zeros(data.x.shape[1]), 0.5],
+        (data, quadrature),
+        method="BFGS",
+    )
     # the search may give up its last steps to rounding although the slope is nearly zero already
-    return found.x, _covariance(found.x, data, quadrature) if np.abs(found.jac).max() < 1e-2 else None
+    return found.x, _covariance(found.x, data, quadrature) if np.abs(
+        found.jac
+    ).max() < 1e-2 else None
 
 # %% ../../nbs/stats/14_variants.ipynb #dd08fcc1
 class RandomInterceptLogit(NamedTuple):
     "A logistic model with a random intercept, for description."
-    coefficients: pd.DataFrame  # one row per term: the fields of its Estimate, on the logit scale, without tests
+
+    coefficients: (
+        pd.DataFrame
+    )  # one row per term: the fields of its Estimate, on the logit scale, without tests
     sd: Estimate  # standard deviation of the intercepts, on the logit scale
 
 # %% ../../nbs/stats/14_variants.ipynb #7a0d32ea
 def _no_logit(data: _Answers, design: pd.DataFrame) -> tuple[str, str] | None:
     "Status and reason where the model cannot be fitted."
-    if declined := _no_fit(data.y / data.n, design, int(data.code.max(initial=-1)) + 1): return declined
+    if declined := _no_fit(data.y / data.n, design, int(data.code.max(initial=-1)) + 1):
+        return declined
     pattern = np.unique(data.x, axis=0, return_inverse=True)[1].ravel()
     rates = np.bincount(pattern, data.y) / np.bincount(pattern, data.n)
-    if len(rates) <= data.x.shape[1] and ((rates == 0) | (rates == 1)).any(): return "separated", _ONE_ANSWER
+    if len(rates) <= data.x.shape[1] and ((rates == 0) | (rates == 1)).any():
+        return "separated", _ONE_ANSWER
     return None
 
 # %% ../../nbs/stats/14_variants.ipynb #ff974a30
-def random_intercept_logit(frame: pd.DataFrame,  # one row per answer, or per group of answers with `trials`
-                           formula: str,  # target answers (0 or 1, or a count) and terms, in R's notation
-                           cluster: str = "cluster",  # column of the unit with a random intercept
-                           trials: str | None = None,  # column of the number of answers; None: one per row
-                           quadrature: int = 15,  # nodes for each cluster; 1 is the Laplace approximation
-                           ) -> RandomInterceptLogit:
+def random_intercept_logit(
+    frame: pd.DataFrame,  # one row per answer, or per group of answers with `trials`
+    formula: str,  # target answers (0 or 1, or a count) and terms, in R's notation
+    cluster: str = "cluster",  # column of the unit with a random intercept
+    trials: str | None = None,  # column of the number of answers; None: one per row
+    quadrature: int = 15,  # nodes for each cluster; 1 is the Laplace approximation
+) -> RandomInterceptLogit:
     "Logistic regression with a random intercept by maximum likelihood."
     y, design = _design(frame, formula, [cluster] if trials is None else [cluster, trials])
     n = np.ones(len(y)) if trials is None else frame[trials].to_numpy(float)
-    if quadrature < 1: raise ValueError(f"quadrature is {quadrature}: give the number of nodes, 1 or more")
-    if not ((n > 0) & (y >= 0) & (y <= n)).all(): raise ValueError(f"an outcome of {formula!r} lies outside 0 to {trials or 1}: count target answers")
+    if quadrature < 1:
+        raise ValueError(f"quadrature is {quadrature}: give the number of nodes, 1 or more")
+    if not ((n > 0) & (y >= 0) & (y <= n)).all():
+        raise ValueError(
+            f"an outcome of {formula!r} lies outside 0 to {trials or 1}: count target answers"
+        )
     code, clusters = _groups(frame[cluster])
-    known = dict(method=f"random intercept logit, {quadrature} nodes", n=int(n.sum()), n_clusters=clusters, unit="logit")
+    known = dict(
+        method=f"random intercept logit, {quadrature} nodes",
+        n=int(n.sum()),
+        n_clusters=clusters,
+        unit="logit",
+    )
     return _described(_Answers(y, n, design.to_numpy(float), code), design, quadrature, known)
 
 # %% ../../nbs/stats/14_variants.ipynb #cbb98b49
-def _described(data: _Answers, design: pd.DataFrame, quadrature: int, known: dict) -> RandomInterceptLogit:
+def _described(
+    data: _Answers, design: pd.DataFrame, quadrature: int, known: dict
+) -> RandomInterceptLogit:
     "Coefficients and spread, or the reason why there are none."
     covariance, declined = None, _no_logit(data, design)
-    if not declined: parameter, covariance = _maximum(data, quadrature)
-    if covariance is None: return _undescribed(design, declined or ("not_converged", "the likelihood has no clear maximum"), known)
-    edge = {"status": "bounded", "detail": "the standard deviation is estimated at its lower edge, 0"} if abs(parameter[-1]) < 1e-3 else {}
+    if not declined:
+        parameter, covariance = _maximum(data, quadrature)
+    if covariance is None:
+        return _undescribed(
+            design, declined or ("not_converged", "the likelihood has no clear maximum"), known
+        )
+    edge = (
+        {"status": "bounded", "detail": "the standard deviation is estimated at its lower edge, 0"}
+        if abs(parameter[-1]) < 1e-3
+        else {}
+    )
     se = np.sqrt(np.diag(covariance))
-    found = {name: Estimate(float(parameter[j]), float(se[j]), **known, **edge) for j, name in enumerate(design)}
+    found = {
+        name: Estimate(float(parameter[j]), float(se[j]), **known, **edge)
+        for j, name in enumerate(design)
+    }
     return RandomInterceptLogit(_terms(found), Estimate(abs(float(parameter[-1])), **known, **edge))
 
 # %% ../../nbs/stats/14_variants.ipynb #4c6efb30
-def _undescribed(design: pd.DataFrame, declined: tuple[str, str], known: dict) -> RandomInterceptLogit:
+def _undescribed(
+    design: pd.DataFrame, declined: tuple[str, str], known: dict
+) -> RandomInterceptLogit:
     "The result where there is nothing to describe."
-    return RandomInterceptLogit(_terms({name: nothing(*declined, **known) for name in design}), nothing(*declined, **known))
+    return RandomInterceptLogit(
+        _terms({name: nothing(*declined, **known) for name in design}), nothing(*declined, **known)
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #6368115a
 ICC_KINDS = ("ICC1", "ICC2", "ICC3", "ICC1k", "ICC2k", "ICC3k")
@@ -755,39 +1219,80 @@ ICC_KINDS = ("ICC1", "ICC2", "ICC3", "ICC1k", "ICC2k", "ICC3k")
 def _pingouin_icc(values: pd.DataFrame) -> pd.DataFrame:
     "Its six rows in unrounded numbers."
     import pingouin
+
     digits, pingouin.options["round.column.CI95"] = pingouin.options["round.column.CI95"], None
     try:
-        with _quiet(): rows = pingouin.intraclass_corr(_long(values), targets="unit", raters="variant", ratings="y")
-    finally: pingouin.options["round.column.CI95"] = digits
+        with _quiet():
+            rows = pingouin.intraclass_corr(
+                _long(values), targets="unit", raters="variant", ratings="y"
+            )
+    finally:
+        pingouin.options["round.column.CI95"] = digits
     return rows.set_axis(ICC_KINDS)
 
 # %% ../../nbs/stats/14_variants.ipynb #098db70c
 def _icc_estimate(kind: str, row: pd.Series, units: float, rest: float, known: dict) -> Estimate:
     "One of the six, or why it has no value; `units` and `rest` are sums of squares."
-    if units == 0 and (kind.endswith("k") or kind == "ICC3" and rest == 0): return nothing("undefined", "the targets do not differ", **known)
+    if units == 0 and (kind.endswith("k") or kind == "ICC3" and rest == 0):
+        return nothing("undefined", "the targets do not differ", **known)
     alike = {"status": "degenerate_zero_variance", "detail": "the columns differ by constants only"}
-    if rest == 0 and kind[3] != "1": return Estimate(float(row["ICC"]), **known, **alike)
-    few = {"status": "few_clusters", "detail": f"{known['n_clusters']} targets"} if known["n_clusters"] < 6 else {}
-    return Estimate(float(row["ICC"]), ci_low=float(row["CI95"][0]), ci_high=float(row["CI95"][1]), p_value=float(row["pval"]), **known, **few)
+    if rest == 0 and kind[3] != "1":
+        return Estimate(float(row["ICC"]), **known, **alike)
+    few = (
+        {"status": "few_clusters", "detail": f"{known['n_clusters']} targets"}
+        if known["n_clusters"] < 6
+        else {}
+    )
+    return Estimate(
+        float(row["ICC"]),
+        ci_low=float(row["CI95"][0]),
+        ci_high=float(row["CI95"][1]),
+        p_value=float(row["pval"]),
+        **known,
+        **few,
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #d650b2b5
 def _no_icc(values: np.ndarray) -> tuple[float, str, str] | None:
     "Value, status and reason where there are no mean squares to compare."
-    if min(values.shape) < 2: return nan, "insufficient", "agreement needs two targets and two columns or more"
+    if min(values.shape) < 2:
+        return nan, "insufficient", "agreement needs two targets and two columns or more"
     variants, units, rest = _sums_of_squares(values)
-    if variants + units + rest == 0: return nan, "degenerate_zero_variance", "no variation: every value is the same"
-    return (1.0, "degenerate_zero_variance", "every target has the same value in all columns") if variants + rest == 0 else None
+    if variants + units + rest == 0:
+        return nan, "degenerate_zero_variance", "no variation: every value is the same"
+    return (
+        (1.0, "degenerate_zero_variance", "every target has the same value in all columns")
+        if variants + rest == 0
+        else None
+    )
 
 # %% ../../nbs/stats/14_variants.ipynb #d0ec9800
-def intraclass_correlation(table: pd.DataFrame,  # one row per target (prompt, item, model), one column per repeat or variant
-                           ) -> pd.DataFrame:  # one row for each of ICC_KINDS: the fields of its Estimate, intervals at 95 %
+def intraclass_correlation(
+    table: pd.DataFrame,  # one row per target (prompt, item, model), one column per repeat or variant
+) -> pd.DataFrame:  # one row for each of ICC_KINDS: the fields of its Estimate, intervals at 95 %
     "How far the columns agree about the targets, in six versions."
     values, note = _complete(table)
-    known = {kind: dict(method=f"{kind}, pingouin", unit="intraclass correlation", n=values.size, n_clusters=len(values)) for kind in ICC_KINDS}
+    known = {
+        kind: dict(
+            method=f"{kind}, pingouin",
+            unit="intraclass correlation",
+            n=values.size,
+            n_clusters=len(values),
+        )
+        for kind in ICC_KINDS
+    }
     if declined := _no_icc(values.to_numpy()):
-        found = {kind: Estimate(declined[0], status=declined[1], detail=declined[2], **each) for kind, each in known.items()}
+        found = {
+            kind: Estimate(declined[0], status=declined[1], detail=declined[2], **each)
+            for kind, each in known.items()
+        }
     else:
         rows, (_, units, rest) = _pingouin_icc(values), _sums_of_squares(values.to_numpy())
-        found = {kind: _icc_estimate(kind, rows.loc[kind], units, rest, each) for kind, each in known.items()}
+        found = {
+            kind: _icc_estimate(kind, rows.loc[kind], units, rest, each)
+            for kind, each in known.items()
+        }
     note = note.replace("unit", "target").replace("variant", "column")
-    return _terms({kind: replace(each, detail=_together(each.detail, note)) for kind, each in found.items()}).rename_axis("kind")
+    return _terms(
+        {kind: replace(each, detail=_together(each.detail, note)) for kind, each in found.items()}
+    ).rename_axis("kind")

@@ -39,7 +39,11 @@ def expected_value(lottery: Lottery) -> Fraction:
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #33309356
 DESIGNS = ("common_consequence", "common_ratio", "possibility")
-RIVAL_ROLE = {"common_consequence": "better_expected_value", "common_ratio": "better_expected_value", "possibility": "riskier"}
+RIVAL_ROLE = {
+    "common_consequence": "better_expected_value",
+    "common_ratio": "better_expected_value",
+    "possibility": "riskier",
+}
 
 
 def _rest(*branches: tuple[float, float]) -> Lottery:
@@ -48,35 +52,94 @@ def _rest(*branches: tuple[float, float]) -> Lottery:
     return (*branches, (0, float(left) if left.denominator > 1 else int(left)))
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #29c02048
-def common_consequence(index: int, top: int, top_chance: int, prize: int, none_chance: int = 1) -> ValueSet:
+def common_consequence(
+    index: int, top: int, top_chance: int, prize: int, none_chance: int = 1
+) -> ValueSet:
     "A sure `prize` against `top`, `prize` or nothing; the control lacks the shared part."
     shared = 100 - top_chance - none_chance
-    return ValueSet("common_consequence", index,
-                    target={"treatment": ((prize, 100),), "control": _rest((prize, top_chance + none_chance))},
-                    rival={"treatment": _rest((top, top_chance), (prize, shared)), "control": _rest((top, top_chance))})
+    return ValueSet(
+        "common_consequence",
+        index,
+        target={"treatment": ((prize, 100),), "control": _rest((prize, top_chance + none_chance))},
+        rival={
+            "treatment": _rest((top, top_chance), (prize, shared)),
+            "control": _rest((top, top_chance)),
+        },
+    )
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #67f746fa
-def common_ratio(index: int, top: int, top_chance: int, prize: int, low_top: float, low_prize: float) -> ValueSet:
+def common_ratio(
+    index: int, top: int, top_chance: int, prize: int, low_top: float, low_prize: float
+) -> ValueSet:
     "A sure `prize` against a chance of `top`; in the control both chances are low."
-    return ValueSet("common_ratio", index,
-                    target={"treatment": ((prize, 100),), "control": _rest((prize, low_prize))},
-                    rival={"treatment": _rest((top, top_chance)), "control": _rest((top, low_top))})
+    return ValueSet(
+        "common_ratio",
+        index,
+        target={"treatment": ((prize, 100),), "control": _rest((prize, low_prize))},
+        rival={"treatment": _rest((top, top_chance)), "control": _rest((top, low_top))},
+    )
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #848fe4db
 def possibility(index: int, top: int, top_chance: float, low_top: float) -> ValueSet:
     "Half the prize at twice the chance, with substantial chances and with tiny ones."
-    target = {"treatment": _rest((top // 2, 2 * top_chance)), "control": _rest((top // 2, round(2 * low_top, 3)))}
-    return ValueSet("possibility", index, target, rival={"treatment": _rest((top, top_chance)), "control": _rest((top, low_top))})
+    target = {
+        "treatment": _rest((top // 2, 2 * top_chance)),
+        "control": _rest((top // 2, round(2 * low_top, 3))),
+    }
+    return ValueSet(
+        "possibility",
+        index,
+        target,
+        rival={"treatment": _rest((top, top_chance)), "control": _rest((top, low_top))},
+    )
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #50eceae3
 PUBLISHED = (
-    *(common_consequence(index, *row) for index, row in enumerate([
-        (2500, 33, 2400), (3000, 34, 2500), (3500, 35, 2600), (1000, 20, 800), (1000, 25, 850), (1500, 25, 1300), (5000, 25, 4800)], 1)),
-    *(common_ratio(index, *row) for index, row in enumerate([
-        (4000, 80, 3000, 20, 25), (5000, 80, 3000, 20, 25), (6000, 80, 4000, 20, 25), (5000, 85, 4000, 25, 30),
-        (6000, 85, 5000, 30, 35), (3000, 70, 2000, 20, 25), (2000, 60, 1000, 15, 20)], 1)),
-    *(possibility(index, *row) for index, row in enumerate([
-        (6000, 45, 0.1), (7000, 40, 0.2), (8000, 30, 0.3), (9000, 25, 0.4), (10000, 20, 0.5), (11000, 15, 0.6), (12000, 10, 0.7)], 1)),
+    *(
+        common_consequence(index, *row)
+        for index, row in enumerate(
+            [
+                (2500, 33, 2400),
+                (3000, 34, 2500),
+                (3500, 35, 2600),
+                (1000, 20, 800),
+                (1000, 25, 850),
+                (1500, 25, 1300),
+                (5000, 25, 4800),
+            ],
+            1,
+        )
+    ),
+    *(
+        common_ratio(index, *row)
+        for index, row in enumerate(
+            [
+                (4000, 80, 3000, 20, 25),
+                (5000, 80, 3000, 20, 25),
+                (6000, 80, 4000, 20, 25),
+                (5000, 85, 4000, 25, 30),
+                (6000, 85, 5000, 30, 35),
+                (3000, 70, 2000, 20, 25),
+                (2000, 60, 1000, 15, 20),
+            ],
+            1,
+        )
+    ),
+    *(
+        possibility(index, *row)
+        for index, row in enumerate(
+            [
+                (6000, 45, 0.1),
+                (7000, 40, 0.2),
+                (8000, 30, 0.3),
+                (9000, 25, 0.4),
+                (10000, 20, 0.5),
+                (11000, 15, 0.6),
+                (12000, 10, 0.7),
+            ],
+            1,
+        )
+    ),
 )
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #8b357e5b
@@ -88,14 +151,22 @@ def _win_chance(lottery: Lottery, prize: float) -> Fraction:
 def is_consistent(values: ValueSet) -> bool:
     "Whether expected utility forbids a switch between the two conditions of a value set."
     top, prize = values.rival["treatment"][0][0], values.target["treatment"][0][0]
-    chance = {(who, condition, amount): _win_chance(lotteries[condition], amount)
-              for who, lotteries in (("target", values.target), ("rival", values.rival))
-              for condition in ("treatment", "control") for amount in (top, prize)}
+    chance = {
+        (who, condition, amount): _win_chance(lotteries[condition], amount)
+        for who, lotteries in (("target", values.target), ("rival", values.rival))
+        for condition in ("treatment", "control")
+        for amount in (top, prize)
+    }
     if values.design == "common_consequence":  # the same shared part left both lotteries
         shared = chance["target", "treatment", prize] - chance["target", "control", prize]
-        return shared == chance["rival", "treatment", prize] and chance["rival", "treatment", top] == chance["rival", "control", top]
-    return (chance["rival", "treatment", top] * chance["target", "control", prize]
-            == chance["rival", "control", top] * chance["target", "treatment", prize])
+        return (
+            shared == chance["rival", "treatment", prize]
+            and chance["rival", "treatment", top] == chance["rival", "control", top]
+        )
+    return (
+        chance["rival", "treatment", top] * chance["target", "control", prize]
+        == chance["rival", "control", top] * chance["target", "treatment", prize]
+    )
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #8dff16e2
 def _draw(design: str, index: int, generator: np.random.Generator) -> ValueSet:
@@ -103,26 +174,44 @@ def _draw(design: str, index: int, generator: np.random.Generator) -> ValueSet:
     prize = int(generator.integers(8, 90)) * 100
     top = int(round(prize * generator.uniform(1.02, 1.9), -2))
     if design == "common_consequence":
-        return common_consequence(index, top, int(generator.integers(15, 41)), prize, none_chance=int(generator.integers(1, 4)))
+        return common_consequence(
+            index,
+            top,
+            int(generator.integers(15, 41)),
+            prize,
+            none_chance=int(generator.integers(1, 4)),
+        )
     if design == "common_ratio":
         factor = int(generator.choice([4, 5]))
         low = int(generator.integers(12, 20))
         return common_ratio(index, top, low * factor, prize, low, 100 // factor)
-    return possibility(index, 2 * prize, int(generator.integers(10, 46)), float(generator.integers(1, 9)) / 10)
+    return possibility(
+        index, 2 * prize, int(generator.integers(10, 46)), float(generator.integers(1, 9)) / 10
+    )
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #12feb7fb
 def _acceptable(values: ValueSet) -> bool:
     "Whether the rival is worth a little more, and the chances are possible."
     better, target = (expected_value(side["treatment"]) for side in (values.rival, values.target))
-    possible = all(0 <= chance <= 100 for side in (values.target, values.rival) for lottery in side.values() for _, chance in lottery)
-    worth = better == target if values.design == "possibility" else Fraction(102, 100) <= better / target <= Fraction(125, 100)
+    possible = all(
+        0 <= chance <= 100
+        for side in (values.target, values.rival)
+        for lottery in side.values()
+        for _, chance in lottery
+    )
+    worth = (
+        better == target
+        if values.design == "possibility"
+        else Fraction(102, 100) <= better / target <= Fraction(125, 100)
+    )
     return possible and worth and is_consistent(values)
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #e7e023c4
-def fresh_value_sets(design: str,  # one of DESIGNS
-                     count: int = 7,  # how many
-                     seed: int = 0,  # study seed
-                     ) -> list[ValueSet]:  # indices count from 101
+def fresh_value_sets(
+    design: str,  # one of DESIGNS
+    count: int = 7,  # how many
+    seed: int = 0,  # study seed
+) -> list[ValueSet]:  # indices count from 101
     "New value sets under the constraints of the published ones."
     generator = np.random.default_rng([seed, DESIGNS.index(design)])
     known = {str((each.target, each.rival)) for each in PUBLISHED}
@@ -138,23 +227,35 @@ def fresh_value_sets(design: str,  # one of DESIGNS
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #d711fb8e
 FRAMES = {
     1: Frame("Pick one of these two gambles:\n{options}\nWhich do you pick?\n{instruction}"),
-    2: Frame("You have been given two ways to win some money.\n{options}\nNothing else is on offer. Which of the two would you take?\n{instruction}"),
+    2: Frame(
+        "You have been given two ways to win some money.\n{options}\nNothing else is on offer. Which of the two would you take?\n{instruction}"
+    ),
     3: Frame("Which of these would you rather have?\n{options}\n{instruction}"),
 }
 
 
-INSTRUCTIONS = {"label": "Reply with A or B only.\nAnswer:", "bare": "Answer:"}  # answer_format -> closing lines
+INSTRUCTIONS = {
+    "label": "Reply with A or B only.\nAnswer:",
+    "bare": "Answer:",
+}  # answer_format -> closing lines
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #0ba510b2
-def phrase(lottery: Lottery,  # what is offered
-           style: int,  # 1 or 2 for a risky lottery, 1 to 3 for a sure one
-           ) -> str:
+def phrase(
+    lottery: Lottery,  # what is offered
+    style: int,  # 1 or 2 for a risky lottery, 1 to 3 for a sure one
+) -> str:
     "A lottery in words."
     (prize, chance), *more = lottery
     if not more:
-        return {1: f"{money(prize)} for certain", 2: f"a sure {money(prize)}", 3: f"a 100% chance of {money(prize)}"}[style]
+        return {
+            1: f"{money(prize)} for certain",
+            2: f"a sure {money(prize)}",
+            3: f"a 100% chance of {money(prize)}",
+        }[style]
     if style == 1:
-        return ", ".join(f"{money(prize)} with probability {percent(chance)}" for prize, chance in lottery)
+        return ", ".join(
+            f"{money(prize)} with probability {percent(chance)}" for prize, chance in lottery
+        )
     return ", ".join(f"{percent(chance)} chance of {money(prize)}" for prize, chance in lottery)
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #5bdac3c1
@@ -164,17 +265,28 @@ def _arms(values: ValueSet, answer_formats: Sequence[str]) -> Iterator[dict[str,
         sure = len(values.target[condition]) == 1
         levels = product(answer_formats, FRAMES, (1, 2), (1, 2, 3) if sure else (1, 2), (1, 2))
         for answer_format, template, rival_style, target_style, permutation in levels:
-            yield {"condition": condition, "answer_format": answer_format, "template": template, "options_a_template_id": rival_style,
-                   "options_b_template_id": target_style, "permutation_index": permutation}
+            yield {
+                "condition": condition,
+                "answer_format": answer_format,
+                "template": template,
+                "options_a_template_id": rival_style,
+                "options_b_template_id": target_style,
+                "permutation_index": permutation,
+            }
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #1b14d34d
 def _options(values: ValueSet, arm: dict[str, Any]) -> list[dict[str, Any]]:
     "The two options in the order shown; permutation 1 puts the target second."
     condition, rival_role = arm["condition"], RIVAL_ROLE[values.design]
-    sides = [(values.rival[condition], arm["options_a_template_id"], rival_role), (values.target[condition], arm["options_b_template_id"], "target")]
+    sides = [
+        (values.rival[condition], arm["options_a_template_id"], rival_role),
+        (values.target[condition], arm["options_b_template_id"], "target"),
+    ]
     ordered = sides if arm["permutation_index"] == 1 else sides[::-1]
-    return [option(label, phrase(lottery, style), role, float(expected_value(lottery)))
-            for label, (lottery, style, role) in zip("AB", ordered)]
+    return [
+        option(label, phrase(lottery, style), role, float(expected_value(lottery)))
+        for label, (lottery, style, role) in zip("AB", ordered)
+    ]
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #2d112fe8
 def _row(values: ValueSet, arm: dict[str, Any], original: bool) -> dict[str, Any]:
@@ -183,41 +295,79 @@ def _row(values: ValueSet, arm: dict[str, Any], original: bool) -> dict[str, Any
     lines = "\n".join(f"Option {each['label']}: {each['text']}." for each in options)
     number = DESIGNS.index(values.design) + 1
     where = (number, values.index, arm["options_a_template_id"], arm["template"])
-    prompt = fill(FRAMES[arm["template"]], options=lines, instruction=INSTRUCTIONS[arm["answer_format"]])
+    prompt = fill(
+        FRAMES[arm["template"]], options=lines, instruction=INSTRUCTIONS[arm["answer_format"]]
+    )
     condition = arm["condition"]
-    content = {"kind": "lotteries", "lotteries": {"target": values.target[condition], RIVAL_ROLE[values.design]: values.rival[condition]}}
-    return {"condition": condition, "pair_id": "-".join(map(str, (*where, arm["permutation_index"], arm["answer_format"]))),
-            "cluster": f"{values.design}/{values.index}", "stratum": values.design, "prompt": prompt, "options": options, "content": content,
-            "bias_type_index": number, "vals_index": values.index, "options_text_template_id": 1, **arm, "design": values.design,
-            "target_position": 3 - arm["permutation_index"], "n_options": 2, "is_original": original, "eu_consistent": is_consistent(values),
-            "order_group": "-".join(map(str, (condition, *where, arm["options_b_template_id"], arm["answer_format"])))}
+    content = {
+        "kind": "lotteries",
+        "lotteries": {
+            "target": values.target[condition],
+            RIVAL_ROLE[values.design]: values.rival[condition],
+        },
+    }
+    return {
+        "condition": condition,
+        "pair_id": "-".join(map(str, (*where, arm["permutation_index"], arm["answer_format"]))),
+        "cluster": f"{values.design}/{values.index}",
+        "stratum": values.design,
+        "prompt": prompt,
+        "options": options,
+        "content": content,
+        "bias_type_index": number,
+        "vals_index": values.index,
+        "options_text_template_id": 1,
+        **arm,
+        "design": values.design,
+        "target_position": 3 - arm["permutation_index"],
+        "n_options": 2,
+        "is_original": original,
+        "eu_consistent": is_consistent(values),
+        "order_group": "-".join(
+            map(str, (condition, *where, arm["options_b_template_id"], arm["answer_format"]))
+        ),
+    }
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #015bddaa
 VALUE_SETS = ("published", "fresh", "both")
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #fdf6aca8
-def value_sets(source: str = "published",  # published, fresh or both
-               designs: Sequence[str] = DESIGNS,  # which designs
-               count: int = 7,  # fresh sets per design
-               seed: int = 0,  # study seed
-               ) -> list[ValueSet]:
+def value_sets(
+    source: str = "published",  # published, fresh or both
+    designs: Sequence[str] = DESIGNS,  # which designs
+    count: int = 7,  # fresh sets per design
+    seed: int = 0,  # study seed
+) -> list[ValueSet]:
     "The value sets that a study uses."
     for name, known in [(source, VALUE_SETS), *((design, DESIGNS) for design in designs)]:
         if name not in known:
             raise CogbiasError(f"choice/certainty: {name!r} is not known; {nearest(name, known)}")
     published = [each for each in PUBLISHED if each.design in designs] if source != "fresh" else []
-    return published + ([each for design in designs for each in fresh_value_sets(design, count, seed)] if source != "published" else [])
+    return published + (
+        [each for design in designs for each in fresh_value_sets(design, count, seed)]
+        if source != "published"
+        else []
+    )
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #7e872b54
-def items(seed: int = 0,  # study seed; only fresh value sets depend on it
-          source: str = "published",  # value sets: published, fresh or both
-          designs: Sequence[str] = DESIGNS,  # which designs
-          count: int = 7,  # fresh value sets per design
-          answer_formats: Sequence[str] = ("label",),  # label: asks for the letter alone; bare: ends as published
-          ) -> pd.DataFrame:  # an items table
+def items(
+    seed: int = 0,  # study seed; only fresh value sets depend on it
+    source: str = "published",  # value sets: published, fresh or both
+    designs: Sequence[str] = DESIGNS,  # which designs
+    count: int = 7,  # fresh value sets per design
+    answer_formats: Sequence[str] = (
+        "label",
+    ),  # label: asks for the letter alone; bare: ends as published
+) -> pd.DataFrame:  # an items table
     "The prompts of the certainty and possibility designs."
-    return item_table("choice/certainty", [_row(values, arm, values.index < 100) for values in value_sets(source, designs, count, seed)
-                                           for arm in _arms(values, answer_formats)])
+    return item_table(
+        "choice/certainty",
+        [
+            _row(values, arm, values.index < 100)
+            for values in value_sets(source, designs, count, seed)
+            for arm in _arms(values, answer_formats)
+        ],
+    )
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #9aebd4fc
 _CERTAINTY = MappingProxyType({"design": ("common_consequence", "common_ratio")})
@@ -227,37 +377,88 @@ _SHARE = MappingProxyType({"target": 1.0, "better_expected_value": 0.0})
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #08abeb19
 CONTRASTS = (
-    Contrast("certainty_effect", "Certainty effect", score=_SHARE, where=_CERTAINTY, include="eu_consistent",
-             note="the 10 value sets for which expected utility forbids a switch"),
-    Contrast("certainty_effect_all_sets", "Certainty effect, all value sets", score=_SHARE, where=_CERTAINTY,
-             note="four of the common-ratio sets do not scale both chances alike"),
-    Contrast("strong_reversal", "Strong reversal", kind="reversal", score=_SHARE, where=_CERTAINTY, include="eu_consistent", unit="share of value sets",
-             note="sets with a majority for the target in treatment and against it in control, minus the reverse"),
-    Contrast("possibility_effect", "Possibility effect", score=MappingProxyType({"target": 1.0, "riskier": 0.0}),
-             where=MappingProxyType({"design": ("possibility",)}), note="expected values tie, so no option is the better one"),
-    Contrast("certainty_score", "Published bias score", kind="pooled", score=_SHARE, where=_CERTAINTY, replication=True, invalid="itt",
-             cells=MappingProxyType({("treatment", "*"): 1.0, ("control", "*"): -1.0}),
-             note="pooled shares; an answer that cannot be read counts as not the target"),
+    Contrast(
+        "certainty_effect",
+        "Certainty effect",
+        score=_SHARE,
+        where=_CERTAINTY,
+        include="eu_consistent",
+        note="the 10 value sets for which expected utility forbids a switch",
+    ),
+    Contrast(
+        "certainty_effect_all_sets",
+        "Certainty effect, all value sets",
+        score=_SHARE,
+        where=_CERTAINTY,
+        note="four of the common-ratio sets do not scale both chances alike",
+    ),
+    Contrast(
+        "strong_reversal",
+        "Strong reversal",
+        kind="reversal",
+        score=_SHARE,
+        where=_CERTAINTY,
+        include="eu_consistent",
+        unit="share of value sets",
+        note="sets with a majority for the target in treatment and against it in control, minus the reverse",
+    ),
+    Contrast(
+        "possibility_effect",
+        "Possibility effect",
+        score=MappingProxyType({"target": 1.0, "riskier": 0.0}),
+        where=MappingProxyType({"design": ("possibility",)}),
+        note="expected values tie, so no option is the better one",
+    ),
+    Contrast(
+        "certainty_score",
+        "Published bias score",
+        kind="pooled",
+        score=_SHARE,
+        where=_CERTAINTY,
+        replication=True,
+        invalid="itt",
+        cells=MappingProxyType({("treatment", "*"): 1.0, ("control", "*"): -1.0}),
+        note="pooled shares; an answer that cannot be read counts as not the target",
+    ),
 )
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #8119e31c
-FACTORS = MappingProxyType({
-    "bias_type_index": "design by number: 1 common consequence, 2 common ratio, 3 possibility", "vals_index": "value set; fresh sets count from 101",
-    "options_text_template_id": "pair of labels; there is one", "options_a_template_id": "phrase of the rival: 1 prize first, 2 chance first",
-    "options_b_template_id": "phrase of the target", "permutation_index": "1 target second, 2 target first", "template": "frame of the question, 1 to 3",
-    "answer_format": "label: asks for the letter alone; bare: ends as published", "design": "common_consequence, common_ratio or possibility",
-    "target_position": "place of the target, from 1", "n_options": "options offered", "is_original": "whether the value set was published",
-    "eu_consistent": "whether expected utility forbids a switch", "order_group": "joins the two orders of one question"})
+FACTORS = MappingProxyType(
+    {
+        "bias_type_index": "design by number: 1 common consequence, 2 common ratio, 3 possibility",
+        "vals_index": "value set; fresh sets count from 101",
+        "options_text_template_id": "pair of labels; there is one",
+        "options_a_template_id": "phrase of the rival: 1 prize first, 2 chance first",
+        "options_b_template_id": "phrase of the target",
+        "permutation_index": "1 target second, 2 target first",
+        "template": "frame of the question, 1 to 3",
+        "answer_format": "label: asks for the letter alone; bare: ends as published",
+        "design": "common_consequence, common_ratio or possibility",
+        "target_position": "place of the target, from 1",
+        "n_options": "options offered",
+        "is_original": "whether the value set was published",
+        "eu_consistent": "whether expected utility forbids a switch",
+        "order_group": "joins the two orders of one question",
+    }
+)
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #408bd9fe
 PARADIGM = Paradigm(
-    name="choice/certainty", title="The certainty effect", bias="certainty effect",
+    name="choice/certainty",
+    title="The certainty effect",
+    bias="certainty effect",
     summary="People give up expected money for a prize that is certain, and stop doing so once the same prize is merely likely. "
-            "The two choices cannot follow from one scale of values.",
+    "The two choices cannot follow from one scale of values.",
     norm="Whoever maximises expected utility prefers the same lottery in both conditions, because both were changed alike.",
     positive="the sure prize is chosen more often than the same prize when it is merely likelier",
     source="Allais 1953; Kahneman and Tversky 1979; design of Itzhak et al., TACL 2024",
-    factors=FACTORS, items=items, contrasts=CONTRASTS, conditions={"control": "both options are risky", "treatment": "one option is certain"},
+    factors=FACTORS,
+    items=items,
+    contrasts=CONTRASTS,
+    conditions={"control": "both options are risky", "treatment": "one option is certain"},
     breakdown=("design", "template", "target_position"),
-    caveats=("A chooser who follows expected value with noise also scores above zero here; compare with the benchmark row.",
-             "The first value set of each design is a famous problem and may have been seen in training."))
+    caveats=(
+        "A chooser who follows expected value with noise also scores above zero here; compare with the benchmark row.",
+        "The first value set of each design is a famous problem and may have been seen in training.",
+    ),
+)

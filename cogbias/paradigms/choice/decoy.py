@@ -31,26 +31,48 @@ class Product(NamedTuple):
     cents: float = 0.0  # ending of every price, in dollars
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #1097d7ec
-PRODUCTS = MappingProxyType({
-    "car": Product("car", "motoring journalists", (5000, 6000, 7000, 8000, 9000), (15000, 20000, 25000, 30000, 35000)),
-    "phone": Product("phone", "gadget reviewers", (100, 130, 160, 190, 220), (300, 450, 600, 750, 900)),
-    "property": Product("property", "surveyors", (80, 90, 100, 110), (250, 300, 350, 400), unit=1000),
-    "frying_pan": Product("frying pan", "restaurant cooks", (9, 19, 29, 39), (59, 99, 139, 179), cents=0.99),
-})
+PRODUCTS = MappingProxyType(
+    {
+        "car": Product(
+            "car",
+            "motoring journalists",
+            (5000, 6000, 7000, 8000, 9000),
+            (15000, 20000, 25000, 30000, 35000),
+        ),
+        "phone": Product(
+            "phone", "gadget reviewers", (100, 130, 160, 190, 220), (300, 450, 600, 750, 900)
+        ),
+        "property": Product(
+            "property", "surveyors", (80, 90, 100, 110), (250, 300, 350, 400), unit=1000
+        ),
+        "frying_pan": Product(
+            "frying pan", "restaurant cooks", (9, 19, 29, 39), (59, 99, 139, 179), cents=0.99
+        ),
+    }
+)
 TARGET_SIDES = ("expensive", "cheaper")  # which of the two real options the decoy supports
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #49eb0465
 SOURCES = ("repaired", "published")
-QUALITY_PAIRS = MappingProxyType({  # (competitor, target)
-    "expensive": ((40, 60), (50, 70), (60, 80)), "cheaper": ((60, 40), (70, 50), (80, 60))})
-PUBLISHED_EXCEPTIONS = MappingProxyType({
-    ("car", "expensive"): ((20, 60), (30, 70), (40, 80)), ("phone", "expensive"): ((50, 60), (60, 70), (70, 80))})
+QUALITY_PAIRS = MappingProxyType(
+    {  # (competitor, target)
+        "expensive": ((40, 60), (50, 70), (60, 80)),
+        "cheaper": ((60, 40), (70, 50), (80, 60)),
+    }
+)
+PUBLISHED_EXCEPTIONS = MappingProxyType(
+    {
+        ("car", "expensive"): ((20, 60), (30, 70), (40, 80)),
+        ("phone", "expensive"): ((50, 60), (60, 70), (70, 80)),
+    }
+)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #b4d086de
-def quality_pairs(product_name: str,  # a key of PRODUCTS
-                  target_side: str,  # expensive or cheaper
-                  source: str = "repaired",  # repaired: phones with a gap of 20; published: as they were
-                  ) -> tuple[tuple[int, int], ...]:  # (competitor, target), three times
+def quality_pairs(
+    product_name: str,  # a key of PRODUCTS
+    target_side: str,  # expensive or cheaper
+    source: str = "repaired",  # repaired: phones with a gap of 20; published: as they were
+) -> tuple[tuple[int, int], ...]:  # (competitor, target), three times
     "The qualities that go with a product."
     repaired = source == "repaired" and product_name == "phone"
     exceptions = {} if repaired else PUBLISHED_EXCEPTIONS
@@ -84,7 +106,9 @@ class ValueSet(NamedTuple):
 def _prices(product_name: str, target_side: str) -> list[tuple[float, float]]:
     "Pairs (competitor, target) in dollars."
     bought = PRODUCTS[product_name]
-    pairs = zip(bought.low, bought.high) if target_side == "expensive" else zip(bought.high, bought.low)
+    pairs = (
+        zip(bought.low, bought.high) if target_side == "expensive" else zip(bought.high, bought.low)
+    )
     return [tuple(round(units * bought.unit + bought.cents, 2) for units in pair) for pair in pairs]
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #97e373f2
@@ -94,70 +118,115 @@ def _sets_of(product_name: str, target_side: str, source: str) -> Iterator[Value
     original = qualities == quality_pairs(product_name, target_side, "published")
     for price_index, (rival_price, price) in enumerate(_prices(product_name, target_side), 1):
         for quality_index, (rival_quality, quality) in enumerate(qualities, 1):
-            yield ValueSet(product_name, target_side, price_index, quality_index, Offer(float(price), float(quality)),
-                           Offer(float(rival_price), float(rival_quality)), original)
+            yield ValueSet(
+                product_name,
+                target_side,
+                price_index,
+                quality_index,
+                Offer(float(price), float(quality)),
+                Offer(float(rival_price), float(rival_quality)),
+                original,
+            )
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #05ed8d16
 def _check(names: Sequence[str], known: Sequence[str]) -> None:
     "Raise where no level is named, or one that does not exist."
     if not names:
-        raise CogbiasError(f"choice/decoy: a factor has no levels; name at least one of {', '.join(known)}")
+        raise CogbiasError(
+            f"choice/decoy: a factor has no levels; name at least one of {', '.join(known)}"
+        )
     for name in names:
         if name not in known:
             raise CogbiasError(f"choice/decoy: {name!r} is not known; {nearest(name, known)}")
 
 
-def value_sets(source: str = "repaired",  # repaired or published
-               products: Sequence[str] = tuple(PRODUCTS),  # which products
-               target_sides: Sequence[str] = TARGET_SIDES,  # which sides
-               ) -> list[ValueSet]:  # 54 per side where all products take part
+def value_sets(
+    source: str = "repaired",  # repaired or published
+    products: Sequence[str] = tuple(PRODUCTS),  # which products
+    target_sides: Sequence[str] = TARGET_SIDES,  # which sides
+) -> list[ValueSet]:  # 54 per side where all products take part
     "The value sets that a study uses."
-    for names, known in (((source,), SOURCES), (products, tuple(PRODUCTS)), (target_sides, TARGET_SIDES)):
+    for names, known in (
+        ((source,), SOURCES),
+        (products, tuple(PRODUCTS)),
+        (target_sides, TARGET_SIDES),
+    ):
         _check(names, known)
-    return [values for name in products for side in target_sides for values in _sets_of(name, side, source)]
+    return [
+        values
+        for name in products
+        for side in target_sides
+        for values in _sets_of(name, side, source)
+    ]
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #be5bcb95
-def dominates(better: Offer,  # the option that should be at least as good
-              worse: Offer,  # the other one
-              ) -> bool:
+def dominates(
+    better: Offer,  # the option that should be at least as good
+    worse: Offer,  # the other one
+) -> bool:
     "Whether one option is as good as another in both attributes and better in at least one."
     return better.price <= worse.price and better.quality >= worse.quality and better != worse
 
 
-def asymmetrically_dominated(target: Offer,  # the option that the decoy supports
-                             competitor: Offer,  # the other real option
-                             decoy: Offer,  # the third option
-                             ) -> bool:
+def asymmetrically_dominated(
+    target: Offer,  # the option that the decoy supports
+    competitor: Offer,  # the other real option
+    decoy: Offer,  # the third option
+) -> bool:
     "Whether the target dominates the decoy and the competitor does not."
     return dominates(target, decoy) and not dominates(competitor, decoy)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #7534406f
-DECOYS = MappingProxyType({"R": (1.25, 0), "RF": (1.25, 10), "F": (1.0, 10), "R_EXTREAM": (1.5, 0)})  # code -> (price factor, quality lost)
+DECOYS = MappingProxyType(
+    {"R": (1.25, 0), "RF": (1.25, 10), "F": (1.0, 10), "R_EXTREAM": (1.5, 0)}
+)  # code -> (price factor, quality lost)
 
 
-def decoy_price(bought: Product,  # gives the unit and the cents
-                price: float,  # of the target, in dollars
-                factor: float,  # 1 leaves the price alone
-                ) -> float:  # dollars
+def decoy_price(
+    bought: Product,  # gives the unit and the cents
+    price: float,  # of the target, in dollars
+    factor: float,  # 1 leaves the price alone
+) -> float:  # dollars
     "The price of a decoy; halves are rounded to the even unit."
-    return price if factor == 1 else round(round(factor * price / bought.unit) * bought.unit + bought.cents, 2)
+    return (
+        price
+        if factor == 1
+        else round(round(factor * price / bought.unit) * bought.unit + bought.cents, 2)
+    )
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #75a3cea4
-DECOY_KINDS = MappingProxyType({  # target side -> published code -> what the decoy does
-    "expensive": {"R": "range", "RF": "range_frequency", "F": "frequency", "R_EXTREAM": "range_extreme"},
-    "cheaper": {"R": "frequency", "RF": "range_frequency", "F": "range", "R_EXTREAM": "frequency_extreme"},
-})
+DECOY_KINDS = MappingProxyType(
+    {  # target side -> published code -> what the decoy does
+        "expensive": {
+            "R": "range",
+            "RF": "range_frequency",
+            "F": "frequency",
+            "R_EXTREAM": "range_extreme",
+        },
+        "cheaper": {
+            "R": "frequency",
+            "RF": "range_frequency",
+            "F": "range",
+            "R_EXTREAM": "frequency_extreme",
+        },
+    }
+)
 
 
-def decoys(values: ValueSet,  # the two real options
-           ) -> dict[str, Offer]:  # published code -> the third option
+def decoys(
+    values: ValueSet,  # the two real options
+) -> dict[str, Offer]:  # published code -> the third option
     "The four decoys of a value set."
     (price, quality), bought = values.target, PRODUCTS[values.product]
-    return {code: Offer(decoy_price(bought, price, factor), max(0.0, quality - lost)) for code, (factor, lost) in DECOYS.items()}
+    return {
+        code: Offer(decoy_price(bought, price, factor), max(0.0, quality - lost))
+        for code, (factor, lost) in DECOYS.items()
+    }
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #34b34484
-def symmetric_decoys(value_sets: Sequence[ValueSet],  # what is to be asked
-                     ) -> dict[tuple[str, str], list[str]]:  # (product, side) -> kinds, once for each value set
+def symmetric_decoys(
+    value_sets: Sequence[ValueSet],  # what is to be asked
+) -> dict[tuple[str, str], list[str]]:  # (product, side) -> kinds, once for each value set
     "The decoys that are not asymmetrically dominated."
     found: dict[tuple[str, str], list[str]] = {}
     for values in value_sets:
@@ -168,27 +237,43 @@ def symmetric_decoys(value_sets: Sequence[ValueSet],  # what is to be asked
     return found
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #cf2c4c0b
-def refuse_symmetric(value_sets: Sequence[ValueSet],  # what is to be asked
-                     prompts_each: int = 24,  # prompts per decoy: 6 orders, 4 templates, times answer formats
-                     ) -> None:
+def refuse_symmetric(
+    value_sets: Sequence[ValueSet],  # what is to be asked
+    prompts_each: int = 24,  # prompts per decoy: 6 orders, 4 templates, times answer formats
+) -> None:
     "Raise a CogbiasError where a decoy is not asymmetrically dominated."
-    faults = [f"{len(kinds) * prompts_each} prompts of {name}/{side} (decoys: {', '.join(sorted(set(kinds)))})"
-              for (name, side), kinds in symmetric_decoys(value_sets).items()]
+    faults = [
+        f"{len(kinds) * prompts_each} prompts of {name}/{side} (decoys: {', '.join(sorted(set(kinds)))})"
+        for (name, side), kinds in symmetric_decoys(value_sets).items()
+    ]
     if faults:
-        raise CogbiasError(f"choice/decoy: in {' and '.join(faults)} the decoy is not dominated by the target alone; "
-                           "use source='repaired', or allow_symmetric=True to keep them with the factor asymmetric=False")
+        raise CogbiasError(
+            f"choice/decoy: in {' and '.join(faults)} the decoy is not dominated by the target alone; "
+            "use source='repaired', or allow_symmetric=True to keep them with the factor asymmetric=False"
+        )
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #6386fae0
 def _place(permutation_id: int, roles: tuple[str, ...]) -> dict[str, int]:
     "Where each role stands, from 1; 0 for a decoy that is absent."
     position = {role: place for place, role in enumerate(roles, 1)}
-    return {"permutation_id": permutation_id, "target_position": position["target"], "competitor_position": position["competitor"],
-            "decoy_position": position.get("decoy", 0)}
+    return {
+        "permutation_id": permutation_id,
+        "target_position": position["target"],
+        "competitor_position": position["competitor"],
+        "decoy_position": position.get("decoy", 0),
+    }
 
 
 LABELS = ("Brand 1", "Brand 2", "Brand 3")
-ORDERS = MappingProxyType({  # number of options -> [(roles as shown, factors)]
-    count: [(roles, _place(number, roles)) for number, roles in enumerate(permutations(("competitor", "target", "decoy")[:count]))] for count in (2, 3)})
+ORDERS = MappingProxyType(
+    {  # number of options -> [(roles as shown, factors)]
+        count: [
+            (roles, _place(number, roles))
+            for number, roles in enumerate(permutations(("competitor", "target", "decoy")[:count]))
+        ]
+        for count in (2, 3)
+    }
+)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #628bdabd
 class Template(NamedTuple):
@@ -199,29 +284,48 @@ class Template(NamedTuple):
     line_style: str  # short or long
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #4c99226d
-_PLAIN = ("You want to buy a {noun} and have {number} brands to choose from.\n"
-          "Two things are known about each: what a {noun} costs, and the mean quality score from {raters}, where 0 is worst and 100 is best.\n")
-_FULL = ("Suppose you are looking for a {noun}, and {number} brands are left on your list.\n"
-         "You have read their prices, and how {raters} judge their quality on a scale from 0 (awful) to 100 (perfect). You could find out nothing else.\n")
-_WHICH, _PICK = "With only this to go by, which brand do you buy?\n", "Judging by these facts alone, which of the brands do you pick?\n"
+_PLAIN = (
+    "You want to buy a {noun} and have {number} brands to choose from.\n"
+    "Two things are known about each: what a {noun} costs, and the mean quality score from {raters}, where 0 is worst and 100 is best.\n"
+)
+_FULL = (
+    "Suppose you are looking for a {noun}, and {number} brands are left on your list.\n"
+    "You have read their prices, and how {raters} judge their quality on a scale from 0 (awful) to 100 (perfect). You could find out nothing else.\n"
+)
+_WHICH, _PICK = (
+    "With only this to go by, which brand do you buy?\n",
+    "Judging by these facts alone, which of the brands do you pick?\n",
+)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #343c8c0c
-TEMPLATES = MappingProxyType({
-    1: Template(Frame(_PLAIN + _WHICH + "{options}\n{instruction}"), "before", "short"),
-    2: Template(Frame(_PLAIN + "{options}\n" + _WHICH + "{instruction}"), "after", "short"),
-    3: Template(Frame(_FULL + "{options}\n" + _PICK + "{instruction}"), "after", "long"),
-    4: Template(Frame(_FULL + _PICK + "{options}\nMy pick among these brands is ...\n{instruction}"), "before", "long"),
-})
-INSTRUCTIONS = MappingProxyType({  # answer_format -> number of options -> closing lines
-    "label": {2: "Reply with Brand 1 or Brand 2 only.\nAnswer:", 3: "Reply with Brand 1, Brand 2 or Brand 3 only.\nAnswer:"},
-    "bare": {2: "Answer:", 3: "Answer:"},
-})
+TEMPLATES = MappingProxyType(
+    {
+        1: Template(Frame(_PLAIN + _WHICH + "{options}\n{instruction}"), "before", "short"),
+        2: Template(Frame(_PLAIN + "{options}\n" + _WHICH + "{instruction}"), "after", "short"),
+        3: Template(Frame(_FULL + "{options}\n" + _PICK + "{instruction}"), "after", "long"),
+        4: Template(
+            Frame(_FULL + _PICK + "{options}\nMy pick among these brands is ...\n{instruction}"),
+            "before",
+            "long",
+        ),
+    }
+)
+INSTRUCTIONS = MappingProxyType(
+    {  # answer_format -> number of options -> closing lines
+        "label": {
+            2: "Reply with Brand 1 or Brand 2 only.\nAnswer:",
+            3: "Reply with Brand 1, Brand 2 or Brand 3 only.\nAnswer:",
+        },
+        "bare": {2: "Answer:", 3: "Answer:"},
+    }
+)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #9d80f679
-def phrase(bought: Product,  # names the raters
-           offer: Offer,  # price and quality
-           style: str,  # short or long
-           ) -> str:
+def phrase(
+    bought: Product,  # names the raters
+    offer: Offer,  # price and quality
+    style: str,  # short or long
+) -> str:
     "An option in words, without its label."
     price, quality = money(offer.price), f"{offer.quality:g}"
     if style == "short":
@@ -238,95 +342,205 @@ class _Set(NamedTuple):
 
 def _choice_set(values: ValueSet, code: str | None, decoy: Offer | None) -> _Set:
     "A value set with one decoy, or none."
-    offers = {"target": values.target, "competitor": values.competitor} | ({"decoy": decoy} if decoy else {})
+    offers = {"target": values.target, "competitor": values.competitor} | (
+        {"decoy": decoy} if decoy else {}
+    )
     kind = DECOY_KINDS[values.target_side][code] if code else None
-    content = {"kind": "attributes", "options": {role: offer._asdict() for role, offer in offers.items()}, "decoy_kind": kind}
+    content = {
+        "kind": "attributes",
+        "options": {role: offer._asdict() for role, offer in offers.items()},
+        "decoy_kind": kind,
+    }
     asymmetric = decoy is None or asymmetrically_dominated(values.target, values.competitor, decoy)
-    return _Set(offers, {"condition": "treatment" if decoy else "control", "content": content, "decoy_kind": kind,
-                         "published_decoy": code, "n_options": len(offers), "asymmetric": asymmetric})
+    return _Set(
+        offers,
+        {
+            "condition": "treatment" if decoy else "control",
+            "content": content,
+            "decoy_kind": kind,
+            "published_decoy": code,
+            "n_options": len(offers),
+            "asymmetric": asymmetric,
+        },
+    )
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #32d941ed
-def _shown(bought: Product, offers: dict[str, Offer], style: str) -> list[tuple[list[dict[str, Any]], str, dict[str, int]]]:
+def _shown(
+    bought: Product, offers: dict[str, Offer], style: str
+) -> list[tuple[list[dict[str, Any]], str, dict[str, int]]]:
     "Options, their lines and the places of the roles, in every order."
     joint = ": " if style == "short" else " "
-    made = {role: [option(label, phrase(bought, offer, style), role, offer.price) for label in LABELS] for role, offer in offers.items()}
-    lines = {role: [f"{each['label']}{joint}{each['text']}." for each in three] for role, three in made.items()}
-    return [([made[role][place] for place, role in enumerate(roles)], "\n".join([lines[role][place] for place, role in enumerate(roles)]), factors)
-            for roles, factors in ORDERS[len(offers)]]
+    made = {
+        role: [option(label, phrase(bought, offer, style), role, offer.price) for label in LABELS]
+        for role, offer in offers.items()
+    }
+    lines = {
+        role: [f"{each['label']}{joint}{each['text']}." for each in three]
+        for role, three in made.items()
+    }
+    return [
+        (
+            [made[role][place] for place, role in enumerate(roles)],
+            "\n".join([lines[role][place] for place, role in enumerate(roles)]),
+            factors,
+        )
+        for roles, factors in ORDERS[len(offers)]
+    ]
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #c1936aee
 def _around(bought: Product, template: int, answer_format: str, count: int) -> list[str]:
     "The text before and after the option lines."
-    text = fill(TEMPLATES[template].frame, noun=bought.noun, raters=bought.raters, number={2: "two", 3: "three"}[count],
-                options="\0", instruction=INSTRUCTIONS[answer_format][count])
+    text = fill(
+        TEMPLATES[template].frame,
+        noun=bought.noun,
+        raters=bought.raters,
+        number={2: "two", 3: "three"}[count],
+        options="\0",
+        instruction=INSTRUCTIONS[answer_format][count],
+    )
     return text.split("\0")
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #d6caabe9
-def _rows_of(values: ValueSet, chosen: _Set, answer_formats: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _rows_of(
+    values: ValueSet, chosen: _Set, answer_formats: Sequence[str]
+) -> Iterator[dict[str, Any]]:
     "The prompts of one choice set."
-    bought, name = PRODUCTS[values.product], f"{values.product}-{values.target_side}-{values.vals_index}"
+    bought, name = (
+        PRODUCTS[values.product],
+        f"{values.product}-{values.target_side}-{values.vals_index}",
+    )
     shown = {style: _shown(bought, chosen.offers, style) for style in ("short", "long")}
     code = chosen.factors["published_decoy"] or "control"
     for answer_format, (number, template) in product(answer_formats, TEMPLATES.items()):
         before, after = _around(bought, number, answer_format, len(chosen.offers))
-        wording = {**chosen.factors, "answer_format": answer_format, "template": number, "question_place": template.question_place,
-                   "line_style": template.line_style, "order_group": f"{name}-{code}-{number}-{answer_format}"}
+        wording = {
+            **chosen.factors,
+            "answer_format": answer_format,
+            "template": number,
+            "question_place": template.question_place,
+            "line_style": template.line_style,
+            "order_group": f"{name}-{code}-{number}-{answer_format}",
+        }
         for options, lines, place in shown[template.line_style]:
-            first = "target" if place["target_position"] < place["competitor_position"] else "competitor"
-            yield {**wording, **place, "prompt": before + lines + after, "options": options,
-                   "pair_id": f"{name}-{number}-{answer_format}-{first}"}
+            first = (
+                "target"
+                if place["target_position"] < place["competitor_position"]
+                else "competitor"
+            )
+            yield {
+                **wording,
+                **place,
+                "prompt": before + lines + after,
+                "options": options,
+                "pair_id": f"{name}-{number}-{answer_format}-{first}",
+            }
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #d91fee41
 def _rows(values: ValueSet, answer_formats: Sequence[str]) -> Iterator[dict[str, Any]]:
     "All prompts of one value set: without a decoy, then with each of the four."
-    own = {"cluster": f"{values.product}/{values.vals_index}", "stratum": values.product, "product": values.product, "target_side": values.target_side,
-           "price_index": values.price_index, "quality_index": values.quality_index, "vals_index": values.vals_index, "is_original": values.is_original}
+    own = {
+        "cluster": f"{values.product}/{values.vals_index}",
+        "stratum": values.product,
+        "product": values.product,
+        "target_side": values.target_side,
+        "price_index": values.price_index,
+        "quality_index": values.quality_index,
+        "vals_index": values.vals_index,
+        "is_original": values.is_original,
+    }
     for code, decoy in {None: None, **decoys(values)}.items():
         for row in _rows_of(values, _choice_set(values, code, decoy), answer_formats):
             yield own | row
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #6a4ee658
-def items(seed: int = 0,  # study seed; nothing is drawn here, so nothing depends on it
-          source: str = "repaired",  # value sets: repaired or published
-          products: Sequence[str] = tuple(PRODUCTS),  # which products
-          target_sides: Sequence[str] = TARGET_SIDES,  # expensive, cheaper
-          answer_formats: Sequence[str] = ("label",),  # label: asks for the brand alone; bare: ends as published
-          allow_symmetric: bool = False,  # keep decoys that both options dominate
-          ) -> pd.DataFrame:  # an items table
+def items(
+    seed: int = 0,  # study seed; nothing is drawn here, so nothing depends on it
+    source: str = "repaired",  # value sets: repaired or published
+    products: Sequence[str] = tuple(PRODUCTS),  # which products
+    target_sides: Sequence[str] = TARGET_SIDES,  # expensive, cheaper
+    answer_formats: Sequence[str] = (
+        "label",
+    ),  # label: asks for the brand alone; bare: ends as published
+    allow_symmetric: bool = False,  # keep decoys that both options dominate
+) -> pd.DataFrame:  # an items table
     "The prompts of the decoy design."
     _check(answer_formats, tuple(INSTRUCTIONS))
     chosen = value_sets(source, products, target_sides)
     if not allow_symmetric:
         refuse_symmetric(chosen, prompts_each=len(ORDERS[3]) * len(TEMPLATES) * len(answer_formats))
-    return item_table("choice/decoy", (row for values in chosen for row in _rows(values, answer_formats)))
+    return item_table(
+        "choice/decoy", (row for values in chosen for row in _rows(values, answer_formats))
+    )
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #3c7e2358
 _TARGET = MappingProxyType({"target": 1.0, "competitor": 0.0, "decoy": 0.0})
 CONTRASTS = (
-    Contrast("target_share_change", "Decoy effect", score=MappingProxyType({"target": 1.0, "competitor": 0.0}), include="asymmetric",
-             note="target's share of the answers that name one of the two real options; per cluster, then products weigh alike"),
-    Contrast("log_odds_shift", "Decoy effect, log-odds", kind="log_odds_shift", score=MappingProxyType({"target": 1.0, "competitor": 0.0}), include="asymmetric", unit="logit",
-             note="log-odds of target against competitor; a share has less room near 0 and 1"),
-    Contrast("target_share_change_absolute", "Decoy effect, all answers", score=_TARGET, include="asymmetric",
-             note="a coin scores -1/6, because three options share what two had; above zero the decoy breaks regularity"),
-    Contrast("decoy_share", "Decoys chosen", control=None, score=MappingProxyType({"target": 0.0, "competitor": 0.0, "decoy": 1.0}),
-             note="a check of comprehension, not a bias: above .10 the answers ignore price and quality; a coin takes 1/3"),
-    Contrast("decoy_score", "Published bias score", kind="pooled", score=_TARGET, replication=True, invalid="itt",
-             cells=MappingProxyType({("treatment", "*"): 1.0, ("control", "*"): -1.0}),
-             note="published for each product and side; a coin scores -1/6; an answer that cannot be read counts as not the target"),
+    Contrast(
+        "target_share_change",
+        "Decoy effect",
+        score=MappingProxyType({"target": 1.0, "competitor": 0.0}),
+        include="asymmetric",
+        note="target's share of the answers that name one of the two real options; per cluster, then products weigh alike",
+    ),
+    Contrast(
+        "log_odds_shift",
+        "Decoy effect, log-odds",
+        kind="log_odds_shift",
+        score=MappingProxyType({"target": 1.0, "competitor": 0.0}),
+        include="asymmetric",
+        unit="logit",
+        note="log-odds of target against competitor; a share has less room near 0 and 1",
+    ),
+    Contrast(
+        "target_share_change_absolute",
+        "Decoy effect, all answers",
+        score=_TARGET,
+        include="asymmetric",
+        note="a coin scores -1/6, because three options share what two had; above zero the decoy breaks regularity",
+    ),
+    Contrast(
+        "decoy_share",
+        "Decoys chosen",
+        control=None,
+        score=MappingProxyType({"target": 0.0, "competitor": 0.0, "decoy": 1.0}),
+        note="a check of comprehension, not a bias: above .10 the answers ignore price and quality; a coin takes 1/3",
+    ),
+    Contrast(
+        "decoy_score",
+        "Published bias score",
+        kind="pooled",
+        score=_TARGET,
+        replication=True,
+        invalid="itt",
+        cells=MappingProxyType({("treatment", "*"): 1.0, ("control", "*"): -1.0}),
+        note="published for each product and side; a coin scores -1/6; an answer that cannot be read counts as not the target",
+    ),
 )
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #fc33836e
 _VALUES = {
-    "product": "car, phone, property or frying_pan", "target_side": "expensive: the decoy supports the dearer option; cheaper: the other one",
-    "price_index": "pair of prices, from 1", "quality_index": "pair of qualities, 1 to 3", "vals_index": "value set within its product, from 1",
-    "is_original": "whether both real options are as published", "asymmetric": "whether the target alone dominates the decoy; true without a decoy",
-    "decoy_kind": "what the decoy stretches; empty in control", "published_decoy": "R, RF, F or R_EXTREAM; empty in control"}
+    "product": "car, phone, property or frying_pan",
+    "target_side": "expensive: the decoy supports the dearer option; cheaper: the other one",
+    "price_index": "pair of prices, from 1",
+    "quality_index": "pair of qualities, 1 to 3",
+    "vals_index": "value set within its product, from 1",
+    "is_original": "whether both real options are as published",
+    "asymmetric": "whether the target alone dominates the decoy; true without a decoy",
+    "decoy_kind": "what the decoy stretches; empty in control",
+    "published_decoy": "R, RF, F or R_EXTREAM; empty in control",
+}
 _DISPLAY = {
-    "permutation_id": "order of the options as numbered by the authors", "n_options": "options offered", "target_position": "place of the target, from 1",
-    "competitor_position": "place of the competitor, from 1", "decoy_position": "place of the decoy, 0 in control", "template": "wording, 1 to 4",
-    "question_place": "question before or after the options", "line_style": "short or long option lines",
-    "answer_format": "label: asks for the brand alone; bare: ends as published", "order_group": "joins the orders of one question"}
+    "permutation_id": "order of the options as numbered by the authors",
+    "n_options": "options offered",
+    "target_position": "place of the target, from 1",
+    "competitor_position": "place of the competitor, from 1",
+    "decoy_position": "place of the decoy, 0 in control",
+    "template": "wording, 1 to 4",
+    "question_place": "question before or after the options",
+    "line_style": "short or long option lines",
+    "answer_format": "label: asks for the brand alone; bare: ends as published",
+    "order_group": "joins the orders of one question",
+}
 FACTORS = MappingProxyType(_VALUES | _DISPLAY)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #43833e2d
@@ -339,11 +553,18 @@ CAVEATS = (
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #aca2e42e
 PARADIGM = Paradigm(
-    name="choice/decoy", title="The decoy effect", bias="decoy effect",
+    name="choice/decoy",
+    title="The decoy effect",
+    bias="decoy effect",
     summary="A third option that is plainly worse than one of two makes that one more attractive. "
-            "It changes the choice although nobody should take it.",
+    "It changes the choice although nobody should take it.",
     norm="An option that another one beats in every respect can be crossed out, so the odds of the other two must stay as they were.",
     positive="the option that beats the decoy gains on its competitor when the decoy is there",
     source="Huber, Payne and Puto 1982; design of Itzhak et al., TACL 2024",
-    factors=FACTORS, items=items, contrasts=CONTRASTS, conditions={"control": "two options", "treatment": "the same two and a decoy"},
-    breakdown=("product", "target_side", "decoy_kind", "template", "target_position"), caveats=CAVEATS)
+    factors=FACTORS,
+    items=items,
+    contrasts=CONTRASTS,
+    conditions={"control": "two options", "treatment": "the same two and a decoy"},
+    breakdown=("product", "target_side", "decoy_kind", "template", "target_position"),
+    caveats=CAVEATS,
+)

@@ -17,71 +17,211 @@ import pandas as pd
 from ...design import Contrast, Paradigm
 from ...frames import Frame
 from ...rules import certain_number, normal_numbers
-from ...variants import VARIANT_FACTORS, ContentSet, Invariant, Numbers, Question, Variable, question_items
+from cogbias.variants import (
+    VARIANT_FACTORS,
+    ContentSet,
+    Invariant,
+    Numbers,
+    Question,
+    Variable,
+    question_items,
+)
 
 # %% ../../../nbs/paradigms/classic/anchoring.ipynb #b741b5aa
 def _anchors(low: int, high: int, odd: tuple[int, int]) -> dict[str, Variable]:
     "Two anchors, with their values in the variant odd."
-    return {"low": Variable("percent_bounded", low, {"odd": odd[0]}), "high": Variable("percent_bounded", high, {"odd": odd[1]})}
+    return {
+        "low": Variable("percent_bounded", low, {"odd": odd[0]}),
+        "high": Variable("percent_bounded", high, {"odd": odd[1]}),
+    }
 
 
-_QUESTION = ("Consider {whole}. First decide for yourself: is {share} more or less than {anchor}%? Then give your own best estimate of that percentage, as a number from 0 to 100.")
+_QUESTION = "Consider {whole}. First decide for yourself: is {share} more or less than {anchor}%? Then give your own best estimate of that percentage, as a number from 0 to 100."
 _ARBITRARY = " The number {anchor} was drawn at random."
 
 
 def _frames(arbitrary: bool) -> dict[str, Frame]:
     "The question after a low and after a high anchor."
     text = _QUESTION + (_ARBITRARY if arbitrary else "")
-    return {"control": Frame(text.replace("{anchor}", "{low}")), "treatment": Frame(text.replace("{anchor}", "{high}"))}
+    return {
+        "control": Frame(text.replace("{anchor}", "{low}")),
+        "treatment": Frame(text.replace("{anchor}", "{high}")),
+    }
 
 # %% ../../../nbs/paradigms/classic/anchoring.ipynb #4d473f07
 CONTENTS = (
-    ContentSet("united_nations", {"whole": "all member states of the United Nations", "share": "the percentage of them that are African states"}, _anchors(10, 65, (12, 76)), True, {"truth": 54 / 193 * 100}),
-    ContentSet("land", {"whole": "the surface of the Earth", "share": "the percentage of it that is covered by land"}, _anchors(12, 70, (14, 81)), facts={"truth": 29.2}),
-    ContentSet("elements", {"whole": "the 118 known chemical elements", "share": "the percentage of them that are gases at room temperature"}, _anchors(4, 55, (6, 63)), facts={"truth": 11 / 118 * 100}),
-    ContentSet("bones", {"whole": "the 206 bones of an adult human body", "share": "the percentage of them that are in the two hands"}, _anchors(9, 68, (11, 79)), facts={"truth": 54 / 206 * 100}),
-    ContentSet("primes", {"whole": "the whole numbers from 1 to 100", "share": "the percentage of them that are prime"}, _anchors(8, 62, (7, 73)), facts={"truth": 25.0}),
-    ContentSet("oxygen", {"whole": "the dry air near the ground", "share": "the percentage of its volume that is oxygen"}, _anchors(6, 60, (9, 71)), facts={"truth": 20.9}),
+    ContentSet(
+        "united_nations",
+        {
+            "whole": "all member states of the United Nations",
+            "share": "the percentage of them that are African states",
+        },
+        _anchors(10, 65, (12, 76)),
+        True,
+        {"truth": 54 / 193 * 100},
+    ),
+    ContentSet(
+        "land",
+        {
+            "whole": "the surface of the Earth",
+            "share": "the percentage of it that is covered by land",
+        },
+        _anchors(12, 70, (14, 81)),
+        facts={"truth": 29.2},
+    ),
+    ContentSet(
+        "elements",
+        {
+            "whole": "the 118 known chemical elements",
+            "share": "the percentage of them that are gases at room temperature",
+        },
+        _anchors(4, 55, (6, 63)),
+        facts={"truth": 11 / 118 * 100},
+    ),
+    ContentSet(
+        "bones",
+        {
+            "whole": "the 206 bones of an adult human body",
+            "share": "the percentage of them that are in the two hands",
+        },
+        _anchors(9, 68, (11, 79)),
+        facts={"truth": 54 / 206 * 100},
+    ),
+    ContentSet(
+        "primes",
+        {
+            "whole": "the whole numbers from 1 to 100",
+            "share": "the percentage of them that are prime",
+        },
+        _anchors(8, 62, (7, 73)),
+        facts={"truth": 25.0},
+    ),
+    ContentSet(
+        "oxygen",
+        {
+            "whole": "the dry air near the ground",
+            "share": "the percentage of its volume that is oxygen",
+        },
+        _anchors(6, 60, (9, 71)),
+        facts={"truth": 20.9},
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/anchoring.ipynb #2b2c50c2
 def _stimulus(condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
     "What simulated participants see."
-    return {"anchor": values["high" if condition == "treatment" else "low"], "truth": values["truth"]}
+    return {
+        "anchor": values["high" if condition == "treatment" else "low"],
+        "truth": values["truth"],
+    }
 
 
-APART = Invariant("the high anchor is above the low one", ("low", "high"), lambda values: values["high"] > values["low"])
-QUESTION = Question("classic/anchoring", "anchoring", _frames(False), CONTENTS, numbers=Numbers("percent", 0, 100), invariants=(APART,), stimulus=_stimulus,
-                    truth=lambda condition, values: values["truth"], flags=MappingProxyType({"large": "not_applicable"}))
+APART = Invariant(
+    "the high anchor is above the low one",
+    ("low", "high"),
+    lambda values: values["high"] > values["low"],
+)
+QUESTION = Question(
+    "classic/anchoring",
+    "anchoring",
+    _frames(False),
+    CONTENTS,
+    numbers=Numbers("percent", 0, 100),
+    invariants=(APART,),
+    stimulus=_stimulus,
+    truth=lambda condition, values: values["truth"],
+    flags=MappingProxyType({"large": "not_applicable"}),
+)
 
 # %% ../../../nbs/paradigms/classic/anchoring.ipynb #c24fb0ed
-def items(seed: int = 0,  # study seed; nothing is drawn
-          variants: Sequence[str] | None = None,  # base, no_persona, odd; None: all three
-          contents: str = "all",  # all, published, or the name of one content set
-          arbitrary: bool = False,  # say that the anchor was drawn at random
-          style: str = "default",  # default, documented or executed
-          ) -> pd.DataFrame:  # an items table
+def items(
+    seed: int = 0,  # study seed; nothing is drawn
+    variants: Sequence[str] | None = None,  # base, no_persona, odd; None: all three
+    contents: str = "all",  # all, published, or the name of one content set
+    arbitrary: bool = False,  # say that the anchor was drawn at random
+    style: str = "default",  # default, documented or executed
+) -> pd.DataFrame:  # an items table
     "The prompts of the anchoring experiment."
-    table = question_items(replace(QUESTION, frames=_frames(arbitrary)), variants, contents, style=style)
+    table = question_items(
+        replace(QUESTION, frames=_frames(arbitrary)), variants, contents, style=style
+    )
     return table.assign(anchor=[content["anchor"] for content in table["content"]])
 
 # %% ../../../nbs/paradigms/classic/anchoring.ipynb #dcc221ee
 _BASE = MappingProxyType({"variant": ("base",)})
 CONTRASTS = (
-    Contrast("anchoring_index", "Anchoring index", score={}, kind="anchoring_index", outcome="value", unit="index", where=_BASE, by=("variant",),
-             note="distance between median estimates over distance between anchors; 1 is full assimilation"),
-    Contrast("anchoring_index_of_means", "Anchoring index of means", score={}, kind="anchoring_index_of_means", outcome="value", unit="index", where=_BASE, note="the same with means"),
-    Contrast("mean_difference", "Difference of mean estimates", score={}, kind="mean_difference", outcome="value", unit="percentage points", where=_BASE, note="after the high minus after the low anchor"),
-    Contrast("deviation_from_truth", "Deviation from the truth after a high anchor", score={}, kind="deviation_from_truth", outcome="value", unit="percentage points", control=None, where=_BASE,
-             note="mean estimate after the high anchor, minus the right answer"),
-    Contrast("dominance", "Dominance (Cliff's delta)", score={}, outcome="value", kind="cliffs_delta", unit="Cliff's delta", where=_BASE, by=("variant",),
-             note="how much more often a treatment answer lies towards the bias than a control answer"),
-    Contrast("standardised_difference", "Published effect size (d)", score={}, kind="standardised", outcome="value", unit="pooled SD", where=_BASE, by=("variant",), include="is_original", replication=True,
-             note="Cohen's d of the published wording; it grows as answers become more consistent"),
+    Contrast(
+        "anchoring_index",
+        "Anchoring index",
+        score={},
+        kind="anchoring_index",
+        outcome="value",
+        unit="index",
+        where=_BASE,
+        by=("variant",),
+        note="distance between median estimates over distance between anchors; 1 is full assimilation",
+    ),
+    Contrast(
+        "anchoring_index_of_means",
+        "Anchoring index of means",
+        score={},
+        kind="anchoring_index_of_means",
+        outcome="value",
+        unit="index",
+        where=_BASE,
+        note="the same with means",
+    ),
+    Contrast(
+        "mean_difference",
+        "Difference of mean estimates",
+        score={},
+        kind="mean_difference",
+        outcome="value",
+        unit="percentage points",
+        where=_BASE,
+        note="after the high minus after the low anchor",
+    ),
+    Contrast(
+        "deviation_from_truth",
+        "Deviation from the truth after a high anchor",
+        score={},
+        kind="deviation_from_truth",
+        outcome="value",
+        unit="percentage points",
+        control=None,
+        where=_BASE,
+        note="mean estimate after the high anchor, minus the right answer",
+    ),
+    Contrast(
+        "dominance",
+        "Dominance (Cliff's delta)",
+        score={},
+        outcome="value",
+        kind="cliffs_delta",
+        unit="Cliff's delta",
+        where=_BASE,
+        by=("variant",),
+        note="how much more often a treatment answer lies towards the bias than a control answer",
+    ),
+    Contrast(
+        "standardised_difference",
+        "Published effect size (d)",
+        score={},
+        kind="standardised",
+        outcome="value",
+        unit="pooled SD",
+        where=_BASE,
+        by=("variant",),
+        include="is_original",
+        replication=True,
+        note="Cohen's d of the published wording; it grows as answers become more consistent",
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/anchoring.ipynb #7e8424d0
-def _adjusts(content: Mapping[str, Any], roles: Sequence[str], k: float, sd: float = 8.0) -> dict[str, float]:
+def _adjusts(
+    content: Mapping[str, Any], roles: Sequence[str], k: float, sd: float = 8.0
+) -> dict[str, float]:
     "Anchoring and insufficient adjustment."
     return normal_numbers(content, roles, (1 - k) * content["truth"] + k * content["anchor"], sd)
 
@@ -91,16 +231,36 @@ def _knows(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]
     return certain_number(content, roles, content["truth"])
 
 
-RULES = MappingProxyType({"human": partial(_adjusts, k=0.4), "mirror": partial(_adjusts, k=-0.2), "noisy_rational": partial(_adjusts, k=0.0), "rational": _knows})
+RULES = MappingProxyType(
+    {
+        "human": partial(_adjusts, k=0.4),
+        "mirror": partial(_adjusts, k=-0.2),
+        "noisy_rational": partial(_adjusts, k=0.0),
+        "rational": _knows,
+    }
+)
 
 # %% ../../../nbs/paradigms/classic/anchoring.ipynb #8590101e
 PARADIGM = Paradigm(
-    name="classic/anchoring", title="Anchoring", bias="anchoring effect",
+    name="classic/anchoring",
+    title="Anchoring",
+    bias="anchoring effect",
     summary="People who have just thought about a number give estimates that are pulled towards it, even when the number came from a wheel of fortune.",
     norm="Whoever has an opinion on the true percentage gives the same estimate after a low and after a high number, because the number says nothing about the question.",
     positive="estimates lie closer to the anchor",
     source="Tversky and Kahneman 1974; asked of language models in the thesis whose design is replicated here",
-    factors=MappingProxyType(VARIANT_FACTORS | {"anchor": "the number that was mentioned, in percent"}), items=items, contrasts=CONTRASTS, rules=RULES,
-    conditions=MappingProxyType({"control": "a low number is mentioned", "treatment": "a high number is mentioned"}), clusters="content sets",
-    caveats=("A model that knows the true percentage has little room for anchoring; the answers show how far they are from it.",
-             "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size."))
+    factors=MappingProxyType(
+        VARIANT_FACTORS | {"anchor": "the number that was mentioned, in percent"}
+    ),
+    items=items,
+    contrasts=CONTRASTS,
+    rules=RULES,
+    conditions=MappingProxyType(
+        {"control": "a low number is mentioned", "treatment": "a high number is mentioned"}
+    ),
+    clusters="content sets",
+    caveats=(
+        "A model that knows the true percentage has little room for anchoring; the answers show how far they are from it.",
+        "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size.",
+    ),
+)

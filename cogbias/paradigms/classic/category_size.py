@@ -16,60 +16,177 @@ import pandas as pd
 from ...design import Contrast, Paradigm
 from ...frames import Frame
 from ...rules import certain_number, normal_numbers
-from ...variants import VARIANT_FACTORS, ContentSet, Invariant, Numbers, Question, Variable, question_items
+from cogbias.variants import (
+    VARIANT_FACTORS,
+    ContentSet,
+    Invariant,
+    Numbers,
+    Question,
+    Variable,
+    question_items,
+)
 
 # %% ../../../nbs/paradigms/classic/category_size.ipynb #9d43090b
 def _sizes(side: int, middle: int, edge: int, target: int) -> dict[str, Variable]:
     "Three sizes and the place of the thing asked for: all scale alike."
-    return {name: Variable("count", value) for name, value in (("side", side), ("middle", middle), ("edge", edge), ("target", target))}
+    return {
+        name: Variable("count", value)
+        for name, value in (("side", side), ("middle", middle), ("edge", edge), ("target", target))
+    }
 
 
 def _borders(size: str, outer: str) -> dict[str, Callable[[Mapping[str, Any]], int]]:
     "Labels at the borders of three categories, the first and last of which have the size `outer`."
-    return {f"{size}_first_to": lambda v: v[outer], f"{size}_from": lambda v: v[outer] + 1,
-            f"{size}_to": lambda v: v["total"] - v[outer], f"{size}_last_from": lambda v: v["total"] - v[outer] + 1}
+    return {
+        f"{size}_first_to": lambda v: v[outer],
+        f"{size}_from": lambda v: v[outer] + 1,
+        f"{size}_to": lambda v: v["total"] - v[outer],
+        f"{size}_last_from": lambda v: v["total"] - v[outer] + 1,
+    }
 
 
-DERIVE = MappingProxyType({"total": lambda v: 2 * v["side"] + v["middle"]} | _borders("small", "side") | _borders("large", "edge"))
+DERIVE = MappingProxyType(
+    {"total": lambda v: 2 * v["side"] + v["middle"]}
+    | _borders("small", "side")
+    | _borders("large", "edge")
+)
 
 # %% ../../../nbs/paradigms/classic/category_size.ipynb #f30eeff0
 def _partition(size: str) -> Invariant:
     "Every label belongs to exactly one of three categories."
-    first, low, high, last = names = tuple(f"{size}_{part}" for part in ("first_to", "from", "to", "last_from"))
-    return Invariant(f"the categories of the {size} condition have no gap and no overlap", (*names, "total"),
-                     lambda v: 1 <= v[first] == v[low] - 1 < v[high] == v[last] - 1 < v["total"])
+    first, low, high, last = names = tuple(
+        f"{size}_{part}" for part in ("first_to", "from", "to", "last_from")
+    )
+    return Invariant(
+        f"the categories of the {size} condition have no gap and no overlap",
+        (*names, "total"),
+        lambda v: 1 <= v[first] == v[low] - 1 < v[high] == v[last] - 1 < v["total"],
+    )
 
 
 def _inside(v: Mapping[str, Any]) -> bool:
     "Whether the thing asked for is in the middle category of both conditions."
-    return v["small_from"] <= v["target"] <= v["small_to"] and v["large_from"] <= v["target"] <= v["large_to"]
+    return (
+        v["small_from"] <= v["target"] <= v["small_to"]
+        and v["large_from"] <= v["target"] <= v["large_to"]
+    )
 
 # %% ../../../nbs/paradigms/classic/category_size.ipynb #b5c90ddb
 DESIGN = (
-    _partition("small"), _partition("large"),
-    Invariant("the sizes sum to the total", ("side", "middle", "edge", "total"), lambda v: 2 * v["side"] + v["middle"] == v["total"] == 2 * v["edge"] + v["large_to"] - v["large_from"] + 1),
-    Invariant("the target is in the middle category of both conditions", ("target", "small_from", "small_to", "large_from", "large_to"), _inside),
-    Invariant("the other categories are smaller in the large condition, and have two members or more", ("edge", "side"), lambda v: 2 <= v["edge"] < v["side"]),
+    _partition("small"),
+    _partition("large"),
+    Invariant(
+        "the sizes sum to the total",
+        ("side", "middle", "edge", "total"),
+        lambda v: (
+            2 * v["side"] + v["middle"]
+            == v["total"]
+            == 2 * v["edge"] + v["large_to"] - v["large_from"] + 1
+        ),
+    ),
+    Invariant(
+        "the target is in the middle category of both conditions",
+        ("target", "small_from", "small_to", "large_from", "large_to"),
+        _inside,
+    ),
+    Invariant(
+        "the other categories are smaller in the large condition, and have two members or more",
+        ("edge", "side"),
+        lambda v: 2 <= v["edge"] < v["side"],
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/category_size.ipynb #f4d17d7b
-_QUESTION = ("{place} {total} {things}, numbered 1 to {total}. {names} 1 to {SIZE_first_to} {first}, {names_small} {SIZE_from} to {SIZE_to} {second}, and {names_small} {SIZE_last_from} to {total} {third}. "
-             "{draw} What is the probability, in percent from 0 to 100, that it is {thing} number {target}?")
-FRAMES = MappingProxyType({condition: Frame(_QUESTION.replace("SIZE", size)) for condition, size in (("control", "small"), ("treatment", "large"))})
+_QUESTION = (
+    "{place} {total} {things}, numbered 1 to {total}. {names} 1 to {SIZE_first_to} {first}, {names_small} {SIZE_from} to {SIZE_to} {second}, and {names_small} {SIZE_last_from} to {total} {third}. "
+    "{draw} What is the probability, in percent from 0 to 100, that it is {thing} number {target}?"
+)
+FRAMES = MappingProxyType(
+    {
+        condition: Frame(_QUESTION.replace("SIZE", size))
+        for condition, size in (("control", "small"), ("treatment", "large"))
+    }
+)
 
 
 def _words(place: str, thing: str, kinds: tuple[str, str, str], draw: str) -> dict[str, str]:
     "The words of a content set; the plural takes an s."
-    return {"place": place, "thing": thing, "things": f"{thing}s", "names": f"{thing}s".capitalize(), "names_small": f"{thing}s", "draw": draw} | dict(zip(("first", "second", "third"), kinds))
+    return {
+        "place": place,
+        "thing": thing,
+        "things": f"{thing}s",
+        "names": f"{thing}s".capitalize(),
+        "names_small": f"{thing}s",
+        "draw": draw,
+    } | dict(zip(("first", "second", "third"), kinds))
 
 # %% ../../../nbs/paradigms/classic/category_size.ipynb #dcb1df29
 CONTENTS = (
-    ContentSet("drum", _words("A drum holds", "ball", ("are black", "are gray", "are white"), "One ball is drawn at random."), _sizes(5, 5, 2, 8), published=True),
-    ContentSet("raffle", _words("A raffle has sold", "ticket", ("are pink", "are yellow", "are blue"), "One ticket is drawn at random."), _sizes(6, 4, 3, 8)),
-    ContentSet("cards", _words("A pile consists of", "card", ("show a star", "show a circle", "show a square"), "The pile is shuffled and one card is turned over."), _sizes(4, 4, 2, 7)),
-    ContentSet("lockers", _words("A sports hall has", "locker", ("have a red door", "have a green door", "have a brown door"), "A computer assigns you one locker at random."), _sizes(5, 4, 2, 7)),
-    ContentSet("parking", _words("A car park has", "space", ("are on the lower level", "are on the middle level", "are on the upper level"), "A machine assigns you one space at random."), _sizes(7, 4, 3, 10)),
-    ContentSet("race", _words("A race has", "runner", ("come from the north of the town", "come from the center of the town", "come from the south of the town"), "One runner is picked at random for an interview."), _sizes(5, 3, 2, 6)),
+    ContentSet(
+        "drum",
+        _words(
+            "A drum holds",
+            "ball",
+            ("are black", "are gray", "are white"),
+            "One ball is drawn at random.",
+        ),
+        _sizes(5, 5, 2, 8),
+        published=True,
+    ),
+    ContentSet(
+        "raffle",
+        _words(
+            "A raffle has sold",
+            "ticket",
+            ("are pink", "are yellow", "are blue"),
+            "One ticket is drawn at random.",
+        ),
+        _sizes(6, 4, 3, 8),
+    ),
+    ContentSet(
+        "cards",
+        _words(
+            "A pile consists of",
+            "card",
+            ("show a star", "show a circle", "show a square"),
+            "The pile is shuffled and one card is turned over.",
+        ),
+        _sizes(4, 4, 2, 7),
+    ),
+    ContentSet(
+        "lockers",
+        _words(
+            "A sports hall has",
+            "locker",
+            ("have a red door", "have a green door", "have a brown door"),
+            "A computer assigns you one locker at random.",
+        ),
+        _sizes(5, 4, 2, 7),
+    ),
+    ContentSet(
+        "parking",
+        _words(
+            "A car park has",
+            "space",
+            ("are on the lower level", "are on the middle level", "are on the upper level"),
+            "A machine assigns you one space at random.",
+        ),
+        _sizes(7, 4, 3, 10),
+    ),
+    ContentSet(
+        "race",
+        _words(
+            "A race has",
+            "runner",
+            (
+                "come from the north of the town",
+                "come from the center of the town",
+                "come from the south of the town",
+            ),
+            "One runner is picked at random for an interview.",
+        ),
+        _sizes(5, 3, 2, 6),
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/category_size.ipynb #75689a24
@@ -84,15 +201,26 @@ def _stimulus(condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return {"truth": _truth(condition, values), "share": 100 * size / values["total"]}
 
 
-QUESTION = Question("classic/category_size", "category", FRAMES, CONTENTS, numbers=Numbers("percent", 0, 100), derive=DERIVE, invariants=DESIGN, stimulus=_stimulus, truth=_truth,
-                    flags=MappingProxyType({"large": "premise_implausible"}))
+QUESTION = Question(
+    "classic/category_size",
+    "category",
+    FRAMES,
+    CONTENTS,
+    numbers=Numbers("percent", 0, 100),
+    derive=DERIVE,
+    invariants=DESIGN,
+    stimulus=_stimulus,
+    truth=_truth,
+    flags=MappingProxyType({"large": "premise_implausible"}),
+)
 
 # %% ../../../nbs/paradigms/classic/category_size.ipynb #3d269ea5
-def items(seed: int = 0,  # study seed; nothing is drawn
-          variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all
-          contents: str = "all",  # all, published, or the name of one content set
-          style: str = "default",  # default, documented or executed
-          ) -> pd.DataFrame:  # an items table
+def items(
+    seed: int = 0,  # study seed; nothing is drawn
+    variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all
+    contents: str = "all",  # all, published, or the name of one content set
+    style: str = "default",  # default, documented or executed
+) -> pd.DataFrame:  # an items table
     "The prompts of the category size experiment."
     table = question_items(QUESTION, variants, contents, style=style)
     return table.assign(category_share=[content["share"] for content in table["content"]])
@@ -100,19 +228,68 @@ def items(seed: int = 0,  # study seed; nothing is drawn
 # %% ../../../nbs/paradigms/classic/category_size.ipynb #b8a99d76
 _BASE = MappingProxyType({"variant": ("base",)})
 CONTRASTS = (
-    Contrast("category_size_effect", "Stated probability, large minus small category", score={}, kind="mean_difference", outcome="value", unit="percentage points", where=_BASE, by=("variant",),
-             note="mean percentage when the category is large, minus when it is small; the right answer is the same"),
-    Contrast("median_difference", "Difference of medians", score={}, kind="median_difference", outcome="value", unit="percentage points", where=_BASE, note="the same with medians"),
-    Contrast("deviation_from_truth", "Deviation from the true chance, large category", score={}, kind="deviation_from_truth", outcome="value", unit="percentage points", control=None, where=_BASE,
-             note="mean percentage when the category is large, minus the right answer"),
-    Contrast("dominance", "Dominance (Cliff's delta)", score={}, outcome="value", kind="cliffs_delta", unit="Cliff's delta", where=_BASE, by=("variant",),
-             note="how much more often a treatment answer lies towards the bias than a control answer"),
-    Contrast("standardised_difference", "Published effect size (d)", score={}, kind="standardised", outcome="value", unit="pooled SD", where=_BASE, by=("variant",), include="is_original", replication=True,
-             note="Cohen's d of the published wording; it grows as answers become more consistent"),
+    Contrast(
+        "category_size_effect",
+        "Stated probability, large minus small category",
+        score={},
+        kind="mean_difference",
+        outcome="value",
+        unit="percentage points",
+        where=_BASE,
+        by=("variant",),
+        note="mean percentage when the category is large, minus when it is small; the right answer is the same",
+    ),
+    Contrast(
+        "median_difference",
+        "Difference of medians",
+        score={},
+        kind="median_difference",
+        outcome="value",
+        unit="percentage points",
+        where=_BASE,
+        note="the same with medians",
+    ),
+    Contrast(
+        "deviation_from_truth",
+        "Deviation from the true chance, large category",
+        score={},
+        kind="deviation_from_truth",
+        outcome="value",
+        unit="percentage points",
+        control=None,
+        where=_BASE,
+        note="mean percentage when the category is large, minus the right answer",
+    ),
+    Contrast(
+        "dominance",
+        "Dominance (Cliff's delta)",
+        score={},
+        outcome="value",
+        kind="cliffs_delta",
+        unit="Cliff's delta",
+        where=_BASE,
+        by=("variant",),
+        note="how much more often a treatment answer lies towards the bias than a control answer",
+    ),
+    Contrast(
+        "standardised_difference",
+        "Published effect size (d)",
+        score={},
+        kind="standardised",
+        outcome="value",
+        unit="pooled SD",
+        where=_BASE,
+        by=("variant",),
+        include="is_original",
+        replication=True,
+        note="Cohen's d of the published wording; it grows as answers become more consistent",
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/category_size.ipynb #237f82af
-def _pulled(content: Mapping[str, Any], roles: Sequence[str], k: float, sd: float = 1.0) -> dict[str, float]:
+def _pulled(
+    content: Mapping[str, Any], roles: Sequence[str], k: float, sd: float = 1.0
+) -> dict[str, float]:
     "The truth, pulled towards the share of the category."
     return normal_numbers(content, roles, (1 - k) * content["truth"] + k * content["share"], sd)
 
@@ -122,18 +299,38 @@ def _knows(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]
     return certain_number(content, roles, content["truth"])
 
 
-RULES = MappingProxyType({"human": partial(_pulled, k=0.15, sd=2.0), "mirror": partial(_pulled, k=-0.05), "noisy_rational": partial(_pulled, k=0.0), "rational": _knows})
+RULES = MappingProxyType(
+    {
+        "human": partial(_pulled, k=0.15, sd=2.0),
+        "mirror": partial(_pulled, k=-0.05),
+        "noisy_rational": partial(_pulled, k=0.0),
+        "rational": _knows,
+    }
+)
 
 # %% ../../../nbs/paradigms/classic/category_size.ipynb #5cf6e874
 PARADIGM = Paradigm(
-    name="classic/category_size", title="Category size", bias="category size bias",
+    name="classic/category_size",
+    title="Category size",
+    bias="category size bias",
     summary="People think that one thing is more likely to be drawn when it belongs to a large category, although its category does not matter.",
     norm="Each of the numbered things is equally likely, so the answer is 100 divided by their number in both conditions.",
     positive="the stated probability is higher when the category is large",
     source="Isaac and Brough 2014, study 1; asked of language models in the thesis whose design is replicated here",
-    factors=MappingProxyType(VARIANT_FACTORS | {"category_share": "share of the category asked for, in percent"}), items=items, contrasts=CONTRASTS, rules=RULES,
-    conditions=MappingProxyType({"control": "its category is small", "treatment": "its category is large"}), clusters="content sets",
-    caveats=("The effect in people is contested: without confounds it was reduced, removed or reversed (Perfecto, Nelson and Moore 2018).",
-             "The prompt sent to language models in the thesis had overlapping colors, so its null finding is no benchmark.",
-             "In the variants odd and large the truth is below 1 percent: among whole numbers nothing is left below it but 0, so an effect can hardly be negative there.",
-             "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size."))
+    factors=MappingProxyType(
+        VARIANT_FACTORS | {"category_share": "share of the category asked for, in percent"}
+    ),
+    items=items,
+    contrasts=CONTRASTS,
+    rules=RULES,
+    conditions=MappingProxyType(
+        {"control": "its category is small", "treatment": "its category is large"}
+    ),
+    clusters="content sets",
+    caveats=(
+        "The effect in people is contested: without confounds it was reduced, removed or reversed (Perfecto, Nelson and Moore 2018).",
+        "The prompt sent to language models in the thesis had overlapping colors, so its null finding is no benchmark.",
+        "In the variants odd and large the truth is below 1 percent: among whole numbers nothing is left below it but 0, so an effect can hardly be negative there.",
+        "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size.",
+    ),
+)

@@ -17,18 +17,44 @@ import pandas as pd
 from ...design import Contrast, Paradigm
 from ...frames import Frame
 from ...rules import Rule, certain_number, normal_numbers
-from ...variants import VARIANT_FACTORS, ContentSet, Invariant, Numbers, Question, Variable, question_items
+from cogbias.variants import (
+    VARIANT_FACTORS,
+    ContentSet,
+    Invariant,
+    Numbers,
+    Question,
+    Variable,
+    question_items,
+)
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #c437d387
 _PRICE = " It is sold in shops for ${price}, but people differ in how much it is worth to them. "
-_OWNER = {"control": "It belongs to someone else.", "treatment": "It was given to you and is yours."}
-_INSPECTION = {"control": " You can only look at it from a distance.", "treatment": " You may pick it up and examine it from all sides."}
-_ASKED = {"control": "What is the highest price in dollars that you would pay for it?", "treatment": "What is the lowest price in dollars at which you would sell it?"}
+_OWNER = {
+    "control": "It belongs to someone else.",
+    "treatment": "It was given to you and is yours.",
+}
+_INSPECTION = {
+    "control": " You can only look at it from a distance.",
+    "treatment": " You may pick it up and examine it from all sides.",
+}
+_ASKED = {
+    "control": "What is the highest price in dollars that you would pay for it?",
+    "treatment": "What is the lowest price in dollars at which you would sell it?",
+}
 
 
 def _frames(inspection: bool) -> dict[str, Frame]:
     "The question to a buyer and to an owner."
-    return {condition: Frame("{good} " + owner + (_INSPECTION[condition] if inspection else "") + _PRICE + _ASKED[condition]) for condition, owner in _OWNER.items()}
+    return {
+        condition: Frame(
+            "{good} "
+            + owner
+            + (_INSPECTION[condition] if inspection else "")
+            + _PRICE
+            + _ASKED[condition]
+        )
+        for condition, owner in _OWNER.items()
+    }
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #df6816c3
 def _price(dollars: int) -> dict[str, Variable]:
@@ -36,7 +62,11 @@ def _price(dollars: int) -> dict[str, Variable]:
     return {"price": Variable("money", dollars)}
 
 
-FINE = Invariant("the price is at least 4, so that whole dollars tell amounts apart", ("price",), lambda values: values["price"] >= 4)
+FINE = Invariant(
+    "the price is at least 4, so that whole dollars tell amounts apart",
+    ("price",),
+    lambda values: values["price"] >= 4,
+)
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #cf9baf18
 CONTENTS = (
@@ -60,33 +90,87 @@ def _stimulus(condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return {"price": values["price"], "owner": condition == "treatment"}
 
 
-QUESTION = Question("classic/endowment", "ownership", _frames(False), CONTENTS, numbers=Numbers("money", 0, None, _grid), invariants=(FINE,), stimulus=_stimulus,
-                    flags=MappingProxyType({"large": "premise_implausible"}))
+QUESTION = Question(
+    "classic/endowment",
+    "ownership",
+    _frames(False),
+    CONTENTS,
+    numbers=Numbers("money", 0, None, _grid),
+    invariants=(FINE,),
+    stimulus=_stimulus,
+    flags=MappingProxyType({"large": "premise_implausible"}),
+)
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #ae82d8ad
-def items(seed: int = 0,  # study seed; nothing is drawn
-          variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all
-          contents: str = "all",  # all, published, or the name of one content set
-          inspection: bool = False,  # let the owner examine the good and the buyer not, as the thesis did
-          style: str = "default",  # default, documented or executed
-          ) -> pd.DataFrame:  # an items table
+def items(
+    seed: int = 0,  # study seed; nothing is drawn
+    variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all
+    contents: str = "all",  # all, published, or the name of one content set
+    inspection: bool = False,  # let the owner examine the good and the buyer not, as the thesis did
+    style: str = "default",  # default, documented or executed
+) -> pd.DataFrame:  # an items table
     "The prompts of the endowment experiment."
-    table = question_items(replace(QUESTION, frames=_frames(inspection)), variants, contents, style=style)
-    return table.assign(price=[content["price"] for content in table["content"]], inspection=inspection)
+    table = question_items(
+        replace(QUESTION, frames=_frames(inspection)), variants, contents, style=style
+    )
+    return table.assign(
+        price=[content["price"] for content in table["content"]], inspection=inspection
+    )
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #33f45cbb
 _BASE = MappingProxyType({"variant": ("base",)})
 _NUMBER = MappingProxyType({"score": {}, "outcome": "value", "where": _BASE})
 CONTRASTS = (
-    Contrast("log_price_ratio", "Owners' over buyers' price (log ratio)", kind="log_ratio", unit="log ratio", by=("variant",), **_NUMBER,
-             note="log of mean selling price over mean buying price of the same good; 0.693 is twice as much"),
-    Contrast("log_ratio_of_medians", "The same with medians", kind="log_ratio_of_medians", unit="log ratio", by=("variant",), **_NUMBER, note="log of median selling price over median buying price"),
-    Contrast("mean_difference", "Difference in dollars, published good", kind="mean_difference", unit="dollars", by=("variant",), include="is_original", **_NUMBER,
-             note="mean selling price minus mean buying price of the published mug; dollars of different variants are not comparable"),
-    Contrast("dominance", "Dominance (Cliff's delta)", score={}, outcome="value", kind="cliffs_delta", unit="Cliff's delta", where=_BASE, by=("variant",),
-             note="how much more often a treatment answer lies towards the bias than a control answer"),
-    Contrast("standardised_difference", "Published effect size (d)", kind="standardised", unit="pooled SD", by=("variant",), include="is_original", replication=True, **_NUMBER,
-             note="Cohen's d of the published wording; it grows as answers become more consistent"),
+    Contrast(
+        "log_price_ratio",
+        "Owners' over buyers' price (log ratio)",
+        kind="log_ratio",
+        unit="log ratio",
+        by=("variant",),
+        **_NUMBER,
+        note="log of mean selling price over mean buying price of the same good; 0.693 is twice as much",
+    ),
+    Contrast(
+        "log_ratio_of_medians",
+        "The same with medians",
+        kind="log_ratio_of_medians",
+        unit="log ratio",
+        by=("variant",),
+        **_NUMBER,
+        note="log of median selling price over median buying price",
+    ),
+    Contrast(
+        "mean_difference",
+        "Difference in dollars, published good",
+        kind="mean_difference",
+        unit="dollars",
+        by=("variant",),
+        include="is_original",
+        **_NUMBER,
+        note="mean selling price minus mean buying price of the published mug; dollars of different variants are not comparable",
+    ),
+    Contrast(
+        "dominance",
+        "Dominance (Cliff's delta)",
+        score={},
+        outcome="value",
+        kind="cliffs_delta",
+        unit="Cliff's delta",
+        where=_BASE,
+        by=("variant",),
+        note="how much more often a treatment answer lies towards the bias than a control answer",
+    ),
+    Contrast(
+        "standardised_difference",
+        "Published effect size (d)",
+        kind="standardised",
+        unit="pooled SD",
+        by=("variant",),
+        include="is_original",
+        replication=True,
+        **_NUMBER,
+        note="Cohen's d of the published wording; it grows as answers become more consistent",
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #4de582ed
@@ -95,11 +179,14 @@ def _worth(content: Mapping[str, Any], k: float) -> float:
     return 0.5 * content["price"] * (k if content["owner"] else 1.0)
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #a90b0070
-def ratio(k: float,  # what an owner asks over what a buyer pays, above 0
-          sd: float = 0.15,  # give or take, as a share of the price in shops
-          ) -> Rule:
+def ratio(
+    k: float,  # what an owner asks over what a buyer pays, above 0
+    sd: float = 0.15,  # give or take, as a share of the price in shops
+) -> Rule:
     "Somebody who asks `k` times as much as an owner; the log ratio is ln k."
-    return lambda content, roles: normal_numbers(content, roles, _worth(content, k), sd * content["price"])
+    return lambda content, roles: normal_numbers(
+        content, roles, _worth(content, k), sd * content["price"]
+    )
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #9e4f12cb
 def _same(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
@@ -107,17 +194,39 @@ def _same(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
     return certain_number(content, roles, _worth(content, 1.0))
 
 
-RULES = MappingProxyType({"human": ratio(2.0), "mirror": ratio(0.6), "noisy_rational": ratio(1.0), "rational": _same})
+RULES = MappingProxyType(
+    {"human": ratio(2.0), "mirror": ratio(0.6), "noisy_rational": ratio(1.0), "rational": _same}
+)
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #fda98bd2
 PARADIGM = Paradigm(
-    name="classic/endowment", title="Endowment", bias="endowment effect",
+    name="classic/endowment",
+    title="Endowment",
+    bias="endowment effect",
     summary="People ask more for a thing they own than they would pay for it if it belonged to somebody else, even when chance made them its owner.",
     norm="What a cheap good is worth to somebody does not depend on who holds it, so the lowest selling price is about the highest buying price.",
     positive="owners ask more than buyers would pay",
     source="Kahneman, Knetsch and Thaler 1990; asked of language models in the thesis whose design is replicated here",
-    factors=MappingProxyType(VARIANT_FACTORS | {"price": "price in shops, in dollars", "inspection": "whether the owner may examine the good and the buyer may not"}),
-    items=items, contrasts=CONTRASTS, rules=RULES, conditions=MappingProxyType({"control": "a buyer states the highest price to pay", "treatment": "an owner states the lowest price to sell at"}), clusters="content sets",
-    caveats=("A participant that bargains, low as a buyer and high as an owner, shows the same gap without valuing the good differently.",
-             "In the variant large the good costs as much as a house: buyers are poorer than owners there, which is a reason to state less. It is asked with open numbers, in words only.",
-             "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size."))
+    factors=MappingProxyType(
+        VARIANT_FACTORS
+        | {
+            "price": "price in shops, in dollars",
+            "inspection": "whether the owner may examine the good and the buyer may not",
+        }
+    ),
+    items=items,
+    contrasts=CONTRASTS,
+    rules=RULES,
+    conditions=MappingProxyType(
+        {
+            "control": "a buyer states the highest price to pay",
+            "treatment": "an owner states the lowest price to sell at",
+        }
+    ),
+    clusters="content sets",
+    caveats=(
+        "A participant that bargains, low as a buyer and high as an owner, shows the same gap without valuing the good differently.",
+        "In the variant large the good costs as much as a house: buyers are poorer than owners there, which is a reason to state less. It is asked with open numbers, in words only.",
+        "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size.",
+    ),
+)

@@ -17,7 +17,14 @@ import pandas as pd
 from ...design import Contrast, Paradigm
 from ...frames import Frame
 from ...rules import weighs
-from ...variants import CHOICE_FACTORS, ContentSet, Invariant, Question, Variable, question_items
+from cogbias.variants import (
+    CHOICE_FACTORS,
+    ContentSet,
+    Invariant,
+    Question,
+    Variable,
+    question_items,
+)
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #53928e66
 def _prices(amount: int) -> dict[str, Variable]:
@@ -25,51 +32,139 @@ def _prices(amount: int) -> dict[str, Variable]:
     return {"price": Variable("money", amount), "cash": Variable("money", amount)}
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #3cff8800
-FRAMES = MappingProxyType({
-    "control": Frame("{plan} There, {ticket} costs ${price}, to be paid on arrival. "
-                     "At {place} you find that ${cash} in cash is missing from your pocket. Do you pay ${price} for {ticket}?"),
-    "treatment": Frame("{plan} You bought {ticket} in advance for ${price}. "
-                       "At {place} you find that you have lost it; it bears no name and cannot be replaced. Do you pay ${price} for another one?")})
+FRAMES = MappingProxyType(
+    {
+        "control": Frame(
+            "{plan} There, {ticket} costs ${price}, to be paid on arrival. "
+            "At {place} you find that ${cash} in cash is missing from your pocket. Do you pay ${price} for {ticket}?"
+        ),
+        "treatment": Frame(
+            "{plan} You bought {ticket} in advance for ${price}. "
+            "At {place} you find that you have lost it; it bears no name and cannot be replaced. Do you pay ${price} for another one?"
+        ),
+    }
+)
 _YES_NO = (("buy", Frame("Yes")), ("target", Frame("No")))
 OPTIONS = MappingProxyType({"control": _YES_NO, "treatment": _YES_NO})
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #88ae75fa
-EQUAL_LOSS = Invariant("the missing cash is the price of a ticket", ("price", "cash"), lambda values: values["price"] == values["cash"])
+EQUAL_LOSS = Invariant(
+    "the missing cash is the price of a ticket",
+    ("price", "cash"),
+    lambda values: values["price"] == values["cash"],
+)
 CONTENTS = (
-    ContentSet("play", {"plan": "You are going to see a play.", "ticket": "a ticket", "place": "the theatre"}, _prices(10), published=True),
-    ContentSet("concert", {"plan": "You are going to a concert in the park.", "ticket": "a ticket", "place": "the entrance"}, _prices(12)),
-    ContentSet("museum_pass", {"plan": "You are visiting a town to see its museums.", "ticket": "a day pass for all of them", "place": "the first museum"}, _prices(15)),
-    ContentSet("match", {"plan": "You are going to watch a handball match.", "ticket": "a ticket for the stand", "place": "the sports hall"}, _prices(20)),
-    ContentSet("boat_trip", {"plan": "You are going on a boat trip along the coast.", "ticket": "a ticket for the trip", "place": "the landing stage"}, _prices(25)),
-    ContentSet("zoo", {"plan": "You are going to the zoo for the afternoon.", "ticket": "an entrance ticket", "place": "the gate"}, _prices(8)),
+    ContentSet(
+        "play",
+        {"plan": "You are going to see a play.", "ticket": "a ticket", "place": "the theatre"},
+        _prices(10),
+        published=True,
+    ),
+    ContentSet(
+        "concert",
+        {
+            "plan": "You are going to a concert in the park.",
+            "ticket": "a ticket",
+            "place": "the entrance",
+        },
+        _prices(12),
+    ),
+    ContentSet(
+        "museum_pass",
+        {
+            "plan": "You are visiting a town to see its museums.",
+            "ticket": "a day pass for all of them",
+            "place": "the first museum",
+        },
+        _prices(15),
+    ),
+    ContentSet(
+        "match",
+        {
+            "plan": "You are going to watch a handball match.",
+            "ticket": "a ticket for the stand",
+            "place": "the sports hall",
+        },
+        _prices(20),
+    ),
+    ContentSet(
+        "boat_trip",
+        {
+            "plan": "You are going on a boat trip along the coast.",
+            "ticket": "a ticket for the trip",
+            "place": "the landing stage",
+        },
+        _prices(25),
+    ),
+    ContentSet(
+        "zoo",
+        {
+            "plan": "You are going to the zoo for the afternoon.",
+            "ticket": "an entrance ticket",
+            "place": "the gate",
+        },
+        _prices(8),
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #28b7e6f6
 def _stimulus(condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
     "The price, what was lost, and what the account of the event already holds."
-    return {"price": values["price"], "lost": values["cash"], "booked": values["price"] if condition == "treatment" else 0}
+    return {
+        "price": values["price"],
+        "lost": values["cash"],
+        "booked": values["price"] if condition == "treatment" else 0,
+    }
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #f645e023
-QUESTION = Question("classic/framing", "lost_ticket", FRAMES, CONTENTS, OPTIONS, invariants=(EQUAL_LOSS,), stimulus=_stimulus,
-                    flags=MappingProxyType({"large": "ceiling_expected"}))
+QUESTION = Question(
+    "classic/framing",
+    "lost_ticket",
+    FRAMES,
+    CONTENTS,
+    OPTIONS,
+    invariants=(EQUAL_LOSS,),
+    stimulus=_stimulus,
+    flags=MappingProxyType({"large": "ceiling_expected"}),
+)
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #8ba97978
-def items(seed: int = 0,  # study seed; nothing is drawn
-          variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all
-          contents: str = "all",  # all, published, or the name of one content set
-          counterbalance: bool = True,  # ask both orders of yes and no
-          style: str = "default",  # default, documented or executed
-          ) -> pd.DataFrame:  # an items table
+def items(
+    seed: int = 0,  # study seed; nothing is drawn
+    variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all
+    contents: str = "all",  # all, published, or the name of one content set
+    counterbalance: bool = True,  # ask both orders of yes and no
+    style: str = "default",  # default, documented or executed
+) -> pd.DataFrame:  # an items table
     "The prompts of the experiment on lost cash and lost tickets."
     return question_items(QUESTION, variants, contents, counterbalance, style)
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #8745c9ab
-_BASE, _NOT_BUYING = MappingProxyType({"variant": ("base",)}), MappingProxyType({"target": 1.0, "buy": 0.0})
+_BASE, _NOT_BUYING = (
+    MappingProxyType({"variant": ("base",)}),
+    MappingProxyType({"target": 1.0, "buy": 0.0}),
+)
 CONTRASTS = (
-    Contrast("framing_effect", "Not buying, ticket lost minus cash lost", score=_NOT_BUYING, where=_BASE, by=("variant",),
-             note="share who do not buy after losing the ticket, minus after losing the same amount in cash"),
-    Contrast("standardised_difference", "Published effect size (d)", score=_NOT_BUYING, kind="standardised", unit="pooled SD", where=_BASE, by=("variant",), include="is_original",
-             replication=True, note="Cohen's d of the published wording, with its sign; it is infinite when each condition gives one answer throughout"),
+    Contrast(
+        "framing_effect",
+        "Not buying, ticket lost minus cash lost",
+        score=_NOT_BUYING,
+        where=_BASE,
+        by=("variant",),
+        note="share who do not buy after losing the ticket, minus after losing the same amount in cash",
+    ),
+    Contrast(
+        "standardised_difference",
+        "Published effect size (d)",
+        score=_NOT_BUYING,
+        kind="standardised",
+        unit="pooled SD",
+        where=_BASE,
+        by=("variant",),
+        include="is_original",
+        replication=True,
+        note="Cohen's d of the published wording, with its sign; it is infinite when each condition gives one answer throughout",
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #481d8f13
@@ -78,19 +173,36 @@ def _books(content: Mapping[str, Any], role: str, want: float, cost: float = 0.0
     return want - cost * content["booked"] / content["price"] if role == "buy" else 0.0
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #ebf742f1
-RULES = MappingProxyType({"human": weighs(partial(_books, want=2.0, cost=2.15)), "mirror": weighs(partial(_books, want=0.0, cost=-1.5)),
-                          "rational": weighs(partial(_books, want=1.0), math.inf),
-                          "noisy_rational": weighs(partial(_books, want=1.0))})
+RULES = MappingProxyType(
+    {
+        "human": weighs(partial(_books, want=2.0, cost=2.15)),
+        "mirror": weighs(partial(_books, want=0.0, cost=-1.5)),
+        "rational": weighs(partial(_books, want=1.0), math.inf),
+        "noisy_rational": weighs(partial(_books, want=1.0)),
+    }
+)
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #60d544c0
 PARADIGM = Paradigm(
-    name="classic/framing", title="Framing", bias="framing effect",
+    name="classic/framing",
+    title="Framing",
+    bias="framing effect",
     summary="People who have lost the money for a ticket still buy one; people who have lost the ticket often do not, although they are poorer by the same amount.",
     norm="Whoever looks at what is left decides alike in both conditions, because the same amount is gone and the same price buys the same thing.",
     positive="a ticket is refused more often when the ticket was lost than when the cash was",
     source="Tversky and Kahneman 1981; asked of language models in the thesis whose design is replicated here",
-    factors=MappingProxyType(CHOICE_FACTORS), items=items, contrasts=CONTRASTS, rules=RULES, breakdown=("option_order", "content_set"),
-    conditions=MappingProxyType({"control": "cash is lost", "treatment": "a ticket of the same price is lost"}), clusters="content sets",
-    caveats=("Framing here is the account to which a loss is booked. Gains against losses, as in the disease problem, is another question.",
-             "A participant that always says yes, or always no, shows no effect; the shares of both conditions tell the two apart from indifference.",
-             "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size."))
+    factors=MappingProxyType(CHOICE_FACTORS),
+    items=items,
+    contrasts=CONTRASTS,
+    rules=RULES,
+    breakdown=("option_order", "content_set"),
+    conditions=MappingProxyType(
+        {"control": "cash is lost", "treatment": "a ticket of the same price is lost"}
+    ),
+    clusters="content sets",
+    caveats=(
+        "Framing here is the account to which a loss is booked. Gains against losses, as in the disease problem, is another question.",
+        "A participant that always says yes, or always no, shows no effect; the shares of both conditions tell the two apart from indifference.",
+        "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size.",
+    ),
+)

@@ -17,17 +17,35 @@ import pandas as pd
 from ...design import CogbiasError, Contrast, Paradigm, nearest
 from ...frames import Frame
 from ...rules import certain_number, normal_numbers
-from ...variants import VARIANT_FACTORS, ContentSet, Invariant, Numbers, Question, Variable, question_items
+from cogbias.variants import (
+    VARIANT_FACTORS,
+    ContentSet,
+    Invariant,
+    Numbers,
+    Question,
+    Variable,
+    question_items,
+)
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #3ebefa46
-SIDES = MappingProxyType({"tails": "due", "heads": "streak"})  # side asked for -> gap: the side that did not come up, or the side of the streak
-_SO_FAR = {"control": "{seen} {streak} {half} times and {due} {half} times.", "treatment": "{seen} {streak} every time."}
+SIDES = MappingProxyType(
+    {"tails": "due", "heads": "streak"}
+)  # side asked for -> gap: the side that did not come up, or the side of the streak
+_SO_FAR = {
+    "control": "{seen} {streak} {half} times and {due} {half} times.",
+    "treatment": "{seen} {streak} every time.",
+}
 
 
 def _frames(side: str) -> dict[str, Frame]:
     "The question after a balanced series and after a streak."
-    asked = " What is the probability that {next} {asked}? Give it in percent, as a number from 0 to 100.".replace("{asked}", "{" + SIDES[side] + "}")
-    return {condition: Frame("{act} {n} times. " + so_far + asked) for condition, so_far in _SO_FAR.items()}
+    asked = " What is the probability that {next} {asked}? Give it in percent, as a number from 0 to 100.".replace(
+        "{asked}", "{" + SIDES[side] + "}"
+    )
+    return {
+        condition: Frame("{act} {n} times. " + so_far + asked)
+        for condition, so_far in _SO_FAR.items()
+    }
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #1c11b9b6
 def _series(n: int) -> dict[str, Variable]:
@@ -36,7 +54,11 @@ def _series(n: int) -> dict[str, Variable]:
 
 
 HALF = MappingProxyType({"half": lambda values: values["n"] // 2})
-EVEN = Invariant("both sides came up equally often in the control", ("n", "half"), lambda values: 2 * values["half"] == values["n"])
+EVEN = Invariant(
+    "both sides came up equally often in the control",
+    ("n", "half"),
+    lambda values: 2 * values["half"] == values["n"],
+)
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #ac644da5
 _CARDS = "A full pack of playing cards is half red and half black. Each time the drawn card was put back and the pack was shuffled again. A card was drawn"
@@ -46,68 +68,205 @@ _PROGRAM = "A program prints either the letter X or the letter O, each with the 
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #11370d3a
 CONTENTS = (
-    ContentSet("coin", {"act": "A fair coin was tossed", "seen": "It showed", "streak": "heads", "due": "tails", "next": "the next toss shows"}, _series(6), published=True),
-    ContentSet("wheel", {"act": _WHEEL, "seen": "The ball landed on", "streak": "red", "due": "black", "next": "the ball of the next spin lands on"}, _series(8)),
-    ContentSet("die", {"act": "A fair die was rolled", "seen": "It showed", "streak": "an odd number", "due": "an even number", "next": "the next roll shows"}, _series(6)),
-    ContentSet("cards", {"act": _CARDS, "seen": "It was", "streak": "red", "due": "black", "next": "the next card is"}, _series(4)),
-    ContentSet("bag", {"act": _BAG, "seen": "It was", "streak": "white", "due": "yellow", "next": "the next ball is"}, _series(8)),
-    ContentSet("program", {"act": _PROGRAM, "seen": "It printed", "streak": "X", "due": "O", "next": "the next run prints"}, _series(10)),
+    ContentSet(
+        "coin",
+        {
+            "act": "A fair coin was tossed",
+            "seen": "It showed",
+            "streak": "heads",
+            "due": "tails",
+            "next": "the next toss shows",
+        },
+        _series(6),
+        published=True,
+    ),
+    ContentSet(
+        "wheel",
+        {
+            "act": _WHEEL,
+            "seen": "The ball landed on",
+            "streak": "red",
+            "due": "black",
+            "next": "the ball of the next spin lands on",
+        },
+        _series(8),
+    ),
+    ContentSet(
+        "die",
+        {
+            "act": "A fair die was rolled",
+            "seen": "It showed",
+            "streak": "an odd number",
+            "due": "an even number",
+            "next": "the next roll shows",
+        },
+        _series(6),
+    ),
+    ContentSet(
+        "cards",
+        {
+            "act": _CARDS,
+            "seen": "It was",
+            "streak": "red",
+            "due": "black",
+            "next": "the next card is",
+        },
+        _series(4),
+    ),
+    ContentSet(
+        "bag",
+        {
+            "act": _BAG,
+            "seen": "It was",
+            "streak": "white",
+            "due": "yellow",
+            "next": "the next ball is",
+        },
+        _series(8),
+    ),
+    ContentSet(
+        "program",
+        {
+            "act": _PROGRAM,
+            "seen": "It printed",
+            "streak": "X",
+            "due": "O",
+            "next": "the next run prints",
+        },
+        _series(10),
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #b543561e
 def _stimulus(condition: str, values: Mapping[str, Any], side: str = "tails") -> dict[str, Any]:
     "The length of the streak and the side asked for."
-    return {"n": values["n"], "streak": values["n"] if condition == "treatment" else 0, "asked": SIDES[side], "truth": 50}
+    return {
+        "n": values["n"],
+        "streak": values["n"] if condition == "treatment" else 0,
+        "asked": SIDES[side],
+        "truth": 50,
+    }
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #8349f132
-QUESTION = Question("classic/gamblers_fallacy", "streak", _frames("tails"), CONTENTS, numbers=Numbers("percent", 0, 100), derive=HALF, invariants=(EVEN,), stimulus=_stimulus,
-                    truth=lambda condition, values: 50.0, flags=MappingProxyType({"large": "premise_implausible"}))
+QUESTION = Question(
+    "classic/gamblers_fallacy",
+    "streak",
+    _frames("tails"),
+    CONTENTS,
+    numbers=Numbers("percent", 0, 100),
+    derive=HALF,
+    invariants=(EVEN,),
+    stimulus=_stimulus,
+    truth=lambda condition, values: 50.0,
+    flags=MappingProxyType({"large": "premise_implausible"}),
+)
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #5a311479
 def _one_side(side: str, variants: Sequence[str] | None, contents: str, style: str) -> pd.DataFrame:
     "The prompts that ask for one side; the two sides of a question are different pairs."
-    table = question_items(replace(QUESTION, frames=_frames(side), stimulus=partial(_stimulus, side=side)), variants, contents, style=style)
+    table = question_items(
+        replace(QUESTION, frames=_frames(side), stimulus=partial(_stimulus, side=side)),
+        variants,
+        contents,
+        style=style,
+    )
     return table.assign(pair_id=table["pair_id"] + f"-{side}", side=side)
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #733d9acd
-def items(seed: int = 0,  # study seed; nothing is drawn
-          variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all
-          contents: str = "all",  # all, published, or the name of one content set
-          side: str = "tails",  # tails: the side that did not come up; heads: the published question, for the side of the streak, as well
-          style: str = "default",  # default, documented or executed
-          ) -> pd.DataFrame:  # an items table
+def items(
+    seed: int = 0,  # study seed; nothing is drawn
+    variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all
+    contents: str = "all",  # all, published, or the name of one content set
+    side: str = "tails",  # tails: the side that did not come up; heads: the published question, for the side of the streak, as well
+    style: str = "default",  # default, documented or executed
+) -> pd.DataFrame:  # an items table
     "The prompts of the experiment on streaks."
     if side not in SIDES:
-        raise CogbiasError(f"classic/gamblers_fallacy: side {side!r} is not known; {nearest(side, SIDES)}")
-    return pd.concat([_one_side(each, variants, contents, style) for each in dict.fromkeys(("tails", side))], ignore_index=True)
+        raise CogbiasError(
+            f"classic/gamblers_fallacy: side {side!r} is not known; {nearest(side, SIDES)}"
+        )
+    return pd.concat(
+        [_one_side(each, variants, contents, style) for each in dict.fromkeys(("tails", side))],
+        ignore_index=True,
+    )
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #99d3a6a9
 _DUE = MappingProxyType({"variant": ("base",), "side": ("tails",)})
 _OWN = MappingProxyType({"variant": ("base",), "side": ("heads",)})
 _VALUE = MappingProxyType({"score": {}, "outcome": "value", "by": ("variant",)})
 _TAILS = (
-    Contrast("streak_effect", "Other side more likely after a streak", kind="mean_difference", unit="percentage points", where=_DUE,
-             note="mean probability of the side that did not come up, after a streak minus after a balanced series", **_VALUE),
-    Contrast("deviation_after_streak", "Deviation from one half after a streak", kind="deviation_from_truth", unit="percentage points", control=None, where=_DUE,
-             note="mean probability of the side that did not come up, minus 50", **_VALUE),
-    Contrast("dominance", "Dominance (Cliff's delta)", kind="cliffs_delta", unit="Cliff's delta", where=_DUE,
-             note="how much more often a treatment answer lies towards the bias than a control answer", **_VALUE),
-    Contrast("standardised_difference", "Effect size of the coin (d)", kind="standardised", unit="pooled SD", where=_DUE, include="is_original", replication=True,
-             note="Cohen's d of the published coin, asked for the other side; positive is the gambler's fallacy", **_VALUE),
+    Contrast(
+        "streak_effect",
+        "Other side more likely after a streak",
+        kind="mean_difference",
+        unit="percentage points",
+        where=_DUE,
+        note="mean probability of the side that did not come up, after a streak minus after a balanced series",
+        **_VALUE,
+    ),
+    Contrast(
+        "deviation_after_streak",
+        "Deviation from one half after a streak",
+        kind="deviation_from_truth",
+        unit="percentage points",
+        control=None,
+        where=_DUE,
+        note="mean probability of the side that did not come up, minus 50",
+        **_VALUE,
+    ),
+    Contrast(
+        "dominance",
+        "Dominance (Cliff's delta)",
+        kind="cliffs_delta",
+        unit="Cliff's delta",
+        where=_DUE,
+        note="how much more often a treatment answer lies towards the bias than a control answer",
+        **_VALUE,
+    ),
+    Contrast(
+        "standardised_difference",
+        "Effect size of the coin (d)",
+        kind="standardised",
+        unit="pooled SD",
+        where=_DUE,
+        include="is_original",
+        replication=True,
+        note="Cohen's d of the published coin, asked for the other side; positive is the gambler's fallacy",
+        **_VALUE,
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #6cd8c6e6
 _HEADS = (
-    Contrast("hot_hand_effect", "Hot hand: the streak goes on", kind="mean_difference", unit="percentage points", where=_OWN, replication=True,
-             note="mean probability of the streak's own side, after a streak minus after a balanced series; "
-                  "positive is the hot hand, negative the gambler's fallacy", **_VALUE),
-    Contrast("hot_hand_d", "Published effect size (d): hot hand", kind="standardised", unit="pooled SD", where=_OWN, include="is_original", replication=True,
-             note="Cohen's d of the published question in its published direction, which is that of the hot hand", **_VALUE),
+    Contrast(
+        "hot_hand_effect",
+        "Hot hand: the streak goes on",
+        kind="mean_difference",
+        unit="percentage points",
+        where=_OWN,
+        replication=True,
+        note="mean probability of the streak's own side, after a streak minus after a balanced series; "
+        "positive is the hot hand, negative the gambler's fallacy",
+        **_VALUE,
+    ),
+    Contrast(
+        "hot_hand_d",
+        "Published effect size (d): hot hand",
+        kind="standardised",
+        unit="pooled SD",
+        where=_OWN,
+        include="is_original",
+        replication=True,
+        note="Cohen's d of the published question in its published direction, which is that of the hot hand",
+        **_VALUE,
+    ),
 )
 CONTRASTS = (*_TAILS, *_HEADS)
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #b4f899e0
-def _expects(content: Mapping[str, Any], roles: Sequence[str], k: float, sd: float = 5.0) -> dict[str, float]:
+def _expects(
+    content: Mapping[str, Any], roles: Sequence[str], k: float, sd: float = 5.0
+) -> dict[str, float]:
     "A streak makes the other side more likely by k points."
     towards = (1 if content["asked"] == "due" else -1) * (content["streak"] > 0)
     return normal_numbers(content, roles, content["truth"] + k * towards, sd)
@@ -118,18 +277,43 @@ def _knows(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]
     return certain_number(content, roles, content["truth"])
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #ea245f34
-RULES = MappingProxyType({"human": partial(_expects, k=8.0), "mirror": partial(_expects, k=-6.0), "noisy_rational": partial(_expects, k=0.0), "rational": _knows})
+RULES = MappingProxyType(
+    {
+        "human": partial(_expects, k=8.0),
+        "mirror": partial(_expects, k=-6.0),
+        "noisy_rational": partial(_expects, k=0.0),
+        "rational": _knows,
+    }
+)
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #11b10e38
 PARADIGM = Paradigm(
-    name="classic/gamblers_fallacy", title="Gambler's fallacy", bias="gambler's fallacy",
+    name="classic/gamblers_fallacy",
+    title="Gambler's fallacy",
+    bias="gambler's fallacy",
     summary="People who have seen a fair coin land on the same side several times in a row feel that the other side is due.",
     norm="Whoever takes the device to be fair says 50% in both conditions, because a fair device has no memory.",
     positive="the side that did not come up seems more likely after a streak",
     source="after Tversky and Kahneman 1971 and Bar-Hillel and Wagenaar 1991; asked of language models in the thesis whose design is corrected here",
-    factors=MappingProxyType(VARIANT_FACTORS | {"side": "tails: asked for the side that did not come up; heads: for the side of the streak"}),
-    items=items, contrasts=CONTRASTS, rules=RULES,
-    conditions=MappingProxyType({"control": "both sides came up equally often", "treatment": "the same side came up every time"}), clusters="content sets",
-    caveats=("A negative effect is the hot hand, or doubt that the device is fair; after several hundred thousand heads such doubt is sensible.",
-             "The published question asks for the side of the streak, where a higher answer is the hot hand; it is estimated apart and only where it was asked.",
-             "A difference of 0 does not make the answers right: 50 is the right one in both conditions."))
+    factors=MappingProxyType(
+        VARIANT_FACTORS
+        | {
+            "side": "tails: asked for the side that did not come up; heads: for the side of the streak"
+        }
+    ),
+    items=items,
+    contrasts=CONTRASTS,
+    rules=RULES,
+    conditions=MappingProxyType(
+        {
+            "control": "both sides came up equally often",
+            "treatment": "the same side came up every time",
+        }
+    ),
+    clusters="content sets",
+    caveats=(
+        "A negative effect is the hot hand, or doubt that the device is fair; after several hundred thousand heads such doubt is sensible.",
+        "The published question asks for the side of the streak, where a higher answer is the hot hand; it is estimated apart and only where it was asked.",
+        "A difference of 0 does not make the answers right: 50 is the right one in both conditions.",
+    ),
+)

@@ -16,68 +16,170 @@ import pandas as pd
 from ...design import Contrast, Paradigm
 from ...frames import Frame
 from ...rules import weighs
-from ...variants import CHOICE_FACTORS, ContentSet, Invariant, Question, Variable, question_items
+from cogbias.variants import (
+    CHOICE_FACTORS,
+    ContentSet,
+    Invariant,
+    Question,
+    Variable,
+    question_items,
+)
 
 # %% ../../../nbs/paradigms/classic/loss_aversion.ipynb #ee880d34
 def _amounts(sure: int, small_gain: int) -> dict[str, Variable]:
     "The four amounts that keep final wealth equal: all are money and scale alike."
-    return {"sure": Variable("money", sure), "risky": Variable("money", 2 * sure), "gain": Variable("money", small_gain), "larger_gain": Variable("money", small_gain + 2 * sure), "chance": Variable("probability", 50)}
+    return {
+        "sure": Variable("money", sure),
+        "risky": Variable("money", 2 * sure),
+        "gain": Variable("money", small_gain),
+        "larger_gain": Variable("money", small_gain + 2 * sure),
+        "chance": Variable("probability", 50),
+    }
 
 
-FRAMES = MappingProxyType({"control": Frame("{story} ${gain}. Now you have to choose:"), "treatment": Frame("{story} ${larger_gain}. Now you have to choose:")})
-OPTIONS = MappingProxyType({
-    "control": (("sure", Frame("another ${sure} for certain")), ("target", Frame("a {chance}% chance of another ${risky} and a {chance}% chance of nothing more"))),
-    "treatment": (("sure", Frame("giving back ${sure} for certain")), ("target", Frame("a {chance}% chance of giving back ${risky} and a {chance}% chance of giving back nothing")))})
+FRAMES = MappingProxyType(
+    {
+        "control": Frame("{story} ${gain}. Now you have to choose:"),
+        "treatment": Frame("{story} ${larger_gain}. Now you have to choose:"),
+    }
+)
+OPTIONS = MappingProxyType(
+    {
+        "control": (
+            ("sure", Frame("another ${sure} for certain")),
+            (
+                "target",
+                Frame(
+                    "a {chance}% chance of another ${risky} and a {chance}% chance of nothing more"
+                ),
+            ),
+        ),
+        "treatment": (
+            ("sure", Frame("giving back ${sure} for certain")),
+            (
+                "target",
+                Frame(
+                    "a {chance}% chance of giving back ${risky} and a {chance}% chance of giving back nothing"
+                ),
+            ),
+        ),
+    }
+)
 
 # %% ../../../nbs/paradigms/classic/loss_aversion.ipynb #eb511d60
 WEALTH = (
-    Invariant("the sure options end at the same wealth", ("gain", "sure", "larger_gain"), lambda v: v["gain"] + v["sure"] == v["larger_gain"] - v["sure"]),
-    Invariant("winning the gamble of gains ends where losing nothing ends", ("gain", "risky", "larger_gain"), lambda v: v["gain"] + v["risky"] == v["larger_gain"]),
-    Invariant("the two gambles are fair against their sure options", ("risky", "sure"), lambda v: v["risky"] == 2 * v["sure"]),
+    Invariant(
+        "the sure options end at the same wealth",
+        ("gain", "sure", "larger_gain"),
+        lambda v: v["gain"] + v["sure"] == v["larger_gain"] - v["sure"],
+    ),
+    Invariant(
+        "winning the gamble of gains ends where losing nothing ends",
+        ("gain", "risky", "larger_gain"),
+        lambda v: v["gain"] + v["risky"] == v["larger_gain"],
+    ),
+    Invariant(
+        "the two gambles are fair against their sure options",
+        ("risky", "sure"),
+        lambda v: v["risky"] == 2 * v["sure"],
+    ),
 )
 CONTENTS = (
-    ContentSet("windfall", {"story": "You have just become richer by"}, _amounts(100, 300), published=True),
-    ContentSet("prize", {"story": "A radio station has just paid you a prize of"}, _amounts(50, 200)),
+    ContentSet(
+        "windfall", {"story": "You have just become richer by"}, _amounts(100, 300), published=True
+    ),
+    ContentSet(
+        "prize", {"story": "A radio station has just paid you a prize of"}, _amounts(50, 200)
+    ),
     ContentSet("refund", {"story": "The tax office has just refunded you"}, _amounts(120, 400)),
     ContentSet("bonus", {"story": "Your employer has just paid you an extra"}, _amounts(250, 600)),
     ContentSet("inheritance", {"story": "A distant aunt has just left you"}, _amounts(1000, 2500)),
-    ContentSet("sale", {"story": "The sale of an old painting has just brought you"}, _amounts(80, 150)),
+    ContentSet(
+        "sale", {"story": "The sale of an old painting has just brought you"}, _amounts(80, 150)
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/loss_aversion.ipynb #5933e800
 def _stimulus(condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
     "Outcomes of both options as changes, with their chances in percent, and the wealth they start from."
     sign, start = (1, values["gain"]) if condition == "control" else (-1, values["larger_gain"])
-    return {"lotteries": {"sure": [[sign * values["sure"], 100]], "target": [[sign * values["risky"], values["chance"]], [0, 100 - values["chance"]]]}, "start": start}
+    return {
+        "lotteries": {
+            "sure": [[sign * values["sure"], 100]],
+            "target": [[sign * values["risky"], values["chance"]], [0, 100 - values["chance"]]],
+        },
+        "start": start,
+    }
 
 
-QUESTION = Question("classic/loss_aversion", "wealth", FRAMES, CONTENTS, OPTIONS, invariants=WEALTH, stimulus=_stimulus)
+QUESTION = Question(
+    "classic/loss_aversion",
+    "wealth",
+    FRAMES,
+    CONTENTS,
+    OPTIONS,
+    invariants=WEALTH,
+    stimulus=_stimulus,
+)
 
 
-def items(seed: int = 0,  # study seed; nothing is drawn
-          variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all
-          contents: str = "all",  # all, published, or the name of one content set
-          counterbalance: bool = True,  # ask both orders of the options
-          style: str = "default",  # default, documented or executed
-          ) -> pd.DataFrame:  # an items table
+def items(
+    seed: int = 0,  # study seed; nothing is drawn
+    variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all
+    contents: str = "all",  # all, published, or the name of one content set
+    counterbalance: bool = True,  # ask both orders of the options
+    style: str = "default",  # default, documented or executed
+) -> pd.DataFrame:  # an items table
     "The prompts of the experiment on gains and losses."
     return question_items(QUESTION, variants, contents, counterbalance, style)
 
 # %% ../../../nbs/paradigms/classic/loss_aversion.ipynb #01511cf9
-_BASE, _GAMBLE = MappingProxyType({"variant": ("base",)}), MappingProxyType({"target": 1.0, "sure": 0.0})
+_BASE, _GAMBLE = (
+    MappingProxyType({"variant": ("base",)}),
+    MappingProxyType({"target": 1.0, "sure": 0.0}),
+)
 CONTRASTS = (
-    Contrast("loss_aversion_effect", "Risk taking, loss minus gain", score=_GAMBLE, where=_BASE, by=("variant",), note="share of gambles when the same outcome is a loss, minus when it is a gain"),
-    Contrast("standardised_difference", "Published effect size (d)", score=_GAMBLE, kind="standardised", unit="pooled SD", where=_BASE, by=("variant",), include="is_original", replication=True,
-             note="Cohen's d of the published wording; it is infinite when each condition gives one answer throughout"),
+    Contrast(
+        "loss_aversion_effect",
+        "Risk taking, loss minus gain",
+        score=_GAMBLE,
+        where=_BASE,
+        by=("variant",),
+        note="share of gambles when the same outcome is a loss, minus when it is a gain",
+    ),
+    Contrast(
+        "standardised_difference",
+        "Published effect size (d)",
+        score=_GAMBLE,
+        kind="standardised",
+        unit="pooled SD",
+        where=_BASE,
+        by=("variant",),
+        include="is_original",
+        replication=True,
+        note="Cohen's d of the published wording; it is infinite when each condition gives one answer throughout",
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/loss_aversion.ipynb #7f33d849
 def _felt(content: Mapping[str, Any], role: str, curvature: float = 0.88) -> float:
     "Value of an option as a change, relative to the sure amount: concave for gains, convex for losses."
-    def value(change: float) -> float: return math.copysign(abs(change) ** curvature, change)
+
+    def value(change: float) -> float:
+        return math.copysign(abs(change) ** curvature, change)
+
     sure = abs(value(content["lotteries"]["sure"][0][0]))
-    weight = {50: 0.42, 100: 1.0}  # decision weight of one half under gamma = .61; certainty weighs fully
-    return sum(weight.get(chance, chance / 100) * value(change) for change, chance in content["lotteries"][role]) / sure
+    weight = {
+        50: 0.42,
+        100: 1.0,
+    }  # decision weight of one half under gamma = .61; certainty weighs fully
+    return (
+        sum(
+            weight.get(chance, chance / 100) * value(change)
+            for change, chance in content["lotteries"][role]
+        )
+        / sure
+    )
 
 
 def _against(content: Mapping[str, Any], role: str) -> float:
@@ -89,17 +191,42 @@ def _against(content: Mapping[str, Any], role: str) -> float:
 def _wealth(content: Mapping[str, Any], role: str, power: float = 1.0) -> float:
     "Expected utility of final wealth, relative to that of the sure option."
     sure = (content["start"] + content["lotteries"]["sure"][0][0]) ** power
-    return sum(chance / 100 * (content["start"] + change) ** power for change, chance in content["lotteries"][role]) / sure
+    return (
+        sum(
+            chance / 100 * (content["start"] + change) ** power
+            for change, chance in content["lotteries"][role]
+        )
+        / sure
+    )
 
 # %% ../../../nbs/paradigms/classic/loss_aversion.ipynb #4084c635
-RULES = MappingProxyType({"human": weighs(_felt, 6.5), "mirror": weighs(_against, 6.5), "rational": weighs(_wealth, math.inf), "noisy_rational": weighs(lambda content, role: _wealth(content, role, 0.5), 20.0)})
+RULES = MappingProxyType(
+    {
+        "human": weighs(_felt, 6.5),
+        "mirror": weighs(_against, 6.5),
+        "rational": weighs(_wealth, math.inf),
+        "noisy_rational": weighs(lambda content, role: _wealth(content, role, 0.5), 20.0),
+    }
+)
 PARADIGM = Paradigm(
-    name="classic/loss_aversion", title="Loss aversion", bias="reflection of risk attitude",
+    name="classic/loss_aversion",
+    title="Loss aversion",
+    bias="reflection of risk attitude",
     summary="People avoid a gamble for a gain and take the same gamble to avoid a loss, although the money in the end is the same.",
     norm="Whoever looks at final wealth chooses alike in both conditions, because every option leads to the same amounts with the same chances.",
     positive="the gamble is taken more often when the same outcome is a loss",
     source="Thaler 2015, after Tversky and Kahneman 1986; asked of language models in the thesis whose design is replicated here",
-    factors=MappingProxyType(CHOICE_FACTORS), items=items, contrasts=CONTRASTS, rules=RULES, breakdown=("option_order", "content_set"),
-    conditions=MappingProxyType({"control": "outcomes are gains", "treatment": "the same outcomes are losses"}), clusters="content sets",
-    caveats=("This is attitude to risk under gains and losses. How much larger losses loom than gains is another quantity.",
-             "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size."))
+    factors=MappingProxyType(CHOICE_FACTORS),
+    items=items,
+    contrasts=CONTRASTS,
+    rules=RULES,
+    breakdown=("option_order", "content_set"),
+    conditions=MappingProxyType(
+        {"control": "outcomes are gains", "treatment": "the same outcomes are losses"}
+    ),
+    clusters="content sets",
+    caveats=(
+        "This is attitude to risk under gains and losses. How much larger losses loom than gains is another quantity.",
+        "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size.",
+    ),
+)

@@ -17,13 +17,24 @@ import pandas as pd
 from ...design import Contrast, Paradigm
 from ...frames import Frame
 from ...rules import likes, weighs
-from ...variants import CHOICE_FACTORS, ContentSet, Invariant, Question, Variable, question_items
+from cogbias.variants import (
+    CHOICE_FACTORS,
+    ContentSet,
+    Invariant,
+    Question,
+    Variable,
+    question_items,
+)
 
 # %% ../../../nbs/paradigms/classic/sunk_cost.ipynb #44fe10ac
-_TEXT = ("You paid ${target_NOW} for {target}. Weeks later you paid ${liked_NOW} for {liked}. You expect to enjoy the {liked_name} more. "
-         "Now you see that both are on the same {time}. Neither can be sold or refunded, and only one is possible. Which one do you choose?")
+_TEXT = (
+    "You paid ${target_NOW} for {target}. Weeks later you paid ${liked_NOW} for {liked}. You expect to enjoy the {liked_name} more. "
+    "Now you see that both are on the same {time}. Neither can be sold or refunded, and only one is possible. Which one do you choose?"
+)
 CONDITIONS = ("control", "treatment")
-FRAMES = MappingProxyType({condition: Frame(_TEXT.replace("NOW", condition)) for condition in CONDITIONS})
+FRAMES = MappingProxyType(
+    {condition: Frame(_TEXT.replace("NOW", condition)) for condition in CONDITIONS}
+)
 
 # %% ../../../nbs/paradigms/classic/sunk_cost.ipynb #af02cf70
 def _named(role: str, condition: str) -> tuple[str, Frame]:
@@ -31,34 +42,104 @@ def _named(role: str, condition: str) -> tuple[str, Frame]:
     return role, Frame(f"the ${{{role}_{condition}}} {{{role}_name}}")
 
 
-OPTIONS = MappingProxyType({condition: (_named("target", condition), _named("liked", condition)) for condition in CONDITIONS})
+OPTIONS = MappingProxyType(
+    {
+        condition: (_named("target", condition), _named("liked", condition))
+        for condition in CONDITIONS
+    }
+)
 
 # %% ../../../nbs/paradigms/classic/sunk_cost.ipynb #b85e5252
 def _paid(both: int, more: int) -> dict[str, Variable]:
     "Four prices: three are equal, and the less liked one costs more in the treatment."
-    return {name: Variable("money", both) for name in ("target_control", "liked_control", "liked_treatment")} | {"target_treatment": Variable("money", more)}
+    return {
+        name: Variable("money", both)
+        for name in ("target_control", "liked_control", "liked_treatment")
+    } | {"target_treatment": Variable("money", more)}
 
 # %% ../../../nbs/paradigms/classic/sunk_cost.ipynb #d5187c76
 PRICES = (
-    Invariant("the liked one costs the same in both conditions", ("liked_control", "liked_treatment"), lambda v: v["liked_control"] == v["liked_treatment"]),
-    Invariant("prices are equal in the control", ("target_control", "liked_control"), lambda v: v["target_control"] == v["liked_control"]),
-    Invariant("the less liked one costs more in the treatment", ("target_treatment", "liked_treatment"), lambda v: v["target_treatment"] > v["liked_treatment"]),
+    Invariant(
+        "the liked one costs the same in both conditions",
+        ("liked_control", "liked_treatment"),
+        lambda v: v["liked_control"] == v["liked_treatment"],
+    ),
+    Invariant(
+        "prices are equal in the control",
+        ("target_control", "liked_control"),
+        lambda v: v["target_control"] == v["liked_control"],
+    ),
+    Invariant(
+        "the less liked one costs more in the treatment",
+        ("target_treatment", "liked_treatment"),
+        lambda v: v["target_treatment"] > v["liked_treatment"],
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/sunk_cost.ipynb #a0f22027
-def _pair(name: str, target: tuple[str, str], liked: tuple[str, str], time: str, prices: tuple[int, int], published: bool = False) -> ContentSet:
+def _pair(
+    name: str,
+    target: tuple[str, str],
+    liked: tuple[str, str],
+    time: str,
+    prices: tuple[int, int],
+    published: bool = False,
+) -> ContentSet:
     "A content set from two things, each as it was bought and as it is called."
-    words = {"target": target[0], "target_name": target[1], "liked": liked[0], "liked_name": liked[1], "time": time}
+    words = {
+        "target": target[0],
+        "target_name": target[1],
+        "liked": liked[0],
+        "liked_name": liked[1],
+        "time": time,
+    }
     return ContentSet(name, words, _paid(*prices), published)
 
 # %% ../../../nbs/paradigms/classic/sunk_cost.ipynb #1a982d89
 CONTENTS = (
-    _pair("ski_trips", ("a weekend ski trip to Michigan", "trip to Michigan"), ("a weekend ski trip to Wisconsin", "trip to Wisconsin"), "weekend", (50, 100), True),
-    _pair("concerts", ("a seat at a jazz concert", "jazz concert"), ("a seat at an orchestra concert", "orchestra concert"), "evening", (40, 90)),
-    _pair("courses", ("a day course in baking bread", "bread course"), ("a day course in Thai cooking", "Thai course"), "Saturday", (60, 110)),
-    _pair("hotels", ("a hotel weekend in the mountains", "mountain weekend"), ("a hotel weekend by the sea", "seaside weekend"), "weekend", (120, 240)),
-    _pair("outings", ("a day trip by river boat", "boat trip"), ("a day trip by steam train", "train trip"), "Sunday", (35, 80)),
-    _pair("games", ("a seat at a basketball game", "basketball game"), ("a seat at an ice hockey game", "hockey game"), "evening", (30, 65)),
+    _pair(
+        "ski_trips",
+        ("a weekend ski trip to Michigan", "trip to Michigan"),
+        ("a weekend ski trip to Wisconsin", "trip to Wisconsin"),
+        "weekend",
+        (50, 100),
+        True,
+    ),
+    _pair(
+        "concerts",
+        ("a seat at a jazz concert", "jazz concert"),
+        ("a seat at an orchestra concert", "orchestra concert"),
+        "evening",
+        (40, 90),
+    ),
+    _pair(
+        "courses",
+        ("a day course in baking bread", "bread course"),
+        ("a day course in Thai cooking", "Thai course"),
+        "Saturday",
+        (60, 110),
+    ),
+    _pair(
+        "hotels",
+        ("a hotel weekend in the mountains", "mountain weekend"),
+        ("a hotel weekend by the sea", "seaside weekend"),
+        "weekend",
+        (120, 240),
+    ),
+    _pair(
+        "outings",
+        ("a day trip by river boat", "boat trip"),
+        ("a day trip by steam train", "train trip"),
+        "Sunday",
+        (35, 80),
+    ),
+    _pair(
+        "games",
+        ("a seat at a basketball game", "basketball game"),
+        ("a seat at an ice hockey game", "hockey game"),
+        "evening",
+        (30, 65),
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/sunk_cost.ipynb #8ca45ca3
@@ -67,29 +148,72 @@ def _stimulus(condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return {"paid": {role: values[f"{role}_{condition}"] for role in ("target", "liked")}}
 
 
-QUESTION = Question("classic/sunk_cost", "sunk_cost", FRAMES, CONTENTS, OPTIONS, invariants=PRICES, stimulus=_stimulus)
+QUESTION = Question(
+    "classic/sunk_cost",
+    "sunk_cost",
+    FRAMES,
+    CONTENTS,
+    OPTIONS,
+    invariants=PRICES,
+    stimulus=_stimulus,
+)
 
 
-def items(seed: int = 0,  # study seed; nothing is drawn
-          variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all
-          contents: str = "all",  # all, published, or the name of one content set
-          counterbalance: bool = True,  # ask both orders of the options
-          style: str = "default",  # default, documented or executed
-          ) -> pd.DataFrame:  # an items table
+def items(
+    seed: int = 0,  # study seed; nothing is drawn
+    variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all
+    contents: str = "all",  # all, published, or the name of one content set
+    counterbalance: bool = True,  # ask both orders of the options
+    style: str = "default",  # default, documented or executed
+) -> pd.DataFrame:  # an items table
     "The prompts of the experiment on sunk cost."
     return question_items(QUESTION, variants, contents, counterbalance, style)
 
 # %% ../../../nbs/paradigms/classic/sunk_cost.ipynb #588c2524
-_BASE, _TAKES = MappingProxyType({"variant": ("base",)}), MappingProxyType({"target": 1.0, "liked": 0.0})
+_BASE, _TAKES = (
+    MappingProxyType({"variant": ("base",)}),
+    MappingProxyType({"target": 1.0, "liked": 0.0}),
+)
 CONTRASTS = (
-    Contrast("sunk_cost_effect", "Sunk cost, unequal minus equal prices", score=_TAKES, where=_BASE, by=("variant",),
-             note="share taking the less liked one when it was dearer, minus when both cost the same"),
-    Contrast("share_treatment", "Less liked one taken when it was dearer", score=_TAKES, control=None, where=_BASE, by=("variant",),
-             note="a share, not a difference: the original had no control group"),
-    Contrast("share_control", "Less liked one taken at equal prices", score=_TAKES, treatment="control", control=None, where=_BASE, by=("variant",),
-             note="a share, not a difference: what is taken without any pull of money"),
-    Contrast("standardised_difference", "Published effect size (d)", score=_TAKES, kind="standardised", unit="pooled SD", where=_BASE, by=("variant",),
-             include="is_original", replication=True, note="Cohen's d of the published wording; it is infinite when each condition gives one answer throughout"),
+    Contrast(
+        "sunk_cost_effect",
+        "Sunk cost, unequal minus equal prices",
+        score=_TAKES,
+        where=_BASE,
+        by=("variant",),
+        note="share taking the less liked one when it was dearer, minus when both cost the same",
+    ),
+    Contrast(
+        "share_treatment",
+        "Less liked one taken when it was dearer",
+        score=_TAKES,
+        control=None,
+        where=_BASE,
+        by=("variant",),
+        note="a share, not a difference: the original had no control group",
+    ),
+    Contrast(
+        "share_control",
+        "Less liked one taken at equal prices",
+        score=_TAKES,
+        treatment="control",
+        control=None,
+        where=_BASE,
+        by=("variant",),
+        note="a share, not a difference: what is taken without any pull of money",
+    ),
+    Contrast(
+        "standardised_difference",
+        "Published effect size (d)",
+        score=_TAKES,
+        kind="standardised",
+        unit="pooled SD",
+        where=_BASE,
+        by=("variant",),
+        include="is_original",
+        replication=True,
+        note="Cohen's d of the published wording; it is infinite when each condition gives one answer throughout",
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/sunk_cost.ipynb #08c8b514
@@ -98,7 +222,9 @@ LIKING, SPENDING = 1.5, 2.4  # log-odds for the liked one; log-odds per unit of 
 
 def _spent(content: Mapping[str, Any], role: str, weight: float = SPENDING) -> float:
     "Liking of an option, plus what was spent on it relative to the liked one."
-    return LIKING * (role == "liked") + weight * math.log(content["paid"][role] / content["paid"]["liked"])
+    return LIKING * (role == "liked") + weight * math.log(
+        content["paid"][role] / content["paid"]["liked"]
+    )
 
 
 def _spared(content: Mapping[str, Any], role: str) -> float:
@@ -106,17 +232,36 @@ def _spared(content: Mapping[str, Any], role: str) -> float:
     return _spent(content, role, -SPENDING)
 
 
-RULES = MappingProxyType({"human": weighs(_spent), "mirror": weighs(_spared), "rational": likes(-math.inf), "noisy_rational": likes(-LIKING)})
+RULES = MappingProxyType(
+    {
+        "human": weighs(_spent),
+        "mirror": weighs(_spared),
+        "rational": likes(-math.inf),
+        "noisy_rational": likes(-LIKING),
+    }
+)
 
 # %% ../../../nbs/paradigms/classic/sunk_cost.ipynb #f45aa4f6
 PARADIGM = Paradigm(
-    name="classic/sunk_cost", title="Sunk cost", bias="sunk cost effect",
+    name="classic/sunk_cost",
+    title="Sunk cost",
+    bias="sunk cost effect",
     summary="People stick with what they paid more for, even when they would enjoy something else more and the money is gone either way.",
     norm="What was paid is lost with either choice, so it cannot speak for one of them. Whoever looks ahead takes the one to be enjoyed more, at any prices.",
     positive="the less liked option is taken more often when more was paid for it",
     source="Arkes and Blumer 1985, experiment 1, which had no control group; equal prices were added by the thesis whose design is replicated here",
-    factors=MappingProxyType(CHOICE_FACTORS), items=items, contrasts=CONTRASTS, rules=RULES, breakdown=("option_order", "content_set"),
-    conditions=MappingProxyType({"control": "both cost the same", "treatment": "the less liked one cost more"}), clusters="content sets",
-    caveats=("People's .54 is the share of the treatment alone. It is comparable with share_treatment, not with the difference.",
-             "With equal prices the coded option is rarely taken, and a participant that never takes it in either condition has an effect of 0. Read both shares.",
-             "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size."))
+    factors=MappingProxyType(CHOICE_FACTORS),
+    items=items,
+    contrasts=CONTRASTS,
+    rules=RULES,
+    breakdown=("option_order", "content_set"),
+    conditions=MappingProxyType(
+        {"control": "both cost the same", "treatment": "the less liked one cost more"}
+    ),
+    clusters="content sets",
+    caveats=(
+        "People's .54 is the share of the treatment alone. It is comparable with share_treatment, not with the difference.",
+        "With equal prices the coded option is rarely taken, and a participant that never takes it in either condition has an effect of 0. Read both shares.",
+        "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size.",
+    ),
+)

@@ -17,37 +17,89 @@ import pandas as pd
 from ...design import Contrast, Paradigm
 from ...frames import Frame
 from ...rules import weighs
-from ...variants import CHOICE_FACTORS, ContentSet, Invariant, Question, Variable, question_items
+from cogbias.variants import (
+    CHOICE_FACTORS,
+    ContentSet,
+    Invariant,
+    Question,
+    Variable,
+    question_items,
+)
 
 # %% ../../../nbs/paradigms/classic/transaction_utility.ipynb #8fdd9ea6
 def _prices(dear: int, cheap: int, saving: int) -> dict[str, Variable]:
     "Two prices and one saving, all money; the minutes of the drive are a duration and never scale."
-    return {"dear": Variable("money", dear), "cheap": Variable("money", cheap), "saving": Variable("money", saving), "minutes": Variable("duration", 20)}
+    return {
+        "dear": Variable("money", dear),
+        "cheap": Variable("money", cheap),
+        "saving": Variable("money", saving),
+        "minutes": Variable("duration", 20),
+    }
 
 # %% ../../../nbs/paradigms/classic/transaction_utility.ipynb #2d2bcbed
-_TEXT = ("You are in a shop to buy {PRODUCT_name}, which costs ${PRODUCT} here. The assistant tells you that another branch, {minutes} minutes away by car, "
-         "has the same one in stock for ${PRODUCT_there}. What do you do?")
+_TEXT = (
+    "You are in a shop to buy {PRODUCT_name}, which costs ${PRODUCT} here. The assistant tells you that another branch, {minutes} minutes away by car, "
+    "has the same one in stock for ${PRODUCT_there}. What do you do?"
+)
 SHOWN = MappingProxyType({"control": "dear", "treatment": "cheap"})  # condition -> product
-FRAMES = MappingProxyType({condition: Frame(_TEXT.replace("PRODUCT", product)) for condition, product in SHOWN.items()})
-OPTIONS = MappingProxyType({condition: (("stay", Frame("buy it here")), ("target", Frame("drive to the other branch"))) for condition in SHOWN})
+FRAMES = MappingProxyType(
+    {condition: Frame(_TEXT.replace("PRODUCT", product)) for condition, product in SHOWN.items()}
+)
+OPTIONS = MappingProxyType(
+    {
+        condition: (("stay", Frame("buy it here")), ("target", Frame("drive to the other branch")))
+        for condition in SHOWN
+    }
+)
 
 # %% ../../../nbs/paradigms/classic/transaction_utility.ipynb #6b27e16c
-THERE = MappingProxyType({"dear_there": lambda v: v["dear"] - v["saving"], "cheap_there": lambda v: v["cheap"] - v["saving"]})
+THERE = MappingProxyType(
+    {
+        "dear_there": lambda v: v["dear"] - v["saving"],
+        "cheap_there": lambda v: v["cheap"] - v["saving"],
+    }
+)
 SAVINGS = (
-    Invariant("both products save the same", ("dear", "dear_there", "cheap", "cheap_there"),
-              lambda v: v["dear"] - v["dear_there"] == v["cheap"] - v["cheap_there"]),
-    Invariant("the other branch is cheaper and not free", ("cheap", "cheap_there"), lambda v: 0 < v["cheap_there"] < v["cheap"]),
-    Invariant("the dear product costs at least five times as much", ("dear", "cheap"), lambda v: v["dear"] >= 5 * v["cheap"]),
+    Invariant(
+        "both products save the same",
+        ("dear", "dear_there", "cheap", "cheap_there"),
+        lambda v: v["dear"] - v["dear_there"] == v["cheap"] - v["cheap_there"],
+    ),
+    Invariant(
+        "the other branch is cheaper and not free",
+        ("cheap", "cheap_there"),
+        lambda v: 0 < v["cheap_there"] < v["cheap"],
+    ),
+    Invariant(
+        "the dear product costs at least five times as much",
+        ("dear", "cheap"),
+        lambda v: v["dear"] >= 5 * v["cheap"],
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/transaction_utility.ipynb #9a097da5
 CONTENTS = (
-    ContentSet("electronics", {"dear_name": "a television", "cheap_name": "a radio"}, _prices(650, 35, 10), published=True),
-    ContentSet("furniture", {"dear_name": "a sofa", "cheap_name": "a table lamp"}, _prices(720, 40, 12)),
-    ContentSet("kitchen", {"dear_name": "a refrigerator", "cheap_name": "a kettle"}, _prices(800, 38, 11)),
-    ContentSet("cycling", {"dear_name": "a bicycle", "cheap_name": "a bicycle helmet"}, _prices(540, 32, 9)),
-    ContentSet("clothes", {"dear_name": "a winter coat", "cheap_name": "a scarf"}, _prices(280, 26, 8)),
-    ContentSet("garden", {"dear_name": "a lawn mower", "cheap_name": "a garden hose"}, _prices(430, 30, 9)),
+    ContentSet(
+        "electronics",
+        {"dear_name": "a television", "cheap_name": "a radio"},
+        _prices(650, 35, 10),
+        published=True,
+    ),
+    ContentSet(
+        "furniture", {"dear_name": "a sofa", "cheap_name": "a table lamp"}, _prices(720, 40, 12)
+    ),
+    ContentSet(
+        "kitchen", {"dear_name": "a refrigerator", "cheap_name": "a kettle"}, _prices(800, 38, 11)
+    ),
+    ContentSet(
+        "cycling", {"dear_name": "a bicycle", "cheap_name": "a bicycle helmet"}, _prices(540, 32, 9)
+    ),
+    ContentSet(
+        "clothes", {"dear_name": "a winter coat", "cheap_name": "a scarf"}, _prices(280, 26, 8)
+    ),
+    ContentSet(
+        "garden", {"dear_name": "a lawn mower", "cheap_name": "a garden hose"}, _prices(430, 30, 9)
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/transaction_utility.ipynb #e37bd05a
@@ -56,32 +108,70 @@ FLAGS = MappingProxyType({"odd": "ceiling_expected", "large": "ceiling_expected"
 
 def _stimulus(condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
     "The price here, what the drive saves and how long it takes."
-    return {"price": values[SHOWN[condition]], "saving": values["saving"], "minutes": values["minutes"]}
+    return {
+        "price": values[SHOWN[condition]],
+        "saving": values["saving"],
+        "minutes": values["minutes"],
+    }
 
 
-QUESTION = Question("classic/transaction_utility", "saving", FRAMES, CONTENTS, OPTIONS, derive=THERE, invariants=SAVINGS, stimulus=_stimulus, flags=FLAGS)
+QUESTION = Question(
+    "classic/transaction_utility",
+    "saving",
+    FRAMES,
+    CONTENTS,
+    OPTIONS,
+    derive=THERE,
+    invariants=SAVINGS,
+    stimulus=_stimulus,
+    flags=FLAGS,
+)
 
 
-def items(seed: int = 0,  # study seed; nothing is drawn
-          variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all
-          contents: str = "all",  # all, published, or the name of one content set
-          counterbalance: bool = True,  # ask both orders of the options
-          style: str = "default",  # default, documented or executed
-          ) -> pd.DataFrame:  # an items table
+def items(
+    seed: int = 0,  # study seed; nothing is drawn
+    variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all
+    contents: str = "all",  # all, published, or the name of one content set
+    counterbalance: bool = True,  # ask both orders of the options
+    style: str = "default",  # default, documented or executed
+) -> pd.DataFrame:  # an items table
     "The prompts of the experiment on transaction utility."
     return question_items(QUESTION, variants, contents, counterbalance, style)
 
 # %% ../../../nbs/paradigms/classic/transaction_utility.ipynb #7651021b
-_BASE, _DRIVES = MappingProxyType({"variant": ("base",)}), MappingProxyType({"target": 1.0, "stay": 0.0})
+_BASE, _DRIVES = (
+    MappingProxyType({"variant": ("base",)}),
+    MappingProxyType({"target": 1.0, "stay": 0.0}),
+)
 CONTRASTS = (
-    Contrast("transaction_utility_effect", "Drives for the same saving, cheap minus dear", score=_DRIVES, where=_BASE, by=("variant",),
-             note="share driving to save on a cheap product, minus on a dear one"),
-    Contrast("standardised_difference", "Published effect size (d)", score=_DRIVES, kind="standardised", unit="pooled SD", where=_BASE, by=("variant",),
-             include="is_original", replication=True, note="Cohen's d of the published wording; it is infinite when each condition gives one answer throughout"),
+    Contrast(
+        "transaction_utility_effect",
+        "Drives for the same saving, cheap minus dear",
+        score=_DRIVES,
+        where=_BASE,
+        by=("variant",),
+        note="share driving to save on a cheap product, minus on a dear one",
+    ),
+    Contrast(
+        "standardised_difference",
+        "Published effect size (d)",
+        score=_DRIVES,
+        kind="standardised",
+        unit="pooled SD",
+        where=_BASE,
+        by=("variant",),
+        include="is_original",
+        replication=True,
+        note="Cohen's d of the published wording; it is infinite when each condition gives one answer throughout",
+    ),
 )
 
 # %% ../../../nbs/paradigms/classic/transaction_utility.ipynb #3c8752c1
-PROPORTION, EFFORT, DRIVE = 6.0, 1.0, 15.0  # weight of saving over price; cost of the drive in log-odds; the same in dollars
+PROPORTION, EFFORT, DRIVE = (
+    6.0,
+    1.0,
+    15.0,
+)  # weight of saving over price; cost of the drive in log-odds; the same in dollars
 
 
 def _proportion(content: Mapping[str, Any], role: str, sign: float = 1.0) -> float:
@@ -94,19 +184,39 @@ def _absolute(content: Mapping[str, Any], role: str) -> float:
     return (role == "target") * (content["saving"] - DRIVE)
 
 
-RULES = MappingProxyType({
-    "human": weighs(_proportion), "mirror": weighs(lambda content, role: _proportion(content, role, -1.0)),
-    "rational": weighs(_absolute, math.inf), "noisy_rational": weighs(_absolute, 0.1)})
+RULES = MappingProxyType(
+    {
+        "human": weighs(_proportion),
+        "mirror": weighs(lambda content, role: _proportion(content, role, -1.0)),
+        "rational": weighs(_absolute, math.inf),
+        "noisy_rational": weighs(_absolute, 0.1),
+    }
+)
 
 # %% ../../../nbs/paradigms/classic/transaction_utility.ipynb #b0789215
 PARADIGM = Paradigm(
-    name="classic/transaction_utility", title="Transaction utility", bias="transaction utility",
+    name="classic/transaction_utility",
+    title="Transaction utility",
+    bias="transaction utility",
     summary="People make a detour to save a few dollars on something cheap and not to save the same dollars on something dear. They value the bargain, not the money.",
     norm="The saving and the drive are the same in both conditions. Whoever weighs dollars against minutes drives for both products or for neither.",
     positive="the drive is made more often for the cheap product, at the same saving",
     source="Thaler 1983, after Tversky and Kahneman 1981; asked of language models in the thesis whose design is replicated here",
-    factors=MappingProxyType(CHOICE_FACTORS), items=items, contrasts=CONTRASTS, rules=RULES, breakdown=("option_order", "content_set"),
-    conditions=MappingProxyType({"control": "the saving is on a dear product", "treatment": "the same saving is on a cheap product"}), clusters="content sets",
-    caveats=("With odd and large numbers the drive saves so much that nearly everybody may drive (ceiling_expected). An effect near 0 there says little about the bias.",
-             "The human values are for a jacket and a calculator bought together, so that the total bill is the same; here one product is bought.",
-             "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size."))
+    factors=MappingProxyType(CHOICE_FACTORS),
+    items=items,
+    contrasts=CONTRASTS,
+    rules=RULES,
+    breakdown=("option_order", "content_set"),
+    conditions=MappingProxyType(
+        {
+            "control": "the saving is on a dear product",
+            "treatment": "the same saving is on a cheap product",
+        }
+    ),
+    clusters="content sets",
+    caveats=(
+        "With odd and large numbers the drive saves so much that nearly everybody may drive (ceiling_expected). An effect near 0 there says little about the bias.",
+        "The human values are for a jacket and a calculator bought together, so that the total bill is the same; here one product is bought.",
+        "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size.",
+    ),
+)

@@ -20,7 +20,9 @@ from ...design import CogbiasError, Contrast, Paradigm, item_table, nearest, opt
 from ...frames import Frame, fill
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #bbe3c358
-QUANTIFIERS = MappingProxyType({"A": "All {} are {}", "E": "No {} are {}", "I": "Some {} are {}", "O": "Some {} are not {}"})
+QUANTIFIERS = MappingProxyType(
+    {"A": "All {} are {}", "E": "No {} are {}", "I": "Some {} are {}", "O": "Some {} are not {}"}
+)
 
 
 class Sentence(NamedTuple):
@@ -31,8 +33,9 @@ class Sentence(NamedTuple):
     predicate: str
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #1aaf682b
-def say(sentence: Sentence,  # what is said
-        ) -> str:  # without a full stop
+def say(
+    sentence: Sentence,  # what is said
+) -> str:  # without a full stop
     "A sentence in words."
     return QUANTIFIERS[sentence.quantifier].format(sentence.subject, sentence.predicate)
 
@@ -40,21 +43,31 @@ def say(sentence: Sentence,  # what is said
 Region = Collection[str]  # the terms that hold there
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #2167d539
-def holds(sentence: Sentence,  # what is said
-          world: Collection[Region],  # the inhabited regions
-          ) -> bool:
+def holds(
+    sentence: Sentence,  # what is said
+    world: Collection[Region],  # the inhabited regions
+) -> bool:
     "Whether a sentence is true in a world."
     if sentence.quantifier not in QUANTIFIERS:
-        raise CogbiasError(f"sentence: quantifier {sentence.quantifier!r} is not known; {nearest(sentence.quantifier, QUANTIFIERS)}")
+        raise CogbiasError(
+            f"sentence: quantifier {sentence.quantifier!r} is not known; {nearest(sentence.quantifier, QUANTIFIERS)}"
+        )
     shared = [sentence.predicate in region for region in world if sentence.subject in region]
-    return {"A": all(shared), "E": not any(shared), "I": any(shared), "O": not all(shared)}[sentence.quantifier]
+    return {"A": all(shared), "E": not any(shared), "I": any(shared), "O": not all(shared)}[
+        sentence.quantifier
+    ]
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #cc55687f
-def worlds(terms: Collection[str],  # the terms that occur
-           existential_import: bool = False,  # True: every term applies to something
-           ) -> Iterator[list[frozenset[str]]]:
+def worlds(
+    terms: Collection[str],  # the terms that occur
+    existential_import: bool = False,  # True: every term applies to something
+) -> Iterator[list[frozenset[str]]]:
     "Every way to inhabit the regions that the terms cut out."
-    regions = [frozenset(held) for size in range(len(terms) + 1) for held in combinations(sorted(terms), size)]
+    regions = [
+        frozenset(held)
+        for size in range(len(terms) + 1)
+        for held in combinations(sorted(terms), size)
+    ]
     for inhabited in product((False, True), repeat=len(regions)):
         world = list(compress(regions, inhabited))
         if not existential_import or set().union(*world) == set(terms):
@@ -66,45 +79,62 @@ def _terms(*sentences: Sentence) -> set[str]:
     return {term for sentence in sentences for term in (sentence.subject, sentence.predicate)}
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #3f94d1e1
-def is_valid(premises: Sequence[Sentence],  # what is assumed
-             conclusion: Sentence,  # what is said to follow
-             existential_import: bool = False,  # True: every term applies to something
-             ) -> bool:
+def is_valid(
+    premises: Sequence[Sentence],  # what is assumed
+    conclusion: Sentence,  # what is said to follow
+    existential_import: bool = False,  # True: every term applies to something
+) -> bool:
     "Whether the conclusion is true in every world that makes the premises true."
-    return all(holds(conclusion, world) for world in worlds(_terms(*premises, conclusion), existential_import)
-               if all(holds(premise, world) for premise in premises))
+    return all(
+        holds(conclusion, world)
+        for world in worlds(_terms(*premises, conclusion), existential_import)
+        if all(holds(premise, world) for premise in premises)
+    )
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #aadc4a47
-def consistent(premises: Sequence[Sentence],  # what is assumed
-               existential_import: bool = True,  # True: every term applies to something
-               ) -> bool:
+def consistent(
+    premises: Sequence[Sentence],  # what is assumed
+    existential_import: bool = True,  # True: every term applies to something
+) -> bool:
     "Whether some world makes all premises true."
-    return any(all(holds(premise, world) for premise in premises) for world in worlds(_terms(*premises), existential_import))
+    return any(
+        all(holds(premise, world) for premise in premises)
+        for world in worlds(_terms(*premises), existential_import)
+    )
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #4f5bfa2e
 FIGURES = MappingProxyType({1: ("MP", "SM"), 2: ("PM", "SM"), 3: ("MP", "MS"), 4: ("PM", "MS")})
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #94595177
-def syllogism(mood: str,  # quantifiers of major premise, minor premise and conclusion
-              figure: int,  # a key of FIGURES
-              terms: str = "SMP",  # letters to put for S, M and P
-              ) -> tuple[Sentence, Sentence, Sentence]:  # major premise, minor premise, conclusion
+def syllogism(
+    mood: str,  # quantifiers of major premise, minor premise and conclusion
+    figure: int,  # a key of FIGURES
+    terms: str = "SMP",  # letters to put for S, M and P
+) -> tuple[Sentence, Sentence, Sentence]:  # major premise, minor premise, conclusion
     "The three sentences of a syllogism."
     letters = dict(zip("SMP", terms))
-    major, minor, conclusion = (Sentence(quantifier, *(letters[term] for term in places))
-                                for quantifier, places in zip(mood, (*FIGURES[figure], "SP")))
+    major, minor, conclusion = (
+        Sentence(quantifier, *(letters[term] for term in places))
+        for quantifier, places in zip(mood, (*FIGURES[figure], "SP"))
+    )
     return major, minor, conclusion
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #6a3b7938
-def form(mood: str,  # three quantifiers
-         figure: int,  # a key of FIGURES
-         ) -> str:  # such as A(MP)+A(SM)->A
+def form(
+    mood: str,  # three quantifiers
+    figure: int,  # a key of FIGURES
+) -> str:  # such as A(MP)+A(SM)->A
     "The logical form in one short formula."
     return "{0}({3})+{1}({4})->{2}".format(*mood, *FIGURES[figure])
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #24408b16
-RELATIONS = MappingProxyType({  # quantifier of the conclusion -> the inhabited regions of our world
-    "A": ("abc", "bc", "c"), "E": ("a", "b", "c", "bc"), "I": ("a", "b", "c", "ac", "bc")})
+RELATIONS = MappingProxyType(
+    {  # quantifier of the conclusion -> the inhabited regions of our world
+        "A": ("abc", "bc", "c"),
+        "E": ("a", "b", "c", "bc"),
+        "I": ("a", "b", "c", "ac", "bc"),
+    }
+)
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #9cd4c91b
 class Triple(NamedTuple):
@@ -113,23 +143,28 @@ class Triple(NamedTuple):
     nouns: tuple[str, str, str]  # a, b, c
     mood: str  # quantifiers of all four arguments
     figures: tuple[int, int]  # of the valid and of the invalid arguments
-    conclusions: tuple[str, str]  # subject and predicate, by letter, of the believable and of the unbelievable conclusion
+    conclusions: tuple[
+        str, str
+    ]  # subject and predicate, by letter, of the believable and of the unbelievable conclusion
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #f363f76d
-TRIPLES = tuple(Triple(tuple(nouns.split()), *rest) for nouns, *rest in [
-    ("hammers tools objects", "AAA", (1, 4), ("ab", "ba")),
-    ("eagles birds vertebrates", "AAA", (1, 4), ("bc", "cb")),
-    ("sisters siblings relatives", "AAA", (1, 4), ("ab", "ba")),
-    ("triangles polygons shapes", "AAA", (1, 4), ("bc", "cb")),
-    ("infants lawyers grandmothers", "EAE", (1, 3), ("ba", "bc")),
-    ("rivers paintings forgeries", "EAE", (2, 4), ("ca", "cb")),
-    ("planets islands nations", "AEE", (2, 1), ("ab", "bc")),
-    ("spoons pies desserts", "AEE", (4, 3), ("ab", "bc")),
-    ("clocks chairs antiques", "AII", (1, 2), ("ca", "ab")),
-    ("toddlers pensioners twins", "AII", (3, 4), ("ca", "ab")),
-    ("umbrellas candles gifts", "IAI", (3, 1), ("ac", "ab")),
-    ("operas sculptures masterpieces", "IAI", (4, 2), ("ac", "ab")),
-])
+TRIPLES = tuple(
+    Triple(tuple(nouns.split()), *rest)
+    for nouns, *rest in [
+        ("hammers tools objects", "AAA", (1, 4), ("ab", "ba")),
+        ("eagles birds vertebrates", "AAA", (1, 4), ("bc", "cb")),
+        ("sisters siblings relatives", "AAA", (1, 4), ("ab", "ba")),
+        ("triangles polygons shapes", "AAA", (1, 4), ("bc", "cb")),
+        ("infants lawyers grandmothers", "EAE", (1, 3), ("ba", "bc")),
+        ("rivers paintings forgeries", "EAE", (2, 4), ("ca", "cb")),
+        ("planets islands nations", "AEE", (2, 1), ("ab", "bc")),
+        ("spoons pies desserts", "AEE", (4, 3), ("ab", "bc")),
+        ("clocks chairs antiques", "AII", (1, 2), ("ca", "ab")),
+        ("toddlers pensioners twins", "AII", (3, 4), ("ca", "ab")),
+        ("umbrellas candles gifts", "IAI", (3, 1), ("ac", "ab")),
+        ("operas sculptures masterpieces", "IAI", (4, 2), ("ac", "ab")),
+    ]
+)
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #d7e18936
 class Argument(NamedTuple):
@@ -153,8 +188,12 @@ def _argument(number: int, triple: Triple, figure: int, ends: str) -> Argument:
 # %% ../../../nbs/paradigms/logic/belief.ipynb #38b46544
 def arguments() -> list[Argument]:
     "The 48 arguments with real nouns: per triple valid and invalid, believable and unbelievable."
-    return [_argument(number, triple, figure, ends) for number, triple in enumerate(TRIPLES, 1)
-            for figure in triple.figures for ends in triple.conclusions]
+    return [
+        _argument(number, triple, figure, ends)
+        for number, triple in enumerate(TRIPLES, 1)
+        for figure in triple.figures
+        for ends in triple.conclusions
+    ]
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #b01fe795
 def _is_true(argument: Argument, sentence: Sentence) -> bool:
@@ -162,11 +201,14 @@ def _is_true(argument: Argument, sentence: Sentence) -> bool:
     return holds(sentence, RELATIONS[argument.mood[2]])
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #4fc9d690
-def stratum(argument: Argument,  # one of arguments()
-            ) -> str:  # such as valid_believable
+def stratum(
+    argument: Argument,  # one of arguments()
+) -> str:  # such as valid_believable
     "The cell of an argument: valid or not, believable or not."
     valid = is_valid(argument.premises, argument.conclusion)
-    return ("valid_" if valid else "invalid_") + ("believable" if _is_true(argument, argument.conclusion) else "unbelievable")
+    return ("valid_" if valid else "invalid_") + (
+        "believable" if _is_true(argument, argument.conclusion) else "unbelievable"
+    )
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #0ff575f2
 def _worded(argument: Argument, sentence: Sentence) -> Sentence:
@@ -176,30 +218,64 @@ def _worded(argument: Argument, sentence: Sentence) -> Sentence:
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #09cf2bf5
 BEGINNINGS = ("bla", "cro", "dwe", "fli", "glu", "kre", "plo", "sni", "tru", "vo", "wi", "ze")
-ENDINGS = ("bants", "dorps", "fonks", "gerns", "lembs", "mirks", "nelps", "polks", "rints", "sogs", "tamps", "zells")
+ENDINGS = (
+    "bants",
+    "dorps",
+    "fonks",
+    "gerns",
+    "lembs",
+    "mirks",
+    "nelps",
+    "polks",
+    "rints",
+    "sogs",
+    "tamps",
+    "zells",
+)
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #2f66a275
-def invented_nouns(seed: int = 0,  # study seed
-                   ) -> list[tuple[str, ...]]:  # 48 triples, in the order of arguments()
+def invented_nouns(
+    seed: int = 0,  # study seed
+) -> list[tuple[str, ...]]:  # 48 triples, in the order of arguments()
     "Made-up plural nouns, each used once."
     generator = np.random.default_rng(seed)
-    first, second = generator.permutation(BEGINNINGS).tolist(), generator.permutation(ENDINGS).tolist()
-    return [tuple(first[(step + 4 * place) % 12] + second[(step + 5 * place + 3 * block) % 12] for place in range(3))
-            for block in range(4) for step in range(12)]
+    first, second = (
+        generator.permutation(BEGINNINGS).tolist(),
+        generator.permutation(ENDINGS).tolist(),
+    )
+    return [
+        tuple(
+            first[(step + 4 * place) % 12] + second[(step + 5 * place + 3 * block) % 12]
+            for place in range(3)
+        )
+        for block in range(4)
+        for step in range(12)
+    ]
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #0ec7b39d
 FRAMES = {
     1: Frame("Is the following argument logically {words}?\n\n{argument}\n\n{instruction}"),
-    2: Frame("Does the conclusion of this argument follow from its premises?\n\n{argument}\n\n{instruction}"),
-    3: Frame("Does the conclusion of this argument follow from its premises, whatever you know about the world?\n\n{argument}\n\n{instruction}"),
-    4: Frame("In this study we look at how people reason. You will read two premises and a conclusion. Suppose that both premises are true, even if they "
-             "strike you as odd. {definitions} Take your time; there is no trick.\n\n{argument}\n\nHow do you judge this argument?\n{instruction}"),
+    2: Frame(
+        "Does the conclusion of this argument follow from its premises?\n\n{argument}\n\n{instruction}"
+    ),
+    3: Frame(
+        "Does the conclusion of this argument follow from its premises, whatever you know about the world?\n\n{argument}\n\n{instruction}"
+    ),
+    4: Frame(
+        "In this study we look at how people reason. You will read two premises and a conclusion. Suppose that both premises are true, even if they "
+        "strike you as odd. {definitions} Take your time; there is no trick.\n\n{argument}\n\nHow do you judge this argument?\n{instruction}"
+    ),
 }
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #fd3c23db
-DEFINITIONS = {"valid": "Call the argument valid if the conclusion must then be true.", "invalid": "Call the argument invalid if the conclusion could still be false."}
-INSTRUCTIONS = {"label": "Reply with one word, {words}.\nAnswer:",  # answer_format -> closing lines
-                "letter": "A) {first}\nB) {second}\nReply with A or B only.\nAnswer:"}
+DEFINITIONS = {
+    "valid": "Call the argument valid if the conclusion must then be true.",
+    "invalid": "Call the argument invalid if the conclusion could still be false.",
+}
+INSTRUCTIONS = {
+    "label": "Reply with one word, {words}.\nAnswer:",  # answer_format -> closing lines
+    "letter": "A) {first}\nB) {second}\nReply with A or B only.\nAnswer:",
+}
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #8010df68
 def _words(option_order: int) -> tuple[str, str]:
@@ -211,21 +287,38 @@ def _options(arm: dict[str, Any]) -> list[dict[str, Any]]:
     "The two options in the order shown."
     words = _words(arm["option_order"])
     labels = words if arm["answer_format"] == "label" else ("A", "B")
-    return [option(label, word, "accept" if word == "valid" else "reject") for label, word in zip(labels, words)]
+    return [
+        option(label, word, "accept" if word == "valid" else "reject")
+        for label, word in zip(labels, words)
+    ]
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #af1f8cb7
 def _shown(argument: Argument, premise_order: int) -> list[Sentence]:
     "The premises in the order shown, then the conclusion."
-    return [_worded(argument, each) for each in (*argument.premises[::1 if premise_order == 1 else -1], argument.conclusion)]
+    return [
+        _worded(argument, each)
+        for each in (*argument.premises[:: 1 if premise_order == 1 else -1], argument.conclusion)
+    ]
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #1534f17e
 def _prompt(argument: Argument, arm: dict[str, Any]) -> str:
     "The text that is sent."
-    lines = [f"{name}: {say(each)}." for name, each in zip(("Premise 1", "Premise 2", "Conclusion"), _shown(argument, arm["premise_order"]))]
+    lines = [
+        f"{name}: {say(each)}."
+        for name, each in zip(
+            ("Premise 1", "Premise 2", "Conclusion"), _shown(argument, arm["premise_order"])
+        )
+    ]
     words = _words(arm["option_order"])
-    instruction = INSTRUCTIONS[arm["answer_format"]].format(words=" or ".join(words), first=words[0], second=words[1])
-    values = {"argument": "\n".join(lines), "words": " or ".join(words), "definitions": " ".join(DEFINITIONS[word] for word in words),
-              "instruction": instruction}
+    instruction = INSTRUCTIONS[arm["answer_format"]].format(
+        words=" or ".join(words), first=words[0], second=words[1]
+    )
+    values = {
+        "argument": "\n".join(lines),
+        "words": " or ".join(words),
+        "definitions": " ".join(DEFINITIONS[word] for word in words),
+        "instruction": instruction,
+    }
     frame = FRAMES[arm["template"]]
     return fill(frame, **{name: values[name] for name in frame.gaps})
 
@@ -233,96 +326,261 @@ def _prompt(argument: Argument, arm: dict[str, Any]) -> str:
 def _design_factors(argument: Argument) -> dict[str, Any]:
     "What an argument and its twin have in common."
     cell = stratum(argument)
-    return {"form": form(argument.mood, argument.figure), "mood": argument.mood, "figure": argument.figure, "quantifier": argument.mood[2],
-            "triple_index": argument.triple, "is_valid": cell.startswith("valid"), "is_believable": cell.endswith("_believable"),
-            "premises_believable": sum(_is_true(argument, premise) for premise in argument.premises),
-            "premises_consistent": consistent(argument.premises), "is_original": False}
+    return {
+        "form": form(argument.mood, argument.figure),
+        "mood": argument.mood,
+        "figure": argument.figure,
+        "quantifier": argument.mood[2],
+        "triple_index": argument.triple,
+        "is_valid": cell.startswith("valid"),
+        "is_believable": cell.endswith("_believable"),
+        "premises_believable": sum(_is_true(argument, premise) for premise in argument.premises),
+        "premises_consistent": consistent(argument.premises),
+        "is_original": False,
+    }
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #e5863eee
-def _content(argument: Argument, common: dict[str, Any], real: bool, premise_order: int) -> dict[str, Any]:
+def _content(
+    argument: Argument, common: dict[str, Any], real: bool, premise_order: int
+) -> dict[str, Any]:
     "The structured stimulus, from which simulated participants decide."
     first, second, conclusion = map(list, _shown(argument, premise_order))
-    return {"kind": "syllogism", "valid": common["is_valid"], "believable": common["is_believable"], "real": real,
-            "premises": [first, second], "conclusion": conclusion}
+    return {
+        "kind": "syllogism",
+        "valid": common["is_valid"],
+        "believable": common["is_believable"],
+        "real": real,
+        "premises": [first, second],
+        "conclusion": conclusion,
+    }
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #7afc5ddd
 def _keys(common: dict[str, Any], cell: str, arm: dict[str, Any]) -> dict[str, str]:
     "What joins an item to its twin and to the other order of its options."
     cluster = f"{cell}/{common['triple_index']}"
     where = (cluster, arm["template"], arm["premise_order"])
-    return {"cluster": cluster, "stratum": cell, "pair_id": "-".join(map(str, (*where, arm["option_order"], arm["answer_format"]))),
-            "order_group": "-".join(map(str, (arm["condition"], *where, arm["answer_format"])))}
+    return {
+        "cluster": cluster,
+        "stratum": cell,
+        "pair_id": "-".join(map(str, (*where, arm["option_order"], arm["answer_format"]))),
+        "order_group": "-".join(map(str, (arm["condition"], *where, arm["answer_format"]))),
+    }
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #de6b600d
-def _rows(argument: Argument, invented: tuple[str, ...], answer_formats: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _rows(
+    argument: Argument, invented: tuple[str, ...], answer_formats: Sequence[str]
+) -> Iterator[dict[str, Any]]:
     "All items of one argument and its twin."
     common, cell = _design_factors(argument), stratum(argument)
     versions = {"treatment": argument, "control": argument._replace(nouns=invented)}
-    for condition, answer_format, template, premise_order, option_order in product(versions, answer_formats, FRAMES, (1, 2), (1, 2)):
-        arm = {"condition": condition, "template": template, "premise_order": premise_order, "option_order": option_order,
-               "answer_format": answer_format}
+    for condition, answer_format, template, premise_order, option_order in product(
+        versions, answer_formats, FRAMES, (1, 2), (1, 2)
+    ):
+        arm = {
+            "condition": condition,
+            "template": template,
+            "premise_order": premise_order,
+            "option_order": option_order,
+            "answer_format": answer_format,
+        }
         version = versions[condition]
-        yield {**arm, **_keys(common, cell, arm), "prompt": _prompt(version, arm), "options": _options(arm),
-               "content": _content(version, common, condition == "treatment", premise_order), "n_options": 2, "target_position": option_order, **common}
+        yield {
+            **arm,
+            **_keys(common, cell, arm),
+            "prompt": _prompt(version, arm),
+            "options": _options(arm),
+            "content": _content(version, common, condition == "treatment", premise_order),
+            "n_options": 2,
+            "target_position": option_order,
+            **common,
+        }
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #f184ea37
-def items(seed: int = 0,  # study seed; only the invented nouns depend on it
-          answer_formats: Sequence[str] = ("label",),  # label: asks for the word; letter: lines A) and B)
-          ) -> pd.DataFrame:  # an items table
+def items(
+    seed: int = 0,  # study seed; only the invented nouns depend on it
+    answer_formats: Sequence[str] = ("label",),  # label: asks for the word; letter: lines A) and B)
+) -> pd.DataFrame:  # an items table
     "The prompts of the belief paradigm."
     for name in answer_formats:
         if name not in INSTRUCTIONS:
-            raise CogbiasError(f"logic/belief: answer format {name!r} is not known; {nearest(name, INSTRUCTIONS)}")
-    return item_table("logic/belief", [row for argument, invented in zip(arguments(), invented_nouns(seed))
-                                       for row in _rows(argument, invented, answer_formats)])
+            raise CogbiasError(
+                f"logic/belief: answer format {name!r} is not known; {nearest(name, INSTRUCTIONS)}"
+            )
+    return item_table(
+        "logic/belief",
+        [
+            row
+            for argument, invented in zip(arguments(), invented_nouns(seed))
+            for row in _rows(argument, invented, answer_formats)
+        ],
+    )
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #a17486b7
-def _weights(valid_believable: float, valid_unbelievable: float, invalid_believable: float, invalid_unbelievable: float) -> MappingProxyType[str, float]:
+def _weights(
+    valid_believable: float,
+    valid_unbelievable: float,
+    invalid_believable: float,
+    invalid_unbelievable: float,
+) -> MappingProxyType[str, float]:
     "Weights of the four cells."
-    return MappingProxyType({"valid_believable": valid_believable, "valid_unbelievable": valid_unbelievable,
-                             "invalid_believable": invalid_believable, "invalid_unbelievable": invalid_unbelievable})
+    return MappingProxyType(
+        {
+            "valid_believable": valid_believable,
+            "valid_unbelievable": valid_unbelievable,
+            "invalid_believable": invalid_believable,
+            "invalid_unbelievable": invalid_unbelievable,
+        }
+    )
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #b49f650c
 _ACCEPT = MappingProxyType({"accept": 1.0, "reject": 0.0})
-_BELIEF, _LOGIC, _INTERACTION = _weights(.5, -.5, .5, -.5), _weights(.5, .5, -.5, -.5), _weights(-1, 1, 1, -1)
+_BELIEF, _LOGIC, _INTERACTION = (
+    _weights(0.5, -0.5, 0.5, -0.5),
+    _weights(0.5, 0.5, -0.5, -0.5),
+    _weights(-1, 1, 1, -1),
+)
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #f495b803
 _ALONE = {"score": _ACCEPT, "control": None, "include": "premises_consistent"}
-_SHIFT = {"score": _ACCEPT, "kind": "criterion_shift", "weights": _BELIEF, "unit": "z", "include": "premises_consistent"}
+_SHIFT = {
+    "score": _ACCEPT,
+    "kind": "criterion_shift",
+    "weights": _BELIEF,
+    "unit": "z",
+    "include": "premises_consistent",
+}
 _MEASURES = (
-    Contrast("belief_index_difference", "Belief effect (real minus invented)", score=_ACCEPT, weights=_BELIEF, include="premises_consistent",
-             note="acceptance of believable minus unbelievable conclusions, beyond the same difference for the invented twins"),
-    Contrast("criterion_shift", "Response bias: criterion shift, real nouns", control=None, note="c for unbelievable minus c for believable conclusions", **_SHIFT),
-    Contrast("criterion_shift_difference", "Response bias: criterion shift (real minus invented)", note="the criterion shift beyond that of the invented twins", **_SHIFT),
-    Contrast("sensitivity_shift", "Accuracy: sensitivity shift, real nouns", kind="sensitivity_shift", weights=_INTERACTION, unit="z",
-             note="d' for unbelievable minus d' for believable conclusions", **_ALONE),
-    Contrast("belief_index", "Belief index, real nouns", weights=_BELIEF, note="raw acceptance, believable minus unbelievable conclusions", **_ALONE),
-    Contrast("belief_index_invented", "Belief index, invented nouns", treatment="control", weights=_BELIEF,
-             note="believability is inherited from the twin, so anything but zero is due to form or chance", **_ALONE),
-    Contrast("logic_index", "Logic index, real nouns", weights=_LOGIC, note="raw acceptance, valid minus invalid arguments; positive means towards logic", **_ALONE),
-    Contrast("accuracy", "Accuracy, real nouns", kind="accuracy", weights=_weights(.25, .25, -.25, -.25),
-             note="share of right verdicts: .5 plus the weighted sum; .5 is guessing and positive means towards logic", **_ALONE),
-    Contrast("interaction", "Interaction of logic and belief, raw shares", weights=_INTERACTION,
-             note="logic index for unbelievable minus believable conclusions; a shift of the criterion alone can produce it", **_ALONE),
-    Contrast("logit_interaction", "Interaction of logic and belief, log-odds", kind="logit_interaction", weights=_INTERACTION, unit="logit",
-             note="the product term of a logistic regression; near zero when only the criterion moves", **_ALONE),
-    Contrast("area_believable", "Area under the curve, believable conclusions", kind="area", weights=MappingProxyType({"valid_believable": 1.0, "invalid_believable": -1.0}), unit="area",
-             note="chance that a valid argument is found likelier than an invalid one; .5 is guessing; exact probabilities only", **_ALONE),
-    Contrast("area_unbelievable", "Area under the curve, unbelievable conclusions", kind="area", weights=MappingProxyType({"valid_unbelievable": 1.0, "invalid_unbelievable": -1.0}), unit="area",
-             note="the same where belief speaks against the conclusion", **_ALONE),
-    Contrast("area_shift", "Accuracy: area, unbelievable minus believable", kind="area_shift", weights=_INTERACTION, unit="area",
-             note="accuracy without the assumption of normal evidence; the criterion does not enter", **_ALONE),
+    Contrast(
+        "belief_index_difference",
+        "Belief effect (real minus invented)",
+        score=_ACCEPT,
+        weights=_BELIEF,
+        include="premises_consistent",
+        note="acceptance of believable minus unbelievable conclusions, beyond the same difference for the invented twins",
+    ),
+    Contrast(
+        "criterion_shift",
+        "Response bias: criterion shift, real nouns",
+        control=None,
+        note="c for unbelievable minus c for believable conclusions",
+        **_SHIFT,
+    ),
+    Contrast(
+        "criterion_shift_difference",
+        "Response bias: criterion shift (real minus invented)",
+        note="the criterion shift beyond that of the invented twins",
+        **_SHIFT,
+    ),
+    Contrast(
+        "sensitivity_shift",
+        "Accuracy: sensitivity shift, real nouns",
+        kind="sensitivity_shift",
+        weights=_INTERACTION,
+        unit="z",
+        note="d' for unbelievable minus d' for believable conclusions",
+        **_ALONE,
+    ),
+    Contrast(
+        "belief_index",
+        "Belief index, real nouns",
+        weights=_BELIEF,
+        note="raw acceptance, believable minus unbelievable conclusions",
+        **_ALONE,
+    ),
+    Contrast(
+        "belief_index_invented",
+        "Belief index, invented nouns",
+        treatment="control",
+        weights=_BELIEF,
+        note="believability is inherited from the twin, so anything but zero is due to form or chance",
+        **_ALONE,
+    ),
+    Contrast(
+        "logic_index",
+        "Logic index, real nouns",
+        weights=_LOGIC,
+        note="raw acceptance, valid minus invalid arguments; positive means towards logic",
+        **_ALONE,
+    ),
+    Contrast(
+        "accuracy",
+        "Accuracy, real nouns",
+        kind="accuracy",
+        weights=_weights(0.25, 0.25, -0.25, -0.25),
+        note="share of right verdicts: .5 plus the weighted sum; .5 is guessing and positive means towards logic",
+        **_ALONE,
+    ),
+    Contrast(
+        "interaction",
+        "Interaction of logic and belief, raw shares",
+        weights=_INTERACTION,
+        note="logic index for unbelievable minus believable conclusions; a shift of the criterion alone can produce it",
+        **_ALONE,
+    ),
+    Contrast(
+        "logit_interaction",
+        "Interaction of logic and belief, log-odds",
+        kind="logit_interaction",
+        weights=_INTERACTION,
+        unit="logit",
+        note="the product term of a logistic regression; near zero when only the criterion moves",
+        **_ALONE,
+    ),
+    Contrast(
+        "area_believable",
+        "Area under the curve, believable conclusions",
+        kind="area",
+        weights=MappingProxyType({"valid_believable": 1.0, "invalid_believable": -1.0}),
+        unit="area",
+        note="chance that a valid argument is found likelier than an invalid one; .5 is guessing; exact probabilities only",
+        **_ALONE,
+    ),
+    Contrast(
+        "area_unbelievable",
+        "Area under the curve, unbelievable conclusions",
+        kind="area",
+        weights=MappingProxyType({"valid_unbelievable": 1.0, "invalid_unbelievable": -1.0}),
+        unit="area",
+        note="the same where belief speaks against the conclusion",
+        **_ALONE,
+    ),
+    Contrast(
+        "area_shift",
+        "Accuracy: area, unbelievable minus believable",
+        kind="area_shift",
+        weights=_INTERACTION,
+        unit="area",
+        note="accuracy without the assumption of normal evidence; the criterion does not enter",
+        **_ALONE,
+    ),
 )
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #631c33a5
 def _published(measure: str, cell: str, sign: int) -> Contrast:
     "A published score: one real cell against both invented cells of the same validity."
     validity = cell.split("_")[0]
-    cells = {("treatment", cell): float(sign), **{("control", f"{validity}_{belief}"): -sign / 2 for belief in ("believable", "unbelievable")}}
+    cells = {
+        ("treatment", cell): float(sign),
+        **{
+            ("control", f"{validity}_{belief}"): -sign / 2
+            for belief in ("believable", "unbelievable")
+        },
+    }
     terms = (f"{cell} real", f"{validity} invented")
-    note = " minus ".join(terms if sign > 0 else terms[::-1]).replace("_", "-") + "; undecided answers dropped"
+    note = (
+        " minus ".join(terms if sign > 0 else terms[::-1]).replace("_", "-")
+        + "; undecided answers dropped"
+    )
     source = "analysis note" if measure.endswith("note") else "published score"
-    return Contrast(measure, f"Belief {validity.title()} ({source})", kind="pooled", score=_ACCEPT, cells=MappingProxyType(cells), replication=True, note=note)
+    return Contrast(
+        measure,
+        f"Belief {validity.title()} ({source})",
+        kind="pooled",
+        score=_ACCEPT,
+        cells=MappingProxyType(cells),
+        replication=True,
+        note=note,
+    )
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #dc285ff2
 _REPLICATIONS = (
@@ -336,25 +594,48 @@ _REPLICATIONS = (
 CONTRASTS = _MEASURES + _REPLICATIONS
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #8f587344
-FACTORS = MappingProxyType({
-    "template": "instruction: 1 validity, 2 does it follow, 3 whatever you know, 4 reasoning study", "premise_order": "1 major premise first, 2 minor premise first",
-    "option_order": "1 valid named first, 2 invalid named first", "answer_format": "label: one word; letter: lines A) and B)", "n_options": "options offered",
-    "target_position": "place of the verdict valid, from 1", "order_group": "joins the two orders of the verdicts", "form": "logical form, major premise first",
-    "mood": "quantifiers of major premise, minor premise, conclusion", "figure": "places of the middle term, 1 to 4", "quantifier": "quantifier of the conclusion",
-    "triple_index": "noun triple, from 1", "is_valid": "whether the conclusion follows", "is_believable": "whether the conclusion is true of the real nouns",
-    "premises_believable": "how many premises are true of the real nouns", "premises_consistent": "whether both premises can be true together",
-    "is_original": "whether the item was published"})
+FACTORS = MappingProxyType(
+    {
+        "template": "instruction: 1 validity, 2 does it follow, 3 whatever you know, 4 reasoning study",
+        "premise_order": "1 major premise first, 2 minor premise first",
+        "option_order": "1 valid named first, 2 invalid named first",
+        "answer_format": "label: one word; letter: lines A) and B)",
+        "n_options": "options offered",
+        "target_position": "place of the verdict valid, from 1",
+        "order_group": "joins the two orders of the verdicts",
+        "form": "logical form, major premise first",
+        "mood": "quantifiers of major premise, minor premise, conclusion",
+        "figure": "places of the middle term, 1 to 4",
+        "quantifier": "quantifier of the conclusion",
+        "triple_index": "noun triple, from 1",
+        "is_valid": "whether the conclusion follows",
+        "is_believable": "whether the conclusion is true of the real nouns",
+        "premises_believable": "how many premises are true of the real nouns",
+        "premises_consistent": "whether both premises can be true together",
+        "is_original": "whether the item was published",
+    }
+)
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #aca777c3
 PARADIGM = Paradigm(
-    name="logic/belief", title="Belief in the conclusion", bias="belief bias",
+    name="logic/belief",
+    title="Belief in the conclusion",
+    bias="belief bias",
     summary="People are asked whether a conclusion follows from two premises. They tend to say yes when they believe the conclusion and no when they do not, "
-            "whatever the premises say.",
+    "whatever the premises say.",
     norm="Logic: whether an argument is valid depends on its form alone, so the verdict is the same for believable, unbelievable and invented conclusions.",
     positive="believable conclusions are accepted more often than unbelievable ones, beyond the same difference for invented twins",
     source="Evans, Barston and Pollard 1983; layout of Dasgupta et al. 2022 and Itzhak et al., TACL 2024",
-    factors=FACTORS, items=items, contrasts=CONTRASTS, conditions={"control": "invented nouns", "treatment": "real nouns"},
-    breakdown=("quantifier", "template", "target_position"), target_role="accept", clusters="arguments",
-    caveats=("The raw belief index and the raw interaction change with a participant's general readiness to accept; read them beside the criterion and sensitivity shifts.",
-             "The 48 arguments share 12 noun triples and 24 conclusions; intervals treat the arguments as independent.",
-             "Every argument has one true and one false premise, so a participant that asks for true premises finds none of them sound."))
+    factors=FACTORS,
+    items=items,
+    contrasts=CONTRASTS,
+    conditions={"control": "invented nouns", "treatment": "real nouns"},
+    breakdown=("quantifier", "template", "target_position"),
+    target_role="accept",
+    clusters="arguments",
+    caveats=(
+        "The raw belief index and the raw interaction change with a participant's general readiness to accept; read them beside the criterion and sensitivity shifts.",
+        "The 48 arguments share 12 noun triples and 24 conclusions; intervals treat the arguments as independent.",
+        "Every argument has one true and one false premise, so a participant that asks for true premises finds none of them sound.",
+    ),
+)
