@@ -251,6 +251,7 @@ def _study(
     **settings: object,
 ) -> "Study":
     "The study of a file, or of the options; options win over the file."
+    from cogbias.participants import settings_for
     from cogbias.study import make_study
 
     options = {
@@ -263,11 +264,12 @@ def _study(
         if value is not None
     }
     given = _base(file, models, paradigms) | options
-    own, added = (
-        dict(given.get("participants", {})),
-        _participants([*given["models"], *filter(None, [given.get("extractor")])], base_url, pairs),
-    )
-    own |= {model: {**own.get(model, {}), **values} for model, values in added.items()}
+    models = [*given["models"], *filter(None, [given.get("extractor")])]
+    of_file = given.get("participants", {})
+    own = dict(of_file)
+    for model, values in _participants(models, base_url, pairs).items():
+        own.pop(model, None)  # it goes last: no pattern of the file may come after it
+        own[model] = settings_for(model, of_file, models) | values
     return make_study("command line", **(given | {"participants": own or None}))
 
 # %% ../nbs/11_cli.ipynb #d923a1fc

@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['KINDS', 'ITEMS', 'STATUSES', 'METHODS', 'EXACT', 'TRIALS', 'EFFECTS', 'IDENTITY', 'PACKAGE', 'CogbiasError',
            'nearest', 'content_hash', 'Column', 'Schema', 'option', 'item_table', 'save_table', 'load_table',
-           'Contrast', 'selected_mask', 'selected', 'Paradigm', 'paradigms', 'paradigm', 'shipped', 'human_reference']
+           'Contrast', 'selected_mask', 'selected', 'Paradigm', 'matching', 'paradigms', 'paradigm', 'shipped',
+           'human_reference']
 
 # %% ../nbs/00_design.ipynb #8030210a
 import difflib
@@ -567,12 +568,23 @@ def _installed() -> dict[str, Callable[[], Paradigm]]:
     } | others
 
 # %% ../nbs/00_design.ipynb #644bd5d3
+def matching(
+    pattern: str,  # a name, or a shell pattern such as choice/*
+    names: Iterable[str],  # what there is
+) -> list[str]:  # in alphabetical order
+    "The names that a pattern stands for; a name stands for itself and for nothing else."
+    names = set(names)
+    if pattern in names:
+        return [pattern]
+    return sorted(name for name in names if fnmatch.fnmatchcase(name, pattern))
+
+
 def paradigms(
     pattern: str = "*",  # shell pattern, such as choice/*
 ) -> list[str]:
     "Names of the installed paradigms that match `pattern`."
     known = _installed()
-    found = sorted(name for name in known if fnmatch.fnmatchcase(name, pattern))
+    found = matching(pattern, known)
     if not found:
         raise CogbiasError(f"paradigm {pattern!r} is not known; {nearest(pattern, known)}")
     return found

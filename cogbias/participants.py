@@ -4,17 +4,18 @@
 
 # %% auto #0
 __all__ = ['NEEDS', 'EXTRACTION', 'Request', 'Answer', 'Participant', 'answer_from_text', 'answer_from_probabilities',
-           'participant_name', 'backends', 'participant', 'resolve_method', 'drawn_answer', 'ask', 'extraction_item']
+           'participant_name', 'backends', 'participant', 'settings_for', 'resolve_method', 'drawn_answer', 'ask',
+           'extraction_item']
 
 # %% ../nbs/03_participants.ipynb #c52b8a11
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .choices import Reading, read_choice
-from .design import METHODS, PACKAGE, CogbiasError, nearest
+from .design import METHODS, PACKAGE, CogbiasError, matching, nearest
 
 # %% ../nbs/03_participants.ipynb #1083a5ce
 class Request(NamedTuple):
@@ -169,6 +170,20 @@ def participant(
     return module.PARTICIPANT(
         model, **{key: value for key, value in settings.items() if value is not None}
     )
+
+# %% ../nbs/03_participants.ipynb #54fab127
+def settings_for(
+    model: str,  # backend/name
+    given: Mapping[str, Mapping[str, Any]],  # name or pattern -> settings
+    models: Iterable[str] = (),  # all names of the study; none of them is taken for a pattern
+) -> dict[str, Any]:
+    "The settings that hold for one participant."
+    names = {model, *models}
+    settings: dict[str, Any] = {}
+    for pattern, values in given.items():
+        if model in matching(pattern, names):
+            settings |= values
+    return settings
 
 # %% ../nbs/03_participants.ipynb #ad465119
 NEEDS = {

@@ -12,7 +12,6 @@ __all__ = ['TRIVIAL', 'REPORT_PARAMETERS', 'PACKAGES', 'Study', 'temperatures', 
            'render_study_report', 'run_study', 'study_hash', 'write_manifest', 'run']
 
 # %% ../nbs/09_study.ipynb #493bfb8e
-import fnmatch
 import json
 import logging
 import os
@@ -42,6 +41,7 @@ from cogbias.design import (
     Paradigm,
     content_hash,
     load_table,
+    matching,
     nearest,
     paradigm,
     paradigms,
@@ -50,7 +50,7 @@ from cogbias.design import (
 )
 from .effects import Analysis, decide, estimate_contrast, estimate_effects, make_analysis
 from .exchange import usable_items
-from .participants import Participant, participant, resolve_method
+from .participants import Participant, participant, resolve_method, settings_for
 from .reporting import plain_words
 from cogbias.trials import (
     Collected,
@@ -236,16 +236,11 @@ def _arguments(study: Study, name: str) -> dict[str, Any]:
     "Arguments of one paradigm's items(); later patterns win."
     found: dict[str, Any] = {}
     for pattern, values in study.settings.items():
+        meant = matching(pattern, {name, *study_paradigms(study)})
         if pattern == name:
             found |= values
-        elif fnmatch.fnmatchcase(name, pattern):
-            shared = set().union(
-                *(
-                    _takes(each)
-                    for each in study_paradigms(study)
-                    if fnmatch.fnmatchcase(each, pattern)
-                )
-            )
+        elif name in meant:
+            shared = set().union(*(_takes(each) for each in meant))
             for argument in values:
                 if argument not in shared:
                     raise CogbiasError(
@@ -289,6 +284,11 @@ def study_paradigms(study: Study) -> list[str]:
     return kept
 
 # %% ../nbs/09_study.ipynb #ee285506
+def _models(study: Study) -> list[str]:
+    "Names of all who are asked, the extractor among them."
+    return [*study.models, *filter(None, [study.extractor])]
+
+
 def study_participant(
     study: Study,  # what is planned
     model: str,  # backend/name
@@ -298,9 +298,7 @@ def study_participant(
     settings: dict[str, Any] = {
         "temperature": temperatures(study)[0] if temperature is None else temperature
     }
-    for pattern, values in study.participants.items():
-        if fnmatch.fnmatchcase(model, pattern):
-            settings |= values
+    settings |= settings_for(model, study.participants, _models(study))
     who = participant(model, **settings)
     if len(temperatures(study)) > 1 and hasattr(
         who, "grid"
@@ -1146,7 +1144,7 @@ def _cell_record(
         "items_file": study.items_file and str(Path(study.items_file).absolute()),
         "settings": _plain(study.settings),
         "where": _plain(study.where),
-        "participants": _plain(study.participants),
+        "participants": _plain(_own_settings(study, model)),
         "extractor": study.extractor,
         "analysis": _plain(study.analysis),
         "who": done.who,
@@ -1156,6 +1154,13 @@ def _cell_record(
         "statuses": done.statuses,
         "note": done.note,
     }
+
+
+def _own_settings(study: Study, model: str) -> dict[str, dict[str, Any]]:
+    "The settings of one model and of the extractor, under their names: no pattern is left to be matched again."
+    names = dict.fromkeys([model, *filter(None, [study.extractor])])
+    found = {name: settings_for(name, study.participants, _models(study)) for name in names}
+    return {name: settings for name, settings in found.items() if settings}
 
 
 def _plain(value: Any) -> Any:
