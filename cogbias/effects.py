@@ -266,6 +266,7 @@ def _row(
         "replication": contrast.replication,
         "detail": contrast.note or None,
         "verdict": None,
+        "p_method": None,
         "smallest": None,
         **given,
     }
@@ -285,12 +286,14 @@ def _estimate_row(
             "ci_high",
             "ci_level",
             "p_value",
+            "p_method",
             "method",
             "target",
             "n_clusters",
             "status",
         )
     }
+    fields["p_method"] = found.p_method or None
     detail = "; ".join(filter(None, [contrast.note, found.detail]))
     return _row(contrast, frame, group, **(fields | {"detail": detail or None} | given))
 
@@ -309,6 +312,12 @@ def _weights(contrast: Contrast, frame: pd.DataFrame) -> Mapping[str, float] | N
     }
 
 
+def _flips_test(contrast: Contrast) -> bool:
+    "Whether sign flips ask about the contrast itself."
+    one_sign = contrast.weights is None or min(contrast.weights.values()) >= 0
+    return contrast.control is not None and one_sign
+
+
 def _differences(contrast: Contrast, frame: pd.DataFrame) -> pd.DataFrame:
     "One row per cluster."
     return cluster_differences(
@@ -323,7 +332,7 @@ def difference(
     seed: int = 0,  # of the sign-flip, where it cannot be enumerated
     test: bool = True,  # false: no p-value
 ) -> list[dict[str, Any]]:  # rows of the effects table
-    "The stratified cluster estimate with its interval and sign-flip p-value."
+    "The stratified cluster estimate with its interval and its test."
     table, weights = _differences(contrast, frame), _weights(contrast, frame)
     if table.empty:
         return [
@@ -338,16 +347,15 @@ def difference(
             )
         ]
     found = stratified_cluster_t(table["difference"], table["stratum"], weights)
-    p_value = (
-        found.p_value if test and (contrast.control or contrast.weights) else None
-    )  # against 0 a share alone has nothing to test
     flipped = (
         sign_flip(table["difference"], table["stratum"], weights, seed=seed)
-        if test and contrast.control and found.n_clusters >= 6
+        if test and found.n_clusters >= 6 and _flips_test(contrast)
         else None
-    )  # without a control there is no sign to flip
+    )
     if flipped is not None and found.n_clusters >= FLIPPED_FROM:
-        p_value, flipped = flipped, None
+        found, flipped = replace(found, p_value=flipped, p_method="sign flips"), None
+    if not test or not (contrast.control or contrast.weights):
+        found = replace(found, p_value=np.nan, p_method="")  # a share alone: nothing to test
     dropped = len(table.attrs["dropped_clusters"])
     note = "; ".join(
         filter(
@@ -360,7 +368,7 @@ def difference(
             ],
         )
     )
-    return [_estimate_row(contrast, frame, found, group, p_value=p_value, detail=note or None)]
+    return [_estimate_row(contrast, frame, found, group, detail=note or None)]
 
 # %% ../nbs/05_effects.ipynb #494308ce
 def _cell_weights(contrast: Contrast, frame: pd.DataFrame) -> dict[tuple[str, str], float]:
@@ -457,6 +465,7 @@ def reversal(
             group,
             **limits,
             p_value=None,
+            p_method=None,
             method="majority per value set",
             detail=f"{int(towards.sum())} towards, {int(against.sum())} against, of {len(table)}",
         )
@@ -548,7 +557,7 @@ def accuracy(
         row |= {
             name: None if row[name] is None else row[name] + 0.5
             for name in ("estimate", "ci_low", "ci_high")
-        } | {"p_value": None}
+        } | {"p_value": None, "p_method": None}
     return rows
 
 # %% ../nbs/05_effects.ipynb #e6a984c1

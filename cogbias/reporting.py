@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from .design import Contrast, Paradigm, human_reference, selected
-from .effects import FLIPPED_FROM, Analysis, row_verdict
+from .effects import Analysis, row_verdict
 
 if TYPE_CHECKING:
     from IPython.display import HTML
@@ -690,11 +690,7 @@ def _estimate_sentence(row: Mapping[str, Any], paradigm: Paradigm) -> str:
         return f"{base} No interval can be given ({row['status'].replace('_', ' ')})."
     if pd.isna(row["df"]) or not row["se"]:
         return f"{base} All {row['n_clusters']} clusters agree, so that the interval over them has no width."
-    flipped = (
-        row["n_clusters"] >= FLIPPED_FROM
-        and paradigm.headline.control
-        and paradigm.headline.kind == "difference"
-    )
+    flipped = row["p_method"] == "sign flips"
     test = (
         "an exact or drawn sign-flip test over clusters (Fisher 1935)" if flipped else "the same t"
     )

@@ -179,6 +179,7 @@ def _with_t(estimate: float, sizes: np.ndarray, parts: np.ndarray, known: dict) 
         estimate - half,
         estimate + half,
         p_value=p_value,
+        p_method="t",
         n_clusters=total,
         method="stratified cluster t",
         status="few_clusters" if rough else "ok",
@@ -352,11 +353,9 @@ def compare_clusters(
         stratified_cluster_t(gap, both["stratum"], weights, level),
         len(first) + len(second) - 2 * len(both),
     )
-    p_value = (
-        sign_flip(gap, both["stratum"], weights, seed=seed)
-        if found.n_clusters >= 6
-        else found.p_value
-    )
+    if found.n_clusters >= 6:
+        flipped = sign_flip(gap, both["stratum"], weights, seed=seed)
+        found = replace(found, p_value=flipped, p_method="sign flips")
     detail = "; ".join(
         filter(
             None,
@@ -366,6 +365,4 @@ def compare_clusters(
             ],
         )
     )
-    return replace(
-        found, p_value=p_value, detail=detail, method="stratified cluster t on paired differences"
-    )
+    return replace(found, detail=detail, method="stratified cluster t on paired differences")

@@ -40,7 +40,8 @@ class Estimate:
     ci_high: float = nan  # upper limit
     ci_level: float = 0.95  # coverage of the interval
     p_value: float = nan  # two-sided unless `method` says otherwise
-    method: str = ""  # formula behind estimate, interval and test
+    p_method: str = ""  # how the p-value was made, where there is one
+    method: str = ""  # formula behind estimate and interval
     target: str = "S"  # F: these prompts; S: value sets like these
     n: int = 0  # answers it rests on
     n_clusters: int = 0  # independent units behind the interval

@@ -292,6 +292,7 @@ def _welch(arms: _Arms, gap: float, known: dict[str, Any]) -> Estimate:
         estimate - half,
         estimate + half,
         p_value=p_value,
+        p_method="Welch t",
         detail=_constant(arms),
         **known,
     )
@@ -703,6 +704,7 @@ def _ranked(
         sum(sizes) - 2.0 if interval == "cliff" else nan,
         *limits,
         p_value=_rank_p(arms),
+        p_method="Mann-Whitney",
         **known,
     )
     if abs(delta) < 1:
@@ -796,6 +798,7 @@ def _shift_interval(arms: _Arms, shift: float, known: dict[str, Any]) -> Estimat
         return Estimate(
             shift,
             p_value=p_value,
+            p_method="Mann-Whitney",
             status="insufficient",
             detail=f"{known['n']} answers: too few for an interval",
             **known,
@@ -807,6 +810,7 @@ def _shift_interval(arms: _Arms, shift: float, known: dict[str, Any]) -> Estimat
         float(apart[place - 1]),
         float(apart[len(apart) - place]),
         p_value=p_value,
+        p_method="Mann-Whitney",
         **known,
     )
 

@@ -202,7 +202,10 @@ def area_difference(
         ndtri((1 + first.ci_level) / 2) if np.isnan(df) else stdtrit(df, (1 + first.ci_level) / 2)
     )
     p_value = 2 * float(ndtr(-abs(gap) / se) if np.isnan(df) else stdtr(df, -abs(gap) / se))
-    return Estimate(gap, se, df, gap - half, gap + half, p_value=p_value, **known)
+    p_method = "normal" if np.isnan(df) else "t"
+    return Estimate(
+        gap, se, df, gap - half, gap + half, p_value=p_value, p_method=p_method, **known
+    )
 
 # %% ../../nbs/stats/18_roc.ipynb #6f459a2e
 class ZRoc(NamedTuple):

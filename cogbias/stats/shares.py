@@ -275,6 +275,7 @@ def _woolf(value: float, cells: Sequence[float], status: str, detail: str, known
         ci_low=value - half,
         ci_high=value + half,
         p_value=p_value,
+        p_method="normal",
         status=status,
         detail=detail,
         **known,
@@ -378,14 +379,11 @@ def _over_clusters(
         stratum: 1 / values["stratum"].nunique() for stratum in dict.fromkeys(values["stratum"])
     }
     found = stratified_cluster_t(kept[column], kept["stratum"], weights, level, unit)
-    flips = found.n_clusters >= 6 and name != "decoy_share"
-    p_value = (
-        sign_flip(kept[column], kept["stratum"], weights, seed=seed)
-        if flips
-        else nan
-        if name == "decoy_share"
-        else found.p_value
-    )
+    if name == "decoy_share":  # against 0 a share has nothing to test
+        found = replace(found, p_value=nan, p_method="")
+    elif found.n_clusters >= 6:
+        flipped = sign_flip(kept[column], kept["stratum"], weights, seed=seed)
+        found = replace(found, p_value=flipped, p_method="sign flips")
     lost = (
         f"{len(values) - len(kept)} of {len(values)} clusters have no finite value and are left out"
         if len(kept) < len(values)
@@ -394,7 +392,6 @@ def _over_clusters(
     return _cut(
         replace(
             found,
-            p_value=p_value,
             method=f"{method}, stratified cluster t",
             detail=_joined(found.detail, lost),
         ),

@@ -208,6 +208,7 @@ def _with_interval(
         factor * spread * low,
         factor * spread * high,
         p_value=float(2 * stdtr(df, -abs(t))),
+        p_method="t",
         **known,
     )
 
@@ -442,7 +443,9 @@ def cliffs_delta(
             **known,
         )
     low, high = _dominance_limits(delta, se, len(post), len(pre), level, interval)
-    known |= {"ci_low": low, "ci_high": high, "p_value": float(mannwhitneyu(post, pre).pvalue)}
+    p_value = float(mannwhitneyu(post, pre).pvalue)
+    known |= {"ci_low": low, "ci_high": high}
+    known |= {"p_value": p_value, "p_method": "Mann-Whitney"}
     if abs(delta) < 1:
         return Estimate(delta, se, detail=lost, **known)
     return Estimate(
@@ -636,6 +639,7 @@ def binary_effect(
         max(low, -rule.limit),
         min(high, rule.limit),
         p_value=p_value,
+        p_method="" if isnan(p_value) else "normal",
         status=status,
         detail=detail,
         **known,
