@@ -6,8 +6,8 @@
 __all__ = ['TRIVIAL', 'REPORT_PARAMETERS', 'PACKAGES', 'Study', 'temperatures', 'make_study', 'read_study', 'studies',
            'study_items', 'study_paradigms', 'study_participant', 'study_participants', 'study_extractor',
            'check_methods', 'Folder', 'RecordedParticipant', 'facts_of', 'keep_record', 'recorded_participant', 'Cell',
-           'collect_cell', 'open_cell', 'report_facts', 'trivial_responders', 'plan_study', 'stored_settings',
-           'own_trials', 'stored_cells', 'read_cell', 'stored_analysis', 'effects_of', 'trials_of',
+           'collect_cell', 'open_cell', 'stored_cell', 'report_facts', 'trivial_responders', 'plan_study',
+           'stored_settings', 'own_trials', 'stored_cells', 'read_cell', 'stored_analysis', 'effects_of', 'trials_of',
            'template_parameters', 'execute_report', 'checked_parameters', 'Outcome', 'render_reports', 'people_of',
            'render_study_report', 'run_study', 'study_hash', 'write_manifest', 'run']
 
@@ -706,6 +706,66 @@ def open_cell(
         paradigm(name), who, items, trials, effects, collected, len(store.keys()) - len(trials)
     )
 
+# %% ../nbs/09_study.ipynb #bf1ada37
+def _stored_items(study: Study, folder: Folder, name: str) -> pd.DataFrame:
+    "The items of a stored cell: generated again, or the folder's own copy where they were imported."
+    if study.items_file:
+        return load_table(folder.items(name), ITEMS)
+    return study_items(study, name)
+
+
+def _as_collected(
+    record: Mapping[str, Any], trials: pd.DataFrame
+) -> Collected:  # nothing of it asked now
+    "The stored answers of a cell as a collection, with what is missing of them."
+    answered = int((trials["status"] != "error").sum())
+    missing = record["planned"] - answered
+    lack = f"{missing} of {record['planned']} answers are missing" if missing > 0 else ""
+    return Collected(
+        record["method"],
+        record["planned"],
+        answered,
+        0,
+        {},
+        0.0,
+        "; ".join(filter(None, [record["note"], lack])),
+        tuple(trials["trial_id"]),
+        record["who"],
+        record["repeats"],
+    )
+
+# %% ../nbs/09_study.ipynb #2c29d2a1
+def stored_cell(
+    outputs: Path | str,  # outputs folder with a manifest
+    participant: str,  # its name, as the manifest gives it
+    name: str,  # suite/name of the paradigm
+) -> Cell:
+    "A cell as its folder holds it: nobody is contacted, and no model is built."
+    folder = Folder(Path(outputs))
+    record = stored_settings(folder).get((participant, name))
+    who = recorded_participant(folder, participant)
+    if record is None or who is None:
+        place = folder.manifest if record is None else folder.participant(participant)
+        raise CogbiasError(
+            f"{place}: knows nothing of {participant} in {name}; run the study again in this folder"
+        )
+    study, store = _report_study(record), folder.store(participant, name)
+    items = _stored_items(study, folder, name)
+    trials = own_trials(store.read(), items, record)
+    if trials.empty:
+        raise CogbiasError(
+            f"{store.path}: holds no answer of the last run; run the study again in this folder"
+        )
+    effects = _in_family(
+        estimate_effects(trials, items, paradigm(name), study.seed),
+        folder,
+        make_analysis("study", study.analysis),
+    )
+    left_out = len(store.keys() - set(trials["trial_id"]))
+    return Cell(
+        paradigm(name), who, items, trials, effects, _as_collected(record, trials), left_out
+    )
+
 # %% ../nbs/09_study.ipynb #cda6897c
 def report_facts(
     study: Study,  # a study with one model and one paradigm
@@ -1028,7 +1088,7 @@ def _papermill(template: Path, part: Path, parameters: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory(prefix="cogbias-") as sockets:
         execute_notebook(
             str(template),
-            str(part),
+            str(part).replace("{", "{{").replace("}", "}}"),  # papermill formats the path
             parameters=parameters,
             progress_bar=False,
             kernel_name="python3",
@@ -1060,12 +1120,23 @@ def _execute(template: Path, destination: Path, parameters: dict[str, Any]) -> P
     return part.replace(destination)
 
 # %% ../nbs/09_study.ipynb #5706d049
+def _reported_participant(parameters: Mapping[str, Any]) -> Participant:
+    "Whom a report is about: the record in the folder, or somebody who may be asked."
+    if not parameters.get("participant"):
+        return study_participant(_report_study(parameters), parameters["model"])
+    folder, name = Folder(Path(parameters["outputs"])), parameters["participant"]
+    who = recorded_participant(folder, name)
+    if who is None:
+        raise CogbiasError(f"{folder.participant(name)}: is missing; run the study again")
+    return who
+
+
 def _write_title(path: Path, parameters: Mapping[str, Any]) -> None:
     "Replace the template's title by that of this report."
     import nbformat
 
     notebook = nbformat.read(path, as_version=4)
-    who = study_participant(_report_study(parameters), parameters["model"])
+    who = _reported_participant(parameters)
     name = who.name + (" (simulated)" if who.simulated else "")
     for each in notebook.cells:
         if "title" in each.metadata.get("tags", []):
@@ -1089,6 +1160,7 @@ REPORT_PARAMETERS = (
     "analysis",
     "valid_answers",
     "attempts",
+    "participant",
 )
 
 
@@ -1097,7 +1169,7 @@ def _report_study(given: Mapping[str, Any]) -> Study:
     rest = {
         name: given.get(name)
         for name in REPORT_PARAMETERS
-        if name not in ("model", "paradigm", "outputs")
+        if name not in ("model", "paradigm", "outputs", "participant")
     }
     return make_study(
         "report", models=[given["model"]], paradigms=[given["paradigm"]], name="report", **rest
@@ -1122,7 +1194,9 @@ def checked_parameters(
                 f"report: {name!r} is not a parameter; {nearest(name, REPORT_PARAMETERS)}"
             )
     study = _report_study(given)
-    study_participants(study), paradigm(given["paradigm"])  # raise here, before anything is asked
+    paradigm(given["paradigm"])  # raises here, before anything is asked
+    if not given.get("participant"):
+        study_participants(study)
     return study, Path(given["outputs"])
 
 # %% ../nbs/09_study.ipynb #dfb831f6
@@ -1217,7 +1291,7 @@ def render_reports(
     cluster: str | None = None,  # address of a Dask scheduler
     only: Iterable[tuple[str, str]] | None = None,  # (participant, paradigm); None: all
 ) -> tuple[list[str], list[Path]]:  # one line per failure; the reports written
-    "Render the reports of a folder from the answers that it holds."
+    "Render the reports of a folder from the answers that it holds; nobody is contacted."
     folder = Folder(Path(outputs).absolute())
     cells = [
         cell for key, cell in stored_settings(folder).items() if only is None or key in set(only)
