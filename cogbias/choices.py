@@ -1750,7 +1750,7 @@ def _check_logprobs(
 ) -> None:  # raises CogbiasError
     "Refuse values that cannot be log-probabilities."
     for form, value in logprobs.items():
-        if value > 1e-3:
+        if not value <= 1e-3:  # nan is not
             raise CogbiasError(
                 f"read_probabilities: {value:g} for {form!r} is no log-probability; pass natural logarithms, which are at most 0"
             )
