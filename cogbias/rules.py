@@ -8,9 +8,12 @@ __all__ = ['Rule', 'softmax', 'best_of', 'weight', 'prospect_value', 'expected_p
 
 # %% ../nbs/01c_rules.ipynb #2766643d
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from statistics import NormalDist
 from typing import Any
+
+from .design import CogbiasError
 
 # %% ../nbs/01c_rules.ipynb #dd925b9a
 Rule = Callable[
@@ -88,10 +91,17 @@ def normal_numbers(
     "A number in mind, give or take, on the grid of the question."
     low, high = content.get("range") or (None, None)
     names = list(roles) or [f"{n:.0f}" for n in number_grid(mean, sd, low, high)]
-    numbers, normal = [float(each) for each in names], NormalDist(mean, sd)
+    if not sd > 0:
+        raise CogbiasError(f"normal_numbers: sd is {sd!r}; give a number above 0")
+    offered = Counter(float(each) for each in names)
+    numbers, normal = sorted(offered), NormalDist(mean, sd)
     edges = [-math.inf, *((x + y) / 2 for x, y in zip(numbers, numbers[1:])), math.inf]
     below = [normal.cdf(edge) if math.isfinite(edge) else float(edge > 0) for edge in edges]
-    return {name: upper - lower for name, lower, upper in zip(names, below, below[1:])}
+    chance = {
+        number: (upper - lower) / offered[number]
+        for number, lower, upper in zip(numbers, below, below[1:])
+    }
+    return {name: chance[float(name)] for name in names}
 
 # %% ../nbs/01c_rules.ipynb #d168c88b
 def certain_number(

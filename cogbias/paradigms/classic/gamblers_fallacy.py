@@ -311,6 +311,7 @@ PARADIGM = Paradigm(
         }
     ),
     clusters="content sets",
+    levels=MappingProxyType({"side": ("tails", "heads")}),
     caveats=(
         "A negative effect is the hot hand, or doubt that the device is fair; after several hundred thousand heads such doubt is sensible.",
         "The published question asks for the side of the streak, where a higher answer is the hot hand; it is estimated apart and only where it was asked.",

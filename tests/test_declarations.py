@@ -1,0 +1,138 @@
+"""A typo in a declaration is refused where it is made, and never becomes a finding."""
+
+from dataclasses import fields, replace
+from functools import cache
+
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from cogbias.design import (
+    CONTRAST_KINDS,
+    CogbiasError,
+    Contrast,
+    Paradigm,
+    check_items,
+    option,
+    paradigm,
+    paradigms,
+)
+from cogbias.effects import ESTIMATORS, estimate_effects
+from cogbias.rules import normal_numbers
+
+
+def refused(make) -> str:
+    "The one line with which something is refused; fails where it is not."
+    with pytest.raises(CogbiasError) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@cache
+def shipped(name: str) -> tuple[Paradigm, pd.DataFrame]:
+    "A paradigm and its items, made once."
+    return paradigm(name), paradigm(name).items()
+
+
+def changed(name: str, **change) -> Paradigm:
+    "A shipped paradigm with another headline; its items are not made again."
+    made, items = shipped(name)
+    headline = replace(made.headline, **change)
+    return replace(made, contrasts=(headline, *made.contrasts[1:]), items=lambda seed=0: items)
+
+
+def test_every_kind_has_its_estimator():
+    assert set(CONTRAST_KINDS) == {*ESTIMATORS, "pooled"}
+
+
+@pytest.mark.parametrize("name", paradigms())
+def test_what_ships_is_declared_well(name):
+    made, items = shipped(name)
+    assert len(items) == len(check_items(made, items))
+
+
+def test_a_misspelt_role_is_no_absent_effect():
+    said = refused(changed("classic/framing", score={"targte": 1}).items)
+    assert "no item has the role 'targte'; did you mean 'target'?" in said
+
+
+def test_a_wrong_kind_or_where_is_no_key_error():
+    assert "did you mean 'difference'" in refused(
+        lambda: changed("classic/framing", kind="diference")
+    )
+    assert "did you mean 'variant'" in refused(
+        lambda: changed("classic/framing", where={"varient": ("base",)})
+    )
+    said = refused(changed("classic/framing", where={"variant": ("bas",)}).items)
+    assert "no item has the level of 'variant' 'bas'; did you mean 'base'?" in said
+
+
+WORDS = {  # what a contrast names, and how it looks with another word in its place
+    "kind": lambda contrast, word: {"kind": word},
+    "treatment": lambda contrast, word: {"treatment": word},
+    "control": lambda contrast, word: {"control": word},
+    "outcome": lambda contrast, word: {"outcome": word},
+    "invalid": lambda contrast, word: {"invalid": word},
+    "include": lambda contrast, word: {"include": word},
+    "by": lambda contrast, word: {"by": (word,)},
+    "factor": lambda contrast, word: {"where": {word: ("base",)}},
+    "level": lambda contrast, word: {"where": {"variant": (word,)}},
+    "role": lambda contrast, word: {"score": {**dict.fromkeys(contrast.score, 0.0), word: 1.0}},
+    "stratum": lambda contrast, word: {"weights": {word: 1.0}},
+    "cell": lambda contrast, word: {"cells": {(word, "*"): 1.0}},
+}
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.sampled_from(sorted(WORDS)), st.text(max_size=12), st.sampled_from(["framing", "sunk_cost"])
+)
+def test_any_unknown_word_is_refused(place, word, name):
+    made, items = shipped(f"classic/{name}")
+    levels = {str(each) for column in items.columns if column != "prompt" for each in items[column]}
+    roles = {each["role"] for options in items["options"] for each in options}
+    known = {*levels, *roles, *items.columns, *CONTRAST_KINDS, "drop", "itt", "role", "value"}
+    assume(word not in known)
+    refused(lambda: changed(made.name, **WORDS[place](made.headline, word)).items())
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.sampled_from(
+        [
+            each.name
+            for each in fields(Contrast)
+            if each.name not in ("measure", "title", "note", "unit")
+        ]
+    ),
+    st.none()
+    | st.booleans()
+    | st.floats()
+    | st.text(max_size=3)
+    | st.lists(st.integers(), max_size=2)
+    | st.dictionaries(st.text(max_size=3), st.floats() | st.text(max_size=2), max_size=2),
+)
+def test_any_value_is_accepted_or_refused_in_one_line(name, value):
+    try:
+        changed("classic/framing", **{name: value}).items()
+    except CogbiasError as error:
+        assert "\n" not in str(error)
+
+
+def test_options_that_fall_have_no_negative_chances():
+    offered = ["90", "10", "50"]
+    chances = normal_numbers({}, offered, 40, 20)
+    assert list(chances) == offered and min(chances.values()) >= 0
+    assert abs(sum(chances.values()) - 1) < 1e-12
+    assert chances == normal_numbers({}, sorted(offered), 40, 20)
+
+
+def test_an_option_nobody_scores_does_not_leave_the_denominator_unseen():
+    made, items = shipped("classic/framing")
+    third = [[*options, option("C", "neither", "niether")] for options in items["options"]]
+    strange = replace(made, items=lambda seed=0: items.assign(options=third))
+    assert "the role 'niether', which no contrast scores" in refused(strange.items)
+    meant = replace(strange, roles={"niether": "an option of its own"})
+    assert len(meant.items()) == len(items)
