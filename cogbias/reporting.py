@@ -11,10 +11,9 @@ __all__ = ['REFERENCES', 'ADJUSTMENT_SOURCES', 'FORMULAS', 'FAMILIES_OF_FORMULAS
 
 # %% ../nbs/07_reporting.ipynb #188de06c
 import html
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -67,26 +66,27 @@ def shown_name(
 
 # %% ../nbs/07_reporting.ipynb #3938eb16
 _STYLES = {True: ' style="text-align:left;white-space:nowrap"', False: ' style="text-align:left"'}
+_BRACKETS = re.compile(r"\[[^\[\]]{1,40}\]")  # an interval, short enough to stay on one line
+
+
+def _in_one_piece(text: str) -> str:
+    "Text whose intervals do not break: hard spaces between the brackets."
+    return _BRACKETS.sub(lambda found: found[0].replace(" ", "\u00a0"), text)
 
 
 def _cell_text(value: Any) -> str:
-    "A value as escaped text: three digits, a dash for nothing."
+    "A value as escaped text: three digits, a dash for nothing, intervals in one piece."
     if value is None or (isinstance(value, float) and value != value):
         return "–"
-    return html.escape(f"{value:.3f}" if isinstance(value, float) else str(value))
+    return html.escape(f"{value:.3f}" if isinstance(value, float) else _in_one_piece(str(value)))
 
 
 def html_table(
     table: pd.DataFrame,  # any table for readers
 ) -> str:  # HTML
     "A table for readers, without its index."
-    styles = [
-        _STYLES["interval" in str(name) or pd.api.types.is_numeric_dtype(table[name])]
-        for name in table
-    ]
-    head = "".join(
-        f"<th{style}>{html.escape(str(name))}</th>" for name, style in zip(table, styles)
-    )
+    styles = [_STYLES[pd.api.types.is_numeric_dtype(table[name])] for name in table]
+    head = "".join(f"<th{_STYLES[False]}>{html.escape(str(name))}</th>" for name in table)
     rows = "".join(
         "<tr>"
         + "".join(f"<td{style}>{_cell_text(value)}</td>" for value, style in zip(row, styles))

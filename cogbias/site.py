@@ -1199,7 +1199,7 @@ def _matrix_cell(results: Results, name: str, participant: str) -> dict[str, Any
     drawn = _drawn(row["estimate"], row["ci_low"], row["ci_high"], limit)
     return {
         "side": drawn["side"],
-        "shade": 0 if estimate is None else round(70 * min(1.0, abs(estimate) / limit)),
+        "shade": 0 if estimate is None else round(45 * min(1.0, abs(estimate) / limit)),
         "href": href,
         "text": (drawn["estimate"] or "none") + "†" * len(_care(row)),
         "spoken": ", ".join([drawn["spoken"], row["unit"], *_care(row)]),

@@ -26,11 +26,12 @@ html_theme = "pydata_sphinx_theme"
 html_title = "cogbias"
 html_static_path = ["static"]
 html_css_files = ["cogbias.css"]
+html_js_files = ["scroll.js"]
 html_logo = html_favicon = "static/mark.svg"
 html_sidebars = {"index": [], "search": []}
 html_theme_options = {
     "logo": {"text": "cogbias"},
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 4,
     "navigation_depth": 3,
     "show_nav_level": 1,
     "show_toc_level": 2,

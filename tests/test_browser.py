@@ -1,0 +1,160 @@
+"""Every page in a real browser, at two widths, in light and in dark: can it be read, and is nothing cut?
+
+Needs Debian's `chromium` and `chromium-driver`; skips with the reason where they are missing.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-sync",
+    "--disable-component-update",
+)
+WIDTHS = (1280, 390)
+THEMES = ("light", "dark")
+
+# Faults of the page as it is shown now. Contrast after WCAG 2.1, 1.4.3: 4.5 for text, 3 for large text.
+FAULTS = r"""
+const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+canvas.canvas.width = canvas.canvas.height = 1;
+const colours = new Map(), grounds = new Map();
+function rgba(colour) {  // any CSS colour as four numbers
+  if (!colours.has(colour)) {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+    colours.set(colour, [r, g, b, a / 255]);
+  }
+  return colours.get(colour);
+}
+const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
+function ground(element) {  // the colour behind the text of an element
+  if (!element) return [255, 255, 255, 1];
+  if (!grounds.has(element))
+    grounds.set(element, over(rgba(getComputedStyle(element).backgroundColor), ground(element.parentElement)));
+  return grounds.get(element);
+}
+function luminance(colour) {
+  const [r, g, b] = colour.slice(0, 3).map(v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+  return .2126 * r + .7152 * g + .0722 * b;
+}
+function contrast(text, behind) {
+  const [high, low] = [luminance(text), luminance(behind)].sort((a, b) => b - a);
+  return (high + .05) / (low + .05);
+}
+const seen = element => element.checkVisibility({opacityProperty: true, visibilityProperty: true});
+const name = element => element.tagName.toLowerCase() + [...element.classList].map(c => "." + c).join("");
+const results = /\/results\/|\/index\.html/.test(location.pathname);  // pages of the library may show wide tables
+document.head.insertAdjacentHTML("beforeend", "<style>* { transition: none !important; animation: none !important; }</style>");
+const faults = [];
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (walker.nextNode()) {
+  const words = walker.currentNode.textContent.trim(), element = walker.currentNode.parentElement;
+  if (!words || !seen(element) || element.closest("script, style, svg, math, noscript")) continue;
+  const style = getComputedStyle(element), behind = ground(element);
+  const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
+  const found = contrast(over(rgba(style.color), behind), behind);
+  if (found < (large ? 3 : 4.5))
+    faults.push(`contrast ${found.toFixed(1)}: ${words.slice(0, 40)} (${name(element)})`);
+}
+for (const element of document.querySelectorAll("body *")) {
+  if (!seen(element) || element.scrollWidth <= element.clientWidth + 1 || !element.clientWidth) continue;
+  const flow = getComputedStyle(element).overflowX, box = element.getBoundingClientRect();
+  if (box.width < 3 || element.closest("svg, math, .visually-hidden, .skip-link")) continue;
+  if (flow === "hidden" || flow === "clip")
+    faults.push(`cut: ${name(element)} shows ${element.clientWidth} of ${element.scrollWidth} pixels`);
+  if (flow === "auto" || flow === "scroll") {
+    const cue = element.previousElementSibling;
+    if (!(cue && cue.matches(".scroll-cue") && seen(cue) && element.tabIndex === 0))
+      faults.push(`scrolls without a cue: ${name(element)} shows ${element.clientWidth} of ${element.scrollWidth} pixels`);
+    else if (innerWidth >= 1280 && results && element.querySelector("table"))
+      faults.push(`a table wider than the page: ${name(element)}, ${element.scrollWidth} pixels`);
+  }
+}
+if (document.documentElement.scrollWidth > innerWidth + 1)
+  faults.push(`the page scrolls sideways: ${document.documentElement.scrollWidth} of ${innerWidth} pixels`);
+const links = [...document.querySelectorAll(".bd-header .navbar-nav > .nav-item, .bd-header .search-button-field")]
+  .filter(seen).map(each => each.getBoundingClientRect());
+const middles = links.map(box => (box.top + box.bottom) / 2);
+if (links.length && Math.max(...middles) - Math.min(...middles) > 12)
+  faults.push("the header wraps");
+return faults;
+"""
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    "A browser without a window that talks to nobody."
+    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
+    missing = [name for name, path in programs.items() if path is None]
+    if missing:
+        pytest.skip(f"no {' and no '.join(missing)} here: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = programs["chromium"]
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
+        options.add_argument(flag)
+    driver = webdriver.Chrome(
+        options=options, service=webdriver.ChromeService(programs["chromedriver"])
+    )
+    yield driver
+    driver.quit()
+
+
+def resize(browser: webdriver.Chrome, width: int) -> None:
+    "A window, or a telephone, of this width."
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def faults(browser: webdriver.Chrome, page: Path) -> list[str]:
+    "What is wrong with a page, at every width and in every theme."
+    browser.get(page.resolve().as_uri())
+    found = []
+    for width in WIDTHS:
+        resize(browser, width)
+        for theme in THEMES:
+            browser.execute_script(
+                "document.documentElement.dataset.theme = arguments[0];"
+                "dispatchEvent(new Event('resize'))",
+                theme,
+            )
+            found += [f"{width} {theme}: {each}" for each in browser.execute_script(FAULTS)]
+    return found
+
+
+def pages_of(site: Path) -> list[Path]:
+    "The pages of a site."
+    return sorted(each for each in site.rglob("*.html") if "_static" not in each.parts)
+
+
+@pytest.mark.parametrize("study", ["demo", "classic"])
+def test_every_page_can_be_read(
+    browser: webdriver.Chrome, study: str, request: pytest.FixtureRequest
+) -> None:
+    site = request.getfixturevalue(f"{study}_site")
+    found = {page.relative_to(site).as_posix(): faults(browser, page) for page in pages_of(site)}
+    bad = [f"{page}: {each}" for page, each_page in found.items() for each in each_page]
+    assert len(found) > 10
+    assert not bad, f"{len(bad)} faults:\n" + "\n".join(bad[:60])
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_reader_s_system_decides_between_light_and_dark(
+    browser: webdriver.Chrome, demo_site: Path, theme: str
+) -> None:
+    prefers = [{"name": "prefers-color-scheme", "value": theme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": prefers})
+    browser.get((demo_site / "index.html").as_uri())
+    assert browser.execute_script("return document.documentElement.dataset.theme") == theme
