@@ -12,11 +12,16 @@ from cogbias import choices
 from cogbias.choices import (
     find_mentions,
     menu_of,
+    menus,
     normalise,
+    numbers,
+    probabilities,
     read_choice,
     read_probabilities,
+    statements,
     surface_forms,
 )
+from cogbias.choices import text as words_and_sentences
 from cogbias.design import STATUSES
 
 bounded = settings(derandomize=True, max_examples=150, deadline=None, database=None)
@@ -539,8 +544,26 @@ def test_every_surface_form_of_a_label_is_read_as_that_label(name):
 
 # Reading time: no pattern can backtrack more than a bounded amount, and the work done in Python grows with the length of the text.
 
-PATTERNS = {name: value for name, value in vars(choices).items() if isinstance(value, re.Pattern)}
-PATTERNS |= {f"rewrite {n}": pattern for n, (pattern, _) in enumerate(choices._REWRITES)}
+PAGES = (words_and_sentences, menus, statements, numbers, probabilities, choices)
+PATTERNS = {
+    f"{page.__name__}.{name}": value
+    for page in PAGES
+    for name, value in vars(page).items()
+    if isinstance(value, re.Pattern)
+}
+PATTERNS |= {f"rewrite {n}": each for n, (each, _) in enumerate(words_and_sentences.REWRITES)}
+PATTERNS |= {f"block {n}": each.pattern for n, each in enumerate(statements.BLOCKS)}
+PATTERNS |= {
+    f"cue {n} {side}": getattr(each, side)
+    for n, each in enumerate(statements.CUES)
+    for side in ("before", "after")
+    if getattr(each, side)
+}
+PATTERNS |= {
+    f"part {n} {side}": getattr(each, side)
+    for n, each in enumerate(numbers.PARTS)
+    for side in ("before", "after")
+}
 PATTERNS |= {f"scanner {name}": menu_of(menu).scan for name, menu in MENUS.items()}
 
 
