@@ -279,6 +279,12 @@ EFFECTS = Schema(
             "text?",
             "present, reversed, absent, inconclusive or none; of the contrasts in a family",
         ),
+        ("reason", "text?", "why the verdict is what it is, and whether it was another before"),
+        (
+            "p_equivalence",
+            "number?",
+            "of the two one-sided tests, corrected within the family",
+        ),
         ("n_items", "integer", "prompts that the estimate rests on"),
         ("n_trials", "integer", "answers asked for"),
         ("n_valid", "integer", "answers that could be read"),
@@ -455,7 +461,9 @@ def _read_file(path: Path) -> pd.DataFrame:
         ) from None
 
 # %% ../nbs/00_design.ipynb #125fde08
-LATER_COLUMNS = {"effects": ("p_method",)}  # table -> columns that older files lack
+LATER_COLUMNS = {
+    "effects": ("p_method", "reason", "p_equivalence")
+}  # table -> columns that older files lack
 
 
 def _with_later_columns(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:

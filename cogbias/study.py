@@ -48,7 +48,14 @@ from cogbias.design import (
     save_table,
     shipped,
 )
-from .effects import Analysis, decide, estimate_contrast, estimate_effects, make_analysis
+from cogbias.effects import (
+    DECIDED,
+    Analysis,
+    decide,
+    estimate_contrast,
+    estimate_effects,
+    make_analysis,
+)
 from .exchange import usable_items
 from .participants import Participant, participant, resolve_method, settings_for
 from .reporting import plain_words
@@ -676,7 +683,7 @@ def _in_family(effects: pd.DataFrame, folder: Folder, analysis: Analysis) -> pd.
     numbers = {"estimate": float, "p_value": float}
     mine = known.astype(numbers).merge(alone.head(1)[keys].astype(numbers), on=keys)
     if len(mine) == 1:
-        for name in ("family", "p_adjusted", "smallest", "verdict"):
+        for name in DECIDED:
             alone.loc[0, name] = mine.loc[0, name]
     return alone
 
@@ -1013,6 +1020,15 @@ def _cell_effects(path: Path, place: Path, file: Path) -> pd.DataFrame | None:
     )
 
 
+def _decided_before(folder: Folder) -> pd.DataFrame | None:
+    "The effects table as the last run left it; None where there is none that can be read."
+    place = folder.path / "effects.parquet"
+    try:
+        return load_table(place, EFFECTS) if place.exists() else None
+    except CogbiasError:
+        return None  # it is made anew from the trials
+
+
 def effects_of(
     outputs: Path | str,  # an outputs folder
     save: bool = True,  # write effects.parquet and effects.csv
@@ -1028,7 +1044,9 @@ def effects_of(
         raise CogbiasError(
             f"{folder.path}: no trials here; run 'cogbias run ... --outputs {folder.path}' first"
         )
-    effects = decide(pd.concat(found, ignore_index=True), stored_analysis(folder))
+    effects = decide(
+        pd.concat(found, ignore_index=True), stored_analysis(folder), _decided_before(folder)
+    )
     if save:
         for ending in ("parquet", "csv"):
             save_table(effects, folder.path / f"effects.{ending}")
@@ -1339,6 +1357,27 @@ def render_study_report(
         return [f"report of the study: {error}"]
     return []
 
+# %% ../nbs/09_study.ipynb #233b7652
+def _reported_otherwise(
+    folder: Folder, before: pd.DataFrame | None, effects: pd.DataFrame
+) -> list[tuple[str, str]]:
+    "Cells whose report shows another family, correction or verdict than the table holds now."
+    if before is None:
+        return []
+    shown = ["participant", "paradigm", *DECIDED]
+    tables = [
+        each.loc[each["verdict"].notna(), shown].astype(object).fillna("")
+        for each in (before, effects)
+    ]
+    same = tables[1].merge(tables[0], on=shown)
+    agreed = set(zip(same["participant"], same["paradigm"]))
+    known = set(zip(tables[0]["participant"], tables[0]["paradigm"]))
+    return [
+        cell
+        for cell in zip(tables[1]["participant"], tables[1]["paradigm"])
+        if cell in known - agreed and folder.report(*cell).exists()
+    ]
+
 # %% ../nbs/09_study.ipynb #dbe1a8ed
 def run_study(
     study: Study,  # what is planned
@@ -1363,11 +1402,12 @@ def run_study(
         [line for _, lines in collected for line in lines],
     )
     write_manifest(study, Folder(outputs), cells, failed, started)
+    before = _decided_before(Folder(outputs))
     effects = effects_of(outputs, jobs=jobs) if cells else None
     if reports and cells:
-        failed += render_reports(
-            outputs, jobs, cluster, [(cell["participant"], cell["paradigm"]) for cell in cells]
-        )[0]
+        asked = [(cell["participant"], cell["paradigm"]) for cell in cells]
+        older = _reported_otherwise(Folder(outputs), before, effects)
+        failed += render_reports(outputs, jobs, cluster, [*asked, *older])[0]
         failed += render_study_report(outputs) if len(stored_settings(Folder(outputs))) > 1 else []
     write_manifest(study, Folder(outputs), cells, failed, started)
     return Outcome(effects, cells, failed)

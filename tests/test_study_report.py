@@ -95,7 +95,7 @@ def test_nothing_is_missing_without_a_status(folder):
 def test_the_analysis_is_declared_in_the_study(tmp_path):
     study = tmp_path / "study.toml"
     study.write_text(
-        'models = ["sim/human"]\nparadigms = ["classic/framing"]\n[analysis]\nfamly = "study"\n'
+        'models = ["sim/human"]\nparadigms = ["classic/sunk_cost"]\n[analysis]\nfamly = "study"\n'
     )
     result = CliRunner().invoke(
         app, ["run", str(study), "--outputs", str(tmp_path / "out"), "--no-reports"]
