@@ -112,10 +112,11 @@ def answer_from_probabilities(
 ) -> Answer:
     "Take the exact distribution over the options as the answer."
     labels = [each["label"] for each in item["options"]]
-    if set(p) != set(labels) or not abs(sum(p.values()) - 1) < 1e-6:
+    possible = all(0 <= each <= 1 + 1e-9 for each in [*p.values(), valid_mass])
+    if set(p) != set(labels) or not possible or not abs(sum(p.values()) - 1) < 1e-6:
         return Answer(
             "error",
-            detail=f"probabilities {dict(p)} do not cover {labels} or do not sum to 1",
+            detail=f"probabilities {dict(p)} with a mass of {valid_mass} do not cover {labels}, do not sum to 1 or are none",
             **received,
         )
     return Answer(

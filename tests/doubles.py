@@ -181,6 +181,8 @@ class _Handler(BaseHTTPRequestHandler):
             )
         asked = self.server.double.note(body, self.headers.get("authorization") or "")
         fault = self.server.double.script(asked)
+        if callable(fault):
+            return fault(self, asked)
         FAULTS[fault](self, asked) if fault else _json(self, asked, self.answer(asked))
 
     def answer(self, asked: Asked) -> dict[str, Any]:
@@ -214,9 +216,9 @@ class _Server(ThreadingHTTPServer):
 class Double:
     "The server; a context manager."
 
-    script: Callable[[Asked], str | None] = lambda asked: (
+    script: Callable[[Asked], str | Callable[[_Handler, Asked], None] | None] = lambda asked: (
         None
-    )  # name of a fault, or None; may be changed while it runs
+    )  # name of a fault, what is done instead, or None; may be changed while it runs
     asked: list[Asked] = field(default_factory=list)  # chats, in order
     times: Counter[tuple[str, int]] = field(default_factory=Counter)
 
