@@ -55,6 +55,7 @@ def set_theme() -> None:
             "ytick.labelsize": 10,
             "legend.fontsize": 10,
             "legend.frameon": False,
+            "text.parse_math": False,  # names from outside may hold a dollar sign
         },
     )
 

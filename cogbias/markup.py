@@ -6,7 +6,7 @@
 __all__ = ['TAGS', 'FORMULA_TAGS', 'FORMULA_ATTRIBUTES', 'STYLES', 'ADMONITIONS', 'NO_FORMULAS', 'harmless', 'clean_html',
            'Formula', 'formula_html', 'Part', 'markdown_parts', 'markdown_html']
 
-# %% ../nbs/06c_markup.ipynb #d2790b37
+# %% ../nbs/06c_markup.ipynb #df05cbb7
 import re
 from collections.abc import Callable
 from functools import cache
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
     from nh3 import Cleaner
 
-# %% ../nbs/06c_markup.ipynb #fe8fc4bd
+# %% ../nbs/06c_markup.ipynb #0a788aac
 TAGS = frozenset(
-    "a b blockquote br caption code dd del details div dl dt em h2 h3 h4 h5 h6 hr i li ol p pre s "
+    "a b blockquote br caption code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i li ol p pre s "
     "small span strong sub summary sup table tbody td tfoot th thead tr u ul".split()
 )
 FORMULA_TAGS = frozenset(
@@ -33,7 +33,7 @@ FORMULA_ATTRIBUTES = frozenset(
     "voffset width xmlns".split()
 )
 
-# %% ../nbs/06c_markup.ipynb #261e6abb
+# %% ../nbs/06c_markup.ipynb #16fdac88
 STYLES = re.compile(
     r"""
     ( background(-color)? | border(-radius)? | color | display | flex | flex-wrap
@@ -59,7 +59,7 @@ def harmless(
         return value if re.match(r"https?://|#", value) else ""
     return value if name in ("colspan", "rowspan", "scope", "title") else ""
 
-# %% ../nbs/06c_markup.ipynb #f06eca59
+# %% ../nbs/06c_markup.ipynb #7937cd58
 def _kept_attribute(tag: str, name: str, value: str) -> str | None:
     "What nh3 shall keep of an attribute that is on its list."
     if name == "class" or (tag in FORMULA_TAGS and name in FORMULA_ATTRIBUTES):
@@ -94,8 +94,8 @@ def clean_html(
     "HTML in which nothing can act."
     return _cleaner().clean(source)
 
-# %% ../nbs/06c_markup.ipynb #0ebf00ed
-_MARKUP = re.compile(r"</?([A-Za-z][\w:-]*)")
+# %% ../nbs/06c_markup.ipynb #a3cf578f
+_MARKUP = re.compile(r"<([A-Za-z][\w:-]*)")
 _NAMED = re.compile(r"""\s([\w:-]+)=["']""")
 
 
@@ -135,7 +135,7 @@ def formula_html(
         made = Formula("", repr(error))
     return made if not made.fault else Formula(f"<code>{escape(source)}</code>", made.fault)
 
-# %% ../nbs/06c_markup.ipynb #680fd53f
+# %% ../nbs/06c_markup.ipynb #6361bab3
 def _note(tokens: "list[Token]", index: int, *_: Any) -> str:
     "The opening or closing tag of a box."
     if tokens[index].nesting < 0:
@@ -143,6 +143,13 @@ def _note(tokens: "list[Token]", index: int, *_: Any) -> str:
     name = tokens[index].info.strip("{} ")
     title = f'<p class="admonition-title">{name.capitalize()}</p>'
     return f'<div class="admonition {name}">{title}\n'
+
+
+def _show_directives(state: Any) -> None:
+    "Make the name of a directive the first line of its block, so that it is not lost."
+    for token in state.tokens:
+        if token.type == "fence" and token.info.strip().startswith("{"):
+            token.content = f"{token.info.strip()}\n{token.content}"
 
 
 def _with_notes(parser: "MarkdownIt") -> "MarkdownIt":
@@ -166,6 +173,7 @@ def _parser(formulas: bool) -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    parser.core.ruler.push("show_directives", _show_directives)
     if not formulas:
         return parser
     from mdit_py_plugins.amsmath import amsmath_plugin
@@ -179,7 +187,7 @@ def _parser(formulas: bool) -> "MarkdownIt":
     parser.use(amsmath_plugin, renderer=lambda content: formula_html(content, "block").html)
     return _with_notes(parser.use(deflist_plugin))
 
-# %% ../nbs/06c_markup.ipynb #e151f745
+# %% ../nbs/06c_markup.ipynb #3d4178f6
 class Part(NamedTuple):
     "A heading, or what stands between two headings."
 

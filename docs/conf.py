@@ -1,11 +1,9 @@
 "Sphinx settings of the site. `cogbias.site.build_site` stages the pages and runs Sphinx over them."
 
-import html
-import re
-
 from docutils import nodes
-from latex2mathml.converter import convert
 from sphinx.util import logging
+
+from cogbias.markup import formula_html
 
 project = "cogbias"
 root_doc = "index"
@@ -52,21 +50,12 @@ html_math_renderer = "mathml"
 
 def mathml(node: nodes.Element, display: str) -> str:
     "A formula as MathML; its source, with a warning, where it cannot be translated."
-    source = node.astext()
-    known = source.replace("{aligned}", "{align*}").replace(
-        r"\operatorname*", r"\operatorname"
-    )  # the translator knows only these spellings
-    try:
-        formula = re.sub(r"\\([%$#&_])", r"\1", convert(known, display=display))
-        fault = "unknown command" if "\\" in formula else ""
-    except Exception as error:  # the translator has no common base class of errors
-        formula, fault = "", repr(error)
-    if fault:
+    made = formula_html(node.astext(), display)
+    if made.fault:
         logging.getLogger(__name__).warning(
-            "formula cannot be shown as MathML (%s): %s", fault, source, location=node
+            "formula cannot be shown as MathML (%s): %s", made.fault, node.astext(), location=node
         )
-        return f"<code>{html.escape(source)}</code>"
-    return formula
+    return made.html
 
 
 def visit_inline(translator, node: nodes.Element) -> None:
