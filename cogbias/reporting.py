@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['REFERENCES', 'ADJUSTMENT_SOURCES', 'FORMULAS', 'FAMILIES_OF_FORMULAS', 'signed', 'interval', 'plain_words',
-           'shown_name', 'html_table', 'shown', 'headline_sentence', 'opening', 'summary_table', 'notes',
+           'shown_name', 'html_table', 'shown', 'prose', 'headline_sentence', 'opening', 'summary_table', 'notes',
            'example_pair', 'example_prompts', 'number_answers', 'unreadable_answers', 'validity_table',
            'position_table', 'caveats', 'headline_label', 'score_label', 'human_rows', 'human_table', 'comparison_note',
            'provenance_table', 'methods_paragraph', 'formula_source', 'trace_table']
@@ -19,6 +19,7 @@ import pandas as pd
 
 from .design import Contrast, Paradigm, human_reference, selected
 from .effects import Analysis, row_verdict
+from .markup import NO_FORMULAS, markdown_html
 
 if TYPE_CHECKING:
     from IPython.display import HTML
@@ -50,10 +51,11 @@ def interval(
 
 # %% ../nbs/07_reporting.ipynb #4706b1a2
 def plain_words(text: str) -> str:
-    "Text that markdown and HTML leave alone: every punctuation mark escaped."
+    "Text on one line that markdown and HTML leave alone: every punctuation mark escaped."
+    printable = "".join(sign if sign.isprintable() else " " for sign in str(text))
     return "".join(
         f"&#{ord(sign)};" if not sign.isalnum() and sign not in " /:.,()=-" else sign
-        for sign in text
+        for sign in printable
     )
 
 # %% ../nbs/07_reporting.ipynb #25d652d5
@@ -100,7 +102,16 @@ def shown(table: pd.DataFrame) -> "HTML":
     "A table for readers, ready to be displayed."
     from IPython.display import HTML
 
-    return HTML(html_table(table))
+    return HTML(f'<div class="{NO_FORMULAS}">{html_table(table)}</div>')
+
+# %% ../nbs/07_reporting.ipynb #a02a6dc1
+def prose(
+    text: str,  # Markdown; what came from outside should have passed plain_words
+) -> "HTML":
+    "Sentences for readers, ready to be displayed."
+    from IPython.display import HTML
+
+    return HTML(f'<div class="{NO_FORMULAS}">{markdown_html(text)}</div>')
 
 # %% ../nbs/07_reporting.ipynb #79cd67dc
 _VERBS = {
@@ -125,7 +136,7 @@ def headline_sentence(
     name: str,  # shown name of the participant
 ) -> str:  # markdown
     "What was found, in one or two sentences."
-    found, safe = row["verdict"] or row_verdict(row).verdict, html.escape(name)
+    found, safe = row["verdict"] or row_verdict(row).verdict, plain_words(name)
     if found == "none":
         return f"**{safe}** scores {interval(row)} ({paradigm.headline.title.lower()}). {_NO_VERDICT.get(row['status'], 'No verdict is given.')}"
     article = "an " if paradigm.bias[0].lower() in "aeiou" else "a "
@@ -324,7 +335,7 @@ def example_prompts(
         )
         for item in example_pair(items, paradigm.headline)
     ]
-    return f'<div class="pair" style="display:flex;flex-wrap:wrap;gap:1em">{"".join(cards)}</div>'
+    return f'<div class="pair {NO_FORMULAS}" style="display:flex;flex-wrap:wrap;gap:1em">{"".join(cards)}</div>'
 
 # %% ../nbs/07_reporting.ipynb #0cb6f8b0
 def number_answers(
@@ -466,7 +477,7 @@ def caveats(
         if simulated
         else []
     )
-    points += [f"{warning[0].upper()}{warning[1:]}."] if warning else []
+    points += [f"{plain_words(warning[0].upper() + warning[1:])}."] if warning else []
     points += (
         [
             f"Only {mass:.3f} of the probability lay on the options, so the distribution over them describes a minority of what the model would say."
@@ -611,7 +622,7 @@ def _asked_sentence(
         if each in counts
     )
     return (
-        f"{html.escape(name)} was asked {len(items):,} prompts of the paradigm *{paradigm.title}* ({paradigm.source}), {parts}. They come from {items['cluster'].nunique()} independent "
+        f"{plain_words(name)} was asked {len(items):,} prompts of the paradigm *{paradigm.title}* ({paradigm.source}), {parts}. They come from {items['cluster'].nunique()} independent "
         f"{paradigm.clusters} in {_count(items['stratum'].nunique(), 'stratum', 'strata')}; the prompts of one cluster are not independent and do not count as such (Clark 1973)."
     )
 

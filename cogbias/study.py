@@ -58,7 +58,8 @@ from cogbias.effects import (
 )
 from .exchange import usable_items
 from .participants import Participant, participant, resolve_method, settings_for
-from .reporting import plain_words
+from .markup import NO_FORMULAS
+from .reporting import plain_words, shown_name
 from cogbias.trials import (
     Collected,
     Plan,
@@ -1155,10 +1156,11 @@ def _write_title(path: Path, parameters: Mapping[str, Any]) -> None:
 
     notebook = nbformat.read(path, as_version=4)
     who = _reported_participant(parameters)
-    name = who.name + (" (simulated)" if who.simulated else "")
+    name = plain_words(shown_name(who.name, who.simulated))
     for each in notebook.cells:
         if "title" in each.metadata.get("tags", []):
-            each.source = f"# {paradigm(parameters['paradigm']).title}: {plain_words(name)}"
+            title = paradigm(parameters["paradigm"]).title
+            each.source = f'# {title}: <span class="{NO_FORMULAS}">{name}</span>'
     nbformat.write(notebook, path)
 
 # %% ../nbs/09_study.ipynb #66a3e780

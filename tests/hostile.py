@@ -168,7 +168,7 @@ NAMES = [
 
 def local_form(given: dict[str, str]) -> bool:
     "Whether a form leads to the search of the site."
-    return given.get("action", "") in ("", "search.html") or given["action"].endswith(
+    return given.get("action", "") in ("", "#", "search.html") or given["action"].endswith(
         "/search.html"
     )
 
