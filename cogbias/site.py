@@ -419,7 +419,8 @@ def _module_of(cells: Iterable[Mapping[str, Any]]) -> str:
         for cell in cells
         if cell["cell_type"] == "code"
     ]
-    return next((f"cogbias.{name}" for name in names if name), "")
+    module = next((f"cogbias.{name}" for name in names if name), "")
+    return module.removesuffix(".__init__")  # a folder is imported by its own name
 
 # %% ../nbs/10_site.ipynb #15e4369f
 def _symbols_of(path: Path, cells: Iterable[Mapping[str, Any]]) -> list[Symbol]:
@@ -701,6 +702,11 @@ SECTIONS = (
         "backends",
         "Backends",
         "Who answers: simulated participants, local models, servers and encoders.",
+    ),
+    Section(
+        "choices",
+        "Choices",
+        "What an answer says: words, options, statements, numbers, and probabilities of tokens.",
     ),
     Section(
         "elicitation",
