@@ -9,7 +9,7 @@ __all__ = ['TRIVIAL', 'REPORT_PARAMETERS', 'PACKAGES', 'Study', 'temperatures', 
            'collect_cell', 'open_cell', 'stored_cell', 'report_facts', 'trivial_responders', 'plan_study',
            'stored_settings', 'own_trials', 'stored_cells', 'read_cell', 'stored_analysis', 'effects_of', 'trials_of',
            'template_parameters', 'execute_report', 'checked_parameters', 'Outcome', 'render_reports', 'people_of',
-           'render_study_report', 'run_study', 'study_hash', 'write_manifest', 'run']
+           'render_study_report', 'run_study', 'recorded_study', 'study_hash', 'write_manifest', 'run']
 
 # %% ../nbs/09_study.ipynb #493bfb8e
 import json
@@ -48,6 +48,7 @@ from cogbias.design import (
     save_table,
     shipped,
 )
+from .elicitation.calls import without_secrets
 from cogbias.effects import (
     DECIDED,
     Analysis,
@@ -1238,7 +1239,7 @@ def _cell_record(
         "items_file": study.items_file and str(Path(study.items_file).absolute()),
         "settings": _plain(study.settings),
         "where": _plain(study.where),
-        "participants": _plain(_own_settings(study, model)),
+        "participants": _plain(without_secrets(_own_settings(study, model))),
         "extractor": study.extractor,
         "analysis": _plain(study.analysis),
         "who": done.who,
@@ -1447,9 +1448,19 @@ def _versions() -> dict[str, str]:
     return found
 
 # %% ../nbs/09_study.ipynb #de3d75bb
+def recorded_study(study: Study) -> dict[str, Any]:
+    "A study as it is written down: whole, but for the secrets in the settings of its participants."
+    return _plain(asdict(study) | {"participants": without_secrets(study.participants)})
+
+
 def study_hash(study: Study) -> str:
     "Identity of a study: the same text of settings gives the same hash everywhere."
-    return content_hash(_plain(asdict(study)))
+    return content_hash(recorded_study(study))
+
+
+def _recorded_cell(cell: Mapping[str, Any]) -> dict[str, Any]:
+    "The record of a cell without secrets, which earlier versions wrote down."
+    return {**cell, "participants": without_secrets(cell.get("participants") or {})}
 
 # %% ../nbs/09_study.ipynb #a4e11d0a
 def write_manifest(
@@ -1473,7 +1484,7 @@ def write_manifest(
     asked = {(cell["participant"], cell["paradigm"]) for cell in cells}
     earlier = [cell for key, cell in stored_settings(folder).items() if key not in asked]
     manifest = {
-        "study": _plain(asdict(study)),
+        "study": recorded_study(study),
         "study_hash": study_hash(study),
         "started_at": started,
         "finished_at": _now(),
@@ -1486,7 +1497,8 @@ def write_manifest(
             for name, table in items.items()
         },
         "cells": sorted(
-            [*earlier, *cells], key=lambda cell: (cell["participant"], cell["paradigm"])
+            map(_recorded_cell, [*earlier, *cells]),
+            key=lambda cell: (cell["participant"], cell["paradigm"]),
         ),
         "failed": failed,
     }

@@ -158,6 +158,12 @@ class _Handler(BaseHTTPRequestHandler):
         )
         self.wfile.write(f"HTTP/1.1 {status} Status\r\n{head}\r\n".encode() + body)
 
+    @property
+    def place(self) -> str:
+        "The path without what a gateway puts before it."
+        known = ("/v1/models", "/api/version", "/api/ps", "/api/tags", *CHATS)
+        return next((each for each in known if self.path.endswith(each)), self.path)
+
     def do_GET(self) -> None:
         pages = {
             "/v1/models": {"data": [{"id": "tiny", "owned_by": "double"}]},
@@ -166,13 +172,13 @@ class _Handler(BaseHTTPRequestHandler):
             "/api/tags": {"models": [{"name": "tiny:latest", "digest": "d1ce" * 16, "size": 1}]},
         }
         self.send(
-            200 if self.path in pages else 404,
-            json.dumps(pages.get(self.path, {"error": "not found"})).encode(),
+            200 if self.place in pages else 404,
+            json.dumps(pages.get(self.place, {"error": "not found"})).encode(),
         )
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)))
-        if self.path not in CHATS:
+        if self.place not in CHATS:
             return self.send(
                 200,
                 json.dumps(
@@ -188,7 +194,7 @@ class _Handler(BaseHTTPRequestHandler):
     def answer(self, asked: Asked) -> dict[str, Any]:
         "What a server in good health sends."
         message = {"role": "assistant", "content": reply(asked.prompt, asked.seed)}
-        if self.path == "/api/chat":
+        if self.place == "/api/chat":
             return {
                 "model": "tiny",
                 "message": message,

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import time
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
-from doubles import Asked, Double
-from hostile_double import BOMB, LISTS, REDIRECTS, TEXT, TOLERATED, HostileDouble, Shape, flood, raw
+from doubles import Asked, Double, _Handler
+from hostile_double import (
+    BOMB,
+    ESCAPES,
+    LISTS,
+    REDIRECTS,
+    TEXT,
+    TOLERATED,
+    HostileDouble,
+    Shape,
+    raw,
+)
 
 from cogbias import cli
 from cogbias.design import CogbiasError, paradigm
-from cogbias.elicitation import calls
+from cogbias.elicitation import calls, server
 from cogbias.participants import Participant, participant
 from cogbias.study import make_study, study_participant
 from cogbias.trials import TrialStore, collect
@@ -135,3 +148,264 @@ class TestShapes:
             "ok",
             *(["no_response"] if name in TOLERATED else []),
         }
+
+
+SECRETS = {
+    "key": "sk-planted-0123456789abcdef",
+    "path": "tr0ub4dor-in-the-path",
+    "field": "correct.horse+battery/42",
+    "header": "staple of the team",
+    "user": "me@planted.example",
+}
+EXTRA = {
+    "api_key": SECRETS["field"],
+    "headers": {"X-Team": SECRETS["header"]},
+    "user": SECRETS["user"],
+    "min_p": 0.05,
+    "reasoning_effort": "low",
+}
+
+
+def telltale(handler: Any, asked: Asked) -> None:
+    "Repeats all that it was sent: path, key and body; as an error, as a page, or as an error in mid-air."
+    told = f"{handler.path} {dict(handler.headers)} {json.dumps(asked.body)}"
+    if asked.number % 3 == 0:
+        return handler.send(200, f"<p>{told}</p>".encode(), content_type="text/html")
+    status = 400 if asked.number % 3 == 1 else 503
+    words = told if "options" in asked.body else {"message": told}
+    handler.send(status, json.dumps({"error": words}).encode(), retry_after="0")
+
+
+class TestSecrets:
+    "What is sent with a request and is nobody's business is kept nowhere."
+
+    def test_nothing_is_written_or_shown(
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+        capfd: pytest.CaptureFixture[str],
+    ) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", SECRETS["key"])
+        caplog.set_level(logging.DEBUG)
+        with Double() as double:
+            url = f"{double.url}/accounts/{SECRETS['path']}/v1"
+            arguments = ["run", "--model", "openai/tiny", "--paradigm", "classic/framing"]
+            arguments += ["--where", "variant=base", "--base-url", url, "--outputs", str(tmp_path)]
+            arguments += ["--set", f"extra={json.dumps(EXTRA)}"]
+            double.script = lambda asked: telltale if asked.number in (9, 10, 11) else None
+            with pytest.raises(SystemExit):
+                cli.main(arguments)  # some answers are missing
+            assert {each.body["api_key"] for each in double.asked} == {SECRETS["field"]}
+            assert {each.authorization for each in double.asked} == {f"Bearer {SECRETS['key']}"}
+            double.script = lambda asked: telltale
+            with pytest.raises(SystemExit):
+                cli.main(arguments)
+            double.script = lambda asked: None
+            with pytest.raises(SystemExit) as ended:
+                cli.main(arguments)  # asks only for what is missing
+            assert ended.value.code == 0
+        written = {str(file): file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+        assert any(name.endswith("participant.json") for name in written)
+        assert any(name.endswith("framing.ipynb") for name in written)
+        manifest = json.loads((tmp_path / "manifest.json").read_text())
+        kept = manifest["study"]["participants"]["openai/tiny"]
+        assert kept["extra"]["min_p"] == 0.05 and kept["extra"]["reasoning_effort"] == "low"
+        assert kept["base_url"] == f"{double.url}/[hidden]/[hidden]/v1"
+        shown = [*written.values(), caplog.text.encode(), *map(str.encode, capfd.readouterr())]
+        for text in shown:
+            for secret in SECRETS.values():
+                for form in (secret, secret.split(" ")[0] if " " in secret else secret[4:]):
+                    assert form.encode() not in text
+
+    def test_nobody_is_asked_with_what_a_record_keeps(self, tmp_path: Path) -> None:
+        with Double() as double:
+            for settings in (
+                {"base_url": f"{double.url}/[hidden]/v1"},
+                {"base_url": double.openai, "extra": {"api_key": "[secret]"}},
+                {"base_url": double.openai, "extra": {"user": "[text 12ab34]"}},
+            ):
+                with pytest.raises(CogbiasError, match="comes from a record, which keeps no"):
+                    participant("openai/tiny", **settings).methods
+            with pytest.raises(CogbiasError, match="comes from a record, which keeps no"):
+                participant("ollama/tiny", base_url=f"{double.url}/[hidden]").methods
+            assert not double.asked
+
+    def test_a_key_in_extra_changes_nobody(self) -> None:
+        "Neither name nor identity depend on a key; a text that may shape answers makes another participant."
+        one, other = (participant("openai/m", extra={"api_key": key}) for key in ("one", "two"))
+        assert one.name == other.name and SECRETS["field"] not in repr(one)
+        one, other = (participant("openai/m", extra={"persona": each}) for each in ("shy", "bold"))
+        assert one.name != other.name and one.kept_extra["persona"].startswith("[text ")
+        plain = {"min_p": 0.1, "stop": ["x"], "reasoning_effort": "low"}
+        assert participant("openai/m", extra=plain).kept_extra == plain
+
+    @pytest.mark.parametrize("wrong", [{"extra": "sk-planted-12345"}, {"base_url": "planted"}])
+    def test_a_refused_setting_is_not_repeated(self, wrong: dict[str, str]) -> None:
+        with pytest.raises(CogbiasError) as refused:
+            participant("openai/m", **wrong)
+        assert "planted" not in str(refused.value)
+
+
+class TestLimits:
+    "One host, one time, one size."
+
+    @pytest.mark.parametrize("backend", ["openai", "ollama"])
+    @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+    def test_no_request_goes_to_another_host(self, status: int, backend: str) -> None:
+        with HostileDouble() as trap, HostileDouble(hit=hit) as double:
+            double.send = raw(b"", status, location=trap.url + "/v1/chat/completions")
+            who = at(double, backend)
+            assert who.methods
+            request = calls.Request(FEW[FEW["prompt"].isin(HIT)].iloc[0].to_dict(), 0, 1)
+            try:
+                answer = next(who.answers([request], "text"))[1]
+            except CogbiasError as error:
+                assert backend == "ollama" and f"status {status}" in str(error)
+            else:
+                assert answer.status == "error" and answer.attempt == 1
+                assert f"sends us on to {trap.url}" in answer.detail
+            assert not trap.asked
+
+    @pytest.mark.parametrize("backend", ["openai", "ollama"])
+    @pytest.mark.parametrize(
+        "name", ["a body that drips", "a head that drips", "interim answers without end"]
+    )
+    def test_the_time_limit_is_for_the_whole_answer(self, name: str, backend: str) -> None:
+        with HostileDouble(send=TEXT[name].send, hit=hit) as double:
+            who = at(double, backend)
+            assert who.methods
+            row = FEW[FEW["prompt"].isin(HIT)].iloc[0].to_dict()
+            began = time.monotonic()
+            with pytest.raises(Exception) as late:
+                if backend == "openai":
+                    who.complete(
+                        [{"role": "user", "content": row["prompt"]}], who.manner, 5, seed=1
+                    )
+                else:
+                    who.client.chat(
+                        "tiny", [{"role": "user", "content": row["prompt"]}], options={"seed": 1}
+                    )
+            assert TIMEOUT * 0.9 < time.monotonic() - began < TIMEOUT + 1
+            fault = who.fault(late.value)
+            assert "no answer within the time limit of 1 s" in fault.message and fault.retry
+
+    @pytest.mark.parametrize("backend", ["openai", "ollama"])
+    @pytest.mark.parametrize(
+        "name", ["300 MB in 300 kB", "a flood", "a packed flood", "four million empty lists"]
+    )
+    def test_memory_is_bounded(self, name: str, backend: str) -> None:
+        "An answer may take 4 MB; three requests are in flight, and each is unpacked and read."
+        with HostileDouble(send=TEXT[name].send, hit=hit) as double:
+            who = at(double, backend)
+            assert who.methods
+            row = FEW[FEW["prompt"].isin(HIT)].iloc[0].to_dict()
+            tracemalloc.start()
+            try:
+                answer = next(who.answers([calls.Request(row, 0, 1)], "text"))[1]
+                peak = tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+        assert answer.status == "error" and answer.attempt == 1
+        assert "larger than 4 MB" in answer.detail or "more than 500,000 values" in answer.detail
+        assert peak < 60e6, f"{peak / 1e6:.0f} MB"
+
+    @pytest.mark.parametrize("backend", ["openai", "ollama"])
+    def test_pages_about_the_model_have_the_same_limits(
+        self, backend: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        "The list of models is packed: 300 MB in 300 kB."
+
+        def page(handler: Any) -> None:
+            handler.send(200, BOMB, content_encoding="gzip")
+
+        monkeypatch.setattr(_Handler, "do_GET", page)
+        with HostileDouble() as double, pytest.raises(CogbiasError, match="larger than 4 MB"):
+            at(double, backend).methods
+
+    def test_a_long_list_has_its_room(self) -> None:
+        "Who asks for a hundred thousand tokens gets as many, and no more than that."
+        listing = (
+            b"[" + b'{"token":"word","bytes":[119,111,114,100],"logprob":-12.345678},' * 100_000
+        )
+        with pytest.raises(server.TooLarge):
+            server.received([listing])
+        with server.room_for(100_000):
+            assert server.received([listing]) == listing
+        with server.room_for(10**12), pytest.raises(server.TooLarge):
+            server.received(bytes(2**20) for _ in range(300))
+
+
+class TestWords:
+    "What a server says is shown in words, never obeyed."
+
+    @pytest.mark.parametrize("backend", ["openai", "ollama"])
+    def test_control_characters_stay_out(
+        self, backend: str, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: Any
+    ) -> None:
+        "An error, the names of models and what the server says about itself."
+        usual = _Handler.do_GET
+
+        def page(handler: Any) -> None:
+            name = f"tiny{ESCAPES}"
+            pages = {
+                "/v1/models": {"data": [{"id": name}]},
+                "/api/tags": {"models": [{"name": name, "digest": "d1ce"}]},
+            }
+            if handler.place in pages:
+                return handler.send(200, json.dumps(pages[handler.place]).encode())
+            usual(handler)
+
+        monkeypatch.setattr(_Handler, "do_GET", page)
+        with Double(
+            lambda asked: (
+                lambda handler, _: handler.send(404, json.dumps({"error": ESCAPES}).encode())
+            )
+        ) as double:
+            url = double.openai if backend == "openai" else double.url
+            arguments = ["run", "--model", f"{backend}/tiny", "--paradigm", "choice/certainty"]
+            with pytest.raises(SystemExit):
+                cli.main([*arguments, "--base-url", url, "--outputs", str(tmp_path)])
+        out, err = capfd.readouterr()
+        assert "tiny" in err
+        for text in (out, err, *(each.read_text() for each in tmp_path.rglob("*.json*"))):
+            assert "\x1b" not in text and "\x07" not in text and "\u202e" not in text
+            assert "\u009b" not in text and "\\u001b" not in text
+
+
+class TestWaiting:
+    "A server may ask to wait, and whoever waits is told."
+
+    @pytest.fixture(autouse=True)
+    def seconds(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        "Two minutes are three tenths of a second here, and ten seconds are one tenth."
+        monkeypatch.setattr(calls, "LONGEST_WAIT", 0.3)
+        monkeypatch.setattr(server, "LONGEST_WAIT", 0.3)
+        monkeypatch.setattr(calls, "TELLING", 0.1)
+
+    @pytest.mark.parametrize("wanted", ["1e9", "1e999", "Fri, 31 Dec 2999 23:59:59 GMT"])
+    def test_a_long_wait_is_cut_and_said(
+        self, wanted: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        with HostileDouble(hit=hit) as double:
+            double.send = lambda handler, asked: handler.send(
+                429, b'{"error": {"message": "slow down"}}', retry_after=wanted
+            )
+            who = at(double, "openai")
+            assert who.methods
+            row = FEW[FEW["prompt"].isin(HIT)].iloc[0].to_dict()
+            began = time.monotonic()
+            answer = next(who.answers([calls.Request(row, 0, 1)], "text"))[1]
+            assert 0.3 <= time.monotonic() - began < 2
+        assert (answer.status, answer.attempt) == ("error", 2)
+        assert "slow down" in answer.detail and "run again later" in answer.detail
+        assert "for the server, which asks for" in caplog.text
+
+    def test_while_the_model_is_asked_about(self, caplog: pytest.LogCaptureFixture) -> None:
+        with HostileDouble(hit=lambda asked: True) as double:
+            double.send = lambda handler, asked: handler.send(429, b"{}", retry_after="1e9")
+            began = time.monotonic()
+            with pytest.raises(CogbiasError, match="asks to wait 1,000,000,000 s"):
+                at(double, "openai").methods
+            assert time.monotonic() - began < 2
+        assert "for the server, which asks for 1,000,000,000 s" in caplog.text

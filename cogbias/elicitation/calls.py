@@ -86,7 +86,7 @@ def check_base_url(
         parts, valid = None, False
     if not valid:
         raise CogbiasError(
-            f"base_url {scrub(url)!r} is no address; it should read http://HOST:PORT or https://HOST/v1"
+            "base_url is no address; it should read http://HOST:PORT or https://HOST/v1"
         )
     if parts.username or parts.password or parts.query or parts.fragment:
         raise CogbiasError(

@@ -566,7 +566,8 @@ def patiently(
         if attempt == tries.attempts or gone or weary or not trouble.retry:
             raise CogbiasError(told_to_wait(trouble, waited))
         wanted = tries.pause * 2 ** (attempt - 1) if trouble.wait is None else trouble.wait
-        seconds = min(wanted, tries.longest)
+        left = math.inf if trouble.wait is None else max(0.0, LONGEST_WAIT - waited)
+        seconds = min(wanted, tries.longest, left)
         waited += seconds
         patience.tell(trouble, seconds)
         time.sleep(seconds)
