@@ -64,22 +64,29 @@ def unread(
     return Reading(None, None, status, detail)
 
 # %% ../../nbs/choices/04_reading.ipynb #c1f4153a
-TO_ANSWER = r"""(?:help|assist|choose|choosing|pick|select|make|answer|respond|recommend|provid\w{1,3}|giv\w{1,3}|comply
-    |fulfil\w{0,4}|participate|engage|advise|offer|express|state|share|do|continue|complete|take\ part)"""
+TO_ANSWER = r"""(?:
+    help|assist|choose|choosing|pick|select|make|answer|respond|recommend
+    |provid\w{1,3}|giv\w{1,3}|comply|fulfil\w{0,4}|participate|engage|advise|offer
+    |express|state|share|do|continue|complete|take\ part
+)"""
 REFUSES = re.compile(
-    rf"""\bi(?:'m|\ am)?\ (?:\w{{1,12}}\ )?(?:can't|cannot|can\ not|could\ not|couldn't|won't|will\ not|unable\ to
-            |not\ able\ to|refuse\ to|(?:must|have\ to)\ decline|decline(?:\ to)?|not\ comfortable)
+    rf"""\bi(?:'m|\ am)?\ (?:\w{{1,12}}\ )?(?:
+                can't|cannot|can\ not|could\ not|couldn't|won't|will\ not|unable\ to
+                |not\ able\ to|refuse\ to|(?:must|have\ to)\ decline|decline(?:\ to)?
+                |not\ comfortable)
             (?:\ \w{{1,12}}){{0,3}}\ {TO_ANSWER}\b
         | \bas\ an?\ (?:ai|artificial|large\ language|language)\b
         | \b(?:i'm|i\ am|we're)\ (?:so\ |very\ |really\ )?sorry\b | \bi\ apologi[sz]e\b | ^sorry\b
-        | \b(?:do\ not|don't)\ have\ (?:any\ )?(?:personal\ )?(?:preferences?|opinions?|feelings|beliefs|desires)\b
+        | \b(?:do\ not|don't)\ have\ (?:any\ )?(?:personal\ )?
+            (?:preferences?|opinions?|feelings|beliefs|desires)\b
         | \bagainst\ my\ (?:\w{{1,15}}\ )?(?:guidelines|policy|policies|principles)\b
         | \bi\ (?:must\ |have\ to\ |respectfully\ )?decline\b
         | \bi\ (?:would\ )?prefer\ not\ to\ {TO_ANSWER}\b""",
     re.I | re.X,
 )
 HEDGES = re.compile(
-    r"""\b(?:it|that|this|answer|choice)\ (?:\w{2,10}ly\ |all\ )?depends?\b | \bdepend(?:s|ing)\ (?:up)?on\b
+    r"""\b(?:it|that|this|answer|choice)\ (?:\w{2,10}ly\ |all\ )?depends?\b
+        | \bdepend(?:s|ing)\ (?:up)?on\b
         | \bcan(?:not|'t|not\ )\ ?be\ (?:determined|answered|decided)\b
         | \b(?:cannot|can't|could\ not)\ (?:determine|say|tell|decide|know)\b
         | \b(?:impossible|hard|difficult)\ to\ (?:say|tell|determine|know|decide|choose)\b
@@ -88,7 +95,8 @@ HEDGES = re.compile(
         | \bno\ (?:clear|definitive|single|right)\ (?:answer|choice|preference)\b
         | \b(?:maybe|perhaps|possibly|indifferent|toss-?up|up\ to\ you|matter\ of\ taste)\b
         | \bpersonal\ preference\b
-        | \b(?:both|all|these|they|equally)(?:\ \w{1,15}){0,4}\ (?:are|have)?\ ?(?:the\ same|equal|equally)\b
+        | \b(?:both|all|these|they|equally)(?:\ \w{1,15}){0,4}
+            \ (?:are|have)?\ ?(?:the\ same|equal|equally)\b
         | \bneither\b""",
     re.I | re.X,
 )
@@ -159,15 +167,18 @@ def breaks_off(
 
 # %% ../../nbs/choices/04_reading.ipynb #342d6310
 LOOKS = re.compile(
-    r"""\b(?:analy[sz]\w{1,4}|look\w{0,3}\ at|compar\w{1,5}|evaluat\w{1,4}|calculat\w{1,4}|comput\w{1,4}|regarding|about
-        |first|consists?|expected\ value\ of|what|which|between|versus|vs|not|no|never|n't|worse|inferior|bad|risky
-        |unattractive|dominated|lower|than|over|less|unless|rather|avoid|think)\b | n't\b""",
+    r"""\b(?:
+        analy[sz]\w{1,4}|look\w{0,3}\ at|compar\w{1,5}|evaluat\w{1,4}|calculat\w{1,4}
+        |comput\w{1,4}|regarding|about|first|consists?|expected\ value\ of|what|which
+        |between|versus|vs|not|no|never|n't|worse|inferior|bad|risky|unattractive|dominated
+        |lower|than|over|less|unless|rather|avoid|think
+    )\b | n't\b""",
     re.I | re.X,
 )
 DESCRIBED = re.compile(
     r"""^[\"')\]]{0,2}(?:'s\b
-        | \s(?:is|has|was|offers|gives|provides|pays|involves|means|costs|represents|yields|would|will|could|might
-            |guarantees|contains|includes|with)\b
+        | \s(?:is|has|was|offers|gives|provides|pays|involves|means|costs|represents|yields
+            |would|will|could|might|guarantees|contains|includes|with)\b
         | \s(?!this|always)\w{2,15}s\b)""",
     re.I | re.X,
 )

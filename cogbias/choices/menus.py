@@ -60,10 +60,10 @@ def poles_of(
 # %% ../../nbs/choices/01_menus.ipynb #a2015ebe
 NOUNS = ("option", "choice", "alternative", "answer", "letter", "number")
 THINGS = """
-    argument bet brand candidate car card case claim company deal drug event gamble group hospital hotel
-    hypothesis item job laptop lottery model offer outcome package person phone plan policy position
-    product program programme project proposal restaurant room route scenario scheme sequence series
-    statement strategy team ticket treatment vaccine
+    argument bet brand candidate car card case claim company deal drug event gamble group
+    hospital hotel hypothesis item job laptop lottery model offer outcome package person phone
+    plan policy position product program programme project proposal restaurant room route
+    scenario scheme sequence series statement strategy team ticket treatment vaccine
 """.split()
 ORDINALS = {
     word: place
@@ -254,9 +254,11 @@ class Mention(NamedTuple):
 
 
 FOLLOWS_A_LABEL = """
-    is has was had would will might may could can should because since as over instead rather than to and or
-    nor vs versus but if unless when which due gives offers provides yields pays seems looks with for appears
-    wins answer explanation reason reasoning final option here regardless every without
+    is has was had would will might may could can should
+    gives offers provides yields pays seems looks appears wins
+    because since as over instead rather than to and or nor vs versus but if unless when which
+    due with for here regardless every without
+    answer explanation reason reasoning final option
 """.split()
 ARTICLE = re.compile(rf"\s(?!(?:{'|'.join(FOLLOWS_A_LABEL)})\b)[\w\"'$]", re.I)
 

@@ -87,7 +87,9 @@ def number_of(
 
 # %% ../../nbs/choices/03_numbers.ipynb #e4ae1add
 RANGE = re.compile(
-    r"""\s?(?:%|percent)?\s?(?:-|~|to|up\ to|or|or\ maybe|,\ maybe|,\ perhaps|maybe)\s?(?:maybe\ |perhaps\ |even\ )?""",
+    r"""\s?(?:%|percent)?\s?
+        (?:-|~|to|up\ to|or|or\ maybe|,\ maybe|,\ perhaps|maybe)\s?
+        (?:maybe\ |perhaps\ |even\ )?""",
     re.I | re.X,
 )
 COMPOUND = re.compile(  # 1 in 10, 5 feet 11, 12 dollars and 50 cents
@@ -165,29 +167,41 @@ PARTS = [
     part(
         "names a thing",
         "I say 7, as review 2 is bad",
-        r"""\b(?:review|reviewer|step|phase|part|question|experiment|figure|proposal|type|study|week|day|age
-            |point|version|level|stage|place|quarter|q|section|chapter|table)\s\#?$""",
+        r"""\b(?:
+            review|reviewer|step|phase|part|question|experiment|figure|proposal|type|study
+            |week|day|age|point|version|level|stage|place|quarter|q|section|chapter|table
+        )\s\#?$""",
         r"^(?!\s?%)",
     ),
     part(
         "a year",
         "2.7 million, as of 2020",
-        r"""(?:\b(?:in|of|since|by|from|until|till|year|the|to|and|before|after|during|late|early|census|estimate[sd]?)
-            \s(?:mid-|late\s|early\s|the\s)?|\(\w{0,12}\s?|[-/]\s?)$(?<!\bthan\s)""",
+        r"""(?:
+            \b(?:in|of|since|by|from|until|till|year|the|to|and|before|after|during|late|early
+                |census|estimate[sd]?)\s(?:mid-|late\s|early\s|the\s)?
+            |\(\w{0,12}\s?
+            |[-/]\s?
+        )$(?<!\bthan\s)""",
         r"^(?!\s?(?:%|dollars|euros|people|percent|meters|metres|feet|km))",
     ),
     part(
         "in other units",
         "330 meters (1,083 feet)",
-        r"\d\s?(?:%|(?:[^\W\d_]{1,12}\s?){1,2})?\s?(?:\(|,?\sor\s|/)\s?(?:about\s|approximately\s|roughly\s|around\s|~\s?|or\s|i\.?e\.?,?\s)?$",
-        r"^\s?(?:feet|foot|ft|meters?|metres?|m|miles?|km|kilomet\w{2,4}|pounds?|lbs?|kg|inches|yards?|°\s?[cf]|degrees|[cf]\b)",
+        r"""\d\s?(?:%|(?:[^\W\d_]{1,12}\s?){1,2})?\s?
+            (?:\(|,?\sor\s|/)\s?
+            (?:about\s|approximately\s|roughly\s|around\s|~\s?|or\s|i\.?e\.?,?\s)?$""",
+        r"""^\s?(?:
+            feet|foot|ft|meters?|metres?|m|miles?|km|kilomet\w{2,4}|pounds?|lbs?|kg
+            |inches|yards?|°\s?[cf]|degrees|[cf]\b)""",
     ),
     part("in a sum", "8 = 16 / 2", r"(?:[+*\u00d7\u00f7]|\s-|\d\)?\s?/)\s?\(?$"),
     part("in a sum", "8, from 10 + 6", after=r"^\)?\s?(?:[+*\u00d7\u00f7=]|-\s|/\s)"),
     part(
         "the other side",
         "71%, as opposed to 50%",
-        r"""\b(?:(?:opposed\ to|rather\ than|instead\ of|compared\ (?:to|with)|unlike)(?:\s\w{1,12}){0,5}
+        r"""\b(?:
+                (?:opposed\ to|rather\ than|instead\ of|compared\ (?:to|with)|unlike)
+                    (?:\s\w{1,12}){0,5}
                 |versus|vs|than|not)
             \s(?:just\s|only\s|about\s|the\s){0,2}$""",
     ),
@@ -220,16 +234,21 @@ def without_parts(
     return free or list(numbers)
 
 # %% ../../nbs/choices/03_numbers.ipynb #66f81bdb
-ABOUT = r"""(?:\s(?:a|an|it|that|this|at|for|about|around|roughly|approximately|approx|least|most|up|to|maximum|minimum|no
-    |more|than|exactly|only|my|the|rating|score|of|be|as|is|probably|close|with|price|value|currently|estimated)){0,6}
+ABOUT = r"""(?:\s(?:
+        a|an|it|that|this|at|for|about|around|roughly|approximately|approx|least|most|up|to
+        |maximum|minimum|no|more|than|exactly|only|my|the|rating|score|of|be|as|is|probably
+        |close|with|price|value|currently|estimated
+    )){0,6}
     [\s\"'(\[{:=~]{0,4}$"""
 LEADS_TO_NUMBER = re.compile(
     rf"""(?:
-        \b(?:answer|estimate|guess|price|value|amount|number|percentage|probability|chance|result|bid|offer|figure|rating
-            |score|choice|total|share|average|height|population|temperature)
+        \b(?:answer|estimate|guess|price|value|amount|number|percentage|probability|chance
+            |result|bid|offer|figure|rating|score|choice|total|share|average|height
+            |population|temperature)
         (?:\ \w{{1,15}}){{0,6}}(?:\ is|\ was|\ would\ be|\ will\ be|\ to\ be|\ at|\s?[\"']?\s?[:=])
-        | \b(?:pay|sell|accept|ask|estimate|guess|say|bid|offer|charge|spend|give|rate|rated|choose|pick|go|put|demand|want
-            |predict|expect|set|i'm|am|it's|it\ is|require|select|answer)
+        | \b(?:pay|sell|accept|ask|estimate|guess|say|bid|offer|charge|spend|give|rate|rated
+            |choose|pick|go|put|demand|want|predict|expect|set|i'm|am|it's|it\ is|require
+            |select|answer)
         | \b(?:rate|rated|score|give|assign)\b[^.;:\n]{{0,80}}\s(?:as|at|an?)
         | [=]
     ){ABOUT}""",
@@ -304,8 +323,10 @@ def settle_number(
     return None, next((each.why for each in free if each.why), "two numbers")
 
 # %% ../../nbs/choices/03_numbers.ipynb #41d823d0
-UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-    sixteen seventeen eighteen nineteen twenty""".split()
+UNITS = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
+    fifteen sixteen seventeen eighteen nineteen twenty
+""".split()
 TENS = "thirty forty fifty sixty seventy eighty ninety hundred".split()
 WORD_VALUES = {word: value for value, word in enumerate(UNITS)}
 WORD_VALUES |= {word: 10 * value for value, word in enumerate(TENS, 3)}
@@ -363,9 +384,11 @@ def without_scale(
     low, high = (re.escape(plain_number(value)) for value in (min(steps), max(steps)))
     ends = rf"{low}%?\s?(?:to|-|and|through)\s?{high}%?(?![\w.]\d|\w)"
     description = rf"""(?ix)
-        \s?(?:\b(?:on|using)\ )?(?:\b(?:a|the|this|your)\ )?(?:\bscale\ )?\b(?:of|from|between)\ {ends}
+        \s?(?:\b(?:on|using)\ )?(?:\b(?:a|the|this|your)\ )?(?:\bscale\ )?
+            \b(?:of|from|between)\ {ends}
         | (?:\bscale\ )?\({ends}(?:\ scale)?\) | \b{ends}(?=\ scale)
-        | ,?\s\(?(?:where|with)\ (?:{low}|{high})\ (?:is|being|means|indicat\w{{2,4}}|represent\w{{1,4}})\ [^.,;\n]{{1,60}}
+        | ,?\s\(?(?:where|with)\ (?:{low}|{high})
+            \ (?:is|being|means|indicat\w{{2,4}}|represent\w{{1,4}})\ [^.,;\n]{{1,60}}
         """
     out_of = rf"(?i)(?<=\d)\s?(?:/|\(?(?:out )?of)\s?{high}(?![\d.]\d|\d)\)?"
     return re.sub(out_of, "", re.sub(description, " ", text))

@@ -35,10 +35,10 @@ CONJUNCTION = re.compile(
 COMMA = re.compile(r",|:|\s-\s")
 SUBJECT = re.compile(
     r"""\b(?:
-        i | i'd | i'll | i'm | i've | my | we | you | he | she | they | it | it's | one | person | agent
-        | individual | consumer | investor | player | maker | company
-        | answer | choice | decision | selection | option | outcome | response | pick | explanation
-        | argument | conclusion | inference | syllogism
+        i | i'd | i'll | i'm | i've | my | we | you | he | she | they | it | it's | one
+        | person | agent | individual | consumer | investor | player | maker | company
+        | answer | choice | decision | selection | option | outcome | response | pick
+        | explanation | argument | conclusion | inference | syllogism
     )\b""",
     re.I | re.X,
 )
@@ -85,10 +85,13 @@ BLOCKS = [
         "negated",
         "clause",
         r"""\b(?:
-            not(?!\ only) | never | no(?!\ (?:doubt|question|matter)|,) | nobody | nor | neither | none
-            | cannot | \w{2,8}n't | (?:do|does|is|was|would|could|should|ca|wo|did)nt | nothing
+            not(?!\ only) | never | no(?!\ (?:doubt|question|matter)|,)
+            | nobody | nor | neither | none | cannot | \w{2,8}n't
+            | (?:do|does|is|was|would|could|should|ca|wo|did)nt
+            | nothing
             | without(?!\ (?:a\ )?(?:doubt|question|hesitation)) | except | unlike | against
-            | least | worst | worse | wrong | avoid\w{0,4} | reject\w{0,4} | refus\w{0,4} | dislike | hate
+            | least | worst | worse | wrong
+            | avoid\w{0,4} | reject\w{0,4} | refus\w{0,4} | dislike | hate
             | ruled?\ out | hardly | (?:anything|everything|all)\ but | other\ than | rather\ than
             | instead\ of | (?:as\ )?opposed\ to | compared\ (?:to|with) | in\ contrast\ to
             | (?<!no\ )(?<!a\ )(?<!without\ )doubt
@@ -111,17 +114,21 @@ BLOCKS = [
         "hypothetical",
         "clause",
         r"""\b(?:
-            maybe | perhaps | possibly | might | could | may | whether | suppose | supposing | imagine
+            maybe | perhaps | possibly | might | could | may | whether
+            | suppose | supposing | imagine
             | let(?:'s|\ us|\ me)(?!\ (?:go|choose|pick)\b) | for\ example | for\ instance
-            | (?<!should\ )(?<!would\ )(?<!recommend\ you\ )consider | tempt(?:ed|ing) | why | how | not\ sure | otherwise
-            | alternatively | unsure | wonder\w{0,3} | would\ have | depend\w{0,3}
+            | (?<!should\ )(?<!would\ )(?<!recommend\ you\ )consider
+            | tempt(?:ed|ing) | why | how | not\ sure | otherwise | alternatively | unsure
+            | wonder\w{0,3} | would\ have | depend\w{0,3}
         )\b""",
     ),
     block(
         "hypothetical",
         "before",
         rf"""(?:(?:^|[,:;-])\s?|\b(?:but|and|so|then|because|only|that)\s)
-            (?:if{FORCED}|unless|assuming\ (?:that\ )?(?:i|i'm|you|we|they|one|he|she)|provided\ (?:that|you|we|it)|depending)\b
+            (?:if{FORCED} | unless | depending
+                | assuming\ (?:that\ )?(?:i|i'm|you|we|they|one|he|she)
+                | provided\ (?:that|you|we|it))\b
             | \b{ANYBODY_IN_PARTICULAR}""",
     ),
     block(  # "to choose A is a mistake", but not "it is best to choose A"
@@ -138,17 +145,21 @@ BLOCKS = [
     block(
         "hypothetical",
         "reason",
-        rf"""(?<!even\ )(?<!as\ )\b(?:if(?!\ (?:i|no)\ )|unless|provided\ (?:that|you|we|it)|depending|{ANYBODY_IN_PARTICULAR})\b
+        rf"""(?<!even\ )(?<!as\ )\b(?:
+                if(?!\ (?:i|no)\ ) | unless | provided\ (?:that|you|we|it) | depending
+                | {ANYBODY_IN_PARTICULAR})\b
             | ,?\s(?:assuming|if)\s(?:i|you|we|they|one)\b""",
     ),
     block(
         "reported",
         "clause",
         r"""(?:\b|(?=%))(?:
-            (?<!the\ )(?:most|many|some|other|few|several|all)(?:\ \w{1,20}){0,2}\ (?:persons|individuals|humans
-                |consumers|investors|players|would|think|believe|say|argue|choose|chose|prefer|pick)
-            | people | participants | respondents | subjects | majority | others | someone | somebody
-            | everyone | (?:he|she|they)\ (?:might|may|could)
+            (?<!the\ )(?:most|many|some|other|few|several|all)(?:\ \w{1,20}){0,2}\ (?:
+                persons|individuals|humans|consumers|investors|players
+                |would|think|believe|say|argue|choose|chose|prefer|pick)
+            | people | participants | respondents | subjects | majority
+            | others | someone | somebody | everyone
+            | (?:he|she|they)\ (?:might|may|could)
             | %\s(?:chose|choose|picked|preferred|prefer|would)
         )\b""",
     ),
@@ -178,22 +189,33 @@ def why_not(
     return next((each.why for each in BLOCKS if each.pattern.search(texts[each.where])), "")
 
 # %% ../../nbs/choices/02_statements.ipynb #e1d72430
-GAP = r"""(?:\s(?:the|that|is|be|would|to|with|for|on|as|definitely|clearly|probably|simply|just|likely|indeed|
-    still|also|always|choose|select|pick|following|certainly|be:?|either|scenario|outcome|statement)){0,4}
+GAP = r"""(?:\s(?:
+        the|that|is|be|would|to|with|for|on|as
+        |definitely|clearly|probably|simply|just|likely|indeed
+        |still|also|always|choose|select|pick|following|certainly|be:?|either
+        |scenario|outcome|statement
+    )){0,4}
     [\s\"'(\[{:=-]{0,4}$"""
 IS = r"""[\"')\]]{0,2}(?:
-    \s(?:(?:here\ )?is|was|would\ be|will\ be|should\ be|must\ be|remains|has\ to\ be|would\ have\ to\ be)\b
+    \s(?:(?:here\ )?is | was | would\ be | will\ be | should\ be | must\ be | remains
+        | has\ to\ be | would\ have\ to\ be)\b
     | \s?[:=] | \s?-> | \s-
 )"""
-MAY_BE = r"""(?:is|was|are|be|remains|becomes|(?:would|could|might|may|can|will|should|must)(?:\s\w{2,12}ly|\slikely)?\sbe
-    |(?:seems|appears|tends)(?:\sto\sbe)?)"""
-BEST = r"""(?:my|the|our|your|final|best|better|correct|right|preferred|optimal|rational|logical|clear|obvious
-    |recommended|ideal|selected|chosen|first)"""
+MAY_BE = r"""(?:
+    is|was|are|be|remains|becomes
+    |(?:would|could|might|may|can|will|should|must)(?:\s\w{2,12}ly|\slikely)?\sbe
+    |(?:seems|appears|tends)(?:\sto\sbe)?
+)"""
+BEST = r"""(?:
+    my|the|our|your|final|best|better|correct|right|preferred|optimal|rational|logical
+    |clear|obvious|recommended|ideal|selected|chosen|first
+)"""
 CHOICE = r"(?:choice|pick|option|preference|one|alternative|response|selection|decision)"
 THING = rf"(?:{'|'.join(THINGS)})(?:\snumber)?"
 CHOOSE = r"""(?:
     choose|chose|chosen|pick|picked|select|selected|prefer|opt\ for|opted\ for
-    |(?:go|going|went|stick|sticking)\ (?:with|for)|(?:settle|settled|decide|decided)\ (?:on|for)|take
+    |(?:go|going|went|stick|sticking)\ (?:with|for)
+    |(?:settle|settled|decide|decided)\ (?:on|for)|take
     |recommend|favou?r|vote\ for|buy|purchase|want|would\ like|'d\ like|give\ me
     |lean(?:ing)?\ (?:more\ )?towards?|(?:am|'m)\ (?:choosing|picking|selecting|taking)
     |respond\ with|answer\ with
@@ -201,11 +223,18 @@ CHOOSE = r"""(?:
     |hire|adopt|implement|keep|stay\ with|switch\ to|proceed\ with|bet\ on|book|visit|rent|order
     |(?:should|would|'d)\ (?:\w{1,12}ly\ )?(?:consider|suggest|advise|propose)
 )"""
-GOOD = r"""(?:likely|probable|plausible|common|frequent|reasonable|appropriate|suitable|sensible|prudent|attractive
-    |preferable|advisable|accurate|realistic|promising|rational|logical|favou?rable|beneficial|compelling
-    |effective|viable|practical|efficient|consistent|convincing|relevant|fitting|numerous|believable|valuable
-    |objective|defensible|justified|credible|economical|responsible)"""
-MOST = rf"(?:(?:most|more)\s(?:\w{{2,12}}ly\s)?{GOOD}|best|better|safest|safer|wisest|wiser|superior|optimal|ideal|correct|right|preferable|preferred|soundest)"
+GOOD = r"""(?:
+    likely|probable|plausible|common|frequent|reasonable|appropriate|suitable|sensible
+    |prudent|attractive|preferable|advisable|accurate|realistic|promising|rational|logical
+    |favou?rable|beneficial|compelling|effective|viable|practical|efficient|consistent
+    |convincing|relevant|fitting|numerous|believable|valuable|objective|defensible
+    |justified|credible|economical|responsible
+)"""
+MOST = rf"""(?:
+    (?:most|more)\s(?:\w{{2,12}}ly\s)?{GOOD}
+    |best|better|safest|safer|wisest|wiser|superior|optimal|ideal|correct|right
+    |preferable|preferred|soundest
+)"""
 
 # %% ../../nbs/choices/02_statements.ipynb #dcc0c4a6
 class Cue(NamedTuple):
@@ -235,7 +264,10 @@ def cue(
     return Cue(kind, *compiled, near, forms, example)
 
 
-ENDS = r"""^[\"')\]}]{0,3}\s?(?:$|[.!;]|(?:,\s)?(?:because|since|as|due\ to|over|rather\ than|instead\ of)\b)"""
+ENDS = r"""^[\"')\]}]{0,3}\s?(?:
+    $|[.!;]
+    |(?:,\s)?(?:because|since|as|due\ to|over|rather\ than|instead\ of)\b
+)"""
 CUES = [
     cue(
         "final",
@@ -261,8 +293,11 @@ CUES = [
     cue(
         "answer",
         "So, {}.",
-        r"""(?:^|[\s,;:(-])(?:so|therefore|thus|hence|but|overall|ultimately|finally|in\ conclusion|in\ short
-            |in\ summary|actually|definitely|clearly|certainly|then|still|obviously|=>|->),?\s?[\"'(\[]{0,3}$""",
+        r"""(?:^|[\s,;:(-])(?:
+                so|therefore|thus|hence|but|overall|ultimately|finally
+                |in\ conclusion|in\ short|in\ summary
+                |actually|definitely|clearly|certainly|then|still|obviously|=>|->
+            ),?\s?[\"'(\[]{0,3}$""",
         ENDS,
     ),
     cue(
@@ -283,7 +318,9 @@ CUES = [
         "answer",
         "I would rank {} as most promising.",
         r"\b(?:rank|rate|place|put)\s(?:the\s)?[\"'(\[]{0,2}$",
-        rf"^[\"').\]]{{0,3}}\s(?:as\s(?:the\s)?(?:{MOST}|top|first|highest)|first|highest|at\sthe\stop)\b",
+        rf"""^[\"').\]]{{0,3}}\s(?:
+            as\s(?:the\s)?(?:{MOST}|top|first|highest)
+            |first|highest|at\sthe\stop)\b""",
     ),
     cue(
         "best",
@@ -294,19 +331,27 @@ CUES = [
     cue(
         "best",
         "The option that most likely explains it, all considered, is: {}.",
-        rf"\b(?:option|explanation|answer|outcome|choice|scenario|conclusion)\b[^.;!?\n]{{0,260}}?(?:\s|,\s?)(?:{MAY_BE}|is:)\s?[:,]?(?:\s?\n)?{GAP}",
+        rf"""\b(?:option|explanation|answer|outcome|choice|scenario|conclusion)\b
+            [^.;!?\n]{{0,260}}?(?:\s|,\s?)(?:{MAY_BE}|is:)\s?[:,]?(?:\s?\n)?{GAP}""",
         near=True,
     ),
     cue(
         "best",
         "{} seems to be the most likely explanation.",
         after=rf"""^[\"')\],]{{0,3}}\s(?:here\s)?(?:
-            {MAY_BE}\s(?:\w{{2,12}}ly\s|also\s|still\s|therefore\s|thus\s|indeed\s|generally\s){{0,2}}
-                (?:the\s|a\s|an\s|my\s|our\s)?(?:\w{{2,12}}ly\s|overall\s|far\s|much\s|only\s|clear\s|single\s){{0,2}}
-                (?:{MOST}\b(?!\s(?:of|than\snothing)\b)|(?:{GOOD}|safe|wise|good|sound|clear|winning)\s(?:choice|option|answer|explanation|decision|pick|selection|conclusion)\b|winner\b|(?:preferable|advisable)\b)
-            | (?:aligns|fits|matches|corresponds)\s(?:the\s)?(?:most\sclosely|best|more\sclosely|better)\b
+            {MAY_BE}\s
+                (?:\w{{2,12}}ly\s|also\s|still\s|therefore\s|thus\s|indeed\s|generally\s){{0,2}}
+                (?:the\s|a\s|an\s|my\s|our\s)?
+                (?:\w{{2,12}}ly\s|overall\s|far\s|much\s|only\s|clear\s|single\s){{0,2}}
+                (?:{MOST}\b(?!\s(?:of|than\snothing)\b)
+                    |(?:{GOOD}|safe|wise|good|sound|clear|winning)\s(?:
+                        choice|option|answer|explanation|decision|pick|selection|conclusion)\b
+                    |winner\b|(?:preferable|advisable)\b)
+            | (?:aligns|fits|matches|corresponds)\s
+                (?:the\s)?(?:most\sclosely|best|more\sclosely|better)\b
             | (?:has|offers|gives|yields|provides)\s(?:a|the)\s(?:\w{{2,12}}ly\s)?
-                (?:higher|highest|greater|greatest|better|best|larger|largest)\s(?:overall\s)?expected\b
+                (?:higher|highest|greater|greatest|better|best|larger|largest)\s
+                (?:overall\s)?expected\b
             | (?:best|most\saccurately)\s(?:explains|describes|fits|matches)\b
         )""",
     ),
@@ -330,8 +375,10 @@ CUES = [
 # %% ../../nbs/choices/02_statements.ipynb #eb876361
 AT_START = re.compile(
     r"""^[\"')\]}]{0,3}(?:
-        ,?\s\(?(?:because|since|as|due\ to|over|rather\ than|instead\ of|even\ though|even\ if|it\ is
-            |i(?:'d|\ would)?\ (?:think|guess|believe|suppose|say)|no\ (?:doubt|question))\b
+        ,?\s\(?(?:
+            because|since|as|due\ to|over|rather\ than|instead\ of|even\ though|even\ if|it\ is
+            |i(?:'d|\ would)?\ (?:think|guess|believe|suppose|say)|no\ (?:doubt|question)
+        )\b
         | (?<=[)\]])\s
     )""",
     re.I | re.X,
@@ -342,19 +389,26 @@ CLOSES = re.compile(r"^[\"')\]]{0,3}\s?(?:$|[.!;])")
 APART = re.compile(
     r"""^[\"')\]}]{0,3}(?:
         \s?$ | \s?[.,;:!?)\]] | \s-
-        | \s(?:because|since|as|over|instead|rather|than|to|due|but|if|unless|when|which|and|for|in|at|on
-            |here|even|regardless|every|without|answer|explanation|reason|reasoning|final)\b
+        | \s(?:
+            because|since|as|over|instead|rather|than|to|due|but|if|unless|when|which|and
+            |for|in|at|on|here|even|regardless|every|without
+            |answer|explanation|reason|reasoning|final
+        )\b
     )""",
     re.I | re.X,
 )
 IS_OBJECT = re.compile(  # "adding it to Option B would be best" says nothing of Option B
-    r"\b(?:to|of|in|(?<!going )with|(?<!opting )for|from|than|over|by|on)\s(?:the\s)?[\"'(\[]{0,2}$",
-    re.I,
+    r"""\b(?:to|of|in|(?<!going\ )with|(?<!opting\ )for|from|than|over|by|on)\s
+        (?:the\s)?[\"'(\[]{0,2}$""",
+    re.I | re.X,
 )
 EXPLAINED = re.compile(r"^\s\([^()\n]{2,80}\)")  # Option B (the clinic) is
 ANYBODY = re.compile(
-    r"""\b(?:person|agent|individual|consumer|investor|player|maker|buyer|shopper|customer|human|he|she|they
-        |one|you|rational|logical|optimal|best|better|preferred|ideal)\b""",
+    r"""\b(?:
+        person|agent|individual|consumer|investor|player|maker|buyer|shopper|customer|human
+        |he|she|they|one|you
+        |rational|logical|optimal|best|better|preferred|ideal
+    )\b""",
     re.I | re.X,
 )
 MYSELF = re.compile(r"\b(?:i|i'd|i'll|i'm|i've|we|my)\b", re.I)
@@ -409,16 +463,25 @@ def kind_of_statement(
 
 # %% ../../nbs/choices/02_statements.ipynb #05b92155
 COPULA = re.compile(
-    r"""(?:\b(?:is|was|isn't|wasn't|isnt|seems|appears|remains|(?:can|could|would|should|must|will)(?:not|n't|\ not)?\ be)
-        |(?<=\w)'s)
-    (?:\s(?:not|never|to\ be|considered|deemed|regarded\ as|judged|logically|formally|deductively|strictly|technically
-        |therefore|thus|indeed|necessarily|clearly|actually|really|always|also|still|hence|as|a|an|in\ fact|completely
-        |entirely|definitely|sound\ and)){0,6}\s[\"']?$""",
+    r"""(?:
+        \b(?:is|was|isn't|wasn't|isnt|seems|appears|remains
+            |(?:can|could|would|should|must|will)(?:not|n't|\ not)?\ be)
+        |(?<=\w)'s
+    )
+    (?:\s(?:
+        not|never|to\ be|considered|deemed|regarded\ as|judged
+        |logically|formally|deductively|strictly|technically
+        |therefore|thus|indeed|necessarily|clearly|actually|really|always|also|still|hence
+        |as|a|an|in\ fact|completely|entirely|definitely|sound\ and
+    )){0,6}\s[\"']?$""",
     re.I | re.X,
 )
 NEGATIONS = re.compile(r"\bnot\b|\bnever\b|cannot|n't\b|\bisnt\b", re.I)
 DOUBTED = re.compile(
-    r"""(?:\b(?:do|does|did|would)(?:\ not|n't)\ (?:think|believe|say|agree)|\bnot\ (?:true|the\ case))
+    r"""(?:
+            \b(?:do|does|did|would)(?:\ not|n't)\ (?:think|believe|say|agree)
+            |\bnot\ (?:true|the\ case)
+        )
         (?:\ that)?(?:\ \w{1,20}){0,4}\s?$""",
     re.I | re.X,
 )
@@ -426,8 +489,11 @@ SEEMS = re.compile(r"\b(?:seems|appears)\b[^,;]{0,40}$", re.I)  # weighs less th
 CLAIMED = re.compile(r"\b(?:claim|idea|assertion|statement|suggestion) that\b", re.I)
 PREMISE = re.compile(r"\b(?:premises?|statements?)\b", re.I)
 ARGUMENT = re.compile(
-    r"\b(?:argument|conclusion|syllogism|inference|reasoning|deduction|logic|claim|it|this|that|which)\b",
-    re.I,
+    r"""\b(?:
+        argument|conclusion|syllogism|inference|reasoning|deduction|logic|claim
+        |it|this|that|which
+    )\b""",
+    re.I | re.X,
 )
 ARTICLE_BEFORE = re.compile(r"\ban?\s[\"']?$", re.I)
 ARGUMENT_AFTER = re.compile(
@@ -472,8 +538,10 @@ class Statement(NamedTuple):
 
 
 FOLLOWS = re.compile(
-    r"\bconclusion\s(?:(does not|doesn't|cannot|can't|did not|didn't)\s|does\s)?(?:\w{2,15}ly\s){0,2}follows?\b(?!\sthat)",
-    re.I,
+    r"""\bconclusion\s
+        (?:(does\ not|doesn't|cannot|can't|did\ not|didn't)\s|does\s)?
+        (?:\w{2,15}ly\s){0,2}follows?\b(?!\sthat)""",
+    re.I | re.X,
 )
 
 
@@ -520,7 +588,8 @@ def joined(
 # %% ../../nbs/choices/02_statements.ipynb #bac9a9ba
 ENTRY_BEFORE = re.compile(r"^[\s\"'(\[]{0,3}(?:\d{1,2}[.)]\s)?[\"'(\[]{0,2}$")
 LEADS_TO_ONE = re.compile(
-    rf"\b(?:answer|choice|choose|select|pick|recommend|{MOST}|conclusion|decision|final)\b[^\n]{{0,200}}:\s?$",
+    rf"""\b(?:answer|choice|choose|select|pick|recommend|{MOST}|conclusion|decision|final)\b
+        [^\n]{{0,200}}:\s?$""",
     re.I | re.X,
 )
 
@@ -595,8 +664,9 @@ def cut_off_entry(
 
 
 RANKS_OPTIONS = re.compile(
-    r"\b(?:rank(?:s|ed|ing)?|(?:order|list)\s(?:them|of|the)|from (?:most|best))\b[^\n]{0,160}:\s?$",
-    re.I,
+    r"""\b(?:rank(?:s|ed|ing)?|(?:order|list)\s(?:them|of|the)|from\ (?:most|best))\b
+        [^\n]{0,160}:\s?$""",
+    re.I | re.X,
 )
 
 
@@ -725,7 +795,8 @@ def find_statements(
 
 # %% ../../nbs/choices/02_statements.ipynb #135fe925
 WAVER = re.compile(
-    r"""(?:^|[.!?,;:\n-])\s?(?:oh,?\ |but\ |no,?\ )?(?:wait|actually|correction|sorry|no(?=,\ )|h+mm?)\b
+    r"""(?:^|[.!?,;:\n-])\s?(?:oh,?\ |but\ |no,?\ )?
+            (?:wait|actually|correction|sorry|no(?=,\ )|h+mm?)\b
         | \b(?:on\ second\ thought|scratch\ that|reconsider\w{0,4}|take\ (?:it|that)\ back|i\ meant
             |changed\ my\ mind)\b""",
     re.I | re.X,

@@ -23,7 +23,8 @@ SAME_CHARACTER = {
     " ": "\u2705\u2713\u2714\u2611",
     " not ": "\u274c\u2717\u2718\U0001f6ab\u26d4\u2260\u00ac\U0001f44e",
     "\n": "\u2028\u2029\x85\x0b\x0c",
-    "": "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad\ufe0e\ufe0f\u20e3\u202a\u202b\u202c\u202d\u202e",
+    "": "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad\ufe0e\ufe0f\u20e3"
+    "\u202a\u202b\u202c\u202d\u202e",
 }
 PLAIN_CHARACTER = {ord(char): plain for plain, chars in SAME_CHARACTER.items() for char in chars}
 for code in range(0xFF01, 0xFF5F):  # full-width forms
