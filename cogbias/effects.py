@@ -1031,7 +1031,7 @@ def _as_numbers(answers: Answered, score: Mapping[str, float]) -> Answered:
 # %% ../nbs/05_effects.ipynb #9e157aa1
 def _with_flag(row: dict[str, Any], part: pd.DataFrame) -> dict[str, Any]:
     "The row with what its items say about themselves, such as a ceiling that is to be expected."
-    flags = sorted({each for each in part["flag"] if each}) if "flag" in part else []
+    flags = sorted({each for each in part["flag"].dropna() if each}) if "flag" in part else []
     return (
         row
         | {

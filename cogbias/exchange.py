@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['LIMIT', 'FIELDS', 'CERTAINTY_TYPES', 'Lottery', 'DECOY_KINDS', 'TEMPLATES', 'Offer', 'BELIEF_TYPES', 'FINDINGS',
            'READERS', 'SOURCE_COLUMNS', 'FORMATS', 'EXPORTS', 'read_money', 'read_percent', 'read_score',
-           'read_sentence', 'is_linked', 'Finding', 'import_report', 'import_instructed_to_bias', 'import_items',
-           'usable_items', 'export_table']
+           'read_sentence', 'is_linked', 'Finding', 'import_report', 'import_instructed_to_bias', 'import_table',
+           'import_items', 'usable_items', 'export_table']
 
 # %% ../nbs/08_exchange.ipynb #81e57759
 import json
@@ -26,9 +26,12 @@ import pandas as pd
 from cogbias.design import (
     IDENTITY,
     ITEMS,
+    TABLES,
     CogbiasError,
     content_hash,
     item_table,
+    kind_of,
+    load_items,
     nearest,
     option,
     save_table,
@@ -1024,7 +1027,9 @@ def _typed_factors(table: pd.DataFrame) -> pd.DataFrame:
 def _table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
     "The items table of completed rows."
     clean = [{name: value for name, value in row.items() if name not in _HELPERS} for row in rows]
-    table = _typed_factors(item_table("imported", [row | _source(row) for row in clean]))
+    names = [f"{row['source_file']}: record '{row['source_record']}'" for row in rows]
+    made = item_table("imported", [row | _source(row) for row in clean], names.__getitem__)
+    table = _typed_factors(made)
     return table[
         [name for name in table.columns if name not in SOURCE_COLUMNS] + list(SOURCE_COLUMNS)
     ]
@@ -1094,16 +1099,42 @@ def import_instructed_to_bias(
     return table
 
 # %% ../nbs/08_exchange.ipynb #7c57d7b6
-FORMATS = MappingProxyType({"instructed-to-bias": import_instructed_to_bias})  # name -> importer
+def import_table(
+    path: Path | str,  # an items table as .csv, .jsonl or .parquet
+) -> pd.DataFrame:  # an items table with the columns of SOURCE_COLUMNS
+    "Items that somebody wrote or edited in a table; each gets the id of what it holds."
+    table = load_items(path)
+    here = {
+        "data_set": "table",
+        "source_file": Path(path).name,
+        "source_record": range(1, len(table) + 1),
+        "also_in": None,
+        "usable": True,
+        "problem": "",
+        "note": "",
+    }
+    return table.assign(**{name: each for name, each in here.items() if name not in table})
+
+
+FORMATS = MappingProxyType(
+    {
+        "instructed-to-bias": import_instructed_to_bias,
+        "csv": import_table,
+        "jsonl": import_table,
+        "parquet": import_table,
+    }
+)  # name -> importer
 
 # %% ../nbs/08_exchange.ipynb #1e4c7bf7
 def import_items(
     format: str,  # a key of FORMATS
     path: Path | str,  # file or folder of the data set
 ) -> pd.DataFrame:  # an items table with the columns of SOURCE_COLUMNS
-    "Read a published data set."
+    "Read a published data set, or a table of items."
     if format not in FORMATS:
         raise CogbiasError(f"import format {format!r} is not known; {nearest(format, FORMATS)}")
+    if f".{format}" in TABLES and Path(path).suffix != f".{format}":
+        raise CogbiasError(f"{path}: a table of format {format} ends in .{format}; rename it")
     return FORMATS[format](path)
 
 # %% ../nbs/08_exchange.ipynb #03ad2cf5
@@ -1117,9 +1148,13 @@ def usable_items(
         raise CogbiasError(
             f"items table: no item of {paradigm!r}; {nearest(paradigm, table['paradigm'].unique())}"
         )
-    asked = (
-        ours["usable"].astype(bool) if "usable" in ours else pd.Series(True, index=ours.index)
-    )  # items that were never imported are all in use
+    asked = ours.get("usable", pd.Series(True, index=ours.index))  # made items are all in use
+    for row, value in asked.items():
+        if kind_of(value) != "flag":
+            raise CogbiasError(
+                f"items table: column 'usable' holds {value!r:.40} in record {row + 1}; use True or False"
+            )
+    asked = asked.astype(bool)
     kept = ours[asked].reset_index(drop=True).fillna({"problem": "", "note": ""})
     kept = _typed_factors(
         kept[

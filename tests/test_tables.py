@@ -1,0 +1,274 @@
+"""Tables that come from elsewhere: older and newer versions, edited prompts, damaged rows, spreadsheets."""
+
+import json
+import math
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from cogbias import design, trials
+from cogbias.cli import main
+from cogbias.design import (
+    EFFECTS,
+    ITEMS,
+    TRIALS,
+    CogbiasError,
+    Column,
+    harmless,
+    load_items,
+    load_table,
+    paradigm,
+    paradigms,
+    save_table,
+)
+from cogbias.study import Folder, read_cell, stored_cell, stored_cells, trials_of
+from cogbias.trials import TrialStore
+
+OLD = Path(__file__).parent / "fixtures" / "outputs_0_1_0"  # written by version 0.1.0
+ENDINGS = ("csv", "jsonl", "parquet")
+
+
+def cogbias(*arguments: Any) -> int:
+    "Exit status of a command."
+    try:
+        main([str(each) for each in arguments])
+    except SystemExit as stop:
+        return stop.code or 0
+    return 0
+
+
+def refused(make: Callable[[], Any]) -> str:
+    "The one line with which something is refused; fails where it is not."
+    with pytest.raises(CogbiasError) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    "A copy of the stored folder, to be damaged."
+    return Path(shutil.copytree(OLD, tmp_path / "outputs"))
+
+
+# --- versions ----------------------------------------------------------------
+
+
+def test_a_folder_of_an_older_version_is_read(capsys):
+    cells = {
+        (items["paradigm"].iloc[0], found["participant"].iloc[0]): len(found)
+        for items, found in (read_cell(Folder(OLD), *cell) for cell in stored_cells(Folder(OLD)))
+    }
+    assert cells == {
+        ("classic/anchoring", "sim/human"): 12,
+        ("classic/framing", "sim/human"): 48,
+        ("classic/framing", "sim/messy"): 48,
+    }
+    effects = load_table(OLD / "effects.parquet", EFFECTS)
+    assert len(effects) and effects["p_method"].isna().all()
+    assert len(trials_of(OLD)) == 108
+
+
+def test_no_answer_of_an_older_version_is_asked_again(folder, capsys):
+    for model, names, more in [
+        ("sim/human", "classic/framing", ["--repeats", 2]),
+        ("sim/messy", "classic/framing", ["--repeats", 2]),
+        ("sim/human", "classic/anchoring", []),
+    ]:
+        where = ["--where", "variant=base", "--no-reports", "--outputs", folder]
+        assert cogbias("run", "--model", model, "--paradigm", names, *more, *where) == 0
+        assert " 0 asked" in capsys.readouterr().out
+    for file in OLD.glob("trials/*/*.jsonl"):
+        assert (folder / file.relative_to(OLD)).read_bytes() == file.read_bytes()
+
+
+LATER = Column("mood", "text", "how it was said", optional=True, since=2)
+
+
+@pytest.fixture
+def next_version(monkeypatch) -> Callable[[], None]:
+    "Call it, and the trials schema is that of a later version."
+
+    def upgrade() -> None:
+        newer = replace(TRIALS, columns=(*TRIALS.columns, LATER))
+        monkeypatch.setattr(trials, "TRIALS", newer)
+        monkeypatch.setattr(trials, "_NAMES", frozenset(newer.names))
+        monkeypatch.setattr(trials, "_CELLS", [*trials._CELLS, ("mood", {str, type(None)})])
+        monkeypatch.setattr(trials, "_DTYPES", {**trials._DTYPES, "mood": "str"})
+
+    return upgrade
+
+
+def test_a_store_may_hold_lines_of_two_versions_and_refuses_a_third(folder, next_version):
+    store = Folder(folder).store("sim/messy", "classic/framing")
+    before = store.read()
+    line = store.path.read_bytes().splitlines(keepends=True)[0]
+    next_version()
+    assert store.read()["mood"].isna().all() and len(store.read()) == len(before)
+    with store.writer() as writer:
+        row = json.loads(line) | {"trial_id": "another", "mood": "dry"}
+        assert writer.write(row)
+    assert store.path.read_bytes().splitlines()[0] + b"\n" == line
+    assert json.loads(store.path.read_bytes().splitlines()[-1])["schema_version"] == 2
+    assert store.read()["mood"].dropna().tolist() == ["dry"]
+    last = json.loads(store.path.read_bytes().splitlines()[-1]) | {"schema_version": 3}
+    with store.path.open("ab") as file:
+        file.write(json.dumps(last).encode() + b"\n")
+    said = refused(store.read)
+    assert f"line {len(before) + 2}: written by a newer cogbias (trials schema 3" in said
+
+
+def test_a_newer_store_is_refused_by_name(folder):
+    store = Folder(folder).store("sim/messy", "classic/framing")
+    lines = [json.loads(line) for line in store.path.read_bytes().splitlines()]
+    newer = [line | {"mood": "dry", "schema_version": 2} for line in lines]
+    store.path.write_text("".join(json.dumps(line) + "\n" for line in newer))
+    said = refused(store.read)
+    assert "classic-framing.jsonl: line 1: written by a newer cogbias (trials schema 2" in said
+
+
+def test_trial_keys_of_the_first_version_stay():
+    messy = TrialStore(OLD / "trials" / "sim-messy" / "classic-framing.jsonl").read()
+    first = messy.iloc[0]
+    assert (first["trial_id"], first["item_id"], first["seed"]) == (
+        "fed827552a0c6e0ef833e53c7cd34889",
+        "4325b08d5095d269",
+        1364505214,
+    )
+
+
+# --- ids ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("name", paradigms())
+def test_ids_survive_every_format(tmp_path, name, ending):
+    items = (
+        paradigm(name).items().sample(40, random_state=1, replace=True).drop_duplicates("item_id")
+    )
+    place = save_table(items, tmp_path / f"items.{ending}")
+    assert load_table(place, ITEMS)["item_id"].tolist() == items["item_id"].tolist()
+    outside = load_items(place)
+    assert outside["item_id"].tolist() == items["item_id"].tolist()
+    assert outside.attrs == {"edited": 0}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_edited_prompts_get_answers_of_their_own(tmp_path, capsys, ending):
+    place, outputs = tmp_path / f"mine.{ending}", tmp_path / "outputs"
+    asking = ["run", "--model", "sim/messy", "--paradigm", "classic/framing", "--items", place]
+    asking += ["--outputs", outputs, "--no-reports"]
+    assert cogbias("items", "classic/framing", "--out", place) == 0
+    assert cogbias(*asking) == 0
+    assert "0 stored, 96 asked" in capsys.readouterr().out
+    table = load_table(place, ITEMS)
+    save_table(table.assign(prompt="Think twice. " + table["prompt"]), place)
+    assert cogbias(*asking) == 0
+    assert "0 stored, 96 asked" in capsys.readouterr().out
+    items, found = read_cell(Folder(outputs), *stored_cells(Folder(outputs))[0])
+    assert items["prompt"].str.startswith("Think twice. ").all()
+    assert set(found["item_id"]) == set(items["item_id"])
+    assert not set(found["item_id"]) & set(table["item_id"])
+    save_table(table.drop(columns="item_id"), place)  # the old wording, without ids
+    assert cogbias(*asking) == 0
+    assert "96 stored, 0 asked" in capsys.readouterr().out
+
+
+def test_new_wording_never_stands_above_old_probabilities(folder, capsys):
+    place = folder / "items" / "classic-framing.parquet"
+    stored = pd.read_parquet(place)
+    stored.assign(prompt="Edited. " + stored["prompt"]).to_parquet(place)
+    assert cogbias("effects", folder) == 2
+    said = capsys.readouterr().err
+    assert "classic-framing.parquet: items table: column 'item_id' holds" in said
+    assert "in record 1, but the row was edited" in said
+    report = stored_cell(folder, "sim/human", "classic/framing")  # what a report is made from
+    assert not report.items["prompt"].str.contains("Edited.").any()
+
+
+def test_tagging_an_item_anew_keeps_its_answers_and_takes_effect(tmp_path, capsys):
+    place, outputs = tmp_path / "mine.csv", tmp_path / "outputs"
+    asking = ["run", "--model", "sim/human", "--paradigm", "classic/framing", "--items", place]
+    asking += ["--outputs", outputs, "--no-reports"]
+    cogbias("items", "classic/framing", "--out", place)
+    assert cogbias(*asking) == 0
+    table = load_table(place, ITEMS)
+    save_table(table.assign(cluster="c" + table["cluster"]), place)
+    capsys.readouterr()
+    assert cogbias(*asking) == 0
+    assert "96 stored, 0 asked" in capsys.readouterr().out
+    items, _ = read_cell(Folder(outputs), *stored_cells(Folder(outputs))[0])
+    assert items["cluster"].str.startswith("c").all()
+
+
+# --- spreadsheets ------------------------------------------------------------
+
+RISKY = st.sampled_from(["=", "+", "-", "@", "\t", "\r", "'", "'=", "＝"])
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+
+
+def test_no_cell_of_an_exported_table_is_a_formula(tmp_path, capsys):
+    place = tmp_path / "items.csv"
+    items = paradigm("classic/framing").items().head(6)
+    risky = ["=1+1", "+1 is fine", "-2+3", "@SUM(A1)", "\tA", "\r\n=1"]
+    edited = items.assign(prompt=risky, **{"=cmd": risky, "number": [-1, -0.5, 2, 3, 4, 5]})
+    save_table(edited.drop(columns="item_id"), place)
+    plain = pd.read_csv(place, dtype=str, keep_default_na=False)
+    cells = [*plain.columns, *plain.to_numpy().ravel()]
+    dangerous = [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    assert dangerous == ["-1.0", "-0.5"]
+    back = load_items(place)
+    assert back["prompt"].tolist() == back["=cmd"].tolist() == risky
+    assert back["number"].tolist() == [-1, -0.5, 2, 3, 4, 5]
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.builds("{}{}".format, RISKY | st.just(""), TEXT), min_size=1, max_size=4))
+@example(
+    ["NA", "None", "nan", "1e5", "007", "True", '"', "a,b", "#", "a\r\nb\rc\nd", "-5", "\ufeff"]
+)
+def test_any_prompt_comes_back_from_csv(tmp_path_factory, prompts):
+    prompts = list(dict.fromkeys(text for text in prompts if text.strip()))
+    one = paradigm("classic/framing").items.unchecked().drop(columns="item_id").iloc[[0]]
+    made = pd.concat([one] * len(prompts), ignore_index=True) if prompts else one
+    if prompts:
+        made = made.assign(prompt=prompts, pair_id=prompts, system=prompts)
+    made = made.assign(cluster=[f"{number:03}" for number in range(len(made))])
+    back = load_items(save_table(made, tmp_path_factory.mktemp("csv") / "items.csv"))
+    for name in ("prompt", "pair_id", "cluster"):
+        assert back[name].tolist() == made[name].tolist()
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.builds("{}{}".format, RISKY, TEXT))
+def test_harmless_text_comes_back(text):
+    assert design.as_written(harmless(text)) == text
+    assert not harmless(text).startswith(("=", "@", "\t", "\r"))
+
+
+def test_stored_answers_come_back_from_csv(tmp_path, capsys):
+    place = tmp_path / "trials.csv"
+    assert cogbias("export", "csv", OLD, "--out", place) == 0
+    back, stored = load_table(place, TRIALS), trials_of(OLD)
+    for name in TRIALS.names:
+        there, here = (
+            [None if design.is_empty(cell) or cell == "" else cell for cell in table[name]]
+            for table in (back, stored)
+        )  # an empty cell says nothing about what was empty
+        assert there == here, name
+
+
+def test_an_exported_table_is_imported_again(tmp_path, capsys):
+    place, again = tmp_path / "items.csv", tmp_path / "again.parquet"
+    assert cogbias("export", "csv", "classic/framing", "--out", place) == 0
+    assert cogbias("import", "csv", place, "--out", again) == 0
+    assert "96 items written" in capsys.readouterr().out
+    items = paradigm("classic/framing").items()
+    assert load_table(again, ITEMS)["item_id"].tolist() == items["item_id"].tolist()
