@@ -39,7 +39,10 @@ from cogbias.design import (
     METHODS,
     CogbiasError,
     Paradigm,
+    check_items,
     content_hash,
+    is_empty,
+    load_items,
     load_table,
     matching,
     nearest,
@@ -65,6 +68,7 @@ from cogbias.trials import (
     Collected,
     Plan,
     TrialStore,
+    check_answers,
     collect,
     fingerprint,
     plan,
@@ -267,8 +271,12 @@ def study_items(
 ) -> pd.DataFrame:  # an items table
     "The items that a study puts to its participants in one paradigm."
     if study.items_file:
-        items = usable_items(load_table(study.items_file, ITEMS), name)
+        table = load_items(study.items_file)
+        items = usable_items(table, name)
         _check_factors(study.items_file, items, paradigm(name))
+        records = {item_id: number for number, item_id in enumerate(table["item_id"], 1)}
+        numbers = items["item_id"].map(records)
+        check_items(paradigm(name), items, lambda row: f"{study.items_file}: record {numbers[row]}")
         return _kept(study, items, name)
     arguments = {"seed": study.seed, **_arguments(study, name)}
     try:
@@ -284,7 +292,7 @@ def study_paradigms(study: Study) -> list[str]:
     named = list(dict.fromkeys(name for pattern in study.paradigms for name in paradigms(pattern)))
     if not study.items_file:
         return named
-    held = set(load_table(study.items_file, ITEMS)["paradigm"])
+    held = set(load_items(study.items_file)["paradigm"])
     kept = [name for name in named if name in held]
     if not kept:
         raise CogbiasError(
@@ -481,19 +489,33 @@ class Cell(NamedTuple):
 
 # %% ../nbs/09_study.ipynb #af23c5c4
 def _keep_items(items: pd.DataFrame, place: Path) -> None:
-    "Store the items beside their answers, unless they are there already."
-    if not place.exists() or set(_stored_ids(place)) != set(items["item_id"]):
+    "Store the items beside their answers, unless they are there already, factors included."
+    if not place.exists() or not _same_rows(_stored_items_of(place), items):
         save_table(items, place)
 
 
-def _stored_ids(place: Path) -> pd.Series:
-    "Ids of the items in a folder."
+def _stored_items_of(place: Path) -> pd.DataFrame:
+    "The items in a folder."
     try:
-        return pd.read_parquet(place, columns=["item_id"])["item_id"]
-    except (OSError, ValueError) as error:
+        return load_table(place, ITEMS)
+    except CogbiasError as error:
         raise CogbiasError(
-            f"{place}: cannot be read ({str(error).splitlines()[0]:.80}); remove it, it is made again from the study"
+            f"{error} (or remove the file: it is made again from the study)"
         ) from None
+
+
+def _same_rows(first: pd.DataFrame, second: pd.DataFrame) -> bool:
+    "Whether two tables hold the same, whatever the types in which pandas keeps it."
+    if list(first.columns) != list(second.columns) or len(first) != len(second):
+        return False
+    held = [
+        [
+            [None if is_empty(each) else each for each in table[name].tolist()]
+            for name in table.columns
+        ]
+        for table in (first, second)
+    ]
+    return held[0] == held[1]
 
 # %% ../nbs/09_study.ipynb #cd1a6750
 def _answer_groups(items: pd.DataFrame) -> list[str]:
@@ -705,7 +727,7 @@ def open_cell(
         who,
         collect_cell(study, who, items, folder),
     )
-    trials = store.read(collected.trial_ids)
+    trials = check_answers(store.read(collected.trial_ids), items, store.path)
     effects = _in_family(
         estimate_effects(trials, items, paradigm(name), study.seed),
         folder,
@@ -760,7 +782,7 @@ def stored_cell(
         )
     study, store = _report_study(record), folder.store(participant, name)
     items = _stored_items(study, folder, name)
-    trials = own_trials(store.read(), items, record)
+    trials = _last_run(store.path, store.read(), items, record)
     if trials.empty:
         raise CogbiasError(
             f"{store.path}: holds no answer of the last run; run the study again in this folder"
@@ -975,6 +997,21 @@ def own_trials(
     ]
     return mine[mine["trial_id"] == asked].reset_index(drop=True)
 
+
+def _last_run(
+    path: Path, stored: pd.DataFrame, items: pd.DataFrame, cell: Mapping[str, Any] | None
+) -> pd.DataFrame:
+    "The answers of the last run in a cell, which must be those of its participant to its items."
+    for name, expected in (("participant", path.parent.name), ("paradigm", path.stem)):
+        for value in stored[name].unique():
+            if slug(value) != expected:
+                first = stored.loc[stored[name] == value, "trial_id"].iloc[0]
+                raise CogbiasError(
+                    f"{path}: trial {first!r}: column {name!r} holds {value!r:.60}, which does not "
+                    "belong into this file; mend or remove its line"
+                )
+    return check_answers(own_trials(stored, items, cell), items, path)
+
 # %% ../nbs/09_study.ipynb #4c6f3f6f
 def stored_cells(folder: Folder) -> list[tuple[Path, Path]]:
     "Items file and trials file of every cell in a folder, in the order of their names."
@@ -988,13 +1025,16 @@ def stored_cells(folder: Folder) -> list[tuple[Path, Path]]:
 def read_cell(folder: Folder, place: Path, file: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     "Items and trials of one cell, as its last run left them."
     items, stored = load_table(place, ITEMS), TrialStore(file).read()
+    held = items["paradigm"].unique().tolist()
+    if [slug(name) for name in held] != [place.stem]:
+        raise CogbiasError(
+            f"{place}: items table: column 'paradigm' holds {', '.join(held) or 'nothing'}, which does not "
+            "belong into this file; remove it, it is made again from the study"
+        )
     if stored.empty:
         return items, stored
-    return items, own_trials(
-        stored,
-        items,
-        stored_settings(folder).get((stored["participant"].iloc[0], items["paradigm"].iloc[0])),
-    )
+    key = stored["participant"].iloc[0], held[0]
+    return items, _last_run(file, stored, items, stored_settings(folder).get(key))
 
 # %% ../nbs/09_study.ipynb #16158492
 def stored_analysis(folder: Folder) -> Analysis:
