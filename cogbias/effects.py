@@ -18,11 +18,11 @@ import numpy as np
 import pandas as pd
 
 from .design import EFFECTS, EXACT, CogbiasError, Contrast, Paradigm, nearest, selected_mask
-from cogbias.stats.clusters import (
-    cluster_differences,
-    set_effect_sd,
-    sign_flip,
-    stratified_cluster_t,
+from cogbias.stats.adjusted import (
+    METHOD,
+    adjusted_cluster_interval,
+    block_flip,
+    flag_numbers,
 )
 from cogbias.stats.decisions import (
     ADJUSTMENTS,
@@ -34,6 +34,7 @@ from cogbias.stats.decisions import (
     verdict,
     without_width,
 )
+from .stats.clusters import cluster_differences, set_effect_sd, stratified_cluster_t
 from .stats.estimates import STATUSES, Estimate, nothing
 from .stats.numbers import CLUSTER_MEASURES, deviation_from_truth, number_effect
 from .stats.position import order_consistency, position_shares
@@ -322,17 +323,22 @@ def _weights(contrast: Contrast, frame: pd.DataFrame) -> Mapping[str, float] | N
     }
 
 
-def _flips_test(contrast: Contrast) -> bool:
-    "Whether sign flips ask about the contrast itself."
-    one_sign = contrast.weights is None or min(contrast.weights.values()) >= 0
-    return contrast.control is not None and one_sign
-
-
 def _differences(contrast: Contrast, frame: pd.DataFrame) -> pd.DataFrame:
     "One row per cluster."
     return cluster_differences(
         frame, weight="weight", treatment=contrast.treatment, control=contrast.control
     )
+
+
+def _interval(
+    contrast: Contrast, table: pd.DataFrame, weights: Mapping[str, float] | None, test: bool
+) -> Estimate:
+    "The estimate over clusters; shares keep to their range, numbers have none."
+    if contrast.outcome == "value":
+        found = stratified_cluster_t(table["difference"], table["stratum"], weights)
+        return flag_numbers(found, table["difference"].to_numpy(float))
+    scale = min(contrast.score.values()), max(contrast.score.values())
+    return adjusted_cluster_interval(table, weights, scale, test=test)
 
 # %% ../nbs/05_effects.ipynb #b58a04cc
 def difference(
@@ -350,22 +356,19 @@ def difference(
                 contrast,
                 frame,
                 group,
-                method="stratified cluster t",
+                method=METHOD,
                 status="no_valid_answers",
                 n_clusters=0,
                 detail="no cluster has a readable answer in every condition",
             )
         ]
-    found = stratified_cluster_t(table["difference"], table["stratum"], weights)
-    flipped = (
-        sign_flip(table["difference"], table["stratum"], weights, seed=seed)
-        if test and found.n_clusters >= 6 and _flips_test(contrast)
-        else None
-    )
-    if flipped is not None and found.n_clusters >= FLIPPED_FROM:
-        found, flipped = replace(found, p_value=flipped, p_method="sign flips"), None
-    if not test or not (contrast.control or contrast.weights):
-        found = replace(found, p_value=np.nan, p_method="")  # a share alone: nothing to test
+    tested = bool(test and (contrast.control or contrast.weights))  # a share alone has no null
+    clusters = table["cluster"].nunique()
+    flipped = block_flip(table, weights, seed) if tested and clusters >= 6 else np.nan
+    fine = clusters >= FLIPPED_FROM and not np.isnan(flipped)
+    found = _interval(contrast, table, weights, tested and not fine)
+    if fine:
+        found, flipped = replace(found, p_value=flipped, p_method="sign flips"), np.nan
     dropped = len(table.attrs["dropped_clusters"])
     note = "; ".join(
         filter(
@@ -374,7 +377,7 @@ def difference(
                 contrast.note,
                 found.detail,
                 f"{dropped} clusters lack a condition" if dropped else "",
-                f"sign-flip p {flipped:.3f}" if flipped is not None else "",
+                "" if np.isnan(flipped) else f"sign-flip p {flipped:.3f}",
             ],
         )
     )
@@ -461,23 +464,24 @@ def reversal(
 ) -> list[dict[str, Any]]:
     "Share of clusters whose majority turns towards the bias, minus the share that turns against it."
     table = _differences(contrast, frame)
-    towards = (table["mean_treatment"] > 0.5) & (table["mean_control"] < 0.5)
-    against = (table["mean_treatment"] < 0.5) & (table["mean_control"] > 0.5)
-    found = stratified_cluster_t(towards.astype(float) - against.astype(float), table["stratum"])
-    limits = {
-        name: float(np.clip(getattr(found, name), -1, 1)) for name in ("ci_low", "ci_high")
-    }  # a share of sets cannot leave [-1, 1]
+    majority = {
+        name: (table[name] > 0.5).astype(float) - (table[name] < 0.5).astype(float)
+        for name in ("mean_treatment", "mean_control")
+    }
+    turned = (majority["mean_treatment"] - majority["mean_control"]) / 2
+    turned = turned.where(turned.abs() == 1, 0.0)  # half a turn is none
+    found = adjusted_cluster_interval(
+        table.assign(difference=turned, **majority), scale=(-1.0, 1.0), test=False
+    )
+    towards, against = int((turned > 0).sum()), int((turned < 0).sum())
     return [
         _estimate_row(
             contrast,
             frame,
             found,
             group,
-            **limits,
-            p_value=None,
-            p_method=None,
             method="majority per value set",
-            detail=f"{int(towards.sum())} towards, {int(against.sum())} against, of {len(table)}",
+            detail=f"{towards} towards, {against} against, of {len(table)}",
         )
     ]
 
@@ -954,7 +958,8 @@ def _logit_effect(
     score = frame["score"].clip(limit, 1 - limit)
     clipped = int((frame["score"] != score).sum())
     logits = frame.assign(score=np.log(score / (1 - score)), weight=1.0)
-    row = difference(contrast, logits, seed=0)[0]
+    unbounded = replace(contrast, outcome="value")  # log-odds are numbers, not shares
+    row = difference(unbounded, logits, seed=0)[0]
     return [
         row
         | {

@@ -20,6 +20,7 @@ import pandas as pd
 from .design import Contrast, Paradigm, human_reference, selected
 from .effects import Analysis, row_verdict
 from .markup import NO_FORMULAS, markdown_html
+from .stats.adjusted import METHOD
 
 if TYPE_CHECKING:
     from IPython.display import HTML
@@ -127,6 +128,7 @@ _NO_VERDICT = {
     "no_valid_answers": "None of its answers could be read in one of the conditions, so there is nothing to estimate.",
     "too_few_clusters": "There are too few clusters for a claim beyond these very prompts.",
     "few_clusters": "There are few clusters, so the interval is rough.",
+    "mostly_equal": "Most clusters show the same number, so the interval over them is too narrow for a claim.",
 }
 
 # %% ../nbs/07_reporting.ipynb #219137c3
@@ -175,6 +177,7 @@ _STATUS_WORDS = {
     "position_dominated": "position-dominated",
     "constant_cell": "a cell without spread",
     "few_clusters": "few clusters",
+    "mostly_equal": "most clusters alike",
     "too_few_clusters": "too few clusters",
     "no_valid_answers": "no readable answers",
 }
@@ -580,6 +583,8 @@ def provenance_table(
 # %% ../nbs/07_reporting.ipynb #fbe43a62
 REFERENCES = {
     "Fisher 1935": "Fisher, R. A. (1935). The design of experiments. Oliver and Boyd.",
+    "Bonett and Price 2012": "Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference of binomial proportions based on paired data. "
+    "Journal of Educational and Behavioral Statistics, 37(4), 479–488. https://doi.org/10.3102/1076998611411915",
     "Satterthwaite 1946": "Satterthwaite, F. E. (1946). An approximate distribution of estimates of variance components. Biometrics Bulletin, 2, 110-114. doi:10.2307/3002019",
     "Clark 1973": "Clark, H. H. (1973). The language-as-fixed-effect fallacy. Journal of Verbal Learning and Verbal Behavior, 12, 335-359. doi:10.1016/S0022-5371(73)80014-3",
     "Wilson 1927": "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal of the American Statistical Association, 22, 209-212. doi:10.1080/01621459.1927.10502953",
@@ -699,13 +704,28 @@ def _estimate_sentence(row: Mapping[str, Any], paradigm: Paradigm) -> str:
     base = f"The effect, {paradigm.headline.title.lower()}, is {what}, taken per cluster, averaged within strata and then over strata.{chosen}"
     if pd.isna(row["ci_low"]):
         return f"{base} No interval can be given ({row['status'].replace('_', ' ')})."
-    if pd.isna(row["df"]) or not row["se"]:
+    if not row["se"]:
         return f"{base} All {row['n_clusters']} clusters agree, so that the interval over them has no width."
-    flipped = row["p_method"] == "sign flips"
-    test = (
-        "an exact or drawn sign-flip test over clusters (Fisher 1935)" if flipped else "the same t"
-    )
-    return f"{base} The 95% interval is a t interval over {row['n_clusters']} clusters with {row['df']:.1f} degrees of freedom (Satterthwaite 1946); the p-value is from {test}."
+    return f"{base} {_interval_sentence(row)}"
+
+
+def _interval_sentence(row: Mapping[str, Any]) -> str:
+    "Interval and test of the headline."
+    t = "" if pd.isna(row["df"]) else f" with {row['df']:.1f} degrees of freedom"
+    over = f"over {row['n_clusters']} clusters{t} (Satterthwaite 1946)"
+    interval = f"is a t interval {over}"
+    if row["method"] == METHOD:
+        interval = (
+            f"lies between a t interval {over} and the adjusted interval for counts "
+            "(Bonett and Price 2012), the nearer to the latter the more often a cluster's answers "
+            "are always the same"
+        )
+    tests = {
+        "sign flips": "an exact or drawn sign-flip test over clusters (Fisher 1935)",
+        "interval": "the level at which the interval touches 0",
+    }
+    test = tests.get(row["p_method"], "the same t")
+    return f"The 95% interval {interval}; the p-value is from {test}."
 
 
 def _decision_sentence(row: Mapping[str, Any], analysis: Analysis) -> str:
@@ -755,7 +775,8 @@ def methods_paragraph(
 # %% ../nbs/07_reporting.ipynb #05d7cfcd
 FORMULAS = {  # method -> (module whose page derives and tests it, source)
     "stratified cluster t": ("cogbias.stats.clusters", "Satterthwaite 1946"),
-    "majority per value set": ("cogbias.effects", "Satterthwaite 1946"),
+    METHOD: ("cogbias.stats.adjusted", "Bonett and Price 2012"),
+    "majority per value set": ("cogbias.stats.adjusted", "Bonett and Price 2012"),
     "newcombe": ("cogbias.stats.proportions", "Newcombe 1998"),
     "newcombe, weighted strata": ("cogbias.effects", "Zou and Donner 2008"),
     "exact probabilities": ("cogbias.effects", "no sampling"),
@@ -775,6 +796,7 @@ FORMULAS = {  # method -> (module whose page derives and tests it, source)
     ),
 }
 FAMILIES_OF_FORMULAS = {
+    "per cluster, adjusted cluster interval": ("cogbias.stats.adjusted", "Bonett and Price 2012"),
     "per cluster, stratified cluster t": ("cogbias.stats.numbers", "Satterthwaite 1946"),
     "cohens d": ("cogbias.stats.standardised", "Cohen 1988; interval Cumming and Finch 2001"),
 }

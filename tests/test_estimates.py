@@ -1,10 +1,11 @@
 """What the effects table promises of every estimate, over all paradigms."""
 
+import numpy as np
 import pytest
 
 from cogbias.backends.sim import exact_trials
 from cogbias.design import EFFECTS, load_table, paradigm, paradigms, save_table
-from cogbias.effects import decide, estimate_effects
+from cogbias.effects import decide, difference, estimate_effects, prompt_scores, row_verdict
 
 NAMES = [name for name in paradigms() if name != "choice/decoy"]  # its 11,232 prompts add nothing
 
@@ -32,3 +33,67 @@ def test_effects_of_before_have_no_p_method(tables, tmp_path):
     older = tables["choice/certainty", "human"].drop(columns="p_method")
     read = load_table(save_table(older, tmp_path / "effects.parquet"), EFFECTS)
     assert read.p_method.isna().all() and len(read) == len(older)
+
+
+def sampled(who, items, repeats):
+    "Choices drawn from the distributions of a simulated participant."
+    rng, trials = np.random.default_rng(repeats), exact_trials(who, items)
+    draws = trials.loc[trials.index.repeat(repeats)].reset_index(drop=True)
+    choice = [rng.choice(list(p), p=list(p.values())) for p in draws["p"]]
+    values = dict(zip(items["item_id"], items["options"]))
+    number = [
+        next(each["value"] for each in values[item] if each["label"] == label)
+        for item, label in zip(draws["item_id"], choice)
+    ]
+    return draws.assign(
+        choice=choice,
+        value=number,
+        p=None,
+        method="text",
+        repeat=draws.groupby("item_id").cumcount(),
+        trial_id=draws.index.astype(str),
+    )
+
+
+RANGE = {"probability": (-2, 2), "Cliff's delta": (-1, 1), "share of value sets": (-1, 1)}
+
+
+@pytest.mark.parametrize("who", ("human", "rational", "mirror"))
+@pytest.mark.parametrize("repeats", (1, 3))
+def test_sampled_intervals_keep_their_range_and_their_width(who, repeats):
+    "Six content sets, two prompts each: the differences are coarse, and often all alike."
+    for name in ("classic/framing", "classic/anchoring", "classic/transaction_utility"):
+        items = paradigm(name).items(variants=["base"])
+        effects = decide(estimate_effects(sampled(who, items, repeats), items, paradigm(name)))
+        for row in effects[(effects.target == "S") & effects.ci_low.notna()].itertuples():
+            low, high = RANGE.get(row.unit, (-float("inf"), float("inf")))
+            if row.measure == "framing_effect":
+                low, high = -1, 1
+            assert low <= row.ci_low <= row.estimate <= row.ci_high <= high, (name, row)
+            if row.status == "ok":
+                assert row.ci_high - row.ci_low > 1e-6, (name, row)
+
+
+def test_dust_is_no_effect():
+    "Differences of 1e-16 have neither a spread nor a p-value of 1e-33."
+    contrast = paradigm("classic/framing").headline
+    items = paradigm("classic/framing").items(variants=["base"])
+    frame = prompt_scores(exact_trials("random", items), items, contrast)
+    rng = np.random.default_rng(1)
+    shaken = frame.assign(score=frame["score"] + rng.uniform(1e-16, 9e-16, len(frame)))
+    shaken.loc[shaken.condition == "treatment", "score"] += 8e-16
+    row = difference(contrast, shaken)[0]
+    assert row["ci_low"] < -0.05 and row["ci_high"] > 0.05 and row["p_value"] > 0.5
+    verdict = row_verdict({**row, "p_adjusted": row["p_value"]}).verdict
+    assert verdict == "inconclusive"
+
+
+def test_six_sets_that_agree_leave_a_seventh_open():
+    "All six sets turn from no to yes: a quarter of all sets might still do otherwise."
+    contrast = paradigm("classic/framing").headline
+    items = paradigm("classic/framing").items(variants=["base"])
+    frame = prompt_scores(exact_trials("random", items), items, contrast)
+    turned = frame.assign(score=(frame["condition"] == "treatment").astype(float))
+    row = difference(contrast, turned)[0]
+    assert row["estimate"] == row["ci_high"] == 1 and 0.2 < row["ci_low"] < 0.4
+    assert row["status"] == "ok" and 0.001 < row["p_value"] < 0.05

@@ -13,7 +13,7 @@ from math import inf, isnan, nan
 
 import numpy as np
 
-from .estimates import STATUSES, Estimate
+from .estimates import EQUAL, STATUSES, Estimate, is_dust
 
 # %% ../../nbs/stats/17_decisions.ipynb #bcf23f95
 ADJUSTMENTS = {
@@ -44,7 +44,7 @@ def adjust(
     return adjusted
 
 # %% ../../nbs/stats/17_decisions.ipynb #a122d1da
-TOLERANCE = 1e-9  # numbers closer than this are equal: what rounding leaves is no effect
+TOLERANCE = EQUAL  # numbers closer than this are equal: what rounding leaves is no effect
 
 # %% ../../nbs/stats/17_decisions.ipynb #b22e27e9
 SMALLEST_EFFECT = {
@@ -66,8 +66,20 @@ SMALLEST_EFFECT = {
 }
 
 # %% ../../nbs/stats/17_decisions.ipynb #d4c1755a
+def _errors(estimate: Estimate) -> tuple[float, float]:
+    "Standard errors towards lower and towards higher values; those that the interval implies."
+    from scipy.special import ndtri, stdtrit
+
+    if isnan(estimate.ci_low) or isnan(estimate.ci_high):
+        return estimate.se, estimate.se
+    share = (1 + estimate.ci_level) / 2
+    reach = float(ndtri(share) if isnan(estimate.df) else stdtrit(estimate.df, share))
+    low, high = estimate.estimate - estimate.ci_low, estimate.ci_high - estimate.estimate
+    return low / reach, high / reach
+
+
 def equivalence_p(
-    estimate: Estimate,  # with se; df where the interval uses a t
+    estimate: Estimate,  # with limits or se; df where the interval uses a t
     smallest: float,  # the bound, in the unit of the estimate, > 0
 ) -> float:  # nan where there is no standard error, or nothing but rounding error
     "P-value of the two one-sided tests that an effect lies within plus and minus `smallest`."
@@ -75,15 +87,15 @@ def equivalence_p(
 
     if not smallest > 0:
         raise ValueError(f"smallest is {smallest}: give the smallest effect of interest, above 0")
-    if isnan(estimate.se) or estimate.se <= TOLERANCE:
+    low, high = _errors(estimate)
+    if isnan(low) or is_dust(low) and is_dust(high):
         return nan
     tail = ndtr if isnan(estimate.df) else lambda t: stdtr(estimate.df, t)
-    return float(
-        max(
-            tail(-(estimate.estimate + smallest) / estimate.se),
-            tail((estimate.estimate - smallest) / estimate.se),
-        )
-    )
+    below, above = estimate.estimate + smallest, smallest - estimate.estimate
+    # a limit at the estimate is the end of the scale: nothing lies beyond
+    p_below = tail(-below / low) if not is_dust(low) else float(below <= 0)
+    p_above = tail(-above / high) if not is_dust(high) else float(above <= 0)
+    return float(max(p_below, p_above))
 
 # %% ../../nbs/stats/17_decisions.ipynb #49df7f86
 def bounded_equivalence_p(

@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from .adjusted import adjusted_cluster_interval, flag_numbers
 from .clusters import _cluster_codes, _tidy, stratified_cluster_t
 from .estimates import Estimate, nothing
 from .proportions import mcnemar_exact
@@ -565,7 +566,9 @@ def _by_cluster(
     for (name, _), group in rows[rows["weight"] > 0].groupby(["stratum", "cluster"]):
         y, w = group["apart"].to_numpy(), group["weight"].to_numpy()
         centres.append((_centre(y, w / w.sum(), statistic), name))
-    found = stratified_cluster_t(*zip(*centres), level=known["ci_level"], unit=known["unit"])
+    values, strata = zip(*centres)
+    found = stratified_cluster_t(values, strata, level=known["ci_level"], unit=known["unit"])
+    found = flag_numbers(found, np.array(values))
     return replace(
         found, n=known["n"], method=f"{known['method'].split(',')[0]} per cluster, {found.method}"
     )
@@ -958,12 +961,13 @@ def number_effect(
 ) -> Estimate:  # mean over clusters, with a t interval; about clusters like these
     "A numeric measure over clusters drawn within fixed strata."
     table = number_differences(frame, measure, **columns)
-    found = stratified_cluster_t(
-        table["difference"],
-        table["stratum"],
-        level=level,
-        unit=unit or CLUSTER_MEASURES[measure][0],
-    )
+    unit = unit or CLUSTER_MEASURES[measure][0]
+    if measure == "cliffs_delta":  # it ends at -1 and 1
+        alone = table.assign(mean_treatment=table["difference"], mean_control=nan)
+        found = adjusted_cluster_interval(alone, scale=(-1.0, 1.0), level=level, unit=unit)
+    else:
+        found = stratified_cluster_t(table["difference"], table["stratum"], level=level, unit=unit)
+    found = flag_numbers(found, table["difference"].to_numpy(float))
     dropped = len(table.attrs["dropped_clusters"])
     detail = "; ".join(
         filter(
