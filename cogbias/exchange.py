@@ -731,11 +731,12 @@ def _belief_clusters(rows: Sequence[dict[str, Any]]) -> None:
 # %% ../nbs/08_exchange.ipynb #6c4daa79
 def _belief_keys(row: dict[str, Any], cluster: int | str) -> None:
     "What joins a belief item to others."
-    row["cluster"] = f"{row['stratum']}/{cluster}"
+    row["cluster"] = f"triple/{cluster}" if isinstance(cluster, int) else "dm_1,dm_2"
     closing = (
         ("bare",) if row["closing_line_id"] == 1 else (f"closing{row['closing_line_id']}", "bare")
     )
-    where = (row["cluster"], row["template"], row["premise_order"])
+    argument = f"{row['stratum']}/{cluster}"
+    where = (argument, row["template"], row["premise_order"])
     row["pair_id"] = "-".join(map(str, (*where, row["option_order"], *closing)))
     row["order_group"] = "-".join(map(str, (row["condition"], *where, *closing)))
 

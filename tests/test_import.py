@@ -319,10 +319,11 @@ def test_belief_twins(imported):
     }
     assert (
         full.triple_index.nunique() == 12
-        and (full.groupby(["cluster", "condition"]).size() == 14).all()
+        and (full.groupby(["cluster", "stratum", "condition"]).size() == 14).all()
+        and full.cluster.nunique() == 12  # a noun triple lies in all four cells
     )
     forms = (
-        full.drop_duplicates(["cluster", "condition"])
+        full.drop_duplicates(["cluster", "stratum", "condition"])
         .groupby(["condition", "stratum"])
         .form.value_counts()
     )
@@ -367,7 +368,7 @@ def test_belief_contrasts_work(imported):
         .set_index("measure")
     )
     headline = effects.loc[made.headline.measure]
-    assert headline.estimate > 0.2 and headline.n_clusters == 48 and headline.n_items == 1344
+    assert headline.estimate > 0.2 and headline.n_clusters == 12 and headline.n_items == 1344
     assert set(each.measure for each in made.contrasts) <= set(effects.index)
 
 

@@ -138,32 +138,34 @@ RELATIONS = MappingProxyType(
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #9cd4c91b
 class Triple(NamedTuple):
-    "Three nouns and the four arguments that are made of them."
+    "Three nouns and the two arguments that are made of them."
 
     nouns: tuple[str, str, str]  # a, b, c
-    mood: str  # quantifiers of all four arguments
-    figures: tuple[int, int]  # of the valid and of the invalid arguments
+    mood: str  # quantifiers of both arguments
+    figure: int  # of both arguments; it makes both valid or both invalid
     conclusions: tuple[
         str, str
     ]  # subject and predicate, by letter, of the believable and of the unbelievable conclusion
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #f363f76d
+_PAIRS = (  # nouns of the valid and of the invalid triple, mood, their figures, their conclusions
+    ("hammers tools objects", "sonnets poems texts", "AAA", (1, 4), ("ab", "ba")),
+    ("eagles birds vertebrates", "bungalows houses dwellings", "AAA", (1, 4), ("bc", "cb")),
+    ("sisters siblings relatives", "kittens cats carnivores", "AAA", (1, 4), ("ab", "ba")),
+    ("triangles polygons shapes", "ballads songs compositions", "AAA", (1, 4), ("bc", "cb")),
+    ("infants lawyers grandmothers", "statues dentists cyclists", "EAE", (1, 3), ("ba", "bc")),
+    ("rivers paintings forgeries", "lakes novels bestsellers", "EAE", (2, 4), ("ca", "cb")),
+    ("planets islands nations", "mountains cities ports", "AEE", (2, 1), ("ab", "bc")),
+    ("spoons pies desserts", "carpets soups starters", "AEE", (4, 3), ("ab", "bc")),
+    ("clocks chairs antiques", "lamps blankets heirlooms", "AII", (1, 2), ("ca", "ab")),
+    ("toddlers pensioners twins", "kings nuns orphans", "AII", (3, 4), ("ca", "ab")),
+    ("umbrellas candles gifts", "bicycles holidays prizes", "IAI", (3, 1), ("ac", "ab")),
+    ("operas sculptures masterpieces", "films bridges failures", "IAI", (4, 2), ("ac", "ab")),
+)
 TRIPLES = tuple(
-    Triple(tuple(nouns.split()), *rest)
-    for nouns, *rest in [
-        ("hammers tools objects", "AAA", (1, 4), ("ab", "ba")),
-        ("eagles birds vertebrates", "AAA", (1, 4), ("bc", "cb")),
-        ("sisters siblings relatives", "AAA", (1, 4), ("ab", "ba")),
-        ("triangles polygons shapes", "AAA", (1, 4), ("bc", "cb")),
-        ("infants lawyers grandmothers", "EAE", (1, 3), ("ba", "bc")),
-        ("rivers paintings forgeries", "EAE", (2, 4), ("ca", "cb")),
-        ("planets islands nations", "AEE", (2, 1), ("ab", "bc")),
-        ("spoons pies desserts", "AEE", (4, 3), ("ab", "bc")),
-        ("clocks chairs antiques", "AII", (1, 2), ("ca", "ab")),
-        ("toddlers pensioners twins", "AII", (3, 4), ("ca", "ab")),
-        ("umbrellas candles gifts", "IAI", (3, 1), ("ac", "ab")),
-        ("operas sculptures masterpieces", "IAI", (4, 2), ("ac", "ab")),
-    ]
+    Triple(tuple(nouns.split()), mood, figure, conclusions)
+    for valid, invalid, mood, figures, conclusions in _PAIRS
+    for nouns, figure in zip((valid, invalid), figures)
 )
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #d7e18936
@@ -178,20 +180,20 @@ class Argument(NamedTuple):
     nouns: tuple[str, str, str]  # for a, b, c
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #6e485836
-def _argument(number: int, triple: Triple, figure: int, ends: str) -> Argument:
+def _argument(number: int, triple: Triple, ends: str) -> Argument:
     "One argument of a triple; the noun that its conclusion lacks is the middle term."
     subject, predicate = ends
     (middle,) = set("abc") - set(ends)
-    major, minor, conclusion = syllogism(triple.mood, figure, subject + middle + predicate)
-    return Argument(number, triple.mood, figure, (major, minor), conclusion, triple.nouns)
+    terms = subject + middle + predicate
+    major, minor, conclusion = syllogism(triple.mood, triple.figure, terms)
+    return Argument(number, triple.mood, triple.figure, (major, minor), conclusion, triple.nouns)
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #38b46544
 def arguments() -> list[Argument]:
-    "The 48 arguments with real nouns: per triple valid and invalid, believable and unbelievable."
+    "The 48 arguments with real nouns: per triple a believable and an unbelievable one."
     return [
-        _argument(number, triple, figure, ends)
+        _argument(number, triple, ends)
         for number, triple in enumerate(TRIPLES, 1)
-        for figure in triple.figures
         for ends in triple.conclusions
     ]
 
@@ -357,10 +359,10 @@ def _content(
 # %% ../../../nbs/paradigms/logic/belief.ipynb #7afc5ddd
 def _keys(common: dict[str, Any], cell: str, arm: dict[str, Any]) -> dict[str, str]:
     "What joins an item to its twin and to the other order of its options."
-    cluster = f"{cell}/{common['triple_index']}"
-    where = (cluster, arm["template"], arm["premise_order"])
+    argument = f"{cell}/{common['triple_index']}"
+    where = (argument, arm["template"], arm["premise_order"])
     return {
-        "cluster": cluster,
+        "cluster": f"triple/{common['triple_index']}",
         "stratum": cell,
         "pair_id": "-".join(map(str, (*where, arm["option_order"], arm["answer_format"]))),
         "order_group": "-".join(map(str, (arm["condition"], *where, arm["answer_format"]))),
@@ -632,10 +634,10 @@ PARADIGM = Paradigm(
     conditions={"control": "invented nouns", "treatment": "real nouns"},
     breakdown=("quantifier", "template", "target_position"),
     target_role="accept",
-    clusters="arguments",
+    clusters="noun triples",
     caveats=(
         "The raw belief index and the raw interaction change with a participant's general readiness to accept; read them beside the criterion and sensitivity shifts.",
-        "The 48 arguments share 12 noun triples and 24 conclusions; intervals treat the arguments as independent.",
+        "Valid and invalid arguments are about different things: belief is compared within a noun triple, logic between triples.",
         "Every argument has one true and one false premise, so a participant that asks for true premises finds none of them sound.",
     ),
 )
