@@ -259,6 +259,8 @@ TEXT = _every(
         "content is an object": message(content={"A": 1}),
         "content is NaN": edited(b'"content": "', b'"content": NaN, "was": "'),
         "content is half of a character": message(content="A \ud800"),
+        "content is a book": message(content="A or B " * 400_000),
+        "thinking is a book": message(thinking="Hm. " * 400_000, reasoning="Hm. " * 400_000),
         "thinking is a number": message(thinking=7, reasoning=7),
         "thinking is a list": message(thinking=[[1]], reasoning=[[1]]),
         "finish_reason is a list": top(finish_reason=["stop"]),

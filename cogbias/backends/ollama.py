@@ -51,6 +51,7 @@ from cogbias.elicitation.server import (
     as_mappings,
     as_name,
     as_text,
+    check_length,
     guard,
     messages_of,
     parted,
@@ -884,6 +885,8 @@ def words_answer(
         options=who.options | {"seed": request.seed},
         keep_alive=who.keep_alive,
     )
+    for name in ("content", "thinking"):
+        check_length(getattr(response.message, name) or "", name, who.max_tokens)
     return text_answer(request.item, response, who.context)
 
 # %% ../../nbs/backends/ollama.ipynb #79c91890

@@ -58,6 +58,7 @@ from cogbias.elicitation.server import (
     as_mappings,
     as_name,
     as_text,
+    check_length,
     guard,
     messages_of,
     patiently,
@@ -1213,6 +1214,8 @@ def text_call(who: "OpenaiParticipant", request: Request) -> Answer:
         messages_of(request.item, who.system), who.manner, who.max_tokens, seed=request.seed
     )
     check_served(who, body)
+    for name in ("content", "reasoning", "reasoning_content"):
+        check_length(_text(chosen(body)["message"].get(name), name), name, who.max_tokens)
     return text_answer(request.item, body)
 
 # %% ../../nbs/backends/openai.ipynb #676909da

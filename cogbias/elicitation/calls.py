@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['SECRET', 'LONGEST_MESSAGE', 'SHORTEST_SECRET', 'HIDDEN', 'RETRIED', 'LONGEST_PAUSE', 'LONGEST_WAIT', 'TELLING',
            'MOST_TOKENS', 'keep_out', 'printable', 'scrub', 'check_base_url', 'shown_url', 'without_secrets',
-           'secrets_of', 'check_whole', 'Fault', 'retry_after', 'Retries', 'sound', 'told_to_wait', 'ask_all']
+           'secrets_of', 'check_whole', 'Fault', 'retry_after', 'Patience', 'Retries', 'sound', 'told_to_wait',
+           'ask_all']
 
 # %% ../../nbs/elicitation/03_calls.ipynb #4fb25454
 import json
@@ -256,7 +257,7 @@ TELLING = 10.0  # seconds of waiting that are worth a word, and between two such
 _log = logging.getLogger(__name__)
 
 
-class _Patience:
+class Patience:
     "Says that somebody waits, at most every few seconds, however many requests do."
 
     def __init__(self) -> None:
@@ -345,7 +346,7 @@ class _Caller:
     fault: Callable[[Exception], Fault]
     retries: Retries
     sleep: Callable[[float], bool]  # true when nobody waits any more
-    patience: _Patience = field(default_factory=_Patience)
+    patience: Patience = field(default_factory=Patience)
 
     def answer(self, request: Request) -> Answer:
         "One request, repeated while that may help; how long the last attempt took is kept."
