@@ -39,7 +39,7 @@ from .stats.estimates import STATUSES, Estimate, nothing
 from .stats.numbers import CLUSTER_MEASURES, deviation_from_truth, number_effect
 from .stats.position import order_consistency, position_shares
 from .stats.proportions import newcombe, wilson
-from .stats.roc import area_difference, area_under_curve
+from .stats.roc import area_of_judgements, area_shift_of_judgements
 from .stats.shares import decoy_shares_by_cluster
 from cogbias.stats.signal_detection import (
     CELLS,
@@ -205,13 +205,17 @@ def _scores(answers: Answered, contrast: Contrast, invalid: str = "drop") -> pd.
             ("weight", weight),
             ("n_trials", np.ones(len(total))),
             ("n_valid", answers.ok),
+            ("n_drawn", ~answers.exact),
         )
     }
     mean = np.divide(sums["score_sum"], sums["weight"], out=np.zeros(n), where=sums["weight"] > 0)
     keep = np.flatnonzero(selected_mask(answers.items, contrast) & (sums["n_trials"] > 0))
     counts = {name: sums[name][keep].astype(int) for name in ("n_trials", "n_valid")}
     return answers.items.iloc[keep].assign(
-        score=mean[keep], weight=sums["weight"][keep] / np.maximum(counts["n_trials"], 1), **counts
+        score=mean[keep],
+        weight=sums["weight"][keep] / np.maximum(counts["n_trials"], 1),
+        exact=sums["n_drawn"][keep] == 0,
+        **counts,
     )
 
 
@@ -492,6 +496,11 @@ def _acceptance(contrast: Contrast, frame: pd.DataFrame, condition: str) -> pd.D
     grouped = rows.groupby(["cluster", "stratum"], as_index=False)
     return grouped.agg(accept=("score", "mean"), n=("n_valid", "sum"))
 
+
+def _is_exact(frame: pd.DataFrame) -> bool:
+    "Whether every score is an exact probability."
+    return "exact" in frame and bool(frame["exact"].all())
+
 # %% ../nbs/05_effects.ipynb #00a3187a
 def signal_shift(
     contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0
@@ -499,10 +508,12 @@ def signal_shift(
     "Criterion or sensitivity shift between believability levels; against the control condition where there is one."
     which = contrast.kind.removesuffix("_shift")
     real = _acceptance(contrast, frame, contrast.treatment)
+    exact = _is_exact(frame)
     if contrast.control is None:
-        found = signal_detection_shift(real)
+        found = signal_detection_shift(real, cluster="cluster", exact=exact)
     else:
-        found = signal_detection_difference(real, _acceptance(contrast, frame, contrast.control))
+        invented = _acceptance(contrast, frame, contrast.control)
+        found = signal_detection_difference(real, invented, shared=True, exact=exact)
     return [
         _estimate_row(
             contrast, frame, getattr(found, which), group, method="signal detection, clusters"
@@ -518,48 +529,44 @@ def interaction(
         _estimate_row(
             contrast,
             frame,
-            logit_interaction(_acceptance(contrast, frame, contrast.treatment)),
+            logit_interaction(
+                _acceptance(contrast, frame, contrast.treatment),
+                cluster="cluster",
+                exact=_is_exact(frame),
+            ),
             group,
             method="logit, clusters",
         )
     ]
 
 # %% ../nbs/05_effects.ipynb #5ea1dde4
-def _area_of(frame: pd.DataFrame, signals: Iterable[str], noise: Iterable[str]) -> Estimate:
-    "Area under the curve of the acceptance scores, arguments as clusters."
-    rows = frame[(frame["weight"] > 0) & frame["stratum"].isin([*signals, *noise])]
-    return area_under_curve(
-        rows["stratum"].isin([*signals]).to_numpy(),
-        rows["score"].to_numpy(),
-        (rows["stratum"] + "/" + rows["cluster"].astype(str)).to_numpy(),
-    )
-
-
 def area(
     contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0
 ) -> list[dict[str, Any]]:
-    "Area under the ROC curve: how well signals and noise are told apart."
-    rows = frame[frame["condition"] == contrast.treatment]
-    if rows["score"].isin([0.0, 1.0]).all():
+    "Area under the ROC curve of single judgements: how well signals and noise are told apart."
+    weight = frame["stratum"].map(contrast.weights).fillna(0.0)
+    rows = frame[(frame["condition"] == contrast.treatment) & (frame["weight"] > 0) & (weight != 0)]
+    if not _is_exact(rows):
         return []
-    kinds = [
-        [stratum for stratum, weight in contrast.weights.items() if weight * sign > 0]
-        for sign in (1, -1)
-    ]
-    return [_estimate_row(contrast, rows, _area_of(rows, *kinds), group)]
+    signal = weight[rows.index].to_numpy() > 0
+    found = area_of_judgements(signal, rows["score"].to_numpy(), rows["cluster"].to_numpy())
+    return [_estimate_row(contrast, rows, found, group)]
 
 # %% ../nbs/05_effects.ipynb #db584f52
 def area_shift(
     contrast: Contrast, frame: pd.DataFrame, group: str = "all", seed: int = 0
 ) -> list[dict[str, Any]]:
     "Area for unbelievable minus area for believable conclusions."
-    rows = frame[frame["condition"] == contrast.treatment]
-    if rows["score"].isin([0.0, 1.0]).all():
+    rows = frame[(frame["condition"] == contrast.treatment) & (frame["weight"] > 0)]
+    if not _is_exact(rows):
         return []
-    believable, unbelievable = (
-        _area_of(rows, [CELLS[level]], [CELLS[level + 2]]) for level in (0, 1)
+    found = area_shift_of_judgements(
+        rows["stratum"].isin(CELLS[:2]).to_numpy(),
+        rows["score"].to_numpy(),
+        rows["stratum"].isin(CELLS[1::2]).to_numpy(),
+        rows["cluster"].to_numpy(),
     )
-    return [_estimate_row(contrast, rows, area_difference(believable, unbelievable), group)]
+    return [_estimate_row(contrast, rows, found, group)]
 
 # %% ../nbs/05_effects.ipynb #8a4c8986
 def accuracy(

@@ -784,6 +784,8 @@ FORMULAS = {  # method -> (module whose page derives and tests it, source)
     "signal detection, clusters": ("cogbias.stats.signal_detection", "Hautus 1995"),
     "logit, clusters": ("cogbias.stats.signal_detection", "delta method"),
     "area, clustered placements": ("cogbias.stats.roc", "Obuchowski 1997"),
+    "area of judgements, clustered placements": ("cogbias.stats.roc", "Obuchowski 1997"),
+    "difference of two areas of judgements": ("cogbias.stats.roc", "Obuchowski 1997"),
     "difference of two areas": ("cogbias.stats.roc", "Obuchowski 1997"),
     "log-odds shift, stratified cluster t": ("cogbias.stats.shares", "Viechtbauer 2010, OR"),
     "anchoring index per cluster, stratified cluster t": (

@@ -534,7 +534,7 @@ _MEASURES = (
         kind="area",
         weights=MappingProxyType({"valid_believable": 1.0, "invalid_believable": -1.0}),
         unit="area",
-        note="chance that a valid argument is found likelier than an invalid one; .5 is guessing; exact probabilities only",
+        note="chance that a judgement of a valid argument has more behind it than one of an invalid argument; .5 is guessing; exact probabilities only",
         **_ALONE,
     ),
     Contrast(
@@ -552,7 +552,7 @@ _MEASURES = (
         kind="area_shift",
         weights=_INTERACTION,
         unit="area",
-        note="accuracy without the assumption of normal evidence; the criterion does not enter",
+        note="accuracy over single judgements; the criterion does not enter",
         **_ALONE,
     ),
 )
