@@ -67,7 +67,7 @@ def cluster_blocks(
     stratum = np.array([number.get(name, -1) for name in differences["stratum"]], int)
     used = stratum >= 0
     stratum, cluster = stratum[used], pd.factorize(differences["cluster"].to_numpy()[used])[0]
-    value = differences["difference"].to_numpy(float)[used]
+    value = settled(differences["difference"].to_numpy(float)[used])
     weight = np.array(list(weight_of.values()), float)
     size = np.bincount(stratum, minlength=len(weight))
     centre = np.bincount(stratum, value, len(weight)) / np.maximum(size, 1)

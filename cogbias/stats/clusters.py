@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from .estimates import Estimate, nothing
+from .estimates import Estimate, nothing, settled
 
 # %% ../../nbs/stats/01_clusters.ipynb #518ef33f
 def _checked(tidy: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -245,10 +245,10 @@ def _stratum_means(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     "Mean, variance of the mean and number of clusters, per stratum."
     size = np.bincount(code, minlength=strata)
-    mean = np.bincount(code, value, strata) / np.maximum(size, 1)
-    scatter = value - mean[code]
+    largest = np.abs(value).max(initial=0)
+    mean = settled(np.bincount(code, value, strata) / np.maximum(size, 1))
     # equal differences may differ in the last bit, which must not turn into a tiny interval
-    scatter[np.abs(scatter) <= 1e-12 * np.abs(value).max(initial=0)] = 0
+    scatter = settled(value - mean[code], scale=largest)
     return (
         mean,
         np.bincount(code, scatter**2, strata) / np.maximum(size - 1, 1) / np.maximum(size, 1),
@@ -309,7 +309,7 @@ def sign_flip(
     size = np.bincount(code, minlength=len(weight))
     if len(size) == 0 or size.min() == 0:
         return float("nan")
-    contribution = (weight / size)[code] * value
+    contribution = (weight / size)[code] * settled(value)
     far = abs(contribution.sum()) - 1e-10 * np.abs(contribution).sum()
     if len(value) <= exact_up_to:
         return float(np.mean(np.abs(_all_flips(contribution)) >= far))

@@ -17,6 +17,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from .adjusted import limits_within
+from .decisions import RANGES
 from .estimates import Estimate, nothing
 
 # %% ../../nbs/stats/13_synthesis.ipynb #8a6f41c5
@@ -792,6 +794,24 @@ def _row(found: Synthesis) -> dict:
     )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #2088c2f4
+def _squeezed(found: Estimate, reach: float) -> Estimate:
+    "The estimate with its t or normal interval made between minus and plus `reach`."
+    half = (found.ci_high - found.ci_low) / 2
+    if not half > 0 or abs(found.estimate) >= reach:
+        return found
+    low, high = limits_within(found.estimate, half, 1.0, (-reach, reach))
+    return replace(found, ci_low=low, ci_high=high)
+
+
+def _within_range(found: Synthesis) -> Synthesis:
+    "A synthesis of effects that have a range, with intervals that keep to it."
+    reach = RANGES.get(found.mean.unit)
+    if reach is None:
+        return found
+    mean, ahead = _squeezed(found.mean, reach), _squeezed(found.prediction, reach)
+    return replace(found, mean=mean, prediction=ahead)
+
+
 def synthesise_by(
     frame: pd.DataFrame,  # effects table: one row per study and group
     by: str = "paradigm",  # column of groups: one synthesis each
@@ -811,9 +831,8 @@ def synthesise_by(
 
     def row(name: object, part: pd.DataFrame) -> dict:
         unit = _one_unit(part, str(name))
-        return {by: name} | _row(
-            synthesise(part[effect], _variances(part[se]), method, interval, level, unit)
-        )
+        found = synthesise(part[effect], _variances(part[se]), method, interval, level, unit)
+        return {by: name} | _row(_within_range(found))
 
     return pd.DataFrame(
         [row(name, part) for name, part in frame.groupby(by, sort=False, observed=True)]
