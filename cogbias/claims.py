@@ -44,6 +44,7 @@ STATUS_WORDS = {
     "ok": "",
     "bounded": "at the edge of its scale",
     "few_clusters": "few clusters, rough interval",
+    "mostly_equal": "most clusters alike, interval too narrow",
     "too_few_clusters": "too few clusters",
     "degenerate_zero_variance": "all clusters agree",
     "separated": "each condition gives one answer throughout",

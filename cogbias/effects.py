@@ -7,7 +7,7 @@ __all__ = ['FLIPPED_FROM', 'NUMBER_MEASURES', 'ESTIMATORS', 'BOUNDED_FROM', 'POS
            'Answered', 'answered', 'prompt_scores', 'difference', 'pooled', 'reversal', 'signal_shift', 'interaction',
            'area', 'area_shift', 'accuracy', 'log_odds', 'number_measure', 'deviation', 'standardised',
            'estimate_contrast', 'estimate_effects', 'Analysis', 'make_analysis', 'unreadable_bounds', 'row_verdict',
-           'decide']
+           'changed', 'decide']
 
 # %% ../nbs/05_effects.ipynb #5b3d5948
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -1320,7 +1320,12 @@ DECIDED = {
     "reason": object,
     "p_equivalence": float,
 }  # columns that `decide` fills
-_WAS = "; it was *"  # what begins the account of an earlier verdict
+_WAS = '; it was "'  # what begins the account of an earlier verdict
+
+
+def changed(reason: str | None) -> bool:
+    "Whether a reason tells of another verdict before."
+    return isinstance(reason, str) and _WAS in reason
 
 
 def _with_changes(said: pd.DataFrame, before: pd.DataFrame) -> list[str]:
@@ -1349,7 +1354,7 @@ def _account(row: Mapping[str, Any], old: Mapping[str, Any]) -> str:
     if row["verdict"] == old["verdict"]:
         _, was, account = (old["reason"] or "").partition(_WAS)
         return was + account
-    return f"{_WAS}{old['verdict']}* in a family of {old['family']}"
+    return f'{_WAS}{old["verdict"]}" in a family of {old["family"]}'
 
 # %% ../nbs/05_effects.ipynb #853497ca
 def decide(

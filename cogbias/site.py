@@ -7,8 +7,8 @@ __all__ = ['SHOWN', 'BROKEN', 'SECTIONS', 'SUITES', 'UNFINISHED', 'POLICY', 'pla
            'shown_output', 'Row', 'Symbol', 'public_symbols', 'Page', 'read_cells', 'read_page', 'repository_notebooks',
            'notebook_pages', 'Names', 'link_names', 'Layout', 'library_page', 'Section', 'suite_title', 'sections_of',
            'stage_library', 'Report', 'page_name', 'find_reports', 'report_cells', 'paradigm_title', 'headline_rows',
-           'is_simulated', 'axis_limit', 'Results', 'matrix', 'paradigm_groups', 'participant_groups', 'measure_groups',
-           'stage_results', 'build_site']
+           'is_simulated', 'axis_limit', 'Results', 'matrix', 'spoken_for', 'paradigm_groups', 'participant_groups',
+           'measure_groups', 'stage_results', 'build_site']
 
 # %% ../nbs/10_site.ipynb #89078cef
 import ast
@@ -47,6 +47,9 @@ from cogbias.design import (
     shipped,
 )
 from .markup import TAGS, Part, clean_html, harmless, markdown_html, markdown_parts
+from .claims import DIGITS, Claim, bound_of, claim, explained, signed, status_words
+from .effects import changed
+from .stats.decisions import without_width
 from .trials import slug
 
 # %% ../nbs/10_site.ipynb #c40deffb
@@ -1057,14 +1060,14 @@ def _number(value: Any) -> float | None:
 
 
 def _signed(value: float | None) -> str:
-    "A number with its sign, to two decimals."
-    text = "" if value is None else f"{value:+.2f}"
-    return "0.00" if text in ("+0.00", "-0.00") else text.replace("-", "−")
+    "A number with its sign, as everywhere; empty where there is none."
+    return "" if value is None else signed(value, DIGITS)
 
 # %% ../nbs/10_site.ipynb #2f330518
 def _interval_text(low: float | None, high: float | None) -> str:
     "An interval in words."
-    return "" if low is None or high is None else f"{_signed(low)} to {_signed(high)}"
+    none = low is None or high is None or without_width(low, high)
+    return "" if none else f"{_signed(low)} to {_signed(high)}"
 
 
 def axis_limit(
@@ -1080,18 +1083,10 @@ def _place(value: float | None, limit: float) -> float | None:
     "Where a number lies on the axis, in percent."
     return None if value is None else round(50 + 50 * max(-1.0, min(1.0, value / limit)), 2)
 
-
-def _side(estimate: float | None, low: float | None, high: float | None) -> str:
-    "Classes of a number: which side of zero it is on, and whether its interval leaves out zero."
-    if estimate is None:
-        return "missing"
-    clear = low is not None and high is not None and (low > 0 or high < 0)
-    return ("towards" if estimate > 0 else "against" if estimate < 0 else "level") + (
-        " clear" if clear else ""
-    )
-
 # %% ../nbs/10_site.ipynb #6c582704
-def _drawn(estimate: Any, low: Any, high: Any, limit: float) -> dict[str, Any]:
+def _drawn(
+    estimate: Any, low: Any, high: Any, limit: float, bound: float | None = None
+) -> dict[str, Any]:
     "The fields of a row that come from its numbers."
     estimate, low, high = map(_number, (estimate, low, high))
     spoken = " ".join(
@@ -1107,34 +1102,38 @@ def _drawn(estimate: Any, low: Any, high: Any, limit: float) -> dict[str, Any]:
     return {
         "estimate": _signed(estimate),
         "interval": _interval_text(low, high),
-        "side": _side(estimate, low, high),
         "spoken": spoken,
+        "band": None if bound is None else (_place(-bound, limit), round(100 * bound / limit, 2)),
         "point": _place(estimate, limit),
         "low": _place(low, limit) if whole else None,
         "high": _place(high, limit) if whole else None,
     }
 
 # %% ../nbs/10_site.ipynb #e1da7e29
-def _care(row: Mapping[str, Any]) -> list[str]:
-    "Why a number needs care, in words; nothing where it needs none."
-    return [] if row["status"] == "ok" else [str(row["status"]).replace("_", " ")]
-
-
 def _table_row(
-    row: Mapping[str, Any], limit: float, label: str, href: str | None
+    row: Mapping[str, Any], limit: float, label: str, href: str | None, headline: bool = True
 ) -> dict[str, Any]:
-    "A row of the effects table as the site shows it."
-    simulated = is_simulated(row["participant"])
-    tags = ["simulated"] * (simulated and label == row["participant"]) + _care(row)
+    "A row of the effects table as the site shows it; a headline with its verdict and why."
+    simulated, said = is_simulated(row["participant"]), claim(row)
     return {
         "label": label,
         "href": href,
-        "tags": tags,
+        "tags": ["simulated"] * (simulated and label == row["participant"]),
         "kind": "simulated" if simulated else "model",
-        "note": "",
+        "side": said.look if headline else "",
+        "word": said.word if headline else "",
+        "note": said.reason if headline else status_words(row["status"]),
         "answers": f"{int(row['n_valid']):,} of {int(row['n_trials']):,}",
-        **_drawn(row["estimate"], row["ci_low"], row["ci_high"], limit),
+        **_drawn(
+            row["estimate"], row["ci_low"], row["ci_high"], limit, _bound(row) if headline else None
+        ),
     }
+
+
+def _bound(row: Mapping[str, Any]) -> float | None:
+    "The smallest effect of interest of a headline."
+    words = bound_of(row["unit"], row)
+    return float(words.removeprefix("±")) if words else None
 
 # %% ../nbs/10_site.ipynb #c3943b37
 @cache
@@ -1152,6 +1151,8 @@ def _human_rows(name: str, measure: str, limit: float) -> list[dict[str, Any]]:
             "href": None,
             "tags": [],
             "kind": "people",
+            "side": "",
+            "word": "",
             "answers": f"{int(row['n']):,} people" if pd.notna(row["n"]) else "",
             "note": row["source"],
             **_drawn(row["estimate"], row["ci_low"], row["ci_high"], limit),
@@ -1250,20 +1251,9 @@ def _matrix_cell(results: Results, name: str, participant: str) -> dict[str, Any
     )
     href = results.href(name, participant)
     if row is None:
-        return (
-            {"side": "missing", "shade": 0, "text": "report", "spoken": "", "href": href}
-            if href
-            else None
-        )
-    estimate, limit = _number(row["estimate"]), results.limits[row["unit"]]
-    drawn = _drawn(row["estimate"], row["ci_low"], row["ci_high"], limit)
-    return {
-        "side": drawn["side"],
-        "shade": 0 if estimate is None else round(45 * min(1.0, abs(estimate) / limit)),
-        "href": href,
-        "text": (drawn["estimate"] or "none") + "†" * len(_care(row)),
-        "spoken": ", ".join([drawn["spoken"], row["unit"], *_care(row)]),
-    }
+        return {"side": "missing", "text": "report", "word": "", "href": href} if href else None
+    said = claim(row)
+    return {"side": said.look, "href": href, "text": said.number, "word": said.word}
 
 # %% ../nbs/10_site.ipynb #548cef89
 def _pairs(results: Results) -> tuple[list[str], list[str]]:
@@ -1298,12 +1288,14 @@ def matrix(
     paradigms, people = _pairs(results)
     suites: dict[str, list[dict[str, Any]]] = {}
     units = {row["paradigm"]: row["unit"] for row in results.headlines}
+    bounds = {row["paradigm"]: bound_of(row["unit"], row) for row in results.headlines}
     for name in paradigms:
         unit = units.get(name, "probability")
         line = {
             "label": paradigm_title(name),
             "href": _paradigm_page(results, name),
             "tags": [] if unit == "probability" else [unit],
+            "bound": bounds.get(name, ""),
             "cells": [_matrix_cell(results, name, each) for each in people],
         }
         suites.setdefault(name.partition("/")[0], []).append(line)
@@ -1311,6 +1303,22 @@ def matrix(
         "heads": [_head(results, each) for each in people],
         "suites": [
             {"title": suite_title(suite), "lines": lines} for suite, lines in suites.items()
+        ],
+        **spoken_for(results),
+    }
+
+
+def spoken_for(results: Results) -> dict[str, Any]:
+    "What stands below every table of verdicts: their meaning, their families, and what changed."
+    said = [(row, claim(row)) for row in results.headlines]
+    families = {row["family"] for row, _ in said if isinstance(row["family"], str)}
+    return {
+        "words": explained(each.verdict for _, each in said),
+        "families": sorted(families),
+        "changed": [
+            f"{paradigm_title(row['paradigm'])}, {row['participant']}: {each.word}, {each.reason}"
+            for row, each in said
+            if changed(row["reason"])
         ],
     }
 
@@ -1328,9 +1336,10 @@ def _forest_group(
     limit = (results.limits if shared else _limits(rows))[rows[0]["unit"]]
     names = [paradigm_title(row["paradigm"]) if label == "paradigm" else row[label] for row in rows]
     shown = [
-        _table_row(row, limit, name, results.href(row["paradigm"], row["participant"]))
+        _table_row(row, limit, name, results.href(row["paradigm"], row["participant"]), shared)
         for row, name in zip(rows, names)
     ]
+    bound = bound_of(rows[0]["unit"], rows[0]) if shared else ""
     people = (
         [] if label == "paradigm" else _human_rows(rows[0]["paradigm"], rows[0]["measure"], limit)
     )
@@ -1338,7 +1347,8 @@ def _forest_group(
     return {
         "title": title,
         "href": href,
-        "unit": f"{unit}, {levels}% intervals",
+        "unit": f"{unit}, {levels}% intervals"
+        + (f", smallest effect of interest {bound}" if bound else ""),
         "limit": f"{limit:g}",
         "rows": shown + people,
     }
@@ -1453,6 +1463,7 @@ def _participant_page(results: Results, participant: str, layout: Layout) -> str
         simulated=is_simulated(participant),
         reports=reports,
         groups=participant_groups(results, participant),
+        said=spoken_for(results),
     )
 
 
@@ -1486,6 +1497,7 @@ def _paradigm_text(results: Results, name: str, page: str | None, layout: Layout
         **words,
         caveats=known.caveats if known else (),
         page=page,
+        said=spoken_for(results),
         parts=_paradigm_parts(results, name),
         reports=reports,
     )
@@ -1504,6 +1516,7 @@ def _stage_overview(results: Results, stage: Path, layout: Layout) -> None:
             counts=_counts(results),
             matrix=matrix(results),
             groups=groups,
+            said=spoken_for(results),
             humans=any(row["kind"] == "people" for group in groups for row in group["rows"]),
             participants=[
                 {"label": name, "page": people[name]}

@@ -537,7 +537,7 @@ def _grid(table: pd.DataFrame) -> dict[str, np.ndarray]:
     )
     return {
         name: wide[name].unstack().reindex(index=rows, columns=columns).to_numpy()
-        for name in ("value", "low", "high", "status")
+        for name in ("value", "low", "high", "status", "verdict")
     }
 
 # %% ../nbs/06b_study_figures.ipynb #b4c46aaf
@@ -583,14 +583,22 @@ def _cell_size(ax: "Axes", shape: tuple[int, int]) -> float:
     return min(10.0, 72 / figure.dpi * min(box.width / shape[1] / 3.4, box.height / shape[0] / 2.2))
 
 # %% ../nbs/06b_study_figures.ipynb #f707c4c1
-def _cells(ax: "Axes", grid: Mapping[str, np.ndarray], limit: float) -> None:
-    "Numbers and marks of all cells."
+def _judged(grid: Mapping[str, np.ndarray]) -> np.ndarray:
+    "Which cells have a verdict."
+    return np.isin(grid["verdict"], ["present", "reversed", "absent", "inconclusive"])
+
+
+def _cells(
+    ax: "Axes", grid: Mapping[str, np.ndarray], limit: float, judged: np.ndarray | None = None
+) -> None:
+    "Numbers and marks of all cells; where there are verdicts, they decide what is marked."
     value, low, high = (grid[name].astype(float) for name in ("value", "low", "high"))
     separated, near, size = (
         np.isinf(value) | (grid["status"] == "separated"),
-        (low <= 0) & (high >= 0),
+        (low <= 0) & (high >= 0) if judged is None else grid["verdict"] == "inconclusive",
         _cell_size(ax, value.shape),
     )
+    plain = np.zeros(value.shape, bool) if judged is None else ~judged
     for (row, column), number in np.ndenumerate(value):
         if near[row, column]:
             _frame(ax, row, column, _HATCHED)
@@ -602,7 +610,7 @@ def _cells(ax: "Axes", grid: Mapping[str, np.ndarray], limit: float) -> None:
             column,
             number,
             (high[row, column] - low[row, column]) / 2,
-            abs(number) > 0.72 * limit,
+            abs(number) > 0.72 * limit and not plain[row, column],
             size,
         )
 
@@ -626,16 +634,19 @@ def _mesh(ax: "Axes", value: np.ndarray, limit: float, label: str) -> None:
     bar.outline.set_visible(False)
 
 # %% ../nbs/06b_study_figures.ipynb #e26fbd04
-def _map_legend(ax: "Axes", missing: int) -> None:
+def _map_legend(ax: "Axes", missing: int, judged: np.ndarray | None = None) -> None:
     "The marks that are there."
     from matplotlib.patches import Patch
 
-    marks = {"interval reaches 0": {**_HATCHED, "hatch": "/////"}, "separated": _FRAMED}
+    hatched = "interval reaches 0" if judged is None else "inconclusive"
+    marks = {hatched: {**_HATCHED, "hatch": "/////"}, "separated": _FRAMED}
     handles = [
         Patch(facecolor="white", **{**look, "gid": None}, label=words)
         for words, look in marks.items()
         if _pieces(ax, look["gid"])
     ]
+    if judged is not None and not judged.all():
+        handles.append(Patch(facecolor="white", edgecolor="#777777", label="no verdict"))
     _legend(
         ax,
         handles + [Patch(facecolor="none", label=f"–  no number ({missing})")] * bool(missing),
@@ -665,18 +676,22 @@ def model_bias_heatmap(
     low: str = "ci_low",  # column of lower limits
     high: str = "ci_high",  # column of upper limits
     status: str | None = "status",  # column that says "separated"; None: infinite estimates only
+    verdict: str | None = None,  # column of verdicts; None: the intervals decide what is hatched
     limit: float | None = None,  # where the colours end; None: at the largest finite estimate
     label: str = "effect",  # what is measured, with its unit
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
     "Effects of every participant in every bias, with their uncertainty."
     table = _tidy(
-        data, {"value": value, "low": low, "high": high}, {"column": x, "row": y, "status": status}
+        data,
+        {"value": value, "low": low, "high": high},
+        {"column": x, "row": y, "status": status, "verdict": verdict},
     )
     if table["value"].isna().all():
         return _nothing(_why(data, value), ax)
     _once(data, x, y)
     grid = _grid(table)
+    judged = None if verdict is None else _judged(grid)
     numbers, reach = grid["value"], limit or _finite(table, "value")["value"].abs().max() or 1.0
     reach = 1.0 if np.isnan(reach) else reach
     columns, rows = _levels(table["column"]), _levels(table["row"])
@@ -685,10 +700,10 @@ def model_bias_heatmap(
         1.3 + _length(rows) + 0.6 * len(columns),
         0.8 + 0.6 * _length(columns) + 0.42 * len(rows),
     )
-    _mesh(ax, numbers, reach, label)
+    _mesh(ax, numbers if judged is None else np.where(judged, numbers, np.nan), reach, label)
     _map_texts(ax, columns, rows)
-    _cells(ax, grid, reach)
-    _map_legend(ax, int(np.isnan(numbers).sum()))
+    _cells(ax, grid, reach, judged)
+    _map_legend(ax, int(np.isnan(numbers).sum()), judged)
     return ax
 
 # %% ../nbs/06b_study_figures.ipynb #76ee8518
