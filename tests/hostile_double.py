@@ -330,6 +330,11 @@ TOLERATED = {
     "content is null": Shape(message(content=None), "no_response"),
     "content is missing": Shape(edited(b'"content": ', b'"contents": '), ("no_response", "error")),
     "counts are missing": Shape(uncounted, "ok"),
+    "one logprob is null": Shape(
+        lists(lambda entries: [entries[0] | {"logprob": None}, *entries[1:]]),
+        ("ok", "error"),
+        "option_probability",
+    ),
     "a count that is written with a point": Shape(top(completion_tokens=1.0), "ok"),
     "unknown fields": Shape(top(surprise=[1, {"a": None}]), "ok"),
 }
@@ -354,6 +359,7 @@ LISTS = _every(
         "more than all": lists(all_with("logprob", -0.1)),
         "tokens are numbers": lists(all_with("token", 7)),
         "tokens are null": lists(all_with("token", None)),
+        "one logprob is missing": lists(lambda entries: [{"token": "A"}, *entries[1:]]),
         "tokens are missing": lists(lambda entries: [{"logprob": -1.0} for _ in entries]),
         "tokens are half characters": lists(all_with("token", "\ud83d")),
         "the list is a number": lists(lambda entries: 7),

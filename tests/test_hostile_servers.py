@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
+import math
 import time
 import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
+import httpx2
 import pytest
 from doubles import Asked, Double, _Handler
 from hostile_double import (
@@ -20,14 +25,17 @@ from hostile_double import (
     TOLERATED,
     HostileDouble,
     Shape,
+    healthy,
     raw,
 )
 
 from cogbias import cli
+from cogbias.backends.ollama import OllamaParticipant
+from cogbias.backends.openai import OpenaiParticipant
 from cogbias.design import CogbiasError, paradigm
 from cogbias.elicitation import calls, server
 from cogbias.participants import Participant, participant
-from cogbias.study import make_study, study_participant
+from cogbias.study import Folder, keep_record, make_study, study_participant
 from cogbias.trials import TrialStore, collect
 
 ITEMS = paradigm("choice/certainty").items()
@@ -140,8 +148,8 @@ class TestShapes:
             wanted = shape.status if isinstance(shape.status, tuple) else (shape.status,)
             assert row.status in wanted, (row.status, row.detail)
             if row.status == "error":
-                assert row.detail.startswith(f"{backend}: ") and row.detail.isprintable()
-                assert 10 < len(row.detail) < 700
+                assert row.detail.startswith(f"{backend}: ") or name in TOLERATED
+                assert row.detail.isprintable() and 10 < len(row.detail) < 700
         with HostileDouble() as double:  # the store is as good as before
             again = collect(FEW, at(double, backend), store, method=shape.method)
         assert again.complete and set(store.read(again.trial_ids)["status"]) <= {
@@ -409,3 +417,154 @@ class TestWaiting:
                 at(double, "openai").methods
             assert time.monotonic() - began < 2
         assert "for the server, which asks for 1,000,000,000 s" in caplog.text
+
+
+PAGES: dict[str, dict[str, Any]] = {
+    "openai": {
+        "/v1/models": {
+            "data": [
+                {
+                    "id": "tiny",
+                    "aliases": ["t"],
+                    "owned_by": "llamacpp",
+                    "root": "x",
+                    "max_model_len": 4096,
+                    "meta": {"n_vocab": 5, "n_params": 10, "ftype": "Q4", "n_ctx": 100},
+                }
+            ]
+        },
+        "/props": {"build_info": "b1", "chat_template": "{{}}"},
+    },
+    "ollama": {
+        "/api/version": {"version": "0.40"},
+        "/api/ps": {"models": [{"name": "tiny:latest", "context_length": 4096}]},
+        "/api/tags": {"models": [{"name": "tiny:latest", "digest": "d1ce", "size": 1}]},
+        "/api/show": {
+            "details": {"family": "llama", "quantization_level": "Q4"},
+            "model_info": {"general.parameter_count": 5, "llama.context_length": 9},
+            "capabilities": ["completion"],
+            "template": "x",
+            "parameters": "p",
+            "remote_host": "",
+        },
+    },
+}
+MISSING = object()
+INSTEAD = (MISSING, 10**30, [1], math.nan, "\x1b[31m\ud800")
+
+
+def places(body: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    "Where a body holds something."
+    yield path
+    for name, value in (
+        body.items()
+        if isinstance(body, dict)
+        else enumerate(body)
+        if isinstance(body, list)
+        else ()
+    ):
+        yield from places(value, (*path, name))
+
+
+def replaced(body: Any, path: tuple[Any, ...], value: Any) -> Any:
+    "A body with something else at a place; as it was where there is no such place."
+    if not path:
+        return {} if value is MISSING else value
+    body = copy.deepcopy(body)
+    inner = body
+    try:
+        for name in path[:-1]:
+            inner = inner[name]
+        if value is MISSING:
+            del inner[path[-1]]
+        else:
+            inner[path[-1]] = value
+    except (KeyError, IndexError):
+        pass
+    return body
+
+
+class World:
+    "A server without a network, with something else at one place of one page or of one answer."
+
+    def __init__(self, backend: str, page: str, path: tuple[Any, ...], value: Any):
+        self.backend, self.page, self.path, self.value = backend, page, path, value
+        self.http = httpx2 if backend == "openai" else httpx
+
+    def body(self, request: Any) -> Any:
+        "What is answered."
+        page, pages = request.url.path, PAGES[self.backend]
+        if request.method == "GET" or page == "/api/show":
+            body = pages.get(page, {})
+            return replaced(body, self.path, self.value) if page == self.page else body
+        sent = json.loads(request.content)
+        seed = (sent.get("options") or sent).get("seed", 0)
+        asked = Asked(1, 1, sent["messages"][-1]["content"], seed, sent, "")
+        hurt = self.page == "answer" and hit(asked)
+        return replaced(healthy(asked), self.path, self.value) if hurt else healthy(asked)
+
+    def participant(self) -> Participant:
+        "Who is in front of it."
+        transport = self.http.MockTransport(
+            lambda request: self.http.Response(200, content=json.dumps(self.body(request)).encode())
+        )
+        if self.backend == "openai":
+            return OpenaiParticipant("tiny", base_url="http://h/v1", transport=transport)
+        return OllamaParticipant("tiny", base_url="http://h", transport=transport)
+
+
+def sample(backend: str, method: str) -> dict[str, Any]:
+    "An answer in good health."
+    body: dict[str, Any] = {"messages": [{"role": "user", "content": "?"}], "max_tokens": 1}
+    body |= {"options": {"num_predict": 1}} if backend == "ollama" else {}
+    body |= {"logprobs": True} if method == "option_probability" else {}
+    return healthy(Asked(1, 1, "?", 3, body, ""))
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize("backend", ["openai", "ollama"])
+class TestEveryField:
+    "Every field of every page and of every answer, missing and in four wrong types."
+
+    @pytest.fixture(autouse=True)
+    def at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        "Questions about the model are not put again."
+        monkeypatch.setattr(server.time, "sleep", lambda seconds: None)
+
+    @pytest.mark.parametrize("method", ["text", "option_probability"])
+    def test_an_answer(self, method: str, backend: str, tmp_path: Path) -> None:
+        count = 0
+        for path in places(sample(backend, method)):
+            for value in INSTEAD:
+                count += 1
+                store = TrialStore(tmp_path / f"{count}.jsonl")
+                who = World(backend, "answer", path, value).participant()
+                done = collect(FEW.head(2), who, store, method=method)
+                rows = store.read().set_index("item_id").loc[FEW["item_id"].head(2)]
+                assert done.asked == 2 and rows["status"].iloc[0] == "ok"
+                hurt = rows.iloc[1]
+                if hurt["status"] == "error":
+                    assert hurt["detail"].isprintable() and "cannot be read" not in hurt["detail"]
+                elif method == "option_probability":
+                    whole = hurt["p"]["A"] == pytest.approx(2 / 3)
+                    assert whole or "was not seen" in hurt["detail"], (path, value)
+        assert count > 40
+
+    def test_a_page(self, backend: str, tmp_path: Path) -> None:
+        count = 0
+        for page, body in PAGES[backend].items():
+            for path in places(body):
+                for value in INSTEAD:
+                    count += 1
+                    folder = tmp_path / str(count)
+                    who = World(backend, page, path, value).participant()
+                    try:
+                        keep_record(Folder(folder), who)
+                        collect(FEW.head(1), who, TrialStore(folder / "t.jsonl"), method="text")
+                    except CogbiasError as error:
+                        assert str(error).isprintable() and len(str(error)) < 700
+                        continue
+                    (record,) = folder.rglob("participant.json")
+                    assert "\\u001b" not in record.read_text(encoding="utf-8")
+                    assert len(TrialStore(folder / "t.jsonl").read()) == 1
+        assert count > 40

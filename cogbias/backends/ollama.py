@@ -4,11 +4,12 @@
 
 # %% auto #0
 __all__ = ['AGAIN', 'LISTED', 'FLAT', 'TRIES', 'ROUTES', 'Place', 'PROBE', 'SAME', 'TOLERANCE', 'SHAPING', 'LEARNING',
-           'CHECK_SECONDS', 'WAYS', 'MODELS', 'make_client', 'NotOllama', 'fetch', 'explain', 'Card', 'find_entry',
-           'read_entry', 'read_card', 'card_facts', 'template_hash', 'render', 'sampling', 'counts_of', 'text_answer',
-           'cut_note', 'noting', 'at_temperature', 'look_at', 'Seen', 'draw', 'draw_until', 'as_prompt', 'Sight',
-           'distance', 'probe', 'Eye', 'probability_answer', 'OllamaSettings', 'Bond', 'OllamaBase', 'DigestWatch',
-           'words_answer', 'check_ready', 'OllamaParticipant', 'running_facts', 'PARTICIPANT']
+           'CHECK_SECONDS', 'WAYS', 'MODELS', 'make_client', 'NotOllama', 'answered', 'fetch', 'explain', 'Card',
+           'find_entry', 'read_entry', 'read_card', 'card_facts', 'template_hash', 'checked_card', 'render', 'sampling',
+           'counts_of', 'text_answer', 'cut_note', 'noting', 'at_temperature', 'look_at', 'Seen', 'draw', 'draw_until',
+           'as_prompt', 'Sight', 'distance', 'probe', 'Eye', 'probability_answer', 'OllamaSettings', 'Bond',
+           'OllamaBase', 'DigestWatch', 'words_answer', 'check_ready', 'OllamaParticipant', 'running_facts',
+           'PARTICIPANT']
 
 # %% ../../nbs/backends/ollama.ipynb #189a5903
 import logging
@@ -47,6 +48,7 @@ from cogbias.elicitation.server import (
     Misshapen,
     Tries,
     as_count,
+    as_list,
     as_mapping,
     as_mappings,
     as_name,
@@ -108,6 +110,16 @@ class NotOllama(Exception):
     "Something answers, but not as Ollama does."
 
 # %% ../../nbs/backends/ollama.ipynb #12a46985
+def answered(
+    ask: Callable[[], Any],  # a call of the client
+) -> Any:
+    "What the client makes of an answer; it takes every body for an object."
+    try:
+        return ask()
+    except TypeError:
+        raise Misshapen("the answer is no object") from None
+
+
 def fetch(
     client: "Client",  # an Ollama client
     path: str,  # such as /api/version
@@ -250,7 +262,7 @@ class Card(NamedTuple):
     def thinks(self) -> bool | None:
         "Whether the model can think; None where an old server does not say."
         told = self.shown.get("capabilities")
-        return "thinking" in told if isinstance(told, list) else None
+        return None if told is None else "thinking" in as_list(told, "capabilities")
 
 # %% ../../nbs/backends/ollama.ipynb #f16bf635
 def find_entry(
@@ -307,10 +319,10 @@ def card_facts(card: Card) -> dict[str, str | int]:
         "family": details.get("family"),
         "parameter_size": details.get("parameter_size"),
         "parameter_count": info.get("general.parameter_count"),
-        "quantisation": details.get("quantization_level"),
+        "quantisation": as_name(details.get("quantization_level"), "quantization_level"),
         "size_bytes": card.entry.get("size"),
         "context_trained": trained,
-        "capabilities": ", ".join(map(str, shown.get("capabilities") or [])),
+        "capabilities": ", ".join(map(str, as_list(shown.get("capabilities"), "capabilities"))),
         "template_hash": template_hash(card),
         "renderer": shown.get("renderer"),
         "parser": shown.get("parser"),
@@ -324,6 +336,12 @@ def card_facts(card: Card) -> dict[str, str | int]:
 def template_hash(card: Card) -> str:
     "Hash of what turns messages into a prompt: template, built-in renderer, and the model's own system text."
     return content_hash([card.shown.get(part) for part in ("template", "renderer", "system")])
+
+
+def checked_card(card: Card) -> Card:
+    "The same card, once everything that will be read of it can be read."
+    _ = card.digest, card.remote, card.thinks, card_facts(card)
+    return card
 
 # %% ../../nbs/backends/ollama.ipynb #ced0a8ba
 def render(
@@ -493,10 +511,10 @@ def draw(
         "stream": False,
     }
     if isinstance(place, str):
-        response = who.client.generate(who.model, place, raw=True, **sent)
+        response = answered(lambda: who.client.generate(who.model, place, raw=True, **sent))
         said = f"{response.thinking or ''}{response.response or ''}"
     else:
-        response = who.client.chat(who.model, place, **sent)
+        response = answered(lambda: who.client.chat(who.model, place, **sent))
         said = f"{response.message.thinking or ''}{response.message.content or ''}"
     shown = [each for each in response.logprobs or [] if each.top_logprobs]
     return Seen(
@@ -664,6 +682,8 @@ class Eye:
             raise Misshapen(
                 "the answer comes without log-probabilities, which came before; run again, or use method text"
             )
+        if seen.prompt_tokens is None and self.who.sight.counts:
+            raise Misshapen("the answer does not count the tokens of the prompt, which came before")
         self.tokens_in += seen.prompt_tokens or 0
         self.root = self.root or seen.prompt_tokens
         countable = self.who.sight.counts and not cut_note(self.root, self.who.context)
@@ -815,7 +835,9 @@ class OllamaBase(OllamaSettings):
         "What the server says about the model."
         return self.bond.once(
             "card",
-            lambda: patiently(lambda: read_card(self.client, self.model), self.fault, LEARNING),
+            lambda: patiently(
+                lambda: checked_card(read_card(self.client, self.model)), self.fault, LEARNING
+            ),
         )
 
     @property
@@ -877,13 +899,15 @@ def words_answer(
     request: Request,  # what is asked
 ) -> Answer:
     "Ask in words."
-    response = who.client.chat(
-        who.model,
-        messages_of(request.item, who.system),
-        stream=False,
-        think=who.think,
-        options=who.options | {"seed": request.seed},
-        keep_alive=who.keep_alive,
+    response = answered(
+        lambda: who.client.chat(
+            who.model,
+            messages_of(request.item, who.system),
+            stream=False,
+            think=who.think,
+            options=who.options | {"seed": request.seed},
+            keep_alive=who.keep_alive,
+        )
     )
     for name in ("content", "thinking"):
         check_length(getattr(response.message, name) or "", name, who.max_tokens)

@@ -332,6 +332,11 @@ class Card(NamedTuple):
         "Tokens that the model knows."
         return as_count(self.meta.get("n_vocab"), "n_vocab")
 
+    def checked(self) -> "Card":
+        "The same, once what will be read of it can be read."
+        _ = self.vocabulary, self.weights
+        return self
+
     @property
     def weights(self) -> str | None:
         "Hash of what the server tells of the weights."
@@ -416,7 +421,7 @@ def read_card(
         entry,
         as_name(more.get("build_info"), "build_info") or as_name(more.get("version"), "version"),
         content_hash(template) if template else None,
-    )
+    ).checked()
 
 # %% ../../nbs/backends/openai.ipynb #b63ff9a9
 NEUTRAL: dict[str, dict[str, Any]] = {
@@ -526,14 +531,23 @@ def text_answer(
     return answer_from_text(item, content, **received)
 
 # %% ../../nbs/backends/openai.ipynb #eb72138c
+def _token(each: Mapping[str, Any]) -> str:
+    "The text of a listed token."
+    if each.get("token") is None:
+        raise Misshapen("the answer's list of tokens holds one without a text")
+    return as_text(each["token"], "token")
+
+
 def _logprob(each: Mapping[str, Any]) -> float:
     "A listed log-probability; null is what JSON makes of minus infinity."
-    return each["logprob"] if each.get("logprob") is not None else -math.inf
+    if "logprob" not in each:
+        raise Misshapen("the answer's list of tokens holds one without a log-probability")
+    return -math.inf if each["logprob"] is None else each["logprob"]
 
 # %% ../../nbs/backends/openai.ipynb #53c0b6f2
 def _is_end(each: Mapping[str, Any]) -> bool:
     "Whether a listed token ends the turn."
-    text = as_text(each.get("token"), "token")
+    text = _token(each)
     return text in ENDS and not (text == "" and each.get("bytes"))
 
 # %% ../../nbs/backends/openai.ipynb #12d64d97
@@ -550,15 +564,16 @@ def look_at(
     "A server's list of next tokens as a look."
     check_listed(
         [
-            (each.get("id"), "" if _is_end(each) else each["token"], _logprob(each))
+            (each.get("id"), "" if _is_end(each) else _token(each), _logprob(each))
             for each in listed
         ],
         whole,
     )
-    last = -math.inf if whole else min(map(_logprob, listed), default=0.0)
+    shown = [each for each in map(_logprob, listed) if each > -math.inf]
+    last = -math.inf if whole else min(shown, default=0.0)
     each_token = Look(
         [
-            Token(_is_end(each), "" if _is_end(each) else each["token"], _logprob(each))
+            Token(_is_end(each), "" if _is_end(each) else _token(each), _logprob(each))
             for each in listed
         ],
         unlisted=last,
@@ -839,7 +854,7 @@ def check_served(
 ) -> None:
     "Refuse the answer of another model than the one that was probed."
     served = as_name(body.get("model"), "model")
-    if served is None and who.manner.served is not None:
+    if who.manner.served and not served:
         raise Misshapen("the answer does not say which model gave it")
     if served != who.manner.served:
         now, before = one_line(served, limit=80), one_line(who.manner.served, limit=80)

@@ -6,7 +6,7 @@
 __all__ = ['READING', 'AT_ONCE', 'PAGE', 'PER_TOKEN', 'VALUES', 'PER_LISTED', 'VOCABULARY', 'PIECE', 'PLAIN', 'LONGEST_TOKEN',
            'OPENING', 'ENDS', 'THINKING', 'Unfit', 'TooSlow', 'TooLarge', 'Elsewhere', 'Garbled', 'Misshapen',
            'unfit_fault', 'reading_fault', 'room_for', 'received', 'read_json', 'check_text', 'as_text', 'check_length',
-           'as_name', 'as_count', 'as_mapping', 'as_mappings', 'same_place', 'Guard', 'guard', 'plain_facts',
+           'as_name', 'as_count', 'as_mapping', 'as_list', 'as_mappings', 'same_place', 'Guard', 'guard', 'plain_facts',
            'messages_of', 'parted', 'Tries', 'patiently']
 
 # %% ../../nbs/elicitation/05_server.ipynb #c191ccef
@@ -351,14 +351,22 @@ def as_mapping(
     return value or {}
 
 
+def as_list(
+    value: Any,  # from outside
+    name: str,  # of the field
+) -> list[Any]:  # empty where there is none
+    "A list."
+    if value is not None and not isinstance(value, list):
+        raise Misshapen(f"the answer's {name} is {_shown(value)}, which is no list")
+    return value or []
+
+
 def as_mappings(
     value: Any,  # from outside
     name: str,  # of the field
 ) -> list[Mapping[str, Any]]:  # empty where there is none
     "A list of names and values."
-    if value is not None and not isinstance(value, list):
-        raise Misshapen(f"the answer's {name} is {_shown(value)}, which is no list")
-    return [as_mapping(each if each is not None else 0, name) for each in value or []]
+    return [as_mapping(each if each is not None else 0, name) for each in as_list(value, name)]
 
 # %% ../../nbs/elicitation/05_server.ipynb #67e44bbc
 _PORTS = {"http": 80, "https": 443}
