@@ -915,6 +915,19 @@ def _position(contrast: Contrast, answers: Answered, target_role: str) -> list[d
     ]
 
 # %% ../nbs/05_effects.ipynb #98cae101
+def _share_interval(measure: str, share: float, clusters: int) -> dict[str, Any]:
+    "Wilson's interval of a share of order pairs, with clusters and not pairs as the unit."
+    if measure == "primacy" or np.isnan(share):  # a difference of two shares
+        return {"method": "pairs of orders"}
+    low, high = wilson(min(1.0, share) * clusters, clusters)
+    return {
+        "method": "pairs of orders, wilson over clusters",
+        "target": "S",
+        "ci_low": low,
+        "ci_high": high,
+    }
+
+
 def _position_rows(
     contrast: Contrast, answers: Answered, condition: str, at: np.ndarray, target_role: str
 ) -> list[dict[str, Any]]:
@@ -940,8 +953,7 @@ def _position_rows(
             basis,
             measure=name,
             estimate=getattr(found, part),
-            method="pairs of orders",
-            **fields,
+            **(fields | _share_interval(name, getattr(found, part), basis["cluster"].nunique())),
         )
         for name, part in POSITION_MEASURES.items()
     ]

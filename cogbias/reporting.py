@@ -455,6 +455,10 @@ def position_table(
         dropna=False,
     )
     status = rows.groupby("group", sort=False)[["status", "detail"]].first()
+    wide = wide.astype(object)
+    for row in rows[rows["ci_low"].notna()].to_dict("records"):
+        limits = f"[{row['ci_low']:.3f}, {row['ci_high']:.3f}]"
+        wide.loc[row["group"], row["measure"]] = f"{row['estimate']:.3f} {limits}"
     table = wide.join(status).rename(columns=lambda each: each.replace("_", " "))
     return (
         table.assign(

@@ -162,6 +162,14 @@ def test_colour_is_for_claims_and_not_for_size(site: Path) -> None:
     assert "--shade" not in (site / "index.html").read_text(encoding="utf-8")
 
 
+def test_order_consistency_has_an_interval(site: Path) -> None:
+    effects = load_table(site.parent / "effects.parquet", EFFECTS)
+    rows = effects[effects["measure"].isin(["order_consistency", "position_locked"])]
+    rows = rows[rows["estimate"].notna()]
+    assert len(rows) and rows["ci_low"].notna().all()
+    assert rows["estimate"].between(rows["ci_low"] - 1e-9, rows["ci_high"] + 1e-9).all()
+
+
 def test_a_cell_that_is_added_may_change_a_verdict_and_every_page_says_so(tmp_path: Path) -> None:
     from cogbias.effects import decide
     from cogbias.site import Results, matrix
