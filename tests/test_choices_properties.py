@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from cogbias import choices
 from cogbias.choices import (
-    find_mentions,
+    clauses,
+    commitments,
     menu_of,
     menus,
     normalise,
@@ -20,8 +21,10 @@ from cogbias.choices import (
     read_probabilities,
     statements,
     surface_forms,
+    verdicts,
 )
 from cogbias.choices import text as words_and_sentences
+from cogbias.choices.menus import find_mentions
 from cogbias.design import STATUSES
 
 bounded = settings(derandomize=True, max_examples=150, deadline=None, database=None)
@@ -544,7 +547,17 @@ def test_every_surface_form_of_a_label_is_read_as_that_label(name):
 
 # Reading time: no pattern can backtrack more than a bounded amount, and the work done in Python grows with the length of the text.
 
-PAGES = (words_and_sentences, menus, statements, numbers, probabilities, choices)
+PAGES = (
+    words_and_sentences,
+    menus,
+    clauses,
+    statements,
+    verdicts,
+    commitments,
+    numbers,
+    probabilities,
+    choices,
+)
 PATTERNS = {
     f"{page.__name__}.{name}": value
     for page in PAGES
@@ -552,7 +565,7 @@ PATTERNS = {
     if isinstance(value, re.Pattern)
 }
 PATTERNS |= {f"rewrite {n}": each for n, (each, _) in enumerate(words_and_sentences.REWRITES)}
-PATTERNS |= {f"block {n}": each.pattern for n, each in enumerate(statements.BLOCKS)}
+PATTERNS |= {f"block {why} {where}": each for (why, where), each in clauses.BLOCKS.items()}
 PATTERNS |= {
     f"cue {n} {side}": getattr(each, side)
     for n, each in enumerate(statements.CUES)
