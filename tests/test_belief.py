@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from cogbias.backends.sim import exact_trials
+from cogbias.design import paradigm
+from cogbias.effects import estimate_effects
 from cogbias.paradigms.logic.belief import (
     FIGURES,
     TRIPLES,
@@ -125,3 +128,26 @@ def test_no_published_noun_is_used(published):
         noun for triple in invented_nouns() for noun in triple
     }
     assert len(ours) == 72 + 144 and not {noun.rstrip("s") for noun in ours} & theirs
+
+
+@pytest.mark.parametrize("seed", (0, 1))
+def test_no_two_clusters_share_a_sentence(seed):
+    "What shares a premise or a conclusion is one cluster, real and invented, and there are 24."
+    items, stands = paradigm("logic/belief").items(seed=seed), {}
+    for row in items.itertuples():
+        for sentence in (*row.content["premises"], row.content["conclusion"]):
+            stands.setdefault(tuple(sentence), set()).add(row.cluster)
+    assert all(len(clusters) == 1 for clusters in stands.values())
+    assert items.cluster.nunique() >= 24
+
+
+def test_belief_is_compared_within_a_cluster():
+    "Every noun triple has a believable and an unbelievable argument of one validity."
+    items = paradigm("logic/belief").items()
+    cells = items.groupby("cluster").stratum.agg(lambda cell: tuple(sorted(set(cell))))
+    assert set(cells) == {
+        ("valid_believable", "valid_unbelievable"),
+        ("invalid_believable", "invalid_unbelievable"),
+    }
+    row = estimate_effects(exact_trials("human", items), items, paradigm("logic/belief")).iloc[0]
+    assert row.n_clusters == 24 and row.p_method == "sign flips"
