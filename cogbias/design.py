@@ -6,9 +6,9 @@
 __all__ = ['KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWERS', 'FILLED', 'ITEMS', 'STATUSES', 'METHODS', 'EXACT',
            'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'EFFECTS', 'SCHEMAS', 'TABLES', 'CONTRAST_KINDS',
            'OUTCOMES', 'INVALID', 'PACKAGE', 'CogbiasError', 'nearest', 'content_hash', 'is_empty', 'kind_of', 'Column',
-           'Schema', 'option', 'item_ids', 'identified', 'item_table', 'harmless', 'as_written', 'save_table',
-           'load_table', 'ContrastKind', 'Contrast', 'selected_mask', 'selected', 'check_items', 'Paradigm', 'matching',
-           'paradigms', 'paradigm', 'load_items', 'shipped', 'human_reference']
+           'Schema', 'option', 'item_ids', 'identified', 'item_table', 'harmless', 'as_written', 'whole_file',
+           'remove_parts', 'save_table', 'load_table', 'ContrastKind', 'Contrast', 'selected_mask', 'selected',
+           'check_items', 'Paradigm', 'matching', 'paradigms', 'paradigm', 'load_items', 'shipped', 'human_reference']
 
 # %% ../nbs/00_design.ipynb #8030210a
 import csv
@@ -17,10 +17,12 @@ import fnmatch
 import hashlib
 import json
 import os
+import platform
 import re
 import sys
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import wraps
 from importlib import import_module
@@ -779,6 +781,57 @@ _WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
 }
 TABLES = tuple(_WRITERS)  # endings of table files
 
+# %% ../nbs/00_design.ipynb #dfd1f20d
+_PART = re.compile(r"\.(?P<node>[\w-]+)-(?P<process>\d+)-\d+\.part")
+
+
+def _node() -> str:
+    "The name of this machine, as it stands in a file name."
+    return re.sub(r"\W+", "_", platform.node())[:40] or "here"
+
+
+@contextmanager
+def whole_file(
+    path: Path,  # the file to write
+) -> Iterator[Path]:  # where to write it; it takes its place when the block ends well
+    "A file that appears whole or not at all."
+    part = path.with_name(f"{path.name}.{_node()}-{os.getpid()}-{threading.get_ident()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield part
+        part.replace(path)
+    except OSError as error:
+        raise CogbiasError(
+            f"{path}: cannot write ({error.strerror or error}); choose a folder that you may write to"
+        ) from error
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    "Whether a process of this machine is alive."
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # it belongs to somebody else, say
+        return True
+    return True
+
+
+def remove_parts(
+    folder: Path,  # only files that lie in it, not in its subfolders
+) -> list[Path]:  # what was removed
+    "Remove parts of files whose process was killed on this machine."
+    removed = []
+    for path in sorted(folder.glob("*.part")):
+        found = _PART.search(path.name)
+        if found and found["node"] == _node() and not _is_running(int(found["process"])):
+            path.unlink(missing_ok=True)
+            removed.append(path)
+    return removed
+
 # %% ../nbs/00_design.ipynb #974c85d2
 def save_table(
     table: pd.DataFrame,  # items, trials or effects
@@ -787,21 +840,13 @@ def save_table(
     "Write a table; a reader sees either the whole new file or the old one."
     path = Path(path)
     write = _WRITERS[_format_of(path)]
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write(table, part)
-        part.replace(path)
-    except OSError as error:
-        raise CogbiasError(
-            f"{path}: cannot write ({error.strerror}); choose a folder that you may write to"
-        ) from error
-    except (ValueError, TypeError, OverflowError) as error:
-        raise CogbiasError(
-            f"{path}: a value cannot be written as {path.suffix} ({_first_line(error)}); check the table"
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)
+    with whole_file(path) as part:
+        try:
+            write(table, part)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise CogbiasError(
+                f"{path}: a value cannot be written as {path.suffix} ({_first_line(error)}); check the table"
+            ) from error
     return path
 
 

@@ -1,0 +1,158 @@
+"Ctrl-C ends a command in time, whatever it is doing; so does the death of a worker; and the same command goes on."
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from doubles import Double
+
+from cogbias.cli import STOPPED
+from cogbias.study import Folder
+
+SECONDS = 2.0  # from the signal to the end, as promised
+COMMAND = [sys.executable, "-c", "from cogbias.cli import main; main()"]
+ASKED = [
+    "--paradigm",
+    "choice/certainty",
+    "--where",
+    "template=1",
+    "--where",
+    "design=common_ratio",
+]
+
+
+def until(true: Callable[[], bool], seconds: float = 60) -> None:
+    "Wait for something to be so."
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.02)
+
+
+@contextmanager
+def started(*arguments: str) -> Iterator[subprocess.Popen]:
+    "A command in a session of its own, as under a terminal."
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def stop(process: subprocess.Popen, group: bool = False) -> list[str]:
+    "Interrupt it, as Ctrl-C does; what it said on standard error. It must end in time and leave nobody behind."
+    children = psutil.Process(process.pid).children(recursive=True)
+    begun = time.monotonic()
+    os.killpg(process.pid, signal.SIGINT) if group else os.kill(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    took = time.monotonic() - begun
+    assert process.returncode == 130, said
+    assert took < SECONDS, took
+    psutil.wait_procs(children, timeout=3)
+    assert [each for each in children if each.is_running() and each.status() != "zombie"] == []
+    return said.strip().splitlines()
+
+
+def hanging(after: int) -> Callable[..., str | None]:
+    "A server that answers so many chats and then says nothing."
+    return lambda asked: "hang" if asked.number > after else None
+
+
+@pytest.mark.parametrize("after", [0, 7])
+def test_while_a_server_hangs(tmp_path: Path, after: int) -> None:
+    with Double(hanging(after)) as double:
+        command = ["run", "--model", "openai/tiny", *ASKED, "--base-url", double.openai]
+        command += ["--outputs", str(tmp_path), "--no-reports"]
+        with started(*command) as process:
+            until(lambda: len(double.asked) > after)
+            assert stop(process) == [STOPPED]
+        stored = len(Folder(tmp_path).store("openai/tiny", "choice/certainty").keys())
+        double.script, before = lambda asked: None, len(double.asked)
+        done = subprocess.run([*COMMAND, *command], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert f"{stored} stored, {70 * 2 - stored} asked" in done.stdout, done.stdout
+    assert after - 7 <= stored <= after and len(double.asked) > before
+    assert list(tmp_path.rglob("*.part")) == []
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["to the process", "as from a terminal"])
+def test_while_workers_wait_for_a_server(tmp_path: Path, group: bool) -> None:
+    with Double(hanging(40)) as double:
+        models = ["--model", "openai/tiny", "--model", "openai/other", "--jobs", "2"]
+        command = ["run", *models, *ASKED, "--base-url", double.openai, "--outputs", str(tmp_path)]
+        with started(*command) as process:
+            until(lambda: len(double.asked) > 44)
+            assert stop(process, group) == [STOPPED]
+
+
+def test_while_workers_start(tmp_path: Path) -> None:
+    "A worker that is interrupted before it has begun would print a traceback."
+    models = ["--model", "sim/human", "--model", "sim/messy", "--jobs", "2"]
+    with started("run", *models, *ASKED, "--outputs", str(tmp_path)) as process:
+        until(lambda: len(psutil.Process(process.pid).children()) >= 2)
+        assert stop(process, group=True) == [STOPPED]
+
+
+def test_while_a_report_is_made(tmp_path: Path) -> None:
+    run = ["run", "--model", "sim/human", *ASKED, "--outputs", str(tmp_path)]
+    with started(*run) as process:
+        until(lambda: list(tmp_path.glob("reports/*/*.running.ipynb")) != [])
+        assert stop(process, group=True) == [STOPPED]
+    assert list(tmp_path.glob("reports/*/certainty.ipynb")) == []
+
+
+def test_while_another_process_has_the_turn(tmp_path: Path) -> None:
+    from cogbias.study import turn
+
+    with turn(Folder(tmp_path)):
+        run = ["run", "--model", "sim/human", *ASKED, "--outputs", str(tmp_path)]
+        with started(*run) as process:
+            until(lambda: (tmp_path / "items").exists())
+            time.sleep(2)
+            assert [line for line in stop(process) if "waiting for it" not in line] == [STOPPED]
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.4, 1.5])
+def test_at_any_moment_of_a_command(seconds: float) -> None:
+    "From the moment on when its own first line has run: it has a second thread then."
+    with started("plan", "--model", "sim/human", "--paradigm", "*") as process:
+        until(lambda: psutil.Process(process.pid).num_threads() > 1)
+        time.sleep(seconds)
+        if process.poll() is None:
+            assert stop(process) == [STOPPED]
+
+
+def test_a_worker_that_is_killed_is_one_line(tmp_path: Path) -> None:
+    with Double(hanging(40)) as double:
+        models = ["--model", "openai/tiny", "--model", "openai/other", "--jobs", "2"]
+        command = ["run", *models, *ASKED, "--base-url", double.openai, "--outputs", str(tmp_path)]
+        with started(*command) as process:
+            until(lambda: len(double.asked) > 44)
+            workers = [
+                each
+                for each in psutil.Process(process.pid).children()
+                if "resource_tracker" not in " ".join(each.cmdline())
+            ]
+            workers[0].kill()
+            _, said = process.communicate(timeout=60)
+    assert process.returncode == 1 and "Traceback" not in said, said
+    lines = said.strip().splitlines()
+    assert len(lines) == 2 and all("its process was killed" in line for line in lines), said
+    assert {line.split()[1] for line in lines} == {"openai/tiny:", "openai/other:"}
