@@ -572,11 +572,7 @@ PATTERNS |= {
     for side in ("before", "after")
     if getattr(each, side)
 }
-PATTERNS |= {
-    f"part {n} {side}": getattr(each, side)
-    for n, each in enumerate(numbers.PARTS)
-    for side in ("before", "after")
-}
+PATTERNS |= {f"part {name}": each for name, each in numbers.PARTS.items()}
 PATTERNS |= {f"scanner {name}": menu_of(menu).scan for name, menu in MENUS.items()}
 
 

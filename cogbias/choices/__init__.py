@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['TO_ANSWER', 'REFUSES', 'HEDGES', 'MARKED', 'LOOKS', 'DESCRIBED', 'ENDED', 'Reading', 'unread', 'read', 'json_answer',
-           'marked_answer', 'may_go_on', 'breaks_off', 'weak_sign', 'nothing_chosen', 'read_options', 'without_number',
+           'marked_answer', 'may_go_on', 'breaks_off', 'no_answer', 'weak_sign', 'nothing_chosen', 'read_options',
            'read_number', 'read_scale', 'without_answer', 'value_of', 'read_text', 'read_choice']
 
 # %% ../../nbs/choices/07_reading.ipynb #b3086348
@@ -149,6 +149,20 @@ def breaks_off(
     short = 0 < len(answer_key(last_line)) < 20  # such as "Answer: B"
     return len(text) > 120 and not short and text[-1] not in ".!?)]}\"'*"
 
+
+def no_answer(
+    text: str,  # normalised text that states nothing
+    sought: str,  # choice or number
+    cut: bool,  # whether the token limit was hit
+) -> Reading | None:  # None where the text has come to its end
+    "A refusal, or a text that ends before its answer."
+    if REFUSES.search(text):
+        return unread("words of a refusal", "refusal")
+    if cut or breaks_off(text):
+        how = f"cut off before a {sought}" if cut else "breaks off in mid-sentence"
+        return unread(how, "truncated")
+    return None
+
 # %% ../../nbs/choices/07_reading.ipynb #342d6310
 LOOKS = verbose(r"""\b(?:
         analy[sz]\w{1,4}|look\w{0,3}\ at|compar\w{1,5}|evaluat\w{1,4}|calculat\w{1,4}
@@ -224,11 +238,8 @@ def read_options(
         others = (each.start for each in answer.mentions if each.label not in (label, None))
         unsure = turns_back(text, last, others)
         return unread("undecided: changed its mind") if unsure else read(label, detail)
-    if REFUSES.search(text):
-        return unread("words of a refusal", "refusal")
-    if cut or breaks_off(text):
-        how = "cut off before a choice" if cut else "breaks off in mid-sentence"
-        return unread(how, "truncated")
+    if early := no_answer(text, "choice", cut):
+        return early
     if detail:
         return unread(detail)
     listed = listed_mentions(answer)
@@ -236,19 +247,6 @@ def read_options(
     return weak or unread(nothing_chosen(answer, listed))
 
 # %% ../../nbs/choices/07_reading.ipynb #20b5e89f
-def without_number(
-    text: str,  # normalised text
-    cut: bool,  # whether the token limit was hit
-    detail: str,  # why no number was read
-) -> Reading:  # a refusal, or a reading without a choice
-    "The reading of a text without one clear number."
-    if REFUSES.search(text):
-        return unread("words of a refusal", "refusal")
-    if cut or breaks_off(text):
-        return unread("cut off before a number", "truncated")
-    return unread("hedged" if detail == "no number" and HEDGES.search(text) else detail)
-
-
 def read_number(
     text: str,  # normalised text
     cut: bool = False,  # whether the token limit was hit
@@ -259,7 +257,8 @@ def read_number(
         return Reading(plain_number(spelled), spelled, "ok", "spelled out")
     number, detail = settle_number(text)
     if number is None or breaks_off(text) and not detail.startswith("stated"):
-        return without_number(text, cut, detail)
+        unclear = "hedged" if detail == "no number" and HEDGES.search(text) else detail
+        return no_answer(text, "number", cut) or unread(unclear)
     if cut and not text[number.end :].strip(" %"):
         return unread("number may be cut off", "truncated")
     return Reading(plain_number(number.value), number.value, "ok", detail)
@@ -282,7 +281,8 @@ def read_scale(
     plain = without_scale(text, steps)
     number, detail = settle_number(plain, scale=True)
     if number is None or breaks_off(text) and not detail.startswith("stated"):
-        return without_number(text, cut, detail)
+        unclear = "hedged" if detail == "no number" and HEDGES.search(text) else detail
+        return no_answer(text, "number", cut) or unread(unclear)
     percent = any("%" in label for label in menu.labels) or max(steps) == 100
     if number.value not in steps or number.percent and not percent:
         return unread("option outside the list")

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['NUMBER', 'PLAIN_NUMBER', 'TIMES', 'RANGE', 'COMPOUND', 'BOUND', 'DENIED', 'NO_MORE', 'PARTS', 'ABOUT',
            'LEADS_TO_NUMBER', 'LEADS_TO_FINAL', 'ENDS_STATEMENT', 'WORD_VALUES', 'Number', 'number_of', 'pair_fault',
-           'find_numbers', 'Part', 'part_of', 'stated_numbers', 'free_numbers', 'settle_number', 'spelled_number',
+           'find_numbers', 'part_of', 'stated_numbers', 'free_numbers', 'settle_number', 'spelled_number',
            'plain_number', 'scale_steps', 'without_scale']
 
 # %% ../../nbs/choices/06_numbers.ipynb #6d6966d7
@@ -114,68 +114,33 @@ def find_numbers(
     return found
 
 # %% ../../nbs/choices/06_numbers.ipynb #34b7850c
-class Part(NamedTuple):
-    "A part that a number plays in a sentence without being the answer."
-
-    name: str
-    example: str  # a text whose second number plays this part
-    before: re.Pattern[str]  # ends at the number
-    after: re.Pattern[str]  # begins behind it
-
-
-PARTS = [
-    Part(name, example, verbose(before), verbose(after))
-    for name, example, before, after in [
-        (
-            "counts a list",
-            "7 for these reasons:\n1. Price.",
-            r"\n[\"'(]{0,2}$",
-            r"^[.)]\s?(?=[^\s\d])",
-        ),
-        (
-            "names a thing",
-            "I say 7, as review 2 is bad",
-            r"""\b(?:
-            review|reviewer|step|phase|part|question|experiment|figure|proposal|type|study
-            |week|day|age|point|version|level|stage|place|quarter|q|section|chapter|table
-        )\s\#?$""",
-            r"^(?!\s?%)",
-        ),
-        (
-            "a year",
-            "2.7 million, as of 2020",
-            r"""(?:
-            \b(?:in|of|since|by|from|until|till|year|the|to|and|before|after|during|late|early
-                |census|estimate[sd]?)\s(?:mid-|late\s|early\s|the\s)?
-            |\(\w{0,12}\s?
-            |[-/]\s?
-        )$(?<!\bthan\s)""",
-            r"^(?!\s?(?:%|dollars|euros|people|percent|meters|metres|feet|km))",
-        ),
-        (
-            "in other units",
-            "330 meters (1,083 feet)",
-            r"""\d\s?(?:%|(?:[^\W\d_]{1,12}\s?){1,2})?\s?
-            (?:\(|,?\sor\s|/)\s?
-            (?:about\s|approximately\s|roughly\s|around\s|~\s?|or\s|i\.?e\.?,?\s)?$""",
-            r"""^\s?(?:
-            feet|foot|ft|meters?|metres?|m|miles?|km|kilomet\w{2,4}|pounds?|lbs?|kg
-            |inches|yards?|°\s?[cf]|degrees|[cf]\b)""",
-        ),
-        ("in a sum", "8 = 16 / 2", r"(?:[+*\u00d7\u00f7]|\s-|\d\)?\s?/)\s?\(?$", ""),
-        ("in a sum", "8, from 10 + 6", "", r"^\)?\s?(?:[+*\u00d7\u00f7=]|-\s|/\s)"),
-        (
-            "the other side",
-            "71%, as opposed to 50%",
-            r"""\b(?:
-                (?:opposed\ to|rather\ than|instead\ of|compared\ (?:to|with)|unlike)
-                    (?:\s\w{1,12}){0,5}
-                |versus|vs|than|not)
-            \s(?:just\s|only\s|about\s|the\s){0,2}$""",
-            "",
-        ),
-    ]
-]
+PARTS = {
+    "counts a list": verbose(r"\n[\"'(]{0,2}§[^§]*§[.)]\s?(?=[^\s\d])"),
+    "names a thing": verbose(r"""\b(?:
+        review|reviewer|step|phase|part|question|experiment|figure|proposal|type|study
+        |week|day|age|point|version|level|stage|place|quarter|q|section|chapter|table
+    )\s\#?§[^§]*§(?!\s?%)"""),
+    "a year": verbose(r"""(?:
+        \b(?:in|of|since|by|from|until|till|year|the|to|and|before|after|during|late|early
+            |census|estimate[sd]?)\s(?:mid-|late\s|early\s|the\s)?
+        |\(\w{0,12}\s?
+        |[-/]\s?
+    )(?<!\bthan\s)§(?:1[5-9]\d\d|20\d\d)§
+    (?!\s?(?:%|dollars|euros|people|percent|meters|metres|feet|km))"""),
+    "in other units": verbose(r"""
+        \d\s?(?:%|(?:[^\W\d_]{1,12}\s?){1,2})?\s?(?:\(|,?\sor\s|/)\s?
+        (?:about\s|approximately\s|roughly\s|around\s|~\s?|or\s|i\.?e\.?,?\s)?§[^§]*§
+        \s?(?:feet|foot|ft|meters?|metres?|m|miles?|km|kilomet\w{2,4}|pounds?|lbs?|kg
+            |inches|yards?|°\s?[cf]|degrees|[cf]\b)"""),
+    "in a sum": verbose(r"""
+        (?:[+*\u00d7\u00f7]|\s-|\d\)?\s?/)\s?\(?§[^§]*§
+        | §[^§]*§\)?\s?(?:[+*\u00d7\u00f7=]|-\s|/\s)"""),
+    "the other side": verbose(r"""\b(?:
+            (?:opposed\ to|rather\ than|instead\ of|compared\ (?:to|with)|unlike)
+                (?:\s\w{1,12}){0,5}
+            |versus|vs|than|not)
+        \s(?:just\s|only\s|about\s|the\s){0,2}§"""),
+}
 
 
 @lru_cache(maxsize=4096)  # a model that repeats itself is read once
@@ -185,12 +150,8 @@ def part_of(
     after: str,  # what stands behind it
 ) -> str:  # empty where it may be the answer
     "The part that a number plays without being the answer."
-    for each in PARTS:
-        if each.name == "a year" and not re.fullmatch(r"1[5-9]\d\d|20\d\d", number):
-            continue
-        if each.after.search(after) and each.before.search(before):
-            return each.name
-    return ""
+    marked = f"{before}§{number}§{after}"
+    return next((name for name, each in PARTS.items() if each.search(marked)), "")
 
 # %% ../../nbs/choices/06_numbers.ipynb #66f81bdb
 ABOUT = r"""(?:\s(?:
@@ -223,6 +184,7 @@ def stated_numbers(
     numbers: Sequence[Number],  # of the text
 ) -> list[Number]:  # those that the text presents as the answer
     "Numbers that the text presents as the answer."
+    leads_to_number = lru_cache(LEADS_TO_NUMBER.search)  # a line that repeats itself
     stated, first = [], len(text) - len(text.lstrip(" \"'("))
     for number in numbers:
         before = text[max(0, number.start - 140) : number.start]
@@ -232,7 +194,7 @@ def stated_numbers(
         rest = text[number.end : number.end + 40].partition("\n")[0]
         begins = number.start <= first and ENDS_STATEMENT.match(rest)
         after_number = line.rstrip(" -")[-1:].isdigit()  # no cue ends in a digit
-        cued = not after_number and LEADS_TO_NUMBER.search(line)
+        cued = not after_number and leads_to_number(line)
         fills = not before.rpartition("\n")[2].strip() and not rest.strip(" .%!")
         if cued or begins or fills:
             stated.append(number)

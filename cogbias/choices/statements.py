@@ -4,9 +4,10 @@
 
 # %% auto #0
 __all__ = ['GAP', 'IS', 'MAY_BE', 'BEST', 'CHOICE', 'CHOOSE', 'GOOD', 'MOST', 'EVERY_FORM', 'ENDS', 'CUES', 'APART', 'IS_OBJECT',
-           'EXPLAINED', 'PERSON', 'Cue', 'fits', 'kind_of_statement']
+           'PERSON', 'Cue', 'fits', 'kind_of_statement']
 
 # %% ../../nbs/choices/03_statements.ipynb #46070727
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -223,7 +224,6 @@ APART = verbose(r"""^[\"')\]}]{0,3}(?:
     )""")
 IS_OBJECT = verbose(r"""\b(?:to|of|in|(?<!going\ )with|(?<!opting\ )for|from|than|over|by|on)\s
         (?:the\s)?[\"'(\[]{0,2}$""")
-EXPLAINED = verbose(r"^\s\([^()\n]{2,80}\)")  # Option B (the clinic) is
 PERSON = verbose(r"""\b(?:
         (?P<myself>i|i'd|i'll|i'm|i've|we|my)
         |person|agent|individual|consumer|investor|player|maker|buyer|shopper|customer|human
@@ -256,7 +256,8 @@ def kind_of_statement(
     listed: bool = False,  # whether it opens an entry of a list of options
 ) -> tuple[str, bool]:  # kind, empty for a mention in passing; and whether the cue is a long one
     "How the text presents a mention."
-    place = place._replace(after=EXPLAINED.sub("", place.after))
+    explained = r"^\s\([^()\n]{2,80}\)"  # Option B (the clinic) is
+    place = place._replace(after=re.sub(explained, "", place.after))
     cue = next((each for each in CUES if fits(each, place, form, listed)), None)
     if cue is None:
         return "", False
