@@ -43,7 +43,6 @@ class Estimate:
     ci_high: float = nan  # upper limit
     ci_level: float = 0.95  # coverage of the interval
     p_value: float = nan  # two-sided unless `method` says otherwise
-    p_method: str = ""  # how the p-value was made, where there is one
     method: str = ""  # formula behind estimate and interval
     target: str = "S"  # F: these prompts; S: value sets like these
     n: int = 0  # answers it rests on
@@ -51,6 +50,7 @@ class Estimate:
     unit: str = "probability"  # unit of estimate, se and limits
     status: str = "ok"  # one of STATUSES
     detail: str = ""  # the reason for the status, or what else a reader should know
+    p_method: str = ""  # how the p-value was made, where there is one
 
     def __post_init__(self) -> None:
         "Refuse an unknown status, and a missing number that claims to be ok."
