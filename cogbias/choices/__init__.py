@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['TO_ANSWER', 'REFUSES', 'HEDGES', 'MARKED', 'LOOKS', 'DESCRIBED', 'ENDED', 'Reading', 'unread', 'read', 'json_answer',
-           'marked_answer', 'may_go_on', 'breaks_off', 'no_answer', 'weak_sign', 'nothing_chosen', 'read_options',
-           'read_number', 'read_scale', 'without_answer', 'value_of', 'read_text', 'read_choice']
+           'marked_answer', 'may_go_on', 'breaks_off', 'no_answer', 'weak_sign', 'without_texts', 'nothing_chosen',
+           'label_of_number', 'read_options', 'read_number', 'read_scale', 'without_answer', 'value_of', 'read_text',
+           'read_choice']
 
 # %% ../../nbs/choices/07_reading.ipynb #b3086348
 import json
@@ -13,10 +14,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .clauses import BLOCKS, clause_before, turns_back, why_not
+from .clauses import BLOCKS, clause_before, last_match, turns_back, why_not
 from cogbias.choices.commitments import (
     Answer,
     alone_label,
+    chosen_in_other_words,
+    concluded,
     find_statements,
     joined,
     listed_mentions,
@@ -29,6 +32,7 @@ from cogbias.choices.numbers import (
     scale_steps,
     settle_number,
     spelled_number,
+    with_digits,
     without_scale,
 )
 from cogbias.choices.probabilities import (
@@ -37,6 +41,7 @@ from cogbias.choices.probabilities import (
     read_probabilities,
     surface_forms,
 )
+from .statements import PERSON
 from .text import WORD, ASKED, answer_key, normalise, verbose, without_thinking
 from ..design import CogbiasError
 
@@ -82,6 +87,7 @@ REFUSES = verbose(rf"""\bi(?:'m|\ am)?\ (?:\w{{1,12}}\ )?(?:
             (?:preferences?|opinions?|feelings|beliefs|desires)\b
         | \bagainst\ my\ (?:\w{{1,15}}\ )?(?:guidelines|policy|policies|principles)\b
         | \bi\ (?:must\ |have\ to\ |respectfully\ )?decline\b
+        | \bi\ (?:can't|cannot)\ (?:tell|rate|say\ what|assess|estimate|predict)\b
         | \bi\ (?:would\ )?prefer\ not\ to\ {TO_ANSWER}\b""")
 HEDGES = verbose(r"""\b(?:it|that|this|answer|choice)\ (?:\w{2,10}ly\ |all\ )?depends?\b
         | \bdepend(?:s|ing)\ (?:up)?on\b
@@ -185,12 +191,19 @@ def weak_sign(
     named = [each for each in answer.mentions if each.form != "word"]
     if len({each.label for each in named}) != 1 or named[0].label is None:
         return None
+    last = len(answer.sentences.ends) - 1
+    near = (0, last) if len(answer.text) <= 200 else (last - 1, last)
     for mention in named:
         sentence = answer.sentences.number(mention.start)
         place = answer.sentences.around(mention.start, mention.end)
-        if mention.start in passed_over or why_not(place):
+        if mention.start in passed_over or sentence not in near or why_not(place):
             continue
-        if mention.content and sentence in (0, len(answer.sentences.ends) - 1):
+        person = last_match(PERSON, clause_before(place.before))
+        theirs = person and not person["myself"]
+        infinitive = place.before.lower().endswith("to ")
+        ends = re.match(r"[\"')\]]{0,3}\s?(?:$|[.!;])", place.after)
+        word = " " not in answer.text[mention.start : mention.end] and not ends  # "agree that"
+        if mention.content and not (theirs or infinitive or word):
             return read(mention.label, "option text repeated")
         looked_at = LOOKS.search(place.before + " " + place.after)
         if mention.form == "named" and not looked_at and not DESCRIBED.match(place.after):
@@ -198,6 +211,18 @@ def weak_sign(
     return None
 
 # %% ../../nbs/choices/07_reading.ipynb #ca134c17
+def without_texts(
+    answer: Answer,  # a text and the options it names
+) -> str:  # the rest
+    "A text without the places where an option's own text is repeated."
+    rest, start = [], 0
+    for mention in answer.mentions:
+        if mention.content:
+            rest.append(answer.text[start : mention.start])
+            start = mention.end
+    return "".join(rest) + answer.text[start:]
+
+
 def nothing_chosen(
     answer: Answer,  # a text and the options it names
     listed: set[int],  # starts of mentions in lists of options
@@ -206,7 +231,7 @@ def nothing_chosen(
     labels = {each.label for each in answer.mentions}
     if labels == {None} and any(each.form == "named" for each in answer.mentions):
         return "option outside the list"
-    if HEDGES.search(answer.text):
+    if HEDGES.search(without_texts(answer)):
         return "hedged"
     if not labels - {None}:
         return "no option named"
@@ -217,6 +242,24 @@ def nothing_chosen(
     places = [answer.sentences.around(each.start, each.end) for each in answer.mentions]
     rejected = all(why_not(place) == "negated" for place in places)
     return "option only rejected" if rejected else "option mentioned, not chosen"
+
+# %% ../../nbs/choices/07_reading.ipynb #7fe770ab
+def label_of_number(
+    text: str,  # normalised text
+    menu: Menu,  # the options
+) -> str | None:  # None where the text states no number on offer
+    "The option whose number a text states as its answer."
+    values = {}
+    for key, label in menu.texts.items():
+        numbers = find_numbers(key)
+        if len(numbers) != 1 or numbers[0].value is None or len(key.split(" ")) > 2:
+            return None
+        values[numbers[0].value] = label
+    number, detail = settle_number(text)
+    if number is None or not detail.startswith("stated"):
+        return None
+    goes_on = re.search(r"[.!?]\s|\n", text[number.end :])
+    return None if goes_on else values.get(number.value)
 
 # %% ../../nbs/choices/07_reading.ipynb #45adef31
 def read_options(
@@ -236,14 +279,26 @@ def read_options(
     if label is not None:
         last = max(each.start for each in said if each.label == label)
         others = (each.start for each in answer.mentions if each.label not in (label, None))
-        unsure = turns_back(text, last, others)
-        return unread("undecided: changed its mind") if unsure else read(label, detail)
+        if turns_back(text, last, others):
+            return unread("undecided: changed its mind")
+        if detail in ("stated: best", "stated: judgement", "stated: fact"):
+            if (cut or breaks_off(text)) and not concluded(said, label, answer):
+                return unread("cut off after a lean", "truncated")
+            if chosen_in_other_words(said, answer):
+                return unread("undecided: chosen in other words")
+        return read(label, detail)
+    unnamed = all(each.content for each in answer.mentions)
+    if not detail and unnamed and not cut and not breaks_off(text):
+        if by_number := label_of_number(text, menu):
+            return read(by_number, "stated: the option's number")
     if early := no_answer(text, "choice", cut):
         return early
     if detail:
         return unread(detail)
     listed = listed_mentions(answer)
-    weak = None if HEDGES.search(text) else weak_sign(answer, listed | joined(answer))
+    weak = (
+        None if HEDGES.search(without_texts(answer)) else weak_sign(answer, listed | joined(answer))
+    )
     return weak or unread(nothing_chosen(answer, listed))
 
 # %% ../../nbs/choices/07_reading.ipynb #20b5e89f
@@ -255,8 +310,9 @@ def read_number(
     spelled = spelled_number(text)
     if spelled is not None:
         return Reading(plain_number(spelled), spelled, "ok", "spelled out")
+    text = with_digits(text)
     number, detail = settle_number(text)
-    if number is None or breaks_off(text) and not detail.startswith("stated"):
+    if number is None or not detail.startswith("stated") and no_answer(text, "number", cut):
         unclear = "hedged" if detail == "no number" and HEDGES.search(text) else detail
         return no_answer(text, "number", cut) or unread(unclear)
     if cut and not text[number.end :].strip(" %"):
@@ -278,9 +334,9 @@ def read_scale(
         return read(
             steps.get(spelled), "spelled out" if spelled in steps else "option outside the list"
         )
-    plain = without_scale(text, steps)
+    plain = with_digits(without_scale(text, steps))
     number, detail = settle_number(plain, scale=True)
-    if number is None or breaks_off(text) and not detail.startswith("stated"):
+    if number is None or not detail.startswith("stated") and no_answer(text, "number", cut):
         unclear = "hedged" if detail == "no number" and HEDGES.search(text) else detail
         return no_answer(text, "number", cut) or unread(unclear)
     percent = any("%" in label for label in menu.labels) or max(steps) == 100

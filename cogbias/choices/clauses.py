@@ -17,7 +17,8 @@ from .text import Place, verbose
 CONJUNCTION = verbose(r"""\b(?:
         (?<!anything\ )(?<!everything\ )(?<!all\ )but
         | (?<!think\ )so(?!\ (?:sure|much|good|certain|clear))
-        | because | since | therefore | thus | hence | whereas | although | though | however
+        | because | since | therefore | thus | hence | whereas | although | though
+        | (?<!,\ )however
         | (?<!not\ )yet | while
     )\b""")
 SUBJECT = verbose(r"""\b(?:
@@ -33,7 +34,7 @@ def clause_before(
 ) -> str:  # the part a negation can reach from
     "The clause a mention stands in, up to the mention."
     clause = CONJUNCTION.split(before)[-1]
-    last = re.split(r",|:|\s-\s", clause.rstrip(" \n:\"'(["))[-1]
+    last = re.split(r",|:|\s-\s", clause.rstrip(" \n:\"'([0123456789.)"))[-1]
     if not SUBJECT.search(last):
         return clause
     return clause[clause.rindex(last) :]
@@ -50,13 +51,15 @@ BLOCKS = {  # why a mention is no choice, and where that is looked for
         | (?:anything|everything|all)\ but | other\ than | rather\ than | instead\ of
         | (?:as\ )?opposed\ to | compared\ (?:to|with) | in\ contrast\ to
         | (?<!no\ )(?<!a\ )(?<!without\ )doubt | unlikely | less\ likely
+        | eliminat\w{1,4} | skip\w{0,4} | discard\w{0,3} | exclud\w{1,3} | steer\ clear
+        | rule[sd]?\ out | turn(?:ed)?\ down | runner-up | second\ (?:choice|place) | backup
         | (?:is|it's)\ (?:false|untrue)\ that | far\ from | fails?\ to
     )\b"""),
     ("negated", "after"): verbose(r"""^[\"')\]]{0,3}(?:
         \s(?:is|was|would|will|seems|are|isn't|wouldn't)\b[^.;,\n]{0,40}\b(?:
             not|\w{2,8}n't|mistake|wrong|false|untrue|doubtful|irrational|unwise|foolish
             |error|incorrect|worse|bad|less|least|unlikely)\b
-        | \s(?:isn't|wasn't|wouldn't|won't)\b
+        | \s(?:isn't|wasn't|wouldn't|won't|aren't|weren't|doesn't|don't|didn't|can't|cannot)\b
         | \s?[,-]?\s?not\b\s?$
     )"""),
     ("hypothetical", "clause"): verbose(r"""\b(?:
@@ -65,6 +68,7 @@ BLOCKS = {  # why a mention is no choice, and where that is looked for
         | let(?:'s|\ us|\ me)(?!\ (?:go|choose|pick)\b)
         | (?<!should\ )(?<!would\ )(?<!recommend\ you\ )consider
         | tempt(?:ed|ing) | why | how | not\ sure | unsure | wonder\w{0,3}
+        | at\ first | initially | originally | first\ (?:thought|instinct|glance|sight)
         | otherwise | alternatively | would\ have | depend\w{0,3}
     )\b"""),
     ("hypothetical", "before"): verbose(rf"""
@@ -76,11 +80,16 @@ BLOCKS = {  # why a mention is no choice, and where that is looked for
                         |in\ (?:this|that|your|such))
                 | forced | pressed | asked | it\ (?:was|were)\ (?:me|up\ to\ me)
             ))
+            | (?:when|whenever|once)\ (?:you|one|we|they|people) | should\ you
             | unless | depending
             | assuming\ (?:that\ )?(?:i|i'm|you|we|they|one|he|she)
             | provided\ (?:that|you|we|it)
         )\b
         | \b{FOR_OTHERS}
+        | \bfor\ an?\ (?:[\w-]{{1,15}}\ ){{1,2}}(?:
+            person|investor|buyer|customer|patient|agent|decision|choice)\b
+        | \b(?:have|has|asked|need|free|able|going)\ to\ (?:
+            choose|pick|select|decide)\ (?:either|between)\b
         | (?:^|(?:^|[\s,])(?!(?:  # "to choose A is a mistake", not "it is best to choose A"
                 like|want|going|have|had|has|decided?|chosen|inclined|prefer|tend|willing|able|you
                 |is|be|was|best|better|wiser?|safer|safest|preferable|advisable|rational|logical
@@ -91,14 +100,19 @@ BLOCKS = {  # why a mention is no choice, and where that is looked for
     """),
     ("hypothetical", "reason"): verbose(rf"""
         (?<!even\ )(?<!as\ )\b(?:
-            if(?!\ (?:i|no)\ ) | unless | provided\ (?:that|you|we|it) | depending
+            if(?!\ (?:i|no)\ ) | when\ (?:you|one|we|they) | unless | depending
+            | provided\ (?:that|you|we|it)
             | {FOR_OTHERS})\b
         | ,?\s(?:assuming|if)\s(?:i|you|we|they|one)\b
+        | \b(?:at\ first|on\ paper|at\ a\ glance)\b
     """),
     ("reported", "clause"): verbose(r"""(?:\b|(?=%))(?:
-        (?<!the\ )(?:most|many|some|other|few|several|all)(?:\ \w{1,20}){0,2}\ (?:
+        (?<!the\ )(?:most(?!\ likely)|many|some|other|few|several|all)(?:\ \w{1,20}){0,2}\ (?:
             persons|individuals|humans|consumers|investors|players
             |would|think|believe|say|argue|choose|chose|prefer|pick)
+        | you\ (?:said|say|mentioned|believe|think|stated|feel|answered|claimed|suggested)
+        | (?:common|popular|usual|typical|frequent|intuitive|obvious|tempting|naive)
+            (?:\ \w{1,12})?\ (?:answer|choice|response|mistake|error|reaction)
         | people | participants | respondents | subjects | majority
         | others | someone | somebody | everyone
         | (?:he|she|they)\ (?:might|may|could)

@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['OPPOSITES', 'NOUNS', 'ORDINALS', 'build_menu', 'ARTICLE', 'THINGS', 'THING', 'BETWEEN', 'label_core', 'unambiguous',
-           'poles_of', 'in_order', 'places_of', 'nouns_for', 'whole_answers', 'name_pattern', 'phrases_of', 'Menu',
-           'menu_of', 'Mention', 'mention_of_core', 'mention_of', 'texts_in', 'join_labels_and_texts', 'find_mentions']
+           'poles_of', 'in_order', 'places_of', 'nouns_for', 'whole_answers', 'name_pattern', 'phrases_of',
+           'denials_of', 'Menu', 'menu_of', 'Mention', 'mention_of_core', 'mention_of', 'texts_in',
+           'join_labels_and_texts', 'find_mentions']
 
 # %% ../../nbs/choices/01_menus.ipynb #0c988c48
 import re
@@ -146,7 +147,9 @@ def name_pattern(
         called = "|".join(map(re.escape, nouns))
         core = r"[\s#(\"'\[-]{1,3}(?P<named>[A-Za-z]|\d{1,3})"
         parts.append(rf"(?P<noun>{called})s?(?:{core}|(?P<glued>\d{{1,3}}))")
-        parts.append(r"(?P<bare>[A-Za-z]|(?<!-)\d{1,3})(?!'\w)(?!-\w)")
+        numbered = {core[1].isdigit() for core in cores if core}
+        bare = "|".join(r"(?<!-)\d{1,3}" if each else "[A-Za-z]" for each in sorted(numbered))
+        parts.append(rf"(?P<bare>{bare})(?!'\w)(?!-\w)")
     before = r"(?<![\w$\u20ac\u00a3\u00a5])(?<!\w')(?<!\w-)(?<!\d[.,/:])"
     after = r"(?![\w%])(?![.,:/]\d)"
     return re.compile(f"{before}(?:{'|'.join(parts) or '(?!)'}){after}", re.I)
@@ -166,6 +169,19 @@ def phrases_of(
     for known in phrases.values():
         known.sort(key=lambda each: -len(each[0]))
     return phrases
+
+# %% ../../nbs/choices/01_menus.ipynb #9f1ba562
+def denials_of(
+    texts: Mapping[str, str],  # key of a text -> label
+) -> dict[str, str]:  # label of an act -> label of not doing it
+    "Pairs of options of which one is not doing what the other does."
+    empty = {"not", "don't", "never", "no", "do", "does", "would", "will", "should", "i", "the"}
+    acts, denials = {}, {}
+    for key, label in texts.items():
+        words = key.split(" ")
+        done = " ".join(word for word in words if word not in empty)
+        (denials if {"not", "don't"} & set(words) else acts)[done] = label
+    return {acts[done]: label for done, label in denials.items() if done and done in acts}
 
 # %% ../../nbs/choices/01_menus.ipynb #3c229a27
 class Menu:
@@ -187,6 +203,8 @@ class Menu:
         self.words = poles | unambiguous((key, label) for label, key, core in triples if not core)
         # key of an option's text -> label
         self.texts = unambiguous(zip(map(answer_key, texts), labels, strict=True))
+        # label of an act -> label of not doing it
+        self.denied = denials_of(self.texts)
         # the words that are labels or texts themselves
         self.own = {key for key in self.words if key in {*map(answer_key, (*plain, *texts))}}
         # label -> the other label, where the two are opposites
@@ -217,7 +235,7 @@ class Mention(NamedTuple):
     "A place in the text where an option is named."
 
     label: str | None  # None: an option that was not offered
-    form: str  # named, thing, word, bare, small or text
+    form: str  # named, thing, word, bare, small, text, labelled
     start: int
     end: int
     content: bool = False  # whether the text of the option stands there too
@@ -303,7 +321,12 @@ def texts_in(
         for phrase, label in menu.phrases.get(keys[at], ()):
             repeated = len(commonprefix([phrase, keys[at : at + len(phrase)]]))
             beginning = max(3, len(phrase) // 2) if word.start() in behind_labels else len(phrase)
-            if repeated >= min(len(phrase), beginning):
+            longer = (other for other, _ in menu.phrases[keys[at]] if len(other) > len(phrase))
+            goes_on = any(
+                len(commonprefix([other, keys[at : at + len(other)]])) > len(phrase)
+                for other in longer
+            )
+            if repeated >= min(len(phrase), beginning) and not goes_on:
                 free = at + repeated
                 found.append(Mention(label, "text", word.start(), words[free - 1].end(), True))
                 break
@@ -322,6 +345,10 @@ def join_labels_and_texts(
             continue
         named = last and last.label == each.label and last.form not in ("text", "word")
         follows = named and BETWEEN.fullmatch(text, last.end, each.start)
+        same_text = last and last.form == "text" and last.label == each.label
+        if same_text and re.fullmatch(r"[\"']? [(\[]", text[last.end : each.start]):
+            kept[-1] = last._replace(form="labelled", end=each.end + 1)
+            continue
         if follows and each.form in ("text", "word"):
             kept[-1] = last._replace(end=each.end, content=True)
         else:

@@ -6,7 +6,7 @@
 __all__ = ['NUMBER', 'PLAIN_NUMBER', 'TIMES', 'RANGE', 'COMPOUND', 'BOUND', 'DENIED', 'NO_MORE', 'PARTS', 'ABOUT',
            'LEADS_TO_NUMBER', 'LEADS_TO_FINAL', 'ENDS_STATEMENT', 'WORD_VALUES', 'Number', 'number_of', 'pair_fault',
            'find_numbers', 'part_of', 'stated_numbers', 'free_numbers', 'settle_number', 'spelled_number',
-           'plain_number', 'scale_steps', 'without_scale']
+           'plain_number', 'with_digits', 'scale_steps', 'without_scale']
 
 # %% ../../nbs/choices/06_numbers.ipynb #6d6966d7
 import math
@@ -133,12 +133,20 @@ PARTS = {
         \s?(?:feet|foot|ft|meters?|metres?|m|miles?|km|kilomet\w{2,4}|pounds?|lbs?|kg
             |inches|yards?|°\s?[cf]|degrees|[cf]\b)"""),
     "in a sum": verbose(r"""
-        (?:[+*\u00d7\u00f7]|\s-|\d\)?\s?/)\s?\(?§[^§]*§
-        | §[^§]*§\)?\s?(?:[+*\u00d7\u00f7=]|-\s|/\s)"""),
+        (?:[+*\u00d7\u00f7]|\d\sx|\s-|\d\)?\s?/)\s?\(?§[^§]*§
+        | §[^§]*§\)?\s?(?:[+*\u00d7\u00f7=]|x\s\d|-\s|/\s)"""),
+    "somebody's guess": verbose(r"""(?:
+            \b(?:intuitive|obvious|tempting|naive|common|popular|wrong|incorrect|first|initial
+                |tourist's|suggested)
+                \s(?:\w{1,12}\s)?(?:answer|guess|response|estimate|reaction|thought|value|figure)s?
+            | \b(?:many|most|some)\speople\s\w{3,10} | \b(?:stopped|landed)\s(?:at|on)
+            | \b(?:he|she|they|you|tourist|someone|article)\s(?:said|guessed|suggested|claimed)
+        )
+        (?:\s(?:is|was|of|be|would|at|about|around|that|the)){0,4}\s[$\u20ac\u00a3]?§"""),
     "the other side": verbose(r"""\b(?:
             (?:opposed\ to|rather\ than|instead\ of|compared\ (?:to|with)|unlike)
                 (?:\s\w{1,12}){0,5}
-            |versus|vs|than|not)
+            |versus|vs|(?<!more\ )(?<!less\ )than|(?<!would\ )not)
         \s(?:just\s|only\s|about\s|the\s){0,2}§"""),
 }
 
@@ -165,9 +173,10 @@ LEADS_TO_NUMBER = verbose(rf"""(?:
             |result|bid|offer|figure|rating|score|choice|total|share|average|height
             |population|temperature)
         (?:\ \w{{1,15}}){{0,6}}(?:\ is|\ was|\ would\ be|\ will\ be|\ to\ be|\ at|\s?[\"']?\s?[:=])
-        | \b(?:pay|sell|accept|ask|estimate|guess|say|bid|offer|charge|spend|give|rate|rated
-            |choose|pick|go|put|demand|want|predict|expect|set|i'm|am|it's|it\ is|require
-            |select|answer)
+        | \b(?:costs|takes|equals|weighs|comes\ to|pay|sell|accept|ask|estimate|guess|say|bid
+            |offer|charge|spend|give|rate|rated
+            |choose|pick|go|put|demand|want|predict|expect|set|i'm|am|it's|it\ is
+            |it\ would\ be|require            |select|answer)
         | \b(?:rate|rated|score|give|assign)\b[^.;:\n]{{0,80}}\s(?:as|at|an?)
         | [=]
     ){ABOUT}""")
@@ -204,14 +213,15 @@ def stated_numbers(
 def free_numbers(
     text: str,  # normalised text
     numbers: list[Number],  # of the text
-) -> list[Number]:  # all, where none would be left
+) -> list[Number]:  # all, where a short text would be left with none
     "The numbers that play no part but may be the answer."
     free = []
     for each in numbers:
         before, after = text[max(0, each.start - 60) : each.start], text[each.end : each.end + 30]
         if not part_of(before, text[each.start : each.end], after):
             free.append(each)
-    return free or numbers
+    alone = len(answer_key(text[:60]).split(" ")) < 5  # such as "In 1999"
+    return free or (numbers if alone else [])
 
 
 def settle_number(
@@ -241,7 +251,7 @@ def settle_number(
             "only number": free if len({each.value for each in free}) == 1 else [],
             "stated: final": final,
             "stated: answer": lone,
-            "last line": last_line,
+            "stated: last line": last_line,
         }
     for detail, group in groups.items():
         if len({each.value for each in group}) != 1:
@@ -249,7 +259,7 @@ def settle_number(
         others = (each.start for each in numbers if each.value != group[-1].value)
         if detail == "stated: answer" and turns_back(text, group[-1].start, others):
             return None, "changed its mind"
-        return (group[0], detail) if group[0].value is not None else (None, group[0].why)
+        return (group[-1], detail) if group[0].value is not None else (None, group[0].why)
     if not numbers:
         return None, "no number"
     return None, next((each.why for each in free if each.why), "two numbers")
@@ -287,6 +297,23 @@ def plain_number(
 ) -> str:  # without separators and trailing zeros
     "Write a number in the one form used for comparing."
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+
+# %% ../../nbs/choices/06_numbers.ipynb #2e7ed65e
+def with_digits(
+    text: str,  # normalised text
+) -> str:  # the same, with digits for spelled numbers that are answers
+    "Write a spelled number in digits where it is the answer."
+    words = "|".join(word for word in WORD_VALUES if word not in ("zero", "one", "hundred"))
+    units = "|".join(word for word, value in WORD_VALUES.items() if 0 < value < 10)
+
+    def digits(found: re.Match[str]) -> str:
+        before = text[max(0, found.start() - 60) : found.start()].rpartition("\n")[2]
+        opens = found.start() == 0 and text[found.end() : found.end() + 1] in tuple(".,!\n")
+        if not opens and not LEADS_TO_NUMBER.search(before):
+            return found[0]
+        return plain_number(spelled_number(found[0]))
+
+    return re.sub(rf"(?i)\b(?:{words})(?:-(?:{units}))?\b", digits, text)
 
 # %% ../../nbs/choices/06_numbers.ipynb #01b87387
 def scale_steps(

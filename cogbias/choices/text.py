@@ -52,6 +52,8 @@ REWRITES = [
         (r"```[a-z]{0,12}\n", "\n"),  # a fence and its language
         (r"<(b|i|em|strong|u|p|span|code|div)>([^<>]{0,500})</\1>", r"\2"),
         (r"\\(?:text|mathrm|mathbf|textbf|textit)\{([^{}]{0,300})\}", r"\1"),
+        (r"(?<=\d)\{,\}(?=\d{3})", ","),  # 1{,}200
+        (r"\\(?=%)", ""),  # a percent sign in LaTeX
         (r"\\[()\[\]]", " "),  # LaTeX brackets of a formula
         (r"\$(?=[A-Za-z\\])|(?<=[A-Za-z}])\$(?!\d)", ""),  # dollars that are no money
         (r"(?m)^[ \t]{0,12}(?:(?:#{1,6}|[-+*>\u2022])[ \t]{1,4}|>){1,3}", ""),  # bullets
@@ -62,6 +64,7 @@ REWRITES = [
         # full stops that end no sentence
         (r"(?i)\b(vs|e\.g|i\.e|approx|mr|mrs|ms|dr|prof|etc(?=\.[,)]))\.", r"\1"),
         (r"(?i)\bno\. ?(?=\d)", "number "),
+        (r"\bI'm\b", "I am"),
         (r"(?i)\b(not|never)(?:\n|:\n|\s?\.{2,3}\s?)", r"\1 "),  # "not ... B"
     ]
 ]
@@ -77,7 +80,7 @@ def normalise(
     return text.strip()
 
 # %% ../../nbs/choices/00_text.ipynb #2ef561e2
-THINKING = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.I)
+THINKING = re.compile(r"[<\[](/?)(?:think|thinking|thought|reasoning)[>\]]", re.I)
 
 
 def without_thinking(

@@ -46,22 +46,24 @@ def verdict(
     of_argument = re.match(r"\s(?:argument|conclusion|syllogism|inference|one|form)\b", place.after)
     if copula["article"] and not of_argument:  # "a valid point"
         return 0
+    if re.match(r"\s(?:to\s\w|otherwise\b)", place.after):  # "it is valid to ask"
+        return 0
     subject = place.before[: copula.start()]
     clause = clause_before(subject)
     doubt = DOUBT.search(clause)
     if doubt:
         subject = subject.removesuffix(clause)
-    noun = last_match(NOUN, clause)
-    about_premises = noun and noun["premise"]
-    if about_premises or CONDITION.search(clause) or why_not(place._replace(before=subject)):
+    noun = last_match(NOUN, clause) or last_match(NOUN, subject)
+    about_another = noun["premise"] if noun else clause.strip()  # "modus ponens is valid"
+    if about_another or CONDITION.search(clause) or why_not(place._replace(before=subject)):
         return 0
     negations = re.findall(r"(?i)\bnot\b|\bnever\b|cannot|n't\b|\bisnt\b", copula[0])
     return -1 if (len(negations) + bool(doubt)) % 2 else 1
 
 # %% ../../nbs/choices/04_verdicts.ipynb #a4c6ee69
-FOLLOWS = verbose(r"""\bconclusion\s
+FOLLOWS = verbose(r"""\b(?:conclusion|it|that)\s
         (?:(does\ not|doesn't|cannot|can't|did\ not|didn't)\s|does\s)?
-        (?:\w{2,15}ly\s){0,2}follows?\b(?!\s(?:that|only|when|if))""")
+        (?:\w{2,15}ly\s){0,2}follows?\b(?!\s(?:only|when|if))""")
 
 
 def follows(
