@@ -64,9 +64,16 @@ _STYLES = {True: ' style="text-align:left;white-space:nowrap"', False: ' style="
 _BRACKETS = re.compile(r"\[[^\[\]]{1,40}\]")  # an interval, short enough to stay on one line
 
 
+def _unbroken(found: re.Match[str]) -> str:
+    "An interval that breaks between its limits only."
+    lower, between, upper = re.fullmatch(r"(.*?(?:,| to)?)( ?)([^ ]*)", found[0]).groups()
+    parts = [f'<span style="white-space:nowrap">{each}</span>' for each in (lower, upper) if each]
+    return between.join(parts)
+
+
 def _in_one_piece(escaped: str) -> str:
-    "Escaped text whose intervals do not break."
-    return _BRACKETS.sub(r'<span style="white-space:nowrap">\g<0></span>', escaped)
+    "Escaped text whose limits do not break."
+    return _BRACKETS.sub(_unbroken, escaped)
 
 
 def _cell_text(value: Any) -> str:

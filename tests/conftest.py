@@ -1,5 +1,6 @@
 """Where the published data lie, for tests that need them; the data do not ship with the project."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,31 +30,37 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in FORKING)
 
 
-def study_site(place: Path, *arguments: str) -> Path:
-    "The site of a study, run and built as the README says; each in a process of its own."
-    for command in (
-        ["run", *arguments, "--outputs", str(place), "--jobs", "2"],
-        ["site", str(place)],
-    ):
-        program = "import sys; from cogbias.cli import main; sys.exit(main())"
-        done = subprocess.run(
-            [sys.executable, "-c", program, *command], capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    return place / "site"
+def in_a_process(program: str, *arguments: str) -> None:
+    "Run Python code in a process of its own."
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+CLI = "import sys; from cogbias.cli import main; sys.exit(main())"
 
 
 @pytest.fixture(scope="session")
 def demo_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    "The site that `make demo` builds."
+    "The site that `make demo` builds, with the pages of the library."
     pytest.importorskip("sphinx")
-    return study_site(tmp_path_factory.mktemp("pages") / "demo", "demo")
+    place = str(tmp_path_factory.mktemp("pages") / "demo")
+    in_a_process(CLI, "run", "demo", "--outputs", place, "--jobs", "2")
+    in_a_process(CLI, "site", place)
+    return Path(place) / "site"
 
 
 @pytest.fixture(scope="session")
 def classic_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    "The site of the eight classics for two simulated participants."
+    "The site of the eight classics for two simulated participants, with one page of the library."
     pytest.importorskip("sphinx")
-    study = Path(__file__).parent.parent / "data" / "studies" / "classic.toml"
+    root, folder = Path(__file__).parent.parent, tmp_path_factory.mktemp("pages")
+    place, library = str(folder / "classic"), folder / "library"
     models = [part for name in ("sim/human", "sim/rational") for part in ("--model", name)]
-    return study_site(tmp_path_factory.mktemp("pages") / "classic", str(study), *models)
+    study = str(root / "data" / "studies" / "classic.toml")
+    in_a_process(CLI, "run", study, *models, "--outputs", place, "--jobs", "2")
+    library.mkdir()
+    shutil.copy(root / "nbs" / "05b_claims.ipynb", library)
+    build = "import sys; from cogbias.site import build_site; build_site(sys.argv[1], notebooks=sys.argv[2])"
+    in_a_process(build, place, str(library))
+    return Path(place) / "site"

@@ -1,7 +1,8 @@
 // A box that is wider than the page says so in words, and can be scrolled from the keyboard.
 "use strict";
 
-const SCROLLING = ".scroll, .formula, .text_html, .pst-scrollable-table-container";
+const SCROLLING =
+  ".scroll, .formula, .text_html, .pst-scrollable-table-container, .bd-article p:has(math)";
 
 function cue(box) {
   let words = box.previousElementSibling;
