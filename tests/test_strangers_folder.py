@@ -141,3 +141,30 @@ def test_no_reading_command_contacts_anybody(copy: Path) -> None:
             done, watched = reader(copy, *command)
             assert (done.returncode, watched) == (0, ""), (command, done.stderr)
     assert trap.asked == []
+
+
+def test_a_terminal_is_told_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    "A name that would change colours, move the cursor or hide what stands behind it."
+    from cogbias.cli import main
+
+    hostile = "ollama/\x1b[31m\x1b]0;title\x07\u202e\rx"
+    study = make_study(models=["sim/human"], paradigms=["choice/certainty"])
+    run_study(study, tmp_path / "a", reports=False)
+    for path in [*tmp_path.rglob("*.json"), *tmp_path.rglob("*.jsonl")]:
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace('"sim/human"', json.dumps(hostile)), encoding="utf-8")
+    for command in (["effects", str(tmp_path / "a")], ["report", str(tmp_path / "a" / hostile)]):
+        try:
+            main(command)
+        except SystemExit as end:
+            assert end.code in (1, 2)
+    said = "".join(capsys.readouterr())
+    assert "ollama/" in said
+    assert not [sign for sign in said if sign != "\n" and not sign.isprintable()]
+
+
+def test_every_promise_names_a_test_that_exists() -> None:
+    from cogbias.safety import PROMISES, missing_tests
+
+    assert missing_tests(Path(__file__).parent) == []
+    assert sum(len(group) for group in PROMISES.values()) >= 15
