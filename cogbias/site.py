@@ -591,6 +591,11 @@ def _library_code(cell: Mapping[str, Any], alt: str) -> dict[str, Any] | None:
     return _code_cell(source, cell["outputs"], tags, f"Figure: {alt}")
 
 # %% ../nbs/10_site.ipynb #1f5874a6
+def _raw_block(block: str) -> str:
+    "Finished HTML for a Markdown page; nothing in it can end the block, which begins and ends on lines of its own."
+    return f"~~~{{raw}} html\n<div>\n{block.strip().replace('~', '&#126;')}\n</div>\n~~~\n"
+
+
 class Layout:
     "The templates of the site."
 
@@ -608,6 +613,7 @@ class Layout:
         )
         self.environment.filters |= {
             "md": lambda text: Markup(markdown_text(text)),
+            "raw_html": lambda block: Markup(_raw_block(block)),
             "line": lambda text: Markup(plain(text) or "unnamed"),
             "breakable": lambda text: Markup(
                 re.sub(r"([/:=])(?=\w)", r"\1<wbr>", html.escape(plain(text)))
@@ -626,7 +632,7 @@ def _reference(page: Page, layout: Layout) -> list[dict[str, Any]]:
         table = layout.fill("reference.html", symbol=symbol)
         cells.append(
             _markdown_cell(
-                f"({symbol.anchor(page.module)})=\n### `{symbol.name}`\n\n~~~{{raw}} html\n{table}\n~~~"
+                f"({symbol.anchor(page.module)})=\n### `{symbol.name}`\n\n{_raw_block(table)}"
             )
         )
     return cells
@@ -914,8 +920,7 @@ def _staged(part: Part, above: int) -> tuple[str, int]:
     if part.level:
         level = max(2, min(part.level, above + 1))
         return f"{'#' * level} {markdown_text(part.content or 'unnamed')}", level
-    inert = _aligned(part.content).replace("~", "&#126;")  # nothing in it can end the block
-    return f"~~~{{raw}} html\n<div>\n{inert}\n</div>\n~~~", above
+    return _raw_block(_aligned(part.content)), above
 
 
 def _report_markdown(source: str, above: int = 1) -> tuple[str, int]:

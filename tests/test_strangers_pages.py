@@ -80,6 +80,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
             outputs, f"ollama/{name}", "choice/certainty", [markdown(f"# {name}\n\n{name}")]
         )
         rows.append(effect(f"ollama/{name}", unit=name, status=name))
+        rows.append(effect(f"ollama/{name}", measure="certainty_score", replication=True))
         rows.append(effect(f"ollama/{name}", paradigm=f"other/{name}", measure=name, unit=name))
     write_report(outputs, "ollama/hostile", "choice/certainty", stranger(secret))
     write_report(outputs, "ollama/hostile", f"other/{IMG}", stranger(secret))
@@ -125,6 +126,12 @@ def test_nothing_on_the_site_could_act(built: tuple[Path, list[str]]) -> None:
     found = {name: what_could_act(page, own) for name, page in pages.items()}
     assert {name: each for name, each in found.items() if each} == {}
     assert len(pages) > 25 and HOSTILE in pages and "results/study.html" in pages
+
+
+def test_no_page_shows_its_own_source(built: tuple[Path, list[str]]) -> None:
+    "Where a block of HTML does not end, the Markdown behind it, and the names in it, become HTML."
+    for name, page in pages_of(built[0]).items():
+        assert "](/results" not in page, name
 
 
 def test_no_file_is_read_into_a_page(built: tuple[Path, list[str]]) -> None:
