@@ -155,6 +155,10 @@ def _one_line(error: Exception) -> str:
 
 def _run(arguments: list[str] | None) -> None:
     "Run a command; every end that has a reason is a status and a line."
+    for each in sys.argv[1:] if arguments is None else arguments:
+        if any("\ud800" <= sign <= "\udfff" for sign in each):  # how Python shows stray bytes
+            _say(f"cogbias: {each!a} holds bytes that are no UTF-8 text; write it in UTF-8")
+            sys.exit(2)
     try:
         app(arguments)
     except BrokenPipeError:
@@ -310,6 +314,10 @@ def _value(pair: str) -> tuple[str, object]:
         return name, json.loads(text)
     except ValueError:
         return name, text
+    except RecursionError:
+        raise CogbiasError(
+            f"--set {name}: has too many brackets in each other; give a flatter value"
+        ) from None
 
 
 def _participants(

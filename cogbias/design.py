@@ -4,9 +4,10 @@
 
 # %% auto #0
 __all__ = ['KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWERS', 'FILLED', 'ITEMS', 'STATUSES', 'METHODS', 'EXACT',
-           'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'EFFECTS', 'SCHEMAS', 'TABLES', 'CONTRAST_KINDS',
-           'OUTCOMES', 'INVALID', 'PACKAGE', 'CogbiasError', 'nearest', 'content_hash', 'is_empty', 'kind_of', 'Column',
-           'Schema', 'option', 'item_ids', 'identified', 'item_table', 'harmless', 'as_written', 'whole_file',
+           'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'EFFECTS', 'SCHEMAS', 'TABLES', 'LARGEST_TEXT',
+           'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'CONTRAST_KINDS', 'OUTCOMES', 'INVALID', 'PACKAGE', 'CogbiasError',
+           'nearest', 'content_hash', 'is_empty', 'kind_of', 'Column', 'Schema', 'option', 'item_ids', 'identified',
+           'item_table', 'harmless', 'as_written', 'is_unicode', 'inside', 'check_file', 'file_text', 'whole_file',
            'remove_parts', 'save_table', 'load_table', 'ContrastKind', 'Contrast', 'selected_mask', 'selected',
            'check_items', 'Paradigm', 'matching', 'paradigms', 'paradigm', 'load_items', 'shipped', 'human_reference']
 
@@ -19,6 +20,7 @@ import json
 import os
 import platform
 import re
+import stat
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -781,6 +783,56 @@ _WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
 }
 TABLES = tuple(_WRITERS)  # endings of table files
 
+# %% ../nbs/00_design.ipynb #b634f37d
+LARGEST_TEXT = 64 * 2**20  # bytes of a manifest, a record or a study file
+LARGEST_NOTEBOOK = 512 * 2**20  # bytes of a report with its pictures
+LARGEST_TABLE = 16 * 2**30  # bytes of a file of items, answers or effects
+
+
+def is_unicode(text: str) -> bool:
+    "Whether a text can be written as UTF-8; the name of a file may hold any bytes."
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def inside(
+    folder: Path,  # the folder; it may be a link itself
+    path: Path,  # a path in it, whether something is there or not
+) -> Path:  # the same path
+    "The path, once it is known that no link leads from it out of the folder."
+    home = os.path.realpath(folder)
+    for each in (*reversed(path.relative_to(folder).parents), path.relative_to(folder)):
+        if not Path(os.path.realpath(folder / each)).is_relative_to(home):
+            raise CogbiasError(
+                f"{folder / each}: is a link that leads out of {folder}; remove the link"
+            )
+    return path
+
+
+def check_file(
+    path: Path,  # what is to be read
+    most: int = LARGEST_TEXT,  # bytes
+) -> Path:  # the same path
+    "The path, once it is known to be a regular file of a bearable size, or not to be there."
+    try:
+        found = os.stat(path)
+    except OSError:
+        return path  # whoever opens it says why it cannot be opened
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        raise CogbiasError(f"{path}: is a pipe or a device, not a regular file; remove it")
+    if found.st_size > most:
+        raise CogbiasError(
+            f"{path}: has {found.st_size:,} bytes, more than {most:,}; it is not ours, remove it"
+        )
+    return path
+
+
+def file_text(
+    path: Path,  # a manifest, a record, a study file
+    most: int = LARGEST_TEXT,  # bytes
+) -> str:
+    "The text of a regular file of a bearable size."
+    return check_file(path, most).read_text(encoding="utf-8")
+
 # %% ../nbs/00_design.ipynb #dfd1f20d
 _PART = re.compile(r"\.(?P<node>[\w-]+)-(?P<process>\d+)-\d+\.part")
 
@@ -798,6 +850,7 @@ def whole_file(
     part = path.with_name(f"{path.name}.{_node()}-{os.getpid()}-{threading.get_ident()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        part.unlink(missing_ok=True)  # a link of this name would lead elsewhere
         yield part
         part.replace(path)
     except OSError as error:
@@ -944,7 +997,7 @@ def _typed(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
 def _read_file(path: Path, schema: Schema) -> pd.DataFrame:
     "The stored table; whatever prevents reading becomes one line."
     try:
-        return _READERS[_format_of(path)](path, schema)
+        return _READERS[_format_of(path)](check_file(path, LARGEST_TABLE), schema)
     except FileNotFoundError:
         raise CogbiasError(f"{path}: no such file; check the path") from None
     except CogbiasError:

@@ -59,6 +59,16 @@ FOLDER = (
         ),
     ),
     Promise(
+        "What lies in a folder is read, written and removed in that folder only: a link that leads out "
+        "of it is refused by name, and so are pipes, devices and files of a size that is not ours. No "
+        "file is cut that does not hold trials.",
+        (
+            "test_strangers_links.py::test_a_link_that_leads_out_is_refused",
+            "test_strangers_links.py::test_a_file_without_trials_is_not_emptied",
+            "test_strangers_links.py::test_pipes_devices_and_giants_are_refused",
+        ),
+    ),
+    Promise(
         "Characters that a terminal obeys are shown as a mark when a command prints a name or a "
         "message.",
         (
@@ -135,6 +145,7 @@ SITE = (
             "test_shared_folders.py::test_a_site_deletes_nothing_that_it_did_not_make",
             "test_shared_folders.py::test_the_list_of_a_strangers_site_leads_nowhere",
             "test_shared_folders.py::test_a_site_is_not_written_through_links_or_over_files_of_others",
+            "test_strangers_links.py::test_a_folder_without_our_list_is_no_site",
         ),
     ),
     Promise(

@@ -38,9 +38,12 @@ import pandas as pd
 from cogbias.design import (
     EFFECTS,
     PACKAGE,
+    LARGEST_NOTEBOOK,
     CogbiasError,
     Paradigm,
+    file_text,
     human_reference,
+    inside,
     load_table,
     paradigm,
     save_table,
@@ -381,11 +384,13 @@ def read_cells(
 ]:  # its cells, with sources and outputs in place, and its metadata
     "Cells and metadata of a notebook."
     try:
-        notebook = json.loads(path.read_text(encoding="utf-8"))
+        notebook = json.loads(file_text(path, LARGEST_NOTEBOOK))
         cells = [
             {"metadata": {}, "outputs": [], **cell, "source": _text(cell["source"])}
             for cell in notebook["cells"]
         ]
+    except CogbiasError:  # it says what is wrong
+        raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CogbiasError(
             f"{path}: is not a notebook ({type(error).__name__}); run it again or delete it"
@@ -884,8 +889,9 @@ def find_reports(
     effects: pd.DataFrame,  # its effects table, for the names
 ) -> list[Report]:  # by paradigm, then participant
     "The executed reports of an outputs folder."
+    inside(outputs, outputs / "reports")
     paths = [
-        path
+        inside(outputs, path)
         for path in sorted(outputs.glob("reports/[!.]*/[!.]*.ipynb"))
         if path.is_file() and not path.name.endswith(UNFINISHED)
     ]
@@ -1187,12 +1193,12 @@ class Results:
     "Reports and effects of an outputs folder."
 
     def __init__(self, outputs: Path) -> None:
-        path = outputs / "effects.parquet"
+        path = inside(outputs, outputs / "effects.parquet")
         self.effects = (
             load_table(path, EFFECTS) if path.exists() else pd.DataFrame(columns=EFFECTS.names)
         )
         self.reports = find_reports(outputs, self.effects)
-        whole = outputs / "reports" / "study.ipynb"
+        whole = inside(outputs, outputs / "reports" / "study.ipynb")
         self.study = whole if whole.exists() else None
         self.unfinished = len(list(outputs.glob(f"reports/[!.]*/*{UNFINISHED}")))
         self.headlines = headline_rows(self.effects)
@@ -1693,10 +1699,8 @@ def _add_policies(built: Path) -> None:
 
 # %% ../nbs/10_site.ipynb #71a0191b
 def _check_target(out: Path) -> None:
-    "Refuse a folder that holds something other than a site of ours."
-    if out.is_file() or (
-        out.is_dir() and any(out.iterdir()) and not (out / "_static" / "cogbias.css").is_file()
-    ):
+    "Refuse a folder that holds something other than a site of ours, which lists its files."
+    if out.is_file() or (out.is_dir() and any(out.iterdir()) and not _listed(out)):
         raise CogbiasError(
             f"{out}: holds something that is not a site of cogbias; give a new or empty folder"
         )
@@ -1706,6 +1710,7 @@ def _check_target(out: Path) -> None:
 
 # %% ../nbs/10_site.ipynb #c7bfab9a
 LISTED = Path("_static", "site-files.txt")  # hash and path of every file of a site
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _NOT_PUBLISHED = (".buildinfo", "objects.inv")  # for incremental builds, for other Sphinx projects
 
 
@@ -1716,11 +1721,14 @@ def _hash_of(path: Path) -> str:
 
 def _listed(out: Path) -> dict[str, str]:
     "The files that an earlier site put here: path -> hash."
+    if not _stays_inside(out, LISTED.as_posix()):
+        return {}
     try:
-        lines = (out / LISTED).read_text(encoding="utf-8").splitlines()
+        lines = file_text(out / LISTED).splitlines()
     except (OSError, UnicodeDecodeError):
         return {}
-    return {path: digest for digest, _, path in (line.partition(" ") for line in lines) if path}
+    found = (line.partition(" ") for line in lines)
+    return {path: digest for digest, _, path in found if path and _DIGEST.fullmatch(digest)}
 
 
 def _stays_inside(out: Path, name: str) -> bool:
@@ -1748,7 +1756,7 @@ def _check_places(out: Path, names: Collection[str], earlier: Mapping[str, str])
     for name in names:
         if not _stays_inside(out, name):
             raise CogbiasError(f"{out / name}: is reached through a link; give a new folder")
-        if earlier and name not in earlier and (out / name).exists():
+        if name not in earlier and (out / name).exists():
             raise CogbiasError(f"{out / name}: is not of an earlier site; move it away")
 
 
@@ -1792,7 +1800,8 @@ def build_site(
 ) -> Path:  # the first page
     "Make a static site of an outputs folder."
     _require_sphinx()
-    outputs, out = Path(outputs), Path(out) if out else Path(outputs) / "site"
+    outputs = Path(outputs)
+    out = Path(out) if out else inside(outputs, outputs / "site")
     _check_target(out)
     with tempfile.TemporaryDirectory(prefix="cogbias-site-") as work:
         stage = Path(work).resolve() / "pages"

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from .claims import claim, explained, p_words, status_words
-from .design import shipped
+from .design import CogbiasError, file_text, inside, shipped
 from .effects import changed
 from .reporting import interval, plain_words, signed
 from .stats.decisions import TOLERANCE
@@ -567,7 +567,9 @@ def faults(
 ) -> str:  # a markdown list
     "What failed, what was left out, and which groups stayed short."
     try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        manifest = json.loads(file_text(inside(folder, folder / "manifest.json")))
+    except CogbiasError:  # it says what is wrong
+        raise
     except (OSError, ValueError):
         return "This folder has no manifest."
     lines = [

@@ -27,11 +27,13 @@ import pandas as pd
 from cogbias.design import (
     EXACT,
     ITEMS,
+    LARGEST_TABLE,
     METHODS,
     STATUSES,
     TRIALS,
     VERSION,
     CogbiasError,
+    check_file,
     content_hash,
     is_empty,
     nearest,
@@ -297,8 +299,19 @@ def _refusals(path: Path, doing: str) -> Iterator[None]:
 def _lines(path: Path) -> tuple[list[bytes], bytes]:
     "The complete lines of a file, and what stands behind the last newline."
     with _refusals(path, "read"):
+        check_file(path, LARGEST_TABLE)
         *lines, torn = (path.read_bytes() if path.exists() else b"").split(b"\n")
+    if torn and not any(line.strip() for line in lines) and not _begins_a_trial(torn):
+        raise CogbiasError(
+            f"{path}: holds no trial and no beginning of one, so it is not ours; move it away"
+        )
     return lines, torn
+
+
+def _begins_a_trial(torn: bytes) -> bool:
+    "Whether these bytes could be what a killed process left of its first line."
+    start = b'{"%s":' % TRIALS.names[0].encode()
+    return torn.startswith(start) or start.startswith(torn)
 
 # %% ../nbs/04_trials.ipynb #ab2a8d2a
 def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
@@ -417,6 +430,7 @@ def _same_file(path: Path, descriptor: int) -> bool:
 def _open_locked(path: Path) -> int:
     "A descriptor that appends, once it is this process's turn."
     path.parent.mkdir(parents=True, exist_ok=True)
+    check_file(path, LARGEST_TABLE)
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         try:
@@ -472,6 +486,7 @@ class TrialWriter:
         if self.repaired:
             with _refusals(path, "write"):
                 os.ftruncate(descriptor, os.fstat(descriptor).st_size - self.repaired)
+            _log.warning("%s: a torn last line of %d bytes was cut off", path, self.repaired)
 
     def write(self, trial: Mapping[str, Any]) -> bool:
         "Append one trial; False where it is already there."

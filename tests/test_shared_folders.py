@@ -38,6 +38,7 @@ def test_runs_that_end_together_lose_no_cell(
     def end(name: str) -> None:
         mine = make_study(models=[name], paradigms=["choice/certainty"])
         cell = {"participant": name, "paradigm": "choice/certainty", "who": "x", "model": name}
+        cell |= {"method": "text", "repeats": 1, "seed": 0, "planned": 0, "temperature": None}
         write_manifest(mine, folder, [cell], [], "then")
 
     threads = [threading.Thread(target=end, args=(name,)) for name in RULES]

@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -76,6 +78,21 @@ def scrub(
     return _SECRET_SHAPES.sub(SECRET, printable(text[:LONGEST_MESSAGE]))
 
 # %% ../../nbs/elicitation/03_calls.ipynb #556d3035
+def _is_parsed(url: str) -> bool:
+    "Whether the library of the clients reads this as an address."
+    library = "httpx2" if find_spec("httpx2") else "httpx"
+    if not url.isprintable() or " " in url:
+        return False
+    if not find_spec(library):
+        return True  # no client is installed that could ask
+    module = import_module(library)
+    try:
+        module.URL(url)
+    except module.InvalidURL:
+        return False
+    return True
+
+
 def check_base_url(
     url: str,  # address of a server
 ) -> str:  # without a slash at its end
@@ -83,6 +100,7 @@ def check_base_url(
     try:
         parts = urlsplit(url)
         valid = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
+        valid = valid and _is_parsed(url)
     except ValueError:
         parts, valid = None, False
     if not valid:
