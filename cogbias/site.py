@@ -1700,7 +1700,8 @@ def _add_policies(built: Path) -> None:
 # %% ../nbs/10_site.ipynb #71a0191b
 def _check_target(out: Path) -> None:
     "Refuse a folder that holds something other than a site of ours, which lists its files."
-    if out.is_file() or (out.is_dir() and any(out.iterdir()) and not _listed(out)):
+    ours = (out / "_static" / "cogbias.css").is_file() and _listed(out)
+    if out.is_file() or (out.is_dir() and any(out.iterdir()) and not ours):
         raise CogbiasError(
             f"{out}: holds something that is not a site of cogbias; give a new or empty folder"
         )
