@@ -6,8 +6,8 @@
 __all__ = ['KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWERS', 'FILLED', 'ITEMS', 'STATUSES', 'METHODS', 'EXACT',
            'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'EFFECTS', 'SCHEMAS', 'TABLES', 'LARGEST_TEXT',
            'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'CONTRAST_KINDS', 'OUTCOMES', 'INVALID', 'PACKAGE', 'CogbiasError',
-           'nearest', 'content_hash', 'is_empty', 'kind_of', 'Column', 'Schema', 'option', 'item_ids', 'identified',
-           'item_table', 'harmless', 'as_written', 'is_unicode', 'inside', 'check_file', 'file_text', 'whole_file',
+           'nearest', 'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode', 'Schema', 'option', 'item_ids',
+           'identified', 'item_table', 'harmless', 'as_written', 'inside', 'check_file', 'file_text', 'whole_file',
            'remove_parts', 'save_table', 'load_table', 'ContrastKind', 'Contrast', 'selected_mask', 'selected',
            'check_items', 'Paradigm', 'matching', 'paradigms', 'paradigm', 'load_items', 'shipped', 'human_reference']
 
@@ -142,7 +142,7 @@ class Column:
             return f"holds {text!r:.60}; use one of {', '.join(self.words)}"
         if self.filled and not text.strip():
             return "is blank"
-        return "" if _is_unicode(text) else f"holds half a character ({text!r:.60})"
+        return "" if is_unicode(text) else f"holds half a character ({text!r:.60})"
 
     def _number_fault(self, number: float) -> str:
         "What is wrong with a number."
@@ -183,7 +183,9 @@ class Column:
         return not types
 
 
-def _is_unicode(text: str) -> bool:
+def is_unicode(
+    text: str,  # from outside; the name of a file, say, may hold any bytes
+) -> bool:
     "Whether a text can be written as UTF-8; half of a surrogate pair cannot."
     try:
         return text.isascii() or bool(text.encode())
@@ -193,12 +195,13 @@ def _is_unicode(text: str) -> bool:
 # %% ../nbs/00_design.ipynb #95d835d3
 def _is_plain_factor(values: Sequence[Any]) -> bool:
     "Whether texts, numbers or flags are right, seen at a glance; false says nothing yet."
-    types = set(map(type, values))
-    if types <= {str}:
-        return all(map(_is_unicode, set(values)))
+    if not set(map(type, values)) <= {str, bool, int, float, type(None)}:
+        return False
+    present = [value for value in values if value is not None and value == value]
+    types = set(map(type, present))
     if types == {int}:
-        return WHOLE[0] <= min(values) and max(values) <= WHOLE[1]
-    return types <= {bool, float}
+        return WHOLE[0] <= min(present) and max(present) <= WHOLE[1]
+    return all(map(is_unicode, set(present))) if types == {str} else types <= {bool, float}
 
 
 def _factor_fault(values: Sequence[Any]) -> tuple[int, str] | None:
@@ -398,7 +401,7 @@ def _json_part_fault(value: Any) -> str:
     elif isinstance(value, (list, tuple)):
         parts = value
     elif isinstance(value, str):
-        return "" if _is_unicode(value) else f"holds half a character ({value!r:.60})"
+        return "" if is_unicode(value) else f"holds half a character ({value!r:.60})"
     else:
         plain = value is None or type(value) in (bool, int) or _is_finite(value)
         return "" if plain else f"holds {value!r:.60}, which is no plain value"
@@ -787,11 +790,6 @@ TABLES = tuple(_WRITERS)  # endings of table files
 LARGEST_TEXT = 64 * 2**20  # bytes of a manifest, a record or a study file
 LARGEST_NOTEBOOK = 512 * 2**20  # bytes of a report with its pictures
 LARGEST_TABLE = 16 * 2**30  # bytes of a file of items, answers or effects
-
-
-def is_unicode(text: str) -> bool:
-    "Whether a text can be written as UTF-8; the name of a file may hold any bytes."
-    return not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def inside(
@@ -1283,6 +1281,14 @@ def _condition_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tup
         yield row, f"has the condition {name!r}, which is not declared; {nearest(name, known)}"
 
 
+def _flag_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[int, str]]:
+    "Rows in which a flag that decides who enters is neither true nor false."
+    for name in dict.fromkeys(each.include for each in paradigm.contrasts if each.include):
+        for row, value in enumerate(items[name].tolist()):
+            if kind_of(value) != "flag":
+                yield row, f"holds {value!r:.40} as {name!r}, which should be true or false"
+
+
 def _role_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[int, str]]:
     "Rows whose options have a role that nobody scores, or of which only one is scored."
     scoring = [each for each in paradigm.contrasts if each.outcome == "role"]
@@ -1370,7 +1376,8 @@ def check_items(
     record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
 ) -> pd.DataFrame:
     "Return the items unchanged, or raise a CogbiasError that names the row that the paradigm does not know."
-    for row, fault in chain(_condition_faults(paradigm, items), _role_faults(paradigm, items)):
+    finders = (_condition_faults, _flag_faults, _role_faults)
+    for row, fault in chain.from_iterable(find(paradigm, items) for find in finders):
         raise CogbiasError(f"{paradigm.name}: {record(row)} {fault}")
     return items
 
@@ -1503,8 +1510,9 @@ def load_items(
                     f"items table: column 'paradigm' holds {name!r:.60} in {_record_name(row)}, which is not "
                     f"known; {nearest(name, known)}"
                 )
-    given = table.get("item_id", made["item_id"])
-    made.attrs["edited"] = int((given.notna() & (given != made["item_id"])).sum())
+    given = table["item_id"].tolist() if "item_id" in table else [None] * len(made)
+    pairs = zip(given, made["item_id"].tolist())
+    made.attrs["edited"] = sum(not is_empty(old) and old != new for old, new in pairs)
     return _typed(made[[*ITEMS.names, *made.columns.difference(ITEMS.names, sort=False)]], ITEMS)
 
 # %% ../nbs/00_design.ipynb #7e650052

@@ -1200,6 +1200,10 @@ class Analysis:
 # %% ../nbs/05_effects.ipynb #505f7d8f
 def _checked_bounds(source: str, smallest: Any) -> dict[str, float]:
     "Smallest effects of interest, each a positive number for a known unit."
+    if smallest is not None and not isinstance(smallest, Mapping):
+        raise CogbiasError(
+            f"{source}: analysis.smallest is {smallest!r:.60}; give a number for each unit"
+        )
     for unit, bound in (smallest or {}).items():
         if unit not in SMALLEST_EFFECT:
             raise CogbiasError(
@@ -1227,7 +1231,7 @@ def make_analysis(
         ("family", plan.family, FAMILIES),
         ("adjustment", plan.adjustment, ADJUSTMENTS),
     ):
-        if value not in known:
+        if value not in list(known):
             raise CogbiasError(
                 f"{source}: analysis.{name} is {value!r}; {nearest(str(value), known)}"
             )

@@ -42,7 +42,9 @@ from cogbias.design import (
     EXACT,
     ITEMS,
     METHODS,
+    LARGEST,
     CogbiasError,
+    Column,
     Paradigm,
     check_items,
     content_hash,
@@ -50,6 +52,7 @@ from cogbias.design import (
     inside,
     is_empty,
     is_unicode,
+    kind_of,
     load_items,
     load_table,
     matching,
@@ -299,7 +302,9 @@ def _kept(study: Study, items: pd.DataFrame, name: str) -> pd.DataFrame:
 # %% ../nbs/09_study.ipynb #52a5070b
 def _check_factors(source: str, items: pd.DataFrame, paradigm: Paradigm) -> None:
     "Refuse items from a file that lack a factor which the paradigm's contrasts use."
-    used = {"order_group", "target_position", *paradigm.breakdown}
+    order = ("order_group", "target_position")
+    order = order if any(each.outcome == "role" for each in paradigm.contrasts) else ()
+    used = {*order, *paradigm.breakdown}
     for contrast in paradigm.contrasts:
         used |= {*contrast.where, *([contrast.include] if contrast.include else [])}
     lacking = sorted(used - set(items.columns))
@@ -307,6 +312,13 @@ def _check_factors(source: str, items: pd.DataFrame, paradigm: Paradigm) -> None
         raise CogbiasError(
             f"{source}: column {lacking[0]!r} is missing, which {paradigm.name} needs; see its factors"
         )
+    for name in order:
+        for row, value in enumerate(items[name].tolist()):
+            if is_empty(value):
+                raise CogbiasError(
+                    f"{source}: column {name!r} is empty for item {items['item_id'].iloc[row]!r}, "
+                    f"which {paradigm.name} needs; see its factors"
+                )
 
 # %% ../nbs/09_study.ipynb #1dbf2c4a
 def _takes(name: str) -> set[str]:
@@ -548,26 +560,124 @@ def keep_record(folder: Folder, who: Participant) -> None:
     if not place.exists() or file_text(place) != text:
         _write_text(place, text)
 
-# %% ../nbs/09_study.ipynb #584699f7
-def recorded_participant(folder: Folder, name: str) -> RecordedParticipant | None:
-    "The record of a participant; None where there is none."
-    place = folder.participant(name)
+# %% ../nbs/09_study.ipynb #65d7983d
+def _broken(place: Path, fault: str) -> CogbiasError:
+    "What to say about a record that cannot be used."
+    kind = "manifest" if place.name == "manifest.json" else "record"
+    return CogbiasError(f"{place}: broken {kind} ({fault}); move it away and run the study again")
+
+
+def _read_record(place: Path) -> dict[str, Any] | None:
+    "A JSON object that lies in a folder; None where there is no such file."
     try:
         record = json.loads(file_text(place))
-        return RecordedParticipant(
-            **{field: record[field] for field in _RECORDED}
-            | {"methods": tuple(record["methods"]), "recorded": record["facts"]}
-        )
     except FileNotFoundError:
         return None
     except CogbiasError:  # it says what is wrong
         raise
     except OSError as error:
-        raise CogbiasError(f"{place}: cannot be read ({error.strerror}); remove it") from None
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise CogbiasError(
-            f"{place}: broken record ({type(error).__name__}); remove it and run the study again"
-        ) from None
+        raise CogbiasError(f"{place}: cannot be read ({error.strerror}); give a folder") from None
+    except (ValueError, RecursionError) as error:
+        raise _broken(place, f"not JSON: {str(error).splitlines()[0]:.80}") from None
+    if not isinstance(record, dict):
+        raise _broken(place, f"holds {kind_of(record)}, not an object")
+    return record
+
+
+def _check_fields(
+    place: Path, where: str, columns: Iterable[Column], record: Mapping[str, Any]
+) -> None:
+    "Refuse a record for its first field that is not as it should be."
+    for column in columns:
+        if fault := column.fault(record.get(column.name)):
+            raise _broken(place, f"{where}field {column.name!r} {fault}")
+
+
+def _each(kind: type, what: str) -> Callable[[Mapping[str, Any]], str]:
+    "Says which value of a mapping is of another kind."
+
+    def fault(values: Mapping[str, Any]) -> str:
+        odd = (name for name, each in values.items() if not isinstance(each, kind))
+        return next((f"names {name!r:.40} without {what}" for name in odd), "")
+
+    return fault
+
+
+def _methods_fault(methods: Sequence[Any]) -> str:
+    "What is wrong with a list of methods."
+    odd = (each for each in methods if each not in METHODS)
+    return next((f"holds {each!r:.40}; use {', '.join(METHODS)}" for each in odd), "")
+
+
+def _mappings_fault(entries: Sequence[Any]) -> str:
+    "Which entry of a list is no mapping."
+    odd = (number for number, each in enumerate(entries, 1) if not isinstance(each, dict))
+    return next(
+        (f"holds {kind_of(entries[at - 1])} as entry {at}, not a mapping" for at in odd), ""
+    )
+
+
+def _study_fault(study: Mapping[str, Any]) -> str:
+    "What is wrong with the study of a manifest; its cells say how they were asked."
+    analysis = study.get("analysis")
+    fits = analysis is None or isinstance(analysis, dict)
+    return "" if fits else f"holds an analysis that is {kind_of(analysis)}, not a mapping"
+
+
+_PERSON = (
+    Column("name", "text", "as in trials", filled=True),
+    Column("backend", "text", "as in trials", filled=True),
+    Column("model", "text", "as in trials"),
+    Column("revision", "text", "as in trials", optional=True),
+    Column("temperature", "number", "as in trials", optional=True, low=0, high=LARGEST),
+    Column("simulated", "flag", "whether it is made up"),
+    Column("methods", "list", "what it offers", parts=_methods_fault),
+    Column("identity", "mapping", "what else shapes its answers"),
+    Column("facts", "mapping", "what it says of itself"),
+)
+_ONE_OR_MORE = {"low": 1, "high": 10**9}
+_ANY_COUNT = {"low": 0, "high": 10**9}
+_MANIFEST = (
+    Column("study", "mapping", "the study of the last run", parts=_study_fault),
+    Column("cells", "list", "what was asked, cell by cell", parts=_mappings_fault),
+)
+_CELL = (
+    Column("participant", "text", "as in trials", filled=True),
+    Column("paradigm", "text", "as in trials", filled=True),
+    Column("model", "text", "backend/name", filled=True),
+    Column("method", "text", "how it was asked", words=METHODS),
+    Column("repeats", "integer", "answers per prompt", **_ONE_OR_MORE),
+    Column("temperature", "number", "at which it was asked", True, low=0, high=LARGEST),
+    Column("valid_answers", "integer", "readable answers wanted", True, **_ANY_COUNT),
+    Column("attempts", "integer", "as a multiple of them", True, **_ONE_OR_MORE),
+    Column("seed", "integer", "of the study", low=0),
+    Column("items_file", "text", "where imported items came from", optional=True),
+    Column("settings", "mapping", "of paradigms", True, parts=_each(dict, "settings")),
+    Column("where", "mapping", "factor -> levels", True, parts=_each(list, "a list of levels")),
+    Column("participants", "mapping", "settings of models", True, parts=_each(dict, "settings")),
+    Column("extractor", "text", "who extracted the choice", optional=True),
+    Column("analysis", "mapping", "what was declared", optional=True),
+    Column("who", "text", "hash of everybody who has a say", optional=True),
+    Column("planned", "integer", "answers", **_ANY_COUNT),
+    Column("stored", "integer", "answers", True, **_ANY_COUNT),
+    Column("asked", "integer", "answers", True, **_ANY_COUNT),
+    Column("statuses", "mapping", "status -> answers", True, parts=_each(int, "a number")),
+    Column("note", "text", "what was left out", optional=True),
+)
+
+# %% ../nbs/09_study.ipynb #584699f7
+def recorded_participant(folder: Folder, name: str) -> RecordedParticipant | None:
+    "The record of a participant; None where there is none."
+    place = folder.participant(name)
+    record = _read_record(place)
+    if record is None:
+        return None
+    _check_fields(place, "", _PERSON, record)
+    if record["name"] != name:
+        raise _broken(place, f"field 'name' holds {record['name']!r:.60}, which belongs elsewhere")
+    known = {field: record[field] for field in _RECORDED}
+    methods = tuple(record["methods"])
+    return RecordedParticipant(**known | {"methods": methods, "recorded": record["facts"]})
 
 # %% ../nbs/09_study.ipynb #5d295442
 class Cell(NamedTuple):
@@ -805,6 +915,21 @@ def _in_family(effects: pd.DataFrame, folder: Folder, analysis: Analysis) -> pd.
             alone.loc[0, name] = mine.loc[0, name]
     return alone
 
+# %% ../nbs/09_study.ipynb #dd9f9153
+def _effects_in(
+    path: Path, trials: pd.DataFrame, items: pd.DataFrame, paradigm: Paradigm, seed: int = 0
+) -> pd.DataFrame:
+    "The effects of a cell; items that do not fit together are an error of the folder that holds them."
+    try:
+        return estimate_effects(trials, items, paradigm, seed)
+    except CogbiasError:
+        raise
+    except ValueError as error:
+        raise CogbiasError(
+            f"{path}: cannot be estimated ({str(error).splitlines()[0]:.200}); compare its items with those of "
+            f"'cogbias items {paradigm.name}'"
+        ) from error
+
 # %% ../nbs/09_study.ipynb #51ba90bd
 def open_cell(
     study: Study,  # a study with one model and one paradigm
@@ -823,7 +948,7 @@ def open_cell(
     )
     trials = check_answers(store.read(collected.trial_ids), items, store.path)
     effects = _in_family(
-        estimate_effects(trials, items, paradigm(name), study.seed),
+        _effects_in(store.path, trials, items, paradigm(name), study.seed),
         folder,
         make_analysis("study", study.analysis),
     )
@@ -882,7 +1007,7 @@ def stored_cell(
             f"{store.path}: holds no answer of the last run; run the study again in this folder"
         )
     effects = _in_family(
-        estimate_effects(trials, items, paradigm(name), study.seed),
+        _effects_in(store.path, trials, items, paradigm(name), study.seed),
         folder,
         make_analysis("study", study.analysis),
     )
@@ -1103,74 +1228,22 @@ def _map(
     return found
 
 # %% ../nbs/09_study.ipynb #1befbf2e
-_CELL_FIELDS: dict[
-    str, type
-] = {  # what a cell of a manifest must say; only the note may be missing
-    "participant": str,
-    "paradigm": str,
-    "model": str,
-    "who": str,
-    "method": str,
-    "repeats": int,
-    "seed": int,
-    "planned": int,
-    "note": str,
-}
-
-
-def _cell_fault(cell: Any) -> str:
-    "What is wrong with a cell of a manifest; empty where nothing is."
-    if not isinstance(cell, dict):
-        return "is no mapping"
-    for name, kind in _CELL_FIELDS.items():
-        value = cell.get(name)
-        if value is None and name == "note":
-            continue
-        if name not in cell:
-            return f"{name} is missing"
-        if not isinstance(value, kind) or isinstance(value, bool):
-            return f"{name} is {repr(value):.40}"
-        if kind is int and not 0 <= value <= LARGEST_NUMBER:
-            return f"{name} is {repr(value):.40}"
-    return "" if "temperature" in cell else "temperature is missing"  # None is the default
-
-
-def _manifest_fault(manifest: Any) -> str:
-    "What is wrong with a manifest; empty where nothing is."
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("cells"), list):
-        return "it names no cells"
-    if not isinstance(manifest.get("study"), dict):
-        return "it names no study"
-    faults = ((number, _cell_fault(each)) for number, each in enumerate(manifest["cells"], 1))
-    return next((f"cell {number}: {fault}" for number, fault in faults if fault), "")
-
-
 def read_manifest(folder: Folder) -> dict[str, Any] | None:
     "What produced a folder, checked as it is read; None without a manifest."
-    try:
-        manifest = json.loads(file_text(folder.manifest))
-        fault = _manifest_fault(manifest)
-    except FileNotFoundError:
-        return None
-    except CogbiasError:  # it says what is wrong
-        raise
-    except OSError as error:
-        raise CogbiasError(
-            f"{folder.manifest}: cannot be read ({error.strerror}); give a folder"
-        ) from None
-    except (ValueError, RecursionError) as error:  # not JSON, or not UTF-8
-        fault = type(error).__name__
-    if fault:
-        raise CogbiasError(
-            f"{folder.manifest}: broken manifest ({fault}); move it away and run the study again"
-        )
+    manifest = _read_record(folder.manifest)
+    if manifest is not None:
+        _check_fields(folder.manifest, "", _MANIFEST, manifest)
+        for number, cell in enumerate(manifest["cells"], 1):
+            _check_fields(folder.manifest, f"cell {number}, ", _CELL, cell)
     return manifest
 
 
 def stored_settings(folder: Folder) -> dict[tuple[str, str], dict[str, Any]]:
     "How each cell of a folder was last asked, by participant and paradigm; empty without a manifest."
     cells = (read_manifest(folder) or {"cells": []})["cells"]
-    return {(cell["participant"], cell["paradigm"]): cell for cell in cells if cell.get("who")}
+    empty = dict.fromkeys(column.name for column in _CELL)
+    known = [empty | cell for cell in cells if cell.get("who")]
+    return {(cell["participant"], cell["paradigm"]): cell for cell in known}
 
 # %% ../nbs/09_study.ipynb #18d7208c
 def own_trials(
@@ -1243,7 +1316,7 @@ def _cell_effects(path: Path, place: Path, file: Path) -> pd.DataFrame | None:
     "Effects of one cell; None where it holds no trials."
     items, trials = read_cell(Folder(path), place, file)
     return (
-        estimate_effects(trials, items, paradigm(items["paradigm"].iloc[0]))
+        _effects_in(file, trials, items, paradigm(items["paradigm"].iloc[0]))
         if len(trials)
         else None
     )

@@ -552,33 +552,48 @@ def check_answers(
 ) -> pd.DataFrame:
     "Return the trials unchanged, or raise a CogbiasError that names the first answer that its item does not offer."
     known = {item["item_id"]: item for item in _items(items)}
-    names = ("trial_id", "item_id", "paradigm", "condition", "choice", "role", "p")
-    for trial_id, item_id, *said in zip(*(trials[name].tolist() for name in names)):
-        if item_id in known and (fault := _answer_fault(known[item_id], *said)):
+    names = [name for name in TRIALS.names if name in trials.columns]
+    for values in zip(*(trials[name].tolist() for name in names)):
+        trial = dict(zip(names, values))
+        item = known.get(trial["item_id"])
+        if item is not None and (fault := _answer_fault(item, trial)):
             raise CogbiasError(
-                f"{source}: trial {trial_id!r}: {fault}; mend or remove its line, and it is asked again"
+                f"{source}: trial {trial['trial_id']!r}: {fault}; mend or remove its line, and it is asked again"
             )
     return trials
 
 
-def _answer_fault(
-    item: Mapping[str, Any], paradigm: str, condition: str, choice: Any, role: Any, p: Any
-) -> str:
-    "What an answer says that its item does not."
-    for name, value in (("paradigm", paradigm), ("condition", condition)):
-        if value != item[name]:
-            return f"column {name!r} holds {value!r:.60}, but its item is of {item[name]!r:.60}"
-    roles = {each["label"]: each["role"] for each in item["options"]}
-    if not roles:
+def _answer_fault(item: Mapping[str, Any], trial: Mapping[str, Any]) -> str:
+    "What a trial says that its item does not."
+    for name in ("paradigm", "condition"):
+        if trial[name] != item[name]:
+            return (
+                f"column {name!r} holds {trial[name]!r:.60}, but its item is of {item[name]!r:.60}"
+            )
+    offered = {each["label"]: each for each in item["options"]}
+    choice, role, value, p = (
+        None if is_empty(trial[name]) else trial[name] for name in ("choice", "role", "value", "p")
+    )
+    answered = trial["status"] == "ok" and trial["method"] != "reasoning"
+    number = None if item["answer"] == "choice" else value
+    if answered and choice is None and number is None and p is None:
+        return "column 'status' holds 'ok', but there is no answer"
+    if not offered:
         return ""  # a number of its own
-    if not is_empty(choice) and choice not in roles:
-        return f"column 'choice' holds {choice!r:.60}, which its item does not offer; {nearest(choice, roles)}"
-    fitting = roles.values() if is_empty(choice) else [roles[choice]]
-    if not is_empty(role) and role not in fitting:
-        return f"column 'role' holds {role!r:.60}, which is not the role of that choice; {nearest(role, fitting)}"
-    for label in () if is_empty(p) else p:
-        if label not in roles:
-            return f"column 'p' names {label!r:.60}, which its item does not offer; {nearest(label, roles)}"
+    if choice is not None and choice not in offered:
+        return f"column 'choice' holds {choice!r:.60}, which its item does not offer; {nearest(choice, offered)}"
+    chosen = offered.values() if choice is None else [offered[choice]]
+    roles = [each["role"] for each in chosen]
+    if role is not None and role not in roles:
+        return f"column 'role' holds {role!r:.60}, which is not the role of that choice; {nearest(role, roles)}"
+    if choice is not None and value is not None and value != chosen[0]["value"]:
+        return f"column 'value' holds {value!r}, but that of the choice is {chosen[0]['value']!r}"
+    for label in p or ():
+        if label not in offered:
+            return f"column 'p' names {label!r:.60}, which its item does not offer; {nearest(label, offered)}"
+    total = math.fsum(each for each in (p or {}).values() if each is not None)
+    if answered and p is not None and not abs(total - 1) < 1e-6:
+        return f"column 'p' adds up to {total:.9g} instead of 1"
     return ""
 
 # %% ../nbs/04_trials.ipynb #338c97f8

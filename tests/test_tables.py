@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cogbias import design, trials
+from cogbias.backends.sim import exact_trials
 from cogbias.cli import main
 from cogbias.design import (
     EFFECTS,
@@ -28,8 +29,17 @@ from cogbias.design import (
     paradigms,
     save_table,
 )
-from cogbias.study import Folder, read_cell, stored_cell, stored_cells, trials_of
-from cogbias.trials import TrialStore
+from cogbias.effects import estimate_effects
+from cogbias.study import (
+    Folder,
+    make_study,
+    read_cell,
+    stored_cell,
+    stored_cells,
+    study_items,
+    trials_of,
+)
+from cogbias.trials import TrialStore, check_answers
 
 OLD = Path(__file__).parent / "fixtures" / "outputs_0_1_0"  # written by version 0.1.0
 ENDINGS = ("csv", "jsonl", "parquet")
@@ -229,7 +239,7 @@ def test_no_cell_of_an_exported_table_is_a_formula(tmp_path, capsys):
     assert back["number"].tolist() == [-1, -0.5, 2, 3, 4, 5]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(st.lists(st.builds("{}{}".format, RISKY | st.just(""), TEXT), min_size=1, max_size=4))
 @example(
     ["NA", "None", "nan", "1e5", "007", "True", '"', "a,b", "#", "a\r\nb\rc\nd", "-5", "\ufeff"]
@@ -272,3 +282,86 @@ def test_an_exported_table_is_imported_again(tmp_path, capsys):
     assert "96 items written" in capsys.readouterr().out
     items = paradigm("classic/framing").items()
     assert load_table(again, ITEMS)["item_id"].tolist() == items["item_id"].tolist()
+
+
+# --- anything at all ---------------------------------------------------------
+
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from([10**30, -1, 0, 1, 2**63, math.nan, math.inf, -math.inf, 1e308, 0.5])
+    | st.text(max_size=6)
+    | st.sampled_from(["", " ", "A", "B", "ok", "error", "target", "treatment", "\ud800", "\x00"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+LINES = (OLD / "trials" / "sim-messy" / "classic-framing.jsonl").read_text().splitlines()
+
+
+def in_one_line(make: Callable[[], Any]) -> Any:
+    "What comes of it; None where it is refused in one line of a reasonable length."
+    try:
+        return make()
+    except CogbiasError as error:
+        assert "\n" not in str(error) and len(str(error)) < 800
+        return None
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.sampled_from([*TRIALS.names, "schema_version", "mood"]), ANYTHING, st.sampled_from(LINES))
+def test_any_value_in_a_stored_line(tmp_path_factory, name, value, line):
+    folder = tmp_path_factory.mktemp("any") / "sim-messy"
+    folder.mkdir()
+    store = TrialStore(folder / "classic-framing.jsonl")
+    store.path.write_text("\n".join([*LINES, json.dumps(json.loads(line) | {name: value})]) + "\n")
+    items = load_table(OLD / "items" / "classic-framing.parquet", ITEMS)
+    table = in_one_line(store.read)
+    in_one_line(store.keys)
+    if table is not None:
+        found = in_one_line(lambda: check_answers(table, items, store.path))
+        if found is not None:
+            in_one_line(lambda: estimate_effects(found, items, paradigm("classic/framing")))
+
+
+ROWS = paradigm("classic/framing").items().head(8).to_dict("records")
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.sampled_from([*ITEMS.names, "variant", "flag", "order_group", "usable"]), ANYTHING)
+def test_any_value_in_a_table_from_outside(tmp_path_factory, name, value):
+    folder = tmp_path_factory.mktemp("any")
+    rows = [dict(row) for row in ROWS]
+    rows[3][name] = value
+    place = folder / "items.jsonl"
+    place.write_text("\n".join(json.dumps(row) for row in rows))
+    study = make_study(models=["sim/human"], paradigms=["classic/framing"], items_file=str(place))
+    items = in_one_line(lambda: study_items(study, "classic/framing"))
+    if items is not None:
+        in_one_line(lambda: save_table(items, folder / "items.parquet"))
+        trials = in_one_line(lambda: exact_trials("human", items))
+        if trials is not None:
+            in_one_line(lambda: estimate_effects(trials, items, paradigm("classic/framing")))
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.binary(max_size=200), st.sampled_from(ENDINGS), st.sampled_from([ITEMS, TRIALS, EFFECTS]))
+@example(b"PAR1" + bytes(40) + b"PAR1", "parquet", ITEMS)
+@example(b'"a,b\n', "csv", ITEMS)
+def test_any_bytes_are_no_table(tmp_path_factory, content, ending, schema):
+    place = tmp_path_factory.mktemp("any") / f"table.{ending}"
+    place.write_bytes(content)
+    assert in_one_line(lambda: load_table(place, schema)) is None
+    assert in_one_line(lambda: load_items(place)) is None
+
+
+@pytest.mark.parametrize("name", ["classic/anchoring", "classic/sunk_cost"])
+def test_items_of_any_paradigm_can_be_asked_from_a_file(tmp_path, capsys, name):
+    place = tmp_path / "items.csv"
+    assert cogbias("items", name, "--out", place) == 0
+    asking = ["--model", "sim/human", "--paradigm", name, "--outputs", tmp_path / "outputs"]
+    assert cogbias("run", *asking, "--no-reports") == 0
+    assert cogbias("run", *asking, "--no-reports", "--items", place) == 0
+    assert " 0 asked" in capsys.readouterr().out.splitlines()[-2]

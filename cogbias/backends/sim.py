@@ -173,6 +173,19 @@ def rule_of(
     return known[who]
 
 # %% ../../nbs/backends/sim.ipynb #c960b86d
+def _decided(model: str, item: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
+    "What a rule says; content that it cannot decide from is an error of the item."
+    try:
+        return rule_of(model, item)(item["content"], roles)
+    except CogbiasError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise CogbiasError(
+            f"sim/{model}: the content of an item of {item.get('paradigm')} is not what its rule needs "
+            f"({type(error).__name__}: {str(error):.80}); compare it with that of generated items"
+        ) from error
+
+
 def answer_probabilities(
     model: str,  # one of MODELS
     item: Mapping[str, Any],  # a row of the items table
@@ -192,7 +205,7 @@ def answer_probabilities(
             else [float(place == 0) for place in range(len(shown))]
         )
         return {each["label"]: p for each, p in zip(item["options"], chances)}
-    p = rule_of(model, item)(item["content"], shown)
+    p = _decided(model, item, shown)
     return {each["label"]: p[each["role"]] for each in item["options"]} if shown else p
 
 # %% ../../nbs/backends/sim.ipynb #b24eac73
