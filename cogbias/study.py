@@ -664,6 +664,10 @@ _CELL = (
     Column("statuses", "mapping", "status -> answers", True, parts=_each(int, "a number")),
     Column("note", "text", "what was left out", optional=True),
 )
+_ALWAYS = (  # fields that every run writes, though some may be empty
+    *("participant", "paradigm", "model", "who", "method"),
+    *("repeats", "seed", "planned", "temperature"),
+)
 
 # %% ../nbs/09_study.ipynb #584699f7
 def recorded_participant(folder: Folder, name: str) -> RecordedParticipant | None:
@@ -1234,6 +1238,8 @@ def read_manifest(folder: Folder) -> dict[str, Any] | None:
     if manifest is not None:
         _check_fields(folder.manifest, "", _MANIFEST, manifest)
         for number, cell in enumerate(manifest["cells"], 1):
+            if lacking := next((name for name in _ALWAYS if name not in cell), ""):
+                raise _broken(folder.manifest, f"cell {number}: {lacking} is missing")
             _check_fields(folder.manifest, f"cell {number}, ", _CELL, cell)
     return manifest
 
