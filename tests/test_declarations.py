@@ -18,7 +18,7 @@ from cogbias.design import (
     paradigm,
     paradigms,
 )
-from cogbias.effects import ESTIMATORS, estimate_effects
+from cogbias.effects import ESTIMATORS
 from cogbias.rules import normal_numbers
 
 

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['TO_ANSWER', 'REFUSES', 'HEDGES', 'MARKED', 'LOOKS', 'DESCRIBED', 'ENDED', 'Reading', 'unread', 'read', 'json_answer',
            'marked_answer', 'may_go_on', 'breaks_off', 'no_answer', 'weak_sign', 'without_texts', 'nothing_chosen',
-           'label_of_number', 'read_options', 'read_number', 'read_scale', 'without_answer', 'value_of', 'read_text',
-           'read_choice']
+           'label_of_number', 'read_options', 'unsure_number', 'read_number', 'read_scale', 'without_answer',
+           'value_of', 'read_text', 'read_choice']
 
 # %% ../../nbs/choices/07_reading.ipynb #b3086348
 import json
@@ -27,6 +27,7 @@ from cogbias.choices.commitments import (
 )
 from .menus import Menu, menu_of
 from cogbias.choices.numbers import (
+    Number,
     find_numbers,
     plain_number,
     scale_steps,
@@ -302,6 +303,21 @@ def read_options(
     return weak or unread(nothing_chosen(answer, listed))
 
 # %% ../../nbs/choices/07_reading.ipynb #20b5e89f
+def unsure_number(
+    text: str,  # normalised text
+    number: Number | None,  # what it settles on
+    detail: str,  # how
+    cut: bool,  # whether the token limit was hit
+) -> Reading | None:  # None where the number is the answer
+    "Why a number is no answer: there is none, or it is only named in a refusal or before a cut."
+    if detail.startswith("stated"):
+        return None
+    if early := no_answer(text, "number", cut):
+        return early
+    hedged = detail == "no number" and HEDGES.search(text)
+    return unread("hedged" if hedged else detail) if number is None else None
+
+
 def read_number(
     text: str,  # normalised text
     cut: bool = False,  # whether the token limit was hit
@@ -312,9 +328,8 @@ def read_number(
         return Reading(plain_number(spelled), spelled, "ok", "spelled out")
     text = with_digits(text)
     number, detail = settle_number(text)
-    if number is None or not detail.startswith("stated") and no_answer(text, "number", cut):
-        unclear = "hedged" if detail == "no number" and HEDGES.search(text) else detail
-        return no_answer(text, "number", cut) or unread(unclear)
+    if early := unsure_number(text, number, detail, cut):
+        return early
     if cut and not text[number.end :].strip(" %"):
         return unread("number may be cut off", "truncated")
     return Reading(plain_number(number.value), number.value, "ok", detail)
@@ -336,9 +351,8 @@ def read_scale(
         )
     plain = with_digits(without_scale(text, steps))
     number, detail = settle_number(plain, scale=True)
-    if number is None or not detail.startswith("stated") and no_answer(text, "number", cut):
-        unclear = "hedged" if detail == "no number" and HEDGES.search(text) else detail
-        return no_answer(text, "number", cut) or unread(unclear)
+    if early := unsure_number(text, number, detail, cut):
+        return early
     percent = any("%" in label for label in menu.labels) or max(steps) == 100
     if number.value not in steps or number.percent and not percent:
         return unread("option outside the list")

@@ -9,7 +9,6 @@ __all__ = ['GAP', 'IS', 'MAY_BE', 'BEST', 'CHOICE', 'CHOOSE', 'GOOD', 'MOST', 'E
 # %% ../../nbs/choices/03_statements.ipynb #46070727
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from .clauses import clause_before, last_match
 from .menus import THINGS
