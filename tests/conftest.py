@@ -19,15 +19,30 @@ def published() -> Path:
     return path
 
 
-FORKING = (
-    "test_notebooks.py",
-    "test_trials.py",
-)  # their children are forks, and a fork of a process that has computed with torch hangs
+FIRST = ("test_trials.py",)  # it forks, and a fork of a process that has computed hangs
+PAGES = ("test_browser.py", "test_pages.py", "test_site.py")  # they look at the same sites
+LONG = (*PAGES, "test_end_to_end.py", "test_faults.py")  # begun early, so that no core waits at the end
+NOTEBOOKS = "test_notebooks.py"  # each in a process of its own, whoever starts it
+
+
+def _turn(item: pytest.Item) -> int:
+    "When a test should start."
+    name = item.path.name
+    if name in FIRST:
+        return 0
+    if name in LONG:
+        return 1
+    return 3 if name == NOTEBOOKS else 2
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    "Tests that fork come first, before anything computes in this process."
-    items.sort(key=lambda item: item.path.name not in FORKING)
+    "An order for one process or two, and what must stay in one: the tests of a file, but notebooks."
+    items.sort(key=_turn)
+    for item in items:
+        name = item.path.name
+        if name != NOTEBOOKS:
+            group = "pages" if name in PAGES else name
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 def in_a_process(program: str, *arguments: str) -> None:

@@ -18,6 +18,10 @@ NOTEBOOKS = sorted(
 )
 
 
+SERVER = multiprocessing.get_context("forkserver")  # its processes have computed nothing yet
+SERVER.set_forkserver_preload(["nbdev.test", "seaborn", "statsmodels.api", "cogbias.site"])
+
+
 def _run(path: Path, queue: multiprocessing.SimpleQueue) -> None:
     "Execute one notebook and report."
     said = io.StringIO()
@@ -30,9 +34,8 @@ def _run(path: Path, queue: multiprocessing.SimpleQueue) -> None:
     "path", NOTEBOOKS, ids=[str(path.relative_to(CONFIG.nbs_path.absolute())) for path in NOTEBOOKS]
 )
 def test_notebook(path: Path) -> None:
-    context = multiprocessing.get_context("fork")
-    queue = context.SimpleQueue()
-    process = context.Process(target=_run, args=(path, queue))
+    queue = SERVER.SimpleQueue()
+    process = SERVER.Process(target=_run, args=(path, queue))
     process.start()
     process.join(300)
     if process.is_alive():
