@@ -714,6 +714,11 @@ SECTIONS = (
         "The procedures that reveal a bias: what is asked, what an unbiased participant would do, what is compared.",
     ),
     Section(
+        "kits",
+        "Kits",
+        "What the paradigms of one shape share, and how simulated participants decide.",
+    ),
+    Section(
         "backends",
         "Backends",
         "Who answers: simulated participants, local models, servers and encoders.",

@@ -21,7 +21,11 @@ def published() -> Path:
 
 FIRST = ("test_trials.py",)  # it forks, and a fork of a process that has computed hangs
 PAGES = ("test_browser.py", "test_pages.py", "test_site.py")  # they look at the same sites
-LONG = (*PAGES, "test_end_to_end.py", "test_faults.py")  # begun early, so that no core waits at the end
+LONG = (
+    *PAGES,
+    "test_end_to_end.py",
+    "test_faults.py",
+)  # begun early, so that no core waits at the end
 NOTEBOOKS = "test_notebooks.py"  # each in a process of its own, whoever starts it
 
 

@@ -14,7 +14,7 @@ from cogbias.design import paradigm, paradigms
 from cogbias.effects import estimate_effects
 from cogbias.stats.estimates import Estimate
 from cogbias.stats.standardised import aggregate_cells, cohens_d, published_d
-from cogbias.variants import PERSONA, VARIANTS
+from cogbias.kits.variants import PERSONA, VARIANTS
 
 SUITE = paradigms("classic/*")
 QUESTION = {

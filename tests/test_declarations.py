@@ -19,7 +19,7 @@ from cogbias.design import (
     paradigms,
 )
 from cogbias.effects import ESTIMATORS
-from cogbias.rules import normal_numbers
+from cogbias.kits.rules import normal_numbers
 
 
 def refused(make) -> str:

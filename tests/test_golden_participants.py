@@ -7,7 +7,7 @@ import pytest
 
 from cogbias.backends.sim import SimulatedParticipant, choose_lottery, expected_effect
 from cogbias.design import paradigm, selected
-from cogbias.rules import expected_prize, prospect_value, weight
+from cogbias.kits.rules import expected_prize, prospect_value, weight
 from cogbias.stats.roc import area_under_curve
 from golden import beside, load
 

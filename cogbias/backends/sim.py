@@ -27,7 +27,7 @@ from cogbias.participants import (
     participant,
     participant_name,
 )
-from ..rules import Rule, best_of, expected_prize, prospect_value, softmax
+from ..kits.rules import Rule, best_of, expected_prize, prospect_value, softmax
 
 # %% ../../nbs/backends/sim.ipynb #6b6afaa5
 def choose_lottery(

@@ -16,8 +16,8 @@ import pandas as pd
 
 from ...design import Contrast, Paradigm
 from ...frames import Frame
-from ...rules import Rule, certain_number, normal_numbers
-from cogbias.variants import (
+from ...kits.rules import Rule, certain_number, normal_numbers
+from cogbias.kits.variants import (
     VARIANT_FACTORS,
     ContentSet,
     Invariant,

@@ -16,8 +16,8 @@ import pandas as pd
 
 from ...design import CogbiasError, Contrast, Paradigm, nearest
 from ...frames import Frame
-from ...rules import certain_number, normal_numbers
-from cogbias.variants import (
+from ...kits.rules import certain_number, normal_numbers
+from cogbias.kits.variants import (
     VARIANT_FACTORS,
     ContentSet,
     Invariant,

@@ -15,8 +15,8 @@ import pandas as pd
 
 from ...design import Contrast, Paradigm
 from ...frames import Frame
-from ...rules import weighs
-from cogbias.variants import (
+from ...kits.rules import weighs
+from cogbias.kits.variants import (
     CHOICE_FACTORS,
     ContentSet,
     Invariant,

@@ -16,8 +16,8 @@ import pandas as pd
 
 from ...design import Contrast, Paradigm
 from ...frames import Frame
-from ...rules import likes, weighs
-from cogbias.variants import (
+from ...kits.rules import likes, weighs
+from cogbias.kits.variants import (
     CHOICE_FACTORS,
     ContentSet,
     Invariant,
