@@ -78,7 +78,13 @@ def _end_children() -> None:
     "End the workers and kernels that this process started."
     import psutil
 
+    # The process that multiprocessing keeps for its semaphores ends by itself, after us; Python
+    # would start it anew, and say so, if it were gone too early.
+    tracker = sys.modules.get("multiprocessing.resource_tracker")
+    kept = getattr(getattr(tracker, "_resource_tracker", None), "_pid", None)
     for child in psutil.Process().children(recursive=True):
+        if child.pid == kept:
+            continue
         try:
             child.kill()
         except psutil.Error:

@@ -1194,6 +1194,15 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def _kill_children(worker: int) -> None:
+    "End what a worker started, such as the kernel of a report."
+    import psutil
+
+    with suppress(psutil.Error):
+        for each in psutil.Process(worker).children(recursive=True):
+            each.kill()
+
+
 def _result(future: Future, task: tuple, lost: Callable[..., Any] | None) -> Any:
     "What a task gave, or what stands for it when its process is gone."
     try:
@@ -1225,6 +1234,7 @@ def _map(
         found = [_result(future, task, lost) for future, task in zip(futures, tasks)]
     except BaseException:  # nobody waits any more, least of all for a server that hangs
         for worker in set(active_children()) - others:
+            _kill_children(worker.pid)
             worker.kill()
         pool.shutdown(wait=False)
         raise
@@ -1415,22 +1425,70 @@ def execute_report(
     return _execute(template, destination, dict(parameters))
 
 # %% ../nbs/09_study.ipynb #5666cad9
-def _papermill(template: Path, part: Path, parameters: dict[str, Any]) -> None:
+class _Kernel:
+    "The kernel of one report: none starts once it was ended, and what it prints is kept aside."
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.printed = folder / "printed"
+        self.manager: Any = None
+        self._ended = False
+        self._starting = threading.Lock()
+
+    def manager_class(self) -> type:
+        "What nbclient is to start this kernel with."
+        from jupyter_client.manager import AsyncKernelManager
+
+        kernel = self
+
+        class Manager(AsyncKernelManager):
+            async def start_kernel(self, **options: Any) -> None:
+                with kernel._starting, kernel.printed.open("ab") as aside:
+                    if kernel._ended:
+                        raise RuntimeError("the report was interrupted")
+                    kernel.manager = self
+                    await super().start_kernel(stdout=aside, stderr=aside, **options)
+
+        return Manager
+
+    def last_line(self) -> str:
+        "The last line of what it printed; empty where it printed nothing."
+        if not self.printed.exists():
+            return ""
+        lines = self.printed.read_text(encoding="utf-8", errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    def end(self) -> None:
+        "End it; one that is being started is waited for, and none starts from now on."
+        started = self._starting.acquire(timeout=1)
+        self._ended = True
+        if started:
+            self._starting.release()
+        if self.manager is None or self.manager.provisioner is None:
+            return
+        process = self.manager.provisioner.process
+        if process is not None and process.poll() is None:
+            process.kill()
+            process.wait()
+        self.manager.cleanup_connection_file()
+
+
+def _papermill(template: Path, part: Path, parameters: dict[str, Any], kernel: _Kernel) -> None:
     "Execute in process; starting the papermill program would cost as much again as the notebook."
     from papermill import execute_notebook
     from traitlets.config import Config
 
-    with tempfile.TemporaryDirectory(prefix="cogbias-") as sockets:
-        execute_notebook(
-            str(template),
-            str(part).replace("{", "{{").replace("}", "}}"),  # papermill formats the path
-            parameters=parameters,
-            progress_bar=False,
-            kernel_name="python3",
-            shutdown_kernel="immediate",
-            cwd=str(Path.cwd()),
-            config=Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}}),
-        )
+    execute_notebook(
+        str(template),
+        str(part).replace("{", "{{").replace("}", "}}"),  # papermill formats the path
+        parameters=parameters,
+        progress_bar=False,
+        kernel_name="python3",
+        kernel_manager_class=kernel.manager_class(),
+        shutdown_kernel="immediate",
+        cwd=str(Path.cwd()),
+        config=Config({"KernelManager": {"transport": "ipc", "ip": f"{kernel.folder}/kernel"}}),
+    )
 
 # %% ../nbs/09_study.ipynb #582d453e
 def _in_a_thread(work: Callable[..., Any], *arguments: Any) -> None:
@@ -1450,16 +1508,28 @@ def _in_a_thread(work: Callable[..., Any], *arguments: Any) -> None:
         raise raised[0]
 
 
+def _report(template: Path, part: Path, parameters: dict[str, Any]) -> None:
+    "Execute the template to this file; its kernel is ended before the folder of its sockets goes."
+    with tempfile.TemporaryDirectory(prefix="cogbias-", ignore_cleanup_errors=True) as folder:
+        kernel = _Kernel(Path(folder))
+        try:
+            _in_a_thread(_papermill, template, part, parameters, kernel)
+        except RuntimeError as error:
+            raise RuntimeError(kernel.last_line() or str(error)) from None
+        finally:
+            kernel.end()
+
+
 def _execute(template: Path, destination: Path, parameters: dict[str, Any]) -> Path:
     "Run the template; the report appears only when it is complete."
     from papermill import PapermillExecutionError
 
-    logging.getLogger("papermill").setLevel(logging.ERROR)  # its progress lines would drown ours
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it says, we say in one line
     part = destination.with_name(destination.stem + ".running.ipynb")
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         part.unlink(missing_ok=True)  # a link of this name would lead elsewhere
-        _in_a_thread(_papermill, template, part, parameters)
+        _report(template, part, parameters)
         if "paradigm" in parameters:
             _write_title(part, parameters)
         return part.replace(destination)
