@@ -330,8 +330,10 @@ def _participants(
     models: list[str], base_url: str | None, pairs: list[str] | None
 ) -> dict[str, dict[str, object]]:
     "Settings of the participants that are models."
+    from cogbias.participants import is_simulated
+
     settings = dict(_value(pair) for pair in pairs or [])
-    found = {model: dict(settings) for model in models if not model.startswith("sim/") and settings}
+    found = {model: dict(settings) for model in models if settings and not is_simulated(model)}
     for model in models:
         if base_url and model.startswith(("openai/", "ollama/")):
             found.setdefault(model, {})["base_url"] = base_url

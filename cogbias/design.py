@@ -5,11 +5,12 @@
 # %% auto #0
 __all__ = ['KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWERS', 'FILLED', 'ITEMS', 'STATUSES', 'METHODS', 'EXACT',
            'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'EFFECTS', 'SCHEMAS', 'TABLES', 'LARGEST_TEXT',
-           'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'CONTRAST_KINDS', 'OUTCOMES', 'INVALID', 'PACKAGE', 'CogbiasError',
-           'nearest', 'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode', 'Schema', 'option', 'item_ids',
-           'identified', 'item_table', 'harmless', 'as_written', 'inside', 'check_file', 'file_text', 'whole_file',
-           'remove_parts', 'save_table', 'load_table', 'ContrastKind', 'Contrast', 'selected_mask', 'selected',
-           'check_items', 'Paradigm', 'matching', 'paradigms', 'paradigm', 'load_items', 'shipped', 'human_reference']
+           'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'CONTRAST_KINDS', 'OUTCOMES', 'INVALID', 'UNBIASED', 'PACKAGE',
+           'CogbiasError', 'nearest', 'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode', 'Schema', 'option',
+           'item_ids', 'identified', 'item_table', 'harmless', 'as_written', 'inside', 'check_file', 'file_text',
+           'whole_file', 'remove_parts', 'save_table', 'load_table', 'ContrastKind', 'Contrast', 'selected_mask',
+           'selected', 'About', 'check_items', 'Paradigm', 'matching', 'paradigms', 'paradigm', 'load_items', 'shipped',
+           'human_reference']
 
 # %% ../nbs/00_design.ipynb #8030210a
 import csv
@@ -1237,6 +1238,39 @@ def selected(
     "The rows that a contrast speaks about."
     return items[selected_mask(items, contrast)]
 
+# %% ../nbs/00_design.ipynb #2e5bf7dc
+def _about_faults(about: "About") -> Iterator[str]:
+    "What is wrong with the words about a paradigm."
+    for name in ("title", "bias", "summary", "norm", "positive", "source"):
+        if not isinstance(getattr(about, name), str):
+            yield f"{name} is {getattr(about, name)!r:.40}; write it as a text"
+    if isinstance(about.caveats, str):
+        yield "caveats is one text; put a comma behind it, so that it is a tuple of one"
+    elif not all(isinstance(each, str) and each for each in about.caveats):
+        yield "caveats holds something else than sentences; write each as a text"
+    if not isinstance(about.conditions, Mapping):
+        yield f"conditions is {about.conditions!r:.40}; write condition: what it is"
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    "What readers are told of a paradigm."
+
+    title: str
+    bias: str
+    summary: str  # what the bias is, in two sentences for somebody who has never heard of it
+    norm: str  # what an unbiased participant does, and why
+    positive: str  # what a positive effect means
+    source: str  # the papers
+    conditions: Mapping[str, str] = field(
+        default_factory=dict
+    )  # condition -> what it is, in a few words
+    caveats: tuple[str, ...] = ()  # printed in every report
+
+    def __post_init__(self) -> None:
+        for fault in _about_faults(self):
+            raise CogbiasError(f"{self.title}: {fault}")
+
 # %% ../nbs/00_design.ipynb #dc38bd0b
 def _paradigm_faults(paradigm: "Paradigm") -> Iterator[str]:
     "What is wrong with a paradigm, as far as it can be seen without items."
@@ -1246,6 +1280,9 @@ def _paradigm_faults(paradigm: "Paradigm") -> Iterator[str]:
     for factor in (*paradigm.breakdown, *paradigm.levels):
         if factor not in known:
             yield f"factor {factor!r} is not declared; {nearest(factor, known)}"
+    for name in paradigm.trivial:
+        if name not in {*paradigm.rules, *UNBIASED}:
+            yield f"trivial responder {name!r} has no rule; {nearest(name, paradigm.rules)}"
     for contrast in paradigm.contrasts:
         for fault in _declared_faults(paradigm, contrast, known):
             yield f"contrast {contrast.measure!r}: {fault}"
@@ -1403,30 +1440,26 @@ def _checking(paradigm: "Paradigm") -> Callable[..., pd.DataFrame]:
     return items
 
 # %% ../nbs/00_design.ipynb #ca97008c
-@dataclass(frozen=True)
-class Paradigm:
-    "A procedure that reveals a bias: its words, its items, its contrasts."
+UNBIASED = {"rational": "unbiased, no noise", "noisy_rational": "unbiased, with noise"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paradigm(About):
+    "A procedure that reveals a bias: what readers are told, its items, its contrasts."
 
     name: str  # suite/name
-    title: str
-    bias: str
-    summary: str  # what the bias is, in two sentences for somebody who has never heard of it
-    norm: str  # what an unbiased participant does, and why
-    positive: str  # what a positive effect means
-    source: str  # the papers
     factors: Mapping[str, str]  # factor column -> meaning
     items: Callable[..., pd.DataFrame]  # items(seed=0, ...) -> items table
     contrasts: tuple[Contrast, ...]  # the first one is the headline
-    conditions: Mapping[str, str] = field(
-        default_factory=dict
-    )  # condition -> what it is, in a few words
     breakdown: tuple[str, ...] = ()  # factors by which the headline is shown
     target_role: str = "target"
     rules: Mapping[str, Any] = field(
         default_factory=dict
     )  # simulated participant -> how it answers; see the backend sim
+    trivial: Mapping[str, str] = field(
+        default_factory=lambda: dict(UNBIASED)
+    )  # simulated participant without the bias -> what a report calls it; who has no rule is left out
     clusters: str = "value sets"  # what the clusters are, in the plural
-    caveats: tuple[str, ...] = ()  # printed in every report
     levels: Mapping[str, Sequence[Any]] = field(
         default_factory=dict
     )  # factor -> levels that only other arguments of items() make
@@ -1435,7 +1468,7 @@ class Paradigm:
     )  # role that no contrast scores -> what it is
 
     def __post_init__(self) -> None:
-        for fault in _paradigm_faults(self):
+        for fault in (*_about_faults(self), *_paradigm_faults(self)):
             raise CogbiasError(f"{self.name}: {fault}")
         object.__setattr__(self, "items", _checking(self))
 

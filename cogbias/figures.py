@@ -263,6 +263,8 @@ def study_overview(
     "Headline effects of all participants, one panel per paradigm."
     import matplotlib.pyplot as plt
 
+    from cogbias.participants import is_simulated
+
     paradigms = list(dict.fromkeys(effects["paradigm"]))
     height = 1.0 + 0.34 * effects.groupby("paradigm").size().max()
     _, panels = plt.subplots(
@@ -278,8 +280,7 @@ def study_overview(
             {"estimate": float, "ci_low": float, "ci_high": float}
         )
         names = [
-            name + (" (simulated)" if name.startswith("sim/") else "")
-            for name in part["participant"]
+            name + (" (simulated)" if is_simulated(name) else "") for name in part["participant"]
         ]
         interval_rows(
             names,

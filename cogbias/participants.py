@@ -4,12 +4,13 @@
 
 # %% auto #0
 __all__ = ['NEEDS', 'EXTRACTION', 'Request', 'Answer', 'Participant', 'answer_from_text', 'answer_from_probabilities',
-           'participant_name', 'backends', 'participant', 'settings_for', 'resolve_method', 'drawn_answer', 'ask',
-           'extraction_item']
+           'participant_name', 'backends', 'participant', 'is_simulated', 'settings_for', 'resolve_method',
+           'drawn_answer', 'ask', 'extraction_item']
 
 # %% ../nbs/03_participants.ipynb #c52b8a11
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -171,6 +172,15 @@ def participant(
     return module.PARTICIPANT(
         model, **{key: value for key, value in settings.items() if value is not None}
     )
+
+# %% ../nbs/03_participants.ipynb #4a91224a
+@cache
+def is_simulated(
+    name: str,  # of a participant
+) -> bool:
+    "Whether nobody real answers under that name; a backend that is not installed is taken for real."
+    load = _installed().get(name.partition("/")[0])
+    return bool(load and getattr(load(), "SIMULATED", False))
 
 # %% ../nbs/03_participants.ipynb #54fab127
 def settings_for(

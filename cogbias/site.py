@@ -7,8 +7,8 @@ __all__ = ['SHOWN', 'BROKEN', 'SECTIONS', 'SUITES', 'UNFINISHED', 'POLICY', 'LIS
            'shown_output', 'Row', 'Symbol', 'public_symbols', 'Page', 'read_cells', 'read_page', 'repository_notebooks',
            'notebook_pages', 'Names', 'link_names', 'Layout', 'library_page', 'Section', 'suite_title', 'sections_of',
            'stage_library', 'Report', 'page_name', 'find_reports', 'report_cells', 'paradigm_title', 'headline_rows',
-           'is_simulated', 'axis_limit', 'Results', 'matrix', 'spoken_for', 'paradigm_groups', 'participant_groups',
-           'measure_groups', 'stage_results', 'build_site']
+           'axis_limit', 'Results', 'matrix', 'spoken_for', 'paradigm_groups', 'participant_groups', 'measure_groups',
+           'stage_results', 'build_site']
 
 # %% ../nbs/10_site.ipynb #89078cef
 import ast
@@ -54,6 +54,7 @@ from .markup import TAGS, Part, clean_html, harmless, markdown_html, markdown_pa
 from .claims import DIGITS, Claim, bound_of, claim, explained, signed, status_words
 from .effects import changed
 from .stats.decisions import without_width
+from .participants import is_simulated
 from .trials import slug
 
 # %% ../nbs/10_site.ipynb #c40deffb
@@ -1062,13 +1063,6 @@ def headline_rows(
             row["participant"],
         ),
     )
-
-# %% ../nbs/10_site.ipynb #3667a839
-def is_simulated(
-    participant: str,  # its name
-) -> bool:
-    "Whether a participant is simulated."
-    return participant.startswith("sim/")
 
 # %% ../nbs/10_site.ipynb #eeeb6d33
 def _number(value: Any) -> float | None:

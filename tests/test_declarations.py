@@ -1,7 +1,9 @@
 """A typo in a declaration is refused where it is made, and never becomes a finding."""
 
+import re
 from dataclasses import fields, replace
 from functools import cache
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -136,3 +138,26 @@ def test_an_option_nobody_scores_does_not_leave_the_denominator_unseen():
     assert "the role 'niether', which no contrast scores" in refused(strange.items)
     meant = replace(strange, roles={"niether": "an option of its own"})
     assert len(meant.items()) == len(items)
+
+
+LIBRARY = Path(__file__).parents[1] / "cogbias"
+
+
+def test_one_place_says_who_is_simulated():
+    asks = re.compile(r"""startswith\(\(?["']sim/""")
+    asking = [path.name for path in LIBRARY.rglob("*.py") if asks.search(path.read_text("utf-8"))]
+    assert asking == []
+
+
+def test_simulators_and_studies_know_no_paradigm():
+    "What simulated participants see and what trivial responders are called lives with the paradigm."
+    kinds = {shipped(name)[1]["content"].iloc[0]["kind"] for name in paradigms()}
+    for path in [LIBRARY / "backends" / "sim.py", *LIBRARY.glob("study*.py")]:
+        text = path.read_text("utf-8")
+        assert [kind for kind in kinds if f'"{kind}"' in text] == [], path.name
+
+
+@pytest.mark.parametrize("name", paradigms())
+def test_whoever_has_no_bias_here_has_a_rule_and_a_name(name):
+    made, _ = shipped(name)
+    assert {*made.trivial} <= {*made.rules} and all(made.trivial.values())

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from cogbias.backends.sim import SimulatedParticipant, choose_lottery, expected_effect
+from cogbias.backends.sim import SimulatedParticipant, expected_effect
 from cogbias.design import paradigm, selected
 from cogbias.kits.rules import expected_prize, prospect_value, weight
+from cogbias.paradigms.choice.certainty import choose_lottery
 from cogbias.stats.roc import area_under_curve
 from golden import beside, load
 

@@ -4,12 +4,13 @@
 
 # %% auto #0
 __all__ = ['PRODUCTS', 'TARGET_SIDES', 'SOURCES', 'QUALITY_PAIRS', 'PUBLISHED_EXCEPTIONS', 'DECOYS', 'DECOY_KINDS', 'LABELS',
-           'ORDERS', 'TEMPLATES', 'INSTRUCTIONS', 'CONTRASTS', 'FACTORS', 'CAVEATS', 'PARADIGM', 'Product',
-           'quality_pairs', 'Offer', 'ValueSet', 'value_sets', 'dominates', 'asymmetrically_dominated', 'decoy_price',
-           'decoys', 'symmetric_decoys', 'refuse_symmetric', 'Template', 'phrase', 'items']
+           'ORDERS', 'TEMPLATES', 'INSTRUCTIONS', 'CONTRASTS', 'RULES', 'TRIVIAL', 'FACTORS', 'CAVEATS', 'PARADIGM',
+           'Product', 'quality_pairs', 'Offer', 'ValueSet', 'value_sets', 'dominates', 'asymmetrically_dominated',
+           'decoy_price', 'decoys', 'symmetric_decoys', 'refuse_symmetric', 'Template', 'phrase', 'items',
+           'choose_product', 'best_value']
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #b2336b56
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations, product
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ import pandas as pd
 
 from ...design import CogbiasError, Contrast, Paradigm, item_table, nearest, option
 from ...frames import Frame, fill, money
+from ...kits.rules import Rule, best_of, softmax
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #787648d7
 class Product(NamedTuple):
@@ -517,6 +519,51 @@ CONTRASTS = (
     ),
 )
 
+# %% ../../../nbs/paradigms/choice/decoy.ipynb #37518fc6
+def choose_product(
+    shift: float,  # what the target gains while a decoy is present, in logits
+    decoy_utility: float = -2.0,  # utility of a dominated option
+) -> Rule:
+    "A rule that chooses between products; the decoy lifts its target by `shift`."
+
+    def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
+        present = "decoy" in roles
+        return softmax(
+            {
+                role: decoy_utility
+                if role == "decoy"
+                else shift
+                if role == "target" and present
+                else 0.0
+                for role in roles
+            }
+        )
+
+    return rule
+
+# %% ../../../nbs/paradigms/choice/decoy.ipynb #1f851406
+def best_value(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
+    "Choose the most quality per dollar: a fixed trade-off that a decoy cannot move."
+    return best_of(
+        {
+            role: content["options"][role]["quality"] / content["options"][role]["price"]
+            for role in roles
+        }
+    )
+
+# %% ../../../nbs/paradigms/choice/decoy.ipynb #86517c7b
+RULES = MappingProxyType(
+    {
+        "human": choose_product(0.36),
+        "mirror": choose_product(-0.36),
+        "rational": best_value,
+        "noisy_rational": choose_product(0),
+    }
+)
+TRIVIAL = MappingProxyType(
+    {"rational": "fixed trade-off, no noise", "noisy_rational": "noisy, no decoy effect"}
+)
+
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #fc33836e
 _VALUES = {
     "product": "car, phone, property or frying_pan",
@@ -564,6 +611,8 @@ PARADIGM = Paradigm(
     factors=FACTORS,
     items=items,
     contrasts=CONTRASTS,
+    rules=RULES,
+    trivial=TRIVIAL,
     conditions={"control": "two options", "treatment": "the same two and a decoy"},
     breakdown=("product", "target_side", "decoy_kind", "template", "target_position"),
     caveats=CAVEATS,

@@ -4,12 +4,15 @@
 
 # %% auto #0
 __all__ = ['QUANTIFIERS', 'Region', 'FIGURES', 'RELATIONS', 'TRIPLES', 'BEGINNINGS', 'ENDINGS', 'FRAMES', 'DEFINITIONS',
-           'INSTRUCTIONS', 'CONTRASTS', 'FACTORS', 'PARADIGM', 'Sentence', 'say', 'holds', 'worlds', 'is_valid',
-           'consistent', 'syllogism', 'form', 'Triple', 'Argument', 'arguments', 'stratum', 'invented_nouns', 'items']
+           'INSTRUCTIONS', 'RULES', 'TRIVIAL', 'CONTRASTS', 'FACTORS', 'PARADIGM', 'Sentence', 'say', 'holds', 'worlds',
+           'is_valid', 'consistent', 'syllogism', 'form', 'Triple', 'Argument', 'arguments', 'stratum',
+           'invented_nouns', 'items', 'judge']
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #b3976763
-from collections.abc import Collection, Iterator, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations, compress, product
+from statistics import NormalDist
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,6 +21,7 @@ import pandas as pd
 
 from ...design import CogbiasError, Contrast, Paradigm, item_table, nearest, option
 from ...frames import Frame, fill
+from ...kits.rules import Rule
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #bbe3c358
 QUANTIFIERS = MappingProxyType(
@@ -592,6 +596,43 @@ _REPLICATIONS = (
     _published("belief_invalid_note", "invalid_unbelievable", sign=1),
 )
 
+# %% ../../../nbs/paradigms/logic/belief.ipynb #fde771bb
+def judge(
+    sensitivity: float,  # d'; math.inf never errs
+    believable: float,  # criterion for believable conclusions
+    unbelievable: float,  # criterion for unbelievable ones
+) -> Rule:
+    "A rule that accepts or rejects a syllogism."
+
+    def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
+        criterion = (
+            (believable if content["believable"] else unbelievable)
+            if content["real"]
+            else (believable + unbelievable) / 2
+        )
+        evidence = sensitivity / 2 if content["valid"] else -sensitivity / 2
+        accept = (
+            NormalDist().cdf(evidence - criterion)
+            if math.isfinite(evidence)
+            else float(evidence > 0)
+        )
+        return {"accept": accept, "reject": 1 - accept}
+
+    return rule
+
+# %% ../../../nbs/paradigms/logic/belief.ipynb #3076f4d3
+RULES = MappingProxyType(
+    {
+        "human": judge(1.2, -0.6, 0.4),
+        "mirror": judge(1.2, 0.4, -0.6),
+        "rational": judge(math.inf, 0, 0),
+        "noisy_rational": judge(1.2, 0, 0),
+    }
+)
+TRIVIAL = MappingProxyType(
+    {"rational": "logic, no noise", "noisy_rational": "noisy logic, neutral criterion"}
+)
+
 # %% ../../../nbs/paradigms/logic/belief.ipynb #797a5f6a
 CONTRASTS = _MEASURES + _REPLICATIONS
 
@@ -631,6 +672,8 @@ PARADIGM = Paradigm(
     factors=FACTORS,
     items=items,
     contrasts=CONTRASTS,
+    rules=RULES,
+    trivial=TRIVIAL,
     conditions={"control": "invented nouns", "treatment": "real nouns"},
     breakdown=("quantifier", "template", "target_position"),
     target_role="accept",
