@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .design import EFFECTS, EXACT, CogbiasError, Contrast, Paradigm, nearest, selected_mask
+from .design import Contrast, Paradigm, selected_mask
+from .tables import EFFECTS, EXACT, CogbiasError, nearest
 from cogbias.stats.adjusted import (
     METHOD,
     adjusted_cluster_interval,

@@ -16,7 +16,8 @@ from importlib.metadata import entry_points
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .choices import Reading, read_choice
-from .design import METHODS, PACKAGE, CogbiasError, matching, nearest
+from .design import matching
+from .tables import METHODS, PACKAGE, CogbiasError, nearest
 
 # %% ../nbs/03_participants.ipynb #1083a5ce
 class Request(NamedTuple):

@@ -79,7 +79,7 @@ def classic_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     study = str(root / "data" / "studies" / "classic.toml")
     in_a_process(CLI, "run", study, *models, "--outputs", place, "--jobs", "2")
     library.mkdir()
-    shutil.copy(root / "nbs" / "05b_claims.ipynb", library)
+    shutil.copy(root / "nbs" / "07_claims.ipynb", library)
     build = "import sys; from cogbias.site import build_site; build_site(sys.argv[1], notebooks=sys.argv[2])"
     in_a_process(build, place, str(library))
     return Path(place) / "site"

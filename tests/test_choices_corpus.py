@@ -3,7 +3,7 @@
 import pytest
 
 from cogbias.choices import read_choice
-from cogbias.design import STATUSES
+from cogbias.tables import STATUSES
 
 
 def options(*labels, texts=()):

@@ -25,7 +25,7 @@ from cogbias.choices import (
 )
 from cogbias.choices import text as words_and_sentences
 from cogbias.choices.menus import find_mentions
-from cogbias.design import STATUSES
+from cogbias.tables import STATUSES
 
 bounded = settings(derandomize=True, max_examples=150, deadline=None, database=None)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -206,7 +205,6 @@ def test_the_persona_arrives_exactly_once(backend, style, role, tmp_path):
 
 def test_a_model_without_a_system_role_gets_the_persona_in_the_prompt():
     "The template of such a model refuses system messages; what it would have read goes in front of the question, once, and the record says so."
-    from cogbias.elicitation.tiny import tiny_folder
     from cogbias.backends.hf import takes_system
     from cogbias.participants import participant
 

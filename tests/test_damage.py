@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 
 from cogbias.cli import main
-from cogbias.design import CogbiasError, paradigm, save_table
-from cogbias.study import stored_cell
+from cogbias.design import paradigm
+from cogbias.tables import CogbiasError, save_table
+from cogbias.cells import stored_cell
 
 OLD = Path(__file__).parent / "fixtures" / "outputs_0_1_0"
 MANIFEST = "manifest.json"

@@ -10,16 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from cogbias.design import (
-    CONTRAST_KINDS,
-    CogbiasError,
-    Contrast,
-    Paradigm,
-    check_items,
-    option,
-    paradigm,
-    paradigms,
-)
+from cogbias.design import CONTRAST_KINDS, Contrast, Paradigm, check_items, paradigm, paradigms
+from cogbias.tables import CogbiasError, option
 from cogbias.effects import ESTIMATORS
 from cogbias.kits.rules import normal_numbers
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cogbias.design import ITEMS, load_table, save_table
+from cogbias.tables import ITEMS, load_table, save_table
 from cogbias.paradigms.choice.decoy import DECOY_KINDS, LABELS, PRODUCTS, TARGET_SIDES, items
 
 ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "instructed_to_bias" / "Data.zip"

@@ -51,7 +51,7 @@ def cogbias(environment: dict[str, str], *arguments: str) -> subprocess.Complete
 
 def trials(outputs: Path, participant: str, paradigm: str) -> pd.DataFrame:
     "The stored answers of one cell."
-    from cogbias.study import Folder
+    from cogbias.outputs import Folder
 
     return Folder(outputs).store(participant, paradigm).read()
 

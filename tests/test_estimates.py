@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from cogbias.backends.sim import exact_trials
-from cogbias.design import EFFECTS, load_table, paradigm, paradigms, save_table
+from cogbias.design import paradigm, paradigms
+from cogbias.tables import EFFECTS, load_table, save_table
 from cogbias.effects import decide, difference, estimate_effects, prompt_scores, row_verdict
 
 NAMES = [name for name in paradigms() if name != "choice/decoy"]  # its 11,232 prompts add nothing

@@ -15,10 +15,11 @@ import pandas as pd
 import pytest
 from doubles import Asked, Double, reply
 
-from cogbias.design import CogbiasError, paradigm
+from cogbias.design import paradigm
+from cogbias.tables import CogbiasError
 from cogbias.elicitation import calls
 from cogbias.participants import Answer, Participant, Request, participant
-from cogbias.study import Folder, keep_record
+from cogbias.outputs import Folder, keep_record
 from cogbias.trials import Collected, TrialStore, collect
 
 ITEMS = paradigm("choice/certainty").items()

@@ -16,7 +16,8 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from cogbias.backends.hf import HfParticipant, token_texts  # noqa: E402
-from cogbias.design import CogbiasError, option, paradigm  # noqa: E402
+from cogbias.design import paradigm
+from cogbias.tables import CogbiasError, option  # noqa: E402
 from cogbias.elicitation.answer_trees import Look, Token, answer_tree, measure  # noqa: E402
 from cogbias.elicitation.tiny import random_model, tiny_folder, tiny_tokenizer  # noqa: E402
 from cogbias.participants import Request, participant  # noqa: E402

@@ -32,10 +32,12 @@ from hostile_double import (
 from cogbias import cli
 from cogbias.backends.ollama import OllamaParticipant
 from cogbias.backends.openai import OpenaiParticipant
-from cogbias.design import CogbiasError, paradigm
+from cogbias.design import paradigm
+from cogbias.tables import CogbiasError
 from cogbias.elicitation import calls, server
 from cogbias.participants import Participant, participant
-from cogbias.study import Folder, keep_record, make_study, study_participant
+from cogbias.outputs import Folder, keep_record
+from cogbias.study import make_study, study_participant
 from cogbias.trials import TrialStore, collect
 
 ITEMS = paradigm("choice/certainty").items()

@@ -11,9 +11,11 @@ import pandas as pd
 import pytest
 
 from cogbias.backends.sim import exact_trials
-from cogbias.design import ITEMS, CogbiasError, load_table, paradigm, save_table
+from cogbias.design import paradigm
+from cogbias.tables import ITEMS, CogbiasError, load_table, save_table
 from cogbias.effects import estimate_effects
-from cogbias.exchange import FIELDS, _files, import_items, import_report, usable_items
+from cogbias.design import usable_items
+from cogbias.exchange import FIELDS, _files, import_items, import_report
 
 REPOSITORY = Path(__file__).parents[1]
 ARCHIVE = REPOSITORY.parent / "shared" / "data" / "instructed_to_bias" / "Data.zip"
@@ -428,7 +430,7 @@ def test_published_texts_are_not_shipped(imported):
         for line in prompt.splitlines()
         if len(line) > 30 and not line.startswith(("Brand ", "Option ", "Conclusion: "))
     }
-    shipped = [REPOSITORY / "nbs" / "08_exchange.ipynb", REPOSITORY / "cogbias" / "exchange.py"]
+    shipped = [REPOSITORY / "nbs" / "20_exchange.ipynb", REPOSITORY / "cogbias" / "exchange.py"]
     for path in shipped:
         text = path.read_text(encoding="utf-8")
         assert not [line for line in lines if line in text], path

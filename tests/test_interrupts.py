@@ -16,7 +16,7 @@ import pytest
 from doubles import Double
 
 from cogbias.cli import STOPPED
-from cogbias.study import Folder
+from cogbias.outputs import Folder
 
 # From the signal to the end. Two seconds are promised, and kept by a machine that has a core to
 # spare. Where others work too (tests side by side, a shared runner), each waking, unwinding and
@@ -168,7 +168,7 @@ def test_a_kernel_that_starts_too_late_is_not_heard(tmp_path: Path) -> None:
 
 
 def test_while_another_process_has_the_turn(tmp_path: Path) -> None:
-    from cogbias.study import turn
+    from cogbias.outputs import turn
 
     with turn(Folder(tmp_path)):
         run = ["run", "--model", "sim/human", *ASKED, "--outputs", str(tmp_path)]

@@ -35,7 +35,8 @@ from cogbias.backends.ollama import (
     messages_of,
     sampling,
 )
-from cogbias.design import CogbiasError, item_table, option, paradigm
+from cogbias.design import paradigm
+from cogbias.tables import CogbiasError, item_table, option
 from cogbias.elicitation.answer_trees import Look, Token, answer_tree, measure, tempered
 from cogbias.participants import Answer, Request, participant
 from cogbias.trials import TrialStore, collect

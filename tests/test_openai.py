@@ -17,7 +17,8 @@ import pytest
 from servers import MISSING, free_port, llama_server, llama_server_binary
 
 from cogbias.backends.openai import PARTICIPANT, OpenaiParticipant
-from cogbias.design import CogbiasError, option, paradigm
+from cogbias.design import paradigm
+from cogbias.tables import CogbiasError, option
 from cogbias.elicitation.tiny import tiny_folder, tiny_probabilities
 from cogbias.participants import Answer, Request, participant, resolve_method
 from cogbias.trials import TrialStore, collect

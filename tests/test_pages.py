@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from cogbias.claims import Claim, claim
-from cogbias.design import EFFECTS, load_table
+from cogbias.tables import EFFECTS, load_table
 from cogbias.site import paradigm_title
 from cogbias.stats.decisions import VERDICTS
 from cogbias.trials import slug
@@ -207,7 +207,7 @@ def test_a_cell_that_is_added_may_change_a_verdict_and_every_page_says_so(tmp_pa
     (tmp_path / "reports" / "sim-human").mkdir(parents=True)
     notebook = '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}'
     (tmp_path / "reports" / "sim-human" / "choice-certainty.ipynb").write_text(notebook)
-    from cogbias.design import save_table
+    from cogbias.tables import save_table
 
     save_table(grown, tmp_path / "effects.parquet")
     assert "inconclusive" in matrix(Results(tmp_path))["changed"][0]

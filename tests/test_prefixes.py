@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cogbias.design import CogbiasError
+from cogbias.tables import CogbiasError
 from cogbias.elicitation.prefixes import (
     ancestors,
     attention_blocks,

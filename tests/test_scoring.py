@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from cogbias.design import CogbiasError  # noqa: E402
+from cogbias.tables import CogbiasError  # noqa: E402
 from cogbias.elicitation import scoring  # noqa: E402
 from cogbias.elicitation.scoring import Scorer, score_continuations  # noqa: E402
 

@@ -14,9 +14,11 @@ import pytest
 from test_site import REPORT, write_report
 
 import cogbias.site as site
-import cogbias.study as study
-from cogbias.design import CogbiasError, whole_file
-from cogbias.study import Folder, effects_of, make_study, run_study, stored_settings, write_manifest
+import cogbias.running as running
+from cogbias.tables import EFFECTS, CogbiasError, load_table, whole_file
+from cogbias.outputs import Folder, stored_settings, turn
+from cogbias.running import effects_of, run_study, write_manifest
+from cogbias.study import make_study
 
 RULES = ("sim/human", "sim/rational", "sim/random", "sim/position")
 COMMAND = [sys.executable, "-c", "from cogbias.cli import main; main()"]
@@ -26,13 +28,13 @@ def test_runs_that_end_together_lose_no_cell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     "Each takes its time between reading the manifest and writing it."
-    now = study._now
+    now = running.timestamp
 
     def slowly() -> str:
         time.sleep(0.1)
         return now()
 
-    monkeypatch.setattr(study, "_now", slowly)
+    monkeypatch.setattr(running, "timestamp", slowly)
     folder = Folder(tmp_path)
 
     def end(name: str) -> None:
@@ -63,7 +65,7 @@ def test_four_processes_on_four_cells_of_one_folder(tmp_path: Path) -> None:
     said = [(each.wait(300), each.stderr.read()) for each in runs]
     assert [status for status, _ in said] == [0] * 4 and "Traceback" not in str(said)
     assert {name for name, _ in stored_settings(Folder(tmp_path))} == set(RULES)
-    stored = set(study.load_table(tmp_path / "effects.parquet", study.EFFECTS)["participant"])
+    stored = set(load_table(tmp_path / "effects.parquet", EFFECTS)["participant"])
     assert stored == set(RULES)
     assert list(tmp_path.rglob("*.part")) == []
 
@@ -75,7 +77,7 @@ def test_effects_are_written_by_one_process_at_a_time(tmp_path: Path) -> None:
     )
     done: list[bool] = []
     waiting = threading.Thread(target=lambda: (effects_of(tmp_path), done.append(True)))
-    with study.turn(Folder(tmp_path)):
+    with turn(Folder(tmp_path)):
         waiting.start()
         waiting.join(1.0)
         assert not done
@@ -85,7 +87,7 @@ def test_effects_are_written_by_one_process_at_a_time(tmp_path: Path) -> None:
 
 def test_parts_of_killed_runs_are_removed_and_only_they(tmp_path: Path) -> None:
     code = (
-        "import os, sys, pathlib; from cogbias.design import whole_file\n"
+        "import os, sys, pathlib; from cogbias.tables import whole_file\n"
         "with whole_file(pathlib.Path(sys.argv[1])) as part:\n"
         "    part.write_text('half'); os.kill(os.getpid(), 9)"
     )

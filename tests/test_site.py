@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import cogbias.site as site
-from cogbias.design import EFFECTS, CogbiasError, save_table
+from cogbias.tables import EFFECTS, CogbiasError, save_table
 from cogbias.trials import slug
 
 for needed in ("sphinx", "myst_nb", "pydata_sphinx_theme", "latex2mathml"):

@@ -15,8 +15,10 @@ import nbformat
 import pytest
 from doubles import Double
 
-from cogbias.design import paradigm, save_table
-from cogbias.study import make_study, run_study
+from cogbias.design import paradigm
+from cogbias.tables import save_table
+from cogbias.running import run_study
+from cogbias.study import make_study
 
 SECRET = "a-secret-of-the-reader"
 WATCH = """

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from cogbias.cli import main
-from cogbias.study import make_study, run_study
+from cogbias.running import run_study
+from cogbias.study import make_study
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX")
 RUN = ["run", "--no-reports", "--model", "sim/human", "--paradigm", "choice/certainty"]
@@ -142,7 +143,7 @@ def test_a_lock_is_not_made_elsewhere(copy: Path, tmp_path: Path) -> None:
 def test_parts_are_not_removed_elsewhere(
     copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from cogbias.design import _node
+    from cogbias.tables import _node
 
     private = tmp_path / "private"
     private.mkdir()
@@ -247,7 +248,7 @@ def test_a_folder_without_our_list_is_no_site(
 
 def test_a_listed_site_does_not_cover_other_files(tmp_path: Path) -> None:
     pytest.importorskip("myst_nb")
-    from cogbias.design import CogbiasError
+    from cogbias.tables import CogbiasError
     from cogbias.site import _check_places
 
     (tmp_path / "index.html").write_bytes(NOTE)

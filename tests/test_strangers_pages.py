@@ -31,10 +31,13 @@ from hypothesis import strategies as some
 from test_site import NOTEBOOK, PIXEL, code, effect, markdown, shown, write_report
 
 import cogbias.site as site
-from cogbias.design import EFFECTS, CogbiasError, save_table
+from cogbias.tables import EFFECTS, CogbiasError, save_table
 from cogbias.markup import NO_FORMULAS, clean_html, markdown_html, markdown_parts
 from cogbias.site import markdown_text
-from cogbias.study import Folder, make_study, render_reports, run_study
+from cogbias.outputs import Folder
+from cogbias.rendering import render_reports
+from cogbias.running import run_study
+from cogbias.study import make_study
 
 for needed in ("sphinx", "myst_nb", "pydata_sphinx_theme", "latex2mathml"):
     pytest.importorskip(needed)

@@ -51,7 +51,7 @@ def folder(tmp_path_factory) -> Path:
     ]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
-    from cogbias.study import render_study_report
+    from cogbias.rendering import render_study_report
 
     assert render_study_report(place) == []
     return place
@@ -123,7 +123,7 @@ def test_a_page_of_the_site(folder):
         build_site(folder) if (folder / "reports" / "sim-human-temperature=1.0").exists() else None
     )
     if index is None:  # the site needs a report of a cell: render one
-        from cogbias.study import render_reports
+        from cogbias.rendering import render_reports
 
         failed, made = render_reports(
             folder, only=[("sim/human temperature=1.0", "classic/anchoring")]

@@ -13,32 +13,24 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cogbias import design, trials
+from cogbias import tables, trials
 from cogbias.backends.sim import exact_trials
 from cogbias.cli import main
-from cogbias.design import (
+from cogbias.design import load_items, paradigm, paradigms
+from cogbias.tables import (
     EFFECTS,
     ITEMS,
     TRIALS,
     CogbiasError,
     Column,
     harmless,
-    load_items,
     load_table,
-    paradigm,
-    paradigms,
     save_table,
 )
 from cogbias.effects import estimate_effects
-from cogbias.study import (
-    Folder,
-    make_study,
-    read_cell,
-    stored_cell,
-    stored_cells,
-    study_items,
-    trials_of,
-)
+from cogbias.cells import stored_cell
+from cogbias.outputs import Folder, read_cell, stored_cells, trials_of
+from cogbias.study import make_study, study_items
 from cogbias.trials import TrialStore, check_answers
 
 OLD = Path(__file__).parent / "fixtures" / "outputs_0_1_0"  # written by version 0.1.0
@@ -259,7 +251,7 @@ def test_any_prompt_comes_back_from_csv(tmp_path_factory, prompts):
 @settings(deadline=None, max_examples=300)
 @given(st.builds("{}{}".format, RISKY, TEXT))
 def test_harmless_text_comes_back(text):
-    assert design.as_written(harmless(text)) == text
+    assert tables.as_written(harmless(text)) == text
     assert not harmless(text).startswith(("=", "@", "\t", "\r"))
 
 
@@ -269,7 +261,7 @@ def test_stored_answers_come_back_from_csv(tmp_path, capsys):
     back, stored = load_table(place, TRIALS), trials_of(OLD)
     for name in TRIALS.names:
         there, here = (
-            [None if design.is_empty(cell) or cell == "" else cell for cell in table[name]]
+            [None if tables.is_empty(cell) or cell == "" else cell for cell in table[name]]
             for table in (back, stored)
         )  # an empty cell says nothing about what was empty
         assert there == here, name

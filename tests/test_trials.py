@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cogbias import trials
-from cogbias.design import TRIALS, CogbiasError, item_table, option
+from cogbias.tables import TRIALS, CogbiasError, item_table, option
 from cogbias.participants import Answer
 from cogbias.trials import SLUG_BYTES, TrialStore, collect, plan, slug, trial_line, trial_row
 

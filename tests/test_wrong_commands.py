@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from cogbias.cli import main
-from cogbias.design import ITEMS, load_table, paradigm, save_table
-from cogbias.study import make_study, run_study
+from cogbias.design import paradigm
+from cogbias.tables import ITEMS, load_table, save_table
+from cogbias.running import run_study
+from cogbias.study import make_study
 
 HUGE = "1" + "0" * 30
 RUN = ["run", "--no-reports", "--model", "sim/human", "--paradigm", "choice/certainty"]
@@ -396,8 +398,9 @@ def test_wrong_commands_end_in_a_line(place: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("name", CELLS)
 def test_wrong_cells_of_a_manifest_end_in_a_line(place: Path, tmp_path: Path, name: str) -> None:
     "`report` itself is tried where it need not start a kernel; the reading behind it always."
-    from cogbias.design import CogbiasError
-    from cogbias.study import stored_cell, trials_of
+    from cogbias.tables import CogbiasError
+    from cogbias.cells import stored_cell
+    from cogbias.outputs import trials_of
 
     copy = Path(shutil.copytree(place / "good", tmp_path / "copy"))
     manifest = json.loads((copy / "manifest.json").read_text())

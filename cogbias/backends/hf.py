@@ -25,10 +25,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..choices import without_thinking
-from ..design import CogbiasError, content_hash, nearest
+from ..tables import CogbiasError, content_hash, nearest
 from cogbias.elicitation.answer_trees import (
     Look,
-    Measured,
     Place,
     Token,
     Vocabulary,

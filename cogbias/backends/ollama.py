@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from ..design import CogbiasError, content_hash, nearest
+from ..tables import CogbiasError, content_hash, nearest
 from cogbias.elicitation.answer_trees import (
     Look,
     NoDistribution,

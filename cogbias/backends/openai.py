@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import urlsplit
 
-from ..design import CogbiasError, content_hash, nearest
+from ..tables import CogbiasError, content_hash, nearest
 from cogbias.elicitation.answer_trees import (
     Look,
     NoDistribution,

@@ -15,7 +15,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..design import TRIALS, CogbiasError, Contrast, paradigm, selected
+from ..design import Contrast, paradigm, selected
+from ..tables import TRIALS, CogbiasError
 from cogbias.participants import (
     Answer,
     Request,

@@ -44,7 +44,7 @@ from cogbias.choices.probabilities import (
 )
 from .statements import PERSON
 from .text import WORD, ASKED, answer_key, normalise, verbose, without_thinking
-from ..design import CogbiasError
+from ..tables import CogbiasError
 
 # %% ../../nbs/choices/07_reading.ipynb #d7bf54df
 class Reading(NamedTuple):

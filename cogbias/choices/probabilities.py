@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from .menus import label_core, unambiguous
-from ..design import CogbiasError
+from ..tables import CogbiasError
 
 # %% ../../nbs/choices/08_probabilities.ipynb #5781fae0
 class Distribution(NamedTuple):

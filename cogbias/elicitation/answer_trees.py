@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..choices import form_owners
-from ..design import CogbiasError
+from ..tables import CogbiasError
 from ..participants import Answer, answer_from_probabilities
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #c36903e1

@@ -26,7 +26,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
-from ..design import STATUSES, CogbiasError, content_hash
+from ..tables import STATUSES, CogbiasError, content_hash
 from ..participants import Answer, Request
 
 # %% ../../nbs/elicitation/03_calls.ipynb #6189a689

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..design import CogbiasError
+from ..tables import CogbiasError
 
 # %% ../../nbs/elicitation/01_prefixes.ipynb #6969c000
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..design import CogbiasError
+from ..tables import CogbiasError
 from cogbias.elicitation.prefixes import (
     Chunk,
     PrefixTree,

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ..choices import without_thinking
-from ..design import CogbiasError
+from ..tables import CogbiasError
 from .answer_trees import NoDistribution
 from cogbias.elicitation.calls import (
     LONGEST_WAIT,

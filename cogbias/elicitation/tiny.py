@@ -12,13 +12,13 @@ import math
 import os
 import random
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..design import content_hash
+from ..tables import content_hash
 
 if TYPE_CHECKING:
     import torch
@@ -281,7 +281,6 @@ def tiny_model(
     planted: Planted = Planted(),  # what its answers follow
 ) -> Any:  # of transformers, ready to answer
     "The model, with its weights set."
-    import torch
     from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
     size = -(-len(tokenizer) // 64) * 64

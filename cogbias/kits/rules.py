@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import NormalDist
 from typing import Any
 
-from ..design import CogbiasError
+from ..tables import CogbiasError
 
 # %% ../../nbs/kits/rules.ipynb #dd925b9a
 Rule = Callable[

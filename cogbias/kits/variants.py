@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..design import CogbiasError, item_table, nearest, option
+from ..tables import CogbiasError, item_table, nearest, option
 from ..frames import Frame, fill
 
 # %% ../../nbs/kits/variants.ipynb #e36182e3

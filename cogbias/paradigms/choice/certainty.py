@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...design import CogbiasError, Contrast, Paradigm, item_table, nearest, option
+from ...design import Contrast, Paradigm
+from ...tables import CogbiasError, item_table, nearest, option
 from ...frames import Frame, fill, money, percent
 from ...kits.rules import Rule, best_of, expected_prize, prospect_value, softmax
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import pandas as pd
 
-from ...design import CogbiasError, Contrast, Paradigm, nearest
+from ...design import Contrast, Paradigm
+from ...tables import CogbiasError, nearest
 from ...frames import Frame
 from ...kits.rules import certain_number, normal_numbers
 from cogbias.kits.variants import (
