@@ -60,7 +60,7 @@ def rule_of(
 def _decided(model: str, item: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
     "What a rule says; content that it cannot decide from is an error of the item."
     try:
-        return rule_of(model, item)(item["content"], roles)
+        said = rule_of(model, item)(item["content"], roles)
     except CogbiasError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -68,6 +68,20 @@ def _decided(model: str, item: Mapping[str, Any], roles: Sequence[str]) -> dict[
             f"sim/{model}: the content of an item of {item.get('paradigm')} is not what its rule needs "
             f"({type(error).__name__}: {str(error):.80}); compare it with that of generated items"
         ) from error
+    if fault := _said_fault(said, roles):
+        raise CogbiasError(f"sim/{model}: its rule for {item.get('paradigm')} {fault}")
+    return said
+
+
+def _said_fault(said: Mapping[str, float], roles: Sequence[str]) -> str:
+    "What is wrong with the probabilities that a rule gives."
+    for role in roles:
+        if role not in said:
+            return f"gives no probability to the role {role!r}; give one to each role shown"
+    total = sum(said[role] for role in roles) if roles else sum(said.values())
+    if not abs(total - 1) < 1e-6:
+        return f"gives probabilities that sum to {total:g}; make it 1"
+    return ""
 
 
 def answer_probabilities(
