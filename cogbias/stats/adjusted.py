@@ -7,7 +7,7 @@ __all__ = ['METHOD', 'NUMBERS_FROM', 'Blocks', 'cluster_blocks', 'firmness', 'li
            'block_flip', 'flag_numbers']
 
 # %% ../../nbs/stats/01b_adjusted.ipynb #33cdff09
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from math import atanh, exp, log, tanh
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .clusters import combine_strata, sign_flip
+from .clusters import Columns, combine_strata, sign_flip
 from .estimates import EQUAL, Estimate, is_dust, settled
 
 # %% ../../nbs/stats/01b_adjusted.ipynb #05c9b64e
@@ -32,21 +32,26 @@ class Blocks(NamedTuple):
     block: np.ndarray  # block of each cluster, shape (G,)
 
 # %% ../../nbs/stats/01b_adjusted.ipynb #c9b809cf
+def _numbered(names: Iterable) -> np.ndarray:
+    "The number of every name, in the order in which they come."
+    number: dict = {}
+    return np.array([number.setdefault(name, len(number)) for name in names], int)
+
+
 def _block_of_stratum(stratum: np.ndarray, cluster: np.ndarray, strata: int) -> np.ndarray:
     "Number of the block of every stratum."
     clusters = int(cluster.max(initial=-1)) + 1
     if clusters == len(cluster):  # no cluster lies in two strata
         return np.arange(strata)
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    pairs = (np.ones(len(stratum)), (stratum, strata + cluster))
-    graph = coo_array(pairs, shape=(strata + clusters, strata + clusters))
-    found = connected_components(graph, directed=False)[1][:strata]
-    return pd.factorize(found)[0]
+    holds = np.zeros((strata, clusters))
+    holds[stratum, cluster] = 1.0
+    joined = (holds @ holds.T + np.eye(strata)) > 0
+    for _ in range(int(strata).bit_length()):  # strata that reach each other in ever more steps
+        joined = (joined.astype(float) @ joined) > 0
+    return _numbered(joined.argmax(axis=1).tolist())  # the first stratum that each reaches
 
 # %% ../../nbs/stats/01b_adjusted.ipynb #cc59c00c
-def _stratum_weights(names: pd.Series, weights: Mapping | None) -> dict:
+def _stratum_weights(names: Collection, weights: Mapping | None) -> dict:
     "Weight of every stratum; equal ones that sum to 1 when none are given."
     if weights is None:
         present = list(dict.fromkeys(names))
@@ -58,7 +63,7 @@ def _stratum_weights(names: pd.Series, weights: Mapping | None) -> dict:
 
 # %% ../../nbs/stats/01b_adjusted.ipynb #164e9c35
 def cluster_blocks(
-    differences: pd.DataFrame,  # from cluster_differences; one name is one cluster, in all strata
+    differences: Columns,  # from cluster_differences; one name is one cluster, in all strata
     weights: Mapping | None = None,  # stratum -> weight, any sign; None: 1 / number of strata
 ) -> Blocks:
     "Strata gathered into blocks that share no cluster."
@@ -66,8 +71,8 @@ def cluster_blocks(
     number = {name: i for i, name in enumerate(weight_of)}
     stratum = np.array([number.get(name, -1) for name in differences["stratum"]], int)
     used = stratum >= 0
-    stratum, cluster = stratum[used], pd.factorize(differences["cluster"].to_numpy()[used])[0]
-    value = settled(differences["difference"].to_numpy(float)[used])
+    stratum, cluster = stratum[used], _numbered(np.asarray(differences["cluster"])[used])
+    value = settled(np.asarray(differences["difference"], float)[used])
     weight = np.array(list(weight_of.values()), float)
     size = np.bincount(stratum, minlength=len(weight))
     centre = np.bincount(stratum, value, len(weight)) / np.maximum(size, 1)
@@ -93,15 +98,15 @@ def cluster_blocks(
 
 # %% ../../nbs/stats/01b_adjusted.ipynb #06bdc7dd
 def firmness(
-    differences: pd.DataFrame,  # from cluster_differences: mean_treatment, mean_control
+    differences: Columns,  # from cluster_differences: mean_treatment, mean_control
     scale: tuple[float, float] = (0.0, 1.0),  # lowest and highest score
 ) -> np.ndarray:  # shape (rows,), between 0 and 1
     "How far the answers of each cluster are from a toss-up."
     low, high = scale
     middle, half = (low + high) / 2, (high - low) / 2
-    firm = np.ones(len(differences))
+    firm = np.ones(len(differences["mean_treatment"]))
     for name in ("mean_treatment", "mean_control"):
-        mean = differences[name].to_numpy(float)
+        mean = np.asarray(differences[name], float)
         firm = firm * np.where(np.isnan(mean), 1.0, ((mean - middle) / half) ** 4)
     return np.clip(firm, 0.0, 1.0)
 
@@ -174,17 +179,17 @@ class _Mixture(NamedTuple):
 
 # %% ../../nbs/stats/01b_adjusted.ipynb #98d1d054
 def _mean_firmness(
-    differences: pd.DataFrame, weights: Mapping | None, scale: tuple[float, float]
+    differences: Columns, weights: Mapping | None, scale: tuple[float, float]
 ) -> float:
     "Firmness over clusters, strata weighted as in the estimate."
-    code, names = pd.factorize(differences["stratum"])
+    code, names = _numbered(differences["stratum"]), dict.fromkeys(differences["stratum"])
     weight_of = _stratum_weights(differences["stratum"], weights)
     weight = np.abs([weight_of.get(name, 0.0) for name in names]) / np.bincount(code)
     return float(np.average(firmness(differences, scale), weights=weight[code]))
 
 
 def _mixture(
-    differences: pd.DataFrame,
+    differences: Columns,
     weights: Mapping | None,
     blocks: Blocks,
     plain: Estimate,
@@ -192,7 +197,7 @@ def _mixture(
 ) -> _Mixture:
     "Both intervals of some differences."
     low, high = scale
-    if differences["mean_control"].notna().any():  # a difference of two scores
+    if not np.isnan(np.asarray(differences["mean_control"], float)).all():  # two scores
         low, high = scale[0] - scale[1], scale[1] - scale[0]
     lows = blocks.plus * low - blocks.minus * high
     highs = blocks.plus * high - blocks.minus * low
@@ -205,15 +210,16 @@ METHOD = "adjusted cluster interval"
 
 
 def adjusted_cluster_interval(
-    differences: pd.DataFrame,  # from cluster_differences; one name is one cluster, in all strata
+    differences: Columns,  # from cluster_differences; one name is one cluster, in all strata
     weights: Mapping | None = None,  # stratum -> weight, any sign; None: 1 / number of strata
     scale: tuple[float, float] = (0.0, 1.0),  # lowest and highest score
     level: float = 0.95,  # coverage, between 0 and 1
     unit: str = "probability",  # unit of the differences
     test: bool = True,  # false: no p-value, which takes most of the time
+    blocks: Blocks | None = None,  # from cluster_blocks, where they are known already
 ) -> Estimate:
     "Effect over clusters, with an interval that holds for smooth effects and for counts."
-    blocks = cluster_blocks(differences, weights)
+    blocks = cluster_blocks(differences, weights) if blocks is None else blocks
     ones = np.ones(len(blocks.size))
     plain = combine_strata(blocks.mean, blocks.variance, blocks.smallest, ones, level, unit)
     known = {"ci_level": level, "unit": unit, "n_clusters": int(blocks.size.sum())}
@@ -246,13 +252,15 @@ def adjusted_cluster_interval(
 
 # %% ../../nbs/stats/01b_adjusted.ipynb #01765c5f
 def block_flip(
-    differences: pd.DataFrame,  # from cluster_differences; one name is one cluster, in all strata
+    differences: Columns,  # from cluster_differences; one name is one cluster, in all strata
     weights: Mapping | None = None,  # stratum -> weight, any sign; None: 1 / number of strata
     seed: int = 0,  # of the flips, where they are drawn
+    blocks: Blocks | None = None,  # from cluster_blocks, where they are known already
 ) -> float:  # nan where the flips would test something else
     "Two-sided sign-flip p-value of a weighted sum over strata that may share clusters."
-    blocks = cluster_blocks(differences, weights)
-    subtracted = differences["mean_control"].notna().all() and not blocks.minus.any()
+    blocks = cluster_blocks(differences, weights) if blocks is None else blocks
+    both = not np.isnan(np.asarray(differences["mean_control"], float)).any()
+    subtracted = both and not blocks.minus.any()
     if not subtracted and settled(blocks.plus - blocks.minus).any():
         return float("nan")
     numbers = range(len(blocks.size))

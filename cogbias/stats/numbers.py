@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['WINSORISED', 'CENTRES', 'Centre', 'CLUSTER_MEASURES', 'Rows', 'weighted_quantile', 'weighted_median', 'weighted_mean',
-           'numeric_difference', 'anchoring_index', 'log_response_ratio', 'deviation_from_truth', 'rank_comparison',
-           'hodges_lehmann', 'number_differences', 'number_effect']
+           'segment_means', 'segment_medians', 'numeric_difference', 'anchoring_index', 'log_response_ratio',
+           'deviation_from_truth', 'rank_comparison', 'hodges_lehmann', 'coded_numbers', 'number_differences',
+           'number_effect', 'number_estimate']
 
 # %% ../../nbs/stats/06_numbers.ipynb #d3105d6b
 from collections.abc import Callable, Sequence
@@ -18,7 +19,13 @@ import numpy as np
 import pandas as pd
 
 from .adjusted import adjusted_cluster_interval, flag_numbers
-from .clusters import _cluster_codes, _tidy, stratified_cluster_t
+from cogbias.stats.clusters import (
+    CodedDifferences,
+    Columns,
+    _cluster_codes,
+    _tidy,
+    stratified_cluster_t,
+)
 from .estimates import Estimate, nothing
 from .proportions import mcnemar_exact
 
@@ -101,6 +108,42 @@ WINSORISED = 0.05  # share pulled in at each end
 
 CENTRES = ("median", "mean", "winsorised mean")
 Centre = Literal["median", "mean", "winsorised mean"]
+
+# %% ../../nbs/stats/06_numbers.ipynb #72281148
+def segment_means(
+    values: np.ndarray,  # numbers of all segments, shape (n,)
+    weights: np.ndarray,  # above 0, shape (n,)
+    segment: np.ndarray,  # number of the segment of each, from 0, shape (n,)
+    segments: int,  # how many there are
+) -> np.ndarray:  # nan for a segment without numbers, shape (segments,)
+    "Weighted mean of every segment."
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = np.bincount(segment, weights, segments)
+        return np.bincount(segment, weights * values, segments) / total
+
+
+def segment_medians(
+    values: np.ndarray,  # as for `segment_means`
+    weights: np.ndarray,
+    segment: np.ndarray,
+    segments: int,
+) -> np.ndarray:
+    "Weighted median of every segment, at the middle of the gap where one lies exactly there."
+    order = np.lexsort((values, segment))
+    value, of = values[order], segment[order]
+    share = (weights / np.bincount(segment, weights, segments)[segment])[order]
+    size = np.bincount(segment, minlength=segments)
+    first = np.cumsum(size) - size
+    summed = np.cumsum(share)
+    before = np.append(0.0, summed)[first]
+    below = summed - before[of]
+    places = (
+        np.bincount(of, below < 0.5 - 1e-12, segments),
+        np.bincount(of, below <= 0.5 + 1e-12, segments),
+    )
+    at = [first + np.minimum(place.astype(int), np.maximum(size - 1, 0)) for place in places]
+    ends = [np.append(value, np.nan)[np.where(size > 0, each, len(value))] for each in at]
+    return (ends[0] + ends[1]) / 2
 
 # %% ../../nbs/stats/06_numbers.ipynb #5f7ae765
 def _centre(values: np.ndarray, weights: np.ndarray, statistic: str) -> float:
@@ -535,14 +578,16 @@ def _one_sample(apart: np.ndarray, statistic: str, known: dict[str, Any]) -> Est
     )
 
 # %% ../../nbs/stats/06_numbers.ipynb #919c809c
-def _labels(labels: Sequence | np.ndarray, size: int, name: str) -> list:
+def _labels(labels: Sequence | np.ndarray, size: int, name: str) -> np.ndarray:
     "One label for each answer, none missing."
     if len(labels) != size:
         raise ValueError(f"{len(labels)} {name} but {size} answers: give one for each answer")
-    lost = int(pd.Series(list(labels), dtype=object).isna().sum())
+    given = np.empty(size, object)
+    given[:] = list(labels)
+    lost = int(pd.isna(given).sum())
     if lost:
         raise ValueError(f"{lost} {name} are missing: give one for each answer")
-    return list(labels)
+    return given
 
 # %% ../../nbs/stats/06_numbers.ipynb #9c0c4629
 def _by_cluster(
@@ -553,22 +598,14 @@ def _by_cluster(
     known: dict[str, Any],
 ) -> Estimate:
     "Middle of each cluster, then an interval over clusters."
-    strata = ["all"] * len(apart) if names[1] is None else _labels(names[1], len(apart), "strata")
-    rows = pd.DataFrame(
-        {
-            "apart": apart,
-            "weight": weights,
-            "stratum": strata,
-            "cluster": _labels(names[0], len(apart), "clusters"),
-        }
-    )
-    centres = []
-    for (name, _), group in rows[rows["weight"] > 0].groupby(["stratum", "cluster"]):
-        y, w = group["apart"].to_numpy(), group["weight"].to_numpy()
-        centres.append((_centre(y, w / w.sum(), statistic), name))
-    values, strata = zip(*centres)
+    size, used = len(apart), weights > 0
+    strata = ["all"] * size if names[1] is None else names[1]
+    stratum, cluster = _labels(strata, size, "strata"), _labels(names[0], size, "clusters")
+    code, strata, _ = _cluster_codes(stratum[used], cluster[used])
+    middles = {"mean": segment_means, "median": segment_medians}[statistic]
+    values = middles(apart[used], weights[used], code, len(strata))
     found = stratified_cluster_t(values, strata, level=known["ci_level"], unit=known["unit"])
-    found = flag_numbers(found, np.array(values))
+    found = flag_numbers(found, values)
     return replace(
         found, n=known["n"], method=f"{known['method'].split(',')[0]} per cluster, {found.method}"
     )
@@ -848,47 +885,131 @@ def hodges_lehmann(
     return short if short is not None else _shift_interval(arms, shift, known)
 
 # %% ../../nbs/stats/06_numbers.ipynb #09be57ca
+class _Clusters(NamedTuple):
+    "The answers of all clusters, one row per number."
+
+    value: np.ndarray  # shape (n,)
+    weight: np.ndarray  # above 0, shape (n,)
+    treated: np.ndarray  # true under treatment, shape (n,)
+    code: np.ndarray  # number of the cluster, shape (n,)
+    groups: int  # clusters that there are
+    exact: bool  # whether the weights are probabilities, so that nothing was sampled
+
+    def middles(self, middle: Callable[..., np.ndarray]) -> np.ndarray:
+        "The middle of every cluster under treatment, and under control, shape (2, groups)."
+        segment = self.code + np.where(self.treated, 0, self.groups)
+        return middle(self.value, self.weight, segment, 2 * self.groups).reshape(2, -1)
+
+    def arms(self, cluster: int) -> _Arms:
+        "The answers of one cluster."
+        here = [(self.code == cluster) & (self.treated == treated) for treated in (True, False)]
+        values, weights = ([column[each] for each in here] for column in self[:2])
+        return _read_arms(*values, tuple(weights))._replace(exact=self.exact)
+
+
+def _dominances(clusters: _Clusters, gap: np.ndarray) -> np.ndarray:
+    "Cliff's delta of every cluster."
+    order = np.lexsort((clusters.value, clusters.code))
+    value, code = clusters.value[order], clusters.code[order]
+    new = np.append(True, (np.diff(value) != 0) | (np.diff(code) != 0))[: len(value)]
+    tie, of = np.cumsum(new) - 1, code[new]
+    weight, treated = clusters.weight[order], clusters.treated[order]
+    ours, theirs = (np.bincount(tie, weight * side, len(of)) for side in (treated, ~treated))
+    total = np.bincount(of, theirs, clusters.groups)
+    below = np.cumsum(theirs) - theirs - (np.cumsum(total) - total)[of]
+    above = total[of] - below - theirs
+    whole = np.bincount(of, ours, clusters.groups) * total
+    return np.clip(np.bincount(of, ours * (below - above), clusters.groups) / whole, -1, 1)
+
+
+def _shifts(clusters: _Clusters, gap: np.ndarray) -> np.ndarray:
+    "Hodges-Lehmann shift of every cluster; nan where a condition has no answer."
+    asked = np.bincount(clusters.code, clusters.treated, clusters.groups)
+    both = (asked > 0) & (np.bincount(clusters.code, minlength=clusters.groups) > asked)
+    shifts = np.full(clusters.groups, nan)
+    for cluster in np.flatnonzero(both):
+        shifts[cluster] = _shift(clusters.arms(cluster))
+    return shifts
+
+
+def _means(clusters: _Clusters) -> np.ndarray:
+    "Means under treatment and under control."
+    return clusters.middles(segment_means)
+
+
+def _medians(clusters: _Clusters) -> np.ndarray:
+    "Medians under treatment and under control."
+    return clusters.middles(segment_medians)
+
+
 CLUSTER_MEASURES = {
-    "mean_difference": ("answer units", lambda arms, gap: np.subtract(*arms.point("mean"))),
-    "median_difference": ("answer units", lambda arms, gap: np.subtract(*arms.point("median"))),
-    "log_ratio": ("log ratio", lambda arms, gap: _log_ratio(*arms.point("mean"))),
-    "log_ratio_of_medians": ("log ratio", lambda arms, gap: _log_ratio(*arms.point("median"))),
-    "anchoring_index": ("index", lambda arms, gap: np.subtract(*arms.point("median")) / gap),
-    "anchoring_index_of_means": ("index", lambda arms, gap: np.subtract(*arms.point("mean")) / gap),
-    "cliffs_delta": ("Cliff's delta", lambda arms, gap: _dominance(arms)[0]),
-    "hodges_lehmann": ("answer units", lambda arms, gap: _shift(arms)),
+    "mean_difference": ("answer units", lambda clusters, gap: np.subtract(*_means(clusters))),
+    "median_difference": ("answer units", lambda clusters, gap: np.subtract(*_medians(clusters))),
+    "log_ratio": ("log ratio", lambda clusters, gap: _log_ratio(*_means(clusters))),
+    "log_ratio_of_medians": ("log ratio", lambda clusters, gap: _log_ratio(*_medians(clusters))),
+    "anchoring_index": ("index", lambda clusters, gap: np.subtract(*_medians(clusters)) / gap),
+    "anchoring_index_of_means": (
+        "index",
+        lambda clusters, gap: np.subtract(*_means(clusters)) / gap,
+    ),
+    "cliffs_delta": ("Cliff's delta", _dominances),
+    "hodges_lehmann": ("answer units", _shifts),
 }
 
 # %% ../../nbs/stats/06_numbers.ipynb #0d250285
 Rows = dict[str, np.ndarray]  # condition, score, weight and perhaps anchor of some answers, by name
 
 
-def _cluster_gap(rows: Rows, names: tuple[str, str], where: str) -> float:
-    "Distance between the anchors of one cluster."
-    anchors = [
-        list(dict.fromkeys(rows["anchor"][rows["condition"] == name].tolist())) for name in names
-    ]
-    for name, values in zip(names, anchors):
-        if len(values) > 1:
-            raise ValueError(
-                f"{len(values)} anchors under {name} in {where}: an anchor belongs to a cluster and a condition"
-            )
-    return _gap(anchors[0][0], anchors[1][0], f" in {where}")
+def _anchor_gaps(
+    anchor: np.ndarray,
+    treated: np.ndarray,
+    code: np.ndarray,
+    both: np.ndarray,
+    where: Callable[[int], str],
+) -> np.ndarray:
+    "Distance between the anchors of every cluster that has both."
+    ends = np.full((2, len(both)), nan)
+    side = np.where(treated, 0, 1)
+    ends[side[::-1], code[::-1]] = anchor[::-1]  # the first one of each stays
+    other = both[code] & ~((anchor == ends[side, code]) | np.isnan(anchor))
+    for row in np.flatnonzero(other)[:1]:
+        here = (code == code[row]) & (treated == treated[row])
+        raise ValueError(
+            f"{len(np.unique(anchor[here]))} anchors under {'treatment' if treated[row] else 'control'} in "
+            f"{where(code[row])}: an anchor belongs to a cluster and a condition"
+        )
+    gaps = np.full(len(both), nan)
+    for cluster in np.flatnonzero(both):
+        gaps[cluster] = _gap(*ends[:, cluster], f" in {where(cluster)}")
+    return gaps
 
 # %% ../../nbs/stats/06_numbers.ipynb #89bfba3b
-def _cluster_value(
-    rows: Rows, measure: str, names: tuple[str, str], exact: bool, where: str
-) -> tuple[float, int, int]:
-    "The measure of one cluster, nan where it has none, and the number of answers behind it."
-    chosen = [(rows["condition"] == name) & (rows["weight"] > 0) for name in names]
-    counts = [int(each.sum()) for each in chosen]
-    if min(counts) == 0:
-        return nan, *counts
-    arms = _read_arms(
-        *(rows["score"][each] for each in chosen), tuple(rows["weight"][each] for each in chosen)
-    )._replace(exact=exact)
-    gap = _cluster_gap(rows, names, where) if "anchor" in rows else nan
-    return float(CLUSTER_MEASURES[measure][1](arms, gap)), *counts
+def coded_numbers(
+    measure: str,  # one of CLUSTER_MEASURES
+    value: np.ndarray,  # numbers, shape (n,)
+    weight: np.ndarray,  # 0 or more, shape (n,)
+    treated: np.ndarray,  # true under treatment, false under control, shape (n,)
+    code: np.ndarray,  # number of the cluster, from 0, shape (n,)
+    groups: int,  # clusters that there are
+    anchor: np.ndarray | None = None,  # anchor of every row, shape (n,)
+    exact: bool = True,  # whether weights are probabilities or weights, and not one per answer
+    where: Callable[[int], str] = "cluster {}".format,  # how a cluster is named in a message
+) -> CodedDifferences:
+    "One number for every numbered cluster that was asked."
+    used = weight > 0
+    clusters = _Clusters(value[used], weight[used], treated[used], code[used], groups, exact)
+    n_treatment = np.bincount(clusters.code, clusters.treated, groups).astype(int)
+    n_control = np.bincount(clusters.code, minlength=groups) - n_treatment
+    both = (n_treatment > 0) & (n_control > 0)
+    gap = np.full(groups, nan)
+    if anchor is not None:
+        gap = _anchor_gaps(anchor, treated, code, both, where)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        numbers = np.where(both, CLUSTER_MEASURES[measure][1](clusters, gap), nan)
+    kept = np.flatnonzero(np.isfinite(numbers))
+    dropped = np.flatnonzero(~np.isfinite(numbers) & (np.bincount(code, minlength=groups) > 0))
+    columns = {"difference": numbers, "n_treatment": n_treatment, "n_control": n_control}
+    return CodedDifferences(kept, dropped, {name: each[kept] for name, each in columns.items()})
 
 # %% ../../nbs/stats/06_numbers.ipynb #85f0d31d
 def _number_rows(
@@ -905,7 +1026,7 @@ def _number_rows(
         raise ValueError(
             f"the frame has no column {anchor!r} and {measure} needs the anchors: name yours in the call"
         )
-    return tidy | {"anchor": frame[anchor].to_numpy(object)}
+    return tidy | {"anchor": frame[anchor].to_numpy(float)}
 
 # %% ../../nbs/stats/06_numbers.ipynb #ea70e8e5
 def number_differences(
@@ -931,22 +1052,21 @@ def number_differences(
     used = np.isin(tidy["condition"].astype(str), [treatment, control])
     asked = {name: column[used] for name, column in tidy.items()}
     code, strata, clusters = _cluster_codes(asked["stratum"], asked["cluster"])
-    values = [
-        _cluster_value(
-            {name: column[code == k] for name, column in asked.items()},
-            measure,
-            (treatment, control),
-            weight is not None,
-            f"cluster {clusters[k]!r} of stratum {strata[k]!r}",
-        )
-        for k in range(len(clusters))
-    ]
-    table = pd.DataFrame(values, columns=["difference", "n_treatment", "n_control"])
-    table = pd.DataFrame({"cluster": clusters, "stratum": strata}).infer_objects().join(table)
-    lacking = ~np.isfinite(table["difference"].to_numpy(float))
-    kept = table[~lacking].reset_index(drop=True)
+    found = coded_numbers(
+        measure,
+        asked["score"],
+        asked["weight"],
+        asked["condition"].astype(str) == treatment,
+        code,
+        len(clusters),
+        asked.get("anchor"),
+        weight is not None,
+        lambda k: f"cluster {clusters[k]!r} of stratum {strata[k]!r}",
+    )
+    names = {"cluster": clusters[found.kept], "stratum": strata[found.kept]}
+    kept = pd.DataFrame({**names, **found.columns}).infer_objects()
     kept.attrs = {
-        "dropped_clusters": list(zip(strata[lacking], clusters[lacking])),
+        "dropped_clusters": list(zip(strata[found.dropped], clusters[found.dropped])),
         "ignored_rows": int((~used).sum()),
     }
     return kept
@@ -961,21 +1081,34 @@ def number_effect(
 ) -> Estimate:  # mean over clusters, with a t interval; about clusters like these
     "A numeric measure over clusters drawn within fixed strata."
     table = number_differences(frame, measure, **columns)
+    dropped = len(table.attrs["dropped_clusters"])
+    n = 0 if columns.get("weight") else int(table[["n_treatment", "n_control"]].to_numpy().sum())
+    return replace(number_estimate(table, measure, dropped, level, unit), n=n)
+
+
+def number_estimate(
+    table: Columns,  # from `number_differences`
+    measure: str,  # one of CLUSTER_MEASURES
+    dropped: int = 0,  # clusters that have no such number
+    level: float = 0.95,  # coverage, between 0 and 1
+    unit: str | None = None,  # unit of the measure; None: the one that CLUSTER_MEASURES gives
+) -> Estimate:  # mean over clusters, with a t interval; about clusters like these
+    "The mean of a numeric measure over clusters."
     unit = unit or CLUSTER_MEASURES[measure][0]
+    values = np.asarray(table["difference"], float)
     if measure == "cliffs_delta":  # it ends at -1 and 1
-        alone = table.assign(mean_treatment=table["difference"], mean_control=nan)
+        alone = {"cluster": table["cluster"], "stratum": table["stratum"], "difference": values}
+        alone |= {"mean_treatment": values, "mean_control": np.full(len(values), nan)}
         found = adjusted_cluster_interval(alone, scale=(-1.0, 1.0), level=level, unit=unit)
     else:
-        found = stratified_cluster_t(table["difference"], table["stratum"], level=level, unit=unit)
-    found = flag_numbers(found, table["difference"].to_numpy(float))
-    dropped = len(table.attrs["dropped_clusters"])
+        found = stratified_cluster_t(values, table["stratum"], level=level, unit=unit)
+    found = flag_numbers(found, values)
     detail = "; ".join(
         filter(
             None,
             [found.detail, f"{dropped} clusters without this measure left out" if dropped else ""],
         )
     )
-    n = 0 if columns.get("weight") else int(table[["n_treatment", "n_control"]].to_numpy().sum())
     return replace(
-        found, n=n, detail=detail, method=f"{measure.replace('_', ' ')} per cluster, {found.method}"
+        found, detail=detail, method=f"{measure.replace('_', ' ')} per cluster, {found.method}"
     )

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['PositionShares', 'position_shares', 'LabelShares', 'label_shares', 'order_pairs', 'OrderConsistency',
-           'order_consistency', 'LogitPosition', 'logit_position']
+           'order_consistency', 'consistency_of_pairs', 'LogitPosition', 'logit_position']
 
 # %% ../../nbs/stats/03_position.ipynb #9cadb8cf
 from collections.abc import Sequence
@@ -16,9 +16,8 @@ import pandas as pd
 from .proportions import mcnemar_exact, wilson
 
 # %% ../../nbs/stats/03_position.ipynb #615dc087
-def _probabilities(frame: pd.DataFrame) -> np.ndarray:
-    "Probabilities by place, shape (prompts, places)."
-    p = np.array([list(row) for row in frame["p"]], float)
+def _checked_probabilities(p: np.ndarray) -> np.ndarray:
+    "The same probabilities by place, shape (prompts, places), once they are some."
     bad = ~(np.isclose(p.sum(axis=1), 1, atol=1e-6) & (p >= 0).all(axis=1))
     if bad.any():
         raise ValueError(
@@ -27,17 +26,21 @@ def _probabilities(frame: pd.DataFrame) -> np.ndarray:
     return p
 
 # %% ../../nbs/stats/03_position.ipynb #f38fe11b
-def _roles(frame: pd.DataFrame) -> tuple[np.ndarray, list]:
-    "Roles by place as integers, shape (prompts, places), and the roles these stand for."
-    flat, names = pd.factorize(
-        np.array([role for row in frame["role_at"] for role in row], object), use_na_sentinel=False
-    )
-    role = flat.reshape(len(frame), -1)
+def _checked_roles(role: np.ndarray) -> np.ndarray:
+    "The same roles by place, as integers, shape (prompts, places), once each stands in one place."
     if (np.diff(np.sort(role, axis=1), axis=1) == 0).any():
         raise ValueError(
             "a prompt shows the same role twice: give every option of an item a role of its own"
         )
-    return role, list(names)
+    return role
+
+
+def _roles(frame: pd.DataFrame) -> tuple[np.ndarray, list]:
+    "Roles by place as integers, and the roles these stand for."
+    flat, names = pd.factorize(
+        np.array([role for row in frame["role_at"] for role in row], object), use_na_sentinel=False
+    )
+    return _checked_roles(flat.reshape(len(frame), -1)), list(names)
 
 # %% ../../nbs/stats/03_position.ipynb #8038a569
 def _arrays(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list]:
@@ -50,7 +53,8 @@ def _arrays(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list]:
     if not places:
         return np.zeros((0, 1), int), np.zeros((0, 1)), []
     role, names = _roles(frame)
-    return role, _probabilities(frame), names
+    p = np.array([list(row) for row in frame["p"]], float)
+    return role, _checked_probabilities(p), names
 
 # %% ../../nbs/stats/03_position.ipynb #e3e1fdc9
 class PositionShares(NamedTuple):
@@ -203,13 +207,25 @@ def order_consistency(
 ) -> OrderConsistency:
     "Whether answers follow the content or the place when every option moves."
     role, p, names = _arrays(frame)
-    pairs = order_pairs(frame["order_group"], role)
-    unpaired = len(p) - len(np.unique(pairs))
+    place = names.index(target) if target in names else None
+    return consistency_of_pairs(role, p, order_pairs(frame["order_group"], role), place, level)
+
+
+def consistency_of_pairs(
+    role: np.ndarray,  # roles by place as integers from 0, shape (n, K)
+    p: np.ndarray,  # probabilities by place, shape (n, K)
+    pairs: np.ndarray,  # from order_pairs, shape (pairs, 2)
+    target: int | None = None,  # the role whose consistent choice is shown apart
+    level: float = 0.95,  # coverage of the Wilson interval, between 0 and 1
+) -> OrderConsistency:
+    "The same from arrays, for pairs that are known already."
+    role, p = _checked_roles(role), _checked_probabilities(p)
+    paired = np.zeros(len(p), bool)
+    paired[pairs] = True
+    unpaired = int((~paired).sum())
     if not len(pairs):
         return OrderConsistency(*[float("nan")] * 10, False, 0, unpaired, "position_unidentifiable")
-    content = _agreement(
-        _by_role(role, p, len(names)), pairs, names.index(target) if target in names else None
-    )
+    content = _agreement(_by_role(role, p, int(role.max()) + 1), pairs, target)
     place = _agreement(p, pairs, 0)
     return _summary(content, place, p.shape[1], len(p) - unpaired, unpaired, level)
 

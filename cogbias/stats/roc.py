@@ -252,20 +252,16 @@ def area_difference(
 # %% ../../nbs/stats/18_roc.ipynb #0108b330
 def _area_parts(
     signal: np.ndarray, probability: np.ndarray, cluster: np.ndarray, sign: float
-) -> tuple[float, pd.DataFrame]:
-    "The area of one level, and what each cluster adds to it beyond the mean, as cluster_blocks wants it."
+) -> tuple[float, list[tuple]]:
+    "The area of one level; cluster, stratum and what it adds to the area beyond the mean."
     yes, no = _split(signal, probability)
     above, below = _soft_placements(yes, no)
     area, rows = float(above.mean()), []
     for kind, placed in ((True, above), (False, below)):
-        of = pd.DataFrame({"cluster": cluster[signal == kind], "apart": placed - area})
-        sums = of.groupby("cluster", sort=False)["apart"].sum() * of["cluster"].nunique() / len(of)
-        rows.append(
-            pd.DataFrame(
-                {"cluster": sums.index, "stratum": f"{sign}{kind}", "difference": sums.to_numpy()}
-            )
-        )
-    return area, pd.concat(rows)
+        code, names = pd.factorize(cluster[signal == kind])
+        sums = np.bincount(code, placed - area, len(names)) * len(names) / len(placed)
+        rows += [(name, f"{sign}{kind}", each) for name, each in zip(names, sums)]
+    return area, rows
 
 
 def area_shift_of_judgements(
@@ -291,7 +287,8 @@ def area_shift_of_judgements(
         )
         for side, sign in ((False, -1.0), (True, 1.0))
     )
-    parts = pd.concat([one, two], ignore_index=True)
+    columns = zip(*one, *two)
+    parts = dict(zip(("cluster", "stratum", "difference"), map(list, columns)))
     names = list(dict.fromkeys(parts["stratum"]))
     blocks = cluster_blocks(parts, {name: -1.0 if name[0] == "-" else 1.0 for name in names})
     ones = np.ones(len(blocks.size))

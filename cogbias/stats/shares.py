@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['SHARE_CORRECTIONS', 'COMPREHENSION_LIMIT', 'COUNT_COLUMNS', 'SHARE_KINDS', 'DecoyCounts', 'ShareValues',
            'share_values', 'luce_shares', 'DecoyShares', 'relative_share', 'absolute_share', 'log_odds_shift',
-           'decoy_share', 'decoy_shares', 'decoy_shares_by_cluster', 'TargetPair', 'target_pair_by_cluster',
-           'target_pair']
+           'decoy_share', 'decoy_shares', 'share_by_cluster', 'decoy_shares_by_cluster', 'TargetPair',
+           'target_pair_by_cluster', 'target_pair']
 
 # %% ../../nbs/stats/11_shares.ipynb #6a26c483
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .clusters import sign_flip, stratified_cluster_t
+from .clusters import Columns, sign_flip, stratified_cluster_t
 from .estimates import Estimate, nothing
 from .proportions import newcombe, wilson
 
@@ -326,19 +326,19 @@ def decoy_shares(
 COUNT_COLUMNS = list(DecoyCounts._fields[:5])  # columns that a table of counts needs
 
 # %% ../../nbs/stats/11_shares.ipynb #be5a605c
-def _by_cluster(table: pd.DataFrame, correction: str) -> pd.DataFrame:
+def _by_cluster(table: Columns, correction: str) -> dict[str, np.ndarray]:
     "The four values of each row."
     absent = [name for name in ("cluster", "stratum", *COUNT_COLUMNS) if name not in table]
     if absent:
         raise ValueError(
             f"the table has no column {absent[0]!r}: give cluster, stratum and the counts {', '.join(COUNT_COLUMNS)}"
         )
-    if table.duplicated(["stratum", "cluster"]).any():
+    if len(set(zip(table["stratum"], table["cluster"]))) < len(table["cluster"]):
         raise ValueError("a cluster of a stratum stands in two rows: add their counts first")
-    rows = [share_values(row, correction) for row in table[COUNT_COLUMNS].itertuples(index=False)]
-    return pd.DataFrame(rows, columns=ShareValues._fields).assign(
-        cluster=list(table["cluster"]), stratum=list(table["stratum"])
-    )
+    counts = zip(*(table[name] for name in COUNT_COLUMNS))
+    columns = np.array([share_values(row, correction) for row in counts], float).reshape(-1, 4).T
+    names = {name: np.asarray(table[name], object) for name in ("cluster", "stratum")}
+    return dict(zip(ShareValues._fields, columns)) | names
 
 # %% ../../nbs/stats/11_shares.ipynb #a8033ff1
 def _joined(*details: str) -> str:
@@ -367,26 +367,22 @@ SHARE_KINDS = {
 }  # method, unit, edges
 
 # %% ../../nbs/stats/11_shares.ipynb #f34b65b4
-def _over_clusters(
-    values: pd.DataFrame, name: str, column: str, level: float, seed: int
-) -> Estimate:
+def _over_clusters(values: Columns, name: str, column: str, level: float, seed: int) -> Estimate:
     "Stratified cluster t of the values that exist in a column."
-    (method, unit, edges), kept = (
-        SHARE_KINDS[name],
-        values[np.isfinite(values[column].astype(float))],
-    )
-    weights = {
-        stratum: 1 / values["stratum"].nunique() for stratum in dict.fromkeys(values["stratum"])
-    }
-    found = stratified_cluster_t(kept[column], kept["stratum"], weights, level, unit)
+    method, unit, edges = SHARE_KINDS[name]
+    finite = np.isfinite(np.asarray(values[column], float))
+    kept, of = np.asarray(values[column], float)[finite], np.asarray(values["stratum"])[finite]
+    strata = list(dict.fromkeys(values["stratum"]))
+    weights = {stratum: 1 / len(strata) for stratum in strata}
+    found = stratified_cluster_t(kept, of, weights, level, unit)
     if name == "decoy_share":  # against 0 a share has nothing to test
         found = replace(found, p_value=nan, p_method="")
     elif found.n_clusters >= 6:
-        flipped = sign_flip(kept[column], kept["stratum"], weights, seed=seed)
+        flipped = sign_flip(kept, of, weights, seed=seed)
         found = replace(found, p_value=flipped, p_method="sign flips")
     lost = (
-        f"{len(values) - len(kept)} of {len(values)} clusters have no finite value and are left out"
-        if len(kept) < len(values)
+        f"{len(finite) - len(kept)} of {len(finite)} clusters have no finite value and are left out"
+        if len(kept) < len(finite)
         else ""
     )
     return _cut(
@@ -399,6 +395,19 @@ def _over_clusters(
     )
 
 # %% ../../nbs/stats/11_shares.ipynb #99d0710c
+def share_by_cluster(
+    table: Columns,  # one row per cluster: cluster, stratum and the first five counts of DecoyCounts
+    kind: str,  # one of SHARE_KINDS
+    level: float = 0.95,  # coverage, between 0 and 1
+    correction: str = "empty",  # when 1/2 is added to the cells of a log-odds shift: empty, always or never
+    seed: int = 0,  # of the sign flips, where they are drawn
+) -> Estimate:
+    "One of the four values for value sets like these; strata, usually products, weigh alike."
+    values = _by_cluster(table, correction)
+    n = round(float(np.array([table[name] for name in COUNT_COLUMNS], float).sum()))
+    return replace(_over_clusters(values, kind, kind, level, seed), n=n)
+
+
 def decoy_shares_by_cluster(
     table: pd.DataFrame,  # one row per cluster: cluster, stratum and the first five counts of DecoyCounts
     level: float = 0.95,  # coverage, between 0 and 1
@@ -406,13 +415,7 @@ def decoy_shares_by_cluster(
     seed: int = 0,  # of the sign flips, where they are drawn
 ) -> DecoyShares:
     "All four values for value sets like these; strata, usually products, weigh alike."
-    values, n = (
-        _by_cluster(table, correction),
-        round(float(table[COUNT_COLUMNS].to_numpy(float).sum())),
-    )
-    found = {
-        name: replace(_over_clusters(values, name, name, level, seed), n=n) for name in SHARE_KINDS
-    }
+    found = {name: share_by_cluster(table, name, level, correction, seed) for name in SHARE_KINDS}
     share = found["decoy_share"]
     found["decoy_share"] = replace(
         share, detail=_joined(share.detail, _comprehension(share.estimate))
@@ -440,8 +443,8 @@ def target_pair_by_cluster(
     "Decoy effect and taste, paired within value sets."
     if value not in ("relative", "absolute", "log_odds"):
         raise ValueError(f"value is {value!r}: use relative, absolute or log_odds")
-    both = _by_cluster(first, correction).merge(
-        _by_cluster(second, correction),
+    both = pd.DataFrame(_by_cluster(first, correction)).merge(
+        pd.DataFrame(_by_cluster(second, correction)),
         on=["stratum", "cluster"],
         how="outer",
         suffixes=("", "_second"),

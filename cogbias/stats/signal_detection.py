@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from .adjusted import cluster_blocks
-from .clusters import combine_strata
+from .clusters import Columns, combine_strata
 from .estimates import Estimate, settled
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #3d01d85f
@@ -113,7 +113,7 @@ class _CellZ(NamedTuple):
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #fdff9ada
 def _read_cells(
-    frame: pd.DataFrame, cell: str, accept: str, n: str
+    frame: Columns, cell: str, accept: str, n: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     "Cell number, acceptance and answers of each syllogism, checked."
     absent = [name for name in (cell, accept, n) if name not in frame]
@@ -121,17 +121,17 @@ def _read_cells(
         raise ValueError(
             f"the table has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call"
         )
-    number = frame[cell].astype(object).map({name: i for i, name in enumerate(CELLS)})
-    if number.isna().any():
-        raise ValueError(
-            f"unknown cell {frame[cell][number.isna()].iloc[0]!r}: cells are {', '.join(CELLS)}"
-        )
-    rate, answers = frame[accept].to_numpy(float), frame[n].to_numpy(float)
+    place = {name: number for number, name in enumerate(CELLS)}
+    for name in frame[cell]:
+        if name not in place:
+            raise ValueError(f"unknown cell {name!r}: cells are {', '.join(CELLS)}")
+    number = np.array([place[name] for name in frame[cell]], int)
+    rate, answers = np.asarray(frame[accept], float), np.asarray(frame[n], float)
     if not ((rate >= 0) & (rate <= 1) & (answers > 0)).all():
         raise ValueError(
             "a syllogism has no acceptance in [0, 1] or no answers: leave it out and count it first"
         )
-    return number.to_numpy(int), rate, answers
+    return number, rate, answers
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #83a27335
 def _cell_z(
@@ -149,7 +149,7 @@ def _cell_z(
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #3005a13d
 def signal_detection_by_level(
-    frame: pd.DataFrame,  # one row per syllogism
+    frame: Columns,  # one row per syllogism
     cell: str = "stratum",  # column with the names in CELLS
     accept: str = "accept",  # column of mean acceptance, in [0, 1]
     n: str = "n",  # column of answers behind that mean
@@ -191,7 +191,7 @@ def _contrast(
     cells = np.array(CELLS, object)[number]
     shown = {"cluster": cluster, "stratum": cells, "difference": scale.z[number] + scale.influence}
     weights = CONTRASTS[name]
-    blocks = cluster_blocks(pd.DataFrame(shown), weights)
+    blocks = cluster_blocks(shown, weights)
     variance, clusters = blocks.variance.copy(), pd.factorize(cluster)[0]
     for cell, (weight, spare) in enumerate(zip(weights.values(), scale.stand_in)):
         if spare and scale.size[cell]:
@@ -203,13 +203,13 @@ def _contrast(
     return _flagged(found, bool(scale.stand_in.any()))
 
 
-def _cluster_names(frame: pd.DataFrame, cluster: str | None) -> np.ndarray:
+def _cluster_names(frame: Columns, cluster: str | None) -> np.ndarray:
     "Cluster of every syllogism; without a column each is its own."
     if cluster is None:
-        return np.arange(len(frame))
+        return np.arange(len(frame[next(iter(frame))]))
     if cluster not in frame:
         raise ValueError(f"the table has no column {cluster!r}: it has {list(frame.columns)}")
-    return frame[cluster].to_numpy()
+    return np.asarray(frame[cluster])
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #7d44d743
 def _shift(
@@ -223,7 +223,7 @@ def _shift(
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #2cd1701f
 def signal_detection_shift(
-    frame: pd.DataFrame,  # one row per syllogism
+    frame: Columns,  # one row per syllogism
     cell: str = "stratum",  # column with the names in CELLS
     accept: str = "accept",  # column of mean acceptance, in [0, 1]
     n: str = "n",  # column of answers behind that mean
@@ -238,8 +238,8 @@ def signal_detection_shift(
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #5426b521
 def _twins(
-    real: pd.DataFrame, invented: pd.DataFrame, keys: list[str], values: list[str]
-) -> tuple[pd.DataFrame, int]:
+    real: Columns, invented: Columns, keys: list[str], values: list[str]
+) -> tuple[dict[str, np.ndarray], int]:
     "Both versions of each syllogism side by side, and how many syllogisms lack one."
     for name, frame in (("real", real), ("invented", invented)):
         absent = [column for column in keys + values if column not in frame]
@@ -247,19 +247,27 @@ def _twins(
             raise ValueError(
                 f"the {name} table has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call"
             )
-        if frame.duplicated(keys).any():
+        if len(set(_key(frame, keys))) < len(frame[keys[0]]):
             raise ValueError(
                 f"the {name} table has more than one row for a syllogism: average over its prompts first"
             )
-    both = real[keys + values].merge(
-        invented[keys + values], on=keys, suffixes=("_real", "_invented")
-    )
-    return both, len(real) + len(invented) - 2 * len(both)
+    there = {key: row for row, key in enumerate(_key(invented, keys))}
+    pairs = [(row, there[key]) for row, key in enumerate(_key(real, keys)) if key in there]
+    one, other = np.array(pairs, int).reshape(-1, 2).T
+    both = {name: np.asarray(real[name], object)[one] for name in keys}
+    both |= {f"{name}_real": np.asarray(real[name], float)[one] for name in values}
+    both |= {f"{name}_invented": np.asarray(invented[name], float)[other] for name in values}
+    return both, len(real[keys[0]]) + len(invented[keys[0]]) - 2 * len(pairs)
+
+
+def _key(frame: Columns, keys: list[str]) -> list[tuple]:
+    "What names every syllogism."
+    return list(zip(*(frame[name] for name in keys)))
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #5e53d117
 def signal_detection_difference(
-    real: pd.DataFrame,  # one row per syllogism in real words
-    invented: pd.DataFrame,  # the same syllogisms in invented words
+    real: Columns,  # one row per syllogism in real words
+    invented: Columns,  # the same syllogisms in invented words
     cluster: str = "cluster",  # column that names a syllogism within its cell
     cell: str = "stratum",  # column with the names in CELLS
     accept: str = "accept",  # column of mean acceptance, in [0, 1]
@@ -304,7 +312,7 @@ def _cell_logits(
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #4a255ba7
 def logit_interaction(
-    frame: pd.DataFrame,  # one row per syllogism
+    frame: Columns,  # one row per syllogism
     cell: str = "stratum",  # column with the names in CELLS
     accept: str = "accept",  # column of mean acceptance, in [0, 1]
     n: str = "n",  # column of answers behind that mean
