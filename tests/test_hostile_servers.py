@@ -298,7 +298,54 @@ class TestLimits:
                     )
             assert TIMEOUT * 0.9 < time.monotonic() - began < TIMEOUT + 1
             fault = who.fault(late.value)
-            assert "no answer within the time limit of 1 s" in fault.message and fault.retry
+            assert "no answer within the time limit of 1 s" in fault.message
+            assert not fault.retry  # it would take as long again
+
+    @pytest.mark.parametrize("backend", ["openai", "ollama"])
+    @pytest.mark.parametrize("name", ["a body that drips", "a head that drips"])
+    def test_a_server_that_drips_costs_one_time_limit(
+        self, name: str, backend: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        "Also where it drips from the first page on; five attempts took five."
+        monkeypatch.setattr(_Handler, "do_GET", lambda handler: TEXT[name].send(handler, None))
+        monkeypatch.setattr(_Handler, "do_POST", lambda handler: TEXT[name].send(handler, None))
+        with HostileDouble() as double:
+            began = time.monotonic()
+            with pytest.raises(CogbiasError, match="though it had begun to come"):
+                at(double, backend).methods
+            assert time.monotonic() - began < TIMEOUT + 1
+
+    @pytest.mark.parametrize("length", [1, 2, 40])
+    def test_a_server_that_sends_us_in_circles(
+        self, length: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        "To itself, to and fro, or on and on."
+        asked = []
+
+        def onwards(handler: Any) -> None:
+            asked.append(handler.path)
+            place = f"/v1/{len(asked) % length}"
+            handler.send(307, b"", location=handler.path if length == 1 else place)
+
+        monkeypatch.setattr(_Handler, "do_GET", onwards)
+        with HostileDouble() as double:
+            began = time.monotonic()
+            with pytest.raises(CogbiasError, match="sends us on in circles .*; check base_url"):
+                at(double, "openai").methods
+        assert time.monotonic() - began < 1 and len(asked) <= 6
+
+    def test_a_redirect_of_one_step_is_followed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        usual = _Handler.do_GET
+
+        def once(handler: Any) -> None:
+            if not handler.path.endswith("/"):
+                return handler.send(307, b"", location=f"{handler.path}/")
+            handler.path = handler.path.rstrip("/")
+            usual(handler)
+
+        monkeypatch.setattr(_Handler, "do_GET", once)
+        with HostileDouble() as double:
+            assert at(double, "openai").methods
 
     @pytest.mark.parametrize("backend", ["openai", "ollama"])
     @pytest.mark.parametrize(

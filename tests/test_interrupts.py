@@ -30,7 +30,7 @@ def limit() -> float:
     return SHARING if at_work or "PYTEST_XDIST_WORKER" in os.environ else PROMISED
 
 
-COMMAND = [sys.executable, "-c", "from cogbias.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from cogbias.entry import main; main()"]
 ASKED = [
     "--paradigm",
     "choice/certainty",
@@ -180,12 +180,54 @@ def test_while_another_process_has_the_turn(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, 0.4, 1.5])
 def test_at_any_moment_of_a_command(seconds: float) -> None:
-    "From the moment on when its own first line has run: it has a second thread then."
+    "From the moment on when it has begun to watch: it has a second thread then."
     with started("plan", "--model", "sim/human", "--paradigm", "*") as process:
         until(lambda: psutil.Process(process.pid).num_threads() > 1)
         time.sleep(seconds)
         if process.poll() is None:
             assert stop(process) == [STOPPED]
+
+
+# An interrupt that comes just when a module is looked for.
+EARLY = """
+import os, signal, sys
+
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == WANTED and not hasattr(self, "done"):
+            self.done = True
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+WANTED = sys.argv.pop(1)
+from cogbias.entry import main
+sys.meta_path.insert(0, Interrupting())
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["cogbias.cli", "typer", "inspect", "psutil", "cogbias.design"])
+def test_before_anything_is_imported(name: str) -> None:
+    "In the first tenths of a second, the program being imported, there was a traceback."
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", EARLY, name, "items", "choice/certainty"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr.strip().splitlines()) == (130, [STOPPED]), done.stderr
+    assert time.monotonic() - began < limit() + 2
+
+
+def test_a_shell_that_ignores_interrupts_is_obeyed() -> None:
+    "As `nohup` and jobs in the background are."
+    code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);" + EARLY
+    done = subprocess.run(
+        [sys.executable, "-c", code, "typer", "list", "studies"], capture_output=True, text=True
+    )
+    assert done.returncode == 0 and "demo" in done.stdout, done.stderr
 
 
 def test_a_worker_that_is_killed_is_one_line(tmp_path: Path) -> None:

@@ -303,3 +303,19 @@ def test_a_folder_whose_name_is_no_text(
     place.mkdir()
     monkeypatch.chdir(place)
     assert "no UTF-8 text" in refused(capsys, *RUN, "--outputs", "new")
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_an_imported_folder_leads_nowhere(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    "A data set from elsewhere holds a link to a file of ours, or to a folder of them."
+    private, data = tmp_path / "private", tmp_path / "data"
+    private.mkdir()
+    data.mkdir()
+    (private / "notes.json").write_text('{"1": {"Prompt": "private"}}')
+    target = private / "notes.json" if kind == "file" else private
+    (data / "x.json").symlink_to(target, target_is_directory=kind == "folder")
+    out = tmp_path / "items.csv"
+    said = refused(capsys, "import", "instructed-to-bias", str(data), "--out", str(out))
+    assert "is a link that leads out of" in said and not out.exists()
