@@ -29,6 +29,7 @@ from cogbias.tables import (
     TABLES,
     CogbiasError,
     content_hash,
+    inside,
     item_table,
     nearest,
     option,
@@ -156,12 +157,11 @@ def _zip_files(path: Path) -> Iterator[tuple[str, bytes]]:
 # %% ../nbs/20_exchange.ipynb #87ca2c4e
 def _folder_files(path: Path) -> Iterator[tuple[str, bytes]]:
     "Name and contents of the files in a folder."
-    found = {
-        each.relative_to(path).as_posix(): each
-        for each in sorted(path.rglob("*"))
-        if each.is_file()
-    }
-    found = {name: each for name, each in found.items() if not _hidden(name)}
+    found: dict[str, Path] = {}
+    for each in sorted(path.rglob("*")):
+        name = each.relative_to(path).as_posix()
+        if not _hidden(name) and inside(path, each).is_file():
+            found[name] = each
     _refuse(path, [(name, each.stat().st_size) for name, each in found.items()])
     yield from ((name, each.read_bytes()) for name, each in found.items())
 

