@@ -4,11 +4,10 @@
 
 # %% auto #0
 __all__ = ['CONTRAST_KINDS', 'OUTCOMES', 'INVALID', 'UNBIASED', 'SOURCE_COLUMNS', 'ContrastKind', 'Contrast', 'selected_mask',
-           'selected', 'About', 'check_items', 'Paradigm', 'matching', 'paradigms', 'paradigm', 'load_items',
-           'with_typed_factors', 'usable_items', 'human_reference']
+           'selected', 'About', 'check_items', 'Paradigm', 'paradigms', 'paradigm', 'load_items', 'with_typed_factors',
+           'usable_items', 'human_reference']
 
 # %% ../nbs/01_design.ipynb #43f7adc7
-import fnmatch
 from collections.abc import (
     Callable,
     Collection,
@@ -30,6 +29,7 @@ import numpy as np
 import pandas as pd
 
 from cogbias.tables import (
+    matching,
     ITEMS,
     PACKAGE,
     CogbiasError,
@@ -467,17 +467,6 @@ def _installed() -> dict[str, Callable[[], Paradigm]]:
     } | others
 
 # %% ../nbs/01_design.ipynb #644bd5d3
-def matching(
-    pattern: str,  # a name, or a shell pattern such as choice/*
-    names: Iterable[str],  # what there is
-) -> list[str]:  # in alphabetical order
-    "The names that a pattern stands for; a name stands for itself and for nothing else."
-    names = set(names)
-    if pattern in names:
-        return [pattern]
-    return sorted(name for name in names if fnmatch.fnmatchcase(name, pattern))
-
-
 def paradigms(
     pattern: str = "*",  # shell pattern, such as choice/*
 ) -> list[str]:

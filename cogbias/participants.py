@@ -16,7 +16,7 @@ from importlib.metadata import entry_points
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .choices import Reading, read_choice
-from .design import matching
+from .tables import matching
 from .tables import METHODS, PACKAGE, CogbiasError, nearest
 
 # %% ../nbs/03_participants.ipynb #1083a5ce

@@ -19,15 +19,8 @@ from typing import Any
 
 import pandas as pd
 
-from cogbias.design import (
-    Paradigm,
-    check_items,
-    load_items,
-    matching,
-    paradigm,
-    paradigms,
-    usable_items,
-)
+from .design import Paradigm, check_items, load_items, paradigm, paradigms, usable_items
+from .tables import matching
 from .effects import make_analysis
 from .elicitation.calls import without_secrets
 from .outputs import Folder, recorded_participant

@@ -5,14 +5,15 @@
 # %% auto #0
 __all__ = ['KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWERS', 'FILLED', 'ITEMS', 'STATUSES', 'METHODS', 'EXACT',
            'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'EFFECTS', 'SCHEMAS', 'TABLES', 'LARGEST_TEXT',
-           'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'PACKAGE', 'CogbiasError', 'nearest', 'content_hash', 'is_empty',
-           'kind_of', 'Column', 'is_unicode', 'Schema', 'option', 'item_ids', 'identified', 'item_table', 'harmless',
-           'as_written', 'inside', 'check_file', 'file_text', 'whole_file', 'remove_parts', 'save_table', 'load_table',
-           'load_outside_items', 'shipped']
+           'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'PACKAGE', 'CogbiasError', 'nearest', 'matching', 'content_hash',
+           'is_empty', 'kind_of', 'Column', 'is_unicode', 'Schema', 'option', 'item_ids', 'identified', 'item_table',
+           'harmless', 'as_written', 'inside', 'check_file', 'file_text', 'whole_file', 'remove_parts', 'save_table',
+           'load_table', 'load_outside_items', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import csv
 import difflib
+import fnmatch
 import hashlib
 import json
 import os
@@ -54,6 +55,17 @@ def nearest(
     if close:
         return "did you mean " + " or ".join(repr(each) for each in close) + "?"
     return "known: " + (", ".join(known) or "none")
+
+# %% ../nbs/00_tables.ipynb #4f7f6fef
+def matching(
+    pattern: str,  # a name, or a shell pattern such as choice/*
+    names: Iterable[str],  # what there is
+) -> list[str]:  # in alphabetical order
+    "The names that a pattern stands for; a name stands for itself and for nothing else."
+    names = set(names)
+    if pattern in names:
+        return [pattern]
+    return sorted(name for name in names if fnmatch.fnmatchcase(name, pattern))
 
 # %% ../nbs/00_tables.ipynb #87e50897
 _canonical = json.JSONEncoder(
