@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +13,11 @@ import pytest
 from cogbias.backends.sim import SimulatedParticipant, exact_trials, expected_effect
 from cogbias.design import paradigm, paradigms
 from cogbias.effects import estimate_effects
+from cogbias.kits.variants import PERSONA, VARIANTS, shared_words
 from cogbias.stats.estimates import Estimate
 from cogbias.stats.standardised import aggregate_cells, cohens_d, published_d
-from cogbias.kits.variants import PERSONA, VARIANTS
 
+README = Path(__file__).parents[1] / "README.md"
 SUITE = paradigms("classic/*")
 QUESTION = {
     name: __import__(f"cogbias.paradigms.{name.replace('/', '.')}", fromlist=["QUESTION"])
@@ -39,10 +42,10 @@ def test_there_are_eight():
 
 
 @pytest.mark.parametrize("name", SUITE)
-def test_six_wordings_and_one_of_them_published(name, tables):
+def test_many_wordings_and_one_of_them_published(name, tables):
     table = tables[name]
     assert (
-        table["content_set"].nunique() >= 6
+        table["content_set"].nunique() >= 24
         and table["cluster"].nunique() == table["content_set"].nunique()
     )
     assert table.loc[table["is_original"], "content_set"].nunique() == 1
@@ -50,6 +53,35 @@ def test_six_wordings_and_one_of_them_published(name, tables):
         table["variant"]
     )
     assert (table.groupby(["variant", "content_set"])["condition"].nunique() == 2).all()
+
+
+LEAD = re.compile("^the percentage of (them|it|its volume) that (are |is )?")  # not a story
+
+
+def runs(content, length=5):
+    "The runs of so many words in the phrases of a content set."
+    for phrase in content.words.values():
+        words = re.findall(r"[a-z']+", LEAD.sub("", phrase.lower()))
+        for start in range(len(words) - length + 1):
+            yield tuple(words[start : start + length])
+
+
+@pytest.mark.parametrize("name", SUITE)
+def test_no_two_wordings_tell_the_same_story(name):
+    "Clusters share no phrase of three words, no run of five, and not all of their numbers."
+    contents = QUESTION[name].CONTENTS
+    assert all(len(phrase.split()) < 3 for phrase in shared_words(contents))
+    told = {each.name: set(runs(each)) for each in contents}
+    for one, other in combinations(contents, 2):
+        assert not told[one.name] & told[other.name], (one.name, other.name)
+        assert one.variables != other.variables or len(one.variables) == 1, (one.name, other.name)
+
+
+def test_the_readme_counts_the_wordings(tables):
+    "What the first page says is what is declared."
+    counts = {table["content_set"].nunique() for table in tables.values()}
+    said = re.search(r"four variants and (\d+) wordings", README.read_text(encoding="utf8"))
+    assert counts == {int(said.group(1))}
 
 
 @pytest.mark.parametrize("name", SUITE)

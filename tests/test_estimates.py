@@ -62,7 +62,7 @@ RANGE = {"probability": (-2, 2), "Cliff's delta": (-1, 1), "share of value sets"
 @pytest.mark.parametrize("who", ("human", "rational", "mirror"))
 @pytest.mark.parametrize("repeats", (1, 3))
 def test_sampled_intervals_keep_their_range_and_their_width(who, repeats):
-    "Six content sets, two prompts each: the differences are coarse, and often all alike."
+    "Some content sets, two prompts each: the differences are coarse, and often all alike."
     for name in ("classic/framing", "classic/anchoring", "classic/transaction_utility"):
         items = paradigm(name).items(variants=["base"])
         effects = decide(estimate_effects(sampled(who, items, repeats), items, paradigm(name)))
@@ -93,6 +93,7 @@ def test_six_sets_that_agree_leave_a_seventh_open():
     "All six sets turn from no to yes: a quarter of all sets might still do otherwise."
     contrast = paradigm("classic/framing").headline
     items = paradigm("classic/framing").items(variants=["base"])
+    items = items[items["content_set"].isin(items["content_set"].unique()[:6])]
     frame = prompt_scores(exact_trials("random", items), items, contrast)
     turned = frame.assign(score=(frame["condition"] == "treatment").astype(float))
     row = difference(contrast, turned)[0]

@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['VARIANTS', 'SCALED', 'DECLARED', 'UNSCALED', 'Derive', 'FLAGS', 'Options', 'PERSONA', 'DECIDE', 'ONLY', 'LAST',
            'STYLES', 'ORDERS', 'VARIANT_FACTORS', 'CHOICE_FACTORS', 'Variant', 'Variable', 'scale', 'Invariant',
-           'variant_values', 'ContentSet', 'Numbers', 'Question', 'dressed', 'variants_of', 'question_items']
+           'variant_values', 'ContentSet', 'Numbers', 'shared_words', 'one_wording', 'Question', 'dressed',
+           'variants_of', 'question_items']
 
 # %% ../../nbs/kits/variants.ipynb #90503fb9
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -176,6 +177,27 @@ class Numbers:
     grid: Callable[[Mapping[str, Any]], int] = lambda values: (
         100
     )  # values -> largest whole number whose probability is asked for; 0: none
+
+# %% ../../nbs/kits/variants.ipynb #931b09ba
+def shared_words(
+    contents: Sequence[ContentSet],  # the content sets of a question
+) -> dict[str, list[str]]:  # phrase -> names of the sets that use it
+    "Words or phrases that fill a gap in more than one content set."
+    used: dict[str, list[str]] = {}
+    for each in contents:
+        for phrase in dict.fromkeys(text.lower() for text in each.words.values()):
+            used.setdefault(phrase, []).append(each.name)
+    return {phrase: names for phrase, names in used.items() if len(names) > 1}
+
+
+def one_wording(
+    contents: Sequence[ContentSet],  # the content sets of a question
+) -> str:
+    "The caveat that the published design has one wording and this one has many."
+    return (
+        f"The published design asks one wording; here {len(contents)} content sets carry the "
+        "interval, and the published one alone the published effect size."
+    )
 
 # %% ../../nbs/kits/variants.ipynb #623fcc92
 FLAGS = ("not_applicable", "ceiling_expected", "premise_implausible")

@@ -24,6 +24,7 @@ from cogbias.kits.variants import (
     Numbers,
     Question,
     Variable,
+    one_wording,
     question_items,
 )
 
@@ -49,63 +50,72 @@ def _frames(arbitrary: bool) -> dict[str, Frame]:
     }
 
 # %% ../../../nbs/paradigms/classic/anchoring.ipynb #4d473f07
+def _share(
+    name: str,
+    whole: str,  # what is considered
+    share: str,  # of which part the percentage is asked
+    truth: float,  # in percent
+    base: tuple[int, int],  # low and high anchor
+    odd: tuple[int, int],  # the same in the variant odd
+    published: bool = False,
+) -> ContentSet:
+    "A content set from a whole and a part of it."
+    words = {"whole": whole, "share": f"the percentage {share}"}
+    return ContentSet(name, words, _anchors(*base, odd), published, {"truth": truth})
+
+
+# fmt: off
 CONTENTS = (
-    ContentSet(
-        "united_nations",
-        {
-            "whole": "all member states of the United Nations",
-            "share": "the percentage of them that are African states",
-        },
-        _anchors(10, 65, (12, 76)),
-        True,
-        {"truth": 54 / 193 * 100},
-    ),
-    ContentSet(
-        "land",
-        {
-            "whole": "the surface of the Earth",
-            "share": "the percentage of it that is covered by land",
-        },
-        _anchors(12, 70, (14, 81)),
-        facts={"truth": 29.2},
-    ),
-    ContentSet(
-        "elements",
-        {
-            "whole": "the 118 known chemical elements",
-            "share": "the percentage of them that are gases at room temperature",
-        },
-        _anchors(4, 55, (6, 63)),
-        facts={"truth": 11 / 118 * 100},
-    ),
-    ContentSet(
-        "bones",
-        {
-            "whole": "the 206 bones of an adult human body",
-            "share": "the percentage of them that are in the two hands",
-        },
-        _anchors(9, 68, (11, 79)),
-        facts={"truth": 54 / 206 * 100},
-    ),
-    ContentSet(
-        "primes",
-        {
-            "whole": "the whole numbers from 1 to 100",
-            "share": "the percentage of them that are prime",
-        },
-        _anchors(8, 62, (7, 73)),
-        facts={"truth": 25.0},
-    ),
-    ContentSet(
-        "oxygen",
-        {
-            "whole": "the dry air near the ground",
-            "share": "the percentage of its volume that is oxygen",
-        },
-        _anchors(6, 60, (9, 71)),
-        facts={"truth": 20.9},
-    ),
+    _share("united_nations", "all member states of the United Nations", "of them that are African states",
+           54 / 193 * 100, base=(10, 65), odd=(12, 76), published=True),
+    _share("land", "the surface of the Earth", "of it that is covered by land",
+           29.2, base=(12, 70), odd=(14, 81)),
+    _share("elements", "the 118 known chemical elements", "of them that are gases at room temperature",
+           11 / 118 * 100, base=(4, 55), odd=(6, 63)),
+    _share("bones", "the 206 bones of an adult human body", "of them that are in the two hands",
+           54 / 206 * 100, base=(9, 68), odd=(11, 79)),
+    _share("primes", "the whole numbers from 1 to 100", "of them that are prime",
+           25.0, base=(8, 62), odd=(7, 73)),
+    _share("oxygen", "the dry air near the ground", "of its volume that is oxygen",
+           20.9, base=(6, 60), odd=(9, 71)),
+    _share("months", "the twelve months of the year", "of them that have exactly 30 days",
+           4 / 12 * 100, base=(15, 71), odd=(18, 82)),
+    _share("piano", "the 88 keys of a modern piano", "of them that are black",
+           36 / 88 * 100, base=(18, 74), odd=(21, 86)),
+    _share("teeth", "a full set of 32 permanent human teeth", "of them that are molars (wisdom teeth included)",
+           12 / 32 * 100, base=(16, 72), odd=(19, 84)),
+    _share("zodiac", "the twelve animals of the Chinese zodiac", "of them that are mammals",
+           9 / 12 * 100, base=(35, 95), odd=(41, 98)),
+    _share("rugby", "the 15 players of a rugby union team", "of them that are forwards",
+           8 / 15 * 100, base=(22, 83), odd=(26, 94)),
+    _share("marathon", "the length of a marathon", "of it that a ten-kilometer race covers",
+           10 / 42.195 * 100, base=(14, 58), odd=(11, 67)),
+    _share("amino_acids", "the 20 amino acids of the standard genetic code", "of them that adults must get from their food",
+           9 / 20 * 100, base=(20, 78), odd=(23, 90)),
+    _share("south_america", "the twelve sovereign states of South America", "of them that have no coast",
+           2 / 12 * 100, base=(3, 52), odd=(5, 61)),
+    _share("go_board", "the 361 points of a full-size Go board", "of them that lie on its outer edge",
+           72 / 361 * 100, base=(7, 57), odd=(8, 66)),
+    _share("greek", "the 24 letters of the Greek alphabet", "of them that are vowels",
+           7 / 24 * 100, base=(11, 66), odd=(13, 77)),
+    _share("beethoven", "the nine symphonies of Beethoven", "of them that are in a minor key",
+           2 / 9 * 100, base=(13, 63), odd=(15, 74)),
+    _share("gold", "the weight of a 14-karat gold ring", "of it that is pure gold",
+           14 / 24 * 100, base=(24, 87), odd=(29, 96)),
+    _share("salt", "the mass of pure table salt (sodium chloride)", "of it that is sodium",
+           22.99 / 58.44 * 100, base=(17, 73), odd=(20, 85)),
+    _share("moon", "the weight of an astronaut on Earth", "of it that remains on the Moon",
+           16.5, base=(5, 54), odd=(4, 64)),
+    _share("kilimanjaro", "the height of Mount Everest above the sea", "of it that Kilimanjaro reaches",
+           5895 / 8849 * 100, base=(28, 91), odd=(33, 97)),
+    _share("paper", "the area of a sheet of A3 paper", "of it that a sheet of A6 paper covers",
+           12.5, base=(2, 50), odd=(3, 59)),
+    _share("haiku", "the 17 syllables of a traditional haiku", "of them that stand in the middle line",
+           7 / 17 * 100, base=(19, 75), odd=(22, 88)),
+    _share("rubiks_cube", "the 26 visible pieces of a Rubik's Cube", "of them that are corner pieces",
+           8 / 26 * 100, base=(21, 69), odd=(25, 80)),
 )
+# fmt: on
 
 # %% ../../../nbs/paradigms/classic/anchoring.ipynb #2b2c50c2
 def _stimulus(condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -261,6 +271,6 @@ PARADIGM = Paradigm(
     clusters="content sets",
     caveats=(
         "A model that knows the true percentage has little room for anchoring; the answers show how far they are from it.",
-        "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size.",
+        one_wording(CONTENTS),
     ),
 )

@@ -23,6 +23,7 @@ from cogbias.kits.variants import (
     Numbers,
     Question,
     Variable,
+    one_wording,
     question_items,
 )
 
@@ -108,86 +109,85 @@ FRAMES = MappingProxyType(
     }
 )
 
-
-def _words(place: str, thing: str, kinds: tuple[str, str, str], draw: str) -> dict[str, str]:
-    "The words of a content set; the plural takes an s."
-    return {
+# %% ../../../nbs/paradigms/classic/category_size.ipynb #dcb1df29
+def _drawn(
+    name: str,
+    place: str,
+    thing: str,  # what is numbered; the plural takes an s
+    are: str,  # what is said of a category, with a gap for its kind
+    kinds: str,  # first, middle and last category
+    draw: str,  # how chance picks one thing
+    sizes: tuple[int, int, int, int],  # side, middle, edge, target
+    published: bool = False,
+) -> ContentSet:
+    "A content set of numbered things in three categories."
+    first, second, third = (are.format(kind) for kind in kinds.split())
+    words = {
         "place": place,
         "thing": thing,
         "things": f"{thing}s",
         "names": f"{thing}s".capitalize(),
         "names_small": f"{thing}s",
         "draw": draw,
-    } | dict(zip(("first", "second", "third"), kinds))
+        "first": first,
+        "second": second,
+        "third": third,
+    }
+    return ContentSet(name, words, _sizes(*sizes), published)
 
-# %% ../../../nbs/paradigms/classic/category_size.ipynb #dcb1df29
+
+# fmt: off
 CONTENTS = (
-    ContentSet(
-        "drum",
-        _words(
-            "A drum holds",
-            "ball",
-            ("are black", "are gray", "are white"),
-            "One ball is drawn at random.",
-        ),
-        _sizes(5, 5, 2, 8),
-        published=True,
-    ),
-    ContentSet(
-        "raffle",
-        _words(
-            "A raffle has sold",
-            "ticket",
-            ("are pink", "are yellow", "are blue"),
-            "One ticket is drawn at random.",
-        ),
-        _sizes(6, 4, 3, 8),
-    ),
-    ContentSet(
-        "cards",
-        _words(
-            "A pile consists of",
-            "card",
-            ("show a star", "show a circle", "show a square"),
-            "The pile is shuffled and one card is turned over.",
-        ),
-        _sizes(4, 4, 2, 7),
-    ),
-    ContentSet(
-        "lockers",
-        _words(
-            "A sports hall has",
-            "locker",
-            ("have a red door", "have a green door", "have a brown door"),
-            "A computer assigns you one locker at random.",
-        ),
-        _sizes(5, 4, 2, 7),
-    ),
-    ContentSet(
-        "parking",
-        _words(
-            "A car park has",
-            "space",
-            ("are on the lower level", "are on the middle level", "are on the upper level"),
-            "A machine assigns you one space at random.",
-        ),
-        _sizes(7, 4, 3, 10),
-    ),
-    ContentSet(
-        "race",
-        _words(
-            "A race has",
-            "runner",
-            (
-                "come from the north of the town",
-                "come from the center of the town",
-                "come from the south of the town",
-            ),
-            "One runner is picked at random for an interview.",
-        ),
-        _sizes(5, 3, 2, 6),
-    ),
+    _drawn("drum", "A drum holds", "ball", "are {}", "black gray white",
+           "One ball is drawn at random.", (5, 5, 2, 8), published=True),
+    _drawn("raffle", "A raffle has sold", "ticket", "are {}", "pink yellow blue",
+           "One ticket is drawn at random.", (6, 4, 3, 8)),
+    _drawn("cards", "A pile consists of", "card", "show a {}", "star circle square",
+           "The pile is shuffled and one card is turned over.", (4, 4, 2, 7)),
+    _drawn("lockers", "A sports hall has", "locker", "have a {} door", "red green brown",
+           "A computer assigns you one locker at random.", (5, 4, 2, 7)),
+    _drawn("parking", "A car park has", "space", "are on the {} level", "lower middle upper",
+           "A machine assigns you one space at random.", (7, 4, 3, 10)),
+    _drawn("race", "A race has", "runner", "come from the {} of the town", "north center south",
+           "One runner is picked at random for an interview.", (5, 3, 2, 6)),
+    _drawn("seats", "A small theater has", "seat", "belong to the {} block", "left central right",
+           "A random number decides which seat is yours.", (8, 6, 4, 13)),
+    _drawn("desks", "A classroom has", "desk", "stand near the {}", "window bookcase door",
+           "The teacher draws the number of one desk from a bowl.", (6, 5, 3, 8)),
+    _drawn("apartments", "An apartment house has", "apartment", "look out on the {}", "street courtyard park",
+           "One apartment is chosen by lot for a survey.", (6, 7, 3, 10)),
+    _drawn("trams", "A depot sends out", "tram", "run to the {}", "airport harbor university",
+           "Chance selects one tram for an inspection.", (7, 5, 3, 11)),
+    _drawn("trees", "An orchard has", "tree", "bear {}", "apples pears plums",
+           "A gardener draws lots to choose one tree for grafting.", (9, 7, 5, 15)),
+    _drawn("hives", "A beekeeper owns", "hive", "stand in the {}", "meadow forest valley",
+           "One hive is selected by a random draw to be weighed.", (4, 3, 2, 6)),
+    _drawn("envelopes", "A gift box contains", "envelope", "hold a {}", "postcard stamp bookmark",
+           "A blindfolded child takes out one envelope.", (7, 7, 3, 9)),
+    _drawn("beds", "A hospital has", "bed", "are in the {} wing", "east north west",
+           "A random number names one bed for a hygiene check.", (9, 6, 5, 14)),
+    _drawn("books", "A shelf carries", "book", "are written in {}", "Spanish Arabic Hindi",
+           "A computer picks one book by chance to be read aloud.", (7, 6, 3, 12)),
+    _drawn("boats", "A marina has", "boat", "fly the flag of {}", "Denmark Japan Brazil",
+           "The harbor master inspects one boat that a lottery names.", (9, 5, 5, 11)),
+    _drawn("cows", "A farm keeps", "cow", "graze by the {}", "river barn road",
+           "A vet tests the milk of one randomly drawn cow.", (8, 5, 4, 10)),
+    _drawn("bottles", "A crate is packed with", "bottle", "contain {}", "water juice lemonade",
+           "Somebody reaches in blindly and takes one bottle.", (5, 6, 2, 7)),
+    _drawn("rooms", "A hotel has", "room", "are furnished in {}", "oak pine bamboo",
+           "You are given one room by drawing lots.", (10, 6, 6, 12)),
+    _drawn("singers", "A choir has", "singer", "wear a {} scarf", "purple scarlet turquoise",
+           "One singer is picked by lottery to open the concert.", (6, 6, 2, 11)),
+    _drawn("drawers", "A pharmacy has", "drawer", "carry a {} label", "round square triangular",
+           "A pharmacist uses random numbers to check one drawer.", (8, 4, 4, 9)),
+    _drawn("plots", "A community garden has", "plot", "are planted with {}", "beans carrots onions",
+           "One plot is drawn from a hat to be watered first.", (7, 4, 3, 9)),
+    _drawn("suitcases", "A baggage belt carries", "suitcase", "come from {}", "Nairobi Lima Oslo",
+           "Customs officers open one suitcase, selected purely by chance.", (5, 4, 2, 8)),
+    _drawn("kites", "A festival shows", "kite", "are shaped like a {}", "dragon fish butterfly",
+           "A raffle decides which kite is flown first.", (4, 5, 2, 7)),
 )
+# fmt: on
 
 # %% ../../../nbs/paradigms/classic/category_size.ipynb #75689a24
 def _truth(condition: str, values: Mapping[str, Any]) -> float:
@@ -331,6 +331,6 @@ PARADIGM = Paradigm(
         "The effect in people is contested: without confounds it was reduced, removed or reversed (Perfecto, Nelson and Moore 2018).",
         "The prompt sent to language models in the thesis had overlapping colors, so its null finding is no benchmark.",
         "In the variants odd and large the truth is below 1 percent: among whole numbers nothing is left below it but 0, so an effect can hardly be negative there.",
-        "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size.",
+        one_wording(CONTENTS),
     ),
 )

@@ -24,6 +24,7 @@ from cogbias.kits.variants import (
     Numbers,
     Question,
     Variable,
+    one_wording,
     question_items,
 )
 
@@ -69,13 +70,38 @@ FINE = Invariant(
 )
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #cf9baf18
+def _offered(
+    name: str, good: str, dollars: int, published: bool = False
+) -> ContentSet:  # a content set from a sentence about the good and its price in shops
+    "A good that stands or lies there."
+    return ContentSet(name, {"good": good}, _price(dollars), published)
+
+
 CONTENTS = (
-    ContentSet("mug", {"good": "There is a coffee mug on the table."}, _price(4), published=True),
-    ContentSet("umbrella", {"good": "There is a folding umbrella in the hall."}, _price(13)),
-    ContentSet("blanket", {"good": "There is a woolen blanket on the sofa."}, _price(19)),
-    ContentSet("plant", {"good": "There is a potted plant on the windowsill."}, _price(8)),
-    ContentSet("game", {"good": "There is a new board game on the shelf."}, _price(16)),
-    ContentSet("lamp", {"good": "There is a small reading lamp on the desk."}, _price(11)),
+    _offered("mug", "There is a coffee mug on the table.", 4, published=True),
+    _offered("umbrella", "There is a folding umbrella in the hall.", 13),
+    _offered("blanket", "There is a woolen blanket on the sofa.", 19),
+    _offered("plant", "There is a potted plant on the windowsill.", 8),
+    _offered("game", "There is a new board game on the shelf.", 16),
+    _offered("lamp", "There is a small reading lamp on the desk.", 11),
+    _offered("spoon", "A wooden salad spoon lies in the kitchen drawer.", 5),
+    _offered("candle", "A beeswax candle stands on the mantelpiece.", 6),
+    _offered("notebook", "A notebook with a cloth cover lies beside the telephone.", 7),
+    _offered("jump_rope", "A jump rope is coiled up in the gym locker.", 9),
+    _offered("canvas_bag", "A canvas bag hangs over the back of a chair.", 10),
+    _offered("calendar", "A calendar with pictures of lighthouses hangs in the corridor.", 12),
+    _offered("straw_hat", "A straw hat lies on the garden bench.", 14),
+    _offered("vase", "A glass vase stands in the cupboard.", 15),
+    _offered("flute", "A bamboo flute rests on the music stand.", 17),
+    _offered("bird_feeder", "A bird feeder made of pine stands on the balcony.", 18),
+    _offered("scarf", "A knitted scarf lies folded on the bed.", 20),
+    _offered("flashlight", "A flashlight hangs next to the cellar stairs.", 17),
+    _offered("alarm_clock", "An alarm clock ticks in the guest room.", 14),
+    _offered("watering_can", "A tin watering can stands beside the tomato plants.", 18),
+    _offered("puzzle", "A jigsaw puzzle, still in its box, is on the carpet.", 15),
+    _offered("picture_frame", "A picture frame leans against the bookcase.", 10),
+    _offered("ball", "A soccer ball lies in the garage.", 12),
+    _offered("teapot", "A clay teapot stands beside the stove.", 20),
 )
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #5de98eb1
@@ -227,6 +253,6 @@ PARADIGM = Paradigm(
     caveats=(
         "A participant that bargains, low as a buyer and high as an owner, shows the same gap without valuing the good differently.",
         "In the variant large the good costs as much as a house: buyers are poorer than owners there, which is a reason to state less. It is asked with open numbers, in words only.",
-        "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size.",
+        one_wording(CONTENTS),
     ),
 )

@@ -23,6 +23,7 @@ from cogbias.kits.variants import (
     Invariant,
     Question,
     Variable,
+    one_wording,
     question_items,
 )
 
@@ -53,59 +54,66 @@ EQUAL_LOSS = Invariant(
     ("price", "cash"),
     lambda values: values["price"] == values["cash"],
 )
+
+# %% ../../../nbs/paradigms/classic/framing.ipynb #915a87ac
+def _outing(
+    name: str, price: int, plan: str, ticket: str, place: str, published: bool = False
+) -> ContentSet:  # a content set from the price, the plan, what is bought and where one arrives
+    "Somebody has something planned that has to be paid for."
+    words = {"plan": plan, "ticket": ticket, "place": place}
+    return ContentSet(name, words, _prices(price), published)
+
+
+# fmt: off
 CONTENTS = (
-    ContentSet(
-        "play",
-        {"plan": "You are going to see a play.", "ticket": "a ticket", "place": "the theatre"},
-        _prices(10),
-        published=True,
-    ),
-    ContentSet(
-        "concert",
-        {
-            "plan": "You are going to a concert in the park.",
-            "ticket": "a ticket",
-            "place": "the entrance",
-        },
-        _prices(12),
-    ),
-    ContentSet(
-        "museum_pass",
-        {
-            "plan": "You are visiting a town to see its museums.",
-            "ticket": "a day pass for all of them",
-            "place": "the first museum",
-        },
-        _prices(15),
-    ),
-    ContentSet(
-        "match",
-        {
-            "plan": "You are going to watch a handball match.",
-            "ticket": "a ticket for the stand",
-            "place": "the sports hall",
-        },
-        _prices(20),
-    ),
-    ContentSet(
-        "boat_trip",
-        {
-            "plan": "You are going on a boat trip along the coast.",
-            "ticket": "a ticket for the trip",
-            "place": "the landing stage",
-        },
-        _prices(25),
-    ),
-    ContentSet(
-        "zoo",
-        {
-            "plan": "You are going to the zoo for the afternoon.",
-            "ticket": "an entrance ticket",
-            "place": "the gate",
-        },
-        _prices(8),
-    ),
+    _outing("play", 10, "You are going to see a play.", "a ticket", "the theatre", published=True),
+    _outing("concert", 12, "You are going to a concert in the park.", "a ticket", "the entrance"),
+    _outing("museum_pass", 15, "You are visiting a town to see its museums.",
+            "a day pass for all of them", "the first museum"),
+    _outing("match", 20, "You are going to watch a handball match.",
+            "a ticket for the stand", "the sports hall"),
+    _outing("boat_trip", 25, "You are going on a boat trip along the coast.",
+            "a ticket for the trip", "the landing stage"),
+    _outing("zoo", 8, "You are going to the zoo for the afternoon.",
+            "an entrance ticket", "the gate"),
+    _outing("film", 9, "You are seeing a new film at the cinema.",
+            "a cinema ticket", "the box office"),
+    _outing("ferry", 14, "You are walking down to the harbor to take a ferry.",
+            "a return ticket", "the pier"),
+    _outing("swimming", 6, "You are going swimming at the public pool after work.",
+            "a bathing pass", "the turnstile"),
+    _outing("garden", 7, "You want to see the orchids in a botanical garden.",
+            "an entry card", "the greenhouse"),
+    _outing("castle", 11, "You are climbing a hill to visit a castle.",
+            "a voucher for the guided tour", "the drawbridge"),
+    _outing("circus", 22, "You are off to the circus.",
+            "a ringside pass", "the big tent"),
+    _outing("planetarium", 13, "You want to look at the stars in a planetarium.",
+            "an admission slip", "the dome"),
+    _outing("fair", 18, "You are spending the day at a village fair.",
+            "a wristband for the rides", "the merry-go-round"),
+    _outing("skiing", 32, "You are driving into the mountains to ski.",
+            "a lift pass", "the cable car"),
+    _outing("dance", 16, "You are going dancing at the town hall.",
+            "an entry token", "the cloakroom"),
+    _outing("supper", 17, "You are joining the harvest supper at the school.",
+            "a meal coupon", "the serving table"),
+    _outing("reading", 5, "You are about to hear a poet read in the library.",
+            "a seat card", "the door of the reading room"),
+    _outing("exhibition", 19, "You are visiting an exhibition of Japanese prints.",
+            "an exhibition pass", "the gallery"),
+    _outing("railway", 26, "You are going for a ride on a mountain railway.",
+            "a ticket to the summit", "the valley station"),
+    _outing("penguins", 21, "You are looking in at the aquarium to see the penguins being fed.",
+            "an aquarium pass", "the glass doors"),
+    _outing("opera", 30, "Tonight you will hear an opera.",
+            "a balcony ticket", "the grand staircase"),
+    _outing("sumo", 28, "You are heading for a day of sumo wrestling.",
+            "a spectator's badge", "the arena"),
+    _outing("climbing", 24, "You are trying out an indoor climbing center.",
+            "an access chip", "the front desk"),
 )
+# fmt: on
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #28b7e6f6
 def _stimulus(condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,6 +211,6 @@ PARADIGM = Paradigm(
     caveats=(
         "Framing here is the account to which a loss is booked. Gains against losses, as in the disease problem, is another question.",
         "A participant that always says yes, or always no, shows no effect; the shares of both conditions tell the two apart from indifference.",
-        "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size.",
+        one_wording(CONTENTS),
     ),
 )

@@ -61,82 +61,122 @@ EVEN = Invariant(
     lambda values: 2 * values["half"] == values["n"],
 )
 
-# %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #ac644da5
-_CARDS = "A full pack of playing cards is half red and half black. Each time the drawn card was put back and the pack was shuffled again. A card was drawn"
-_BAG = "A bag holds one white and one yellow ball that feel alike. Each time the drawn ball was put back. A ball was drawn blindly"
-_WHEEL = "A well-balanced wheel has as many red as black pockets, all of the same size, and no zero. It was spun"
-_PROGRAM = "A program prints either the letter X or the letter O, each with the same chance in every run. It was run"
-
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #11370d3a
+def _device(
+    name: str,
+    n: int,  # how often it ran
+    act: str,  # what it is, and what was done n times
+    seen: str,  # what came up each time: it showed
+    streak: str,  # the side of the streak: heads
+    due: str,  # the other side: tails
+    coming: str,  # what is asked of the next trial: the next toss shows
+    published: bool = False,
+) -> ContentSet:
+    "A content set from a fair device with two sides."
+    words = {"act": act, "seen": seen, "streak": streak, "due": due, "next": coming}
+    return ContentSet(name, words, _series(n), published)
+
+
+# fmt: off
 CONTENTS = (
-    ContentSet(
-        "coin",
-        {
-            "act": "A fair coin was tossed",
-            "seen": "It showed",
-            "streak": "heads",
-            "due": "tails",
-            "next": "the next toss shows",
-        },
-        _series(6),
-        published=True,
-    ),
-    ContentSet(
-        "wheel",
-        {
-            "act": _WHEEL,
-            "seen": "The ball landed on",
-            "streak": "red",
-            "due": "black",
-            "next": "the ball of the next spin lands on",
-        },
-        _series(8),
-    ),
-    ContentSet(
-        "die",
-        {
-            "act": "A fair die was rolled",
-            "seen": "It showed",
-            "streak": "an odd number",
-            "due": "an even number",
-            "next": "the next roll shows",
-        },
-        _series(6),
-    ),
-    ContentSet(
-        "cards",
-        {
-            "act": _CARDS,
-            "seen": "It was",
-            "streak": "red",
-            "due": "black",
-            "next": "the next card is",
-        },
-        _series(4),
-    ),
-    ContentSet(
-        "bag",
-        {
-            "act": _BAG,
-            "seen": "It was",
-            "streak": "white",
-            "due": "yellow",
-            "next": "the next ball is",
-        },
-        _series(8),
-    ),
-    ContentSet(
-        "program",
-        {
-            "act": _PROGRAM,
-            "seen": "It printed",
-            "streak": "X",
-            "due": "O",
-            "next": "the next run prints",
-        },
-        _series(10),
-    ),
+    _device("coin", 6,
+            "A fair coin was tossed",
+            "It showed", "heads", "tails", "the next toss shows", published=True),
+    _device("wheel", 8,
+            "A well-balanced wheel has as many red as black pockets, all of the same size, "
+            "and no zero. It was spun",
+            "The ball landed on", "red", "black", "the ball of the next spin lands on"),
+    _device("die", 6,
+            "A fair die was rolled",
+            "It showed", "an odd number", "an even number", "the next roll shows"),
+    _device("cards", 4,
+            "A full pack of playing cards is half red and half black. "
+            "Each time the drawn card was put back and the pack was shuffled again. "
+            "A card was drawn",
+            "It was", "red", "black", "the next card is"),
+    _device("bag", 8,
+            "A bag holds one white and one yellow ball that feel alike. "
+            "Each time the drawn ball was put back. A ball was drawn blindly",
+            "It was", "white", "yellow", "the next ball is"),
+    _device("program", 10,
+            "A program prints either the letter X or the letter O, "
+            "each with the same chance in every run. It was run",
+            "It printed", "X", "O", "the next run prints"),
+    _device("spinner", 6,
+            "A board game has a disc with two equal halves, a sun and a moon, and an arrow that "
+            "turns freely over it. The arrow was spun",
+            "It stopped on", "the sun", "the moon", "the next spin stops on"),
+    _device("railway", 8,
+            "A toy railway has a switch that sends a train up the mountain track or along the "
+            "valley track, at random and with odds of one to one. A train was sent off",
+            "It took", "the mountain track", "the valley track", "the next train takes"),
+    _device("dishes", 4,
+            "To see who washes the dishes, Amara and Mei draw one of two folded slips, each with one "
+            "of their names, and put it back. A slip was drawn",
+            "The name on it was", "Amara", "Mei", "the name on the next slip is"),
+    _device("light", 10,
+            "A laboratory sends single particles of light at a half-silvered mirror, from which "
+            "each goes on to the front or the rear detector with equal probability. "
+            "A particle was sent out",
+            "It reached", "the front detector", "the rear detector", "the next particle reaches"),
+    _device("voices", 12,
+            "An app reads messages aloud in a high or a low voice, picked by a random generator "
+            "without preference. It read out a message",
+            "The voice was", "high", "low", "the next voice is"),
+    _device("stick", 6,
+            "A throwing stick for a desert game has a plain and a painted side, "
+            "and either is as likely to end up on top. It was thrown",
+            "The upper side was", "plain", "painted", "after the next throw the upper side is"),
+    _device("top", 8,
+            "A spinning top has six equal faces, three with a fish and three with a bird. "
+            "It was set spinning",
+            "It came to rest on", "a fish", "a bird", "it next comes to rest on"),
+    _device("lamp", 4,
+            "A lamp at a museum door lights up for each visitor in blue or in orange, "
+            "as a fair random number decides. It lit up",
+            "Its color was", "blue", "orange", "its next color is"),
+    _device("elevators", 10,
+            "A tower has two elevators, a north and a south one, and pure chance, half and half, "
+            "settles which of them answers a call. A call was made",
+            "It was answered by", "the north elevator", "the south elevator", "the next call is answered by"),
+    _device("chess", 8,
+            "An online club deals out the light or the dark chess pieces by an unbiased draw "
+            "before each game. You have played there",
+            "You were given", "the light pieces", "the dark pieces", "in the next game you are given"),
+    _device("racket", 4,
+            "Before a match a tennis racket with a rough and a smooth face is twirled, "
+            "so evenly that neither face has an advantage. It was twirled",
+            "It fell on", "the rough face", "the smooth face", "it next falls on"),
+    _device("cups", 6,
+            "A computer game hides a pea under one of two cups. For each round the cup is picked "
+            "afresh, both being equally probable. A round was played",
+            "The pea was under", "the left cup", "the right cup", "in the next round the pea is under"),
+    _device("sheep", 12,
+            "On a farm an automatic gate leads each sheep into the upper or the lower pen, "
+            "with probability one half for either. A sheep came to the gate",
+            "It was led into", "the upper pen", "the lower pen", "the next sheep is led into"),
+    _device("volunteers", 8,
+            "In a health study a fresh random digit, odd or even, puts each volunteer into the "
+            "morning or the evening group. This was done",
+            "The volunteer joined", "the morning group", "the evening group", "the next volunteer joins"),
+    _device("quiz", 10,
+            "A quiz program makes up statements that are true or false, with even chances for "
+            "each statement regardless of the others. A statement was made up",
+            "The statement proved", "true", "false", "the next statement proves"),
+    _device("puppets", 6,
+            "A puppet theater ends its show with a song or with a dance, chosen by chance alone "
+            "and both equally likely. The show was given",
+            "It ended with", "a song", "a dance", "the next show ends with"),
+    _device("customs", 10,
+            "At customs a fair electronic draw shows each traveler either an arrow or a circle. "
+            "A traveler passed through",
+            "The sign was", "an arrow", "a circle", "the next sign is"),
+    _device("radio", 6,
+            "A radio station's computer plays a bell or a drum before the news, at random and "
+            "without favoring one. The news came on",
+            "Listeners first heard", "the bell", "the drum", "before the next news listeners hear"),
 )
+# fmt: on
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #b543561e
 def _stimulus(condition: str, values: Mapping[str, Any], side: str = "tails") -> dict[str, Any]:

@@ -22,6 +22,7 @@ from cogbias.kits.variants import (
     Invariant,
     Question,
     Variable,
+    one_wording,
     question_items,
 )
 
@@ -84,19 +85,40 @@ WEALTH = (
         lambda v: v["risky"] == 2 * v["sure"],
     ),
 )
+
+# %% ../../../nbs/paradigms/classic/loss_aversion.ipynb #f3fb2287
+def _told(
+    name: str, story: str, sure: int, gain: int, published: bool = False
+) -> ContentSet:  # a content set from its story and the two amounts that are free
+    "Somebody has come by money, as the story tells."
+    return ContentSet(name, {"story": story}, _amounts(sure, gain), published)
+
+
 CONTENTS = (
-    ContentSet(
-        "windfall", {"story": "You have just become richer by"}, _amounts(100, 300), published=True
-    ),
-    ContentSet(
-        "prize", {"story": "A radio station has just paid you a prize of"}, _amounts(50, 200)
-    ),
-    ContentSet("refund", {"story": "The tax office has just refunded you"}, _amounts(120, 400)),
-    ContentSet("bonus", {"story": "Your employer has just paid you an extra"}, _amounts(250, 600)),
-    ContentSet("inheritance", {"story": "A distant aunt has just left you"}, _amounts(1000, 2500)),
-    ContentSet(
-        "sale", {"story": "The sale of an old painting has just brought you"}, _amounts(80, 150)
-    ),
+    _told("windfall", "You have just become richer by", sure=100, gain=300, published=True),
+    _told("prize", "A radio station has just paid you a prize of", sure=50, gain=200),
+    _told("refund", "The tax office has just refunded you", sure=120, gain=400),
+    _told("bonus", "Your employer has just paid you an extra", sure=250, gain=600),
+    _told("inheritance", "A distant aunt has just left you", sure=1000, gain=2500),
+    _told("sale", "The sale of an old painting has just brought you", sure=80, gain=150),
+    _told("harvest", "This season's apple harvest has just earned you", sure=160, gain=520),
+    _told("delay", "For a long delay, an airline has just had to pay you", sure=200, gain=580),
+    _told("cookbook", "A publisher has just sent you royalties of", sure=140, gain=380),
+    _told("scholarship", "A foundation has just awarded you a scholarship of", sure=420, gain=1200),
+    _told("wedding", "Your wedding gift from your grandparents is", sure=350, gain=900),
+    _told("coaching", "For coaching its juniors, a sports club has granted you", sure=70, gain=260),
+    _told("sleep_study", "A hospital's sleep study has just rewarded you with", sure=60, gain=210),
+    _told("photos", "A calendar maker has just bought your photographs for", sure=110, gain=340),
+    _told("piano", "Your night as a bar pianist has yielded tips of", sure=40, gain=130),
+    _told("dividend", "Your shares in a dairy have just paid a dividend of", sure=30, gain=110),
+    _told("idea", "The railway thanks you for a good idea with", sure=220, gain=650),
+    _told("retirement", "On your last day at work, colleagues hand you", sure=130, gain=360),
+    _told("pottery", "Your hand-made pots have just sold at the market for", sure=150, gain=440),
+    _told("translation", "Translating a comedy for a theater has earned you", sure=240, gain=800),
+    _told("birthday", "The birthday card from your godmother contains", sure=20, gain=70),
+    _told("honey", "Your bees had a good year, and their honey fetched", sure=180, gain=480),
+    _told("film", "For a day as an extra in a film you received", sure=90, gain=240),
+    _told("surplus", "A housing cooperative has shared its surplus: you get", sure=170, gain=460),
 )
 
 # %% ../../../nbs/paradigms/classic/loss_aversion.ipynb #5933e800
@@ -227,6 +249,6 @@ PARADIGM = Paradigm(
     clusters="content sets",
     caveats=(
         "This is attitude to risk under gains and losses. How much larger losses loom than gains is another quantity.",
-        "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size.",
+        one_wording(CONTENTS),
     ),
 )

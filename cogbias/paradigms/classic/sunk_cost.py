@@ -23,6 +23,7 @@ from cogbias.kits.variants import (
     Invariant,
     Question,
     Variable,
+    one_wording,
     question_items,
 )
 
@@ -79,10 +80,10 @@ PRICES = (
 # %% ../../../nbs/paradigms/classic/sunk_cost.ipynb #a0f22027
 def _pair(
     name: str,
-    target: tuple[str, str],
-    liked: tuple[str, str],
-    time: str,
-    prices: tuple[int, int],
+    time: str,  # when both take place
+    prices: tuple[int, int],  # of both in the control; of the less liked one in the treatment
+    target: tuple[str, str],  # the less liked one, as it was bought and as it is called
+    liked: tuple[str, str],  # the one that is liked more
     published: bool = False,
 ) -> ContentSet:
     "A content set from two things, each as it was bought and as it is called."
@@ -95,52 +96,70 @@ def _pair(
     }
     return ContentSet(name, words, _paid(*prices), published)
 
+
+def _rivals(
+    name: str,
+    time: str,
+    prices: tuple[int, int],
+    bought: str,  # what was bought, with a gap for the name
+    target: str,  # the name of the less liked one
+    liked: str,
+) -> ContentSet:
+    "A content set whose two things are bought in the same words."
+    return _pair(name, time, prices, (bought.format(target), target), (bought.format(liked), liked))
+
 # %% ../../../nbs/paradigms/classic/sunk_cost.ipynb #1a982d89
-CONTENTS = (
-    _pair(
-        "ski_trips",
-        ("a weekend ski trip to Michigan", "trip to Michigan"),
-        ("a weekend ski trip to Wisconsin", "trip to Wisconsin"),
-        "weekend",
-        (50, 100),
-        True,
-    ),
-    _pair(
-        "concerts",
-        ("a seat at a jazz concert", "jazz concert"),
-        ("a seat at an orchestra concert", "orchestra concert"),
-        "evening",
-        (40, 90),
-    ),
-    _pair(
-        "courses",
-        ("a day course in baking bread", "bread course"),
-        ("a day course in Thai cooking", "Thai course"),
-        "Saturday",
-        (60, 110),
-    ),
-    _pair(
-        "hotels",
-        ("a hotel weekend in the mountains", "mountain weekend"),
-        ("a hotel weekend by the sea", "seaside weekend"),
-        "weekend",
-        (120, 240),
-    ),
-    _pair(
-        "outings",
-        ("a day trip by river boat", "boat trip"),
-        ("a day trip by steam train", "train trip"),
-        "Sunday",
-        (35, 80),
-    ),
-    _pair(
-        "games",
-        ("a seat at a basketball game", "basketball game"),
-        ("a seat at an ice hockey game", "hockey game"),
-        "evening",
-        (30, 65),
-    ),
+# fmt: off
+CONTENTS = (  # when, prices, what was bought, the less liked one, the one liked more
+    _pair("ski_trips", "weekend", (50, 100),
+          ("a weekend ski trip to Michigan", "trip to Michigan"),
+          ("a weekend ski trip to Wisconsin", "trip to Wisconsin"), published=True),
+    _pair("concerts", "evening", (40, 90),
+          ("a seat at a jazz concert", "jazz concert"),
+          ("a seat at an orchestra concert", "orchestra concert")),
+    _pair("courses", "Saturday", (60, 110),
+          ("a day course in baking bread", "bread course"),
+          ("a day course in Thai cooking", "Thai course")),
+    _pair("hotels", "weekend", (120, 240),
+          ("a hotel weekend in the mountains", "mountain weekend"),
+          ("a hotel weekend by the sea", "seaside weekend")),
+    _pair("outings", "Sunday", (35, 80),
+          ("a day trip by river boat", "boat trip"), ("a day trip by steam train", "train trip")),
+    _pair("games", "evening", (30, 65),
+          ("a seat at a basketball game", "basketball game"),
+          ("a seat at an ice hockey game", "hockey game")),
+    _rivals("theater", "Friday evening", (55, 115), "a theater box for a {}", "comedy", "tragedy"),
+    _rivals("walks", "morning", (22, 45), "a guided {}", "cave walk", "forest walk"),
+    _rivals("tournaments", "Sunday afternoon", (21, 44), "entry to a {}",
+            "chess tournament", "table tennis tournament"),
+    _rivals("bathing", "afternoon", (42, 88), "a two-hour visit to a {}", "salt bath", "mud bath"),
+    _rivals("flights", "Monday", (150, 310), "a scenic {}", "balloon flight", "glider flight"),
+    _rivals("farm", "Thursday", (66, 130), "a hands-on {}",
+            "pruning workshop", "cheese-making workshop"),
+    _rivals("tours", "holiday weekend", (95, 205), "a three-day {}",
+            "cycling tour", "canoe tour"),
+    _rivals("languages", "Wednesday", (75, 160), "a one-day intensive {}",
+            "Swahili class", "Portuguese class"),
+    _rivals("lectures", "Tuesday evening", (20, 43), "admission to a {}",
+            "lecture on volcanoes", "lecture on whales"),
+    _rivals("dinners", "Saturday evening", (48, 105), "a four-course {}",
+            "Korean dinner", "Moroccan dinner"),
+    _rivals("fairs", "Friday", (23, 48), "a day pass for a {}", "book fair", "toy fair"),
+    _rivals("festivals", "summer weekend", (135, 270), "a camping pass for a {}",
+            "folk festival", "blues festival"),
+    _rivals("lessons", "Sunday morning", (70, 145), "a beginner's {}",
+            "sailing lesson", "surfing lesson"),
+    _rivals("films", "Thursday evening", (19, 41), "a front-row seat for a {}",
+            "silent film", "cartoon film"),
+    _rivals("dances", "Monday evening", (24, 52), "a couple's ticket for a {}",
+            "tango night", "salsa night"),
+    _rivals("guides", "Wednesday afternoon", (38, 78), "a private {}",
+            "museum tour", "harbor tour"),
+    _rivals("sea", "Tuesday", (85, 175), "a half-day {}", "fishing trip", "snorkeling trip"),
+    _rivals("factories", "Saturday morning", (27, 56), "an hour-long {}",
+            "chocolate factory tour", "glass factory tour"),
 )
+# fmt: on
 
 # %% ../../../nbs/paradigms/classic/sunk_cost.ipynb #8ca45ca3
 def _stimulus(condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -262,6 +281,6 @@ PARADIGM = Paradigm(
     caveats=(
         "People's .54 is the share of the treatment alone. It is comparable with share_treatment, not with the difference.",
         "With equal prices the coded option is rarely taken, and a participant that never takes it in either condition has an effect of 0. Read both shares.",
-        "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size.",
+        one_wording(CONTENTS),
     ),
 )

@@ -23,6 +23,7 @@ from cogbias.kits.variants import (
     Invariant,
     Question,
     Variable,
+    one_wording,
     question_items,
 )
 
@@ -78,28 +79,39 @@ SAVINGS = (
 )
 
 # %% ../../../nbs/paradigms/classic/transaction_utility.ipynb #9a097da5
-CONTENTS = (
-    ContentSet(
-        "electronics",
-        {"dear_name": "a television", "cheap_name": "a radio"},
-        _prices(650, 35, 10),
-        published=True,
-    ),
-    ContentSet(
-        "furniture", {"dear_name": "a sofa", "cheap_name": "a table lamp"}, _prices(720, 40, 12)
-    ),
-    ContentSet(
-        "kitchen", {"dear_name": "a refrigerator", "cheap_name": "a kettle"}, _prices(800, 38, 11)
-    ),
-    ContentSet(
-        "cycling", {"dear_name": "a bicycle", "cheap_name": "a bicycle helmet"}, _prices(540, 32, 9)
-    ),
-    ContentSet(
-        "clothes", {"dear_name": "a winter coat", "cheap_name": "a scarf"}, _prices(280, 26, 8)
-    ),
-    ContentSet(
-        "garden", {"dear_name": "a lawn mower", "cheap_name": "a garden hose"}, _prices(430, 30, 9)
-    ),
+def _shop(
+    name: str, dear_name: str, cheap_name: str, *prices: int, published: bool = False
+) -> ContentSet:  # a content set from two products, their prices and the saving
+    "A shop that sells something dear and something cheap."
+    words = {"dear_name": dear_name, "cheap_name": cheap_name}
+    return ContentSet(name, words, _prices(*prices), published)
+
+
+CONTENTS = (  # shop, dear product, cheap product, price of each, saving
+    _shop("electronics", "a television", "a radio", 650, 35, 10, published=True),
+    _shop("furniture", "a sofa", "a table lamp", 720, 40, 12),
+    _shop("kitchen", "a refrigerator", "a kettle", 800, 38, 11),
+    _shop("cycling", "a bicycle", "a bicycle helmet", 540, 32, 9),
+    _shop("clothes", "a winter coat", "a scarf", 280, 26, 8),
+    _shop("garden", "a lawn mower", "a garden hose", 430, 30, 9),
+    _shop("music", "an electric piano", "a music stand", 690, 28, 8),
+    _shop("photography", "a camera", "a tripod", 760, 44, 13),
+    _shop("camping", "a family tent", "a camping lantern", 370, 27, 8),
+    _shop("printing", "an office printer", "an ink cartridge", 320, 29, 9),
+    _shop("baby", "a stroller", "a diaper bag", 460, 36, 11),
+    _shop("tools", "a table saw", "a hammer", 590, 24, 7),
+    _shop("sewing", "a sewing machine", "a cutting mat", 340, 23, 7),
+    _shop("phones", "a smartphone", "a power bank", 870, 34, 10),
+    _shop("watches", "a wristwatch", "a leather strap", 950, 43, 13),
+    _shop("fishing", "a fishing rod", "a landing net", 240, 22, 7),
+    _shop("gym", "a rowing machine", "a jump rope", 840, 21, 6),
+    _shop("aquarium", "a large aquarium", "a water filter", 410, 33, 10),
+    _shop("beach", "a surfboard", "a beach umbrella", 560, 37, 11),
+    _shop("farming", "an electric fence", "a feeding trough", 520, 46, 14),
+    _shop("toys", "a rocking horse", "a jigsaw puzzle", 210, 25, 8),
+    _shop("painting", "an artist's easel", "a set of brushes", 270, 20, 6),
+    _shop("laundry", "a washing machine", "an ironing board", 740, 39, 12),
+    _shop("bedding", "a mattress", "a pillow", 680, 41, 12),
 )
 
 # %% ../../../nbs/paradigms/classic/transaction_utility.ipynb #e37bd05a
@@ -217,6 +229,6 @@ PARADIGM = Paradigm(
     caveats=(
         "With odd and large numbers the drive saves so much that nearly everybody may drive (ceiling_expected). An effect near 0 there says little about the bias.",
         "The human values are for a jacket and a calculator bought together, so that the total bill is the same; here one product is bought.",
-        "The published design asks one wording; here six content sets carry the interval, and the published one alone the published effect size.",
+        one_wording(CONTENTS),
     ),
 )
