@@ -47,8 +47,8 @@ from cogbias.stats.numbers import (
     deviation_from_truth,
     number_estimate,
 )
-from .stats.position import consistency_of_pairs, order_pairs
-from .stats.proportions import wilson
+from .stats.position import OrderConsistency, consistency_of_pairs, order_pairs
+from .stats.proportions import newcombe_paired, wilson
 from .stats.roc import area_of_judgements, area_shift_of_judgements
 from .stats.shares import share_by_cluster
 from cogbias.stats.signal_detection import (
@@ -579,8 +579,8 @@ def pooled(
 
 # %% ../nbs/05_effects.ipynb #00a5c855
 def _majority(mean: np.ndarray) -> np.ndarray:
-    "1 where most answers are for, -1 where most are against, 0 where neither."
-    return (mean > 0.5).astype(float) - (mean < 0.5).astype(float)
+    "1 where most answers are for, 0 where most are against, 1/2 where neither."
+    return (1 + np.sign(mean - 0.5)) / 2
 
 
 def reversal(
@@ -589,10 +589,10 @@ def reversal(
     "Share of clusters whose majority turns towards the bias, minus the share that turns against it."
     table = _differences(contrast, rows).table
     sides = {name: _majority(table[name]) for name in ("mean_treatment", "mean_control")}
-    turned = (sides["mean_treatment"] - sides["mean_control"]) / 2
+    turned = sides["mean_treatment"] - sides["mean_control"]
     turned = np.where(np.abs(turned) == 1, turned, 0.0)  # half a turn is none
     turns = table | sides | {"difference": turned}
-    found = adjusted_cluster_interval(turns, scale=(-1.0, 1.0), test=False)
+    found = adjusted_cluster_interval(turns, test=False)
     towards, against = int((turned > 0).sum()), int((turned < 0).sum())
     detail = f"{towards} towards, {against} against, of {len(turned)}"
     row = _estimate_row(contrast, rows, found, group, method="majority per value set")
@@ -960,17 +960,28 @@ def _position(contrast: Contrast, answers: Answered, target_role: str) -> list[d
     return found
 
 # %% ../nbs/05_effects.ipynb #98cae101
-def _share_interval(measure: str, share: float, clusters: int) -> dict[str, Any]:
-    "Wilson's interval of a share of order pairs, with clusters and not pairs as the unit."
-    if measure == "primacy" or np.isnan(share):  # a difference of two shares
+def _over_clusters(of: str, formula: str, limits: tuple[float, float]) -> dict[str, Any]:
+    "Fields of a row whose interval counts clusters."
+    method = f"{of}, {formula} over clusters"
+    return {"method": method, "target": "S", "ci_low": limits[0], "ci_high": limits[1]}
+
+
+def _share_interval(share: float, clusters: int, of: str = "pairs of orders") -> dict[str, Any]:
+    "Wilson's interval of a share, with clusters as the unit."
+    if np.isnan(share):
+        return {"method": of}
+    return _over_clusters(of, "wilson", wilson(min(1.0, share) * clusters, clusters))
+
+
+def _primacy_interval(found: OrderConsistency, places: int, clusters: int) -> dict[str, Any]:
+    "Newcombe's interval of two paired shares, with clusters and not pairs as the unit."
+    if np.isnan(found.primacy):
         return {"method": "pairs of orders"}
-    low, high = wilson(min(1.0, share) * clusters, clusters)
-    return {
-        "method": "pairs of orders, wilson over clusters",
-        "target": "S",
-        "ci_low": low,
-        "ci_high": high,
-    }
+    later = found.locked_other / (places - 1)
+    neither = max(0.0, 1 - found.consistent_target - found.locked_first - later)
+    shares = (found.consistent_target, found.locked_first, later, neither)
+    limits = newcombe_paired(*(share * clusters for share in shares))
+    return _over_clusters("pairs of orders", "paired newcombe", limits)
 
 
 def _position_rows(
@@ -998,12 +1009,16 @@ def _position_rows(
     rows = []
     for name, part in POSITION_MEASURES.items():
         share = getattr(found, part)
-        limits = _share_interval(name, share, clusters)
+        limits = (
+            _primacy_interval(found, places.p.shape[1], clusters)
+            if name == "primacy"
+            else _share_interval(share, clusters)
+        )
         rows.append(_row(contrast, basis, measure=name, estimate=share, **(fields | limits)))
-    fields |= {"unit": "share of choices", "detail": None, "method": "share of choices"}
+    fields |= {"unit": "share of choices", "detail": None}
     for place, share in enumerate(places.p.mean(axis=0) if len(places.p) else (), 1):
-        measure = f"choose_position_{place}"
-        rows.append(_row(contrast, basis, measure=measure, estimate=share, **fields))
+        measure, limits = f"choose_position_{place}", _share_interval(share, clusters, "choices")
+        rows.append(_row(contrast, basis, measure=measure, estimate=share, **(fields | limits)))
     return rows
 
 # %% ../nbs/05_effects.ipynb #a60d6304
@@ -1264,7 +1279,12 @@ def _as_estimate(row: Mapping[str, Any]) -> Estimate:
     lost = row["status"] not in STATUSES or (
         row["status"] == "ok" and np.isnan(numbers["estimate"])
     )
-    return Estimate(**numbers, unit=row["unit"], status="undefined" if lost else row["status"])
+    return Estimate(
+        **numbers,
+        method=row.get("method") or "",
+        unit=row["unit"],
+        status="undefined" if lost else row["status"],
+    )
 
 # %% ../nbs/05_effects.ipynb #af41122e
 def unreadable_bounds(

@@ -99,3 +99,46 @@ def test_six_sets_that_agree_leave_a_seventh_open():
     row = difference(contrast, turned)[0]
     assert row["estimate"] == row["ci_high"] == 1 and 0.2 < row["ci_low"] < 0.4
     assert row["status"] == "ok" and 0.001 < row["p_value"] < 0.05
+
+
+SHARES = ("probability", "share of value sets", "share of order pairs", "share of choices")
+
+
+def wholly_biased(items):
+    "Exact trials of one who follows the bias in every prompt of the treatment, and never else."
+    trials, options = exact_trials("random", items), dict(zip(items["item_id"], items["options"]))
+    biased = (items["condition"] == "treatment").to_numpy()
+    if "is_believable" in items:
+        biased = biased & items["is_believable"].to_numpy(bool)
+    towards = dict(zip(items["item_id"], biased))
+
+    def certain(item):
+        "Everything on one option: that of the bias, or the other one."
+        wanted = [each["role"] in ("target", "accept") for each in options[item]]
+        wanted = wanted if towards[item] else [not each for each in wanted]
+        return {each["label"]: float(is_it) for each, is_it in zip(options[item], wanted)}
+
+    return trials.assign(p=[certain(item) for item in trials["item_id"]])
+
+
+@pytest.mark.parametrize("name", ("choice/certainty", "logic/belief"))
+def test_a_total_bias_is_present_and_every_share_keeps_its_range(name):
+    items = paradigm(name).items()
+    effects = decide(estimate_effects(wholly_biased(items), items, paradigm(name)))
+    headline = effects.iloc[0]
+    assert (headline.estimate, headline.verdict) == (1.0, "present")
+    shares = effects[effects.unit.isin(SHARES) & effects.ci_low.notna()]
+    # the difference of two differences, and the product of two, go from -2 to 2
+    twofold = shares.measure.str.startswith(paradigm(name).headline.measure) & ("logic" in name)
+    reach = np.where(twofold | (shares.measure == "interaction"), 2.0, 1.0)
+    assert (shares.ci_low >= -reach).all() and (shares.ci_high <= reach).all()
+    placed = effects[effects.measure.str.match("primacy|order_|position_|choose_")]
+    assert len(placed) == 10 and placed.ci_low.notna().all()
+
+
+def test_a_verdict_of_absence_does_not_speak_of_the_wrong_interval():
+    "One-sided tests may place an effect within a bound that its 95% interval just reaches across."
+    row = {"estimate": 0.0, "se": 0.026, "df": np.nan, "ci_low": -0.051, "ci_high": 0.051}
+    row |= {"method": "", "unit": "probability", "status": "ok", "p_adjusted": 1.0}
+    found = row_verdict(row | {"n_trials": 9, "n_valid": 9})
+    assert found.verdict == "absent" and "interval" not in found.reason
