@@ -70,8 +70,8 @@ class Layout:
         self,
         items: pd.DataFrame,  # an items table
     ) -> None:
-        options = items["options"].tolist()
-        plain = items.drop(columns=NOT_READ)
+        options = items["options"].tolist() if "options" in items else [()] * len(items)
+        plain = items.drop(columns=NOT_READ, errors="ignore")
         texts = [name for name in plain.columns if pd.api.types.is_string_dtype(plain[name])]
         self.items = plain.astype(dict.fromkeys(texts, object)).reset_index(drop=True)
         self.row = {item_id: row for row, item_id in enumerate(items["item_id"])}
@@ -222,6 +222,11 @@ class Rows:
         **own: np.ndarray,  # further columns, shape (n,)
     ) -> None:
         self.layout, self.item, self.own = layout, item, own
+
+    @classmethod
+    def of(cls, table: "pd.DataFrame | Rows") -> "Rows":
+        "The rows of a table, such as one from prompt_scores."
+        return table if isinstance(table, Rows) else cls(Layout(table), np.arange(len(table)))
 
     def __len__(self) -> int:
         return len(self.item)
@@ -484,12 +489,13 @@ def _interval(
 # %% ../nbs/05_effects.ipynb #b58a04cc
 def difference(
     contrast: Contrast,  # what is compared
-    rows: Rows,  # from read_prompts
+    rows: Rows | pd.DataFrame,  # from read_prompts, or from prompt_scores
     group: str = "all",  # label of the rows
     seed: int = 0,  # of the sign-flip, where it cannot be enumerated
     test: bool = True,  # false: no p-value
 ) -> list[dict[str, Any]]:  # rows of the effects table
     "The stratified cluster estimate with its interval and its test."
+    rows = Rows.of(rows)
     (table, dropped), weights = _differences(contrast, rows), _weights(contrast, rows)
     if not len(table["difference"]):
         lacking = "no cluster has a readable answer in every condition"
