@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['VARIANTS', 'SCALED', 'DECLARED', 'UNSCALED', 'Derive', 'FLAGS', 'Options', 'PERSONA', 'DECIDE', 'ONLY', 'LAST',
-           'STYLES', 'ORDERS', 'VARIANT_FACTORS', 'CHOICE_FACTORS', 'Variant', 'Variable', 'scale', 'Invariant',
-           'variant_values', 'ContentSet', 'Numbers', 'shared_words', 'one_wording', 'Question', 'dressed',
+           'STYLES', 'ORDERS', 'VARIANT_FACTORS', 'CHOICE_FACTORS', 'Variant', 'Variable', 'scale', 'variables',
+           'Invariant', 'variant_values', 'ContentSet', 'Numbers', 'shared_words', 'one_wording', 'Question', 'dressed',
            'variants_of', 'question_items']
 
 # %% ../../nbs/kits/variants.ipynb #90503fb9
@@ -118,6 +118,15 @@ def scale(
             f"{where}: variable {name!r} is {value} in the variant {variant!r}, outside {bounded[0]} to {bounded[1]}; give it another kind or value"
         )
     return value
+
+# %% ../../nbs/kits/variants.ipynb #f3da56ec
+def variables(
+    kind: str,  # of all of them
+    /,
+    **values: Any,  # name -> value in the variants base and no_persona
+) -> dict[str, Variable]:
+    "Several numbers of one kind."
+    return {name: Variable(kind, value) for name, value in values.items()}
 
 # %% ../../nbs/kits/variants.ipynb #8ff45edc
 @dataclass(frozen=True)
