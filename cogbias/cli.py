@@ -189,7 +189,7 @@ def _run(arguments: list[str]) -> None:
         _say(f"cogbias: {odd}")
         sys.exit(2)
     try:
-        sys.exit(app(arguments, prog_name="cogbias", standalone_mode=False))
+        sys.exit(app(arguments, prog_name="cogbias", standalone_mode=False) or 0)
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone, and so has the wish to complain
         sys.exit(0)

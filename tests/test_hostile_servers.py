@@ -228,6 +228,64 @@ class TestSecrets:
                 for form in (secret, secret.split(" ")[0] if " " in secret else secret[4:]):
                     assert form.encode() not in text
 
+    @pytest.mark.parametrize("backend", ["openai", "ollama"])
+    def test_what_a_good_answer_repeats_is_not_stored(
+        self, backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        "A server repeats all that it was sent, in every field of an answer that is otherwise good."
+        name = "OPENAI_API_KEY" if backend == "openai" else "OLLAMA_API_KEY"
+        monkeypatch.setenv(name, SECRETS["key"])
+        usual = _Handler.send
+
+        def repeating(handler: Any, status: int, content: bytes, **headers: str) -> None:
+            texts = [SECRETS[each] for each in ("field", "header", "user") if backend == "openai"]
+            sent = " ".join([handler.headers.get("authorization", ""), handler.path, *texts])
+            body = json.loads(content)
+            for place in (body, *body.get("models", []), *body.get("data", [])):
+                place |= {
+                    "model": sent,
+                    "version": sent,
+                    "system_fingerprint": sent,
+                    "details": {"family": sent, sent: sent},
+                }
+            message = body["choices"][0]["message"] if "choices" in body else body.get("message")
+            if message:
+                message |= {"content": f"{message['content']}\n{sent}", "reasoning": sent}
+                message["thinking"] = sent
+            text = json.dumps(body).replace("/", "\\/")  # as some languages write it
+            usual(handler, status, text.encode(), **headers)
+
+        monkeypatch.setattr(_Handler, "send", repeating)
+        with Double() as double:
+            root = f"{double.url}/{SECRETS['path']}"
+            arguments = ["run", "--model", f"{backend}/tiny", "--paradigm", "choice/certainty"]
+            arguments += ["--where", "template=1", "--where", "design=common_ratio"]
+            arguments += ["--base-url", root + ("/v1" if backend == "openai" else "")]
+            arguments += ["--method", "text", "--no-reports", "--outputs", str(tmp_path)]
+            if backend == "openai":
+                arguments += ["--set", f"extra={json.dumps(EXTRA)}"]
+            with pytest.raises(SystemExit) as ended:
+                cli.main(arguments)
+            assert ended.value.code == 0
+            if backend == "openai":  # the other one sends its key to nobody but its own host
+                assert all(SECRETS["key"] in each.authorization for each in double.asked)
+        stored = TrialStore(next(tmp_path.glob("trials/*/choice-certainty.jsonl"))).read()
+        assert len(stored) and stored["response"].str.contains("[secret]", regex=False).all()
+        for file in filter(Path.is_file, tmp_path.rglob("*")):
+            for secret in SECRETS.values():
+                assert secret.encode() not in file.read_bytes(), file
+
+    @pytest.mark.parametrize(
+        "value", ["sk_live_51H8xAbCdEfGh", "AKIAIOSFODNN7EXAMPLE", "Zq7planted5ecretVa1ue"]
+    )
+    def test_a_key_in_place_of_a_name_is_refused_and_not_repeated(self, value: str) -> None:
+        with pytest.raises(CogbiasError, match="the name of an environment variable") as refused:
+            participant("openai/m", api_key_env=value)
+        assert value not in str(refused.value)
+        extra = {value: 1, "metadata": {value: 2}, "chat_template": f"{{{{ x }}}} {value}"}
+        who = participant("openai/m", extra=extra)
+        assert value not in json.dumps(who.kept_extra) and value not in repr(who) + who.name
+
     def test_nobody_is_asked_with_what_a_record_keeps(self, tmp_path: Path) -> None:
         with Double() as double:
             for settings in (

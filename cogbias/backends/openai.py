@@ -42,6 +42,7 @@ from cogbias.elicitation.calls import (
     ask_all,
     check_base_url,
     check_whole,
+    is_variable,
     keep_out,
     retry_after,
     scrub,
@@ -1370,7 +1371,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         "an address such as http://127.0.0.1:8080/v1",
     ),
     "api_key_env": (
-        lambda value: isinstance(value, str) and value.isidentifier(),
+        lambda value: isinstance(value, str) and is_variable(value),
         "the name of an environment variable, not a key",
     ),
     "concurrency": (_at_least_one, "a whole number of at least 1"),

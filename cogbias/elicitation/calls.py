@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['SECRET', 'LONGEST_MESSAGE', 'SHORTEST_SECRET', 'HIDDEN', 'RETRIED', 'LONGEST_PAUSE', 'LONGEST_WAIT', 'TELLING',
-           'MOST_TOKENS', 'keep_out', 'printable', 'scrub', 'check_base_url', 'shown_url', 'without_secrets',
-           'secrets_of', 'check_whole', 'Fault', 'retry_after', 'Patience', 'Retries', 'sound', 'told_to_wait',
-           'ask_all']
+           'MOST_TOKENS', 'keep_out', 'without_echoes', 'printable', 'scrub', 'check_base_url', 'shown_url',
+           'like_a_key', 'is_variable', 'without_secrets', 'secrets_of', 'check_whole', 'Fault', 'retry_after',
+           'Patience', 'Retries', 'sound', 'told_to_wait', 'ask_all']
 
 # %% ../../nbs/elicitation/03_calls.ipynb #4fb25454
 import json
@@ -60,6 +60,19 @@ def _secrets() -> list[str]:
         for form in (secret, quote(secret, safe=""), json.dumps(secret)[1:-1])
     }
     return sorted(written, key=len, reverse=True)
+
+
+_SINGLE_WORD = re.compile(r"[A-Z]?[a-z]{1,14}|[A-Z]{1,14}")  # one that any answer may hold
+
+
+def without_echoes(
+    text: str,  # of an answer
+) -> str:
+    "An answer's text without what was sent with the request and is nobody's business."
+    for secret in sorted(_KEPT_OUT, key=len, reverse=True):
+        if secret in text and not _SINGLE_WORD.fullmatch(secret):
+            text = text.replace(secret, SECRET)
+    return text
 
 
 def printable(
@@ -154,6 +167,29 @@ _SHAPING_FIELDS = frozenset(
 _KEPT_FORM = re.compile(r"\[secret\]|\[text [0-9a-f]{6}\]|\[hidden\]")
 
 
+_KEY_PARTS = re.compile(r"[A-Za-z0-9+=]{16,}")
+_VARIABLE = re.compile(
+    r"(?:[A-Z]{1,15}|[a-z]{1,15})\d{0,3}(?:_(?:[A-Z]{1,15}|[a-z]{1,15}|\d)\d{0,3})*"
+)
+
+
+def like_a_key(
+    text: str,  # from settings
+) -> bool:
+    "Whether a text holds what looks like a key: a known form, or a long run of letters and digits."
+    return bool(_SECRET_SHAPES.search(text)) or any(
+        re.search("[0-9]", part) and re.search("[A-Za-z]", part)
+        for part in _KEY_PARTS.findall(text)
+    )
+
+
+def is_variable(
+    name: str,  # that should be one of the environment
+) -> bool:
+    "Whether a text is the name of a variable: one that is set, or one that does not look like a key."
+    return name.isidentifier() and (name in os.environ or bool(_VARIABLE.fullmatch(name)))
+
+
 class _Recording:
     "Settings on their way to a record; what is left out of it is noted."
 
@@ -182,7 +218,7 @@ class _Recording:
 
     def _name(self, name: Any) -> Any:
         "The name of a field, which somebody may have taken for the place of a key."
-        if isinstance(name, str) and _SECRET_SHAPES.search(name):
+        if isinstance(name, str) and like_a_key(name):
             self.left_out.append(name)
             return SECRET
         return name
@@ -200,7 +236,7 @@ class _Recording:
         if _is_secret(place) or (inside and scrub(text) != printable(text)):
             self.left_out.append(text)
             return SECRET
-        if inside and inside[0] not in _SHAPING_FIELDS:
+        if inside and (inside[0] not in _SHAPING_FIELDS or like_a_key(text)):
             self.left_out.append(text)
             return f"[text {content_hash(text, 6)}]"
         return text

@@ -7,7 +7,7 @@ __all__ = ['READING', 'AT_ONCE', 'PAGE', 'PER_TOKEN', 'VALUES', 'PER_LISTED', 'V
            'OPENING', 'LONGEST_WAY', 'ENDS', 'THINKING', 'Unfit', 'TooSlow', 'TooSlowly', 'InCircles', 'TooLarge',
            'Elsewhere', 'Garbled', 'Misshapen', 'unfit_fault', 'reading_fault', 'room_for', 'received', 'read_json',
            'check_text', 'as_text', 'check_length', 'as_name', 'as_count', 'as_mapping', 'as_list', 'as_mappings',
-           'same_place', 'Guard', 'guard', 'plain_facts', 'messages_of', 'parted', 'Tries', 'patiently']
+           'unechoed', 'same_place', 'Guard', 'guard', 'plain_facts', 'messages_of', 'parted', 'Tries', 'patiently']
 
 # %% ../../nbs/elicitation/05_server.ipynb #c191ccef
 import json
@@ -30,10 +30,12 @@ from cogbias.elicitation.calls import (
     MOST_TOKENS,
     Fault,
     Patience,
+    keep_out,
     printable,
     scrub,
     shown_url,
     told_to_wait,
+    without_echoes,
 )
 
 # %% ../../nbs/elicitation/05_server.ipynb #2d384f10
@@ -379,6 +381,30 @@ def as_mappings(
     "A list of names and values."
     return [as_mapping(each if each is not None else 0, name) for each in as_list(value, name)]
 
+# %% ../../nbs/elicitation/05_server.ipynb #827a21e6
+def _unechoed(value: Any) -> Any:
+    "The same, without secrets in its texts and names."
+    if isinstance(value, str):
+        return without_echoes(value)
+    if isinstance(value, list):
+        return [_unechoed(each) for each in value]
+    if isinstance(value, dict):
+        return {without_echoes(name): _unechoed(each) for name, each in value.items()}
+    return value
+
+
+def unechoed(
+    content: bytes,  # a body
+) -> bytes:  # the same bytes where nothing secret is in it
+    "A body without what was sent with its request and is nobody's business."
+    try:
+        body = read_json(content)
+        clean = _unechoed(body)
+    except (ValueError, RecursionError, Unfit):
+        text = content.decode("utf-8", "surrogateescape")
+        return without_echoes(text).encode("utf-8", "surrogateescape")
+    return content if clean == body else json.dumps(clean).encode()
+
 # %% ../../nbs/elicitation/05_server.ipynb #67e44bbc
 _PORTS = {"http": 80, "https": 443}
 
@@ -424,6 +450,7 @@ class Guard:
                 "name that address if you trust it"
             )
         self._check_way(request)
+        keep_out(request.headers.get("authorization", "").rpartition(" ")[2])
         until = request.extensions.setdefault("cogbias_until", time.monotonic() + self.seconds)
         try:
             with _within(until, self.seconds):
@@ -460,7 +487,7 @@ class Guard:
             coding = response.headers.get("content-encoding", "")
             content = received(response.stream, coding)
             check_text(content)
-            return response, content
+            return response, unechoed(content)
         finally:
             response.close()
 
