@@ -743,6 +743,7 @@ def _paired(own: np.ndarray, authors: np.ndarray, level: float) -> Estimate:
         ci_low=float(low),
         ci_high=float(high),
         p_value=_mcnemar_with_ties(difference),
+        p_method="exact McNemar",
         **known,
         **flag,
     )
@@ -757,11 +758,10 @@ def _paired_by_pair(difference: np.ndarray, pair: Sequence, level: float) -> Est
             "no_valid_answers", "no bet has both an answer and a belief", **known, ci_level=level
         )
     found = stratified_cluster_t(mean, ["all"] * len(mean), level=level)
-    return replace(
-        found,
-        p_value=sign_flip(mean, ["all"] * len(mean)) if len(mean) >= 6 else found.p_value,
-        **known,
-    )
+    if len(mean) >= 6:
+        flipped = sign_flip(mean, ["all"] * len(mean))
+        found = replace(found, p_value=flipped, p_method="sign flips")
+    return replace(found, **known)
 
 # %% ../../nbs/stats/09_bets.ipynb #28383f24
 class BeliefConditioned(NamedTuple):

@@ -130,7 +130,10 @@ def exact_binomial(
             target="F",
             ci_level=level,
         )
-    return Estimate(k / n, nan, nan, *limits, level, p_value, method, "F", int(n))
+    p_method = "mid-p binomial" if mid_p else "exact binomial"
+    return Estimate(
+        k / n, nan, nan, *limits, level, p_value, method, "F", int(n), p_method=p_method
+    )
 
 # %% ../../nbs/stats/08_chance.ipynb #4f56617d
 Spread = Literal["sample", "population", "null"]
@@ -210,7 +213,8 @@ def z_against_chance(
     se = _spread(k, n, chance, "sample")
     detail = f"all {int(n)} answers {'right' if k else 'wrong'}, z = {z_statistic(k, n, chance)}"
     flat = {} if se else dict(status="degenerate_zero_variance", detail=detail)
-    return Estimate(**_wald(k / n, se, level), p_value=p_value, **known, **flat)
+    wald = _wald(k / n, se, level)
+    return Estimate(**wald, p_value=p_value, p_method="z", **known, **flat)
 
 # %% ../../nbs/stats/08_chance.ipynb #50f16311
 def exact_rejection_rate(
@@ -508,6 +512,7 @@ def balanced_accuracy(
         n=int(table["n"].sum()),
         method="balanced accuracy, " + (found.method if chance is not None else "cluster t"),
         p_value=nan if chance is None else found.p_value,
+        p_method="" if chance is None else found.p_method,
         detail=_notes(found.detail, lacking),
     )
 
@@ -574,6 +579,7 @@ def pooled_z(
     return Estimate(
         **_wald(p - q, se, level),
         p_value=float(2 * ndtr(-abs(p - q) / null)) if null else nan,
+        p_method="z" if null else "",
         **known,
         **flat,
     )

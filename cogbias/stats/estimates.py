@@ -53,7 +53,7 @@ class Estimate:
     p_method: str = ""  # how the p-value was made, where there is one
 
     def __post_init__(self) -> None:
-        "Refuse an unknown status, and a missing number that claims to be ok."
+        "Refuse an unknown status, a missing number that is ok, and a p-value from nowhere."
         if self.status not in STATUSES:
             raise ValueError(
                 f"status {self.status!r} is not known: use one of {', '.join(STATUSES)}"
@@ -61,6 +61,10 @@ class Estimate:
         if isnan(self.estimate) and self.status == "ok":
             raise ValueError(
                 f"an estimate is missing but its status is 'ok' (method {self.method!r}): give the status that says why"
+            )
+        if not isnan(self.p_value) and not self.p_method:
+            raise ValueError(
+                f"a p-value without its procedure (method {self.method!r}): give p_method, such as 't'"
             )
 
 # %% ../../nbs/stats/00_estimates.ipynb #7ff9f5d2

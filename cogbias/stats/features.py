@@ -400,7 +400,7 @@ def _explained(
         else {}
     )
     r2, features = (
-        Estimate(float(observed[0]), p_value=p_value, **few, **known),
+        Estimate(float(observed[0]), p_value=p_value, p_method="relabelled groups", **few, **known),
         _known(table.values),
     )
     status, detail = _verdict(r2.estimate, p_value, alpha, null[:, 0])
@@ -558,9 +558,8 @@ def _term_estimate(
     half = float(stdtrit(groups - 1, (1 + known["ci_level"]) / 2)) * se
     p_value = float(2 * stdtr(groups - 1, -abs(value) / se)) if se > 0 else nan
     few = {"status": "few_clusters", "detail": f"{groups} groups of models"} if groups < 6 else {}
-    return Estimate(
-        value, se, groups - 1.0, value - half, value + half, p_value=p_value, **few, **known
-    )
+    tested = {"p_value": p_value, "p_method": "t"} if se > 0 else {}
+    return Estimate(value, se, groups - 1.0, value - half, value + half, **tested, **few, **known)
 
 # %% ../../nbs/stats/15_features.ipynb #d7098792
 def _coefficients(rows: _Regression, fit, level: float) -> pd.DataFrame:
@@ -645,7 +644,7 @@ def ols_on_features(
         else ("ok", "")
     )
     return FeatureRegression(
-        Estimate(float(fit.rsquared), p_value=float(fit.f_pvalue), **known),
+        Estimate(float(fit.rsquared), p_value=float(fit.f_pvalue), p_method="F", **known),
         coefficients,
         table.dropped,
         incomplete,

@@ -476,6 +476,7 @@ def _delta_method(arms: _Arms, known: dict[str, Any]) -> Estimate:
         estimate - half,
         estimate + half,
         p_value=2 * NormalDist().cdf(-abs(z)),
+        p_method="normal",
         detail=detail,
         **known,
     )
@@ -527,6 +528,7 @@ def _student(apart: np.ndarray, known: dict[str, Any]) -> Estimate:
         mean - half,
         mean + half,
         p_value=float(2 * stdtr(df, -abs(mean) / se)),
+        p_method="t",
         **known,
     )
 
@@ -542,6 +544,7 @@ def _sign_test(apart: np.ndarray, known: dict[str, Any]) -> Estimate:
         return Estimate(
             median,
             p_value=p_value,
+            p_method="sign test",
             status="insufficient",
             detail=f"{n} answers: too few for an interval",
             **known,
@@ -553,6 +556,7 @@ def _sign_test(apart: np.ndarray, known: dict[str, Any]) -> Estimate:
         float(ordered[place - 1]),
         float(ordered[n - place]),
         p_value=p_value,
+        p_method="sign test",
         **known,
     )
 

@@ -404,7 +404,8 @@ def _with_reference(mean: float, se: float, df: float, level: float) -> dict[str
     if se == 0:
         return {"ci_low": mean, "ci_high": mean}
     p_value = float(2 * (ndtr(-abs(mean) / se) if normal else stdtr(df, -abs(mean) / se)))
-    return {"ci_low": mean - half, "ci_high": mean + half, "p_value": p_value}
+    limits = {"ci_low": mean - half, "ci_high": mean + half}
+    return limits | {"p_value": p_value, "p_method": "normal" if normal else "t"}
 
 # %% ../../nbs/stats/07_power.ipynb #0dbb12f7
 def _evaluated(

@@ -332,7 +332,8 @@ def _clustered(
         method=f"{linkage} linkage; {draws} resampled {resample}, {draws} single normal clouds"
     )
     stability = Estimate(float(index[:, best].mean()), unit="adjusted Rand index", **known)
-    silhouette = Estimate(float(widths[best]), p_value=p_value, unit="silhouette", **known)
+    tested = {"p_value": p_value, "p_method": "single normal clouds"}
+    silhouette = Estimate(float(widths[best]), **tested, unit="silhouette", **known)
     why = _reading(best + 2, stability.estimate, p_value, bound, alpha)
     together = pd.DataFrame(
         (again[:, best, :, None] == again[:, best, None, :]).mean(axis=0),
@@ -530,9 +531,8 @@ def _correlation(x: np.ndarray, y: np.ndarray, level: float) -> Estimate:
     low, high = _fisher(r, n, level)
     p_value = float(2 * stdtr(n - 2, -abs(r) * sqrt((n - 2) / (1 - r * r))))
     few = {"status": "few_clusters", "detail": f"{n} participants"} if n < 6 else {}
-    return Estimate(
-        r, (1 - r * r) / sqrt(n - 1), n - 2.0, low, high, p_value=p_value, **few, **known
-    )
+    tested = {"p_value": p_value, "p_method": "t"}
+    return Estimate(r, (1 - r * r) / sqrt(n - 1), n - 2.0, low, high, **tested, **few, **known)
 
 # %% ../../nbs/stats/16_profiles.ipynb #5f7e2114
 def _bootstrap_limits(

@@ -232,16 +232,19 @@ def _against(found: Estimate, values: np.ndarray, null: float, name: str) -> Est
     "The estimate with its p-value against the null, which is named where it is not 0."
     from scipy.special import stdtr
 
-    p_value = nan
+    p_value, p_method = nan, ""
     if found.se > 0:
         p_value = float(2 * stdtr(found.df, -abs(found.estimate - null) / found.se))
+        p_method = "t"
     # without spread there is no t; the flips of equal values still say how few clusters there are
     elif found.status == "degenerate_zero_variance" and len(values) >= 6:
         p_value = sign_flip(values - null, np.zeros(len(values), int))
+        p_method = "sign flips"
     named = f"a random responder scores {null:.3f}" if abs(null) > 1e-12 else ""
     return replace(
         found,
         p_value=p_value,
+        p_method=p_method,
         method=f"{name}, scenario-cluster t, p against a random responder",
         detail=_joined(found.detail, named),
     )

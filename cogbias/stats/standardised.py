@@ -791,9 +791,8 @@ def _mean_of(cells: list[Estimate], dropped: str, known: dict) -> Estimate:
         f"no interval: {without} of {len(cells)} cells have no standard error" * (without > 0),
     )
     p_value = 2 * NormalDist().cdf(-abs(mean) / se) if se > 0 else nan
-    return Estimate(
-        mean, se, nan, mean - z * se, mean + z * se, p_value=p_value, detail=detail, **known
-    )
+    tested = {"p_value": p_value, "p_method": "normal"} if se > 0 else {}
+    return Estimate(mean, se, nan, mean - z * se, mean + z * se, **tested, detail=detail, **known)
 
 # %% ../../nbs/stats/05_standardised.ipynb #7548e168
 def _capped_first(cells: list[Estimate], counts: str, known: dict) -> Estimate:
