@@ -510,6 +510,20 @@ def _item(
     }
 
 # %% ../../nbs/kits/variants.ipynb #4a51d8f3
+def _refuse_twins(question: Question, rows: Sequence[Mapping[str, Any]]) -> None:
+    "Raise a CogbiasError where two variants ask the very same."
+    asked: dict[tuple[Any, ...], str] = {}
+    for row in rows:
+        told = (row["condition"], row["cluster"], row["option_order"], row["system"], row["prompt"])
+        first = asked.setdefault(told, row["variant"])
+        if first != row["variant"]:
+            raise CogbiasError(
+                f"{question.paradigm}, {row['cluster']}: the condition {row['condition']!r} reads "
+                f"alike in the variants {first!r} and {row['variant']!r}; "
+                "put a number that scales into its text"
+            )
+
+
 def question_items(
     question: Question,  # the experiment
     variants: Sequence[str] | None = None,  # which variants; None: all that make sense
@@ -520,15 +534,14 @@ def question_items(
     "The prompts of an experiment."
     chosen = _variants(question, variants_of(question) if variants is None else variants)
     orders = ORDERS if counterbalance and not question.numbers else (1,)
-    return item_table(
-        question.paradigm,
-        [
-            _item(question, content, condition, variant, order, style)
-            for content, variant, condition, order in product(
-                _contents(question, contents), chosen, question.frames, orders
-            )
-        ],
-    )
+    rows = [
+        _item(question, content, condition, variant, order, style)
+        for content, variant, condition, order in product(
+            _contents(question, contents), chosen, question.frames, orders
+        )
+    ]
+    _refuse_twins(question, rows)
+    return item_table(question.paradigm, rows)
 
 # %% ../../nbs/kits/variants.ipynb #b5a4fd0b
 VARIANT_FACTORS = {
