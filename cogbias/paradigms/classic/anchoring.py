@@ -112,7 +112,7 @@ CONTENTS = (
            14 / 24 * 100, base=(24, 87), odd=(29, 96)),
     _share("salt", "the mass of pure table salt (sodium chloride)", "of it that is sodium",
            22.99 / 58.44 * 100, base=(17, 73), odd=(20, 85)),
-    _share("moon", "the weight of an astronaut on Earth", "of it that remains on the Moon",
+    _share("moon", "the weight of an astronaut on Earth", "of it that the astronaut weighs on the Moon",
            16.5, base=(5, 54), odd=(4, 64)),
     _share("kilimanjaro", "the height of Mount Everest above the sea", "of it that Kilimanjaro reaches",
            5895 / 8849 * 100, base=(28, 91), odd=(33, 97)),
