@@ -344,6 +344,7 @@ def _between(studies: _Studies, method: str, known: dict) -> Estimate:
         ci_low=low,
         ci_high=high,
         p_value=float(chdtrc(studies.df, _fit(studies, 1 / studies.v).q)),
+        p_method="Q test",
         method=f"{method}, Q-profile interval, Q test",
         status=status,
         detail=detail,
@@ -424,6 +425,7 @@ def _with_interval(estimate: float, se: float, df: float, known: dict) -> Estima
         estimate - half,
         estimate + half,
         p_value=_two_sided(estimate / se, df),
+        p_method="t" if isfinite(df) else "normal",
         **known,
     )
 
@@ -553,6 +555,7 @@ def _ahead(mean: Estimate, tau2: float, method: str) -> Estimate:
         ci_low=mean.estimate - half,
         ci_high=mean.estimate + half,
         p_value=nan,
+        p_method="",
         method=known["method"],
     )
 

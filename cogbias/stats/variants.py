@@ -304,9 +304,8 @@ def repeated_measures_anova(
         _huynh_feldt(row, units),
         (row["w"], row["p_w"]) if units >= variants > 2 else (nan, nan),
     )
-    estimate = _with_notes(
-        Estimate(float(row["eta"]), p_value=float(row["p_gg"]), **known), units, note
-    )
+    tested = {"p_value": float(row["p_gg"]), "p_method": "F, Greenhouse-Geisser"}
+    estimate = _with_notes(Estimate(float(row["eta"]), **tested, **known), units, note)
     return RepeatedMeasuresAnova(
         estimate,
         *(float(row[name]) for name in ("partial", "f", "df", "df_rest", "p", "gg", "p_gg")),
@@ -390,9 +389,11 @@ def friedman_test(
     w = _kendalls_w(ranks)
     q, by_f = units * (variants - 1) * w, _p_f(w, ranks)
     p_chi = float(chdtrc(variants - 1, q))
-    estimate = _with_notes(
-        Estimate(w, p_value=by_f[-1] if method == "f" else p_chi, **known), units, note
-    )
+    tested = {
+        "p_value": by_f[-1] if method == "f" else p_chi,
+        "p_method": "F" if method == "f" else "chi-squared",
+    }
+    estimate = _with_notes(Estimate(w, **tested, **known), units, note)
     return FriedmanTest(
         estimate,
         q,
@@ -488,9 +489,11 @@ def signed_rank(
             nothing("degenerate_zero_variance", "no pair differs", **known), 0.0, len(difference)
         )
     signed = np.sign(moved) * rankdata(np.abs(moved))
-    estimate = Estimate(
-        float(signed.sum() / np.abs(signed).sum()), p_value=_p_signs(signed, method, seed), **known
-    )
+    tested = {
+        "p_value": _p_signs(signed, method, seed),
+        "p_method": "sign flips" if method == "exact" else "normal",
+    }
+    estimate = Estimate(float(signed.sum() / np.abs(signed).sum()), **tested, **known)
     return SignedRank(
         _with_notes(estimate, len(difference)),
         float(signed[signed > 0].sum()),
@@ -649,6 +652,7 @@ def _coefficient(value: float, se: float, df: float, known: dict) -> Estimate:
         value - half,
         value + half,
         p_value=float(2 * stdtr(df, -abs(value / se))),
+        p_method="t",
         **known,
     )
     if clusters > 5 or found.status != "ok":
@@ -858,6 +862,7 @@ def likelihood_ratio(
         statistic,
         df=df,
         p_value=float(chdtrc(df, statistic)),
+        p_method="likelihood ratio",
         status=larger.status,
         detail=larger.detail,
         **known,
@@ -1248,6 +1253,7 @@ def _icc_estimate(kind: str, row: pd.Series, units: float, rest: float, known: d
         ci_low=float(row["CI95"][0]),
         ci_high=float(row["CI95"][1]),
         p_value=float(row["pval"]),
+        p_method="F",
         **known,
         **few,
     )
