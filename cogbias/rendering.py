@@ -21,12 +21,12 @@ from .outputs import Folder, recorded_participant, stored_settings
 from .participants import Participant
 from .reporting import plain_words, shown_name
 from cogbias.study import (
-    REPORT_PARAMETERS,
     Study,
     study_of_cell,
     study_participant,
     study_participants,
 )
+from .settings import REPORT_PARAMETERS
 from .tables import CogbiasError, nearest, shipped
 
 # %% ../nbs/17_rendering.ipynb #c902c130

@@ -44,6 +44,7 @@ from .rendering import render_reports, render_study_report
 from cogbias.study import (
     Study,
     check_methods,
+    check_names,
     make_study,
     own_settings,
     plain_values,
@@ -270,10 +271,8 @@ def run_study(
 ) -> Outcome:
     "Collect, estimate, render, and write the manifest."
     started, outputs = timestamp(), Path(outputs).absolute()
-    (
-        study_paradigms(study),
-        check_methods(study),
-    )  # an unknown name stops here, before anything is asked
+    check_names(study)  # an unknown name stops here, before anything is asked
+    check_methods(study)
     stored_settings(writable_folder(outputs))
     remove_left_overs(Folder(outputs))
     collected = spread(
