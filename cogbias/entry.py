@@ -8,6 +8,7 @@ __all__ = ['STOPPED', 'hand_over', 'main']
 # %% ../nbs/23_entry.ipynb #eaec92d1
 import os
 import signal
+from importlib import import_module
 from types import FrameType
 
 # %% ../nbs/23_entry.ipynb #890e60f1
@@ -30,6 +31,4 @@ def main() -> None:
     "Entry point of the program `cogbias`."
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell may ignore it
         signal.signal(signal.SIGINT, _stop)
-    from cogbias.cli import main as begin
-
-    begin()
+    import_module("cogbias.cli").main()  # by its name: the beginning knows no other room
