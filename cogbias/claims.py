@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from .effects import row_verdict
-from .stats.decisions import SMALLEST_EFFECT, VERDICTS, without_width
+from .stats.decisions import OTHER_VERDICTS, SMALLEST_EFFECT, VERDICTS, without_width
 from .stats.estimates import STATUSES
 
 # %% ../nbs/07_claims.ipynb #c87260ee
@@ -121,11 +121,11 @@ def claim(
         number=signed(row["estimate"], DIGITS),
         interval=_limits(row),
         verdict=found,
-        word=SHOWN_AS[found],
+        word=SHOWN_AS.get(found, found),
         reason=reason,
         bound="" if smallest is None or pd.isna(smallest) else f"±{smallest:g}",
         p=f"{p}, corrected for {row['family']}" if p and row.get("family") else p,
-        look=LOOKS[found],
+        look=LOOKS.get(found, "settled"),  # what is no bias has no colour of one
         unit=row["unit"],
     )
 
@@ -135,7 +135,8 @@ def explained(
 ) -> list[tuple[str, str]]:  # shown word, meaning; in the order of VERDICTS
     "What the verdicts on a page mean."
     used = set(verdicts)
-    return [(SHOWN_AS[each], VERDICTS[each]) for each in VERDICTS if each in used]
+    meanings = VERDICTS | OTHER_VERDICTS
+    return [(SHOWN_AS.get(each, each), meanings[each]) for each in meanings if each in used]
 
 
 def bound_of(unit: str, row: Mapping[str, Any] | None = None) -> str:  # empty where there is none

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cogbias.design import CONTRAST_KINDS, Contrast, Paradigm, check_items, paradigm, paradigms
 from cogbias.tables import CogbiasError, option
-from cogbias.effects import ESTIMATORS
+from cogbias.effects import estimators
 from cogbias.kits.rules import normal_numbers
 
 
@@ -38,7 +38,7 @@ def changed(name: str, **change) -> Paradigm:
 
 
 def test_every_kind_has_its_estimator():
-    assert set(CONTRAST_KINDS) == {*ESTIMATORS, "pooled"}
+    assert set(CONTRAST_KINDS) == {*estimators(), "pooled"}
 
 
 @pytest.mark.parametrize("name", paradigms())

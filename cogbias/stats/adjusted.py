@@ -201,6 +201,9 @@ def _mixture(
         low, high = scale[0] - scale[1], scale[1] - scale[0]
     lows = blocks.plus * low - blocks.minus * high
     highs = blocks.plus * high - blocks.minus * low
+    if "null" in differences:  # the scale ends where it did, seen from another zero
+        moved = cluster_blocks({**differences, "difference": differences["null"]}, weights).mean
+        lows, highs = lows - moved, highs - moved
     firm = _mean_firmness(differences, weights, scale) if plain.se else 1.0
     ends = float(lows.sum()), float(highs.sum())
     return _Mixture(plain.estimate, plain, _counts(blocks, lows, highs), firm, ends)

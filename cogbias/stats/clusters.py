@@ -7,8 +7,9 @@ __all__ = ['Columns', 'CodedDifferences', 'coded_differences', 'cluster_differen
            'sign_flip', 'spread_by_stratum', 'set_effect_sd', 'compare_clusters']
 
 # %% ../../nbs/stats/01_clusters.ipynb #091c45f1
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -304,17 +305,34 @@ def _byte_sums(contribution: np.ndarray) -> np.ndarray:
     return padded @ (1 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)).T
 
 # %% ../../nbs/stats/01_clusters.ipynb #f01e5dea
+def _patterns(rng: np.random.Generator, width: int, draws: int) -> Iterator[np.ndarray]:
+    "Random bytes in blocks, to bound memory, each of shape (width, rows)."
+    for start in range(0, draws, 8192):
+        rows = min(8192, draws - start)
+        drawn = np.frombuffer(rng.bytes(rows * width), np.uint8)
+        yield drawn.reshape(width, rows).astype(np.intp)
+
+
+@lru_cache(maxsize=8)
+def _seeded_patterns(seed: int, width: int, draws: int) -> tuple[np.ndarray, ...]:
+    "The same of a seed, drawn once: many participants are tested with one seed."
+    return tuple(_patterns(np.random.default_rng(seed), width, draws))
+
+
 def _count_random_flips(
-    contribution: np.ndarray, far: float, draws: int, rng: np.random.Generator
+    contribution: np.ndarray, far: float, draws: int, seed: int | np.random.Generator
 ) -> int:
-    "How many random sign patterns give a sum at least as far from 0; in blocks, to bound memory."
+    "How many random sign patterns give a sum at least as far from 0."
     tables = _byte_sums(contribution)
-
-    def tail(rows: int) -> int:
-        patterns = np.frombuffer(rng.bytes(rows * len(tables)), np.uint8).reshape(len(tables), rows)
-        return int(np.sum(np.abs(sum(table[each] for table, each in zip(tables, patterns))) >= far))
-
-    return sum(tail(min(8192, draws - start)) for start in range(0, draws, 8192))
+    kept = isinstance(seed, int) and draws * len(tables) <= 1_000_000
+    patterns = _seeded_patterns if kept else _patterns
+    count = 0
+    for block in patterns(seed if kept else np.random.default_rng(seed), len(tables), draws):
+        total = tables[0].take(block[0])
+        for table, each in zip(tables[1:], block[1:]):
+            total += table.take(each)
+        count += int(np.count_nonzero(np.abs(total, out=total) >= far))
+    return count
 
 # %% ../../nbs/stats/01_clusters.ipynb #b91c5b97
 def sign_flip(
@@ -334,9 +352,7 @@ def sign_flip(
     far = abs(contribution.sum()) - 1e-10 * np.abs(contribution).sum()
     if len(value) <= exact_up_to:
         return float(np.mean(np.abs(_all_flips(contribution)) >= far))
-    return (1 + _count_random_flips(contribution, far, draws, np.random.default_rng(seed))) / (
-        1 + draws
-    )
+    return (1 + _count_random_flips(contribution, far, draws, seed)) / (1 + draws)
 
 # %% ../../nbs/stats/01_clusters.ipynb #a2fec4c5
 def spread_by_stratum(
