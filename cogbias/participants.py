@@ -16,7 +16,7 @@ from importlib.metadata import entry_points
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .choices import Reading, read_choice
-from .tables import matching
+from .tables import matching, answer_range
 from .tables import METHODS, PACKAGE, CogbiasError, nearest
 
 # %% ../nbs/03_participants.ipynb #1083a5ce
@@ -68,7 +68,7 @@ class Participant(Protocol):
 # %% ../nbs/03_participants.ipynb #e19bb97f
 def _in_range(item: Mapping[str, Any], reading: Reading) -> Reading:
     "The same reading; a number outside the range of the question is not an answer."
-    low, high = (item.get("content") or {}).get("range") or (None, None)
+    low, high = answer_range(item)
     if (
         item["answer"] != "number"
         or reading.value is None

@@ -6,9 +6,9 @@
 __all__ = ['KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWERS', 'FILLED', 'ITEMS', 'STATUSES', 'METHODS', 'EXACT',
            'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'EFFECTS', 'SCHEMAS', 'TABLES', 'LARGEST_TEXT',
            'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'PACKAGE', 'CogbiasError', 'nearest', 'matching', 'content_hash',
-           'is_empty', 'kind_of', 'Column', 'is_unicode', 'Schema', 'option', 'item_ids', 'identified', 'item_table',
-           'harmless', 'as_written', 'inside', 'check_file', 'file_text', 'whole_file', 'remove_parts', 'save_table',
-           'load_table', 'load_outside_items', 'shipped']
+           'is_empty', 'kind_of', 'Column', 'is_unicode', 'Schema', 'option', 'answer_range', 'full_content',
+           'item_ids', 'identified', 'item_table', 'harmless', 'as_written', 'inside', 'check_file', 'file_text',
+           'whole_file', 'remove_parts', 'save_table', 'load_table', 'load_outside_items', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import csv
@@ -248,6 +248,7 @@ class Schema:
     key: str | None = None
     open: bool = False
     identity: tuple[str, ...] = ()  # columns whose hash is the key
+    beside: tuple[Column, ...] = ()  # known columns that a table may lack; checked where they are
 
     def __post_init__(self) -> None:
         for column in self.columns:
@@ -296,6 +297,9 @@ class Schema:
             )
         self.check_values({name: table[name].tolist() for name in self.names}, record)
         self._check_key(table, record)
+        for column in self.beside:
+            if column.name in table and (fault := column.first_fault(table[column.name].tolist())):
+                raise self._refusal(column.name, fault, record)
         for name in table.columns.difference(self.names) if self.open else ():
             if fault := _factor_fault(table[name].tolist()):
                 raise self._refusal(name, fault, record)
@@ -337,10 +341,12 @@ class Schema:
             [
                 {
                     "column": c.name,
-                    "kind": c.kind + (", may be empty" if c.optional else ""),
+                    "kind": c.kind
+                    + (", may be empty" if c.optional else "")
+                    + (", may be lacking" if c in self.beside else ""),
                     "meaning": c.meaning,
                 }
-                for c in self.columns
+                for c in (*self.columns, *self.beside)
             ]
         )
 
@@ -477,6 +483,10 @@ ITEMS = Schema(
     key="item_id",
     open=True,
     identity=IDENTITY,
+    beside=_columns(
+        ("lowest", "number?", "smallest number that counts as an answer; empty: any"),
+        ("highest", "number?", "largest number that counts as an answer; empty: any"),
+    ),
 )
 
 # %% ../nbs/00_tables.ipynb #fb388588
@@ -666,15 +676,46 @@ def option(
     "One answer offered."
     return {"label": label, "text": text, "role": role, "value": value}
 
+# %% ../nbs/00_tables.ipynb #d9a16a43
+def _plain_number(value: Any) -> float | None:
+    "A number as JSON writes it; None where there is none."
+    if is_empty(value):
+        return None
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def answer_range(
+    item: Mapping[str, Any],  # a row of an items table
+) -> tuple[float | None, float | None]:  # smallest and largest number; None: no end
+    "Which numbers count as an answer."
+    low, high = (_plain_number(item.get(name)) for name in ("lowest", "highest"))
+    if low is None and high is None:
+        low, high = (item.get("content") or {}).get("range") or (None, None)
+    return low, high
+
+
+def full_content(
+    item: Mapping[str, Any],  # a row of an items table
+) -> Any:  # its content, with the range of its answers
+    "What simulated participants see, and what the id of an item stands for."
+    low, high = answer_range(item)
+    content = item["content"]
+    return content if low is None and high is None else {**content, "range": [low, high]}
+
 # %% ../nbs/00_tables.ipynb #67d0b6ac
 def item_ids(
     table: pd.DataFrame,  # an items table, with or without ids
 ) -> list[str]:
     "The id of every row: a hash of everything that the participant sees and of the structured content."
-    held = [
-        [None if is_empty(value) else value for value in table[name].tolist()] for name in IDENTITY
-    ]
-    return [content_hash(row) for row in zip(*held)]
+    held = {
+        name: [None if is_empty(value) else value for value in table[name].tolist()]
+        for name in IDENTITY
+    }
+    ranges = [each.name for each in ITEMS.beside if each.name in table]
+    if ranges:
+        rows = table[["content", *ranges]].to_dict("records")
+        held["content"] = [full_content(row) for row in rows]
+    return [content_hash(row) for row in zip(*held.values())]
 
 
 def identified(

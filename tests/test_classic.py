@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -13,7 +14,9 @@ import pytest
 from cogbias.backends.sim import SimulatedParticipant, exact_trials, expected_effect
 from cogbias.design import paradigm, paradigms
 from cogbias.effects import estimate_effects
+from cogbias.kits.classic import against, classic
 from cogbias.kits.variants import PERSONA, VARIANTS, shared_words
+from cogbias.participants import Request
 from cogbias.stats.estimates import Estimate
 from cogbias.stats.standardised import aggregate_cells, cohens_d, published_d
 
@@ -143,10 +146,27 @@ def test_planted_effects(name, tables):
             )
 
 
+def test_three_options_from_declaration_to_effect():
+    "A third answer is asked, scored, decided on by simulated participants, and read from their words."
+    module = QUESTION["classic/framing"]
+    answers = {"buy": "Yes", "target": "No", "either": "I do not know"}
+    asked = replace(module.QUESTION, options=dict.fromkeys(module.QUESTION.frames, answers))
+    effect = against("framing_effect", "Not buying, ticket lost minus cash lost")
+    third = classic(module.ABOUT, asked, effect, rules=module.PARADIGM.rules)
+    table = third.items(variants=["base"])
+    assert {tuple(each["label"] for each in options) for options in table["options"]} == {
+        tuple("ABC")
+    }
+    found = estimate_effects(exact_trials("human", table), table, third).iloc[0]["estimate"]
+    refuses = [1 / (2 + math.exp(want)) for want in (2.0, 2.0 - 2.15)]  # utilities of buying
+    assert math.isclose(found, refuses[1] - refuses[0], abs_tol=1e-12)
+    rows = [Request(row, 0, seed) for seed, row in enumerate(table.to_dict("records"))]
+    said = [answer for _, answer in SimulatedParticipant("human").answers(rows, "text")]
+    assert {answer.role for answer in said} == {*answers}
+
+
 @pytest.mark.parametrize("name", SUITE)
 def test_every_simulated_participant_can_talk_about_every_prompt(name, tables):
-    from cogbias.participants import Request
-
     for model in ("human", "random", "position", "messy"):
         rows = [Request(row, 0, seed) for seed, row in enumerate(tables[name].to_dict("records"))]
         statuses = [

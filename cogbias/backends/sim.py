@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from ..design import Contrast, paradigm, selected
-from ..tables import TRIALS, CogbiasError
+from ..tables import TRIALS, CogbiasError, full_content
 from cogbias.participants import (
     Answer,
     Request,
@@ -60,7 +60,7 @@ def rule_of(
 def _decided(model: str, item: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
     "What a rule says; content that it cannot decide from is an error of the item."
     try:
-        said = rule_of(model, item)(item["content"], roles)
+        said = rule_of(model, item)(full_content(item), roles)
     except CogbiasError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -92,7 +92,7 @@ def answer_probabilities(
     shown = [each["role"] for each in item["options"]]
     if not shown and model in BLIND:
         # an open number: anything that a person might say, or the smallest of it
-        numbers = sorted(rule_of("human", item)(item["content"], shown), key=float)
+        numbers = sorted(rule_of("human", item)(full_content(item), shown), key=float)
         return dict.fromkeys(numbers, 1 / len(numbers)) if model == "random" else {numbers[0]: 1.0}
     if shown and model in BLIND:
         chances = (

@@ -17,7 +17,7 @@ from ..design import About, CogbiasError, Contrast, Paradigm, nearest
 from .rules import Rule
 from cogbias.kits.variants import (
     CHOICE_FACTORS,
-    VARIANT_FACTORS,
+    NUMBER_FACTORS,
     Question,
     one_wording,
     question_items,
@@ -207,7 +207,7 @@ def classic(
         "items": items or items_of(question),
         "contrasts": contrasts_of(question, measures, more.get("roles", {})),
         "rules": rules,
-        "factors": (VARIANT_FACTORS if question.numbers else CHOICE_FACTORS) | dict(factors),
+        "factors": (NUMBER_FACTORS if question.numbers else CHOICE_FACTORS) | dict(factors),
         "breakdown": () if question.numbers else ("option_order", "content_set"),
         "target_role": question.target_role,
         "clusters": "content sets",

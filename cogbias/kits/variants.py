@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['VARIANTS', 'SCALED', 'DECLARED', 'UNSCALED', 'Derive', 'FLAGS', 'Options', 'PERSONA', 'DECIDE', 'ONLY', 'LAST',
-           'STYLES', 'ORDERS', 'VARIANT_FACTORS', 'CHOICE_FACTORS', 'Variant', 'Variable', 'scale', 'variables',
-           'Invariant', 'variant_values', 'ContentSet', 'Numbers', 'shared_words', 'one_wording', 'Question', 'dressed',
-           'variants_of', 'question_items']
+           'STYLES', 'ORDERS', 'VARIANT_FACTORS', 'NUMBER_FACTORS', 'CHOICE_FACTORS', 'Variant', 'Variable', 'scale',
+           'variables', 'Invariant', 'variant_values', 'ContentSet', 'Numbers', 'shared_words', 'one_wording',
+           'Question', 'dressed', 'variants_of', 'question_items']
 
 # %% ../../nbs/kits/variants.ipynb #90503fb9
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -478,9 +478,7 @@ def _item(
         else "\n".join([text, *(f"{each['label']}) {each['text']}" for each in options)])
     )
     system, prompt = dressed(asked, answer, variant.persona, style)
-    stimulus = {"kind": question.kind, **question.stimulus(condition, values)} | (
-        {"range": [question.numbers.low, question.numbers.high]} if question.numbers else {}
-    )
+    stimulus = {"kind": question.kind, **question.stimulus(condition, values)}
     row = {
         "condition": condition,
         "pair_id": f"{content.name}-{variant.name}-{order}",
@@ -502,7 +500,7 @@ def _item(
     }
     row |= {column: _seen(question, stimulus, key) for column, key in question.shows.items()}
     if question.numbers:
-        return row
+        return row | {"lowest": question.numbers.low, "highest": question.numbers.high}
     place = next(k for k, each in enumerate(options, 1) if each["role"] == question.target_role)
     return row | {
         "target_position": place,
@@ -553,6 +551,10 @@ VARIANT_FACTORS = {
     "flag": "what to know about this variant",
     "truth": "the right answer, where there is one",
     "n_options": "options offered, or whole numbers whose probability can be asked for",
+}
+NUMBER_FACTORS = VARIANT_FACTORS | {
+    "lowest": "smallest number that counts as an answer",
+    "highest": "largest number that counts as an answer, where there is one",
 }
 CHOICE_FACTORS = VARIANT_FACTORS | {
     "target_position": "place of the coded option, from 1",
