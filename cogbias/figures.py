@@ -157,7 +157,8 @@ def cluster_lines(
                 zorder=2,
                 label=names[condition] if place == 0 else None,
             )
-    ax.set_xticks(range(len(strata)), [stratum.replace("_", " ") for stratum in strata])
+    between = " " if len(strata) < 4 else "\n"  # four names do not fit side by side
+    ax.set_xticks(range(len(strata)), [stratum.replace("_", between) for stratum in strata])
     if (
         differences[["mean_treatment", "mean_control"]].to_numpy(float).max(initial=0) <= 1
     ):  # shares; numbers find their own scale

@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 def interval(
     row: Mapping[str, Any],  # estimate, ci_low, ci_high
     digits: int = 3,  # after the point
+    sign: bool = True,  # false: a share, which has none
 ) -> str:
     "An estimate with its interval."
-    if pd.isna(row["estimate"]):
-        return "–"
-    limits = (
-        ""
-        if pd.isna(row["ci_low"])
-        else f" [{signed(row['ci_low'], digits)}, {signed(row['ci_high'], digits)}]"
+    estimate, low, high = (
+        signed(row[name], digits).removeprefix("" if sign else "+")
+        for name in ("estimate", "ci_low", "ci_high")
     )
-    return signed(row["estimate"], digits) + limits
+    if pd.isna(row["estimate"]) or pd.isna(row["ci_low"]):
+        return estimate
+    return f"{estimate} [{low}, {high}]"
 
 # %% ../nbs/11_reporting.ipynb #4706b1a2
 def plain_words(text: str) -> str:
@@ -236,12 +236,16 @@ def summary_table(
     )
 
 
-def notes(paradigm: Paradigm) -> str:  # a markdown list
+def notes(
+    paradigm: Paradigm,  # whose measures
+    effects: pd.DataFrame | None = None,  # what was measured; None: everything that can be
+) -> str:  # a markdown list
     "What each measure is, one line each."
+    there = None if effects is None else set(effects["measure"])
     return "\n".join(
         f"- *{contrast.title}*: {contrast.note}."
         for contrast in paradigm.contrasts
-        if contrast.note
+        if contrast.note and (there is None or contrast.measure in there)
     )
 
 # %% ../nbs/11_reporting.ipynb #8107fa25
@@ -440,7 +444,10 @@ def validity_table(
         {
             "": [names[each] for each in rows["measure"]],
             "condition": rows["group"].str.removeprefix("condition=").to_numpy(),
-            "estimate [95% interval]": [interval(row) for row in rows.to_dict("records")],
+            "estimate [95% interval]": [
+                interval(row, sign=row["measure"] not in ("valid_share", "valid_mass"))
+                for row in rows.to_dict("records")
+            ],
             "readable / asked": [
                 f"{row.n_valid:,} / {row.n_trials:,}" for row in rows.itertuples()
             ],
@@ -463,9 +470,8 @@ def position_table(
     )
     status = rows.groupby("group", sort=False)[["status", "detail"]].first()
     wide = wide.astype(object)
-    for row in rows[rows["ci_low"].notna()].to_dict("records"):
-        limits = f"[{row['ci_low']:.3f}, {row['ci_high']:.3f}]"
-        wide.loc[row["group"], row["measure"]] = f"{row['estimate']:.3f} {limits}"
+    for row in rows.to_dict("records"):
+        wide.loc[row["group"], row["measure"]] = interval(row, sign=row["measure"] == "primacy")
     table = wide.join(status).rename(columns=lambda each: each.replace("_", " "))
     return (
         table.assign(

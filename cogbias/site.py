@@ -1308,8 +1308,10 @@ def matrix(
             "cells": [_matrix_cell(results, name, each) for each in people],
         }
         suites.setdefault(name.partition("/")[0], []).append(line)
+    every = [cell for lines in suites.values() for line in lines for cell in line["cells"]]
     return {
         "heads": [_head(results, each) for each in people],
+        "unasked": not all(every),
         "suites": [
             {"title": suite_title(suite), "lines": lines} for suite, lines in suites.items()
         ],

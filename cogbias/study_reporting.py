@@ -562,10 +562,24 @@ def profile_tree(
     )
 
 # %% ../nbs/12_study_reporting.ipynb #afe5e46e
+def _unreadable(effects: pd.DataFrame) -> list[str]:
+    "Who gave answers that could not be read, one line each."
+    lines = []
+    for name, mine in _heads(effects).groupby("participant", sort=False):
+        lost = mine["n_trials"] - mine["n_valid"]
+        if lost.sum():
+            lines.append(
+                f"{name}: {lost.sum():,} of {mine['n_trials'].sum():,} answers behind headlines "
+                f"could not be read, in {(lost > 0).sum()} of {len(mine)} paradigms"
+            )
+    return lines
+
+
 def faults(
     folder: Path,  # of a study
+    effects: pd.DataFrame | None = None,  # its effects table: who gave unreadable answers
 ) -> str:  # a markdown list
-    "What failed, what was left out, and which groups stayed short."
+    "What failed, what was left out, what could not be read, and which groups stayed short."
     try:
         manifest = json.loads(file_text(inside(folder, folder / "manifest.json")))
     except CogbiasError:  # it says what is wrong
@@ -579,6 +593,7 @@ def faults(
             for cell in manifest["cells"]
             if cell.get("note")
         ),
+        *(_unreadable(effects) if effects is not None else ()),
     ]
     return (
         "\n".join(f"- {plain_words(line)}" for line in lines)

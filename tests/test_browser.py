@@ -165,3 +165,13 @@ def test_the_reader_s_system_decides_between_light_and_dark(
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": prefers})
     browser.get((demo_site / "index.html").as_uri())
     assert browser.execute_script("return document.documentElement.dataset.theme") == theme
+
+
+def test_what_a_legend_calls_bold_is_bold(browser: webdriver.Chrome, demo_site: Path) -> None:
+    browser.get((demo_site / "index.html").as_uri())
+    weights = browser.execute_script(
+        "return [...document.querySelectorAll('.matrix td')]"
+        ".map(cell => [cell.classList.contains('claimed'), getComputedStyle(cell).fontWeight])"
+    )
+    assert any(claimed for claimed, _ in weights)
+    assert all((int(weight) >= 600) == claimed for claimed, weight in weights), weights

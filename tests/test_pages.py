@@ -156,6 +156,20 @@ def test_words_are_explained_where_they_stand_and_nothing_hides_in_a_hover(site:
             assert all(VERDICTS[each] in seen for each in used), name
 
 
+def test_unreadable_answers_are_said_where_it_says_what_did_not_work(site: Path) -> None:
+    "A study in which answers could not be read does not say that all was answered."
+    shown = text(page(site, "results/study.html")).partition(" What did not work ")[2]
+    unread = {row["participant"] for row, _ in headlines(site) if row["n_valid"] < row["n_trials"]}
+    assert shown and ("Everything that was asked" in shown) <= (not unread)
+    assert all(f"{name.replace('/', ' / ')}: " in shown or f"{name}: " in shown for name in unread)
+
+
+def test_a_legend_explains_only_what_is_there(site: Path) -> None:
+    front = page(site, "index.html")
+    missing = any(text(cell) == "·" for cell in front.select(".matrix td"))
+    assert ("not asked" in text(front)) == missing
+
+
 def test_colour_is_for_claims_and_not_for_size(site: Path) -> None:
     looks = {look for _, look in matrix_cells(page(site, "index.html")).values()}
     assert looks <= {"claimed towards", "claimed against", "settled", "open", "unsaid"}
