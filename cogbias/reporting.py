@@ -708,10 +708,16 @@ def _exclusion_sentence(effects: pd.DataFrame, trials: pd.DataFrame, paradigm: P
     return f"{len(bad):,} of {len(trials):,} answers ({len(bad) / len(trials):.1%}) could not be read ({kinds}) and were excluded.{other}{bounds}{'.' if other else ''}"
 
 # %% ../nbs/11_reporting.ipynb #bf7e0f7e
+def _condition(paradigm: Paradigm) -> str:
+    "What must hold of an item that enters the headline, in the words of its factor."
+    flag = paradigm.headline.include
+    return paradigm.factors.get(flag, f"`{flag}` holds").removeprefix("whether ").partition(";")[0]
+
+
 def _estimate_sentence(row: Mapping[str, Any], paradigm: Paradigm) -> str:
     "Estimator, interval and test of the headline."
     chosen = (
-        f" Only {paradigm.clusters} with `{paradigm.headline.include}` enter."
+        f" Only {paradigm.clusters} enter for which {_condition(paradigm)}."
         if paradigm.headline.include
         else ""
     )
