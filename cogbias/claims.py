@@ -112,9 +112,10 @@ def claim(
     "What may be said about an effect, in the words that all pages use."
     found, reason, smallest = row.get("verdict"), row.get("reason"), row.get("smallest")
     if not isinstance(found, str) or not isinstance(reason, str):  # a table of an older version
-        judged = row_verdict(row)
-        found = found if isinstance(found, str) else judged.verdict
-        reason = judged.reason if judged.verdict == found else status_words(row["status"])
+        judged, said = row_verdict(row), found
+        found, reason = judged.verdict, judged.reason
+        if isinstance(said, str) and said != found:
+            reason += f"; the version that wrote the table said {SHOWN_AS.get(said, said)}"
         smallest = judged.smallest if smallest is None or pd.isna(smallest) else smallest
     p = p_words(row.get("p_adjusted"))
     return Claim(

@@ -125,7 +125,7 @@ VERDICTS = {
     "reversed": "an effect against the bias is there, and large enough to matter",
     "absent": "the effect is too small to matter, in either direction",
     "inconclusive": "the data do not decide",
-    "none": "no verdict, because the number cannot carry one",
+    "none": "the number cannot carry a verdict",
 }  # what the words mean, for every page that uses one
 WORDS = {
     "accuracy gain": {"present": "better", "reversed": "worse", "absent": "no better"},
