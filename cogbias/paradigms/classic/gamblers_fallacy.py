@@ -120,7 +120,8 @@ CONTENTS = (
             "valley track, at random and with odds of one to one. A train was sent off",
             "It took", "the mountain track", "the valley track", "the next train takes"),
     _device("dishes", 4,
-            "To see who washes the dishes, Amara and Mei draw one of two folded slips, each with one "
+            "To see who washes the dishes, Amara and Mei draw one of two folded slips, each with "
+            "one "
             "of their names, and put it back. A slip was drawn",
             "The name on it was", "Amara", "Mei", "the name on the next slip is"),
     _device("light", 10,
@@ -147,11 +148,13 @@ CONTENTS = (
     _device("elevators", 10,
             "A tower has two elevators, a north and a south one, and pure chance, half and half, "
             "settles which of them answers a call. A call was made",
-            "It was answered by", "the north elevator", "the south elevator", "the next call is answered by"),
+            "It was answered by", "the north elevator", "the south elevator",
+            "the next call is answered by"),
     _device("chess", 8,
             "An online club deals out the light or the dark chess pieces by an unbiased draw "
             "before each game. You have played there",
-            "You were given", "the light pieces", "the dark pieces", "in the next game you are given"),
+            "You were given", "the light pieces", "the dark pieces",
+            "in the next game you are given"),
     _device("racket", 4,
             "Before a match a tennis racket with a rough and a smooth face is twirled, "
             "so evenly that neither face has an advantage. It was twirled",
@@ -159,7 +162,8 @@ CONTENTS = (
     _device("cups", 6,
             "A computer game hides a pea under one of two cups. For each round the cup is picked "
             "afresh, both being equally probable. A round was played",
-            "The pea was under", "the left cup", "the right cup", "in the next round the pea is under"),
+            "The pea was under", "the left cup", "the right cup",
+            "in the next round the pea is under"),
     _device("sheep", 12,
             "On a farm an automatic gate leads each sheep into the upper or the lower pen, "
             "with probability one half for either. A sheep came to the gate",
@@ -167,7 +171,8 @@ CONTENTS = (
     _device("volunteers", 8,
             "In a health study a fresh random digit, odd or even, puts each volunteer into the "
             "morning or the evening group. This was done",
-            "The volunteer joined", "the morning group", "the evening group", "the next volunteer joins"),
+            "The volunteer joined", "the morning group", "the evening group",
+            "the next volunteer joins"),
     _device("quiz", 10,
             "A quiz program makes up statements that are true or false, with even chances for "
             "each statement regardless of the others. A statement was made up",
