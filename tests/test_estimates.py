@@ -1,9 +1,12 @@
 """What the effects table promises of every estimate, over all paradigms."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from cogbias.backends.sim import exact_trials
+from cogbias.claims import claim
 from cogbias.design import paradigm, paradigms
 from cogbias.tables import EFFECTS, load_table, save_table
 from cogbias.effects import decide, difference, estimate_effects, prompt_scores, row_verdict
@@ -142,3 +145,15 @@ def test_a_verdict_of_absence_does_not_speak_of_the_wrong_interval():
     row |= {"method": "", "unit": "probability", "status": "ok", "p_adjusted": 1.0}
     found = row_verdict(row | {"n_trials": 9, "n_valid": 9})
     assert found.verdict == "absent" and "interval" not in found.reason
+
+
+def test_no_claim_of_an_older_table_stands_on_an_interval_without_a_width():
+    "Version 0.1.0 called an effect present where all clusters agreed; its word is kept in the reason."
+    folder = Path(__file__).parent / "fixtures" / "outputs_0_1_0"
+    heads = load_table(folder / "effects.parquet", EFFECTS)
+    heads = heads[heads["verdict"].notna()].to_dict("records")
+    said = {(row["participant"], row["paradigm"]): claim(row) for row in heads}
+    framing = said["sim/human", "classic/framing"]
+    assert framing.word == "no verdict" and not framing.interval
+    assert "the version that wrote the table said present" in framing.reason
+    assert all(each.interval for each in said.values() if each.look.startswith("claimed"))
