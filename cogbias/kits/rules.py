@@ -145,7 +145,7 @@ knows = estimates(lambda content: content["truth"])  # the truth, whatever else 
 
 # %% ../../nbs/kits/rules.ipynb #ce834896
 def likes(
-    target: float,  # log-odds of the target against the other option
+    target: float,  # log-odds of the target against each other option
 ) -> Rule:
     "A rule that takes the target with fixed log-odds, whatever it sees."
 
