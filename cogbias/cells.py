@@ -29,6 +29,7 @@ from cogbias.outputs import (
     Folder,
     keep_items,
     last_run,
+    load_effects,
     installed_versions,
     facts_of,
     keep_record,
@@ -48,7 +49,6 @@ from cogbias.study import (
     study_participants,
 )
 from cogbias.tables import (
-    EFFECTS,
     EXACT,
     ITEMS,
     CogbiasError,
@@ -219,7 +219,7 @@ def _in_family(effects: pd.DataFrame, folder: Folder, analysis: Analysis) -> pd.
     if not place.exists():
         return alone
     known, keys = (
-        load_table(place, EFFECTS),
+        load_effects(place),
         ["paradigm", "participant", "measure", "group", "target", "estimate", "p_value"],
     )
     numbers = {"estimate": float, "p_value": float}

@@ -396,6 +396,19 @@ def _show(table: "pd.DataFrame", rows: int = 40) -> None:
     if len(table) > rows:
         print(f"... {len(table) - rows} more rows; --out FILE writes all of them")
 
+
+def _warn_left_out(folder: Path) -> None:
+    "Say what lies in a folder and was not read."
+    from cogbias.outputs import left_out
+    from cogbias.tables import CogbiasError
+
+    try:
+        lines = left_out(folder)
+    except CogbiasError as error:  # what the command itself did not need
+        lines = [str(error)]
+    for line in lines:
+        _say(f"warning   {line}")
+
 # %% ../nbs/21_cli.ipynb #5f786769
 KINDS = ("paradigms", "backends", "studies")
 
@@ -575,6 +588,7 @@ def effects(
     from cogbias.running import effects_of
 
     table = effects_of(folder)
+    _warn_left_out(folder)
     if out:
         print(f"{len(table)} estimates written to {save_table(table, out)}")
     else:
@@ -607,6 +621,7 @@ def report(
 
     failed, written = render_reports(folder, jobs)
     print(f"{len(written)} reports in {folder / 'reports'}")
+    _warn_left_out(folder)
     for line in failed:
         _say(f"failed    {line}")
     if failed:
@@ -630,6 +645,7 @@ def site(
         print(f"site      {build_site(folder, out)}")
     for each in said:
         _say(f"warning   {each.message}")
+    _warn_left_out(folder)
 
 # %% ../nbs/21_cli.ipynb #c48a3296
 @app.command("import")
@@ -673,4 +689,6 @@ def export_command(
     from cogbias.outputs import trials_of
 
     table = trials_of(source) if Path(source).is_dir() else paradigm(source).items()
+    if Path(source).is_dir():
+        _warn_left_out(Path(source))
     print(f"{len(table)} rows written to {export_table(format, table, out)}")

@@ -5,11 +5,12 @@
 # %% auto #0
 __all__ = ['RECORDED_FIELDS', 'PACKAGES', 'Folder', 'writable_folder', 'write_text', 'remove_left_overs', 'turn',
            'RecordedParticipant', 'facts_of', 'keep_record', 'recorded_participant', 'timestamp', 'installed_versions',
-           'keep_items', 'read_manifest', 'stored_settings', 'own_trials', 'last_run', 'stored_cells', 'read_cell',
-           'trials_of', 'people_of']
+           'keep_items', 'read_manifest', 'stored_settings', 'own_trials', 'last_run', 'stored_cells', 'StoredCell',
+           'read_cell', 'left_out', 'trials_of', 'people_of', 'load_effects']
 
 # %% ../nbs/13_outputs.ipynb #786438d4
 import json
+import math
 import os
 from collections.abc import (
     Callable,
@@ -30,6 +31,7 @@ import pandas as pd
 
 from .participants import Participant, participant
 from cogbias.tables import (
+    EFFECTS,
     ITEMS,
     LARGEST,
     METHODS,
@@ -41,6 +43,7 @@ from cogbias.tables import (
     is_unicode,
     kind_of,
     load_table,
+    nearest,
     remove_parts,
     save_table,
     whole_file,
@@ -410,6 +413,19 @@ def own_trials(
     return mine[mine["trial_id"] == asked].reset_index(drop=True)
 
 
+def _check_owner(path: Path, stored: pd.DataFrame) -> None:
+    "Refuse a trial that says something else of its participant than the record beside it."
+    who = recorded_participant(Folder(path.parents[2]), stored["participant"].iloc[0])
+    for name in ("participant", "backend", "model", "temperature") if who else ():
+        known = who.name if name == "participant" else getattr(who, name)
+        for key, value in zip(stored["trial_id"], stored[name]):
+            if (None if is_empty(value) else value) != known:
+                raise CogbiasError(
+                    f"{path}: trial {key!r}: column {name!r} holds {value!r:.60}, but its participant "
+                    f"was recorded with {known!r:.60}; mend or remove its line"
+                )
+
+
 def last_run(
     path: Path, stored: pd.DataFrame, items: pd.DataFrame, cell: Mapping[str, Any] | None
 ) -> pd.DataFrame:
@@ -422,6 +438,8 @@ def last_run(
                     f"{path}: trial {first!r}: column {name!r} holds {value!r:.60}, which does not "
                     "belong into this file; mend or remove its line"
                 )
+    if len(stored):
+        _check_owner(path, stored)
     return check_answers(own_trials(stored, items, cell), items, path)
 
 # %% ../nbs/13_outputs.ipynb #4c6f3f6f
@@ -434,8 +452,17 @@ def stored_cells(folder: Folder) -> list[tuple[Path, Path]]:
     ]
 
 
-def read_cell(folder: Folder, place: Path, file: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    "Items and trials of one cell, as its last run left them."
+class StoredCell(NamedTuple):
+    "What the files of a cell hold, and what of it belongs to the last run."
+
+    items: pd.DataFrame
+    stored: pd.DataFrame  # every trial of the file
+    trials: pd.DataFrame  # those of the last run
+    settings: dict[str, Any] | None  # how the last run asked; None: not known
+
+
+def _stored_cell(folder: Folder, place: Path, file: Path) -> StoredCell:
+    "One cell, checked as it is read."
     items, stored = load_table(place, ITEMS), TrialStore(file).read()
     held = items["paradigm"].unique().tolist()
     if [slug(name) for name in held] != [place.stem]:
@@ -444,9 +471,45 @@ def read_cell(folder: Folder, place: Path, file: Path) -> tuple[pd.DataFrame, pd
             "belong into this file; remove it, it is made again from the study"
         )
     if stored.empty:
-        return items, stored
-    key = stored["participant"].iloc[0], held[0]
-    return items, last_run(file, stored, items, stored_settings(folder).get(key))
+        return StoredCell(items, stored, stored, None)
+    cell = stored_settings(folder).get((stored["participant"].iloc[0], held[0]))
+    return StoredCell(items, stored, last_run(file, stored, items, cell), cell)
+
+
+def read_cell(folder: Folder, place: Path, file: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    "Items and trials of one cell, as its last run left them."
+    cell = _stored_cell(folder, place, file)
+    return cell.items, cell.trials
+
+# %% ../nbs/13_outputs.ipynb #f6463d5e
+def _counted(cell: StoredCell) -> Iterator[str]:
+    "What of a cell's file is not read, and what of its last run is not there."
+    stored, asked = cell.stored, cell.settings or {}
+    unknown = int((~stored["item_id"].isin(set(cell.items["item_id"]))).sum())
+    if unknown:
+        yield f"{unknown} to items that are not in its items file"
+    steps = int((stored["method"] == "reasoning").sum()) if asked.get("method") == "two_step" else 0
+    others = len(stored) - len(cell.trials) - unknown - steps
+    if others > 0:
+        yield f"{others} by another method, seed or repeat than those of the last run"
+    if stored.attrs.get("contradictory"):
+        yield f"{stored.attrs['contradictory']} with lines that contradict each other; the last counts"
+    missing = asked.get("planned", 0) - len(cell.trials)
+    if missing > 0:
+        yield f"{missing} of {asked['planned']} answers of the last run are missing"
+
+
+def left_out(
+    outputs: Path | str,  # an outputs folder
+) -> list[str]:  # one line for each cell of which something is not read
+    "What the files of a folder hold and no reader sees, counted."
+    folder = Folder(Path(outputs))
+    lines = []
+    for place, file in stored_cells(folder):
+        counts = list(_counted(_stored_cell(folder, place, file)))
+        if counts:
+            lines.append(f"{file}: not all of its answers are used ({'; '.join(counts)})")
+    return lines
 
 # %% ../nbs/13_outputs.ipynb #e433d35b
 def trials_of(
@@ -480,3 +543,51 @@ def people_of(
             "simulated": bool(record and record.simulated),
         }
     return found
+
+# %% ../nbs/13_outputs.ipynb #b3a32b19
+_NO_ESTIMATE = (  # statuses that say that there is no number, or no usable one
+    *("no_valid_answers", "insufficient", "position_unidentifiable", "no_counterpart"),
+    *("not_converged", "undefined", "too_few_clusters", "position_dominated"),
+)
+_UNBOUNDED = ("separated", "bounded", "not_converged", "undefined")  # a number may be infinite
+_NUMBERS = ("estimate", "se", "ci_low", "ci_high", "smallest")
+
+
+def _effect_fault(row: Mapping[str, Any]) -> str:
+    "What contradicts itself in a row of effects."
+    from cogbias.stats.decisions import VERDICTS
+    from cogbias.stats.estimates import STATUSES
+
+    status = row["status"]
+    if status not in STATUSES:
+        return f"column 'status' holds {status!r:.60}; {nearest(status, STATUSES)}"
+    if row["verdict"] and row["verdict"] not in VERDICTS:
+        return f"column 'verdict' holds {row['verdict']!r:.60}; {nearest(row['verdict'], VERDICTS)}"
+    for name in _NUMBERS:
+        if row[name] is not None and math.isinf(row[name]) and status not in _UNBOUNDED:
+            return f"column {name!r} holds {row[name]!r}, but the status is {status!r}"
+    estimate, low, high = row["estimate"], row["ci_low"], row["ci_high"]
+    if estimate is None and status not in (*_NO_ESTIMATE, *_UNBOUNDED):
+        return f"column 'estimate' is empty, but the status is {status!r}"
+    if (low is None) != (high is None):
+        return f"column {'ci_low' if low is None else 'ci_high'!r} is empty, but the other limit is not"
+    slack = 1e-9 * max(1.0, abs(estimate or 0.0))
+    if low is not None and estimate is not None and not low - slack <= estimate <= high + slack:
+        name = "ci_low" if low > estimate else "ci_high"
+        return f"column {name!r} holds {row[name]!r}, but the estimate is {estimate!r}"
+    return ""
+
+
+def load_effects(
+    path: Path | str,  # effects.parquet of a folder
+) -> pd.DataFrame:  # an effects table
+    "Read a table of effects and check what its rows say."
+    table = load_table(path, EFFECTS)
+    names = ("status", "verdict", *_NUMBERS)
+    held = ([None if is_empty(each) else each for each in table[name].tolist()] for name in names)
+    for number, values in enumerate(zip(*held), 1):
+        if fault := _effect_fault(dict(zip(names, values))):
+            raise CogbiasError(
+                f"{path}: effects table: record {number}: {fault}; make it again with 'cogbias effects'"
+            )
+    return table

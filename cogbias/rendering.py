@@ -153,6 +153,14 @@ def _report(template: Path, part: Path, parameters: dict[str, Any]) -> None:
             kernel.end()
 
 
+def _not_writable(place: Path, error: OSError) -> CogbiasError:
+    "What to say where a report cannot be written."
+    return CogbiasError(
+        f"{error.filename or place}: cannot write ({error.strerror or error}); "
+        "choose a folder that you may write to"
+    )
+
+
 def _execute(template: Path, destination: Path, parameters: dict[str, Any]) -> Path:
     "Run the template; the report appears only when it is complete."
     from papermill import PapermillExecutionError
@@ -172,10 +180,7 @@ def _execute(template: Path, destination: Path, parameters: dict[str, Any]) -> P
             f"{part}: the report stopped ({error.ename}: {reason}); open it to see where"
         ) from None
     except OSError as error:
-        raise CogbiasError(
-            f"{error.filename or destination}: cannot write ({error.strerror or error}); "
-            "choose a folder that you may write to"
-        ) from None
+        raise _not_writable(destination, error) from None
     except KeyboardInterrupt:
         with suppress(OSError):
             part.unlink(missing_ok=True)
@@ -263,6 +268,12 @@ def render_reports(
         raise CogbiasError(
             f"{folder.path}: no manifest that names cells; run 'cogbias run ... --outputs {folder.path}' first"
         )
+    place = folder.place("reports")
+    try:  # once for all reports, not once for each
+        place.mkdir(exist_ok=True)
+        tempfile.TemporaryFile(dir=place).close()
+    except OSError as error:
+        raise _not_writable(place, error) from None
     lines = spread(
         _report_task,
         [(folder.path, cell) for cell in cells],

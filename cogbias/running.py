@@ -9,6 +9,7 @@ __all__ = ['stored_analysis', 'effects_of', 'write_manifest', 'Outcome', 'run_st
 import json
 import platform
 from contextlib import nullcontext
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ from cogbias.outputs import (
     timestamp,
     remove_left_overs,
     installed_versions,
+    load_effects,
     writable_folder,
     write_text,
     read_cell,
@@ -44,6 +46,7 @@ from .rendering import render_reports, render_study_report
 from cogbias.study import (
     Study,
     check_methods,
+    check_places,
     check_names,
     make_study,
     own_settings,
@@ -53,13 +56,14 @@ from cogbias.study import (
     study_extractor,
     study_hash,
     study_items,
+    study_of_cell,
     study_paradigms,
     study_participant,
     study_participants,
     temperatures,
 )
 from cogbias.tables import (
-    EFFECTS,
+    IDENTITY,
     ITEMS,
     CogbiasError,
     content_hash,
@@ -77,9 +81,33 @@ def stored_analysis(folder: Folder) -> Analysis:
     return make_analysis(str(folder.manifest), manifest["study"].get("analysis"))
 
 # %% ../nbs/18_running.ipynb #abcba96f
+@lru_cache(maxsize=32)
+def _made_items(name: str, cell: str) -> pd.DataFrame | None:
+    "Items as they are made for a cell, given as JSON; None where this version makes none like them."
+    try:
+        return study_items(study_of_cell(json.loads(cell)), name)
+    except CogbiasError:
+        return None  # nothing to compare with; ids still guard the text
+
+
+def _check_design(folder: Folder, place: Path, items: pd.DataFrame, who: str) -> None:
+    "Refuse stored items of ours whose place in the design was edited."
+    name = items["paradigm"].iloc[0]
+    cell = stored_settings(folder).get((who, name))
+    if cell is None or cell.get("items_file"):
+        return
+    asked = {key: cell.get(key) for key in ("model", "paradigm", "seed", "settings", "where")}
+    made = _made_items(name, json.dumps(asked | {"model": "sim/human"}, sort_keys=True))
+    if made is not None:
+        shared = made.columns.difference([*IDENTITY, "item_id"], sort=False)
+        check_places(items, made, shared, lambda row: f"{place}: items table: record {row + 1}")
+
+
 def _cell_effects(path: Path, place: Path, file: Path) -> pd.DataFrame | None:
     "Effects of one cell; None where it holds no trials."
     items, trials = read_cell(Folder(path), place, file)
+    if len(trials):
+        _check_design(Folder(path), place, items, trials["participant"].iloc[0])
     return (
         estimated_effects(file, trials, items, paradigm(items["paradigm"].iloc[0]))
         if len(trials)
@@ -91,7 +119,7 @@ def _decided_before(folder: Folder) -> pd.DataFrame | None:
     "The effects table as the last run left it; None where there is none that can be read."
     place = folder.place("effects.parquet")
     try:
-        return load_table(place, EFFECTS) if place.exists() else None
+        return load_effects(place) if place.exists() else None
     except CogbiasError:
         return None  # it is made anew from the trials
 

@@ -528,6 +528,19 @@ class TrialStore:
             yield TrialWriter(self.path, descriptor)
 
 # %% ../nbs/04_trials.ipynb #c75d9a4c
+def _contradictory(records: list[dict[str, Any]]) -> int:
+    "How many trials have an answer and, further down, a line that says something else."
+    answers: dict[str, dict[str, Any]] = {}
+    odd = set()
+    for record in records:
+        answer = answers.setdefault(record["trial_id"], record)
+        if answer["status"] == "error":
+            answers[record["trial_id"]] = record  # asked again after a transport error
+        elif answer != record:
+            odd.add(record["trial_id"])
+    return len(odd)
+
+
 def _read(path: Path, ids: Collection[str] | None) -> pd.DataFrame:
     "The table of a store."
     records, torn = _records(path)
@@ -535,6 +548,8 @@ def _read(path: Path, ids: Collection[str] | None) -> pd.DataFrame:
     wanted = last if ids is None else [key for key in ids if key in last]
     table = _table([last[key] for key in wanted])
     table.attrs |= {"torn": int(torn > 0), "superseded": len(records) - len(last)}
+    if odd := _contradictory(records):
+        table.attrs["contradictory"] = odd
     return table
 
 # %% ../nbs/04_trials.ipynb #f8b74225
@@ -563,38 +578,73 @@ def check_answers(
     return trials
 
 
-def _answer_fault(item: Mapping[str, Any], trial: Mapping[str, Any]) -> str:
-    "What a trial says that its item does not."
-    for name in ("paradigm", "condition"):
-        if trial[name] != item[name]:
-            return (
-                f"column {name!r} holds {trial[name]!r:.60}, but its item is of {item[name]!r:.60}"
-            )
-    offered = {each["label"]: each for each in item["options"]}
-    choice, role, value, p = (
-        None if is_empty(trial[name]) else trial[name] for name in ("choice", "role", "value", "p")
-    )
-    answered = trial["status"] == "ok" and trial["method"] != "reasoning"
-    number = None if item["answer"] == "choice" else value
-    if answered and choice is None and number is None and p is None:
-        return "column 'status' holds 'ok', but there is no answer"
-    if not offered:
-        return ""  # a number of its own
-    if choice is not None and choice not in offered:
-        return f"column 'choice' holds {choice!r:.60}, which its item does not offer; {nearest(choice, offered)}"
-    chosen = offered.values() if choice is None else [offered[choice]]
-    roles = [each["role"] for each in chosen]
-    if role is not None and role not in roles:
-        return f"column 'role' holds {role!r:.60}, which is not the role of that choice; {nearest(role, roles)}"
-    if choice is not None and value is not None and value != chosen[0]["value"]:
-        return f"column 'value' holds {value!r}, but that of the choice is {chosen[0]['value']!r}"
-    for label in p or ():
-        if label not in offered:
-            return f"column 'p' names {label!r:.60}, which its item does not offer; {nearest(label, offered)}"
-    total = math.fsum(each for each in (p or {}).values() if each is not None)
-    if answered and p is not None and not abs(total - 1) < 1e-6:
-        return f"column 'p' adds up to {total:.9g} instead of 1"
+def _held(row: Mapping[str, Any], name: str) -> Any:
+    "A cell, with None for what is empty."
+    return None if is_empty(row[name]) else row[name]
+
+
+def _design_fault(item: Mapping[str, Any], trial: Mapping[str, Any]) -> str:
+    "Which place in the design a trial has that its item has not."
+    for name in _FROM_ITEM:
+        said, known = _held(trial, name), _held(item, name)
+        if said != known:
+            return f"column {name!r} holds {said!r:.60}, but that of its item is {known!r:.60}"
     return ""
+
+
+def _choice_fault(item: Mapping[str, Any], trial: Mapping[str, Any]) -> str:
+    "Where choice, role and value do not belong together."
+    offered = {each["label"]: each for each in item["options"]}
+    choice, role, value = (_held(trial, name) for name in ("choice", "role", "value"))
+    if choice is None:
+        if role is not None:
+            return f"column 'role' holds {role!r:.60}, but there is no choice"
+        if value is not None and item["answer"] != "number":
+            return f"column 'value' holds {value!r}, but there is no choice"
+        return ""
+    if choice not in offered:
+        return f"column 'choice' holds {choice!r:.60}, which its item does not offer; {nearest(choice, offered)}"
+    for name, said in (("role", role), ("value", value)):
+        known = offered[choice][name]
+        if said != (None if is_empty(known) else known):
+            return f"column {name!r} holds {said!r:.60}, but that of the choice is {known!r:.60}"
+    return ""
+
+
+def _status_fault(item: Mapping[str, Any], trial: Mapping[str, Any]) -> str:
+    "Where an answer and its status contradict each other."
+    there = [name for name in ("choice", "value", "p") if _held(trial, name) is not None]
+    if trial["status"] != "ok" or trial["method"] == "reasoning":
+        status = f"{trial['status']!r} by {trial['method']!r}"
+        return f"column {there[0]!r} is filled, but the status is {status}" if there else ""
+    wanted = ["p"] if trial["method"] in EXACT else []
+    if trial["method"] not in ("option_probability", "encoder"):
+        wanted.append("value" if item["answer"] == "number" else "choice")
+    lacking = [name for name in wanted if name not in there]
+    return f"column 'status' holds 'ok', but {lacking[0]!r} is empty" if lacking else ""
+
+
+def _chances_fault(item: Mapping[str, Any], trial: Mapping[str, Any]) -> str:
+    "What is wrong with a distribution over the options."
+    p, labels = _held(trial, "p"), [each["label"] for each in item["options"]]
+    if p is None:
+        return ""
+    for label in p:
+        if label not in labels:
+            return f"column 'p' names {label!r:.60}, which its item does not offer; {nearest(label, labels)}"
+    for label in labels:
+        if is_empty(p.get(label)):
+            return f"column 'p' gives {label!r:.60} no probability"
+    total = math.fsum(p.values())
+    return "" if abs(total - 1) < 1e-6 else f"column 'p' adds up to {total:.9g} instead of 1"
+
+
+def _answer_fault(item: Mapping[str, Any], trial: Mapping[str, Any]) -> str:
+    "What a trial says that its item does not, or that it denies itself."
+    faults = (
+        look(item, trial) for look in (_design_fault, _choice_fault, _chances_fault, _status_fault)
+    )
+    return next(filter(None, faults), "")
 
 # %% ../nbs/04_trials.ipynb #338c97f8
 def _open_numbers(items: pd.DataFrame) -> pd.Series:

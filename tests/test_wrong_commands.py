@@ -470,3 +470,4 @@ def test_a_folder_that_may_not_be_written(place: Path, tmp_path: Path, command: 
     assert not complaint(done.returncode, done.stderr), (done.returncode, done.stderr)
     assert "that you may write to" in done.stderr or "cannot be written" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+    assert not done.stdout.strip() or command != "report", done.stdout  # nothing beside that line
