@@ -56,6 +56,36 @@ FOLDER = (
             "test_wrong_commands.py::test_wrong_commands_end_in_a_line",
             "test_wrong_commands.py::test_wrong_cells_of_a_manifest_end_in_a_line",
             "test_strangers_pages.py::test_a_damaged_notebook_is_named",
+            "test_damage.py::test_every_command_ends_in_one_line",
+            "test_damage.py::test_damaged_effects_are_made_again",
+        ),
+    ),
+    Promise(
+        "A trial, an item or a row of effects that contradicts its design, its participant or itself "
+        "is refused by file, record and column, and so is a table from outside. Edited factors are "
+        "noticed where the paradigm makes an item of the same text.",
+        (
+            "test_strangers_trials.py::test_an_edited_trial_is_refused_by_trial_and_column",
+            "test_strangers_trials.py::test_an_edited_place_in_the_design_is_noticed",
+            "test_strangers_trials.py::test_an_edited_variant_from_outside_is_refused",
+            "test_strangers_trials.py::test_edited_effects_are_refused_by_record_and_column",
+            "test_damage.py::test_a_table_from_outside_is_refused_by_record_and_field",
+        ),
+    ),
+    Promise(
+        "Answers that lie in a folder and are not used are counted, with the reason, whenever a "
+        "command reads it.",
+        (
+            "test_strangers_trials.py::test_what_is_not_read_is_counted_and_said",
+            "test_strangers_trials.py::test_shortened_items_are_counted_and_said",
+            "test_strangers_trials.py::test_the_report_and_the_site_say_it_too",
+        ),
+    ),
+    Promise(
+        "A wrong command line, and a folder that may not be written, is one line.",
+        (
+            "test_wrong_commands.py::test_wrong_commands_end_in_a_line",
+            "test_wrong_commands.py::test_a_folder_that_may_not_be_written",
         ),
     ),
     Promise(
@@ -66,6 +96,7 @@ FOLDER = (
             "test_strangers_links.py::test_a_link_that_leads_out_is_refused",
             "test_strangers_links.py::test_a_file_without_trials_is_not_emptied",
             "test_strangers_links.py::test_pipes_devices_and_giants_are_refused",
+            "test_strangers_links.py::test_an_imported_folder_leads_nowhere",
         ),
     ),
     Promise(
@@ -85,17 +116,22 @@ SERVER = (
     ),
     Promise(
         "Keys and other secrets in settings are kept nowhere: not in records, manifests, reports, "
-        "logs or messages.",
+        "logs or messages, also where a server repeats them in an answer as they were sent.",
         (
             "test_hostile_servers.py::TestSecrets::test_nothing_is_written_or_shown",
+            "test_hostile_servers.py::TestSecrets::test_what_a_good_answer_repeats_is_not_stored",
+            "test_hostile_servers.py::TestSecrets::test_a_key_in_place_of_a_name_is_refused_and_not_repeated",
             "test_faults.py::test_no_key_is_written",
         ),
     ),
     Promise(
         "An answer has a time limit for the whole of it and a size limit, packed or not; a wait that "
-        "a server asks for is cut, and said.",
+        "a server asks for is cut, and said. A server that drips costs one time limit, and one that "
+        "sends its client in circles ends at once.",
         (
             "test_hostile_servers.py::TestLimits::test_the_time_limit_is_for_the_whole_answer",
+            "test_hostile_servers.py::TestLimits::test_a_server_that_drips_costs_one_time_limit",
+            "test_hostile_servers.py::TestLimits::test_a_server_that_sends_us_in_circles",
             "test_hostile_servers.py::TestLimits::test_memory_is_bounded",
             "test_hostile_servers.py::TestWaiting::test_a_long_wait_is_cut_and_said",
         ),
@@ -115,6 +151,8 @@ SERVER = (
             "test_interrupts.py::test_while_a_server_hangs",
             "test_interrupts.py::test_while_workers_wait_for_a_server",
             "test_interrupts.py::test_while_a_report_is_made",
+            "test_interrupts.py::test_a_kernel_that_starts_too_late_is_not_heard",
+            "test_interrupts.py::test_before_anything_is_imported",
             "test_interrupts.py::test_at_any_moment_of_a_command",
             "test_interrupts.py::test_a_worker_that_is_killed_is_one_line",
         ),

@@ -43,7 +43,6 @@ from cogbias.tables import (
     CogbiasError,
     file_text,
     inside,
-    load_table,
     save_table,
     shipped,
     whole_file,
@@ -52,6 +51,7 @@ from .markup import TAGS, Part, clean_html, harmless, markdown_html, markdown_pa
 from .claims import DIGITS, bound_of, claim, explained, signed, status_words
 from .effects import changed
 from .stats.decisions import without_width
+from .outputs import load_effects
 from .participants import is_simulated
 from .trials import slug
 
@@ -1191,9 +1191,7 @@ class Results:
 
     def __init__(self, outputs: Path) -> None:
         path = inside(outputs, outputs / "effects.parquet")
-        self.effects = (
-            load_table(path, EFFECTS) if path.exists() else pd.DataFrame(columns=EFFECTS.names)
-        )
+        self.effects = load_effects(path) if path.exists() else pd.DataFrame(columns=EFFECTS.names)
         self.reports = find_reports(outputs, self.effects)
         whole = inside(outputs, outputs / "reports" / "study.ipynb")
         self.study = whole if whole.exists() else None
