@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['app', 'PATIENCE', 'StudyFile', 'OFTEN', 'Models', 'Paradigms', 'Outputs', 'Repeats', 'Temperature', 'Valid', 'Method',
            'Seed', 'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'Out', 'KINDS', 'common', 'main', 'list_names',
-           'items', 'plan', 'run_command', 'effects', 'report', 'site', 'import_command', 'export_command']
+           'items', 'plan', 'run_command', 'effects', 'compare', 'report', 'site', 'import_command', 'export_command']
 
 # %% ../nbs/21_cli.ipynb #ab4f58fa
 import json
@@ -609,6 +609,47 @@ def effects(
             ].round(4),
             1000,
         )
+
+# %% ../nbs/21_cli.ipynb #f97aa35a
+def _records(table: "pd.DataFrame") -> list[dict]:
+    "Rows as JSON has them: what is missing is null."
+    return json.loads(table.to_json(orient="records", double_precision=15))
+
+
+@app.command()
+def compare(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="An outputs folder.")],
+    participants: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[A B ...]", help="Participants to compare; everybody without them."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+    out: Out = None,
+) -> None:
+    "Say who shows more of each bias: paired differences, ranks, published against new wording."
+    from cogbias.compare import compare, comparison_notes, for_readers
+    from cogbias.tables import save_table
+
+    found = compare(folder, *(participants or ()))
+    if out:
+        written = save_table(found.differences, out)
+        _say(f"{len(found.differences)} differences written to {written}")
+    if as_json:
+        print(
+            json.dumps({name: _records(each) for name, each in found._asdict().items()}, indent=1)
+        )
+    elif not out:
+        tables = for_readers(found)
+        for row in tables.pop("Differences").to_dict("records"):
+            tested, least = row["p"] == row["p"], row["p"] < 0.0001
+            p = f", corrected p {'< .0001' if least else format(row['p'], '.4f')}" if tested else ""
+            print(_legible(f"{row['paradigm']}: {row['said']}{p}"))
+        for title, table in tables.items():
+            print(f"\n{title}")
+            _show(table, 1000)
+        print(f"\n{comparison_notes(found)}")
 
 # %% ../nbs/21_cli.ipynb #a0495c4f
 @app.command()

@@ -781,15 +781,8 @@ def _checked_numbers(rows: Rows) -> np.ndarray:
     return rows["value"]
 
 
-def number_measure(
-    contrast: Contrast, rows: Rows, group: str = "all", seed: int = 0
-) -> list[dict[str, Any]]:
-    "A measure of numeric answers over clusters."
-    asked, method = rows.prompts(), contrast.kind.replace("_", " ")
-    if len(rows.levels("condition")) < 2:
-        lacking = "a condition has no readable number"
-        none = {"method": method, "status": "no_valid_answers", "n_clusters": 0, "detail": lacking}
-        return [_row(contrast, asked, group, **none)]
+def _number_differences(contrast: Contrast, rows: Rows) -> _Differences:
+    "A measure of numeric answers, cluster by cluster."
     code, strata, clusters = rows.layout.unit
     anchors = contrast.kind.startswith("anchoring_index")
     found = coded_numbers(
@@ -802,12 +795,24 @@ def number_measure(
         rows["anchor"].astype(float) if anchors else None,
         where=lambda unit: f"cluster {clusters[unit]!r} of stratum {strata[unit]!r}",
     )
-    names = {"cluster": clusters[found.kept], "stratum": strata[found.kept]}
     null, zero = null_of(contrast, rows)
-    table = names | found.columns
+    table = {"cluster": clusters[found.kept], "stratum": strata[found.kept]} | found.columns
     if null is not None:  # declared in the direction of the numbers
         table["difference"] = table["difference"] - null[found.kept]
-    estimate = number_estimate(table, contrast.kind, len(found.dropped))
+    return _Differences(table, len(found.dropped), zero)
+
+
+def number_measure(
+    contrast: Contrast, rows: Rows, group: str = "all", seed: int = 0
+) -> list[dict[str, Any]]:
+    "A measure of numeric answers over clusters."
+    asked, method = rows.prompts(), contrast.kind.replace("_", " ")
+    if len(rows.levels("condition")) < 2:
+        lacking = "a condition has no readable number"
+        none = {"method": method, "status": "no_valid_answers", "n_clusters": 0, "detail": lacking}
+        return [_row(contrast, asked, group, **none)]
+    table, dropped, zero = _number_differences(contrast, rows)
+    estimate = number_estimate(table, contrast.kind, dropped)
     estimate = replace(estimate, detail="; ".join(filter(None, [zero, estimate.detail])))
     return [_estimate_row(contrast, asked, _turned(estimate, contrast.direction), group)]
 

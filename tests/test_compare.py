@@ -1,0 +1,102 @@
+"Comparisons of a folder: pairs, ties, ranks, wording; the command and its mistakes."
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from cogbias.cli import main
+from cogbias.compare import compare
+from cogbias.running import effects_of, run_study
+from cogbias.study import make_study
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    "Three simulated participants in two experiments."
+    place = tmp_path_factory.mktemp("compared")
+    asked = make_study(
+        "test",
+        models=["sim/human", "sim/rational", "sim/position"],
+        paradigms=["classic/framing", "classic/anchoring"],
+    )
+    run_study(asked, place, reports=False)
+    return place
+
+
+def said(capsys: pytest.CaptureFixture, *arguments: object) -> str:
+    "What a command prints."
+    capsys.readouterr()
+    try:
+        main([str(each) for each in arguments])
+    except SystemExit as stop:
+        assert not stop.code, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def test_a_difference_is_that_of_the_two_effects(folder):
+    effects = effects_of(folder, save=False).groupby(["paradigm", "participant"]).head(1)
+    heads = effects.set_index(["paradigm", "participant"])["estimate"]
+    found = compare(folder, "sim/human", "sim/rational").differences
+    assert len(found) == 2 and found["p_adjusted"].notna().any()
+    for row in found.to_dict("records"):
+        first, second = heads[row["paradigm"], row["first"]], heads[row["paradigm"], row["second"]]
+        assert row["estimate"] == pytest.approx(first - second, abs=1e-9)
+        assert row["ci_low"] <= row["estimate"] <= row["ci_high"]
+
+
+def test_one_participant_twice_is_tied_and_not_tested(folder):
+    from cogbias.outputs import trials_of
+
+    trials = trials_of(folder)
+    mine = trials[trials["participant"] == "sim/human"]
+    found = compare(pd.concat([mine, mine.assign(participant="a twin")])).differences
+    assert set(found["larger"]) == {"tied"} and found["p_value"].isna().all()
+    assert (found["estimate"] == 0).all()
+    assert found["detail"].str.contains("identical answers").all()
+
+
+def test_the_command_prints_writes_and_speaks_json(folder, capsys, tmp_path):
+    printed = said(capsys, "compare", folder)
+    for words in (
+        "sim/human shows more",
+        "Ranks",
+        "Published minus new wording",
+        "One family",
+        "(Holm)",
+    ):
+        assert words in printed
+    tables = json.loads(said(capsys, "compare", folder, "sim/human", "sim/position", "--json"))
+    assert set(tables) == {"differences", "ranks", "familiar"}
+    assert {row["first"] for row in tables["differences"]} <= {"sim/human", "sim/position"}
+    said(capsys, "compare", folder, "--out", tmp_path / "differences.csv")
+    assert len(pd.read_csv(tmp_path / "differences.csv")) == 6
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["sim/humann", "sim/rational"], "did you mean 'sim/human'"),
+        (["sim/human"], "needs two participants"),
+    ],
+)
+def test_mistakes_are_one_line(folder, capsys, names, words):
+    with pytest.raises(SystemExit) as stop:
+        main(["compare", str(folder), *names])
+    error = capsys.readouterr().err.strip()
+    assert stop.value.code == 2 and words in error and "\n" not in error
+
+
+def test_a_folder_without_answers_says_how_to_fill_it(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["compare", str(tmp_path)])
+    assert "no trials here" in capsys.readouterr().err
+
+
+def test_nobody_is_named_where_the_interval_reaches_across_zero(folder):
+    found = compare(folder).differences
+    named = found[~found["larger"].isin(["tied", "not told apart"])]
+    assert len(named) and ((named["ci_low"] > 0) | (named["ci_high"] < 0)).all()
+    assert (named["p_adjusted"] < 0.05).all()
