@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from .effects import row_verdict
+from .effects import OLDER_RULES, row_verdict
 from .stats.decisions import OTHER_VERDICTS, SMALLEST_EFFECT, VERDICTS, without_width
 from .stats.estimates import STATUSES
 
@@ -115,7 +115,7 @@ def claim(
         judged, said = row_verdict(row), found
         found, reason = judged.verdict, judged.reason
         if isinstance(said, str) and said != found:
-            reason += f"; the version that wrote the table said {SHOWN_AS.get(said, said)}"
+            reason += f"; {OLDER_RULES} {SHOWN_AS.get(said, said)}"
         smallest = judged.smallest if smallest is None or pd.isna(smallest) else smallest
     p = p_words(row.get("p_adjusted"))
     return Claim(

@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['NOT_READ', 'FLIPPED_FROM', 'NUMBER_MEASURES', 'READS', 'ESTIMATORS', 'BOUNDED_FROM', 'REPLACED', 'POSITION_MEASURES',
-           'MOST_PLACES', 'FAMILIES', 'DECIDED', 'Layout', 'Answered', 'answered', 'Rows', 'read_prompts',
-           'prompt_scores', 'read_numbers', 'null_of', 'difference', 'pooled', 'reversal', 'signal_shift',
-           'interaction', 'area', 'area_shift', 'accuracy', 'log_odds', 'number_measure', 'deviation', 'standardised',
-           'read_pairs', 'Estimator', 'estimators', 'estimate_contrast', 'estimate_effects', 'Analysis',
+           'MOST_PLACES', 'FAMILIES', 'DECIDED', 'OLDER_RULES', 'Layout', 'Answered', 'answered', 'Rows',
+           'read_prompts', 'prompt_scores', 'read_numbers', 'null_of', 'difference', 'pooled', 'reversal',
+           'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy', 'log_odds', 'number_measure', 'deviation',
+           'standardised', 'read_pairs', 'Estimator', 'estimators', 'estimate_contrast', 'estimate_effects', 'Analysis',
            'make_analysis', 'unreadable_bounds', 'row_verdict', 'changed', 'decide']
 
 # %% ../../nbs/05_effects.ipynb #5b3d5948
@@ -1600,6 +1600,7 @@ DECIDED = {
     "p_equivalence": float,
 }  # columns that `decide` fills
 _WAS = '; it was "'  # what begins the account of an earlier verdict
+OLDER_RULES = "the version that wrote the table said"  # and of one by the rules of then
 
 
 def changed(reason: str | None) -> bool:
@@ -1633,6 +1634,8 @@ def _account(row: Mapping[str, Any], old: Mapping[str, Any]) -> str:
     if row["verdict"] == old["verdict"]:
         _, was, account = (old["reason"] or "").partition(_WAS)
         return was + account
+    if not isinstance(old["reason"], str):  # not its family, the rules were others
+        return f"; {OLDER_RULES} {old['verdict']}"
     return f'{_WAS}{old["verdict"]}" in a family of {old["family"]}'
 
 # %% ../../nbs/05_effects.ipynb #853497ca
