@@ -90,13 +90,14 @@ FOLDER = (
     ),
     Promise(
         "What lies in a folder is read, written and removed in that folder only: a link that leads out "
-        "of it is refused by name, and so are pipes, devices and files of a size that is not ours. No "
+        "of it is refused by name, and so are pipes, devices and files of a size that is not ours, packed or not. No "
         "file is cut that does not hold trials.",
         (
             "test_strangers_links.py::test_a_link_that_leads_out_is_refused",
             "test_strangers_links.py::test_a_file_without_trials_is_not_emptied",
             "test_strangers_links.py::test_pipes_devices_and_giants_are_refused",
             "test_strangers_links.py::test_an_imported_folder_leads_nowhere",
+            "test_strangers_trials.py::test_a_small_file_that_unpacks_to_all_of_the_memory_is_refused",
         ),
     ),
     Promise(

@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWERS', 'FILLED', 'ITEMS', 'STATUSES', 'METHODS', 'EXACT',
            'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'EFFECTS', 'SCHEMAS', 'TABLES', 'LARGEST_TEXT',
-           'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'PACKAGE', 'CogbiasError', 'nearest', 'matching', 'content_hash',
-           'is_empty', 'kind_of', 'Column', 'is_unicode', 'Schema', 'option', 'answer_range', 'full_content',
-           'item_ids', 'identified', 'item_table', 'harmless', 'as_written', 'inside', 'check_file', 'file_text',
-           'whole_file', 'remove_parts', 'save_table', 'load_table', 'load_outside_items', 'shipped']
+           'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'matching',
+           'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode', 'Schema', 'option', 'answer_range',
+           'full_content', 'item_ids', 'identified', 'item_table', 'harmless', 'as_written', 'inside', 'check_file',
+           'file_text', 'whole_file', 'remove_parts', 'save_table', 'load_table', 'load_outside_items', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import csv
@@ -1047,10 +1047,47 @@ def _typed(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
     return table.assign(**texts)
 
 
+LARGEST_UNPACKED = 2 * 2**30  # bytes of a parquet file in memory
+
+
+def _check_unpacked(path: Path) -> Path:
+    "The path, once it is known that a few kilobytes of parquet do not unpack to all of the memory."
+    from pyarrow.parquet import ParquetFile
+
+    def refusal() -> CogbiasError:
+        return CogbiasError(
+            f"{path}: unpacks to more than {LARGEST_UNPACKED / 2**30:.0f} GB, which no table of ours "
+            "does; remove it"
+        )
+
+    with ParquetFile(path) as file:
+        groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
+        chunks = [group.column(at) for group in groups for at in range(group.num_columns)]
+        packed = sum(chunk.total_uncompressed_size for chunk in chunks)
+        if packed > LARGEST_UNPACKED:
+            raise refusal()
+        # A dictionary holds a value once, however many rows have it: each may be as long as all of it.
+        most = sum(chunk.total_uncompressed_size * max(1, chunk.num_values) for chunk in chunks)
+        if most <= LARGEST_UNPACKED:
+            return path
+        held = 0
+        rows = max(1, min(1024, LARGEST_UNPACKED // (4 * max(1, packed))))
+        for batch in file.iter_batches(rows, use_threads=False):
+            for column in batch.columns:
+                packed_once = hasattr(column, "dictionary_decode")
+                held += (column.dictionary_decode() if packed_once else column).nbytes
+                if held > LARGEST_UNPACKED:
+                    raise refusal()
+    return path
+
+
 def _read_file(path: Path, schema: Schema) -> pd.DataFrame:
     "The stored table; whatever prevents reading becomes one line."
     try:
-        return _READERS[_format_of(path)](check_file(path, LARGEST_TABLE), schema)
+        check_file(path, LARGEST_TABLE)
+        if _format_of(path) == ".parquet" and path.is_file():
+            _check_unpacked(path)
+        return _READERS[_format_of(path)](path, schema)
     except FileNotFoundError:
         raise CogbiasError(f"{path}: no such file; check the path") from None
     except CogbiasError:

@@ -286,3 +286,31 @@ def test_edited_effects_are_refused_by_record_and_column(
     for read in (load_effects, lambda file: Results(file.parent)):
         with pytest.raises(CogbiasError, match=f"effects.parquet: .*record 1: column '{column}'"):
             read(place)
+
+
+def test_a_small_file_that_unpacks_to_all_of_the_memory_is_refused(
+    folder: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    "20 kB of parquet that hold one long prompt 40,000 times, which is 16 GB."
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    place = folder("text") / ITEMS
+    table = pq.read_table(place)
+    columns = {}
+    for name in table.column_names:
+        if pa.types.is_null(table[name].type):
+            columns[name] = pa.nulls(40_000)
+            continue
+        value = "x" * 400_000 if name == "prompt" else table[name][0].as_py()
+        once = pa.array([value], table[name].type)
+        nothing = pa.array([0] * 40_000, pa.int32())
+        columns[name] = pa.DictionaryArray.from_arrays(nothing, once)
+    bomb = pa.table(columns).replace_schema_metadata(table.schema.metadata)
+    pq.write_table(bomb, place, compression="zstd")
+    assert place.stat().st_size < 100_000
+    with pytest.raises(SystemExit) as end:
+        main(["effects", str(place.parents[1])])
+    said = capsys.readouterr().err
+    assert end.value.code == 2 and said.count("\n") == 1, said
+    assert f"{ITEMS}: unpacks to more than 2 GB" in said, said
