@@ -555,14 +555,15 @@ _NUMBERS = ("estimate", "se", "ci_low", "ci_high", "smallest")
 
 def _effect_fault(row: Mapping[str, Any]) -> str:
     "What contradicts itself in a row of effects."
-    from cogbias.stats.decisions import VERDICTS
+    from cogbias.stats.decisions import OTHER_VERDICTS, VERDICTS
     from cogbias.stats.estimates import STATUSES
 
     status = row["status"]
     if status not in STATUSES:
         return f"column 'status' holds {status!r:.60}; {nearest(status, STATUSES)}"
-    if row["verdict"] and row["verdict"] not in VERDICTS:
-        return f"column 'verdict' holds {row['verdict']!r:.60}; {nearest(row['verdict'], VERDICTS)}"
+    words = VERDICTS | OTHER_VERDICTS
+    if row["verdict"] and row["verdict"] not in words:
+        return f"column 'verdict' holds {row['verdict']!r:.60}; {nearest(row['verdict'], words)}"
     for name in _NUMBERS:
         if row[name] is not None and math.isinf(row[name]) and status not in _UNBOUNDED:
             return f"column {name!r} holds {row[name]!r}, but the status is {status!r}"

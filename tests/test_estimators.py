@@ -11,8 +11,9 @@ import pytest
 import cogbias.effects as effects
 from cogbias.design import ACCURACY_GAIN, CONTRAST_KINDS, Contrast, Paradigm, paradigm
 from cogbias.effects import Estimator, decide, difference, estimate_effects, read_prompts
+from cogbias.outputs import load_effects
 from cogbias.study_reporting import common_effects
-from cogbias.tables import TRIALS, item_table, option
+from cogbias.tables import TRIALS, CogbiasError, item_table, option, save_table
 
 KEYS = ["paradigm", "item_id", "condition", "pair_id", "cluster", "stratum"]
 
@@ -209,6 +210,17 @@ def test_an_accuracy_stands_against_the_best_constant_policy_in_words_of_its_own
     assert habit.iloc[0]["verdict"] not in ("present", "reversed", "absent", "better")
     assert "gets 0.75 right" in best.iloc[0]["detail"]
     assert common_effects(best).attrs["left_out"] == ["made/bets"]  # no heat map of biases
+
+
+def test_a_folder_may_hold_the_verdicts_of_an_accuracy(tmp_path):
+    "Words of its own are read again, and words of nobody are refused."
+    here = made_up(BETS, SHARE)
+    best = decide(estimate_effects(told(BETS, choice=right_answers(BETS)), BETS, here))
+    kept = save_table(best, tmp_path / "effects.parquet")
+    assert load_effects(kept).iloc[0]["verdict"] == "better"
+    save_table(best.assign(verdict="betterer"), kept)
+    with pytest.raises(CogbiasError, match="did you mean 'better'"):
+        load_effects(kept)
 
 
 def believed(contrast: Contrast, answers: effects.Answered, group="all", seed=0) -> list[dict]:
