@@ -85,7 +85,7 @@ def _until_valid(
     extractor: Participant | None,
     progress: bool,
 ) -> Collected:
-    "Rounds of asking, until every group has the readable answers it needs or has used its attempts."
+    "Rounds of asking, until every group has enough readable answers or has used its attempts."
     keys, parts, left = answer_groups(items), [], items
     rounds = least_rounds(study, items)
     while len(left):
@@ -109,7 +109,8 @@ def _joined(
     "Several rounds as one collection; the note names the groups that stayed short."
     short = counts[counts["valid"] < study.valid_answers]
     lines = [
-        f"{', '.join([name] if isinstance(name, str) else map(str, name))}: {row['valid']} of {study.valid_answers} readable answers after {row['attempts']} attempts"
+        f"{', '.join([name] if isinstance(name, str) else map(str, name))}: {row['valid']} of "
+        f"{study.valid_answers} readable answers after {row['attempts']} attempts"
         for name, row in short.iterrows()
     ]
     statuses: Counter[str] = Counter()
@@ -214,7 +215,7 @@ def _from_records(
 
 # %% ../nbs/16_cells.ipynb #98e59b54
 def _in_family(effects: pd.DataFrame, folder: Folder, analysis: Analysis) -> pd.DataFrame:
-    "The effects of one cell with the verdict of the headline, within its family where that is known."
+    "The effects of one cell with the verdict of the headline, within its family where known."
     alone, place = decide(effects, analysis), folder.place("effects.parquet")
     if not place.exists():
         return alone
@@ -233,14 +234,15 @@ def _in_family(effects: pd.DataFrame, folder: Folder, analysis: Analysis) -> pd.
 def estimated_effects(
     path: Path, trials: pd.DataFrame, items: pd.DataFrame, paradigm: Paradigm, seed: int = 0
 ) -> pd.DataFrame:
-    "The effects of a cell; items that do not fit together are an error of the folder that holds them."
+    "The effects of a cell; items that do not fit together are an error of their folder."
     try:
         return estimate_effects(trials, items, paradigm, seed)
     except CogbiasError:
         raise
     except ValueError as error:
         raise CogbiasError(
-            f"{path}: cannot be estimated ({str(error).splitlines()[0]:.200}); compare its items with those of "
+            f"{path}: cannot be estimated ({str(error).splitlines()[0]:.200}); compare its items "
+            f"with those of "
             f"'cogbias items {paradigm.name}'"
         ) from error
 
@@ -272,7 +274,7 @@ def open_cell(
 
 # %% ../nbs/16_cells.ipynb #bf1ada37
 def _stored_items(study: Study, folder: Folder, name: str) -> pd.DataFrame:
-    "The items of a stored cell: generated again, or the folder's own copy where they were imported."
+    "The items of a stored cell: generated again, or the folder's own copy of imported ones."
     if study.items_file:
         return load_table(folder.items(name), ITEMS)
     return study_items(study, name)
@@ -366,7 +368,7 @@ def trivial_labels(
     paradigm: Paradigm,  # who declares what they are called
     items: pd.DataFrame,  # the items asked
 ) -> dict[str, str]:  # simulated participant -> what a report calls it
-    "The responders without a bias: those who look at the options only, and those of the paradigm that have a rule."
+    "Responders without a bias: those who look at options only, and those of the paradigm's rules."
     blind = {} if (items["answer"] == "number").all() else BLIND
     labels = {"random": BLIND["random"], **blind, **paradigm.trivial}
     return {who: label for who, label in labels.items() if who in {*BLIND, *paradigm.rules}}

@@ -259,7 +259,8 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Setting of every participant that is a model, such as max_tokens=64; may be given more than once.",
+        help="Setting of every participant that is a model, such as max_tokens=64; may be given "
+        "more than once.",
     ),
 ]
 Extractor = Annotated[str | None, _option("extractor", "", ", for --method two_step")]
@@ -502,7 +503,8 @@ def plan(
     planned = plan_study(asked, outputs)
     _show(planned, 1000)
     print(
-        f"{planned['missing'].sum()} of {planned['planned'].sum()} answers are missing, about {planned['estimated_tokens'].sum():,} tokens to send"
+        f"{planned['missing'].sum()} of {planned['planned'].sum()} answers are missing, about "
+        f"{planned['estimated_tokens'].sum():,} tokens to send"
     )
 
 # %% ../nbs/21_cli.ipynb #fc4e4e2d
@@ -522,7 +524,8 @@ def _closing(outcome: object, outputs: Path, reports: bool) -> None:
     if reports and outcome.cells:
         first = outcome.cells[0]
         print(
-            f"reports   {Folder(outputs).report(first['participant'], first['paradigm'])} and {len(outcome.cells) - 1} more"
+            f"reports   {Folder(outputs).report(first['participant'], first['paradigm'])} and "
+            f"{len(outcome.cells) - 1} more"
         )
     for line in outcome.failed:
         _say(f"failed    {line}")
@@ -706,10 +709,12 @@ def import_command(
         print(f"{row.kind}: {row.file}: {row.count} items: {row.problem}: {row.meaning}")
     files = found.drop_duplicates("file")
     print(
-        f"{len(files)} files, {files['records'].sum():,} records, {files['duplicates'].sum():,} of them in an earlier file too"
+        f"{len(files)} files, {files['records'].sum():,} records, {files['duplicates'].sum():,} "
+        f"of them in an earlier file too"
     )
     print(
-        f"{len(table):,} items written to {out}, {int((~table['usable']).sum()):,} of them not to be asked"
+        f"{len(table):,} items written to {out}, {int((~table['usable']).sum()):,} of them not to "
+        f"be asked"
     )
 
 # %% ../nbs/21_cli.ipynb #10c4f2f5

@@ -165,7 +165,7 @@ def _ranks(rows: pd.DataFrame, estimates: Mapping[str, float]) -> list[dict[str,
 
 # %% ../nbs/06_compare.ipynb #2ef0ed5d
 def _familiar(contrast: Contrast, name: str, answers: Answered, seed: int) -> dict[str, Any] | None:
-    "Effect on the published wording minus effect on the others; None where items do not say which is which."
+    "Published wording minus the others; None where items do not say which is which."
     layout = answers.layout
     if "is_original" not in layout:
         return None
@@ -259,7 +259,8 @@ def _asked_for(known: Iterable[str], wanted: Sequence[str]) -> list[str]:
     chosen = list(dict.fromkeys(wanted)) or known
     if len(chosen) < 2:
         raise CogbiasError(
-            f"a comparison needs two participants, but there is {len(chosen)}; known: {', '.join(known)}"
+            f"a comparison needs two participants, but there is {len(chosen)}; known: "
+            f"{', '.join(known)}"
         )
     return chosen
 
@@ -334,7 +335,8 @@ def _from_effects(table: pd.DataFrame, chosen: Sequence[str]) -> list[dict[str, 
                     "n_clusters": min(one["n_clusters"], other["n_clusters"]),
                     "method": "independent estimates, not paired",
                     "status": "ok" if se > 0 else "undefined",
-                    "detail": "an effects table holds no pairs; give the folder for paired differences",
+                    "detail": "an effects table holds no pairs; give the folder for paired "
+                    "differences",
                 }
             )
     return rows
@@ -486,7 +488,8 @@ def comparison_notes(
         )
     if len(found.familiar) and found.familiar["estimate"].notna().any():
         notes.append(
-            "A published wording that is one cluster carries no interval of its own: its difference "
+            "A published wording that is one cluster carries no interval of its own: its "
+            "difference "
             "has that of the new wordings."
         )
     return " ".join(notes)

@@ -23,7 +23,7 @@ from importlib.metadata import entry_points
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -125,7 +125,10 @@ def _sense_faults(contrast: "Contrast") -> Iterator[str]:
     elif contrast.sense == "accuracy" and contrast.control is not None:
         yield f"an accuracy has no control, but this one has {contrast.control!r}; use None"
     if (contrast.sense == "accuracy") != (contrast.unit == ACCURACY_GAIN):
-        yield f"sense {contrast.sense!r} and unit {contrast.unit!r} do not fit; {ACCURACY_GAIN!r} is an accuracy's"
+        yield (
+            f"sense {contrast.sense!r} and unit {contrast.unit!r} do not fit; {ACCURACY_GAIN!r} "
+            f"is an accuracy's"
+        )
 
 
 OUTCOMES = ("role", "value")
@@ -286,7 +289,10 @@ def _declared_faults(
             yield f"factor {factor!r} is not declared; {nearest(factor, known)}"
     for condition in _conditions_of(contrast):
         if paradigm.conditions and condition not in paradigm.conditions:
-            yield f"condition {condition!r} is not declared; {nearest(condition, paradigm.conditions)}"
+            yield (
+                f"condition {condition!r} is not declared; "
+                f"{nearest(condition, paradigm.conditions)}"
+            )
 
 
 def _conditions_of(contrast: Contrast) -> set[str]:
@@ -400,7 +406,7 @@ def check_items(
     items: pd.DataFrame,  # an items table
     record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
 ) -> pd.DataFrame:
-    "Return the items unchanged, or raise a CogbiasError that names the row that the paradigm does not know."
+    "Return the items unchanged, or raise a CogbiasError naming a row unknown to the paradigm."
     finders = (_condition_faults, _flag_faults, _role_faults)
     for row, fault in chain.from_iterable(find(paradigm, items) for find in finders):
         raise CogbiasError(f"{paradigm.name}: {record(row)} {fault}")
@@ -444,9 +450,8 @@ class Paradigm(About):
     rules: Mapping[str, Any] = field(
         default_factory=dict
     )  # simulated participant -> how it answers; see the backend sim
-    trivial: Mapping[str, str] = field(
-        default_factory=lambda: dict(UNBIASED)
-    )  # simulated participant without the bias -> what a report calls it; who has no rule is left out
+    # simulated participant without the bias -> what a report calls it; who has no rule is left out
+    trivial: Mapping[str, str] = field(default_factory=lambda: dict(UNBIASED))
     clusters: str = "value sets"  # what the clusters are, in the plural
     levels: Mapping[str, Sequence[Any]] = field(
         default_factory=dict
@@ -550,7 +555,8 @@ def usable_items(
     for row, value in asked.items():
         if kind_of(value) != "flag":
             raise CogbiasError(
-                f"items table: column 'usable' holds {value!r:.40} in record {row + 1}; use True or False"
+                f"items table: column 'usable' holds {value!r:.40} in record {row + 1}; use True "
+                f"or False"
             )
     asked = asked.astype(bool)
     kept = ours[asked].reset_index(drop=True).fillna({"problem": "", "note": ""})
@@ -567,9 +573,10 @@ def usable_items(
     return kept
 
 # %% ../nbs/01_design.ipynb #0ec32379
+# experiment, bias, measure, group, label, estimate, ci_low, ci_high, n, unit, source, grade, note
 def human_reference(
     paradigm: str,  # suite/name
-) -> pd.DataFrame:  # experiment, bias, measure, group, label, estimate, ci_low, ci_high, n, unit, source, grade, note
+) -> pd.DataFrame:
     "What people do in this paradigm, as published."
     table = pd.read_csv(shipped("data", "human_reference.csv"))
     return table[table.paradigm == paradigm].drop(columns="paradigm").reset_index(drop=True)

@@ -86,7 +86,8 @@ def read_sentence(
     letter = _LETTERS.get((found[1], bool(found[3]))) if found else None
     if not letter:
         raise CogbiasError(
-            f"{text[:40]!r} is not a sentence about two terms; write it like 'Some bakers are joggers'"
+            f"{text[:40]!r} is not a sentence about two terms; write it like 'Some bakers are "
+            f"joggers'"
         )
     return [letter, found[2], found[4]]
 
@@ -111,7 +112,8 @@ def _refuse(path: Path, sizes: Sequence[tuple[str, int]]) -> None:
             )
         if not name.endswith(".json"):
             raise CogbiasError(
-                f"{path}: holds {name!r}, which is not a .json file; remove it or name the folder of the data"
+                f"{path}: holds {name!r}, which is not a .json file; remove it or name the folder "
+                f"of the data"
             )
     if total > LIMIT or len(set(names)) < len(names) or not names:
         fault = (
@@ -151,7 +153,8 @@ def _zip_files(path: Path) -> Iterator[tuple[str, bytes]]:
             yield from ((each.filename, archive.read(each)) for each in members)
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, UnicodeDecodeError) as error:
         raise CogbiasError(
-            f"{path}: cannot be unpacked ({(str(error).splitlines() or ['damaged'])[0]}); fetch the file again"
+            f"{path}: cannot be unpacked ({(str(error).splitlines() or ['damaged'])[0]}); fetch "
+            f"the file again"
         ) from None
 
 # %% ../nbs/20_exchange.ipynb #87ca2c4e
@@ -241,7 +244,8 @@ def _schema(**listed: str) -> Mapping[str, str]:
 FIELDS = MappingProxyType(
     {  # bias_name -> field -> kind
         "decoy": _schema(
-            text="product product_type package quality_measurment price1 price2 price3 quality1 quality2 vals_range bias_type text",
+            text="product product_type package quality_measurment price1 price2 price3 quality1 "
+            "quality2 vals_range bias_type text",
             integer="competitor target decoy human_or_right_answer permutation_id template",
             flag="with_bias",
             integer_or_text="quality3",
@@ -256,7 +260,8 @@ FIELDS = MappingProxyType(
             text="premise_1 premise_2 conclusion closing_line bias_type text",
             integer="template closing_line_id",
             integer_or_flag="is_permuted_option",
-            flag="is_valid is_believable human_or_right_answer are_events_switched is_exp2 is_exp3 with_bias",
+            flag="is_valid is_believable human_or_right_answer are_events_switched is_exp2 "
+            "is_exp3 with_bias",
         ),
     }
 )
@@ -273,7 +278,8 @@ def _check(fields: Mapping[str, Any], schema: Mapping[str, str], within: str = "
             and abs(fields[name]) > 10**9
         ):
             raise CogbiasError(
-                f"field {within + name!r} should hold {kind.replace('_', ' ')} but holds {str(fields[name])[:40]!r}"
+                f"field {within + name!r} should hold {kind.replace('_', ' ')} but holds "
+                f"{str(fields[name])[:40]!r}"
             )
 
 # %% ../nbs/20_exchange.ipynb #beab4178
@@ -281,7 +287,8 @@ def _level(fields: Mapping[str, Any], name: str, known: Mapping[Any, Any]) -> An
     "What a field stands for, or an error with the levels there are."
     if fields[name] not in known:
         raise CogbiasError(
-            f"field {name!r} holds {str(fields[name])[:60]!r}, which is not known; {nearest(str(fields[name]), map(str, known))}"
+            f"field {name!r} holds {str(fields[name])[:60]!r}, which is not known; "
+            f"{nearest(str(fields[name]), map(str, known))}"
         )
     return known[fields[name]]
 
@@ -290,7 +297,8 @@ def _in_order(fields: Mapping[str, Any], names: Sequence[str]) -> list[str]:
     "Names of fields that hold places, sorted by place."
     if sorted(fields[name] for name in names) != list(range(1, len(names) + 1)):
         raise CogbiasError(
-            f"fields {', '.join(map(repr, names))} should hold the places 1 to {len(names)}, each once"
+            f"fields {', '.join(map(repr, names))} should hold the places 1 to {len(names)}, "
+            f"each once"
         )
     return sorted(names, key=fields.__getitem__)
 
@@ -331,7 +339,8 @@ CERTAINTY_TYPES = MappingProxyType(
     }
 )
 _SUBTEMPLATES = _schema(
-    integer="bias_type_index vals_index options_text_template_id options_a_template_id options_b_template_id permutation_index"
+    integer="bias_type_index vals_index options_text_template_id options_a_template_id "
+    "options_b_template_id permutation_index"
 )
 _LOTTERY = _schema(text="option_text option_type")
 Lottery = list[list[float]]  # [prize in dollars, chance in percent], ...
@@ -395,7 +404,8 @@ def _certainty_options(
     ):
         if fields[name]["option_type"] != role:
             raise CogbiasError(
-                f"field '{name}.option_type' should hold {role!r} but holds {fields[name]['option_type'][:40]!r}"
+                f"field '{name}.option_type' should hold {role!r} but holds "
+                f"{fields[name]['option_type'][:40]!r}"
             )
         text = _shown(fields, fields[opening], [fields[name]["option_text"]])
         made.append(
@@ -624,7 +634,8 @@ def _logical_form(premises: Sequence[list[str]], conclusion: list[str]) -> dict[
         letters.setdefault(term, "M")
     if len(letters) > 3:
         raise CogbiasError(
-            f"fields 'premise_1', 'premise_2' and 'conclusion' have {len(letters)} terms; a syllogism has three"
+            f"fields 'premise_1', 'premise_2' and 'conclusion' have {len(letters)} terms; a "
+            f"syllogism has three"
         )
     named = [(premise[0], "".join(letters[term] for term in premise[1:])) for premise in premises]
     major, minor = sorted(named, key=lambda each: ("P" not in each[1], each))
@@ -685,7 +696,7 @@ def _belief(fields: Mapping[str, Any]) -> dict[str, Any]:
             "premises": premises,
             "conclusion": conclusion,
         },
-        "stratum": f"{'valid' if valid else 'invalid'}_{'believable' if believable else 'unbelievable'}",
+        "stratum": f"{'' if valid else 'in'}valid_{'' if believable else 'un'}believable",
         **_logical_form(premises, conclusion),
         "option_order": 1,
         "target_position": 1,
@@ -753,7 +764,8 @@ FINDINGS = MappingProxyType(
         "copy_of_control": Finding(
             "problem",
             False,
-            "labelled treatment, but text and fields are those of a control record in the same folder",
+            "labelled treatment, but text and fields are those of a control record in the "
+            "same folder",
         ),
         "older_wording": Finding(
             "problem",
@@ -766,17 +778,20 @@ FINDINGS = MappingProxyType(
         "decoy_dominated_by_both": Finding(
             "problem",
             True,
-            "the competitor dominates the decoy too; asymmetric is false, so only the replication uses it",
+            "the competitor dominates the decoy too; asymmetric is false, so only the "
+            "replication uses it",
         ),
         "decoy_not_dominated": Finding(
             "problem",
             True,
-            "the target does not dominate the decoy; asymmetric is false, so only the replication uses it",
+            "the target does not dominate the decoy; asymmetric is false, so only the "
+            "replication uses it",
         ),
         "contradictory_premises": Finding(
             "problem",
             True,
-            "the premises cannot both be true; premises_consistent is false, so only the replication uses it",
+            "the premises cannot both be true; premises_consistent is false, so only the "
+            "replication uses it",
         ),
         "void_label": Finding(
             "note",
@@ -786,7 +801,8 @@ FINDINGS = MappingProxyType(
         "shared_text": Finding(
             "note",
             True,
-            "another item of this condition has the same text with other roles, so it is answered twice",
+            "another item of this condition has the same text with other roles, so it is "
+            "answered twice",
         ),
         "condition_missing": Finding(
             "note",
@@ -796,7 +812,8 @@ FINDINGS = MappingProxyType(
         "twin_missing": Finding(
             "note",
             True,
-            "no record of the other condition has this number and form; the item is a cluster of its own",
+            "no record of the other condition has this number and form; the item is a cluster "
+            "of its own",
         ),
     }
 )
@@ -897,7 +914,8 @@ def _row(record: _Record) -> dict[str, Any]:
         row = shared | READERS[fields["bias_name"]](fields)
     except CogbiasError as error:
         raise CogbiasError(
-            f"{record.file}: record '{record.number}': {error} (mend the record or leave the file out)"
+            f"{record.file}: record '{record.number}': {error} (mend the record or leave the "
+            f"file out)"
         ) from None
     return row | {"n_options": len(row["options"])}
 
@@ -946,7 +964,8 @@ def _value_sets(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         lotteries = row["content"]["lotteries"]
         if sets[row["cluster"]].setdefault(row["condition"], lotteries) != lotteries:
             raise CogbiasError(
-                f"{row['source_file']}: record '{row['source_record']}': its lotteries differ from others of value set "
+                f"{row['source_file']}: record '{row['source_record']}': its lotteries differ "
+                f"from others of value set "
                 f"{row['cluster']}; mend field 'subtemplates' or leave the file out"
             )
     return sets

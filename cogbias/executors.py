@@ -38,11 +38,15 @@ def _pool(jobs: int, cluster: str | None) -> Executor:
         return Client(cluster, timeout="10s").get_executor()
     except (OSError, TimeoutError, ValueError) as error:
         raise CogbiasError(
-            f"cluster {cluster!r}: no scheduler answers there ({type(error).__name__}); start 'dask scheduler' and give its address"
+            f"cluster {cluster!r}: no scheduler answers there ({type(error).__name__}); start "
+            f"'dask scheduler' and give its address"
         ) from None
 
 # %% ../nbs/15_executors.ipynb #91f747ba
-LOST = "its process was killed, perhaps for want of memory; what it answered is stored, run again with fewer --jobs"
+LOST = (
+    "its process was killed, perhaps for want of memory; what it answered is stored, run again "
+    "with fewer --jobs"
+)
 _LOSSES = {"KilledWorker", "CommClosedError", "FutureCancelledError"}  # of Dask, by name
 
 

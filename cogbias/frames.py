@@ -51,7 +51,8 @@ def fill(
     if len(values) != len(frame.gaps):
         extra = sorted(set(values) - set(frame.gaps))
         raise CogbiasError(
-            f"frame {frame.text[:40]!r}: no gap is called {extra[0]!r}; its gaps are {', '.join(frame.gaps) or 'none'}"
+            f"frame {frame.text[:40]!r}: no gap is called {extra[0]!r}; its gaps are "
+            f"{', '.join(frame.gaps) or 'none'}"
         )
     pieces = [piece for pair in zip(frame.literals, filled) for piece in pair]
     return "".join(pieces) + frame.literals[-1]

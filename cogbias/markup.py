@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 # %% ../nbs/10_markup.ipynb #0a788aac
 TAGS = frozenset(
-    "a b blockquote br caption code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i li ol p pre s "
+    "a b blockquote br caption code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i li ol "
+    "p pre s "
     "small span strong sub summary sup table tbody td tfoot th thead tr u ul".split()
 )
 FORMULA_TAGS = frozenset(

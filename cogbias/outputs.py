@@ -165,7 +165,8 @@ class RecordedParticipant:
     def answers(self, requests: Sequence[Any], method: str) -> Iterable[Any]:
         "A record cannot answer."
         raise CogbiasError(
-            f"{self.name}: {len(requests)} answers are missing and only its record is here; run the study where the model can be reached"
+            f"{self.name}: {len(requests)} answers are missing and only its record is here; run "
+            f"the study where the model can be reached"
         )
 
 # %% ../nbs/13_outputs.ipynb #25c47b59
@@ -387,7 +388,7 @@ def read_manifest(folder: Folder) -> dict[str, Any] | None:
 
 
 def stored_settings(folder: Folder) -> dict[tuple[str, str], dict[str, Any]]:
-    "How each cell of a folder was last asked, by participant and paradigm; empty without a manifest."
+    "How each cell was last asked, by participant and paradigm; empty without a manifest."
     cells = (read_manifest(folder) or {"cells": []})["cells"]
     empty = dict.fromkeys(column.name for column in _CELL)
     known = [empty | cell for cell in cells if cell.get("who")]
@@ -421,7 +422,8 @@ def _check_owner(path: Path, stored: pd.DataFrame) -> None:
         for key, value in zip(stored["trial_id"], stored[name]):
             if (None if is_empty(value) else value) != known:
                 raise CogbiasError(
-                    f"{path}: trial {key!r}: column {name!r} holds {value!r:.60}, but its participant "
+                    f"{path}: trial {key!r}: column {name!r} holds {value!r:.60}, but its "
+                    f"participant "
                     f"was recorded with {known!r:.60}; mend or remove its line"
                 )
 
@@ -467,7 +469,8 @@ def _stored_cell(folder: Folder, place: Path, file: Path) -> StoredCell:
     held = items["paradigm"].unique().tolist()
     if [slug(name) for name in held] != [place.stem]:
         raise CogbiasError(
-            f"{place}: items table: column 'paradigm' holds {', '.join(held) or 'nothing'}, which does not "
+            f"{place}: items table: column 'paradigm' holds {', '.join(held) or 'nothing'}, which "
+            f"does not "
             "belong into this file; remove it, it is made again from the study"
         )
     if stored.empty:
@@ -493,7 +496,10 @@ def _counted(cell: StoredCell) -> Iterator[str]:
     if others > 0:
         yield f"{others} by another method, seed or repeat than those of the last run"
     if stored.attrs.get("contradictory"):
-        yield f"{stored.attrs['contradictory']} with lines that contradict each other; the last counts"
+        yield (
+            f"{stored.attrs['contradictory']} with lines that contradict each other; the "
+            f"last counts"
+        )
     missing = asked.get("planned", 0) - len(cell.trials)
     if missing > 0:
         yield f"{missing} of {asked['planned']} answers of the last run are missing"
@@ -571,7 +577,10 @@ def _effect_fault(row: Mapping[str, Any]) -> str:
     if estimate is None and status not in (*_NO_ESTIMATE, *_UNBOUNDED):
         return f"column 'estimate' is empty, but the status is {status!r}"
     if (low is None) != (high is None):
-        return f"column {'ci_low' if low is None else 'ci_high'!r} is empty, but the other limit is not"
+        return (
+            f"column {'ci_low' if low is None else 'ci_high'!r} is empty, but the other "
+            f"limit is not"
+        )
     slack = 1e-9 * max(1.0, abs(estimate or 0.0))
     if low is not None and estimate is not None and not low - slack <= estimate <= high + slack:
         name = "ci_low" if low > estimate else "ci_high"
@@ -589,6 +598,7 @@ def load_effects(
     for number, values in enumerate(zip(*held), 1):
         if fault := _effect_fault(dict(zip(names, values))):
             raise CogbiasError(
-                f"{path}: effects table: record {number}: {fault}; make it again with 'cogbias effects'"
+                f"{path}: effects table: record {number}: {fault}; make it again with 'cogbias "
+                f"effects'"
             )
     return table

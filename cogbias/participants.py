@@ -80,7 +80,8 @@ def _in_range(item: Mapping[str, Any], reading: Reading) -> Reading:
         choice=None,
         value=None,
         status="invalid_format",
-        detail=f"number outside {'...' if low is None else f'{low:g}'} to {'...' if high is None else f'{high:g}'}",
+        detail=f"number outside {'...' if low is None else f'{low:g}'} to "
+        f"{'...' if high is None else f'{high:g}'}",
     )
 
 # %% ../nbs/03_participants.ipynb #f5db4ca6
@@ -118,7 +119,8 @@ def answer_from_probabilities(
     if set(p) != set(labels) or not possible or not abs(sum(p.values()) - 1) < 1e-6:
         return Answer(
             "error",
-            detail=f"probabilities {dict(p)} with a mass of {valid_mass} do not cover {labels}, do not sum to 1 or are none",
+            detail=f"probabilities {dict(p)} with a mass of {valid_mass} do not cover {labels}, "
+            f"do not sum to 1 or are none",
             **received,
         )
     return Answer(
@@ -163,12 +165,14 @@ def participant(
     known = _installed()
     if backend not in known or not model:
         raise CogbiasError(
-            f"model {name!r} is not known: it should read backend/name; backends: {nearest(backend, known)}"
+            f"model {name!r} is not known: it should read backend/name; backends: "
+            f"{nearest(backend, known)}"
         )
     module = known[backend]()
     if module.MODELS and model not in module.MODELS:
         raise CogbiasError(
-            f"model {name!r} is not known; {nearest(name, [f'{backend}/{each}' for each in module.MODELS])}"
+            f"model {name!r} is not known; "
+            f"{nearest(name, [f'{backend}/{each}' for each in module.MODELS])}"
         )
     return module.PARTICIPANT(
         model, **{key: value for key, value in settings.items() if value is not None}
@@ -179,7 +183,7 @@ def participant(
 def is_simulated(
     name: str,  # of a participant
 ) -> bool:
-    "Whether nobody real answers under that name; a backend that is not installed is taken for real."
+    "Whether nobody real answers under that name; a backend not installed is taken for real."
     load = _installed().get(name.partition("/")[0])
     return bool(load and getattr(load(), "SIMULATED", False))
 
@@ -216,7 +220,8 @@ def resolve_method(
         raise CogbiasError(f"method {method!r} is not known; {nearest(method, ('auto', *METHODS))}")
     if NEEDS.get(method, method) not in participant.methods:
         raise CogbiasError(
-            f"{participant.name} cannot be asked by {method!r}; it offers {', '.join(participant.methods)}"
+            f"{participant.name} cannot be asked by {method!r}; it offers "
+            f"{', '.join(participant.methods)}"
         )
     return method
 
@@ -261,8 +266,10 @@ def ask(
 
 # %% ../nbs/03_participants.ipynb #bffc6d27
 EXTRACTION = (
-    "Below are the options of a question, and the answer that somebody gave to it in their own words.\n\nOptions:\n{options}\n\n"
-    "Answer:\n<answer>\n{response}\n</answer>\n\nWhich option does the answer choose? Reply with {labels} and nothing else. "
+    "Below are the options of a question, and the answer that somebody gave to it in their own "
+    "words.\n\nOptions:\n{options}\n\n"
+    "Answer:\n<answer>\n{response}\n</answer>\n\nWhich option does the answer choose? Reply with "
+    "{labels} and nothing else. "
     "If it chooses none of them, reply with the word none."
 )
 

@@ -53,7 +53,8 @@ def execute_report(
     for name in parameters:
         if name not in known:
             raise CogbiasError(
-                f"{template.name}: {name!r} is not a parameter of this report; {nearest(name, known)}"
+                f"{template.name}: {name!r} is not a parameter of this report; "
+                f"{nearest(name, known)}"
             )
     return _execute(template, destination, dict(parameters))
 
@@ -266,7 +267,8 @@ def render_reports(
     ]
     if not cells:
         raise CogbiasError(
-            f"{folder.path}: no manifest that names cells; run 'cogbias run ... --outputs {folder.path}' first"
+            f"{folder.path}: no manifest that names cells; run 'cogbias run ... --outputs "
+            f"{folder.path}' first"
         )
     place = folder.place("reports")
     try:  # once for all reports, not once for each

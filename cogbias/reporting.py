@@ -164,7 +164,10 @@ def opening(
     name: str,  # shown name of the participant
 ) -> str:  # markdown
     "The first screen of a report in words."
-    basis = f"{row['n_valid']:,} readable answers of {row['n_trials']:,} to {row['n_items']:,} prompts, {row['n_clusters']} independent {paradigm.clusters}."
+    basis = (
+        f"{row['n_valid']:,} readable answers of {row['n_trials']:,} to {row['n_items']:,} "
+        f"prompts, {row['n_clusters']} independent {paradigm.clusters}."
+    )
     return "\n\n".join(
         [
             headline_sentence(row, paradigm, name),
@@ -191,7 +194,7 @@ def _raw_p(row: Mapping[str, Any]) -> str:
 
 # %% ../nbs/11_reporting.ipynb #b4601464
 def _people(human: pd.DataFrame, measure: str, unit: str) -> str:
-    "Human values of one measure in one unit; a standardised difference of people is no yardstick for one of a model."
+    "Human values of one measure in one unit; a standardised difference is no yardstick for models."
     if unit == "pooled SD":
         return "–"
     return (
@@ -268,7 +271,8 @@ def counted(
     rest = trials[~trials["item_id"].isin(set(mine["item_id"]))]
     unread = int((rest["status"] != "ok").sum())
     return (
-        f"The headline rests on {len(mine):,} of the {len(trials):,} answers of this cell, and they are counted here. "
+        f"The headline rests on {len(mine):,} of the {len(trials):,} answers of this cell, and "
+        f"they are counted here. "
         f"Of the {len(rest):,} for other contrasts, {unread or 'none'} could not be read."
     )
 
@@ -290,8 +294,10 @@ def example_pair(
 
 # %% ../nbs/11_reporting.ipynb #0c52319d
 _CARD = (
-    '<div style="flex:1 1 300px;border:1px solid #bbb;border-radius:6px;padding:.7em 1em;min-width:0"><strong>{title}</strong>'
-    '<pre style="white-space:pre-wrap;border:0;background:none;padding:0;margin:.5em 0;font-size:.9em;color:inherit">{text}</pre>'
+    '<div style="flex:1 1 300px;border:1px solid #bbb;border-radius:6px;padding:.7em '
+    '1em;min-width:0"><strong>{title}</strong>'
+    '<pre style="white-space:pre-wrap;border:0;background:none;padding:0;margin:.5em '
+    '0;font-size:.9em;color:inherit">{text}</pre>'
     "<small>{answers}</small></div>"
 )
 
@@ -356,7 +362,10 @@ def example_prompts(
         )
         for item in example_pair(items, paradigm.headline)
     ]
-    return f'<div class="pair {NO_FORMULAS}" style="display:flex;flex-wrap:wrap;gap:1em">{"".join(cards)}</div>'
+    return (
+        f'<div class="pair {NO_FORMULAS}" '
+        f'style="display:flex;flex-wrap:wrap;gap:1em">{"".join(cards)}</div>'
+    )
 
 # %% ../nbs/11_reporting.ipynb #0cb6f8b0
 def number_answers(
@@ -484,8 +493,10 @@ def position_table(
 
 # %% ../nbs/11_reporting.ipynb #20f88c3a
 _STATUS_CAVEATS = {
-    "position_dominated": "The answers follow the place of an option; quote the headline only together with its order consistency.",
-    "degenerate_zero_variance": "All clusters agree exactly, so the interval over them has no width; the interval for exactly these prompts is the honest one.",
+    "position_dominated": "The answers follow the place of an option; quote the headline only "
+    "together with its order consistency.",
+    "degenerate_zero_variance": "All clusters agree exactly, so the interval over them has no "
+    "width; the interval for exactly these prompts is the honest one.",
 }
 
 # %% ../nbs/11_reporting.ipynb #98375816
@@ -499,7 +510,8 @@ def caveats(
     "Everything that should be known before a number is quoted."
     points = (
         [
-            "This participant is simulated: its bias was planted, and nothing here says anything about a language model."
+            "This participant is simulated: its bias was planted, and nothing here says anything "
+            "about a language model."
         ]
         if simulated
         else []
@@ -507,7 +519,8 @@ def caveats(
     points += [f"{plain_words(warning[0].upper() + warning[1:])}."] if warning else []
     points += (
         [
-            f"Only {mass:.3f} of the probability lay on the options, so the distribution over them describes a minority of what the model would say."
+            f"Only {mass:.3f} of the probability lay on the options, so the distribution over "
+            f"them describes a minority of what the model would say."
         ]
         if mass < 0.9
         else []
@@ -571,7 +584,9 @@ def comparison_note(
         return "No human value is known for this paradigm."
     lines = (
         [
-            f"The {unit} scale of the headline is the same for people and models, so sign and size may be compared where the task is the same. The intervals answer different questions: "
+            f"The {unit} scale of the headline is the same for people and models, so sign and "
+            f"size may be compared where the task is the same. The intervals answer different "
+            f"questions: "
             "a model's covers other clusters of prompts, people's cover other people."
         ]
         if (human["unit"] == unit).any()
@@ -579,7 +594,9 @@ def comparison_note(
     )
     lines += (
         [
-            "A standardised difference (pooled SD) of people divides by how much people differ; a model's divides by the noise of its own answers and grows without limit as its temperature falls. "
+            "A standardised difference (pooled SD) of people divides by how much people differ; a "
+            "model's divides by the noise of its own answers and grows without limit as its "
+            "temperature falls. "
             "Compare its sign, never its size."
         ]
         if human["unit"].isin(["pooled SD"]).any()
@@ -588,7 +605,8 @@ def comparison_note(
     return " ".join(
         [
             *lines,
-            "Grades: A computed from open data, B read in a publication, C from an original paper and not checked again.",
+            "Grades: A computed from open data, B read in a publication, C from an original paper "
+            "and not checked again.",
         ]
     )
 
@@ -607,21 +625,42 @@ def provenance_table(
 # %% ../nbs/11_reporting.ipynb #fbe43a62
 REFERENCES = {
     "Fisher 1935": "Fisher, R. A. (1935). The design of experiments. Oliver and Boyd.",
-    "Bonett and Price 2012": "Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference of binomial proportions based on paired data. "
-    "Journal of Educational and Behavioral Statistics, 37(4), 479–488. https://doi.org/10.3102/1076998611411915",
-    "Satterthwaite 1946": "Satterthwaite, F. E. (1946). An approximate distribution of estimates of variance components. Biometrics Bulletin, 2, 110-114. doi:10.2307/3002019",
-    "Clark 1973": "Clark, H. H. (1973). The language-as-fixed-effect fallacy. Journal of Verbal Learning and Verbal Behavior, 12, 335-359. doi:10.1016/S0022-5371(73)80014-3",
-    "Wilson 1927": "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal of the American Statistical Association, 22, 209-212. doi:10.1080/01621459.1927.10502953",
-    "Newcombe 1998": "Newcombe, R. G. (1998). Interval estimation for the difference between independent proportions. Statistics in Medicine, 17, 873-890. doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I",
-    "Holm 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics, 6, 65-70.",
-    "Benjamini and Hochberg 1995": "Benjamini, Y., and Hochberg, Y. (1995). Controlling the false discovery rate. Journal of the Royal Statistical Society B, 57, 289-300. doi:10.1111/j.2517-6161.1995.tb02031.x",
-    "Benjamini and Yekutieli 2001": "Benjamini, Y., and Yekutieli, D. (2001). The control of the false discovery rate in multiple testing under dependency. Annals of Statistics, 29, 1165-1188. doi:10.1214/aos/1013699998",
-    "Hochberg 1988": "Hochberg, Y. (1988). A sharper Bonferroni procedure for multiple tests of significance. Biometrika, 75, 800-802. doi:10.1093/biomet/75.4.800",
-    "Dunn 1961": "Dunn, O. J. (1961). Multiple comparisons among means. Journal of the American Statistical Association, 56, 52-64. doi:10.1080/01621459.1961.10482090",
-    "Schuirmann 1987": "Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach. Journal of Pharmacokinetics and Biopharmaceutics, 15, 657-680. doi:10.1007/BF01068419",
-    "Hautus 1995": "Hautus, M. J. (1995). Corrections for extreme proportions and their biasing effects on estimated values of d'. Behavior Research Methods, 27, 46-51. doi:10.3758/BF03203619",
-    "Obuchowski 1997": "Obuchowski, N. A. (1997). Nonparametric analysis of clustered ROC curve data. Biometrics, 53, 567-578. doi:10.2307/2533958",
-    "Zou and Donner 2008": "Zou, G. Y., and Donner, A. (2008). Construction of confidence limits about effect measures. Statistics in Medicine, 27, 1693-1702. doi:10.1002/sim.3095",
+    "Bonett and Price 2012": "Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence "
+    "interval for a difference of binomial proportions based on paired data. "
+    "Journal of Educational and Behavioral Statistics, 37(4), 479–488. "
+    "https://doi.org/10.3102/1076998611411915",
+    "Satterthwaite 1946": "Satterthwaite, F. E. (1946). An approximate distribution of estimates "
+    "of variance components. Biometrics Bulletin, 2, 110-114. doi:10.2307/3002019",
+    "Clark 1973": "Clark, H. H. (1973). The language-as-fixed-effect fallacy. Journal of Verbal "
+    "Learning and Verbal Behavior, 12, 335-359. doi:10.1016/S0022-5371(73)80014-3",
+    "Wilson 1927": "Wilson, E. B. (1927). Probable inference, the law of succession, and "
+    "statistical inference. Journal of the American Statistical Association, 22, 209-212. "
+    "doi:10.1080/01621459.1927.10502953",
+    "Newcombe 1998": "Newcombe, R. G. (1998). Interval estimation for the difference between "
+    "independent proportions. Statistics in Medicine, 17, 873-890. "
+    "doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I",
+    "Holm 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. "
+    "Scandinavian Journal of Statistics, 6, 65-70.",
+    "Benjamini and Hochberg 1995": "Benjamini, Y., and Hochberg, Y. (1995). Controlling the false "
+    "discovery rate. Journal of the Royal Statistical Society B, 57, 289-300. "
+    "doi:10.1111/j.2517-6161.1995.tb02031.x",
+    "Benjamini and Yekutieli 2001": "Benjamini, Y., and Yekutieli, D. (2001). The control of the "
+    "false discovery rate in multiple testing under dependency. Annals of Statistics, 29, "
+    "1165-1188. doi:10.1214/aos/1013699998",
+    "Hochberg 1988": "Hochberg, Y. (1988). A sharper Bonferroni procedure for multiple tests of "
+    "significance. Biometrika, 75, 800-802. doi:10.1093/biomet/75.4.800",
+    "Dunn 1961": "Dunn, O. J. (1961). Multiple comparisons among means. Journal of the American "
+    "Statistical Association, 56, 52-64. doi:10.1080/01621459.1961.10482090",
+    "Schuirmann 1987": "Schuirmann, D. J. (1987). A comparison of the two one-sided tests "
+    "procedure and the power approach. Journal of Pharmacokinetics and Biopharmaceutics, 15, "
+    "657-680. doi:10.1007/BF01068419",
+    "Hautus 1995": "Hautus, M. J. (1995). Corrections for extreme proportions and their biasing "
+    "effects on estimated values of d'. Behavior Research Methods, 27, 46-51. "
+    "doi:10.3758/BF03203619",
+    "Obuchowski 1997": "Obuchowski, N. A. (1997). Nonparametric analysis of clustered ROC curve "
+    "data. Biometrics, 53, 567-578. doi:10.2307/2533958",
+    "Zou and Donner 2008": "Zou, G. Y., and Donner, A. (2008). Construction of confidence limits "
+    "about effect measures. Statistics in Medicine, 27, 1693-1702. doi:10.1002/sim.3095",
 }
 ADJUSTMENT_SOURCES = {
     "holm": ("Holm's method", "Holm 1979"),
@@ -651,17 +690,22 @@ def _asked_sentence(
         if each in counts
     )
     return (
-        f"{plain_words(name)} was asked {len(items):,} prompts of the paradigm *{paradigm.title}* ({paradigm.source}), {parts}. They come from {items['cluster'].nunique()} independent "
-        f"{paradigm.clusters} in {_count(items['stratum'].nunique(), 'stratum', 'strata')}; the prompts of one cluster are not independent and do not count as such (Clark 1973)."
+        f"{plain_words(name)} was asked {len(items):,} prompts of the paradigm *{paradigm.title}* "
+        f"({paradigm.source}), {parts}. They come from {items['cluster'].nunique()} independent "
+        f"{paradigm.clusters} in {_count(items['stratum'].nunique(), 'stratum', 'strata')}; the "
+        f"prompts of one cluster are not independent and do not count as such (Clark 1973)."
     )
 
 
 _ANSWERED = {
-    "option_probability": "The distribution over the options was read from the model and renormalised, so nothing was sampled",
-    "option_draw": "The distribution over the options was read from the model; draws from it are stored, and the estimates use the distribution",
+    "option_probability": "The distribution over the options was read from the model and "
+    "renormalised, so nothing was sampled",
+    "option_draw": "The distribution over the options was read from the model; draws from it are "
+    "stored, and the estimates use the distribution",
     "encoder": "The distribution over the options was read from the model, so nothing was sampled",
     "text": "The answers were sampled as text and read by rule",
-    "two_step": "The participant reasoned freely, and its choice was extracted from the reasoning in a second step",
+    "two_step": "The participant reasoned freely, and its choice was extracted from the reasoning "
+    "in a second step",
 }
 
 
@@ -701,11 +745,15 @@ def _exclusion_sentence(effects: pd.DataFrame, trials: pd.DataFrame, paradigm: P
         else ""
     )
     bounds = (
-        f"; at their worst and best, {signed(rows['lower'].iloc[0])} and {signed(rows['upper'].iloc[0])}"
+        f"; at their worst and best, {signed(rows['lower'].iloc[0])} and "
+        f"{signed(rows['upper'].iloc[0])}"
         if other and len(rows["lower"])
         else ""
     )
-    return f"{len(bad):,} of {len(trials):,} answers ({len(bad) / len(trials):.1%}) could not be read ({kinds}) and were excluded.{other}{bounds}{'.' if other else ''}"
+    return (
+        f"{len(bad):,} of {len(trials):,} answers ({len(bad) / len(trials):.1%}) could not be "
+        f"read ({kinds}) and were excluded.{other}{bounds}{'.' if other else ''}"
+    )
 
 # %% ../nbs/11_reporting.ipynb #bf7e0f7e
 def _condition(paradigm: Paradigm) -> str:
@@ -731,11 +779,17 @@ def _estimate_sentence(row: Mapping[str, Any], paradigm: Paradigm) -> str:
         if paradigm.headline.outcome == "value"
         else f"the mean over {paradigm.headline.treatment} prompts{against}"
     )
-    base = f"The effect, {paradigm.headline.title.lower()}, is {what}, taken per cluster, averaged within strata and then over strata.{chosen}"
+    base = (
+        f"The effect, {paradigm.headline.title.lower()}, is {what}, taken per cluster, "
+        f"averaged within strata and then over strata.{chosen}"
+    )
     if pd.isna(row["ci_low"]):
         return f"{base} No interval can be given ({status_words(row['status'])})."
     if not row["se"]:
-        return f"{base} All {row['n_clusters']} clusters agree, so that the interval over them has no width."
+        return (
+            f"{base} All {row['n_clusters']} clusters agree, so that the interval over them "
+            f"has no width."
+        )
     return f"{base} {_interval_sentence(row)}"
 
 
@@ -770,8 +824,11 @@ def _decision_sentence(row: Mapping[str, Any], analysis: Analysis) -> str:
         ""
         if pd.isna(row["smallest"])
         else (
-            f" An effect counts as present when its corrected p-value is below {analysis.alpha:g} and its interval lies above {row['smallest']:g}, the smallest effect of interest, "
-            f"and as absent when two one-sided tests, corrected in the same way, place it within ±{row['smallest']:g} (Schuirmann 1987); both must hold with unreadable answers at their worst and at their best."
+            f" An effect counts as present when its corrected p-value is below {analysis.alpha:g} "
+            f"and its interval lies above {row['smallest']:g}, the smallest effect of interest, "
+            f"and as absent when two one-sided tests, corrected in the same way, place it within "
+            f"±{row['smallest']:g} (Schuirmann 1987); both must hold with unreadable answers at "
+            f"their worst and at their best."
         )
     )
     return f"{family}.{bound}"

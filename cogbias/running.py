@@ -83,7 +83,7 @@ def stored_analysis(folder: Folder) -> Analysis:
 # %% ../nbs/18_running.ipynb #abcba96f
 @lru_cache(maxsize=32)
 def _made_items(name: str, cell: str) -> pd.DataFrame | None:
-    "Items as they are made for a cell, given as JSON; None where this version makes none like them."
+    "Items as they are made for a cell, given as JSON; None where this version makes no such."
     try:
         return study_items(study_of_cell(json.loads(cell)), name)
     except CogbiasError:
@@ -261,7 +261,9 @@ def _collect_model(
             cells.append(_cell_record(study, model, who, name, done))
             if not done.complete:
                 failed.append(
-                    f"{who.name} in {name}: {done.planned - done.stored - done.asked + done.statuses.get('error', 0)} answers are missing; run again"
+                    f"{who.name} in {name}: "
+                    f"{done.planned - done.stored - done.asked + done.statuses.get('error', 0)} "
+                    f"answers are missing; run again"
                 )
         except CogbiasError as error:
             failed.append(f"{who.name} in {name}: {error}")

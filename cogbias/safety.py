@@ -23,7 +23,8 @@ FOLDER = (
     Promise(
         "To read a folder contacts nobody and sends nothing: not the server, the model or the "
         "extractor that its manifest names, and no environment variable. Reports, effects, exports "
-        "and the site are made from what lies there. Only `run` asks, with its user's own settings.",
+        "and the site are made from what lies there. Only `run` asks, with its user's own "
+        "settings.",
         (
             "test_strangers_folder.py::test_a_report_contacts_nobody",
             "test_strangers_folder.py::test_no_reading_command_contacts_anybody",
@@ -37,7 +38,8 @@ FOLDER = (
     ),
     Promise(
         "Names, answers and whole notebooks of strangers cannot act in a report, in the HTML that "
-        "nbconvert makes of it, or on the site. They are shown as text, and formulas in them are not "
+        "nbconvert makes of it, or on the site. They are shown as text, and formulas in them "
+        "are not "
         "read. No file of this machine is read into a page.",
         (
             "test_strangers_pages.py::test_a_report_holds_no_markup_of_strangers",
@@ -61,7 +63,8 @@ FOLDER = (
         ),
     ),
     Promise(
-        "A trial, an item or a row of effects that contradicts its design, its participant or itself "
+        "A trial, an item or a row of effects that contradicts its design, its participant "
+        "or itself "
         "is refused by file, record and column, and so is a table from outside. Edited factors are "
         "noticed where the paradigm makes an item of the same text.",
         (
@@ -89,8 +92,10 @@ FOLDER = (
         ),
     ),
     Promise(
-        "What lies in a folder is read, written and removed in that folder only: a link that leads out "
-        "of it is refused by name, and so are pipes, devices and files of a size that is not ours, packed or not. No "
+        "What lies in a folder is read, written and removed in that folder only: a link that "
+        "leads out "
+        "of it is refused by name, and so are pipes, devices and files of a size that is not "
+        "ours, packed or not. No "
         "file is cut that does not hold trials.",
         (
             "test_strangers_links.py::test_a_link_that_leads_out_is_refused",
@@ -126,8 +131,10 @@ SERVER = (
         ),
     ),
     Promise(
-        "An answer has a time limit for the whole of it and a size limit, packed or not; a wait that "
-        "a server asks for is cut, and said. A server that drips costs one time limit, and one that "
+        "An answer has a time limit for the whole of it and a size limit, packed or not; a "
+        "wait that "
+        "a server asks for is cut, and said. A server that drips costs one time limit, and "
+        "one that "
         "sends its client in circles ends at once.",
         (
             "test_hostile_servers.py::TestLimits::test_the_time_limit_is_for_the_whole_answer",
@@ -178,7 +185,8 @@ SITE = (
         ),
     ),
     Promise(
-        "To build a site deletes nothing that an earlier build did not make, writes through no link "
+        "To build a site deletes nothing that an earlier build did not make, writes through "
+        "no link "
         "and over no file of others.",
         (
             "test_shared_folders.py::test_a_site_deletes_nothing_that_it_did_not_make",
@@ -188,7 +196,8 @@ SITE = (
         ),
     ),
     Promise(
-        "Several runs in one folder lose nothing, and half-written files of a killed one are removed "
+        "Several runs in one folder lose nothing, and half-written files of a killed one are "
+        "removed "
         "by the next; nothing else is.",
         (
             "test_shared_folders.py::test_runs_that_end_together_lose_no_cell",

@@ -596,7 +596,7 @@ def _library_code(cell: Mapping[str, Any], alt: str) -> dict[str, Any] | None:
 
 # %% ../nbs/19_site.ipynb #1f5874a6
 def _raw_block(block: str) -> str:
-    "Finished HTML for a Markdown page; nothing in it can end the block, which begins and ends on lines of its own."
+    "Finished HTML for a Markdown page, on lines of its own; nothing in it can end the block."
     return f"~~~{{raw}} html\n<div>\n{block.strip().replace('~', '&#126;')}\n</div>\n~~~\n"
 
 
@@ -705,12 +705,14 @@ SECTIONS = (
     Section(
         "",
         "Library",
-        "The rooms of the package, in reading order: how a bias is asked, answered, measured and shown.",
+        "The rooms of the package, in reading order: how a bias is asked, answered, measured "
+        "and shown.",
     ),
     Section(
         "paradigms",
         "Paradigms",
-        "The procedures that reveal a bias: what is asked, what an unbiased participant would do, what is compared.",
+        "The procedures that reveal a bias: what is asked, what an unbiased participant would do, "
+        "what is compared.",
     ),
     Section(
         "kits",
@@ -730,7 +732,8 @@ SECTIONS = (
     Section(
         "elicitation",
         "Elicitation",
-        "From a model to an answer: exact probabilities of options, shared prefixes, calls to servers, a model of known answers.",
+        "From a model to an answer: exact probabilities of options, shared prefixes, calls to "
+        "servers, a model of known answers.",
     ),
     Section(
         "stats",
@@ -1000,7 +1003,8 @@ def _read_report_cells(
     for number, cell in enumerate(cells, 1):
         if fault := _cell_fault(cell):
             raise CogbiasError(
-                f"{path}: cell {number} is not one of a notebook ({fault:.100}); run it again or delete it"
+                f"{path}: cell {number} is not one of a notebook ({fault:.100}); run it again or "
+                f"delete it"
             )
     if count := _broken_pictures(cells):
         warnings.warn(f"{docname}: {count} broken pictures are not shown", stacklevel=3)
@@ -1264,7 +1268,7 @@ def _matrix_cell(results: Results, name: str, participant: str) -> dict[str, Any
 
 # %% ../nbs/19_site.ipynb #548cef89
 def _pairs(results: Results) -> tuple[list[str], list[str]]:
-    "All paradigms and all participants that have a report or a headline; models before simulated participants."
+    "All paradigms and participants with a report or a headline; models before simulated ones."
     paradigms = {each.paradigm for each in results.reports} | {
         row["paradigm"] for row in results.headlines
     }
@@ -1341,7 +1345,7 @@ def _forest_group(
     href: str | None = None,
     shared: bool = True,
 ) -> dict[str, Any]:
-    "Rows of one unit, labelled by participant or by paradigm; on the axis that all headlines share, or on their own."
+    "Rows of one unit, labelled by participant or paradigm, on the shared axis or on their own."
     limit = (results.limits if shared else _limits(rows))[rows[0]["unit"]]
     names = [paradigm_title(row["paradigm"]) if label == "paradigm" else row[label] for row in rows]
     shown = [
@@ -1410,7 +1414,7 @@ def _qualified_title(row: Mapping[str, Any]) -> str:
 
 
 def _is_planned(name: str, measure: str) -> bool:
-    "Whether the paradigm declares this measure; those of a paradigm that is not installed all count."
+    "Whether the paradigm declares this measure; always true where it is not installed."
     known = _known(name)
     return known is None or any(each.measure == measure for each in known.contrasts)
 
@@ -1598,7 +1602,8 @@ def _stage(outputs: Path, stage: Path, notebooks: Path | None) -> Results:
     first = {
         "title": "Results",
         "docname": "results/index",
-        "lead": "Effects with intervals, by participant and by paradigm, and the report behind each.",
+        "lead": "Effects with intervals, by participant and by paradigm, and the report "
+        "behind each.",
     }
     rest = [{"title": each.title, "docname": each.docname, "lead": each.lead} for each in sections]
     _write(
@@ -1653,7 +1658,9 @@ def _sphinx(stage: Path, work: Path, strict: bool) -> Path:
     )
     if run.returncode:
         raise CogbiasError(
-            f"the site could not be built: {(found or run.stderr.strip().splitlines() or ['Sphinx gave no reason'])[-1]}; mend that page"
+            f"the site could not be built: "
+            f"{(found or run.stderr.strip().splitlines() or ['Sphinx gave no reason'])[-1]}; mend "
+            f"that page"
         )
     if found:
         warnings.warn(
@@ -1665,7 +1672,8 @@ def _sphinx(stage: Path, work: Path, strict: bool) -> Path:
 _INLINE = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.S)
 _PAGE_NAME = re.compile(r"(?<=pagename = )'[\w./=-]*'")  # the one thing that differs by page
 POLICY = (
-    "default-src 'none'; script-src 'self' file: {scripts}; style-src 'self' file: 'unsafe-inline'; "
+    "default-src 'none'; script-src 'self' file: {scripts}; style-src 'self' file: "
+    "'unsafe-inline'; "
     "img-src 'self' file: data:; font-src 'self' file: data:; connect-src 'self'; "
     "form-action 'self' file:; base-uri 'none'"
 )

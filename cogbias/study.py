@@ -96,12 +96,14 @@ def _kept(study: Study, items: pd.DataFrame, name: str) -> pd.DataFrame:
         keep &= items[factor].astype(str).isin([str(level) for level in levels])
     if not keep.any():
         raise CogbiasError(
-            f"where: no item of {name} has {dict(study.where)}; look at the levels with 'cogbias items {name}'"
+            f"where: no item of {name} has {dict(study.where)}; look at the levels with 'cogbias "
+            f"items {name}'"
         )
     asked = int(keep.sum()) * max(study.repeats, study.valid_answers)
     if asked > LARGEST_CELL:
         raise CogbiasError(
-            f"{name}: {asked:,} answers are more than {LARGEST_CELL:,}; ask fewer repeats, or fewer items with where"
+            f"{name}: {asked:,} answers are more than {LARGEST_CELL:,}; ask fewer repeats, or "
+            f"fewer items with where"
         )
     return items if keep.all() else items[keep].reset_index(drop=True)
 
@@ -116,7 +118,8 @@ def _check_factors(source: str, items: pd.DataFrame, paradigm: Paradigm) -> None
     lacking = sorted(used - set(items.columns))
     if lacking:
         raise CogbiasError(
-            f"{source}: column {lacking[0]!r} is missing, which {paradigm.name} needs; see its factors"
+            f"{source}: column {lacking[0]!r} is missing, which {paradigm.name} needs; see "
+            f"its factors"
         )
     for name in order:
         for row, value in enumerate(items[name].tolist()):
@@ -144,7 +147,8 @@ def _arguments(study: Study, name: str) -> dict[str, Any]:
             for argument in values:
                 if argument not in shared:
                     raise CogbiasError(
-                        f"settings {pattern!r}: no paradigm takes {argument!r}; {nearest(argument, shared)}"
+                        f"settings {pattern!r}: no paradigm takes {argument!r}; "
+                        f"{nearest(argument, shared)}"
                     )
             found |= {
                 argument: value for argument, value in values.items() if argument in _takes(name)
@@ -170,7 +174,8 @@ def check_places(
                 continue  # formats differ in how they write nothing
             if value != wanted and str(value) != str(wanted):
                 raise CogbiasError(
-                    f"{record(row)}: column {name!r} holds {value!r:.60}, but the item of that text "
+                    f"{record(row)}: column {name!r} holds {value!r:.60}, but the item of "
+                    f"that text "
                     f"has {wanted!r:.60}; undo the edit, or change its text too"
                 )
 
@@ -208,7 +213,8 @@ def study_paradigms(study: Study) -> list[str]:
     kept = [name for name in named if name in held]
     if not kept:
         raise CogbiasError(
-            f"{study.items_file}: holds no items of {', '.join(study.paradigms)}; it holds {', '.join(sorted(held))}"
+            f"{study.items_file}: holds no items of {', '.join(study.paradigms)}; it holds "
+            f"{', '.join(sorted(held))}"
         )
     return kept
 
@@ -282,7 +288,8 @@ def read_study(
         values = tomllib.loads(file_text(path))
     except FileNotFoundError:
         raise CogbiasError(
-            f"{path}: no such study file; 'cogbias list studies' names those that ship with the package"
+            f"{path}: no such study file; 'cogbias list studies' names those that ship with "
+            f"the package"
         ) from None
     except CogbiasError:  # it says what is wrong
         raise
@@ -355,7 +362,7 @@ def study_of_cell(given: Mapping[str, Any]) -> Study:
 
 # %% ../nbs/14_study.ipynb #de3d75bb
 def own_settings(study: Study, model: str) -> dict[str, dict[str, Any]]:
-    "The settings of one model and of the extractor, under their names: no pattern is left to be matched again."
+    "Settings of one model and of the extractor under their names, with no pattern left to match."
     names = dict.fromkeys([model, *filter(None, [study.extractor])])
     found = {name: settings_for(name, study.participants, _models(study)) for name in names}
     return {name: settings for name, settings in found.items() if settings}

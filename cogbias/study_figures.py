@@ -79,7 +79,8 @@ def _floats(column: pd.Series) -> pd.Series:
         return pd.to_numeric(column).astype(float)
     except (TypeError, ValueError):
         raise ValueError(
-            f"column {column.name!r} holds something that is no number: give numbers, and nothing where there is none"
+            f"column {column.name!r} holds something that is no number: give numbers, and nothing "
+            f"where there is none"
         ) from None
 
 # %% ../nbs/09_study_figures.ipynb #7011d8b0
@@ -97,7 +98,8 @@ def _tidy(
     for name in filter(None, [*words.values(), *numbers.values()]):
         if name not in data.columns:
             raise ValueError(
-                f"the table has no column {name!r}: it has {', '.join(map(str, data.columns))}; rename one, or give the name of another"
+                f"the table has no column {name!r}: it has {', '.join(map(str, data.columns))}; "
+                f"rename one, or give the name of another"
             )
     data = data.reset_index(drop=True)
     columns: dict[str, Any] = {
@@ -483,7 +485,8 @@ def _kind_entries(kinds: Iterable[str]) -> list["Artist"]:
 
 # %% ../nbs/09_study_figures.ipynb #39067167
 def effect_forest(
-    data: pd.DataFrame,  # one row per effect; prediction_low and prediction_high where a synthesis has them
+    # one row per effect; prediction_low and prediction_high where a synthesis has them
+    data: pd.DataFrame,
     x: str = "estimate",  # column of estimates
     y: str = "participant",  # column of row names
     group: str | None = None,  # column of sections, such as paradigm
@@ -1047,7 +1050,7 @@ def _name_ends(ax: "Axes", ends: Mapping[Any, tuple[float, float]], at: float) -
 
 # %% ../nbs/09_study_figures.ipynb #5c02e33c
 def _path(part: pd.DataFrame, order: Sequence[Any]) -> np.ndarray:
-    "The values of one line at every place, nan where there is none, shape (places, 3): value and limits."
+    "Value and limits of one line at every place, nan where there is none, shape (places, 3)."
     numbers = part.set_index("place")[["value", "low", "high"]].reindex(order).to_numpy(float)
     return np.where(np.isfinite(numbers[:, :1]), numbers, np.nan)
 
@@ -1718,15 +1721,18 @@ def _tree(linkage: np.ndarray, labels: Sequence[str]) -> np.ndarray:
     tree = np.asarray(linkage, float)
     if tree.ndim != 2 or tree.shape[1] != 4:
         raise ValueError(
-            f"linkage has the shape {tree.shape}: give the matrix of scipy.cluster.hierarchy.linkage, with four columns"
+            f"linkage has the shape {tree.shape}: give the matrix of "
+            f"scipy.cluster.hierarchy.linkage, with four columns"
         )
     if len(labels) != len(tree) + 1:
         raise ValueError(
-            f"linkage joins {len(tree) + 1} leaves, but there are {len(labels)} labels: give one per leaf"
+            f"linkage joins {len(tree) + 1} leaves, but there are {len(labels)} labels: give one "
+            f"per leaf"
         )
     if not np.isfinite(tree).all():
         raise ValueError(
-            "linkage holds a distance that is no finite number: leave out what has no distance before clustering"
+            "linkage holds a distance that is no finite number: leave out what has no distance "
+            "before clustering"
         )
     return tree
 

@@ -73,10 +73,12 @@ def _by_variant(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+# participant, paradigm, variant, estimate, se, limits, status, model, temperature, simulated;
+# .attrs: left_out
 def common_effects(
     effects: pd.DataFrame,  # an effects table of a folder
     people: Mapping[str, Mapping[str, Any]] = {},  # participant -> model, temperature, simulated
-) -> pd.DataFrame:  # participant, paradigm, variant, estimate, se, limits, status, model, temperature, simulated; .attrs: left_out
+) -> pd.DataFrame:
     "The effects of all paradigms on one scale, by variant."
     measures = {name: _common_measure(effects, name) for name in dict.fromkeys(effects["paradigm"])}
     parts = [
@@ -124,11 +126,13 @@ def opening_notes(
     "What the study rests on, and who is not real."
     simulated = sorted(name for name, each in people.items() if each["simulated"])
     notes = [
-        f"{effects['participant'].nunique()} participants in {effects['paradigm'].nunique()} paradigms."
+        f"{effects['participant'].nunique()} participants in {effects['paradigm'].nunique()} "
+        f"paradigms."
     ]
     notes += (
         [
-            f"**Simulated, with planted effects:** {plain_words(', '.join(simulated))}. What they show says nothing about language models."
+            f"**Simulated, with planted effects:** {plain_words(', '.join(simulated))}. What they "
+            f"show says nothing about language models."
         ]
         if simulated
         else []
@@ -174,12 +178,13 @@ def verdict_table(
 def verdict_notes(
     effects: pd.DataFrame,  # an effects table with verdicts
 ) -> str:  # a markdown list
-    "What the verdicts mean, why some were withheld, which tests were corrected together, and what changed."
+    "What verdicts mean, why some were withheld, which tests were corrected together, what changed."
     heads = _heads(effects).to_dict("records")
     said = [(row, claim(row)) for row in heads]
     lines = [f"*{word}*: {words}." for word, words in explained(each.verdict for _, each in said)]
     lines.append(
-        "After the unit stands the smallest effect of interest; all p-values in this table are corrected."
+        "After the unit stands the smallest effect of interest; all p-values in this table are "
+        "corrected."
     )
     open_cells: dict[tuple[str, str], list[str]] = {}
     for row, each in said:
@@ -195,10 +200,12 @@ def verdict_notes(
     families = sorted({row["family"] for row in heads if isinstance(row["family"], str)})
     if families:
         lines.append(
-            f"One family: {plain_words('; '.join(families))}. A cell that is added later joins its family and may change a verdict."
+            f"One family: {plain_words('; '.join(families))}. A cell that is added later joins "
+            f"its family and may change a verdict."
         )
     lines += [
-        f"Changed since cells were added: {plain_words(row['participant'])} in {row['paradigm']}, {each.word}: {plain_words(each.reason)}."
+        f"Changed since cells were added: {plain_words(row['participant'])} in {row['paradigm']}, "
+        f"{each.word}: {plain_words(each.reason)}."
         for row, each in said
         if changed(row["reason"])
     ]
@@ -221,7 +228,7 @@ def capped_table(
     effects: pd.DataFrame,  # an effects table
     people: Mapping[str, Mapping[str, Any]] = {},  # participant -> model, temperature
 ) -> pd.DataFrame:  # one row per model and paradigm
-    "Cohen's d over variants and temperatures: mean, cut after and before averaging, and how many cells are separated."
+    "Cohen's d over variants and temperatures: mean, cut after and before it, and separated cells."
     cells = effects[
         (effects["measure"] == "standardised_difference")
         & effects["group"].str.startswith("variant=")
@@ -304,7 +311,7 @@ def published_homogeneity(
 
 
 def _published_ratio(part: pd.DataFrame, per: str) -> dict[str, Any]:
-    "Ratio of expected to observed variance of one group of cut effects, and whether it says anything."
+    "Ratio of expected to observed variance of a group of cut effects, and whether it says much."
     cut = part["estimate"].astype(float).clip(0, 1)
     mean = float(cut.mean())
     variances = [published_d_variance(mean, n, n) for n in part["answers"]]
@@ -331,7 +338,8 @@ def homogeneity_extremes(
             continue
         low, high = part.loc[part["ratio"].idxmin()], part.loc[part["ratio"].idxmax()]
         lines.append(
-            f"- Per {per}: from {low['ratio']:.3f} ({plain_words(low['group'])}) to {high['ratio']:.3f} ({plain_words(high['group'])}), {len(part)} groups."
+            f"- Per {per}: from {low['ratio']:.3f} ({plain_words(low['group'])}) to "
+            f"{high['ratio']:.3f} ({plain_words(high['group'])}), {len(part)} groups."
         )
     return "\n".join(lines)
 
@@ -339,7 +347,7 @@ def homogeneity_extremes(
 def variant_impact(
     common: pd.DataFrame,  # from common_effects
 ) -> dict[str, Any]:  # table (models by variants), contrasts, anova, friedman; dropped
-    "Mean effect by variant with the model as unit, contrasts against base, repeated-measures ANOVA and Friedman's test."
+    "Mean effect by variant per model, contrasts to base, repeated-measures ANOVA, Friedman's test."
     per_model = common.groupby(["model", "paradigm", "variant"], as_index=False)["estimate"].mean()
     shared = per_model.groupby("paradigm")["variant"].agg(set)
     variants = [
@@ -430,11 +438,21 @@ def explained_by_models(
 def feature_sentence(found: FeatureExplanation | None) -> str:  # markdown
     "What may be said about explanations."
     if found is None:
-        return "Fewer than three of the models are in the table of documented facts, so nothing about them is explained."
+        return (
+            "Fewer than three of the models are in the table of documented facts, so nothing "
+            "about them is explained."
+        )
     r2 = found.r2
-    base = f"For models that were held out, their documented facts explain {signed(r2.estimate, 2)} of the variance of effects (grouped R², {r2.n_clusters} families)."
+    base = (
+        f"For models that were held out, their documented facts explain "
+        f"{signed(r2.estimate, 2)} of the variance of effects (grouped R², {r2.n_clusters} "
+        f"families)."
+    )
     if found.importance.empty:
-        return f"{base} That is not above what relabelled models give, so no ranking of features is shown. {found.detail}".strip()
+        return (
+            f"{base} That is not above what relabelled models give, so no ranking of features "
+            f"is shown. {found.detail}"
+        ).strip()
     first = found.importance.iloc[0]
     return f"{base} The most important feature is {first.iloc[0]}."
 
@@ -521,9 +539,8 @@ def impact_sentence(
     ):
         value = "–" if np.isnan(found.estimate) else f"{found.estimate:.3f}"
         p = "" if np.isnan(found.p_value) else f", p = {found.p_value:.3f}, unadjusted"
-        parts.append(
-            f"{name} {value}{p}{'' if found.status == 'ok' else f' ({found.detail or status_words(found.status)})'}."
-        )
+        why = "" if found.status == "ok" else f" ({found.detail or status_words(found.status)})"
+        parts.append(f"{name} {value}{p}{why}.")
     return " ".join(parts)
 
 # %% ../nbs/12_study_reporting.ipynb #4a8c9c29

@@ -219,7 +219,7 @@ def _is_plain_factor(values: Sequence[Any]) -> bool:
 
 
 def _factor_fault(values: Sequence[Any]) -> tuple[int, str] | None:
-    "Row and fault of the first value that no factor can have: a factor holds texts, or else numbers and flags."
+    "Row and fault of the first value unfit for a factor of texts, or of numbers and flags."
     if _is_plain_factor(values):
         return None
     kinds = set()
@@ -241,7 +241,7 @@ VERSION = "schema_version"  # column, key or attribute; a table of version 1 has
 
 @dataclass(frozen=True)
 class Schema:
-    "The columns of a table, which of them identifies a row, and whether further columns (factors) may follow."
+    "The columns of a table, which of them identifies a row, and whether factors may follow them."
 
     name: str
     columns: tuple[Column, ...]
@@ -268,7 +268,7 @@ class Schema:
         return max(column.since for column in self.columns)
 
     def later(self, version: Any, present: Collection[str]) -> list[str]:
-        "Columns that a table of some version lacks because they came later; an error for a newer version."
+        "Columns that a table of an older version lacks; raises a CogbiasError for a newer version."
         if kind_of(version) != "integer" or version < 1:
             raise CogbiasError(f"{VERSION} is {version!r:.40}; it should be a whole number from 1")
         if version > self.version:
@@ -284,16 +284,18 @@ class Schema:
         table: pd.DataFrame,  # what to check
         record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
     ) -> pd.DataFrame:
-        "Return `table` unchanged, or raise a CogbiasError that names the column and the row at fault."
+        "Return `table` unchanged, or raise a CogbiasError that names the column and row at fault."
         for name in self.names:
             if name not in table.columns:
                 raise CogbiasError(
-                    f"{self.name} table: column {name!r} is missing; it has {', '.join(map(str, table.columns))}"
+                    f"{self.name} table: column {name!r} is missing; it has "
+                    f"{', '.join(map(str, table.columns))}"
                 )
         unknown = [] if self.open else [name for name in table.columns if name not in self.names]
         if unknown:
             raise CogbiasError(
-                f"{self.name} table: unknown column {unknown[0]!r}; {nearest(str(unknown[0]), self.names)}"
+                f"{self.name} table: unknown column {unknown[0]!r}; "
+                f"{nearest(str(unknown[0]), self.names)}"
             )
         self.check_values({name: table[name].tolist() for name in self.names}, record)
         self._check_key(table, record)
@@ -332,7 +334,8 @@ class Schema:
         "The error for a value."
         row, said = fault
         return CogbiasError(
-            f"{self.name} table: column {name!r} {said} in {record(row)}; see the {self.name} schema"
+            f"{self.name} table: column {name!r} {said} in {record(row)}; see the "
+            f"{self.name} schema"
         )
 
     def describe(self) -> pd.DataFrame:
@@ -352,7 +355,7 @@ class Schema:
 
 # %% ../nbs/00_tables.ipynb #6124c106
 def _columns(*rows: tuple) -> tuple[Column, ...]:
-    "Columns from (name, kind, meaning, further fields); a question mark behind the kind makes a column optional."
+    "Columns from (name, kind, meaning, further fields); optional where the kind ends in `?`."
     return tuple(
         Column(name, kind.rstrip("?"), meaning, kind.endswith("?"), **dict(*more))
         for name, kind, meaning, *more in rows
@@ -706,7 +709,7 @@ def full_content(
 def item_ids(
     table: pd.DataFrame,  # an items table, with or without ids
 ) -> list[str]:
-    "The id of every row: a hash of everything that the participant sees and of the structured content."
+    "The id of every row: a hash of all that the participant sees and of the structured content."
     held = {
         name: [None if is_empty(value) else value for value in table[name].tolist()]
         for name in IDENTITY
@@ -908,7 +911,8 @@ def whole_file(
         part.replace(path)
     except OSError as error:
         raise CogbiasError(
-            f"{path}: cannot write ({error.strerror or error}); choose a folder that you may write to"
+            f"{path}: cannot write ({error.strerror or error}); choose a folder that you may "
+            f"write to"
         ) from error
     finally:
         with suppress(OSError):
@@ -951,7 +955,8 @@ def save_table(
             write(table, part)
         except (ValueError, TypeError, OverflowError) as error:
             raise CogbiasError(
-                f"{path}: a value cannot be written as {path.suffix} ({_first_line(error)}); check the table"
+                f"{path}: a value cannot be written as {path.suffix} ({_first_line(error)}); "
+                f"check the table"
             ) from error
     return path
 
@@ -1021,7 +1026,8 @@ def _decode(path: Path, table: pd.DataFrame, column: Column) -> list[Any]:
             decoded.append(json.loads(value) if isinstance(value, str) else value)
         except (ValueError, RecursionError):
             raise CogbiasError(
-                f"{path}: record {number}, field {column.name!r} is not JSON; export the table again"
+                f"{path}: record {number}, field {column.name!r} is not JSON; export the "
+                f"table again"
             ) from None
     return decoded
 
@@ -1056,7 +1062,8 @@ def _check_unpacked(path: Path) -> Path:
 
     def refusal() -> CogbiasError:
         return CogbiasError(
-            f"{path}: unpacks to more than {LARGEST_UNPACKED / 2**30:.0f} GB, which no table of ours "
+            f"{path}: unpacks to more than {LARGEST_UNPACKED / 2**30:.0f} GB, which no table "
+            f"of ours "
             "does; remove it"
         )
 
@@ -1066,7 +1073,8 @@ def _check_unpacked(path: Path) -> Path:
         packed = sum(chunk.total_uncompressed_size for chunk in chunks)
         if packed > LARGEST_UNPACKED:
             raise refusal()
-        # A dictionary holds a value once, however many rows have it: each may be as long as all of it.
+        # A dictionary holds a value once, however many rows have it: each may be as long as all of
+        # it.
         most = sum(chunk.total_uncompressed_size * max(1, chunk.num_values) for chunk in chunks)
         if most <= LARGEST_UNPACKED:
             return path
@@ -1094,7 +1102,8 @@ def _read_file(path: Path, schema: Schema) -> pd.DataFrame:
         raise
     except Exception as error:  # a damaged file can make a reader raise anything
         raise CogbiasError(
-            f"{path}: cannot be read as {path.suffix} ({_first_line(error)}); export the table again"
+            f"{path}: cannot be read as {path.suffix} ({_first_line(error)}); export the "
+            f"table again"
         ) from None
 
 
@@ -1150,8 +1159,10 @@ def _check_ids(table: pd.DataFrame, key: str) -> None:
     for row, (given, made) in enumerate(zip(table[key], item_ids(table))):
         if given != made:
             raise CogbiasError(
-                f"items table: column {key!r} holds {given!r:.40} in {_record_name(row)}, but the row was edited "
-                f"and is {made!r}; edited items are asked with --items, in which ids may be left out"
+                f"items table: column {key!r} holds {given!r:.40} in {_record_name(row)}, but the "
+                f"row was edited "
+                f"and is {made!r}; edited items are asked with --items, in which ids may be "
+                f"left out"
             )
 
 # %% ../nbs/00_tables.ipynb #304e5d76
@@ -1182,7 +1193,7 @@ PACKAGE = Path(import_module("cogbias").__file__).parent  # a notebook has no __
 def shipped(
     *parts: str,  # such as "data", "human_reference.csv"
 ) -> Path:
-    "Path of a file that ships with the package: in the wheel, or in the repository of an editable install."
+    "Path of a file that ships with the package, in a wheel as in an editable install."
     places = [
         PACKAGE / "_shipped" / Path(*parts),
         PACKAGE.parent / Path(*parts),

@@ -116,7 +116,8 @@ def fingerprint(
         raise
     except (TypeError, ValueError) as error:
         raise CogbiasError(
-            f"{participant.name}: its identity is not JSON ({error}); let it hold plain numbers, texts, lists and mappings"
+            f"{participant.name}: its identity is not JSON ({error}); let it hold plain numbers, "
+            f"texts, lists and mappings"
         ) from error
 
 # %% ../nbs/04_trials.ipynb #61ee2ef8
@@ -189,7 +190,8 @@ def _cell(name: str, value: Any, types: set[type]) -> Any:
     if type(value) not in types:
         wanted = " or ".join(sorted(each.__name__ for each in types))
         raise CogbiasError(
-            f"trial: column {name!r} should hold {wanted} but holds {repr(value):.60}; see the trials schema"
+            f"trial: column {name!r} should hold {wanted} but holds {repr(value):.60}; see the "
+            f"trials schema"
         )
     return value
 
@@ -201,7 +203,8 @@ def _checked(trial: Mapping[str, Any]) -> dict[str, Any]:
     "The row with its columns in order and every value of the right type."
     for name in sorted(trial.keys() ^ _NAMES):
         raise CogbiasError(
-            f"trial: column {name!r} is {'missing' if name in _NAMES else 'unknown'}; build the row with trial_row"
+            f"trial: column {name!r} is {'missing' if name in _NAMES else 'unknown'}; build the "
+            f"row with trial_row"
         )
     row = {
         name: trial[name] if type(trial[name]) in types else _cell(name, trial[name], types)
@@ -327,7 +330,8 @@ def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
     if not isinstance(record, dict) or record.keys() != _NAMES:
         odd = sorted(_NAMES ^ record.keys()) if isinstance(record, dict) else []
         raise CogbiasError(
-            f"{path}: line {number} is not a trial ({'column ' + repr(odd[0]) if odd else 'no object'}); mend or remove that line"
+            f"{path}: line {number} is not a trial "
+            f"({'column ' + repr(odd[0]) if odd else 'no object'}); mend or remove that line"
         )
     return record
 
@@ -518,7 +522,7 @@ class TrialStore:
         return _index(self.path)[0].answered
 
     def read(self, ids: Collection[str] | None = None) -> pd.DataFrame:
-        "The last line of every trial, or of the trials in `ids` and in their order; attrs count the torn bytes and the lines replaced."
+        "Last line of every trial, or of `ids` in order; attrs count torn bytes and replaced lines."
         return _read(self.path, ids)
 
     @contextmanager
@@ -565,7 +569,7 @@ def check_answers(
     items: pd.DataFrame,  # the items they answer
     source: Path | str,  # where the trials come from, for messages
 ) -> pd.DataFrame:
-    "Return the trials unchanged, or raise a CogbiasError that names the first answer that its item does not offer."
+    "Return the trials unchanged, or raise a CogbiasError naming the first answer not on offer."
     known = {item["item_id"]: item for item in _items(items)}
     names = [name for name in TRIALS.names if name in trials.columns]
     for values in zip(*(trials[name].tolist() for name in names)):
@@ -573,7 +577,8 @@ def check_answers(
         item = known.get(trial["item_id"])
         if item is not None and (fault := _answer_fault(item, trial)):
             raise CogbiasError(
-                f"{source}: trial {trial['trial_id']!r}: {fault}; mend or remove its line, and it is asked again"
+                f"{source}: trial {trial['trial_id']!r}: {fault}; mend or remove its line, and it "
+                f"is asked again"
             )
     return trials
 
@@ -603,7 +608,10 @@ def _choice_fault(item: Mapping[str, Any], trial: Mapping[str, Any]) -> str:
             return f"column 'value' holds {value!r}, but there is no choice"
         return ""
     if choice not in offered:
-        return f"column 'choice' holds {choice!r:.60}, which its item does not offer; {nearest(choice, offered)}"
+        return (
+            f"column 'choice' holds {choice!r:.60}, which its item does not offer; "
+            f"{nearest(choice, offered)}"
+        )
     for name, said in (("role", role), ("value", value)):
         known = offered[choice][name]
         if said != (None if is_empty(known) else known):
@@ -631,7 +639,10 @@ def _chances_fault(item: Mapping[str, Any], trial: Mapping[str, Any]) -> str:
         return ""
     for label in p:
         if label not in labels:
-            return f"column 'p' names {label!r:.60}, which its item does not offer; {nearest(label, labels)}"
+            return (
+                f"column 'p' names {label!r:.60}, which its item does not offer; "
+                f"{nearest(label, labels)}"
+            )
     for label in labels:
         if is_empty(p.get(label)):
             return f"column 'p' gives {label!r:.60} no probability"
@@ -661,7 +672,8 @@ def _method(participant: Participant, items: pd.DataFrame, method: str, repeats:
     chosen = resolve_method(participant, method)
     if open_number and chosen in ("option_probability", "option_draw"):
         raise CogbiasError(
-            f"{participant.name}: items that ask for a number have no options to give probabilities of; use method {' or '.join(others) or 'text'}"
+            f"{participant.name}: items that ask for a number have no options to give "
+            f"probabilities of; use method {' or '.join(others) or 'text'}"
         )
     return "option_draw" if chosen == "option_probability" and repeats > 1 else chosen
 
@@ -692,7 +704,11 @@ class Plan:
         }
 
     def __repr__(self) -> str:
-        return f"Plan(method={self.method!r}, {', '.join(f'{name}={count}' for name, count in self.counts.items())}, note={self.note!r})"
+        return (
+            f"Plan(method={self.method!r}, "
+            f"{', '.join(f'{name}={count}' for name, count in self.counts.items())}, "
+            f"note={self.note!r})"
+        )
 
 # %% ../nbs/04_trials.ipynb #c4ff26c8
 def _askable(items: pd.DataFrame, method: str) -> tuple[pd.DataFrame, str]:
@@ -703,7 +719,8 @@ def _askable(items: pd.DataFrame, method: str) -> tuple[pd.DataFrame, str]:
     return (
         (
             items[~open_numbers],
-            f"{open_numbers.sum()} prompts that ask for an open number are left out: ask them with method text",
+            f"{open_numbers.sum()} prompts that ask for an open number are left out: ask them "
+            f"with method text",
         )
         if open_numbers.any()
         else (items, "")
@@ -724,7 +741,8 @@ def _rounds(method: str, repeats: int) -> tuple[int, str]:
     if method == "option_draw":
         return (
             repeats,
-            f"{repeats} repeats per prompt are drawn from one exact distribution; effects use the distribution itself",
+            f"{repeats} repeats per prompt are drawn from one exact distribution; effects use the "
+            f"distribution itself",
         )
     return repeats, ""
 
@@ -812,7 +830,7 @@ class Collected:
 
     @property
     def complete(self) -> bool:
-        "Whether every planned trial is answered: nothing was left out and no transport error remains."
+        "Whether every planned trial is answered, with nothing left out and no transport error."
         return self.planned == self.stored + self.asked and not self.statuses.get("error")
 
 # %% ../nbs/04_trials.ipynb #bfeb9877
@@ -856,7 +874,7 @@ def _keep(
     method: str,
     key: str,
 ) -> dict[str, Any]:
-    "Store an answer; one that no table can hold is stored as an error, and costs nothing but itself."
+    "Store an answer; one that no table can hold is stored as an error and costs only itself."
 
     def row_of(answer: Answer) -> dict[str, Any]:
         earlier = writer.index.failed.get(key, 0)
@@ -941,7 +959,8 @@ def _ask(
     for index, answer in answers:
         if index not in waiting:
             raise CogbiasError(
-                f"request {index!r} was answered twice or never put; mend the backend {participant.backend}"
+                f"request {index!r} was answered twice or never put; mend the backend "
+                f"{participant.backend}"
             )
         waiting.remove(index)
         request, key = todo.requests[index], todo.request_ids[index]
@@ -963,11 +982,11 @@ def _ask_all(
         with _progress(progress, todo, participant.name) as advance:
             _ask(todo, participant, extractor, writer, statuses, advance)
     except Exception as error:
-        reason = " ".join(
-            f"{'' if isinstance(error, CogbiasError) else type(error).__name__ + ': '}{error}".split()
-        )
+        kind = "" if isinstance(error, CogbiasError) else f"{type(error).__name__}: "
+        reason = " ".join(f"{kind}{error}".split())
         raise CogbiasError(
-            f"{participant.name}: stopped after {statuses.total()} of {len(todo.requests)} answers ({reason:.400}); "
+            f"{participant.name}: stopped after {statuses.total()} of {len(todo.requests)} "
+            f"answers ({reason:.400}); "
             "what came is stored, run again to ask for the rest only"
         ) from error
     return dict(statuses)

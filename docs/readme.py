@@ -1,4 +1,4 @@
-"""Write README.md from nbs/index.ipynb: prose as it is, code without its output unless the output is text."""
+"""Write README.md from nbs/index.ipynb: prose as it is, code with output only where it is text."""
 
 from pathlib import Path
 

@@ -40,7 +40,7 @@ def _turn(item: pytest.Item) -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    "An order for one process or two, and what must stay in one: the tests of a file, but notebooks."
+    "An order for one or two processes; the tests of a file stay in one, those of notebooks do not."
     items.sort(key=_turn)
     for item in items:
         name = item.path.name
@@ -80,6 +80,9 @@ def classic_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     in_a_process(CLI, "run", study, *models, "--outputs", place, "--jobs", "2")
     library.mkdir()
     shutil.copy(root / "nbs" / "07_claims.ipynb", library)
-    build = "import sys; from cogbias.site import build_site; build_site(sys.argv[1], notebooks=sys.argv[2])"
+    build = (
+        "import sys; from cogbias.site import build_site; build_site(sys.argv[1], "
+        "notebooks=sys.argv[2])"
+    )
     in_a_process(build, place, str(library))
     return Path(place) / "site"

@@ -1,9 +1,12 @@
-"""A double of a chat server that fails as it is told: OpenAI's protocol and Ollama's, scripted faults, only the standard library.
+"""A double of a chat server that fails as it is told, in OpenAI's protocol and in Ollama's.
+
+Faults are scripted; only the standard library is needed.
 
     with Double(lambda asked: "busy" if asked.number == 3 else None) as double:
         participant("openai/tiny", base_url=double.openai).answers(...)
 
-What it answers depends on the prompt and the seed alone, see `reply`, so that every stored answer can be checked. It gives no log-probabilities.
+What it answers depends on the prompt and the seed alone, see `reply`, so that every stored answer
+can be checked. It gives no log-probabilities.
 """
 
 from __future__ import annotations
@@ -65,7 +68,7 @@ def _cut(handler: _Handler, asked: Asked) -> None:
 
 
 def _torn(handler: _Handler, asked: Asked) -> None:
-    "Lines of JSON whose last one is torn; the end of the connection is the end of the body, so that nothing tells that it was cut."
+    "Lines of JSON, the last one torn; the connection ends the body, so nothing tells of the cut."
     whole = handler.answer(asked)
     first = json.dumps({**whole, "done": False}) + "\n"
     handler.send(

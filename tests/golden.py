@@ -1,4 +1,4 @@
-"""The reference file of golden values: where it lies, its entries, and agreement within the tolerance that each entry states.
+"""The reference file of golden values: its place, its entries, and agreement within tolerance.
 
 The file lives beside the repository, not in it, so tests marked `beside` skip where it is absent.
 """
@@ -23,7 +23,7 @@ def load():
 
 
 def tolerance(entry, call=""):
-    "The tolerance stated for a check of this entry, relative above 1 and absolute below; calls known to disagree do not count."
+    "The tolerance stated by this entry's agreeing checks: relative above 1, absolute below."
     stated = [
         check["tol_rel"] for check in entry["python"] if check["agrees"] and call in check["call"]
     ]

@@ -1,4 +1,4 @@
-"Payloads of strangers, a reader that looks for anything that could act on a page, and a browser that would act."
+"Payloads of strangers, a reader that looks for anything that could act, and a browser that would."
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def markdown_payloads(secret: Path) -> list[str]:
         f"<!-- --><!--><script>{ACT}</script>-->",
         f"<svg><script>{ACT}</script></svg>",
         f"<svg/onload={ACT}>",
-        f"<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src=x onerror={ACT}&gt;'>",
+        f"<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src=x "
+        f"onerror={ACT}&gt;'>",
         f"<noscript><p title='</noscript>{IMG}'>",
         f"<form><math><mtext></form><form><mglyph><style></math><img src onerror={ACT}>",
         f"<details open ontoggle={ACT}>x</details>",
@@ -128,7 +129,8 @@ def html_payloads() -> list[str]:
         f"<a href='javascript:{ACT}' id=x>x</a>",
         f"<a href='jav&#x09;ascript:{ACT}'>x</a>",
         f"<a href=' &#14; javascript:{ACT}'>x</a>",
-        f"<p onmouseover={ACT} style='position:fixed;inset:0;background:url(https://example.org)'>x",
+        f"<p onmouseover={ACT} "
+        f"style='position:fixed;inset:0;background:url(https://example.org)'>x",
         "<style>body{display:none}</style><p style='behavior:url(#x)'>x",
         f"<table background='javascript:{ACT}'><tr><td>{IMG}</table>",
         f"<math><maction actiontype=statusline xlink:href='javascript:{ACT}'>x</maction></math>",

@@ -1,9 +1,13 @@
-"""A double of a chat server that means harm: both protocols, log-probabilities, and answers in shapes that no protocol has.
+"""A double of a chat server that means harm, in both protocols.
 
-    with HostileDouble(SHAPES["usage is 10**30"].send, hit=lambda asked: asked.prompt in prompts) as double:
+It has log-probabilities, and answers in shapes that no protocol has.
+
+    send = SHAPES["usage is 10**30"].send
+    with HostileDouble(send, hit=lambda asked: asked.prompt in prompts) as double:
         collect(items, participant("openai/tiny", base_url=double.openai), store)
 
-Where it is not hit it answers in good health: `A` with probability .6, `B` with .3, the end of the turn with .1, and after a letter the end.
+Where it is not hit it answers in good health: `A` with probability .6, `B` with .3, the end of the
+turn with .1, and after a letter the end.
 """
 
 from __future__ import annotations

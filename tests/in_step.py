@@ -1,4 +1,4 @@
-"""Fail when notebooks are not formatted or clean, or the library or the README is not their export."""
+"""Fail unless notebooks are formatted and clean, and library and README are their export."""
 
 import subprocess
 import sys
@@ -24,6 +24,7 @@ def main() -> None:
     subprocess.run(
         [str(programs / "ruff"), "format", "--check", "--quiet", "."], check=True, cwd=ROOT
     )
+    subprocess.run([str(programs / "ruff"), "check", "--quiet", "."], check=True, cwd=ROOT)
     for step in ("nbdev_clean", "nbdev_export"):
         subprocess.run([str(programs / step)], check=True, cwd=ROOT)
     subprocess.run([sys.executable, "docs/readme.py"], check=True, cwd=ROOT)

@@ -1,13 +1,17 @@
-"""A double of Ollama's HTTP protocol in front of a real llama-server: real sampling, real log-probabilities, Ollama's manners.
+"""A double of Ollama's HTTP protocol in front of a real llama-server.
 
-Ollama since 0.30 is itself a layer over llama-server, so only that layer is imitated: endpoints, NDJSON, options, logprobs, think, format, keep_alive and the bodies of
+Sampling and log-probabilities are real, the manners are Ollama's.
+
+Ollama since 0.30 is itself a layer over llama-server, so only that layer is imitated: endpoints,
+NDJSON, options, logprobs, think, format, keep_alive and the bodies of
 errors. Where versions differ it follows 0.32, and `Quirks` turns to others. In a test:
 
     with OllamaDouble(gguf, upstream) as double:
         ollama.Client(double.url).chat("tiny", ...)
         double.received[-1].body["options"]
 
-By hand: python tests/ollama_double.py --gguf tiny.gguf --upstream http://127.0.0.1:8080 --port 11434
+By hand: python tests/ollama_double.py --gguf tiny.gguf --upstream http://127.0.0.1:8080 --port
+11434
 Only the standard library.
 """
 
@@ -30,7 +34,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
-BUSY = "server busy, please try again.  maximum pending requests exceeded"  # two blanks, as Ollama has it
+# two blanks, as Ollama has it
+BUSY = "server busy, please try again.  maximum pending requests exceeded"
 TOKENS_LISTED = 20  # the most that Ollama lists
 OPTIONS = {
     "num_predict": -1,
@@ -256,7 +261,7 @@ class _Generation:
         return f"{before}{messages[-1]['content']}<|im_end|>\n<|im_start|>assistant\n"
 
     def _fitted(self, prompt: str) -> str | list[int]:
-        "The prompt, cut where it exceeds the context: a part in the middle goes, as much as `num_keep` allows."
+        "The prompt, cut in the middle, as far as `num_keep` allows, where it exceeds the context."
         tokens = self.model.ask("/tokenize", {"content": prompt, "add_special": True})["tokens"]
         if len(tokens) < self.context:
             return prompt
@@ -304,7 +309,7 @@ class _Generation:
         }
 
     def _logprobs(self, event: Mapping[str, Any]) -> list[dict[str, Any]]:
-        "Log-probabilities as Ollama writes them: special tokens have no text, and nothing has an id."
+        "Log-probabilities as Ollama writes them: no text for special tokens, and no ids."
         entries = []
         for each in event.get("completion_probabilities") or []:
             entry = self._token(each, each["token"])
@@ -578,7 +583,8 @@ class OllamaDouble:
         if wanted and wanted != "json" and not isinstance(wanted, dict):
             raise Refused(
                 400,
-                f'invalid format: {json.dumps(wanted)}; expected "json" or a valid JSON Schema object',
+                f'invalid format: {json.dumps(wanted)}; expected "json" or a valid JSON '
+                f"Schema object",
             )
 
     def load(self, chat: bool, body: Mapping[str, Any]) -> dict[str, Any]:

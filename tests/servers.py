@@ -1,4 +1,4 @@
-"""A real llama-server for tests: found by COGBIAS_LLAMA_SERVER, then on PATH; tests that need one say so when there is none."""
+"""A real llama-server, from COGBIAS_LLAMA_SERVER or PATH; tests say so when there is none."""
 
 import os
 import shutil
@@ -33,7 +33,8 @@ def wait_for(url: str, process: subprocess.Popen, seconds: float = 60) -> None:
     while time.monotonic() < until:
         if process.poll() is not None:
             raise RuntimeError(
-                f"the server ended with status {process.returncode}: {(process.stdout.read() or b'')[-2000:].decode(errors='replace')}"
+                f"the server ended with status {process.returncode}: "
+                f"{(process.stdout.read() or b'')[-2000:].decode(errors='replace')}"
             )
         try:
             urllib.request.urlopen(url, timeout=1).read()

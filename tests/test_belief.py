@@ -25,7 +25,7 @@ LETTERS = {"All": "A", "No": "E", "Some": "I"}
 
 
 def counterexample(mood, figure, existential_import):
-    "Search a counterexample with bit masks: a term is a set of at most eight individuals, one in each region."
+    "Search a counterexample: a term is a bit mask of at most eight individuals, one per region."
     truth = {
         "A": lambda x, y: not x & ~y,
         "E": lambda x, y: not x & y,

@@ -1,4 +1,4 @@
-"""Every page in a real browser, at two widths, in light and in dark: can it be read, and is nothing cut?
+"""Every page in a real browser, at two widths, in light and dark: can it be read, is nothing cut?
 
 Needs Debian's `chromium` and `chromium-driver`; skips with the reason where they are missing.
 """
@@ -24,7 +24,8 @@ FLAGS = (
 WIDTHS = (1280, 390)
 THEMES = ("light", "dark")
 
-# Faults of the page as it is shown now. Contrast after WCAG 2.1, 1.4.3: 4.5 for text, 3 for large text.
+# Faults of the page as it is shown now. Contrast after WCAG 2.1, 1.4.3: 4.5 for text, 3 for large
+# text.
 FAULTS = r"""
 const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
 canvas.canvas.width = canvas.canvas.height = 1;

@@ -1,4 +1,4 @@
-"""Answers that an outside reader of the rules wrote to break them, kind by kind, in sentences of our own."""
+"""Answers that an outside reader of the rules wrote to break them, in sentences of our own."""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""Responses as models write them, and what each says. Grouped by menu, kind of answer and finish reason; an expectation is a label or a status."""
+"""Responses as models write them, and what each says.
+
+Grouped by menu, kind of answer and finish reason; an expectation is a label or a status.
+"""
 
 import pytest
 
@@ -70,7 +73,8 @@ CASES = {
             "the second option",
             "I would choose the second option.",
             "Therefore, my final choice is Option B",
-            "Let me think.\nOption A has EV 825.\nOption B has EV 816.\nTherefore, my final choice is Option B",
+            "Let me think.\nOption A has EV 825.\nOption B has EV 816.\nTherefore, my final "
+            "choice is Option B",
             "A rational person would choose Option B",
             "B because it is certain",
             "B. It is certain.",
@@ -127,7 +131,8 @@ CASES = {
             "B - $2400 with certainty",
             "A risk-averse agent would choose B.",
             "1. Option A: EV 2409\n2. Option B: EV 2400\n\nI would choose Option B.",
-            "**Option A**\nEV = 2409\n\n**Option B**\nEV = 2400\n\nI'd choose Option B since it is safe.",
+            "**Option A**\nEV = 2409\n\n**Option B**\nEV = 2400\n\nI'd choose Option B since it "
+            "is safe.",
             "Option B is my final answer.",
             "It's B.",
             "Therefore, B",
@@ -202,7 +207,8 @@ CASES = {
             "Decision: B\nReason: A is risky",
             "Reasoning: A is risky.\nAnswer: B",
             "Thought: maybe A. Answer: B",
-            "Option A is better in expectation, but Option B is certain. I'd take the sure thing: Option B.",
+            "Option A is better in expectation, but Option B is certain. I'd take the sure thing: "
+            "Option B.",
             "Final Answer: The final answer is $\\boxed{B}$",
             "The answer is: \n\n\\[\\boxed{\\text{Option B}}\\]",
             "**B**\n\n**Explanation**: ...",
@@ -228,7 +234,8 @@ CASES = {
             "Option B\nOption B\nOption B",
             "Option A is tempting. However, I choose Option B.",
             "I was wrong to choose A; the answer is B.",
-            "Based on the information given, I would opt for Option B since it provides a guaranteed outcome.",
+            "Based on the information given, I would opt for Option B since it provides a "
+            "guaranteed outcome.",
             "I'd be inclined to choose Option B.",
             "Option B, no question.",
             "My recommendation: Option B.",
@@ -303,8 +310,10 @@ CASES = {
             "Choosing Option B guarantees you $2400.",
             "Option B is a sure thing.",
             "I would choose between Option A and Option B depending on my risk preference.",
-            "If you prefer a guaranteed amount, Option B is better. If you are willing to take risk, Option A is better.",
-            "This is a matter of personal preference. Option B is better for those who are risk averse.",
+            "If you prefer a guaranteed amount, Option B is better. If you are willing to take "
+            "risk, Option A is better.",
+            "This is a matter of personal preference. Option B is better for those who are "
+            "risk averse.",
             "A\nB",
             "Option A\nOption B",
             "A, B",
@@ -377,7 +386,8 @@ CASES = {
             "B if risk averse, A otherwise",
             "For a risk-averse person, Option B.",
             "For risk-averse people, Option B is better.",
-            "A rational agent would choose Option A, while a risk-averse one would choose Option B.",
+            "A rational agent would choose Option A, while a risk-averse one would choose "
+            "Option B.",
             "Some would choose A, others B.",
             "Kahneman and Tversky found that most people choose Option B.",
             "According to prospect theory, people choose Option B.",
@@ -427,7 +437,8 @@ CASES = {
             "As an AI I cannot choose",
             "I'm sorry, but I can't make that choice.",
             "I cannot recommend either.",
-            "As an AI language model, I don't have personal preferences. Option A is riskier, Option B is certain.",
+            "As an AI language model, I don't have personal preferences. Option A is riskier, "
+            "Option B is certain.",
             "I refuse to answer.",
             "Sorry, I can't do that.",
             "I'm not able to make a choice for you.",
@@ -443,13 +454,18 @@ CASES = {
             "<think>Option A",
         ],
         "Option A": [
-            "To determine which option is better, let's calculate the expected value of each.\n\nOption A: 0.33 x $2500 + 0.66 x $2400 = $2409\nOption B: $2400\n\nOption A has a higher expected value, so a rational decision-maker would choose **Option A**.",
-            "To determine which option is better...\n\n**Option A**: EV = $2409\n**Option B**: EV = $2400\n\nTherefore, **Option A** is the better choice.",
-            "I would choose Option A. While Option B is certain, Option A has higher expected value.",
+            "To determine which option is better, let's calculate the expected value of "
+            "each.\n\nOption A: 0.33 x $2500 + 0.66 x $2400 = $2409\nOption B: $2400\n\nOption A "
+            "has a higher expected value, so a rational decision-maker would choose **Option A**.",
+            "To determine which option is better...\n\n**Option A**: EV = $2409\n**Option B**: EV "
+            "= $2400\n\nTherefore, **Option A** is the better choice.",
+            "I would choose Option A. While Option B is certain, Option A has higher "
+            "expected value.",
             "Based on expected value, I'd choose Option A.",
             "Given the choice, most people would choose Option B, but I would choose Option A.",
             "The expected value of Option A is $2409 and of Option B is $2400. So Option A.",
-            "Answer: Option A\n\nExplanation: Option A has the higher EV. If I were risk-averse I would choose Option B.",
+            "Answer: Option A\n\nExplanation: Option A has the higher EV. If I were risk-averse I "
+            "would choose Option B.",
             "Pick A!",
             "A is my choice.",
             "a",
@@ -475,7 +491,8 @@ CASES = {
             "As a rational decision maker, I would choose Option A.",
             "I choose Option A. However, Option B is also good.",
             "I choose Option A. I would not choose Option B.",
-            "Both options have their merits, but considering the expected values ($2409 vs. $2400), Option A would be the mathematically superior choice.",
+            "Both options have their merits, but considering the expected values ($2409 vs. "
+            "$2400), Option A would be the mathematically superior choice.",
             "Given these two options, the choice that maximizes expected value is Option A.",
             "The logical choice here is Option A.",
             "In summary, I choose Option A.",
@@ -485,7 +502,8 @@ CASES = {
             "I would choose Option A over Option B, because 2409 > 2400.",
             "I won't choose Option B; Option A it is.",
             "To maximize my expected winnings, I would choose Option A.",
-            "Option A\n\nReasoning: the expected value of Option A is higher than that of Option B.",
+            "Option A\n\nReasoning: the expected value of Option A is higher than that of "
+            "Option B.",
             "Option A.Option A has more value.",
             "I'd pick A because, unlike B, it has upside.",
             "It's a close call, but I'd go with A",
@@ -530,7 +548,8 @@ CASES = {
             "My pick among these brands is Brand 1",
             "Based on price $5 and rating 2, Brand 1.",
             "Between 1 and 3, I choose 1.",
-            "Brand 1: $300, quality 60\nBrand 2: $100, quality 50\nBrand 3: $375, quality 60\n\nBrand 1",
+            "Brand 1: $300, quality 60\nBrand 2: $100, quality 50\nBrand 3: $375, quality "
+            "60\n\nBrand 1",
         ],
         "invalid_format": [
             "Brand 4",
@@ -655,13 +674,16 @@ CASES = {
             "Incorrect",
             "The argument is in**valid**",
             "The argument seems valid. No wait, it is invalid.\nFinal answer: invalid",
-            "An argument is valid if the conclusion follows from the premises. Here it does not. The argument is invalid.",
+            "An argument is valid if the conclusion follows from the premises. Here it does not. "
+            "The argument is invalid.",
             "The answer is not valid",
             "Invalid; the conclusion doesn't follow.",
             "Conclusion: invalid",
             "invalid!",
-            "This argument is logically invalid because the conclusion does not necessarily follow from the premises.",
-            "The conclusion does not logically follow from the premises, so the argument is invalid.",
+            "This argument is logically invalid because the conclusion does not necessarily "
+            "follow from the premises.",
+            "The conclusion does not logically follow from the premises, so the argument is "
+            "invalid.",
             "No, the conclusion does not follow.",
             "The answer is invalid.",
             "Answer: Invalid",
@@ -676,9 +698,11 @@ CASES = {
             "This is invalid.",
             "The premises do not support the conclusion, so it's not valid.",
             "The answer is 'no'",
-            "The syllogism commits the fallacy of the undistributed middle, so the argument is invalid.",
+            "The syllogism commits the fallacy of the undistributed middle, so the argument is "
+            "invalid.",
             "No; whales being mammals doesn't entail that.",
-            "Let's check. All P are M. Some S are M. It does not follow that some S are P. Hence the argument is invalid.",
+            "Let's check. All P are M. Some S are M. It does not follow that some S are P. Hence "
+            "the argument is invalid.",
             "This argument is not valid because the premises do not guarantee the conclusion.",
             "Although the conclusion is true, the argument itself is invalid.",
             "The conclusion is not logically valid.",

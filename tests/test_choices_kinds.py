@@ -1,4 +1,4 @@
-"""The kinds of statement that real answers are made of, in sentences of our own. No sentence here stands in a corpus."""
+"""The kinds of statement in real answers, in our own sentences; none stands in a corpus."""
 
 import pytest
 
@@ -25,11 +25,15 @@ CASES = {
     "options restated on lines of their own": (
         LOTTERY,
         {
-            "Let me set them side by side:\n\nOption A: A sure $40\nOption B: A 50% chance to win $100": NONE,
-            "Here are both gambles:\n- A sure $40 (Option A)\n- A 50% chance to win $100 (Option B)": NONE,
+            "Let me set them side by side:\n\nOption A: A sure $40\nOption B: A 50% chance to "
+            "win $100": NONE,
+            "Here are both gambles:\n- A sure $40 (Option A)\n- A 50% chance to win $100 "
+            "(Option B)": NONE,
             "1. Option B - A 50% chance to win $100\n2. Option A - A sure $40": NONE,
-            "Option A: A sure $40\nOption B: A 50% chance to win $100\n\nSo Option A is more attractive.": "Option A",
-            "The two offers are:\nOption B: A 50% chance to win $100\nOption A: A sure $40\nI take Option B.": "Option B",
+            "Option A: A sure $40\nOption B: A 50% chance to win $100\n\nSo Option A is more "
+            "attractive.": "Option A",
+            "The two offers are:\nOption B: A 50% chance to win $100\nOption A: A sure $40\nI "
+            "take Option B.": "Option B",
         },
     ),
     "restated in one line, with letters, or with an unequal description": (
@@ -38,15 +42,18 @@ CASES = {
             "A. Repair the old boat. B. Sell it and rent a new one. C. Wait for spring.": NONE,
             "A: cheap now, dear later.\nB: no work at all.\nC: no cost yet.": NONE,
             "(A), (B), and (C) all have their merits.": NONE,
-            "A. Repair the old boat\nB. Sell it and rent a new one\nC. Wait for spring\n\nOn balance, B. Sell it and rent a new one.": "B",
+            "A. Repair the old boat\nB. Sell it and rent a new one\nC. Wait for spring\n\nOn "
+            "balance, B. Sell it and rent a new one.": "B",
         },
     ),
     "a line that leads to one option": (
         BOATS,
         {
-            "After weighing it all, the most sensible course would be:\nOption C: Wait for spring": "C",
+            "After weighing it all, the most sensible course would be:\nOption C: Wait "
+            "for spring": "C",
             "My pick among the three is:\n\nB": "B",
-            "Options:\nA. Repair the old boat\nB. Sell it and rent a new one\n\nThe wisest decision is:\nA. Repair the old boat": "A",
+            "Options:\nA. Repair the old boat\nB. Sell it and rent a new one\n\nThe wisest "
+            "decision is:\nA. Repair the old boat": "A",
         },
     ),
     "called the most likely, more common, more reasonable": (
@@ -56,7 +63,8 @@ CASES = {
             "Option A seems more plausible, given the traffic.": "A",
             "On such a route option B is more common.": "B",
             "The more reasonable reading could be option A.": "A",
-            "The most likely reason why Mr. Smith did not arrive on time could be option B: The blue tram.": "B",
+            "The most likely reason why Mr. Smith did not arrive on time could be option B: The "
+            "blue tram.": "B",
             "Option C is the least likely one.": NONE,
         },
     ),
@@ -112,8 +120,10 @@ CASES = {
     "a ranking": (
         PLANS,
         {
-            "I would rank them as follows:\n1. Train the staff\n2. Open a shop\n3. Buy machines": "2",
-            "I would rank the proposals in this order:\n1. (3) Buy machines.\n2. (1) Open a shop.": "3",
+            "I would rank them as follows:\n1. Train the staff\n2. Open a shop\n"
+            "3. Buy machines": "2",
+            "I would rank the proposals in this order:\n1. (3) Buy machines.\n2. (1) Open "
+            "a shop.": "3",
             "Let me look at each:\n1. Open a shop: risky.\n2. Train the staff: slow.\n3": NONE,
             "1. Train the staff\n2. Buy machines\n3. Open a shop": NONE,
         },
@@ -144,8 +154,10 @@ CASES = {
     "cut off before the claim": (
         LOTTERY,
         {
-            "To decide, we compare what each gamble pays on average. For the sure one that is plain. "
-            "For the other, half of a hundred is fifty, which is more than forty, and so it looks as if A": NONE,
+            "To decide, we compare what each gamble pays on average. For the sure one that "
+            "is plain. "
+            "For the other, half of a hundred is fifty, which is more than forty, and so it "
+            "looks as if A": NONE,
         },
     ),
     "restated arguments": (

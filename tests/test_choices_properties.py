@@ -545,7 +545,8 @@ def test_every_surface_form_of_a_label_is_read_as_that_label(name):
         assert math.isclose(found.p[label], 1)
 
 
-# Reading time: no pattern can backtrack more than a bounded amount, and the work done in Python grows with the length of the text.
+# Reading time: no pattern can backtrack more than a bounded amount, and the work done in Python
+# grows with the length of the text.
 
 PAGES = (
     words_and_sentences,
@@ -577,7 +578,7 @@ PATTERNS |= {f"scanner {name}": menu_of(menu).scan for name, menu in MENUS.items
 
 
 def repeats(parsed, inside=()):
-    "Every unbounded repeat of a parsed pattern: what it repeats, and how many repeats lie around it."
+    "Every unbounded repeat of a parsed pattern: what it repeats, and how many repeats enclose it."
     for code, argument in parsed:
         if code in (
             re._constants.MAX_REPEAT,

@@ -1,4 +1,4 @@
-"The classic suite as a whole: invariants, wording, persona on the wire, planted effects, and the formulas of the thesis."
+"The classic suite: invariants, wording, persona on the wire, planted effects, thesis formulas."
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_durations_and_chances_never_scale(tables):
 
 @pytest.mark.parametrize("name", SUITE)
 def test_scaled_numbers_differ_from_the_published_ones(name, tables):
-    "The numbers of a variant are its own: nothing of the base is left in it, unless it never scales."
+    "The numbers of a variant are its own: none of the base is left, unless it never scales."
     table = tables[name]
     numbers = {
         variant: part["prompt"].map(lambda text: tuple(re.findall(r"\d[\d,]*", text))).tolist()
@@ -147,7 +147,7 @@ def test_planted_effects(name, tables):
 
 
 def test_three_options_from_declaration_to_effect():
-    "A third answer is asked, scored, decided on by simulated participants, and read from their words."
+    "A third answer is asked, scored, decided on by simulated participants, and read from words."
     module = QUESTION["classic/framing"]
     answers = {"buy": "Yes", "target": "No", "either": "I do not know"}
     asked = replace(module.QUESTION, options=dict.fromkeys(module.QUESTION.frames, answers))
@@ -225,7 +225,7 @@ def test_the_drum_as_specified(tables):
     "style, role", [("default", "system"), ("documented", "system"), ("executed", "user")]
 )
 def test_the_persona_arrives_exactly_once(backend, style, role, tmp_path):
-    "What a server receives: the persona once where the variant has one, in the message where the style puts it, and nowhere else."
+    "A server gets the persona once where the variant has one, where the style puts it, only there."
     from doubles import Double
 
     from cogbias.participants import participant
@@ -256,7 +256,7 @@ def test_the_persona_arrives_exactly_once(backend, style, role, tmp_path):
 
 
 def test_a_model_without_a_system_role_gets_the_persona_in_the_prompt():
-    "The template of such a model refuses system messages; what it would have read goes in front of the question, once, and the record says so."
+    "Without system messages the text goes before the question, once, and the record says so."
     from cogbias.backends.hf import takes_system
     from cogbias.participants import participant
 
@@ -270,7 +270,11 @@ def test_a_model_without_a_system_role_gets_the_persona_in_the_prompt():
     text = who.tokenizer.decode(who.prompts([item])[0])
     assert text.count(PERSONA[:40]) == 1
     if takes_system(who.tokenizer):
-        who.tokenizer.chat_template = "{% for m in messages %}{% if m['role'] == 'system' %}{{ raise_exception('no system role') }}{% endif %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+        who.tokenizer.chat_template = (
+            "{% for m in messages %}{% if m['role'] == 'system' %}{{ "
+            "raise_exception('no system role') }}{% endif %}<|im_start|>{{ m['role'] }}\n{{ "
+            "m['content'] }}<|im_end|>\n{% endfor %}"
+        )
         assert not takes_system(who.tokenizer)
         folded = who.tokenizer.decode(who.prompts([item])[0])
         assert (
@@ -281,7 +285,7 @@ def test_a_model_without_a_system_role_gets_the_persona_in_the_prompt():
 
 @pytest.mark.parametrize("name", SUITE)
 def test_the_tiny_model_understands_what_is_asked(name, tables):
-    "Its hand-set weights answer letters, numbers or judgements by single words of the prompt; none of these words may mislead it here."
+    "Its hand-set weights answer by single words of the prompt; none of them may mislead it here."
     from cogbias.elicitation.tiny import tiny_probabilities
 
     for row in tables[name].to_dict("records"):

@@ -1,4 +1,4 @@
-"""Damaged and edited folders and tables: every command ends in one line that names the file, never in a traceback."""
+"""Damaged and edited folders and tables: commands name the file in one line, with no traceback."""
 
 import json
 import re
@@ -241,7 +241,7 @@ REFUSED: dict[str, tuple[str, Damage]] = {  # name -> file, what happens to it
 
 
 def cogbias(*arguments: Any) -> int:
-    "Exit status of a command; anything but an end or a usage error is raised, as a traceback would be."
+    "Exit status of a command; all but an end or a usage error is raised, as a traceback would be."
     try:
         main([str(each) for each in arguments])
     except SystemExit as stop:

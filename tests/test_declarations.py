@@ -142,7 +142,7 @@ def test_one_place_says_who_is_simulated():
 
 
 def test_simulators_and_studies_know_no_paradigm():
-    "What simulated participants see and what trivial responders are called lives with the paradigm."
+    "What simulated participants see and trivial responders are called lives with the paradigm."
     kinds = {shipped(name)[1]["content"].iloc[0]["kind"] for name in paradigms()}
     for path in [LIBRARY / "backends" / "sim.py", LIBRARY / "cells.py", LIBRARY / "study.py"]:
         text = path.read_text("utf-8")

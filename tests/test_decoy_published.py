@@ -1,4 +1,4 @@
-"""The decoy design against the published files: same numbers, other words. Skipped where the files are absent."""
+"""The decoy design against the published files: same numbers, other words. Skipped without them."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""One study, four kinds of participants, reports and a site: what a user does, with real software behind it."""
+"""One study, four kinds of participants, reports, a site: what a user does, with real software."""
 
 import json
 import os

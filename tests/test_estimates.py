@@ -148,7 +148,7 @@ def test_a_verdict_of_absence_does_not_speak_of_the_wrong_interval():
 
 
 def test_no_claim_of_an_older_table_stands_on_an_interval_without_a_width():
-    "Version 0.1.0 called an effect present where all clusters agreed; its word is kept in the reason."
+    "Version 0.1.0 called an effect present where all clusters agreed; the reason keeps its word."
     folder = Path(__file__).parent / "fixtures" / "outputs_0_1_0"
     heads = load_table(folder / "effects.parquet", EFFECTS)
     heads = heads[heads["verdict"].notna()].to_dict("records")

@@ -1,4 +1,4 @@
-"Estimators are a registry: what a headline has beside it, what zero means, and what an entry may read."
+"Estimators are a registry: what is beside a headline, what zero means, what an entry may read."
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def believed(contrast: Contrast, answers: effects.Answered, group="all", seed=0)
 
 
 def test_an_estimator_may_read_all_trials_of_a_participant(monkeypatch):
-    "An accuracy conditioned on beliefs of another paradigm, on one split: an entry, and nothing else."
+    "An accuracy conditioned on beliefs of another paradigm, on one split: an entry, nothing else."
     entry = Estimator("made up", believed, "participant", factor="split", bounded=False)
     monkeypatch.setitem(effects.ESTIMATORS, "believed", entry)
     assert CONTRAST_KINDS["believed"] is entry

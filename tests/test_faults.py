@@ -1,4 +1,4 @@
-"""Servers that fail: what is repeated, what is stored, what ends a run, and that no key is written anywhere."""
+"""Servers that fail: what is repeated, what is stored, what ends a run, and no key is written."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ITEM = LETTERS.iloc[0].to_dict()
 
 
 def script_of(**faults: str) -> Any:
-    'A fault for certain seeds: `seed_7="busy"` once, `always_7="busy"` every time; the probes have seed 0.'
+    'A fault for certain seeds: `seed_7="busy"` once, `always_7="busy"` always; probes have seed 0.'
 
     def script(asked: Asked) -> str | None:
         return faults.get(f"always_{asked.seed}") or (
@@ -152,7 +152,7 @@ def test_what_holds_for_all_ends_the_run(fault: str, words: str, tmp_path: Path)
 
 
 def test_a_server_that_goes_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    "Twenty failures in a row end the run; what came before is kept, and the rest is asked for when it is back."
+    "Twenty failures in a row end the run; what came before is kept, the rest is asked for later."
     monkeypatch.setattr(
         calls, "Retries", lambda attempts, pause, kind=calls.Retries: kind(attempts, 0.001)
     )
@@ -235,7 +235,8 @@ class TestTenThousand:
             and table.attrs["superseded"] == first.statuses["error"]
         )
         print(
-            f"{first.planned} trials in {first.seconds:.1f} s, {time.monotonic() - began:.1f} s in all"
+            f"{first.planned} trials in {first.seconds:.1f} s, {time.monotonic() - began:.1f} "
+            f"s in all"
         )
 
     def check(
@@ -275,7 +276,7 @@ PLANTED = {"OPENAI_API_KEY": "sk-planted-0123456789abcdef", "LAB_PASS": "Planted
 def key(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[str, str]]:
-    "A key in the environment: one under its usual name, one whose variable does not look like a secret's."
+    "A key in the environment: under its usual name, or one that does not look like a secret's."
     monkeypatch.setenv(request.param, PLANTED[request.param])
     yield request.param, PLANTED[request.param]
 
@@ -286,7 +287,7 @@ def test_no_key_is_written(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    "The double repeats the key in all it complains of. It must not be found in anything that is written, shown or raised."
+    "The double's complaints repeat the key; it may be in nothing written, shown or raised."
     name, secret = key
     caplog.set_level(logging.DEBUG)
     faults = ["wrong", "error in 200", "html", "html error", "busy", "down", "cut", "key"]

@@ -1,6 +1,7 @@
-"""Reference values from R and from printed papers, each with the tolerance that the reference file states.
+"""Reference values from R and from printed papers, each with the tolerance in the reference file.
 
-The file lives beside the repository, not in it, so these tests skip where it is absent. The notebooks hold the most telling
+The file lives beside the repository, not in it, so these tests skip where it is absent. The
+notebooks hold the most telling
 constants with their source and never skip.
 """
 

@@ -1,6 +1,6 @@
-"""Bets: gains by hand, what guessing earns, the published accuracies, and properties that hold for any participant.
+"""Bets: gains by hand, what guessing earns, published accuracies, properties of any participant.
 
-The reference files lie beside the repository, so the tests that need them skip where they are absent.
+The reference files lie beside the repository, so the tests that need them skip where they are not.
 """
 
 import json
@@ -78,7 +78,7 @@ def test_random_set_baselines():
 
 @beside
 def test_published_accuracies_against_never_betting():
-    "Nine of the 24 published accuracies are exactly 25 or 50, and none is significantly above what never betting scores."
+    "Nine of 24 published accuracies are exactly 25 or 50; none significantly beats never betting."
     cells = json.loads((DATA / "bets_tables.json").read_text())["tables"]["6"]["cells"]
     percents = [
         row[setting]["percent"]
@@ -117,7 +117,7 @@ def test_enumerated_baselines_are_what_random_sets_score():
 
 
 def test_nesting_at_one_threshold():
-    "At one threshold, bets of kind win_high right under strict are right under positive, and these under non-negative."
+    "At one threshold, right win_high bets are nested: strict in positive in non-negative."
     rng = np.random.default_rng(2)
     bets = scored(design(50), rng.random((200, 3)))
     for tau in (0, 0.2, 0.5, 0.8, 1):
@@ -154,7 +154,7 @@ def test_threshold_by_brute_force():
 
 @pytest.mark.parametrize("error", [0, 0.2, 0.5, 1])
 def test_rational_bettor_with_wrong_beliefs(error):
-    "A swapped belief makes every bet of a pair wrong for the authors and none for itself: ACC is the share of right beliefs, BCA is 1."
+    "A swapped belief fails a pair for the authors only: ACC is the share of right beliefs, BCA 1."
     rng = np.random.default_rng(4)
     wrong = rng.random(25) < error
     values = pd.DataFrame(

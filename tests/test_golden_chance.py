@@ -1,4 +1,4 @@
-"""Tests against chance: R's exact binomial, the published P values of the bets study, and the libraries' own tests.
+"""Chance tests: R's exact binomial, published P values of the bets study, the libraries' own tests.
 
 The reference files lie beside the repository, so these tests skip where they are absent.
 """

@@ -1,4 +1,7 @@
-"""The errors over models of a regression on features, against R's clubSandwich. Skips where the reference file is not beside the checkout."""
+"""The errors over models of a regression on features, against R's clubSandwich.
+
+Skips where the reference file is not beside the checkout.
+"""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +23,7 @@ def golden():
 
 
 def test_jackknife_is_cr3(golden):
-    "R: coef_test(lm(y ~ T), vcovCR(., cluster, 'CR3'), test = 'naive-t'), 14 clusters; T varies within each, so it is a design column."
+    "R: coef_test(lm(y ~ T), vcovCR(., cluster, 'CR3'), test = 'naive-t'); T varies in clusters."
     expected, rows = golden
     table = ols_on_features(rows, "y", "cluster", features=[], design=["T"]).coefficients
     assert list(table["term"]) == ["intercept", "T"] and (table["df"] == 13).all()

@@ -1,4 +1,4 @@
-"Reference values of prospect theory, of the ROC area, and of the simulated participants; they skip where the file is absent."
+"Reference values of prospect theory, ROC area, simulated participants; skipped without the file."
 
 import math
 
@@ -53,7 +53,7 @@ def test_decision_weights(entries):
 
 
 def delta(rule, position=0.0, lapse=0.0):
-    "Effect on the published sets of a chooser with a position habit (in logits) and lapses (uniform answers)."
+    "Effect on the published sets of a chooser with a position habit (logits) and uniform lapses."
     bias = paradigm("choice/certainty")
     contrast = next(each for each in bias.contrasts if each.measure == "certainty_effect_all_sets")
     items = selected(bias.items(), contrast)
@@ -80,7 +80,7 @@ def delta(rule, position=0.0, lapse=0.0):
 
 
 def test_closed_forms_of_the_certainty_participants(entries):
-    "Random, expected value without and with noise, expected utility, prospect theory at two sensitivities, with a position habit, with lapses; position-locked."
+    "Random, expected value and utility, noise, prospect theory, position habit and lock, lapses."
     expected = entries["participants_certainty"]["expected"]["value"]
 
     def utility(lottery):

@@ -1,4 +1,4 @@
-"""Power and clustered standard errors against R, each with the tolerance that the reference file states.
+"""Power and clustered standard errors against R, each with the tolerance in the reference file.
 
 The file lives beside the repository, not in it, so these tests skip where it is absent.
 """
@@ -38,7 +38,8 @@ def test_two_proportions(golden, name, kind, expected, call):
 
 
 def test_clustered_standard_error_is_cr0(golden):
-    # with a treatment column in the regression, the intercept is the control mean and its CR0 error that of the control answers alone
+    # with a treatment column in the regression, the intercept is the control mean and its CR0 error
+    # that of the control answers alone
     frame, entry = (
         pd.DataFrame(golden["certainty_sim_csv"]),
         golden["entries"]["cluster_robust_certainty"],

@@ -1,4 +1,4 @@
-"""Reference values for ratings, shares and exact probabilities, each with the tolerance that the reference file states."""
+"""Reference values for ratings, shares and exact probabilities, each with its stated tolerance."""
 
 import numpy as np
 import pytest

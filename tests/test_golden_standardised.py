@@ -1,6 +1,7 @@
-"""Standardised differences against R: effectsize and metafor, each with the tolerance that the reference file states.
+"""Standardised differences against R (effectsize, metafor), with the tolerances of the file.
 
-The file lives beside the repository, not in it, so these tests skip where it is absent. What libraries are known to get wrong is
+The file lives beside the repository, not in it, so these tests skip where it is absent. What
+libraries are known to get wrong is
 asserted too, so that we notice when one of them is mended.
 """
 

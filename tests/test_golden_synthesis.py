@@ -1,7 +1,9 @@
 """Meta-analysis against metafor 3.8, entry by entry.
 
-metafor ends Fisher scoring (ML, REML, EB) when a step is below 1e-5 and its root finder (PM, Q-profile) within 1.2e-4. Ours
-run to the end. So the tests come in pairs: our numbers agree within what that early stop allows, and the same equations with metafor's
+metafor ends Fisher scoring (ML, REML, EB) when a step is below 1e-5 and its root finder (PM,
+Q-profile) within 1.2e-4. Ours
+run to the end. So the tests come in pairs: our numbers agree within what that early stop allows,
+and the same equations with metafor's
 stopping rule give its printed values to ten digits, which shows that nothing else differs.
 """
 

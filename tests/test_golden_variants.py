@@ -1,6 +1,9 @@
-"""Reference values from R for prompt variants, mixed models and cluster-robust inference, with the tolerance that the file states.
+"""Reference values from R for prompt variants, mixed models and cluster-robust inference.
 
-The file lives beside the repository, not in it, so these tests skip where it is absent. Library deviations that we avoid are
+The tolerance is the one that the reference file states.
+
+The file lives beside the repository, not in it, so these tests skip where it is absent. Library
+deviations that we avoid are
 asserted as they are, so that a mended library is noticed.
 """
 
@@ -193,7 +196,8 @@ def test_cluster_robust(entry, certainty, kind):
 @use("glmer_certainty")
 def test_random_intercept_logit(entry, certainty):
     ours, expected = random_intercept_logit(certainty, "y ~ T", quadrature=15), entry["expected"]
-    # the entry states a tolerance for variational Bayes only (.05); both programs stop their search a little off the maximum
+    # the entry states a tolerance for variational Bayes only (.05); both programs stop their search
+    # a little off the maximum
     close(ours.coefficients["estimate"], expected["ri_fixef"], 1e-5)
     close(ours.coefficients["se"], expected["ri_se"], 1e-5)
     close(ours.sd.estimate, expected["ri_sd"], 1e-5)

@@ -1,4 +1,4 @@
-"""Local models: what a notebook cannot hold. Architectures, refusals, threads, processes, a running event loop."""
+"""Local models beyond notebooks: architectures, refusals, threads, processes, an event loop."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Somebody else's server: who is asked, what may come back, what is kept of it, and how long it may take."""
+"""Somebody else's server: who is asked, what may come back, what is kept, how long it may take."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ ALL = {**TEXT, **LISTS, **REDIRECTS, **TOLERATED}
 
 @pytest.mark.usefixtures("hurried")
 class TestShapes:
-    "An answer in a shape that no protocol has costs that answer: not the cell, not the store, not the run."
+    "An answer in a shape that no protocol has costs only itself: no cell, no store and no run."
 
     @pytest.mark.parametrize("backend", ["openai", "ollama"])
     @pytest.mark.parametrize("name", ALL)
@@ -177,7 +177,7 @@ EXTRA = {
 
 
 def telltale(handler: Any, asked: Asked) -> None:
-    "Repeats all that it was sent: path, key and body; as an error, as a page, or as an error in mid-air."
+    "Repeats all that it was sent (path, key, body) as an error, a page, or an error in mid-air."
     told = f"{handler.path} {dict(handler.headers)} {json.dumps(asked.body)}"
     if asked.number % 3 == 0:
         return handler.send(200, f"<p>{told}</p>".encode(), content_type="text/html")
@@ -300,7 +300,7 @@ class TestSecrets:
             assert not double.asked
 
     def test_a_key_in_extra_changes_nobody(self) -> None:
-        "Neither name nor identity depend on a key; a text that may shape answers makes another participant."
+        "No key shapes name or identity; a text that may shape answers makes another participant."
         one, other = (participant("openai/m", extra={"api_key": key}) for key in ("one", "two"))
         assert one.name == other.name and SECRETS["field"] not in repr(one)
         one, other = (participant("openai/m", extra={"persona": each}) for each in ("shy", "bold"))

@@ -1,4 +1,4 @@
-"Ctrl-C ends a command in time, whatever it is doing; so does the death of a worker; and the same command goes on."
+"Ctrl-C ends any command in time, so does the death of a worker, and the same command goes on."
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def started(*arguments: str) -> Iterator[subprocess.Popen]:
 
 
 def stop(process: subprocess.Popen, group: bool = False) -> list[str]:
-    "Interrupt it, as Ctrl-C does; what it said on standard error. It must end in time and leave nobody behind."
+    "Interrupt it and return its standard error; it must end in time and leave nobody behind."
     children = psutil.Process(process.pid).children(recursive=True)
     begun = time.monotonic()
     os.killpg(process.pid, signal.SIGINT) if group else os.kill(process.pid, signal.SIGINT)
@@ -138,7 +138,9 @@ import cogbias.cli
 
 atexit.register(time.sleep, 3)  # registered first: the last to be done
 cogbias.cli.PATIENCE = 30.0
-ended, end_children, launch = threading.Event(), cogbias.cli._end_children, local_provisioner.launch_kernel
+ended = threading.Event()
+end_children = cogbias.cli._end_children
+launch = local_provisioner.launch_kernel
 
 
 def slow_launch(*arguments, **options):

@@ -1,4 +1,4 @@
-"""Every notebook is a test: each runs from top to bottom in a process of its own, nbdev's flags honoured."""
+"""Every notebook is a test, run from top to bottom in its own process, nbdev's flags honoured."""
 
 import contextlib
 import io
@@ -52,7 +52,7 @@ def test_notebook(path: Path) -> None:
 
 
 def test_report_templates_are_tagged() -> None:
-    "Without the tag papermill would inject parameters above the defaults, which would win in silence."
+    "Without the tag papermill injects parameters above the defaults, which then win in silence."
     templates = sorted((CONFIG.nbs_path / "reports").glob("*.ipynb"))
     assert templates
     for template in templates:
@@ -72,7 +72,7 @@ def test_notebooks_are_small() -> None:
 
 
 def test_outputs_tell_nothing_of_the_machine():
-    "What a reader sees holds no path of the machine that ran it, and no warning that somebody left lying about."
+    "What a reader sees holds no path of the machine that ran it, and no stray warning."
     import nbformat
 
     for path in sorted((ROOT / "nbs").glob("**/*.ipynb")):

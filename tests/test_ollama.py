@@ -1,4 +1,7 @@
-"""The official Ollama client against a double of Ollama's protocol in front of a real llama-server, and, where asked for, against a real Ollama."""
+"""The official Ollama client against a double of Ollama before a real llama-server.
+
+Where asked for, it also runs against a real Ollama.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,10 @@ from cogbias.elicitation.answer_trees import Look, Token, answer_tree, measure, 
 from cogbias.participants import Answer, Request, participant
 from cogbias.trials import TrialStore, collect
 
-CHOICE = "Question: Which option do you choose?\nA) take the bus\nB) call a doctor\nAnswer with A or B only.\n"
+CHOICE = (
+    "Question: Which option do you choose?\nA) take the bus\nB) call a doctor\nAnswer with A "
+    "or B only.\n"
+)
 
 
 def item(prompt: str, *labels: str, **more: Any) -> dict[str, Any]:
@@ -697,7 +703,8 @@ def test_weights_that_change_under_way(
 def test_a_model_that_was_not_pulled(double: OllamaDouble) -> None:
     with pytest.raises(
         CogbiasError,
-        match="model 'tinny' was not pulled; did you mean 'tiny:latest'. Or run `ollama pull tinny`",
+        match="model 'tinny' was not pulled; did you mean 'tiny:latest'. Or run `ollama "
+        "pull tinny`",
     ):
         PARTICIPANT("tinny", base_url=double.url).revision
     with pytest.raises(ollama.ResponseError) as refused:
@@ -877,7 +884,8 @@ def test_the_double_as_a_program(tiny: Tiny, upstream: str) -> None:
             program.terminate()
 
 
-# A real Ollama, for those who have one: OLLAMA_HOST=127.0.0.1:11434 COGBIAS_LIVE_MODEL=qwen3:0.6b pytest tests/test_ollama.py -k live
+# A real Ollama, for those who have one: OLLAMA_HOST=127.0.0.1:11434 COGBIAS_LIVE_MODEL=qwen3:0.6b
+# pytest tests/test_ollama.py -k live
 
 
 @pytest.fixture(scope="module")

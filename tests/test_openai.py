@@ -1,4 +1,4 @@
-"""The official OpenAI SDK against a real llama-server, against `transformers serve`, and against nothing at all."""
+"""The official OpenAI SDK against a real llama-server, `transformers serve`, and nothing at all."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def no_key() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    "A llama-server with the tiny model; one thread, because two wait for each other where other work is going on."
+    "A llama-server with the tiny model; one thread, because two wait for each other under load."
     with llama_server(tiny_folder() / "tiny.gguf", "-t", "1", slots=8) as url:
         yield f"{url}/v1"
 
@@ -111,7 +111,8 @@ class TestLlamaServer:
         )
         assert (
             facts["probabilities"]
-            == f"{facts['vocabulary']} tokens listed, the whole vocabulary; answers are begun by plain"
+            == f"{facts['vocabulary']} tokens listed, the whole vocabulary; answers are begun "
+            f"by plain"
         )
         assert (facts["limit_field"], facts["host"], facts["probe_difference"] < 1e-3) == (
             "max_tokens",
@@ -155,7 +156,7 @@ class TestLlamaServer:
         )
 
     def test_probabilities_are_those_of_a_forward_pass(self, address: str) -> None:
-        "Without anything of ours in between: the joint probability of the tokens of each option and of the end."
+        "Without our code in between: the joint probability of each option's tokens and of the end."
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -203,7 +204,7 @@ class TestLlamaServer:
         )
 
     def test_server_defaults_do_not_cut_the_draw(self, address: str) -> None:
-        "At a very high temperature nearly every token is equally likely, unless min_p or top_k hold most of them back."
+        "At high temperature tokens are about equally likely, unless min_p or top_k hold most back."
         first = [
             answer.response
             for answer in asked(at(address, temperature=1000.0, max_tokens=1), drawn(100))
@@ -254,7 +255,7 @@ class TestLlamaServer:
         assert asked(at(address, extra={"logit_bias": [["A", False]]}), drawn(5))[0].response == "B"
 
     def test_any_name_is_answered(self, address: str, caplog: pytest.LogCaptureFixture) -> None:
-        "llama-server has one model and answers to every name; that is logged, and the name that was meant is kept apart from the one that answered."
+        "llama-server answers to every name; that is logged, and the served name is kept apart."
         other = at(address, model="some-other-model")
         assert asked(other, drawn(1))[0].status == "ok"
         assert (
@@ -384,7 +385,8 @@ class TestNothingThere:
         ):
             with pytest.raises(
                 CogbiasError,
-                match=f"nothing answers at {url}; start the server, or say where it is with base_url or OPENAI_BASE_URL",
+                match=f"nothing answers at {url}; start the server, or say where it is with "
+                f"base_url or OPENAI_BASE_URL",
             ):
                 ask()
         assert time.monotonic() - began < 10

@@ -1,4 +1,4 @@
-"""What a user gets from a wheel: the library, and the data, templates and site pages that it reads."""
+"""What a user gets from a wheel: the library, and the data, templates and site pages it reads."""
 
 import subprocess
 import sys
@@ -38,15 +38,21 @@ def test_wheel_holds_what_the_library_reads(tmp_path: Path) -> None:
 
 
 def test_importing_is_light() -> None:
-    "Neither the package nor its command line may import pandas or anything heavier before a command needs it."
-    code = "import sys, cogbias, cogbias.cli; print(sorted({'pandas', 'numpy', 'matplotlib', 'torch', 'papermill'} & set(sys.modules)))"
+    "Neither package nor command line imports pandas or heavier modules before a command needs it."
+    code = (
+        "import sys, cogbias, cogbias.cli; print(sorted({'pandas', 'numpy', 'matplotlib', "
+        "'torch', 'papermill'} & set(sys.modules)))"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", code], check=True, capture_output=True, text=True
         ).stdout.strip()
         == "[]"
     )
-    code = "import sys, cogbias.study; print(sorted({'torch', 'transformers', 'seaborn', 'statsmodels', 'pingouin', 'papermill'} & set(sys.modules)))"
+    code = (
+        "import sys, cogbias.study; print(sorted({'torch', 'transformers', 'seaborn', "
+        "'statsmodels', 'pingouin', 'papermill'} & set(sys.modules)))"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", code], check=True, capture_output=True, text=True

@@ -1,6 +1,7 @@
-"""One voice: what the pages of a site say of an effect, compared with each other and with the table.
+"""One voice: what the pages of a site say of an effect, compared with each other and the table.
 
-The first page, the results, the pages of participants and paradigms, the reports and the report on the
+The first page, the results, the pages of participants and paradigms, the reports and the report on
+the
 study are read as a reader sees them. All must show the number, interval, verdict and look that
 `cogbias.claims` decides from the stored effects.
 """

@@ -77,7 +77,7 @@ def llama():
 
 
 def prompts(longest=60):
-    "Sequences that share beginnings in every manner: inside one another, twice, parting early and late, one token long."
+    "Sequences that share beginnings: nested, twice, parting early and late, one token long."
     generator = np.random.default_rng(1)
     stem = generator.integers(3, VOCABULARY, longest).tolist()
     parting = [

@@ -1,4 +1,4 @@
-"Folders that are not ours alone: several runs at once lose nothing, and nothing is deleted that was not made here."
+"Folders that are not ours alone: several runs at once lose nothing; only what we made is deleted."
 
 from __future__ import annotations
 

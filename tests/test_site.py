@@ -1,4 +1,4 @@
-"The site of a small made-up outputs folder: what is there, what is inert, what is fetched (nothing)."
+"The site of a small made-up outputs folder: what is there, what is inert, and nothing is fetched."
 
 import json
 import re
@@ -18,7 +18,10 @@ for needed in ("sphinx", "myst_nb", "pydata_sphinx_theme", "latex2mathml"):
 
 HOSTILE = "ollama/<script>alert(1)</script>|*x*`[a](b)"
 TRAP = "<img src=x onerror=alert(2)>"
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
+    "AAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 NOTEBOOK = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}
 
 
@@ -47,7 +50,8 @@ def shown(**data: str) -> dict:
 
 REPORT = [
     markdown(
-        "# Report\n\n> From the template.\n\nThe effect is $\\Delta = a < b$.\n\n```{include} /etc/hostname\n```"
+        "# Report\n\n> From the template.\n\nThe effect is $\\Delta = a < b$.\n\n```{include} "
+        "/etc/hostname\n```"
     ),
     code("model = 'secretparameter'", tags=("parameters",)),
     code("model = 'injectedparameter'", tags=("injected-parameters",)),
@@ -127,7 +131,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             code("#| default_exp words"),
             code("#| hide\nsecret_cell = 1"),
             code(
-                '#| export\ndef measure(x: float,  # what is measured\n            ) -> float:\n    "Measure it."\n    return x'
+                "#| export\ndef measure(x: float,  # what is measured\n            ) -> float:\n  "
+                '  "Measure it."\n    return x'
             ),
         ],
         "paradigms/choice/own.ipynb": [markdown("# Own paradigm\n\n> Mine. See `measure`.")],
@@ -314,7 +319,10 @@ def test_strict_names_the_page(folder: Path, tmp_path: Path) -> None:
 
 
 def test_import_is_light() -> None:
-    code = "import sys, cogbias.site; print([name for name in ('sphinx', 'jinja2', 'matplotlib', 'nbdev', 'scipy') if name in sys.modules])"
+    code = (
+        "import sys, cogbias.site; print([name for name in ('sphinx', 'jinja2', 'matplotlib', "
+        "'nbdev', 'scipy') if name in sys.modules])"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

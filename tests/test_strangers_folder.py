@@ -1,4 +1,4 @@
-"A folder from elsewhere: whatever its manifest names, to read it contacts nobody, sends nothing and opens nothing outside it."
+"Reading a folder from elsewhere contacts nobody, sends nothing and opens nothing outside it."
 
 from __future__ import annotations
 

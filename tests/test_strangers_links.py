@@ -1,4 +1,4 @@
-"What an outputs folder from elsewhere cannot do with links, pipes, devices and gaps: reach, or hold up, anything outside of it."
+"Links, pipes, devices and gaps in a strange outputs folder reach and hold up nothing outside it."
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"Pages made of other people's text: nothing in a report, a notebook turned into HTML or the site may act, or read a file."
+"Other people's text: nothing in a report, a notebook as HTML or the site may act, or read a file."
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_search_finds_headings_as_text(built: tuple[Path, list[str]]) -> None:
 @given(some.text(max_size=60))
 @settings(max_examples=300, deadline=None)
 def test_a_name_is_literal_text_for_the_parser_of_the_pages(name: str) -> None:
-    "The one way by which outside text meets the parser that knows directives: backslashes before every mark."
+    "The one way of outside text to the parser of directives: backslashes before every mark."
     from markdown_it.renderer import RendererHTML
     from myst_parser.config.main import MdParserConfig
     from myst_parser.parsers.mdit import create_md_parser

@@ -1,4 +1,4 @@
-"Trials that somebody edited: refused by file, trial and column; what is not read is counted and said."
+"Trials that somebody edited: refused by file, trial and column; what is not read is counted."
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"The report on a whole study, made through the command line as a reader would, and what it says when little can be said."
+"The report on a whole study, made through the command line, also when little can be said."
 
 from __future__ import annotations
 

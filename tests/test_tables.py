@@ -1,4 +1,4 @@
-"""Tables that come from elsewhere: older and newer versions, edited prompts, damaged rows, spreadsheets."""
+"""Tables from elsewhere: older and newer versions, edited prompts, damaged rows, spreadsheets."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""What a notebook cannot hold about trials: killed processes, processes side by side, torn files, full disks."""
+"""Trials beyond a notebook: killed processes, parallel processes, torn files, full disks."""
 
 import json
 import multiprocessing
@@ -109,13 +109,14 @@ def ended(child) -> int:
     return child.exitcode
 
 
-# --- SIGKILL ---------------------------------------------------------------------------------------------------------------------------------
+# --- SIGKILL
+# --------------------------------------------------------------------------------------------------
 
 
 def collect_until_killed(
     store: TrialStore, items: pd.DataFrame, clerk: Clerk, at_work: bool, delay: float
 ) -> tuple[set[tuple[str, int]], bool]:
-    "Kill a collecting child `delay` seconds after its start, or its first answer: what it reported as stored, and whether it was killed in time."
+    "Kill a child after `delay` seconds; what it reported as stored, and whether that was in time."
     outlet, inlet = os.pipe()
     child = fork.Process(
         target=collect, args=(items, replace(clerk, report=inlet), store), kwargs={"repeats": 2}
@@ -178,7 +179,8 @@ def test_the_lock_dies_with_its_holder(tmp_path):
     assert store.path.read_bytes() == whole(tmp_path / "whole.jsonl", items, Clerk())
 
 
-# --- processes side by side ------------------------------------------------------------------------------------------------------------------
+# --- processes side by side
+# --------------------------------------------------------------------------------------------------
 
 
 def collect_and_tell(start, queue, *arguments) -> None:
@@ -261,7 +263,8 @@ def test_a_file_removed_during_the_wait_is_not_written_to(tmp_path):
     assert store.path.read_bytes() == whole(tmp_path / "whole.jsonl", items, Clerk())
 
 
-# --- torn and broken lines -------------------------------------------------------------------------------------------------------------------
+# --- torn and broken lines
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kept", [0, 2], ids=["only line", "third line"])
@@ -322,7 +325,8 @@ def test_a_wrong_type_in_a_stored_line_is_named(tmp_path):
         store.read()
 
 
-# --- a system that refuses -------------------------------------------------------------------------------------------------------------------
+# --- a system that refuses
+# --------------------------------------------------------------------------------------------------
 
 
 def test_a_path_below_a_file_is_refused_in_one_line(tmp_path):
@@ -361,7 +365,9 @@ def test_a_full_disk_leaves_whole_lines(tmp_path):
     child.start()
     assert ended(child) == 0
     assert re.fullmatch(
-        r"example/clerk: stopped after 4 of 9 answers \(.*cell\.jsonl: cannot write \(File too large\); .*\); what came is stored, run again .*",
+        r"example/clerk: stopped after 4 of 9 answers "
+        r"\(.*cell\.jsonl: cannot write \(File too large\); .*\); "
+        r"what came is stored, run again .*",
         queue.get(),
     )
     assert store.path.read_bytes() == b"".join(expected.splitlines(keepends=True)[:4])
@@ -391,7 +397,8 @@ def test_short_writes_are_continued_and_interrupted_ones_taken_back(tmp_path, mo
     assert store.path.read_bytes() == trial_line(first) + trial_line(second)
 
 
-# --- idempotence and determinism -------------------------------------------------------------------------------------------------------------
+# --- idempotence and determinism
+# --------------------------------------------------------------------------------------------------
 
 
 def test_a_second_collection_asks_nothing_and_opens_nothing(tmp_path, monkeypatch):
@@ -452,7 +459,8 @@ def test_progress_is_shown_only_where_somebody_can_see_it(tmp_path, monkeypatch,
     assert "example/clerk" in capsys.readouterr().err
 
 
-# --- names and lines -------------------------------------------------------------------------------------------------------------------------
+# --- names and lines
+# --------------------------------------------------------------------------------------------------
 
 ANY_TEXT = st.text(
     st.characters(exclude_categories=())

@@ -1,4 +1,4 @@
-"Some two hundred wrong command lines: each ends at once, with a line that says what, where and what to do, and never a traceback."
+"Two hundred wrong command lines: each ends at once with what, where and what to do, no traceback."
 
 from __future__ import annotations
 
@@ -38,20 +38,26 @@ STUDIES = {  # name of a study file -> what it says
     "seed-huge": f'models = ["sim/human"]\nparadigms = ["choice/decoy"]\nseed = {HUGE}',
     "temperature-inf": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\ntemperature = inf',
     "temperature-list": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\ntemperature = ["a"]',
-    "temperature-huge": f'models = ["sim/human"]\nparadigms = ["choice/decoy"]\ntemperature = 1{"0" * 400}',
+    "temperature-huge": f'models = ["sim/human"]\nparadigms = ["choice/decoy"]\ntemperature = '
+    f"1{'0' * 400}",
     "where-text": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\nwhere = "x"',
     "where-number": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\n[where]\ntemplate = 1',
     "where-unknown": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\n[where]\nx = [1]',
     "settings-flat": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\n[settings]\nseed = 1',
-    "settings-unknown": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\n[settings."choice/decoy"]\nx = 1',
-    "participants-flat": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\n[participants]\nx = 1',
-    "participants-unknown": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\n[participants."sim/*"]\nx = 1',
-    "analysis-unknown": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\n[analysis]\nalpha = 7',
+    "settings-unknown": 'models = ["sim/human"]\nparadigms = '
+    '["choice/decoy"]\n[settings."choice/decoy"]\nx = 1',
+    "participants-flat": 'models = ["sim/human"]\nparadigms = '
+    '["choice/decoy"]\n[participants]\nx = 1',
+    "participants-unknown": 'models = ["sim/human"]\nparadigms = '
+    '["choice/decoy"]\n[participants."sim/*"]\nx = 1',
+    "analysis-unknown": 'models = ["sim/human"]\nparadigms = '
+    '["choice/decoy"]\n[analysis]\nalpha = 7',
     "analysis-text": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\nanalysis = "x"',
     "extractor": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\nextractor = "nobody"',
     "extractor-list": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\nextractor = ["x"]',
     "method": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\nmethod = "txt"',
-    "items-missing": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\nitems_file = "none.csv"',
+    "items-missing": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\nitems_file = '
+    '"none.csv"',
     "items-folder": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\nitems_file = "."',
     "items-list": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\nitems_file = ["x"]',
     "name-list": 'models = ["sim/human"]\nparadigms = ["choice/decoy"]\nname = ["x"]',

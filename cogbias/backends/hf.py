@@ -40,9 +40,8 @@ from ..participants import Answer, Request, answer_from_text, participant_name
 if TYPE_CHECKING:
     import torch
 
-os.environ.setdefault(
-    "OMP_WAIT_POLICY", "PASSIVE"
-)  # before torch comes in: threads that wait by spinning take the cores from whoever else works here
+# before torch comes in: threads that wait by spinning take the cores from whoever else works here
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # %% ../../nbs/backends/hf.ipynb #b35e18b2
 _FETCHED = [
@@ -66,7 +65,8 @@ def _from_hub(model: str) -> Path:
         return Path(snapshot_download(name, revision=commit or None, allow_patterns=_FETCHED))
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         raise CogbiasError(
-            f"hf/{model}: cannot be fetched ({type(error).__name__}); check the name, your access to it (hf auth login), "
+            f"hf/{model}: cannot be fetched ({type(error).__name__}); check the name, your access "
+            f"to it (hf auth login), "
             f"and the connection; a folder is named hf/./folder"
         ) from None
 
@@ -86,11 +86,13 @@ def model_folder(
         )
     if not any(folder.glob("*.safetensors")):
         raise CogbiasError(
-            f"hf/{model}: {folder} holds no .safetensors; save the model with save_pretrained, other formats are not opened"
+            f"hf/{model}: {folder} holds no .safetensors; save the model with save_pretrained, "
+            f"other formats are not opened"
         )
     if "auto_map" in json.loads((folder / "config.json").read_text(encoding="utf-8")):
         raise CogbiasError(
-            f"hf/{model}: brings its own code, which is not run here; use a model whose architecture transformers knows"
+            f"hf/{model}: brings its own code, which is not run here; use a model whose "
+            f"architecture transformers knows"
         )
     return folder
 
@@ -254,7 +256,8 @@ def _weights(folder: Path, device: str, dtype: str) -> Any:
         return model.to(device).eval()
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise CogbiasError(
-            f"{folder.name}: cannot be loaded as a causal language model ({' '.join(str(error).split()):.200}); see the versions that the model asks for"
+            f"{folder.name}: cannot be loaded as a causal language model "
+            f"({' '.join(str(error).split()):.200}); see the versions that the model asks for"
         ) from None
 
 # %% ../../nbs/backends/hf.ipynb #e0bd9913
@@ -334,7 +337,7 @@ def _next_logprobs(
     temperature: float,
     grid: tuple[float, ...],
 ) -> list[np.ndarray]:
-    "Log-probabilities of the wanted next tokens; with a grid each place is computed once for all its temperatures."
+    "Log-probabilities of the wanted next tokens; with a grid computed once for all temperatures."
     if temperature not in grid:
         return loaded.scorer.next_logprobs(sequences, wanted, temperature)
     keys = [
@@ -622,7 +625,10 @@ _log = logging.getLogger(__name__)
 def _warning(who: HfParticipant) -> str | None:
     "What is odd about asking this model like this."
     if re.search(r"instruct|chat|(^|[-_])it($|[-_])", who.model, re.IGNORECASE) and not _chats(who):
-        return f"{who.model} looks like an instruction-tuned model but is asked without a chat template"
+        return (
+            f"{who.model} looks like an instruction-tuned model but is asked without a chat "
+            f"template"
+        )
     return None
 
 # %% ../../nbs/backends/hf.ipynb #00e290ff

@@ -146,7 +146,8 @@ def _refused(status: int, said: str, model: str, host: str) -> Fault:
     text, missing = _line(said), status == 404 and "model" in said
     if 300 <= status < 400 or (status == 404 and not missing):
         return Fault(
-            f"ollama: {host} has no Ollama API there (status {status}); check base_url or OLLAMA_HOST",
+            f"ollama: {host} has no Ollama API there (status {status}); check base_url or "
+            f"OLLAMA_HOST",
             False,
             None,
             True,
@@ -167,7 +168,8 @@ def _refused(status: int, said: str, model: str, host: str) -> Fault:
         )
     if "maximum pending requests" in said:
         return Fault(
-            "ollama: the server's queue is full; lower concurrency, or raise OLLAMA_MAX_QUEUE on the server",
+            "ollama: the server's queue is full; lower concurrency, or raise OLLAMA_MAX_QUEUE on "
+            "the server",
             True,
             None,
             False,
@@ -216,14 +218,16 @@ def explain(
         return _refused(error.status_code, str(error.error), model, host)
     if isinstance(error, (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout)):
         return Fault(
-            f"ollama: no server answers at {host}; start it with `ollama serve`, or say where it is with base_url or OLLAMA_HOST",
+            f"ollama: no server answers at {host}; start it with `ollama serve`, or say where it "
+            f"is with base_url or OLLAMA_HOST",
             True,
             None,
             False,
         )
     if isinstance(error, httpx.TimeoutException):
         return Fault(
-            "ollama: no answer within the time limit; the model may still be loading, or timeout is too short",
+            "ollama: no answer within the time limit; the model may still be loading, or timeout "
+            "is too short",
             True,
             None,
             False,
@@ -288,7 +292,8 @@ def read_entry(client: "Client", model: str) -> Mapping[str, Any]:
     if entry is None and not model.endswith("cloud"):
         names = [_line(each.get("name", each.get("model")), 80) for each in models]
         raise CogbiasError(
-            f"ollama: model {model!r} was not pulled; {nearest(model, names)} Or run `ollama pull {model}`"
+            f"ollama: model {model!r} was not pulled; {nearest(model, names)} Or run `ollama pull "
+            f"{model}`"
         )
     return entry or {}
 
@@ -334,7 +339,7 @@ def card_facts(card: Card) -> dict[str, str | int]:
 
 # %% ../../nbs/backends/ollama.ipynb #ecfd2ff8
 def template_hash(card: Card) -> str:
-    "Hash of what turns messages into a prompt: template, built-in renderer, and the model's own system text."
+    "Hash of what makes a prompt: template, built-in renderer, and the model's own system text."
     return content_hash([card.shown.get(part) for part in ("template", "renderer", "system")])
 
 
@@ -585,7 +590,10 @@ SAME = 0.05  # total variation distance up to which two lists count as the same
 def _why_blind(plain: Look | None) -> str:
     "Why a look tells nothing about the answer; empty where it does."
     if plain is None:
-        return "the server gives no log-probabilities (they came with Ollama 0.12.11; cloud models and some gateways have none)"
+        return (
+            "the server gives no log-probabilities (they came with Ollama 0.12.11; cloud "
+            "models and some gateways have none)"
+        )
     likely = max(plain.tokens, key=lambda token: token.logprob, default=Token("", "", -math.inf))
     if likely.text.strip() in THINKING:
         return "the model thinks although it is told not to"
@@ -597,7 +605,7 @@ def _why_blind(plain: Look | None) -> str:
 
 # %% ../../nbs/backends/ollama.ipynb #1077835e
 def _is_word(seen: Seen) -> bool:
-    "Whether two tokens came, the first a plain word: punctuation and blanks may grow together with what is before them."
+    "Whether two tokens came, the first a plain word: other signs may merge with what is before."
     return len(seen.lists) >= 2 and seen.tokens[0].strip().isalnum()
 
 # %% ../../nbs/backends/ollama.ipynb #84c0e48a
@@ -680,7 +688,8 @@ class Eye:
         seen = draw_until(self.who, self.place("".join(path)))
         if seen is None:
             raise Misshapen(
-                "the answer comes without log-probabilities, which came before; run again, or use method text"
+                "the answer comes without log-probabilities, which came before; run again, or use "
+                "method text"
             )
         if seen.prompt_tokens is None and self.who.sight.counts:
             raise Misshapen("the answer does not count the tokens of the prompt, which came before")
@@ -707,7 +716,8 @@ def probability_answer(
         eye.recut and measured.valid_mass <= measured.unlisted
     ):  # what was lost is the server's doing, no property of the model
         raise CogbiasError(
-            f"{who.name}: the server cuts answers that were begun into other tokens than the model, so most of what it would say cannot be seen; use method text"
+            f"{who.name}: the server cuts answers that were begun into other tokens than the "
+            f"model, so most of what it would say cannot be seen; use method text"
         )
     answer = measured_answer(
         request.item, measured, TOLERANCE, tokens_in=eye.tokens_in, tokens_out=measured.looks
@@ -884,12 +894,14 @@ class DigestWatch:
         ).get("digest")
         if now != self.who.card.digest:
             told = (
-                f"answers so far are stored under the old digest, those of the last {since:.0f} s may come from the new weights; run again to ask the new ones everything"
+                f"answers so far are stored under the old digest, those of the last {since:.0f} s "
+                f"may come from the new weights; run again to ask the new ones everything"
                 if since < math.inf
                 else "nothing was asked; make the participant anew"
             )
             raise CogbiasError(
-                f"ollama: the tag {self.who.model!r} now leads to other weights ({str(now)[:12]}, not {str(self.who.card.digest)[:12]}); {told}"
+                f"ollama: the tag {self.who.model!r} now leads to other weights ({str(now)[:12]}, "
+                f"not {str(self.who.card.digest)[:12]}); {told}"
             )
         self.checked = began
 

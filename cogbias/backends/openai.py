@@ -102,7 +102,8 @@ def make_client(
     url, key = server_url(base_url), os.environ.get(api_key_env)
     if not key and url == OPENAI_URL:
         raise CogbiasError(
-            f"openai: the environment variable {api_key_env} holds no key for {url}; set it, or name another server with base_url or OPENAI_BASE_URL"
+            f"openai: the environment variable {api_key_env} holds no key for {url}; set it, or "
+            f"name another server with base_url or OPENAI_BASE_URL"
         )
     network = DefaultHttpxClient(transport=transport) if transport else DefaultHttpxClient()
     return OpenAI(
@@ -169,7 +170,8 @@ def complete(
 # %% ../../nbs/backends/openai.ipynb #096e4f04
 def one_line(
     text: Any,  # somebody else's words
-    key_env: str = "OPENAI_API_KEY",  # variable of the key in use; its name need not look like that of a secret
+    # variable of the key in use; its name need not look like that of a secret
+    key_env: str = "OPENAI_API_KEY",
     limit: int = 200,  # characters
 ) -> str:
     "Somebody else's words on one line, without secrets."
@@ -210,7 +212,8 @@ def _refused(status: int, error: Any, peer: Peer, wait: float | None = None) -> 
     said = one_line(_words(error), peer.key_env)
     if status in (401, 403):
         return Fault(
-            f"openai: {peer.url} refuses the key in {peer.key_env} ({status}: {said}); check that variable, or name another with api_key_env",
+            f"openai: {peer.url} refuses the key in {peer.key_env} ({status}: {said}); check that "
+            f"variable, or name another with api_key_env",
             False,
             None,
             True,
@@ -227,7 +230,8 @@ def _refused(status: int, error: Any, peer: Peer, wait: float | None = None) -> 
             else "check base_url or OPENAI_BASE_URL, which mostly ends in /v1"
         )
         return Fault(
-            f"openai: {peer.url} has no model {peer.model!r} to chat with ({status}: {said}); {hint}",
+            f"openai: {peer.url} has no model {peer.model!r} to chat with ({status}: "
+            f"{said}); {hint}",
             False,
             None,
             True,
@@ -248,11 +252,13 @@ def _unreached(error: Exception, peer: Peer) -> Fault:
         )
     if isinstance(error, openai.APITimeoutError) or type(cause).__name__ == "ConnectError":
         return Fault(
-            f"openai: nothing answers at {peer.url}; start the server, or say where it is with base_url or OPENAI_BASE_URL",
+            f"openai: nothing answers at {peer.url}; start the server, or say where it is with "
+            f"base_url or OPENAI_BASE_URL",
             True,
         )
     return Fault(
-        f"openai: the connection to {peer.url} was lost ({one_line(cause or error, peer.key_env) or type(cause).__name__})",
+        f"openai: the connection to {peer.url} was lost "
+        f"({one_line(cause or error, peer.key_env) or type(cause).__name__})",
         True,
     )
 
@@ -261,7 +267,8 @@ def _odd(error: Exception, peer: Peer) -> Fault:
     "What it means that a 200 held no answer."
     if isinstance(error, Unreadable):
         return Fault(
-            f"openai: {peer.url} answers, but not as a chat server does ({one_line(_words(str(error)), peer.key_env)})",
+            f"openai: {peer.url} answers, but not as a chat server does "
+            f"({one_line(_words(str(error)), peer.key_env)})",
             True,
         )
     code = str(_code(error.args[0]))
@@ -366,7 +373,7 @@ def find_entry(
 
 # %% ../../nbs/backends/openai.ipynb #261b39e4
 def _passing(error: Exception) -> bool:
-    "Whether a page may come when it is asked for again; 500 is how some servers say that they have no such page."
+    "Whether a page may come when asked for again; some servers say 500 for a page they lack."
     return getattr(error, "status_code", 500) in RETRIED - {500}
 
 # %% ../../nbs/backends/openai.ipynb #55b5fb9c
@@ -669,7 +676,7 @@ class Bond:
             return []
 
     def fault(self, error: Exception) -> Fault:
-        "What went wrong with a call; what cannot be read in a way that nobody thought of is said so."
+        "What went wrong with a call; an error that cannot be read is reported as such."
         try:
             return explain(error, self.peer)
         except Exception as unknown:
@@ -763,7 +770,8 @@ def _obeyed(
     again = who.complete(messages_of(PROBE, who.system), other, SHORT, seed=0)
     if (tokens_of(again)["tokens_out"] or 0) > SHORT:
         raise CogbiasError(
-            f"{who.name}: the server does not obey a limit of {SHORT} tokens, neither as max_tokens nor as max_completion_tokens; use another server"
+            f"{who.name}: the server does not obey a limit of {SHORT} tokens, neither as "
+            f"max_tokens nor as max_completion_tokens; use another server"
         )
     return other, again
 
@@ -797,7 +805,8 @@ def agree(
             return taken[-1]
     if not taken:
         raise CogbiasError(
-            f"{who.name}: the server does not take think={who.think!r}; leave it out, or say how with extra"
+            f"{who.name}: the server does not take think={who.think!r}; leave it out, or say how "
+            f"with extra"
         )
     return taken[0]
 
@@ -860,7 +869,8 @@ def check_served(
     if served != who.manner.served:
         now, before = one_line(served, limit=80), one_line(who.manner.served, limit=80)
         raise CogbiasError(
-            f"{who.name}: the server now answers as {now!r}, not {before!r}; answers so far are stored, run again to ask the other one everything"
+            f"{who.name}: the server now answers as {now!r}, not {before!r}; answers so far are "
+            f"stored, run again to ask the other one everything"
         )
 
 # %% ../../nbs/backends/openai.ipynb #7b737353
@@ -981,7 +991,8 @@ def _ruled_out(who: "OpenaiBase") -> str:
         return "it thinks before it answers"
     drawing = sorted({*who.extra} & DRAWING) + ["top_p"] * (who.top_p != 1)
     return (
-        f"{' and '.join(drawing)} would change what is drawn, and not the probabilities that are listed"
+        f"{' and '.join(drawing)} would change what is drawn, and not the probabilities that "
+        f"are listed"
         if drawing
         else ""
     )
@@ -997,7 +1008,8 @@ def _why_blind(who: "OpenaiBase", first: Look, whole: bool) -> str:
     return (
         ""
         if whole or who.temperature == 1
-        else f"the server lists {len(first.tokens)} tokens, which does not tell their probabilities at temperature {who.temperature:g}"
+        else f"the server lists {len(first.tokens)} tokens, which does not tell their "
+        f"probabilities at temperature {who.temperature:g}"
     )
 
 # %% ../../nbs/backends/openai.ipynb #d4df5ed5
@@ -1077,7 +1089,8 @@ class Eye:
             short, seen = sight.listed, draw(self.who, messages, sight.listed, **more)
         if not seen.lists and seen.said.removeprefix(begun):  # llama.cpp repeats what was begun
             raise Misshapen(
-                "the answer comes without log-probabilities, which came before; run again, or use method text"
+                "the answer comes without log-probabilities, which came before; run again, or use "
+                "method text"
             )
         return seen, sight.whole and short == sight.listed
 
@@ -1091,7 +1104,8 @@ def eye_answer(
     lost = measured.unlisted + measured.unexplored
     if lost > 0.5 and eye.stopped:
         raise CogbiasError(
-            f"{eye.who.name}: options such as {eye.item['options'][0]['label']!r} take several tokens, and the server does not continue an answer that was begun; use method text"
+            f"{eye.who.name}: options such as {eye.item['options'][0]['label']!r} take several "
+            f"tokens, and the server does not continue an answer that was begun; use method text"
         )
     counts = {"tokens_in": eye.tokens_in, "tokens_out": measured.looks}
     notes = [
@@ -1185,7 +1199,10 @@ def seeing_words(sight: Sight) -> str:
     "Whether and how probabilities can be seen, in words."
     if not sight.listed:
         return f"no: {sight.reason}"
-    return f"{sight.listed} tokens listed{', the whole vocabulary' if sight.whole else ''}; answers are {'begun by ' + sight.route if sight.route else 'not continued'}"
+    return (
+        f"{sight.listed} tokens listed{', the whole vocabulary' if sight.whole else ''}; "
+        f"answers are {'begun by ' + sight.route if sight.route else 'not continued'}"
+    )
 
 # %% ../../nbs/backends/openai.ipynb #fe3921ed
 def facts_of(
@@ -1244,9 +1261,10 @@ def warning_of(
         "the model thinks although it is told not to": manner.thinks and not who.think,
         "the model does not show that it thinks although it is told to": who.think
         and not manner.thinks,
-        f"the server refuses {' and '.join(manner.left_out)}, so it is asked without": manner.left_out,
-        f"the server answers to any name, and serves {one_line(manner.served, limit=80)!r}": who.card.kind
-        == "llama.cpp"
+        f"the server refuses {' and '.join(manner.left_out)}, so it is "
+        f"asked without": manner.left_out,
+        f"the server answers to any name, and serves "
+        f"{one_line(manner.served, limit=80)!r}": who.card.kind == "llama.cpp"
         and manner.served != who.model,
     }
     return "; ".join(words for words, holds in odd.items() if holds) or None
@@ -1323,7 +1341,8 @@ class OpenaiParticipant(OpenaiBase):
         now = patiently(lambda: read_card(self.bond.client, self.model), self.fault)
         if now.weights != self.card.weights:
             raise CogbiasError(
-                f"{self.name}: the server now serves other weights than at the beginning; answers are stored under the old ones, remove those that you doubt"
+                f"{self.name}: the server now serves other weights than at the beginning; answers "
+                f"are stored under the old ones, remove those that you doubt"
             )
 
 # %% ../../nbs/backends/openai.ipynb #52a441f7

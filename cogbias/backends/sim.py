@@ -8,7 +8,7 @@ __all__ = ['MODELS', 'SIMULATED', 'BLIND', 'WRAPPERS', 'MISHAPS', 'rule_of', 'an
 
 # %% ../../nbs/backends/sim.ipynb #b144c5a3
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -65,7 +65,8 @@ def _decided(model: str, item: Mapping[str, Any], roles: Sequence[str]) -> dict[
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise CogbiasError(
-            f"sim/{model}: the content of an item of {item.get('paradigm')} is not what its rule needs "
+            f"sim/{model}: the content of an item of {item.get('paradigm')} is not what its "
+            f"rule needs "
             f"({type(error).__name__}: {str(error):.80}); compare it with that of generated items"
         ) from error
     if fault := _said_fault(said, roles):
@@ -249,7 +250,7 @@ def exact_trials(
     model: str,  # one of MODELS
     items: pd.DataFrame,  # an items table
 ) -> pd.DataFrame:  # a trials table
-    "The exact distribution of a simulated participant for every item that has options; open numbers have none and are left out."
+    "Exact distributions of a simulated participant; items without options are left out."
     items = items[items["options"].map(len) > 0]
     who, shared = (
         SimulatedParticipant(model),

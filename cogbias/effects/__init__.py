@@ -80,7 +80,8 @@ class Layout:
         self.row = {item_id: row for row, item_id in enumerate(items["item_id"])}
         self.labels = [tuple(each["label"] for each in shown) for shown in options]
         self.shown = np.array([len(shown) for shown in options], int)
-        # role of every option as a position in roles, -1 where there is none, shape (items, options)
+        # role of every option as a position in roles, -1 where there is none, shape (items,
+        # options)
         self.roles = tuple(dict.fromkeys(each["role"] for shown in options for each in shown))
         self.role = np.full((len(options), self.shown.max(initial=0)), -1)
         self.option_value = np.full(self.role.shape, np.nan)  # nan where there is none
@@ -143,7 +144,9 @@ class Answered(NamedTuple):
 
     layout: Layout  # the items' part
     item: np.ndarray  # row of the item of every trial, shape (trials,)
-    p: np.ndarray  # probability of every option; 0 and 1 for a choice, all 0 for an unreadable answer, shape (trials, options)
+    # probability of every option; 0 and 1 for a choice, all 0 for an unreadable answer, shape
+    # (trials, options)
+    p: np.ndarray
     ok: np.ndarray  # whether the answer could be read, shape (trials,)
     mass: np.ndarray  # valid mass, nan where it is not known, shape (trials,)
     value: np.ndarray  # number given, or its expectation; nan where there is none, shape (trials,)
@@ -651,7 +654,7 @@ def _majority(mean: np.ndarray) -> np.ndarray:
 def reversal(
     contrast: Contrast, rows: Rows, group: str = "all", seed: int = 0
 ) -> list[dict[str, Any]]:
-    "Share of clusters whose majority turns towards the bias, minus the share that turns against it."
+    "Share of clusters whose majority turns to the bias, minus the share that turns against it."
     table = _differences(contrast, rows).table
     sides = {name: _majority(table[name]) for name in ("mean_treatment", "mean_control")}
     turned = sides["mean_treatment"] - sides["mean_control"]
@@ -682,7 +685,7 @@ def _acceptance(contrast: Contrast, rows: Rows, condition: str) -> dict[str, np.
 def signal_shift(
     contrast: Contrast, rows: Rows, group: str = "all", seed: int = 0
 ) -> list[dict[str, Any]]:
-    "Criterion or sensitivity shift between believability levels; against the control condition where there is one."
+    "Criterion or sensitivity shift by believability level, against the control if there is one."
     real, exact = _acceptance(contrast, rows, contrast.treatment), bool(rows["exact"].all())
     if contrast.control is None:
         found = signal_detection_shift(real, cluster="cluster", exact=exact)
@@ -1110,7 +1113,7 @@ def _replaced(contrast: Contrast, answers: Answered, version: str) -> Rows:
 
 
 def _bounds(contrast: Contrast, answers: Answered, worst: float) -> list[dict[str, Any]]:
-    "The headline with invalid answers counted as not the target, and as whatever moves it furthest."
+    "The headline with invalid answers counted as not the target, and as what moves it furthest."
     kind, numbers = estimators()[contrast.kind], contrast.outcome == "value"
     able = kind.bounded and kind.reads in (("prompts", "numbers") if numbers else ("prompts",))
     versions = [] if numbers or not able else ["itt"]
@@ -1334,7 +1337,7 @@ def _estimated(contrast: Contrast, rows: Any, group: str, seed: int) -> list[dic
 def _contrast_rows(
     contrast: Contrast, answers: Answered, seed: int, read: Any = None
 ) -> list[dict[str, Any]]:
-    "The rows of one contrast: over all its prompts, and for every level of the factors it is repeated by."
+    "The rows of one contrast: over all its prompts, and per level of the factors it repeats by."
     read = _read(contrast, answers) if read is None else read
     found = _estimated(contrast, read, "all", seed)
     for factor in contrast.by if isinstance(read, Rows) else ():
@@ -1360,7 +1363,8 @@ def _headline_rows(
     rows = read if alike else read_prompts(answers, contrast)
     if not len(rows):
         raise CogbiasError(
-            f"{paradigm.name}: no trial answers an item of the headline contrast; collect answers first"
+            f"{paradigm.name}: no trial answers an item of the headline contrast; collect "
+            f"answers first"
         )
     ordered = "order_group" in answers.layout
     position = _position(contrast, answers, paradigm.target_role) if ordered else []
@@ -1448,7 +1452,8 @@ FAMILIES = {
 class Analysis:
     "What is declared before the results are seen."
 
-    family: str = "study"  # headlines corrected together: of the whole study, of one participant, or of one paradigm
+    # headlines corrected together: of the whole study, of one participant, or of one paradigm
+    family: str = "study"
     adjustment: str = "holm"  # one of ADJUSTMENTS
     smallest: Mapping[str, float] = field(
         default_factory=dict
@@ -1465,7 +1470,8 @@ def _checked_bounds(source: str, smallest: Any) -> dict[str, float]:
     for unit, bound in (smallest or {}).items():
         if unit not in SMALLEST_EFFECT:
             raise CogbiasError(
-                f"{source}: analysis.smallest has no unit {unit!r}; {nearest(unit, SMALLEST_EFFECT)}"
+                f"{source}: analysis.smallest has no unit {unit!r}; "
+                f"{nearest(unit, SMALLEST_EFFECT)}"
             )
         if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not bound > 0:
             raise CogbiasError(
@@ -1482,7 +1488,8 @@ def make_analysis(
     given = dict(given or {})
     for name in set(given) - {each.name for each in fields(Analysis)}:
         raise CogbiasError(
-            f"{source}: analysis has no setting {name!r}; {nearest(name, [each.name for each in fields(Analysis)])}"
+            f"{source}: analysis has no setting {name!r}; "
+            f"{nearest(name, [each.name for each in fields(Analysis)])}"
         )
     plan = Analysis(**{**given, "smallest": _checked_bounds(source, given.get("smallest"))})
     for name, value, known in (
@@ -1495,7 +1502,8 @@ def make_analysis(
             )
     if not isinstance(plan.alpha, float) or not 0 < plan.alpha < 0.5:
         raise CogbiasError(
-            f"{source}: analysis.alpha is {plan.alpha!r}; give a number between 0 and .5, such as 0.05"
+            f"{source}: analysis.alpha is {plan.alpha!r}; give a number between 0 and .5, such "
+            f"as 0.05"
         )
     return plan
 
@@ -1609,7 +1617,7 @@ def changed(reason: str | None) -> bool:
 
 
 def _with_changes(said: pd.DataFrame, before: pd.DataFrame) -> list[str]:
-    "Reasons of verdicts; those that changed although the numbers did not say what they were before."
+    "Reasons of verdicts; a verdict that changed with unchanged numbers also names the earlier one."
     keys = ["participant", "paradigm", "measure", "group", "target"]
     known = {
         tuple(row[name] for name in keys): row

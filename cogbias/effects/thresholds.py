@@ -46,7 +46,7 @@ def _best_constant(sets: list, places: int) -> np.ndarray:
 def threshold_accuracy(
     contrast: Contrast, answers: Answered, group: str = "all", seed: int | None = 0
 ) -> list[dict[str, Any]]:
-    "Share of test questions whose set above the tuned threshold is right, beyond the best constant set."
+    "Share of test questions whose set above the tuned threshold is right, less the best constant."
     rows, scores, sets = _questions(contrast, answers)
     parts = {part: np.flatnonzero(rows.at("split", part)) for part in ("dev", "test")}
     lacking = [part for part, at in parts.items() if not len(at)]
@@ -64,7 +64,8 @@ def threshold_accuracy(
     gain = np.bincount(of, credit - habit, len(strata))[size > 0] / size[size > 0]
     found = stratified_cluster_t(gain, strata[size > 0], unit=contrast.unit)
     said = (
-        f"threshold {tuned.tau:.2f} from {tuned.n} development questions; {credit.mean():.2f} right, "
+        f"threshold {tuned.tau:.2f} from {tuned.n} development questions; "
+        f"{credit.mean():.2f} right, "
         f"{habit.mean():.2f} by the best constant set"
     )
     return [_estimate_row(contrast, judged, found, group, method="tuned threshold", detail=said)]

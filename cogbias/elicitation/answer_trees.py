@@ -94,7 +94,9 @@ class Look(NamedTuple):
 
     tokens: Sequence[Token]
     end: float = -math.inf  # log-probability that the turn ends
-    unlisted: float = -math.inf  # largest log-probability that a token outside the list can have; -inf: the list holds all that matters
+    # largest log-probability that a token outside the list can have; -inf: the list holds all that
+    # matters
+    unlisted: float = -math.inf
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #e12010d1
 ROUNDING = 0.01  # by which the sum of a list may exceed 1
@@ -157,7 +159,8 @@ def tempered(
         return look
     if look.unlisted > -math.inf:
         raise CogbiasError(
-            f"temperature {temperature:g}: the model's list of next tokens is cut off, so it holds for temperature 1 only; ask at temperature 1, or in text"
+            f"temperature {temperature:g}: the model's list of next tokens is cut off, so it "
+            f"holds for temperature 1 only; ask at temperature 1, or in text"
         )
     every = [token.logprob for token in look.tokens] + [look.end]
     top = max(every)
@@ -243,7 +246,7 @@ def _rest(look: Look) -> float:
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #dba85b64
 def _worth_following(flow: _Flow, tolerance: float) -> list[Path]:
-    "The likely beginnings, such that the others together hold at most `tolerance` of what has arrived."
+    "The likely beginnings; the others together hold at most `tolerance` of what has arrived."
     left, allowed = (
         math.fsum(each for _, each in flow.waiting.values()),
         tolerance * math.fsum(flow.mass.values()),
@@ -319,7 +322,8 @@ def measured_answer(
     if not 0 <= measured.valid_mass <= 1 + ROUNDING:  # nan is not
         return Answer(
             "error",
-            detail=f"the options hold {measured.valid_mass:.3g} of the probability, which cannot be",
+            detail=f"the options hold {measured.valid_mass:.3g} of the probability, which "
+            f"cannot be",
             **received,
         )
     if not measured.valid_mass > 0:
@@ -380,7 +384,7 @@ class Vocabulary:
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #3d7ec20c
 def _rests(tree: AnswerTree, text: str) -> set[str]:
-    "First characters by which an answer can go on within the tree, and the line break that ends it."
+    "First characters by which an answer can go on in the tree, and the line break that ends it."
     following = {
         prefix[len(text)]
         for prefix in tree.prefixes

@@ -122,15 +122,17 @@ def check_base_url(
         )
     if parts.username or parts.password or parts.query or parts.fragment:
         raise CogbiasError(
-            f"base_url for {parts.hostname}: holds a password or a query, which would be stored; put keys into the environment"
+            f"base_url for {parts.hostname}: holds a password or a query, which would be stored; "
+            f"put keys into the environment"
         )
     return url.rstrip("/")
 
 # %% ../../nbs/elicitation/03_calls.ipynb #606bfa8c
 HIDDEN = "[hidden]"
 _PATH_WORDS = frozenset(
-    """api apis app beta chat chat-completions compat compatibility compatible-mode completions deployments
-    endpoints engine engines gateway generate inference llm llms models ollama openai openai-compatible paas
+    """api apis app beta chat chat-completions compat compatibility compatible-mode completions
+    deployments endpoints engine engines gateway generate inference llm llms models ollama openai
+    openai-compatible paas
     proxy raw rest root router serve serving stable v1 v1beta v1alpha v2 v3 v4 vllm""".split()
 )
 
@@ -161,7 +163,8 @@ _NO_SECRETS = re.compile(r"_env$|tokens$|^keep_|^token_ids$|^tokenizer", re.IGNO
 _SHAPING_FIELDS = frozenset(
     """chat_template chat_template_kwargs dynatemp grammar guided_choice guided_grammar guided_json
     guided_regex json_schema logit_bias models mirostat modalities provider quantization reasoning
-    reasoning_effort response_format route samplers service_tier stop structured_outputs think thinking
+    reasoning_effort response_format route samplers service_tier stop structured_outputs think
+    thinking
     tool_choice tools transforms truncation verbosity""".split()
 )  # of requests; their texts are kept
 _KEPT_FORM = re.compile(r"\[secret\]|\[text [0-9a-f]{6}\]|\[hidden\]")
@@ -186,7 +189,7 @@ def like_a_key(
 def is_variable(
     name: str,  # that should be one of the environment
 ) -> bool:
-    "Whether a text is the name of a variable: one that is set, or one that does not look like a key."
+    "Whether a text names a variable: one that is set, or one that does not look like a key."
     return name.isidentifier() and (name in os.environ or bool(_VARIABLE.fullmatch(name)))
 
 
@@ -444,7 +447,10 @@ def told_to_wait(
     "What went wrong, and whether the server wanted more time than it got."
     if fault.wait is None or fault.wait <= LONGEST_WAIT:
         return fault.message
-    return f"{fault.message}; the server asks to wait {fault.wait:,.0f} s, and {waited:.0f} s were waited: run again later"
+    return (
+        f"{fault.message}; the server asks to wait {fault.wait:,.0f} s, and {waited:.0f} s "
+        f"were waited: run again later"
+    )
 
 # %% ../../nbs/elicitation/03_calls.ipynb #b2b8f063
 def ask_all(
@@ -500,5 +506,6 @@ def _watched(
         failed = failed + 1 if answer.status == "error" else 0
         if failed >= give_up_after:
             raise CogbiasError(
-                f"the last {failed} requests failed ({answer.detail:.200}); see whether the server is still there"
+                f"the last {failed} requests failed ({answer.detail:.200}); see whether the "
+                f"server is still there"
             )

@@ -171,7 +171,7 @@ def _latest(depth: np.ndarray, size: int) -> np.ndarray:
 
 # %% ../../nbs/elicitation/01_prefixes.ipynb #197e6518
 def _within(depth: np.ndarray) -> np.ndarray:
-    "[blocks, size, size] whether token i of a block may look at token k, from depths [blocks, size]."
+    "[blocks, size, size] whether token i of a block may see token k, from depths [blocks, size]."
     size = depth.shape[1]
     earlier = np.tri(size, dtype=bool).T  # [k, i]: k is at or before i
     between = earlier & ~np.eye(size, dtype=bool)

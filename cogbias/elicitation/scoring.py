@@ -43,7 +43,8 @@ class _Reading:
 
     keys: "torch.Tensor"  # [blocks * width] which tokens each block looks at
     mask: "torch.Tensor"  # [blocks, 1, size, width] 0 where a token may look, else -inf
-    kept: "Sequence[tuple[torch.Tensor, torch.Tensor]]"  # keys and values of the ancestors, layer by layer
+    # keys and values of the ancestors, layer by layer
+    kept: "Sequence[tuple[torch.Tensor, torch.Tensor]]"
     following: "torch.Tensor"  # positions of the ancestors of the next chunk
     passed_on: "list[tuple[torch.Tensor, torch.Tensor]]" = field(
         default_factory=list
@@ -66,7 +67,7 @@ def _tree_attention(
     sliding_window: int | None = None,
     **others: Any,
 ) -> "tuple[torch.Tensor, None]":
-    "Attention function for transformers: [1, heads, tokens, width] in, [1, tokens, heads, width] out."
+    "Attention for transformers: [1, heads, tokens, width] in, [1, tokens, heads, width] out."
     unknown = [
         name
         for name in ("s_aux", "position_bias", "alibi", "cache")
@@ -92,7 +93,7 @@ def _tree_attention(
 def _with_ancestors(
     reading: _Reading, key: "torch.Tensor", value: "torch.Tensor"
 ) -> "tuple[torch.Tensor, torch.Tensor]":
-    "Put the ancestors' keys and values before those of the chunk, and pass on what the next chunk needs."
+    "Put the ancestors' keys and values before the chunk's, and pass on what the next chunk needs."
     import torch
 
     layer = len(reading.passed_on)  # attention is called in the same order in every chunk
@@ -147,7 +148,7 @@ def _attend_blocks(
     "[heads, blocks, size, width] in, [blocks * size, heads, width] out."
     import torch
 
-    (heads, blocks, size, _), groups = query.shape, key.shape[0]
+    (_, blocks, size, _), groups = query.shape, key.shape[0]
     exact = torch.promote_types(query.dtype, torch.float32)
     near, far = (each.index_select(1, keys).unflatten(1, (blocks, -1)) for each in (key, value))
     together = (
@@ -276,7 +277,7 @@ class _Linears(NamedTuple):
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #ab0f31bd
 def _linear_layers(model: Any) -> dict[str, "tuple[torch.Tensor, torch.Tensor | None]"]:
-    "Weight, [outputs, inputs], and bias of the layers that may be computed in another way; the output layer comes last."
+    "Weight, [outputs, inputs], and bias of layers that may be computed otherwise, the output last."
     from torch.nn import Linear
     from transformers.pytorch_utils import Conv1D
 
@@ -400,7 +401,8 @@ def _read(
         _READING.reset(before)
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #6e47a78e
-Batches = "Iterator[tuple[np.ndarray, torch.Tensor]]"  # nodes, ascending, and their logits [nodes, vocabulary]
+# nodes, ascending, and their logits [nodes, vocabulary]
+Batches = "Iterator[tuple[np.ndarray, torch.Tensor]]"
 
 
 def _by_tree(
@@ -421,7 +423,7 @@ def _by_tree(
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #6afd72ad
 def _rows(tree: PrefixTree, looked_at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    "Nodes that need a row, and for each node that is looked at the number of the row that contains it."
+    "Nodes that need a row, and for each node looked at the number of the row that contains it."
     node, after = looked_at[:-1], looked_at[1:]
     deeper = tree.depth[after] > tree.depth[node]
     within = deeper & (
@@ -464,7 +466,8 @@ def _said(error: Exception) -> str:
 def _not_finite(name: str) -> CogbiasError:
     "The error about logits that are no numbers."
     return CogbiasError(
-        f"{name}: its logits are not finite numbers (NaN or infinite); load it with dtype float32, and if that does not help get its weights again"
+        f"{name}: its logits are not finite numbers (NaN or infinite); load it with dtype "
+        f"float32, and if that does not help get its weights again"
     )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #92b078f2
@@ -526,7 +529,7 @@ def _rotary(settings: Any) -> Iterator[int]:
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #6c5f4da7
 def _reach(model: Any) -> float:
-    "Length of the longest sequence of which every layer sees everything, as the configuration has it."
+    "Length of the longest sequence of which every layer sees everything, by the configuration."
     config = model.config.get_text_config()
     names = ("sliding_window", "attention_chunk_size", "window_size", "local_attention_window")
     windows = (
@@ -614,7 +617,8 @@ def _plain(model: Any, sequence: Sequence[int]) -> "torch.Tensor":
         ).logits[0]
     except Exception as error:  # whatever an unknown architecture raises
         raise CogbiasError(
-            f"{_name(model)}: {type(model).__name__} cannot compute {len(sequence)} tokens: {_said(error)}"
+            f"{_name(model)}: {type(model).__name__} cannot compute {len(sequence)} tokens: "
+            f"{_said(error)}"
         ) from error
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
@@ -672,7 +676,8 @@ def _tried(model: Any, trial: _Trial, way: str, linears: _Linears, reach: float)
     off = _deviation(trial, batches)
     if not off <= trial.allowed:
         raise ArithmeticError(
-            f"log-probabilities differ by {off:.2g} from one prompt at a time, {trial.allowed:.2g} is allowed"
+            f"log-probabilities differ by {off:.2g} from one prompt at a time, "
+            f"{trial.allowed:.2g} is allowed"
         )
     return _Chosen(way, view, min([reach, *windows]), off, "")
 
@@ -688,7 +693,8 @@ def _choose(model: Any, pack: bool | None) -> tuple[_Chosen, _Trial, _Linears]:
         except Exception as error:  # unknown architectures fail in unknown ways
             reasons.append(f"{way}: {_said(error)}")
     raise CogbiasError(
-        f"{_name(model)}: the same prompts get other probabilities when asked again ({reasons[-1]}); are its weights complete?"
+        f"{_name(model)}: the same prompts get other probabilities when asked again "
+        f"({reasons[-1]}); are its weights complete?"
     )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #a1ab20a6
@@ -696,11 +702,13 @@ def _check_model(model: Any) -> None:
     "Refuse what is no causal language model in evaluation mode."
     if getattr(model.config, "is_encoder_decoder", False) or model.get_output_embeddings() is None:
         raise CogbiasError(
-            f"{_name(model)}: a {type(model).__name__} is no causal language model; load it with AutoModelForCausalLM"
+            f"{_name(model)}: a {type(model).__name__} is no causal language model; load it with "
+            f"AutoModelForCausalLM"
         )
     if model.training:
         raise CogbiasError(
-            f"{_name(model)}: the model is in training mode, where its answers are random; call model.eval() first"
+            f"{_name(model)}: the model is in training mode, where its answers are random; call "
+            f"model.eval() first"
         )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #ac3040f7
@@ -709,11 +717,13 @@ def _check_sequences(sequences: Sequence[Sequence[int]], longest: float) -> None
     for index, each in enumerate(sequences):
         if not len(each):
             raise CogbiasError(
-                f"sequence {index} is empty: a model predicts after at least one token; begin with its start token"
+                f"sequence {index} is empty: a model predicts after at least one token; begin "
+                f"with its start token"
             )
         if len(each) > longest:
             raise CogbiasError(
-                f"sequence {index} has {len(each):,} tokens, the model reads at most {longest:,}; shorten the prompt"
+                f"sequence {index} has {len(each):,} tokens, the model reads at most {longest:,}; "
+                f"shorten the prompt"
             )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #df8262e7
@@ -724,7 +734,8 @@ def _check_tokens(tree: PrefixTree, vocabulary: int) -> None:
     "Refuse tokens that the model has no embedding for."
     if tree.token.max(initial=0) >= vocabulary:
         raise CogbiasError(
-            f"token {tree.token.max()} is unknown to the model, whose ids go from 0 to {vocabulary - 1}; {_FOREIGN}"
+            f"token {tree.token.max()} is unknown to the model, whose ids go from 0 to "
+            f"{vocabulary - 1}; {_FOREIGN}"
         )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #8fb57d79
@@ -732,7 +743,8 @@ def _check_wanted(ids: np.ndarray, vocabulary: int) -> None:
     "Refuse ids that have no logit."
     if ids.size and (ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= vocabulary):
         raise CogbiasError(
-            f"wanted token ids must be whole numbers from 0 to {vocabulary - 1}; found {ids.min()} to {ids.max()}; {_FOREIGN}"
+            f"wanted token ids must be whole numbers from 0 to {vocabulary - 1}; found "
+            f"{ids.min()} to {ids.max()}; {_FOREIGN}"
         )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #bf4cad1c
@@ -786,7 +798,8 @@ class Scorer:
         }
         if self._chosen.why:
             self._tell(
-                f"{_name(model)}: every prompt is computed from its first token, which is exact but slower ({self._chosen.why})"
+                f"{_name(model)}: every prompt is computed from its first token, which is exact "
+                f"but slower ({self._chosen.why})"
             )
 
     def next_logprobs(
@@ -800,7 +813,8 @@ class Scorer:
         "Log-probabilities of the wanted tokens right after each sequence."
         if len(wanted) != len(sequences):
             raise CogbiasError(
-                f"next_logprobs: there are {len(sequences)} sequences and wanted ids for {len(wanted)}"
+                f"next_logprobs: there are {len(sequences)} sequences and wanted ids for "
+                f"{len(wanted)}"
             )
         counts = np.array([len(each) for each in wanted], np.int64)
         depth = np.array([len(each) - 1 for each in sequences], np.int64)
@@ -872,7 +886,8 @@ def _batches(scorer: Scorer, way: str, tree: PrefixTree, looked_at: np.ndarray) 
         return _by_tree(scorer._chosen.view, tree, looked_at, *scorer._limits, set())
     if scorer._rows_view is None:
         scorer._tell(
-            f"{_name(scorer.model)}: sequences of more than {scorer._chosen.reach} tokens are computed from their first token; not every layer sees all of them"
+            f"{_name(scorer.model)}: sequences of more than {scorer._chosen.reach} tokens are "
+            f"computed from their first token; not every layer sees all of them"
         )
         scorer._rows_view = _view(scorer.model, scorer._forwards)
     return _by_rows(scorer._rows_view, tree, looked_at, *scorer._limits)
@@ -934,7 +949,8 @@ def score_continuations(
     "Summed log-probability of each continuation."
     if len(contexts) != len(continuations):
         raise CogbiasError(
-            f"score_continuations: there are {len(contexts)} contexts and continuations for {len(continuations)}"
+            f"score_continuations: there are {len(contexts)} contexts and continuations for "
+            f"{len(continuations)}"
         )
     pairs = [
         (context, each) for context, several in zip(contexts, continuations) for each in several

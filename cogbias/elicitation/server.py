@@ -322,10 +322,11 @@ def check_length(
     name: str,  # of the field
     tokens: int,  # that it may take
 ) -> None:  # raises TooLarge
-    "Refuse a text that so many tokens cannot hold; reading it would take long, and it is no answer."
+    "Refuse a text that so many tokens cannot hold; it is no answer, and long to read."
     if len(text) > OPENING + LONGEST_TOKEN * tokens:
         raise TooLarge(
-            f"the answer's {name} has {len(text):,} characters, more than {tokens:,} tokens can hold"
+            f"the answer's {name} has {len(text):,} characters, more than {tokens:,} tokens "
+            f"can hold"
         )
 
 
@@ -446,7 +447,8 @@ class Guard:
         "One request and its whole answer."
         if not same_place(self.home, str(request.url)):
             raise Elsewhere(
-                f"{shown_url(self.home)} sends us on to {shown_url(str(request.url))}, which was not asked for: "
+                f"{shown_url(self.home)} sends us on to {shown_url(str(request.url))}, which was "
+                f"not asked for: "
                 "name that address if you trust it"
             )
         self._check_way(request)
@@ -525,7 +527,8 @@ def _bind(transport: Any) -> None:
         return
     if not hasattr(pool, "_network_backend"):
         raise CogbiasError(
-            f"{type(transport).__module__}: this version cannot be given a time limit for whole answers; "
+            f"{type(transport).__module__}: this version cannot be given a time limit for whole "
+            f"answers; "
             "install the version in constraints.txt"
         )
     pool._network_backend = _Network(pool._network_backend)
@@ -553,7 +556,7 @@ def plain_facts(
     facts: Mapping[str, Any],  # name -> what a server says
     limit: int = 300,  # characters
 ) -> dict[str, str | int | float]:
-    "The facts that can be shown and stored; what is empty, or neither text nor number, is left out."
+    "The facts to show and store; what is empty, or neither text nor number, is left out."
     kept: dict[str, str | int | float] = {}
     for name, value in facts.items():
         if isinstance(value, str) and value:

@@ -43,15 +43,26 @@ class Planted:
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #07ab77c9
 _WORDS = (
-    "a about all amount an and answer any are argument arguments as at average be best better big brand brands buy by calls car certain certainty chance choice choose city comes conclusion cost costs "
-    "could decide dollars each every expert experts fact facts false first five follow following follows for four from fully gamble gambles game get give given good hammers have high higher how if in is it "
-    "judge know known less like list logic logically long low lower make many mean money more most nothing objects of offer on one only option options or other out percent person pick play point possible "
-    "prefer premise premises price prize prizes probability problem product question quality rate rated reason reply risk same say scale score second see shop should some store study such sum suppose sure "
-    "take tell ten than that the them then there these they thing things think this three time tools trip true two under up valid want way week what when whether which win with without word worst worth "
+    "a about all amount an and answer any are argument arguments as at average be best better big "
+    "brand brands buy by calls car certain certainty chance choice choose city comes conclusion "
+    "cost costs "
+    "could decide dollars each every expert experts fact facts false first five follow following "
+    "follows for four from fully gamble gambles game get give given good hammers have high higher "
+    "how if in is it "
+    "judge know known less like list logic logically long low lower make many mean money more "
+    "most nothing objects of offer on one only option options or other out percent person pick "
+    "play point possible "
+    "prefer premise premises price prize prizes probability problem product question quality rate "
+    "rated reason reply risk same say scale score second see shop should some store study such "
+    "sum suppose sure "
+    "take tell ten than that the them then there these they thing things think this three time "
+    "tools trip true two under up valid want way week what when whether which win with without "
+    "word worst worth "
     "would year years you your zero"
 ).split()
 _LINES = (
-    "Option A: win $2,400 with certainty.\nOption B: win $2,500 with probability 33%.\nReply with A or B only.\nAnswer:",
+    "Option A: win $2,400 with certainty.\nOption B: win $2,500 with probability 33%.\nReply with "
+    "A or B only.\nAnswer:",
     "Reply with Brand 1, Brand 2 or Brand 3 only.\nBrand 1\nBrand 2\nBrand 3",
     "Reply with one word, valid or invalid.\nvalid\ninvalid\nvalid\ninvalid",
     "Answer with one number.\n42",
@@ -67,17 +78,28 @@ def _corpus(seed: int = 0) -> Iterator[str]:
     draw = random.Random(seed)
     for _ in range(3000):
         words = draw.choices(_WORDS, k=12)
-        yield f"{' '.join(words).capitalize()}. {words[0]} {draw.randrange(1000)} {draw.choice(_LINES)}"
+        yield (
+            f"{' '.join(words).capitalize()}. {words[0]} {draw.randrange(1000)} "
+            f"{draw.choice(_LINES)}"
+        )
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #14090dea
 TURN, END, TEXT_END, PAD = "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|pad|>"
 THINK, UNTHINK = "<think>", "</think>"
-_SPLIT = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"  # the pattern called qwen2
+# the pattern called qwen2
+_SPLIT = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 _TEMPLATE = (
-    "{%- for m in messages %}{{- '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>' + '\n' }}{%- endfor %}"
+    "{%- for m in messages %}{{- '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>' "
+    "+ '\n' }}{%- endfor %}"
     "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}THINK{%- endif %}"
 )
-_SWITCH = "{%- if enable_thinking is defined and enable_thinking is false %}{{- '<think>\n\n</think>\n\n' }}{%- endif %}"
+_SWITCH = (
+    "{%- if enable_thinking is defined and enable_thinking is false %}{{- "
+    "'<think>\n\n</think>\n\n' }}{%- endif %}"
+)
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #47bd4c97
 def tiny_tokenizer(

@@ -194,7 +194,8 @@ def classic(
     for name, what in NEEDED.items():
         if name not in rules:
             raise CogbiasError(
-                f"{question.paradigm}: there is no rule for {name!r}; say how somebody who {what} answers"
+                f"{question.paradigm}: there is no rule for {name!r}; say how somebody who "
+                f"{what} answers"
             )
     known = [each.name for each in fields(Paradigm)]
     for name in more:

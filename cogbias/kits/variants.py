@@ -93,7 +93,8 @@ def _scaled(name: str, variable: Variable, variant: Variant, where: str) -> Any:
         return variable.value
     if variant.name not in variable.declared:
         raise CogbiasError(
-            f"{where}: variable {name!r} has no value for the variant {variant.name!r}; a percentage cannot be multiplied, declare one"
+            f"{where}: variable {name!r} has no value for the variant {variant.name!r}; a "
+            f"percentage cannot be multiplied, declare one"
         )
     return variable.declared[variant.name]
 
@@ -115,7 +116,8 @@ def scale(
     )
     if not inside:
         raise CogbiasError(
-            f"{where}: variable {name!r} is {value} in the variant {variant!r}, outside {bounded[0]} to {bounded[1]}; give it another kind or value"
+            f"{where}: variable {name!r} is {value} in the variant {variant!r}, outside "
+            f"{bounded[0]} to {bounded[1]}; give it another kind or value"
         )
     return value
 
@@ -158,7 +160,8 @@ def variant_values(
         if not each.holds(values):
             broken = ", ".join(f"{name} = {values.get(name)}" for name in each.names)
             raise CogbiasError(
-                f"{where}: in the variant {variant!r} it does not hold that {each.sentence} ({broken}); change the variable or how it scales"
+                f"{where}: in the variant {variant!r} it does not hold that {each.sentence} "
+                f"({broken}); change the variable or how it scales"
             )
     return values
 
@@ -220,7 +223,9 @@ def _question_faults(question: "Question") -> Iterator[str]:
         yield "it has no content set; write one at least"
     for condition in question.options:
         if condition not in question.frames:
-            yield f"options: no frame is called {condition!r}; {nearest(condition, question.frames)}"
+            yield (
+                f"options: no frame is called {condition!r}; {nearest(condition, question.frames)}"
+            )
     for condition in question.frames if question.options else ():
         listed = question.options.get(condition, ())
         roles = [role for role, _ in listed]
@@ -295,7 +300,9 @@ class Question:
 
 # %% ../../nbs/kits/variants.ipynb #83753364
 PERSONA = (
-    "You are a customer with a median income and an average education, picked at random to take part in a survey. Answer as a person would, on instinct. Subjective answers are welcome; no answer is right or wrong. "
+    "You are a customer with a median income and an average education, picked at random to take "
+    "part in a survey. Answer as a person would, on instinct. Subjective answers are welcome; no "
+    "answer is right or wrong. "
     "You can only pick one of the options or state a value, and you have to decide."
 )
 DECIDE = "Choices have to be made even where information seems to be missing."
@@ -374,7 +381,8 @@ def _variants(question: Question, names: Sequence[str]) -> list[Variant]:
             )
         if question.flags.get(name) == "not_applicable":
             raise CogbiasError(
-                f"{question.paradigm}: there is no variant {name!r} (not applicable); use {', '.join(variants_of(question))}"
+                f"{question.paradigm}: there is no variant {name!r} (not applicable); use "
+                f"{', '.join(variants_of(question))}"
             )
     return [VARIANTS[name] for name in names]
 
@@ -393,7 +401,8 @@ def _contents(question: Question, contents: str) -> list[ContentSet]:
         return [each for each in question.contents if contents == "all" or each.published]
     if contents not in known:
         raise CogbiasError(
-            f"{question.paradigm}: content set {contents!r} is not known; {nearest(contents, ('all', 'published', *known))}"
+            f"{question.paradigm}: content set {contents!r} is not known; "
+            f"{nearest(contents, ('all', 'published', *known))}"
         )
     return [known[contents]]
 

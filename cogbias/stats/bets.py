@@ -72,7 +72,7 @@ def standard_choice(
 
 # %% ../../nbs/stats/09_bets.ipynb #ed58800a
 def _right_options(key: Sequence, options: Sequence[str]) -> np.ndarray:
-    "Whether each option is right in each question, shape (n, K); a question without a right option has none."
+    "Whether each option is right in each question, shape (n, K); all false where none is."
     sets = [
         set() if right is None else {right} if isinstance(right, str) else set(right)
         for right in key
@@ -80,7 +80,8 @@ def _right_options(key: Sequence, options: Sequence[str]) -> np.ndarray:
     strange = set().union(*sets) - set(options)
     if strange:
         raise ValueError(
-            f"the key holds {min(map(str, strange))!r}, which is not among the options {list(options)}"
+            f"the key holds {min(map(str, strange))!r}, which is not among the options "
+            f"{list(options)}"
         )
     return np.array([[option in right for option in options] for right in sets], bool).reshape(
         len(sets), len(options)
@@ -103,12 +104,13 @@ def standard_credit(
 
 # %% ../../nbs/stats/09_bets.ipynb #11aa1d3b
 def _codes(scores: np.ndarray, tau: float | np.ndarray) -> np.ndarray:
-    "The set above the threshold as a number: bit j is option j; thresholds come first in the shape."
+    "The set above the threshold as a number: bit j is option j; the first axes are thresholds."
     return (scores > np.expand_dims(tau, (-2, -1))) @ (1 << np.arange(scores.shape[-1]))
 
 # %% ../../nbs/stats/09_bets.ipynb #05c5aee6
 def threshold_set(
-    scores: pd.DataFrame,  # one row per question, one column per option, on the scale of the threshold
+    # one row per question, one column per option, on the scale of the threshold
+    scores: pd.DataFrame,
     tau: float,  # threshold; an option must exceed it
 ) -> pd.Series:  # frozenset of options per question; None where a score is missing
     "The set of options whose score exceeds a threshold."
@@ -171,7 +173,8 @@ def _check_wager(high: Fraction, low: Fraction, wager: Fraction) -> None:
         raise ValueError(f"low is {low}: values are above 0")
     if high < 3 * low:
         raise ValueError(
-            f"high is {high} and low is {low}: low <= wager <= (high - low)/2 needs high to be at least 3 times low"
+            f"high is {high} and low is {low}: low <= wager <= (high - low)/2 needs high to be at "
+            f"least 3 times low"
         )
     most = (high - low) / 2
     if not low <= wager <= most:
@@ -188,7 +191,8 @@ def expected_gains(
     high: Any,  # value of the high thing: a number, Fraction or text such as "1/3"
     low: Any,  # value of the low thing, above 0
     wager: Any,  # low <= wager <= (high - low)/2
-    payoff_rule: PayoffRule = "table",  # table: only the side backed is executed; literal: whatever comes up
+    # table: only the side backed is executed; literal: whatever comes up
+    payoff_rule: PayoffRule = "table",
 ) -> dict[str, Fraction]:  # gain of win, lose, both and none
     "Expected gain of every choice in a bet, as exact fractions."
     _known("kind", kind, KINDS), _known("payoff_rule", payoff_rule, ("table", "literal"))
@@ -217,7 +221,8 @@ def bet_correct_sets(
     high: Any = 10,  # value of the high thing
     low: Any = 1,  # value of the low thing
     wager: Any = 2,  # low <= wager <= (high - low)/2; strictly inside by default
-    payoff_rule: PayoffRule = "table",  # table: only the side backed is executed; literal: whatever comes up
+    # table: only the side backed is executed; literal: whatever comes up
+    payoff_rule: PayoffRule = "table",
 ) -> frozenset[frozenset]:  # empty when no set is right and the question is left out
     "The sets of options that are right for a bet."
     _known("ground_truth", ground_truth, BET_TRUTHS)
@@ -231,7 +236,8 @@ def bet_correct_sets(
 # %% ../../nbs/stats/09_bets.ipynb #e107f083
 def bet_key(
     kind: str,  # win_high or win_low
-    payoff_rule: PayoffRule = "table",  # table: only the side backed is executed; literal: whatever comes up
+    # table: only the side backed is executed; literal: whatever comes up
+    payoff_rule: PayoffRule = "table",
 ) -> frozenset[str]:  # one option; both sides under the literal rule, where they tie
     "The single options that are best for a bet, for the standard method."
     return frozenset().union(*bet_correct_sets(kind, "strict", payoff_rule=payoff_rule))
@@ -256,14 +262,16 @@ def _counted(scores: pd.DataFrame, correct: Sequence[Sets]) -> np.ndarray:
     "Which questions have an answer and a right set."
     if len(correct) != len(scores):
         raise ValueError(
-            f"{len(scores)} questions, {len(correct)} ground truths: give the right sets of every question"
+            f"{len(scores)} questions, {len(correct)} ground truths: give the right sets of every "
+            f"question"
         )
     strange = {
         option for sets in set(map(frozenset, correct)) for each in sets for option in each
     } - set(scores.columns)
     if strange:
         raise ValueError(
-            f"a right set holds {min(map(str, strange))!r}, not one of the options {list(scores.columns)}"
+            f"a right set holds {min(map(str, strange))!r}, not one of the options "
+            f"{list(scores.columns)}"
         )
     return scores.notna().all(axis=1).to_numpy() & np.array(
         [len(sets) > 0 for sets in correct], bool
@@ -271,7 +279,8 @@ def _counted(scores: pd.DataFrame, correct: Sequence[Sets]) -> np.ndarray:
 
 # %% ../../nbs/stats/09_bets.ipynb #7d0d1d05
 def set_credit(
-    scores: pd.DataFrame,  # one row per question, one column per option, on the scale of the threshold
+    # one row per question, one column per option, on the scale of the threshold
+    scores: pd.DataFrame,
     correct: Sequence[Sets],  # the right sets of each question; empty leaves it out, shape (n,)
     tau: float,  # threshold; an option must exceed it
 ) -> np.ndarray:  # 1 or 0 per question; nan where left out or unanswered
@@ -388,7 +397,8 @@ def random_set_baselines(
 
 # %% ../../nbs/stats/09_bets.ipynb #bab0d06a
 def permuted_baseline(
-    scores: pd.DataFrame,  # one row per question, one column per option, on the scale of the threshold
+    # one row per question, one column per option, on the scale of the threshold
+    scores: pd.DataFrame,
     correct: Sequence[Sets],  # the right sets of each question, shape (n,)
     tau: float,  # threshold
 ) -> float:  # accuracy in the mean over all orders; nan without questions that count
@@ -434,7 +444,8 @@ def _checked(
     absent = [name for name in (*columns, *options) if name not in questions]
     if absent:
         raise ValueError(
-            f"the questions have no column {absent[0]!r}: they need {', '.join((*columns, *options))}"
+            f"the questions have no column {absent[0]!r}: they need "
+            f"{', '.join((*columns, *options))}"
         )
     for shown in set(map(tuple, questions["order"])):
         if sorted(shown) != sorted(options):
@@ -479,7 +490,8 @@ def bet_credit(
     bets: pd.DataFrame,  # one row per bet: pair, kind, order, win, lose, none
     measure: str = "standard",  # standard, strict, positive or non_negative
     tau: float | None = None,  # threshold; the standard method needs none
-    payoff_rule: PayoffRule = "table",  # table: only the side backed is executed; literal: whatever comes up
+    # table: only the side backed is executed; literal: whatever comes up
+    payoff_rule: PayoffRule = "table",
 ) -> np.ndarray:  # credit in [0, 1] per bet; nan where unanswered or left out
     "Credit of every bet under one measure."
     return _credit(
@@ -645,7 +657,8 @@ def bet_accuracies(
     bets: pd.DataFrame,  # one row per bet: pair, kind, order, win, lose, none
     taus: Mapping[str, float | Threshold]
     | None = None,  # ground truth -> threshold; None: the standard method only
-    payoff_rule: PayoffRule = "table",  # table: only the side backed is executed; literal: whatever comes up
+    # table: only the side backed is executed; literal: whatever comes up
+    payoff_rule: PayoffRule = "table",
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> (
     pd.DataFrame
@@ -664,7 +677,8 @@ def bet_accuracies(
 # %% ../../nbs/stats/09_bets.ipynb #ffb82933
 def beliefs(
     values: pd.DataFrame,  # value questions: pair, order, high, low, same; one per pair
-    majority: bool = False,  # whether several questions of a pair vote; without a majority there is no belief
+    # whether several questions of a pair vote; without a majority there is no belief
+    majority: bool = False,
 ) -> pd.Series:  # pair -> "high", "low", "same", or None where there is no single best option
     "What a participant believes about each pair, from its own value answers."
     votes = (
@@ -674,7 +688,8 @@ def beliefs(
     doubled = values["pair"][values["pair"].duplicated()]
     if len(doubled) and not majority:
         raise ValueError(
-            f"pair {doubled.iloc[0]!r} has several value questions: keep one template and order, or set majority=True"
+            f"pair {doubled.iloc[0]!r} has several value questions: keep one template and order, "
+            f"or set majority=True"
         )
     count = votes.astype(float).groupby(values["pair"], sort=False).sum()
     winner = standard_choice(count).to_numpy() == 1
@@ -689,7 +704,8 @@ def believed_key(
     kind: str,  # win_high or win_low
     belief: str | None,  # high, low, same or None
     equal: Literal["no_bet", "exclude"] = "no_bet",  # what follows from "the same"
-    payoff_rule: PayoffRule = "table",  # table: only the side backed is executed; literal: whatever comes up
+    # table: only the side backed is executed; literal: whatever comes up
+    payoff_rule: PayoffRule = "table",
 ) -> frozenset[str] | None:  # the right options; None when the bet is excluded
     "The best options of a bet for someone with this belief about its pair."
     _known("kind", kind, KINDS), _known("equal", equal, ("no_bet", "exclude"))
@@ -733,7 +749,8 @@ def _paired(own: np.ndarray, authors: np.ndarray, level: float) -> Estimate:
     flag = (
         dict(
             status="bounded",
-            detail=f"{tied} tied answers: the p-value is the largest over all ways of breaking them",
+            detail=f"{tied} tied answers: the p-value is the largest over all ways of "
+            f"breaking them",
         )
         if tied
         else {}
@@ -836,7 +853,10 @@ def _flagged(tests: dict[str, Estimate], same: int, n: int) -> dict[str, Estimat
     "The same estimates, with a word about equal beliefs where there are any."
     if not same:
         return tests
-    word = f"{same} of {n} bets rest on the belief that both things are worth the same, so that no bet is right"
+    word = (
+        f"{same} of {n} bets rest on the belief that both things are worth the same, so that "
+        f"no bet is right"
+    )
     return {
         name: replace(found, detail="; ".join(filter(None, [found.detail, word])))
         for name, found in tests.items()
@@ -847,7 +867,8 @@ def belief_conditioned(
     bets: pd.DataFrame,  # one row per bet: pair, kind, order, win, lose, none
     belief: Mapping[Any, str | None] | pd.Series,  # pair -> high, low, same or None, from `beliefs`
     equal: Literal["no_bet", "exclude"] = "no_bet",  # what follows from "the same"
-    payoff_rule: PayoffRule = "table",  # table: only the side backed is executed; literal: whatever comes up
+    # table: only the side backed is executed; literal: whatever comes up
+    payoff_rule: PayoffRule = "table",
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> BeliefConditioned:
     "Accuracy of bets under the participant's own beliefs, beside that under the authors' values."

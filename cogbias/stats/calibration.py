@@ -263,7 +263,7 @@ def bets_world(
     pair_sd: float = 0.0,  # spread of item pairs, in logits
     structure_sd: float = 0.0,  # spread of the four question structures, in logits
 ) -> Studies:
-    "The betting design: 25 item pairs with 4 questions each; the difference is accuracy minus one third."
+    "The betting design: 25 item pairs of 4 questions; the difference is accuracy minus one third."
     from scipy.optimize import brentq
 
     total = sqrt(pair_sd**2 + structure_sd**2)
@@ -315,7 +315,7 @@ def _contributions(studies: Studies) -> np.ndarray:
 def _percentile_bootstrap(
     rng: np.random.Generator, studies: Studies, resamples: int = 400
 ) -> np.ndarray:
-    "Percentile limits of every study from clusters drawn with replacement within strata, shape (R, 2)."
+    "Percentile limits of every study from clusters resampled within strata, shape (R, 2)."
     parts, R = _contributions(studies), len(studies.difference)
     draws = np.zeros((resamples, R))
     for stratum in studies.weights:
@@ -328,11 +328,8 @@ def _percentile_bootstrap(
 
 # %% ../../nbs/stats/calibration.ipynb #5727b22a
 def _normal_clusters(studies: Studies) -> np.ndarray:
-    "Limits of the cluster-robust normal interval without small-sample correction (CR0), shape (R, 2)."
-    parts, size = (
-        _contributions(studies),
-        {stratum: np.sum(studies.stratum == stratum) for stratum in studies.weights},
-    )
+    "Limits of the cluster-robust normal interval, no small-sample correction (CR0), shape (R, 2)."
+    parts = _contributions(studies)
     centred = parts - np.stack(
         [parts[:, studies.stratum == each].mean(1) for each in studies.stratum], axis=1
     )
@@ -523,7 +520,8 @@ def outside_band(
                 lines.append(f"{row['scenario']}: {test} {row[test]:.4f}")
         if abs(row["mean_error"]) > 4 * row["mean_error_se"] + 1e-12:
             lines.append(
-                f"{row['scenario']}: mean error {row['mean_error']:.5f}, standard error {row['mean_error_se']:.5f}"
+                f"{row['scenario']}: mean error {row['mean_error']:.5f}, standard error "
+                f"{row['mean_error_se']:.5f}"
             )
     return lines
 

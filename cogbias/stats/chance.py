@@ -42,7 +42,8 @@ def _check_counts(k: float, n: float) -> None:
         )
     if k != int(k) or n != int(n):
         raise ValueError(
-            f"{k} answers out of {n}: give whole counts; scores with tied answers go to against_chance"
+            f"{k} answers out of {n}: give whole counts; scores with tied answers go to "
+            f"against_chance"
         )
 
 # %% ../../nbs/stats/08_chance.ipynb #277e60c1
@@ -121,7 +122,10 @@ def exact_binomial(
     if interval not in intervals:
         raise ValueError(f"interval is {interval!r}: give 'wilson' or 'clopper_pearson'")
     p_value, limits = binomial_p(k, n, chance, alternative, mid_p), intervals[interval](k, n, level)
-    method = f"{'mid-p' if mid_p else 'exact'} binomial {_DIRECTION[alternative]} {float(chance):.4g}, {interval.replace('_', '-')} interval"
+    method = (
+        f"{'mid-p' if mid_p else 'exact'} binomial {_DIRECTION[alternative]} "
+        f"{float(chance):.4g}, {interval.replace('_', '-')} interval"
+    )
     if n == 0:
         return nothing(
             "no_valid_answers",
@@ -152,7 +156,8 @@ def z_statistic(
     k: int,  # right answers, 0 <= k <= n
     n: int,  # valid answers
     chance: float,  # probability of a right answer under the null, between 0 and 1
-    spread: Spread = "sample",  # sample: as published; population: divides by n; null: variance under the null
+    # sample: as published; population: divides by n; null: variance under the null
+    spread: Spread = "sample",
 ) -> float:  # infinite without spread, nan where undefined
     "Distance of an accuracy from chance, in standard errors (replication only)."
     _check_counts(k, n), _check_chance(chance, "greater")
@@ -166,7 +171,8 @@ def z_p(
     k: int,  # right answers, 0 <= k <= n
     n: int,  # valid answers
     chance: float,  # probability of a right answer under the null, between 0 and 1
-    spread: Spread = "sample",  # sample: as published; population: divides by n; null: variance under the null
+    # sample: as published; population: divides by n; null: variance under the null
+    spread: Spread = "sample",
     alternative: Alternative = "greater",  # greater, less or two-sided
 ) -> float:  # p-value; nan where undefined
     "P-value of the z test against chance (replication only)."
@@ -220,7 +226,8 @@ def z_against_chance(
 def exact_rejection_rate(
     p_values: Sequence[float]
     | np.ndarray,  # p-value of the test at each count 0 to n, shape (n + 1,); nan never rejects
-    truth: float,  # probability of a right answer; chance itself gives the type-I error, more gives power
+    # probability of a right answer; chance itself gives the type-I error, more gives power
+    truth: float,
     alpha: float = 0.05,  # reject at this p-value or below
 ) -> float:  # probability of rejecting
     "Exact probability that a test of a count rejects."
@@ -243,7 +250,8 @@ def _accepted(key: Sequence, options: Sequence[Hashable]) -> np.ndarray:
     strange = set().union(*sets) - set(options)
     if strange:
         raise ValueError(
-            f"the key holds {min(strange, key=str)!r}, which is not among the options {list(options)}"
+            f"the key holds {min(strange, key=str)!r}, which is not among the options "
+            f"{list(options)}"
         )
     return np.array([[option in right for option in options] for right in sets], float).reshape(
         len(sets), len(options)
@@ -306,7 +314,8 @@ def _gaps(scores: np.ndarray, there: np.ndarray, tied: int) -> str:
         ""
         if there.all()
         else f"{int(np.sum(~there))} of {len(scores)} questions without a valid answer left out",
-        f"{tied} answers with partial credit: the p-value is the largest over all ways of breaking ties"
+        f"{tied} answers with partial credit: the p-value is the largest over all ways of "
+        f"breaking ties"
         if tied
         else "",
     )
@@ -503,7 +512,8 @@ def balanced_accuracy(
         each[~np.isnan(each)], 0.5 if chance is None else chance, "greater", level
     )
     lacking = (
-        f"{np.isnan(each).sum()} of {len(each)} clusters lack a valid answer of some kind and are left out"
+        f"{np.isnan(each).sum()} of {len(each)} clusters lack a valid answer of some kind and are "
+        f"left out"
         if np.isnan(each).any()
         else ""
     )

@@ -25,7 +25,8 @@ def _checked(tidy: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         lost = lost | pd.isna(tidy[name])
     if lost.any():
         raise ValueError(
-            f"{lost.sum()} rows miss a score, weight, condition, cluster or stratum: leave out and count unanswered prompts first"
+            f"{lost.sum()} rows miss a score, weight, condition, cluster or stratum: leave out "
+            f"and count unanswered prompts first"
         )
     if (tidy["weight"] < 0).any():
         raise ValueError(
@@ -35,11 +36,12 @@ def _checked(tidy: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 # %% ../../nbs/stats/01_clusters.ipynb #80cc4223
 def _tidy(frame: pd.DataFrame, columns: dict[str, str | None]) -> dict[str, np.ndarray]:
-    "The columns that matter as arrays under our names; without a stratum all rows share one, without a weight each counts 1."
+    "The columns as arrays under our names; without a stratum one for all, without a weight 1 each."
     absent = [name for name in columns.values() if name is not None and name not in frame]
     if absent:
         raise ValueError(
-            f"the frame has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call"
+            f"the frame has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in "
+            f"the call"
         )
     filler = {"stratum": "all", "weight": 1.0}
     kinds = {"score": float, "weight": float}
@@ -67,7 +69,7 @@ def _moments(
 def _cluster_codes(
     stratum: np.ndarray, cluster: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    "Number of the cluster of each row, in the order of stratum and cluster; and stratum and cluster of each number."
+    "Cluster number of each row, by stratum and cluster; the stratum and cluster of each number."
     of_stratum, strata = pd.factorize(stratum, sort=True)
     of_cluster, clusters = pd.factorize(cluster, sort=True)
     present, code = np.unique(of_stratum * max(len(clusters), 1) + of_cluster, return_inverse=True)
@@ -129,7 +131,7 @@ def cluster_differences(
     control: str
     | None = "control",  # name of the control condition; None: the treatment mean alone
 ) -> pd.DataFrame:  # one row per cluster, sorted by stratum and cluster
-    "Treatment minus control, one row per cluster; clusters without both are dropped and listed in `.attrs`."
+    "Treatment minus control per cluster; clusters without both are dropped and listed in `.attrs`."
     tidy = _tidy(
         frame,
         dict(score=score, weight=weight, condition=condition, cluster=cluster, stratum=stratum),
@@ -166,7 +168,8 @@ def _without_t(
         return Estimate(
             estimate,
             status="too_few_clusters",
-            detail=f"{total} clusters, {int(np.min(sizes))} in the smallest stratum: no interval beyond these prompts",
+            detail=f"{total} clusters, {int(np.min(sizes))} in the smallest stratum: no interval "
+            f"beyond these prompts",
             **known,
         )
     if parts.any():
@@ -218,7 +221,7 @@ def combine_strata(
     level: float = 0.95,  # coverage, between 0 and 1
     unit: str = "probability",  # unit of the means
 ) -> Estimate:
-    "Weighted sum of independent stratum means, with a t interval on Satterthwaite degrees of freedom."
+    "Weighted sum of independent means, with a t interval on Satterthwaite degrees of freedom."
     if not 0 < level < 1:
         raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
     estimate, parts, known = (
@@ -246,7 +249,7 @@ def _strata(
     stratum: Sequence | np.ndarray,
     weights: Mapping | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    "The values that have a weight, the number of the stratum of each, and the weight of each stratum."
+    "The values that have a weight, the stratum number of each, and the weight of each stratum."
     value, names = np.asarray(difference, float), list(stratum)
     if len(value) != len(names):
         raise ValueError(
@@ -254,7 +257,8 @@ def _strata(
         )
     if not np.isfinite(value).all():
         raise ValueError(
-            f"{(~np.isfinite(value)).sum()} differences are not finite: drop and count those clusters first"
+            f"{(~np.isfinite(value)).sum()} differences are not finite: drop and count those "
+            f"clusters first"
         )
     weight = _weights(names, weights)
     number = {name: i for i, name in enumerate(weight)}
@@ -299,7 +303,7 @@ def _all_flips(contribution: np.ndarray) -> np.ndarray:
 
 # %% ../../nbs/stats/01_clusters.ipynb #c2724b78
 def _byte_sums(contribution: np.ndarray) -> np.ndarray:
-    "Sums of all 256 sign patterns of every eight clusters, shape (bytes, 256); a random byte then looks its sum up."
+    "Sums of all 256 sign patterns of every eight clusters, shape (bytes, 256), to be looked up."
     width = -(-len(contribution) // 8)
     padded = np.pad(contribution, (0, 8 * width - len(contribution))).reshape(width, 8)
     return padded @ (1 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)).T

@@ -185,7 +185,7 @@ def _no_claim(estimate: Estimate, smallest: float | None) -> str:
 
 # %% ../../nbs/stats/17_decisions.ipynb #793861ed
 def _beyond(estimate: Estimate, smallest: float) -> float:
-    "1 where the interval lies above the smallest effect of interest, -1 where below its negative, else 0."
+    "1 if the interval is above the smallest effect of interest, -1 if below its negative, else 0."
     return float(estimate.ci_low > smallest) - float(estimate.ci_high < -smallest)
 
 

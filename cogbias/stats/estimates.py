@@ -16,10 +16,12 @@ import numpy as np
 STATUSES = {
     "ok": "nothing to add",
     "bounded": "the number is a bound, or its interval was cut at the edge of the scale",
-    "few_clusters": "fewer than six clusters (ten where numbers are asked for), or fewer than three in a stratum: the interval is rough",
+    "few_clusters": "fewer than six clusters (ten where numbers are asked for), or fewer than "
+    "three in a stratum: the interval is rough",
     "too_few_clusters": "no interval exists beyond these very prompts",
     "degenerate_zero_variance": "all units agree exactly, so the spread between them is zero",
-    "separated": "each condition gives one answer throughout, and not the same one: a standardised difference is infinite",
+    "separated": "each condition gives one answer throughout, and not the same one: a "
+    "standardised difference is infinite",
     "mostly_equal": "most clusters show the same number, so the interval over them is too narrow",
     "constant_cell": "one cell has no spread; its binomial variance stands in",
     "no_valid_answers": "no answer could be read in one of the conditions",
@@ -60,11 +62,13 @@ class Estimate:
             )
         if isnan(self.estimate) and self.status == "ok":
             raise ValueError(
-                f"an estimate is missing but its status is 'ok' (method {self.method!r}): give the status that says why"
+                f"an estimate is missing but its status is 'ok' (method {self.method!r}): give "
+                f"the status that says why"
             )
         if not isnan(self.p_value) and not self.p_method:
             raise ValueError(
-                f"a p-value without its procedure (method {self.method!r}): give p_method, such as 't'"
+                f"a p-value without its procedure (method {self.method!r}): give p_method, "
+                f"such as 't'"
             )
 
 # %% ../../nbs/stats/00_estimates.ipynb #7ff9f5d2

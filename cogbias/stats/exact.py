@@ -10,7 +10,7 @@ __all__ = ['LOW_MASS', 'PromptTarget', 'ValidDistribution', 'renormalise', 'exac
 # %% ../../nbs/stats/12_exact.ipynb #67ba0de8
 from collections.abc import Sequence
 from dataclasses import replace
-from math import ceil, inf, nan, sqrt
+from math import ceil, inf, nan
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -37,13 +37,15 @@ def _mass(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     raw = np.asarray(probabilities, float)
     if raw.ndim != 2:
         raise ValueError(
-            f"probabilities have shape {raw.shape}: give one row per prompt and one column per option"
+            f"probabilities have shape {raw.shape}: give one row per prompt and one column "
+            f"per option"
         )
     mass = raw.sum(axis=1)
     bad = ~((raw >= 0).all(axis=1) & (mass <= 1 + 1e-6))
     if bad.any():
         raise ValueError(
-            f"{bad.sum()} rows are no probabilities (first at row {np.argmax(bad)}): give values from 0, in all at most 1"
+            f"{bad.sum()} rows are no probabilities (first at row {np.argmax(bad)}): give values "
+            f"from 0, in all at most 1"
         )
     return raw, mass
 
@@ -62,7 +64,7 @@ def renormalise(
 def _clusters(
     n: int, cluster: Sequence | None, stratum: Sequence | None
 ) -> tuple[np.ndarray, list]:
-    "Cluster code of each prompt and the stratum of each cluster; without clusters every prompt is its own."
+    "Cluster code of each prompt, stratum of each cluster; without clusters each prompt is its own."
     strata = ["all"] * n if stratum is None else list(map(str, stratum))
     clusters = list(range(n)) if cluster is None else list(map(str, cluster))
     if len(strata) != n or len(clusters) != n:
@@ -143,7 +145,8 @@ def _probabilities(p: Sequence[float] | np.ndarray) -> np.ndarray:
     outside = (value < -1e-9) | (value > 1 + 1e-9)
     if outside.any():
         raise ValueError(
-            f"{outside.sum()} values of p lie outside [0, 1]: give probabilities, not log-probabilities"
+            f"{outside.sum()} values of p lie outside [0, 1]: give probabilities, not "
+            f"log-probabilities"
         )
     return np.clip(value, 0, 1)
 
@@ -176,7 +179,8 @@ def _fixed(value: np.ndarray, level: float, method: str) -> Estimate:
 # %% ../../nbs/stats/12_exact.ipynb #5b6351e0
 def exact_mean(
     p: Sequence[float]
-    | np.ndarray,  # P(target) of each prompt, renormalised; nan where nothing valid was possible, shape (n,)
+    # P(target) of each prompt, renormalised; nan where nothing valid was possible, shape (n,)
+    | np.ndarray,
     cluster: Sequence | None = None,  # cluster of each prompt; None: prompts are independent
     stratum: Sequence | None = None,  # stratum of each prompt; None: one
     valid_mass: Sequence[float]
@@ -204,7 +208,8 @@ def _mass_note(mass: np.ndarray, n: int) -> str:
         raise ValueError(f"{n} prompts but {len(mass)} valid masses: give one per prompt")
     low = int((mass < LOW_MASS).sum())
     return (
-        f"the options held less than {LOW_MASS} of the probability in {low} of {n} prompts (mean {np.mean(mass):.3f})"
+        f"the options held less than {LOW_MASS} of the probability in {low} of {n} prompts (mean "
+        f"{np.mean(mass):.3f})"
         if low
         else ""
     )
@@ -216,7 +221,8 @@ def _hit_shares(hits: Sequence[float], draws: Sequence[int] | int) -> tuple[np.n
     bad = ~((k >= 0) & (k <= n))
     if k.ndim != 1 or bad.any():
         raise ValueError(
-            f"{bad.sum()} prompts have hits outside 0 to their number of draws: give valid draws, per prompt"
+            f"{bad.sum()} prompts have hits outside 0 to their number of draws: give valid draws, "
+            f"per prompt"
         )
     return np.divide(k, n, out=np.full(k.shape, nan), where=n > 0), n
 
@@ -242,14 +248,16 @@ def sampled_mean(
 
 # %% ../../nbs/stats/12_exact.ipynb #ae9f4260
 def greedy_mean(
-    p: np.ndarray,  # probabilities of the options, renormalised; nan rows where nothing valid was possible, shape (n, K)
+    # probabilities of the options, renormalised; nan rows where nothing valid was possible, shape
+    # (n, K)
+    p: np.ndarray,
     column: int = 0,  # which option is the target
     cluster: Sequence | None = None,  # cluster of each prompt; None: prompts are independent
     stratum: Sequence | None = None,  # stratum of each prompt; None: one
     target: PromptTarget = "S",  # S: prompts like these; F: exactly these
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:
-    "Share of prompts whose most probable option is the target; not an estimate of the mean probability."
+    "Share of prompts whose most probable option is the target; this is no mean probability."
     table = np.asarray(p, float)
     if table.ndim != 2 or not 0 <= column < table.shape[1]:
         raise ValueError(
@@ -370,13 +378,15 @@ def draw_variance(
 # %% ../../nbs/stats/12_exact.ipynb #6377974f
 def draws_needed(
     p: Sequence[float] | np.ndarray,  # P(target) of each prompt, shape (n,)
-    excess: float = 0.05,  # variance above that of exact probabilities that is tolerated, as a share, > 0
+    # variance above that of exact probabilities that is tolerated, as a share, > 0
+    excess: float = 0.05,
     cluster: Sequence | None = None,  # cluster of each prompt; None: prompts are independent
 ) -> float:  # a whole number of draws; infinite where exact probabilities leave no variance at all
     "Draws per prompt that come as close to exact probabilities as asked for."
     if not excess > 0:
         raise ValueError(
-            f"excess is {excess}: only infinitely many draws reach exact probabilities, give a value above 0"
+            f"excess is {excess}: only infinitely many draws reach exact probabilities, give a "
+            f"value above 0"
         )
     one = draw_variance(p, 1, cluster)
     noise = one.sampled - one.exact
@@ -421,7 +431,8 @@ def top_k_bounds(
     bad = ~((t >= 0) & (o >= 0) & (t + o <= whole + 1e-6) & (whole <= 1 + 1e-6))
     if bad.any():
         raise ValueError(
-            f"{bad.sum()} lists do not add up: give target and other of 0 or more, their sum at most `listed`, that at most 1"
+            f"{bad.sum()} lists do not add up: give target and other of 0 or more, their sum at "
+            f"most `listed`, that at most 1"
         )
     missing = np.clip(1 - whole, 0, 1)
     up, down = _room(missing, smallest, unlisted_target), _room(missing, smallest, unlisted_other)
@@ -450,14 +461,17 @@ def bounded_mean(
     target: PromptTarget = "S",  # S: prompts like these; F: exactly these
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:
-    "Mean probability of the target from truncated lists: the middle of its bounds, and limits around both."
+    "Mean probability of the target from truncated lists: middle of its bounds, limits around both."
     low, high = (
         exact_mean(each, cluster, stratum, None, target, level)
         for each in (bounds.low, bounds.high)
     )
     if np.isnan(low.estimate) or high.estimate - low.estimate < 1e-12:
         return low
-    seen = f"between {low.estimate:.3f} and {high.estimate:.3f}; {np.mean(bounds.missing):.3f} of the probability is not on the lists"
+    seen = (
+        f"between {low.estimate:.3f} and {high.estimate:.3f}; {np.mean(bounds.missing):.3f} of "
+        f"the probability is not on the lists"
+    )
     return replace(
         low,
         estimate=(low.estimate + high.estimate) / 2,

@@ -35,7 +35,8 @@ def _of_models(frame: pd.DataFrame, model: str, column: str) -> pd.Series:
     kinds = frame.groupby(model, observed=True)[column].nunique(dropna=False)
     if (kinds > 1).any():
         raise ValueError(
-            f"column {column!r} has {kinds.max()} values within model {kinds.idxmax()!r}: a feature has one; move it to design"
+            f"column {column!r} has {kinds.max()} values within model {kinds.idxmax()!r}: a "
+            f"feature has one; move it to design"
         )
     return frame.groupby(model, observed=True)[column].agg(lambda values: values.iloc[0])
 
@@ -45,12 +46,14 @@ def _checked_frame(frame: pd.DataFrame, columns: list[str]) -> None:
     absent = [name for name in columns if name not in frame]
     if absent:
         raise ValueError(
-            f"the frame has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call"
+            f"the frame has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in "
+            f"the call"
         )
     twice = [name for name in columns if columns.count(name) > 1]
     if twice:
         raise ValueError(
-            f"column {twice[0]!r} is named twice: each column is either the outcome, the model, a feature or a design column"
+            f"column {twice[0]!r} is named twice: each column is either the outcome, the model, a "
+            f"feature or a design column"
         )
     if not pd.api.types.is_numeric_dtype(frame[columns[0]]):
         raise ValueError(f"column {columns[0]!r} is not numeric: give effects as numbers")
@@ -60,12 +63,14 @@ def _named(frame: pd.DataFrame, column: str) -> None:
     "Every row says whose it is."
     if column not in frame:
         raise ValueError(
-            f"the frame has no column {column!r}: it has {list(frame.columns)}; name yours in the call"
+            f"the frame has no column {column!r}: it has {list(frame.columns)}; name yours in "
+            f"the call"
         )
     lost = frame[column].isna().sum()
     if lost:
         raise ValueError(
-            f"column {column!r} misses {lost} values: every row needs a name; an only child is its own family"
+            f"column {column!r} misses {lost} values: every row needs a name; an only child is "
+            f"its own family"
         )
 
 # %% ../../nbs/stats/15_features.ipynb #5380ed4b
@@ -167,7 +172,7 @@ def _regressor(trees: Mapping | None):
 
 # %% ../../nbs/stats/15_features.ipynb #985f5d28
 def _one_thread():
-    "A context in which the library starts no other thread: tables this small wait for threads longer than they compute."
+    "A context with one thread: tables so small wait for threads longer than they compute."
     from xgboost import config_context
 
     return config_context(nthread=1)
@@ -199,7 +204,7 @@ def _with_other_values(
 def _fold_errors(
     problem: _Problem, features: np.ndarray, train: np.ndarray, held: np.ndarray
 ) -> np.ndarray:
-    "Squared errors on held-out rows: of the mean, of the trees, and of the trees without each feature in turn."
+    "Squared errors on held-out rows: of the mean, the trees, and the trees without each feature."
     y, own = problem.outcome, np.hstack([features[problem.model], problem.design])
     trees = _regressor(problem.trees).fit(own[train], y[train])
     donors = np.setdiff1d(problem.model, problem.model[held])
@@ -236,7 +241,7 @@ def _dealt(order: Sequence[int], group: np.ndarray) -> np.ndarray:
 
 # %% ../../nbs/stats/15_features.ipynb #702fae7f
 def _relabellings(group: np.ndarray, count: int, rng: np.random.Generator) -> list[np.ndarray]:
-    "For each relabelling, whose features every model gets; all of them when they are at most `count`."
+    "For each relabelling, whose features every model gets; all of them if at most `count`."
     size = int(group.max()) + 1
     few = size <= 12 and factorial(size) - 1 <= count
     drawn = (
@@ -362,7 +367,8 @@ def _verdict(r2: float, p_value: float, alpha: float, null: np.ndarray) -> tuple
         )
     return (
         "undefined",
-        f"no ranking: grouped R^2 is {r2:.2f}; relabelled models give {np.mean(null):.2f} on average, p = {p_value:.2g}",
+        f"no ranking: grouped R^2 is {r2:.2f}; relabelled models give {np.mean(null):.2f} on "
+        f"average, p = {p_value:.2g}",
     )
 
 # %% ../../nbs/stats/15_features.ipynb #e09f65f0
@@ -423,20 +429,23 @@ def explain_by_features(
         str
     ],  # columns that belong to the model: numbers or text, missing where unknown
     group: str
-    | None = None,  # column of model families, held out and relabelled together; None: each model by itself
+    # column of model families, held out and relabelled together; None: each model by itself
+    | None = None,
     design: Sequence[
         str
-    ] = (),  # columns that vary within models and stay with the answers, such as the bias or the temperature
+        # columns that vary within models and stay with the answers, such as the temperature
+    ] = (),
     folds: int = 10,  # folds of groups, at least 3; with fewer groups each is left out once
     permutations: int = 199,  # relabellings, at least 39
     alpha: float = 0.05,  # a ranking is given only below this p-value
     seed: int = 0,  # of the relabellings
     trees: Mapping | None = None,  # settings of the regressor that replace those of TREES
 ) -> FeatureExplanation:
-    "Whether features of models explain their effects, and which, asked of models that were held out."
+    "Whether features of models explain their effects, and which, asked of held-out models."
     if folds < 3 or permutations < 39:
         raise ValueError(
-            f"folds is {folds}, permutations {permutations}: give at least 3 folds and 39 permutations"
+            f"folds is {folds}, permutations {permutations}: give at least 3 folds and 39 "
+            f"permutations"
         )
     if not 0 < alpha < 1:
         raise ValueError(f"alpha is {alpha}: give a level between 0 and 1, such as 0.05")
@@ -514,7 +523,7 @@ def _identified(X: np.ndarray) -> np.ndarray:
 
 # %% ../../nbs/stats/15_features.ipynb #5b2f5f51
 def _jackknife(rows: _Regression, coefficient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    "Standard errors from leaving out one group at a time, and which coefficients survive every omission."
+    "Standard errors with one group left out at a time, and which coefficients always survive."
     spread, survives = np.zeros(len(coefficient)), np.ones(len(coefficient), bool)
     for each in range(rows.group.max() + 1):
         kept = rows.group != each
@@ -600,7 +609,7 @@ def _no_regression(rows: _Regression) -> tuple[str, str]:
 
 # %% ../../nbs/stats/15_features.ipynb #257c9b87
 def _published_fit(rows: _Regression):
-    "The regression of statsmodels, silent about columns that repeat each other: their coefficients get a status instead."
+    "The regression of statsmodels, silent about repeated columns: their coefficients get a status."
     from statsmodels.api import OLS
 
     with catch_warnings(), np.errstate(all="ignore"):

@@ -38,7 +38,8 @@ def _answers(values: Sequence[float] | np.ndarray, name: str) -> np.ndarray:
     lost = int((~np.isfinite(y)).sum())
     if lost:
         raise ValueError(
-            f"{lost} of {len(y)} {name} are missing or infinite: leave out and count unanswered prompts first"
+            f"{lost} of {len(y)} {name} are missing or infinite: leave out and count unanswered "
+            f"prompts first"
         )
     return y
 
@@ -182,7 +183,7 @@ def _read_arms(
     control: Sequence[float] | np.ndarray,
     weights: tuple | None,
 ) -> _Arms:
-    "Checked answers of both conditions, with the weights of either when they are exact distributions."
+    "Checked answers of both conditions, with weights where they are exact distributions."
     if weights is not None and len(weights) != 2:
         raise ValueError(
             f"weights has {len(weights)} parts: give (treatment weights, control weights)"
@@ -221,7 +222,7 @@ _EXACT = "exact probabilities: over these very prompts nothing was sampled"
 def _without_interval(
     arms: _Arms, estimate: float, smallest: int, known: dict[str, Any]
 ) -> Estimate | None:
-    "The estimate where sampling error cannot be told, or does not exist; None where an interval can be made."
+    "The estimate where sampling error is unknown or absent; None where an interval can be made."
     if arms.exact:
         return Estimate(estimate, 0.0, nan, estimate, estimate, detail=_EXACT, **known)
     fewest = min(len(arms.treatment), len(arms.control))
@@ -378,9 +379,11 @@ def _known(
 def numeric_difference(
     treatment: Sequence[float] | np.ndarray,  # valid answers under treatment, shape (n_T,)
     control: Sequence[float] | np.ndarray,  # valid answers under control, shape (n_C,)
-    statistic: Centre = "mean",  # what is compared: "mean", "median", "winsorised mean" (sensitivity analysis)
+    # what is compared: "mean", "median", "winsorised mean" (sensitivity analysis)
+    statistic: Centre = "mean",
     weights: tuple
-    | None = None,  # (treatment, control) probabilities of exact distributions; None: sampled answers
+    # (treatment, control) probabilities of exact distributions; None: sampled answers
+    | None = None,
     level: float = 0.95,  # coverage, between 0 and 1
     resamples: int = 4000,  # bootstrap samples, where there is no formula
     seed: int | np.random.Generator = 0,  # of the bootstrap
@@ -458,7 +461,10 @@ def _no_ratio(arms: _Arms, statistic: str, known: dict[str, Any]) -> Estimate | 
         if np.isfinite(other)
         else "; report the difference instead"
     )
-    detail = f"the {statistic} is {top:g} under treatment and {bottom:g} under control, and a ratio needs both above 0{hint}"
+    detail = (
+        f"the {statistic} is {top:g} under treatment and {bottom:g} under control, and a "
+        f"ratio needs both above 0{hint}"
+    )
     return nothing("undefined", detail, **known)
 
 # %% ../../nbs/stats/06_numbers.ipynb #082f1965
@@ -487,7 +493,8 @@ def log_response_ratio(
     control: Sequence[float] | np.ndarray,  # valid answers under control (buyers), shape (n_C,)
     statistic: Centre = "mean",  # "mean", "median", "winsorised mean" (sensitivity analysis)
     weights: tuple
-    | None = None,  # (treatment, control) probabilities of exact distributions; None: sampled answers
+    # (treatment, control) probabilities of exact distributions; None: sampled answers
+    | None = None,
     level: float = 0.95,  # coverage, between 0 and 1
     resamples: int = 4000,  # bootstrap samples, where there is no formula
     seed: int | np.random.Generator = 0,  # of the bootstrap
@@ -668,7 +675,7 @@ def deviation_from_truth(
 def _placements(
     values: np.ndarray, others: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    "For each value the weight of the others below it minus the weight above it, and the weight equal to it."
+    "For each value the weight of the others below minus those above, and the weight equal to it."
     order = np.argsort(others, kind="stable")
     below = np.concatenate([[0.0], np.cumsum(weights[order])])
     left, right = (
@@ -756,7 +763,8 @@ def _ranked(
     return replace(
         found,
         status="bounded",
-        detail=f"every treatment answer is {'above' if delta > 0 else 'below'} every control answer",
+        detail=f"every treatment answer is {'above' if delta > 0 else 'below'} every "
+        f"control answer",
     )
 
 # %% ../../nbs/stats/06_numbers.ipynb #700c17fb
@@ -764,7 +772,8 @@ def rank_comparison(
     treatment: Sequence[float] | np.ndarray,  # valid answers under treatment, shape (n_T,)
     control: Sequence[float] | np.ndarray,  # valid answers under control, shape (n_C,)
     weights: tuple
-    | None = None,  # (treatment, control) probabilities of exact distributions; None: sampled answers
+    # (treatment, control) probabilities of exact distributions; None: sampled answers
+    | None = None,
     interval: Literal[
         "cliff", "effectsize"
     ] = "cliff",  # "effectsize": as R's package of that name, replication only
@@ -778,7 +787,8 @@ def rank_comparison(
     how = (
         "exact distribution"
         if arms.exact
-        else f"{'Feng & Cliff' if interval == 'cliff' else 'effectsize'} interval, Mann-Whitney test"
+        else f"{'Feng & Cliff' if interval == 'cliff' else 'effectsize'} interval, "
+        f"Mann-Whitney test"
     )
     n = 0 if arms.exact else len(arms.treatment) + len(arms.control)
     known = {
@@ -800,7 +810,7 @@ def rank_comparison(
 
 # %% ../../nbs/stats/06_numbers.ipynb #d1b480a9
 def _mann_whitney(m: int, n: int) -> np.ndarray:
-    "Null distribution of the number of pairs in which the first sample exceeds the second, shape (m * n + 1,)."
+    "Null distribution of the number of pairs in which the first is larger, shape (m * n + 1,)."
     row = [np.ones(1)] * (n + 1)
     for i in range(1, m + 1):
         longer = [np.ones(1)]
@@ -814,7 +824,7 @@ def _mann_whitney(m: int, n: int) -> np.ndarray:
 
 # %% ../../nbs/stats/06_numbers.ipynb #3c10a7e8
 def _cut(m: int, n: int, level: float) -> int:
-    "Place of the lower limit among the ordered differences, counted from 1; 0 where no interval reaches the level."
+    "Place of the lower limit among the ordered differences, from 1; 0 where none has the level."
     tail = (1 - level) / 2
     if max(m, n) < 50:
         return int(np.searchsorted(np.cumsum(_mann_whitney(m, n)), tail))
@@ -863,7 +873,8 @@ def hodges_lehmann(
     treatment: Sequence[float] | np.ndarray,  # valid answers under treatment, shape (n_T,)
     control: Sequence[float] | np.ndarray,  # valid answers under control, shape (n_C,)
     weights: tuple
-    | None = None,  # (treatment, control) probabilities of exact distributions; None: sampled answers
+    # (treatment, control) probabilities of exact distributions; None: sampled answers
+    | None = None,
     level: float = 0.95,  # coverage, between 0 and 1
     unit: str = "answer units",  # unit of the answers
 ) -> Estimate:  # treatment minus control, with the Mann-Whitney p-value; for these prompts
@@ -979,7 +990,8 @@ def _anchor_gaps(
     for row in np.flatnonzero(other)[:1]:
         here = (code == code[row]) & (treated == treated[row])
         raise ValueError(
-            f"{len(np.unique(anchor[here]))} anchors under {'treatment' if treated[row] else 'control'} in "
+            f"{len(np.unique(anchor[here]))} anchors under "
+            f"{'treatment' if treated[row] else 'control'} in "
             f"{where(code[row])}: an anchor belongs to a cluster and a condition"
         )
     gaps = np.full(len(both), nan)
@@ -1028,13 +1040,15 @@ def _number_rows(
         return tidy
     if anchor not in frame:
         raise ValueError(
-            f"the frame has no column {anchor!r} and {measure} needs the anchors: name yours in the call"
+            f"the frame has no column {anchor!r} and {measure} needs the anchors: name yours in "
+            f"the call"
         )
     return tidy | {"anchor": frame[anchor].to_numpy(float)}
 
 # %% ../../nbs/stats/06_numbers.ipynb #ea70e8e5
 def number_differences(
-    frame: pd.DataFrame,  # one row per answered prompt; or per number of an exact distribution, with weights
+    # one row per answered prompt; or per number of an exact distribution, with weights
+    frame: pd.DataFrame,
     measure: str = "mean_difference",  # one of CLUSTER_MEASURES
     answer: str = "answer",  # column of numbers
     weight: str

@@ -21,7 +21,8 @@ def _checked_probabilities(p: np.ndarray) -> np.ndarray:
     bad = ~(np.isclose(p.sum(axis=1), 1, atol=1e-6) & (p >= 0).all(axis=1))
     if bad.any():
         raise ValueError(
-            f"{bad.sum()} rows of p are no probabilities (first at row {np.argmax(bad)}): renormalise, and leave out prompts without a valid answer"
+            f"{bad.sum()} rows of p are no probabilities (first at row {np.argmax(bad)}): "
+            f"renormalise, and leave out prompts without a valid answer"
         )
     return p
 
@@ -48,7 +49,8 @@ def _arrays(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list]:
     places = {len(row) for row in frame["role_at"]} | {len(row) for row in frame["p"]}
     if len(places) > 1:
         raise ValueError(
-            f"prompts show {sorted(places)} options: give one condition at a time, with as many probabilities as roles"
+            f"prompts show {sorted(places)} options: give one condition at a time, with as many "
+            f"probabilities as roles"
         )
     if not places:
         return np.zeros((0, 1), int), np.zeros((0, 1)), []
@@ -105,7 +107,8 @@ class LabelShares(NamedTuple):
 
 # %% ../../nbs/stats/03_position.ipynb #18304b09
 def label_shares(
-    frame: pd.DataFrame,  # one row per prompt: label_at (labels by place) and p (probabilities by place)
+    # one row per prompt: label_at (labels by place) and p (probabilities by place)
+    frame: pd.DataFrame,
 ) -> LabelShares:
     "How often each label is chosen, and whether that could be a matter of places."
     label, p, names = _arrays(frame.rename(columns={"label_at": "role_at"}))
@@ -149,7 +152,8 @@ def order_pairs(
     first, second = _same_group(group)
     if (np.sort(role[first], axis=1) != np.sort(role[second], axis=1)).any():
         raise ValueError(
-            "two orders of one order_group show different roles: give order_group one set of options"
+            "two orders of one order_group show different roles: give order_group one set "
+            "of options"
         )
     moved = (role[first] != role[second]).all(axis=1)
     return np.column_stack([first[moved], second[moved]])

@@ -189,7 +189,8 @@ def proportions_sample_size(
 
 # %% ../../nbs/stats/07_power.ipynb #9023126c
 def cluster_sd(
-    set_effect_sd: float,  # standard deviation of the true effect between clusters, probability scale
+    # standard deviation of the true effect between clusters, probability scale
+    set_effect_sd: float,
     p_treatment: float,  # expected proportion under treatment
     p_control: float,  # expected proportion under control
     n_treatment: float,  # answers per cluster under treatment; inf for exact probabilities
@@ -347,11 +348,13 @@ def _read_scores(
     y = np.asarray(scores, float)
     if y.ndim != 1:
         raise ValueError(
-            f"scores have {y.ndim} dimensions: average several answers to a question first and give one score per question"
+            f"scores have {y.ndim} dimensions: average several answers to a question first and "
+            f"give one score per question"
         )
     if not np.isfinite(y).all():
         raise ValueError(
-            f"{(~np.isfinite(y)).sum()} scores are missing: leave out and count unanswered questions first"
+            f"{(~np.isfinite(y)).sum()} scores are missing: leave out and count unanswered "
+            f"questions first"
         )
     if clusters is None:
         return y, None
@@ -428,7 +431,11 @@ def _evaluation(
     _check_level(level)
     if reference not in ("t", "z"):
         raise ValueError(f"reference is {reference!r}: use 't' or 'z'")
-    name = f"{what}, {'standard error over questions' if code is None else 'clustered standard error CR0'}, {reference}"
+    name = (
+        f"{what}, "
+        f"{'standard error over questions' if code is None else 'clustered standard error CR0'}, "
+        f"{reference}"
+    )
     known = {"method": name, "n": len(y), "unit": unit, "ci_level": level}
     return (
         nothing("no_valid_answers", "no question has a score", **known)

@@ -33,7 +33,8 @@ def _checked(effects: pd.DataFrame, columns: list[str]) -> None:
     absent = [name for name in columns if name not in effects]
     if absent:
         raise ValueError(
-            f"the frame has no column {absent[0]!r}: it has {list(effects.columns)}; name yours in the call"
+            f"the frame has no column {absent[0]!r}: it has {list(effects.columns)}; name yours "
+            f"in the call"
         )
     names = effects[columns[:2]]
     if names.isna().any(axis=None):
@@ -43,7 +44,8 @@ def _checked(effects: pd.DataFrame, columns: list[str]) -> None:
     twice = names[names.duplicated().to_numpy()]
     if len(twice):
         raise ValueError(
-            f"{len(twice)} effects share participant and bias, first {tuple(twice.iloc[0])}: give one effect for each cell"
+            f"{len(twice)} effects share participant and bias, first {tuple(twice.iloc[0])}: give "
+            f"one effect for each cell"
         )
     if (effects[columns[3:]] < 0).any(axis=None):
         raise ValueError(f"column {columns[3]!r} holds negative standard errors: give 0 or more")
@@ -398,7 +400,8 @@ def cluster_profiles(
         return _no_clusters(why, table)
     if resample == "estimates" and not np.isfinite(table.se).all():
         return _no_clusters(
-            "standard errors are missing, so effects cannot be moved within them: use resample='biases'",
+            "standard errors are missing, so effects cannot be moved within them: use "
+            "resample='biases'",
             table,
         )
     return _clustered(
@@ -573,13 +576,14 @@ def _pair(profiles: Profiles, first: str, second: str, level: float, draws: int,
     }
 
 # %% ../../nbs/stats/16_profiles.ipynb #cba4a9cd
+# one row per pair, an Estimate each, with p_adjusted, bootstrap limits, left_out and attenuation
 def bias_correlations(
     profiles: Profiles,  # from `bias_profiles`
     level: float = 0.95,  # coverage, between 0 and 1
     method: str = "holm",  # correction over all pairs, one of ADJUSTMENTS
     draws: int = 999,  # bootstrap samples of participants; 0: none
     seed: int = 0,  # of the bootstrap, the same samples for every pair with the same participants
-) -> pd.DataFrame:  # one row per pair, an Estimate each, with p_adjusted, bootstrap limits, left_out and attenuation
+) -> pd.DataFrame:
     "Correlations of all pairs of biases over participants."
     if not 0 < level < 1:
         raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")

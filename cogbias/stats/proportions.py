@@ -132,7 +132,8 @@ def mcnemar_exact(
 
     if min(b, c) < 0 or b != int(b) or c != int(c):
         raise ValueError(
-            f"discordant counts are {b} and {c}: an exact test needs whole numbers of pairs, 0 or more"
+            f"discordant counts are {b} and {c}: an exact test needs whole numbers of pairs, 0 "
+            f"or more"
         )
     return float(min(1.0, 2 * bdtr(min(b, c), int(b + c), 0.5)))
 
@@ -153,7 +154,8 @@ class ValidityVersions(NamedTuple):
 
     itt: float  # invalid answers count as "not the target"
     valid: float  # among valid answers; the default
-    bound_low: float  # if every invalid treatment answer hid a non-target and every invalid control answer a target
+    # if every invalid treatment answer hid a non-target and every invalid control answer a target
+    bound_low: float
     bound_high: float  # the reverse
     invalid_treatment: float  # share of prompts without a valid answer
     invalid_control: float  # the same under control

@@ -29,7 +29,8 @@ class RatingRule(NamedTuple):
     kappa: PerTest = (
         -1
     )  # +1 or -1; with -1 and references of 0 a higher treatment rating is positive
-    reference_control: PerTest = 0.0  # x1, the place on the scale from which the control rating is measured; may lie outside it
+    # x1, the place on the scale from which the control rating is measured; may lie outside it
+    reference_control: PerTest = 0.0
     reference_treatment: PerTest = 0.0  # x2, the same for treatment
     flip_control: bool = False  # whether the control rating is counted from the other end
     flip_treatment: bool = False  # the same for treatment
@@ -59,7 +60,8 @@ def _ratings(values: PerTest, options: int, condition: str) -> np.ndarray:
     bad = ~np.isnan(rating) & ((rating != np.round(rating)) | (rating < 0) | (rating > options - 1))
     if bad.any():
         raise ValueError(
-            f"{condition} ratings hold {rating[bad].flat[0]:g}: give whole option numbers from 0 to {options - 1}, or nan"
+            f"{condition} ratings hold {rating[bad].flat[0]:g}: give whole option numbers from 0 "
+            f"to {options - 1}, or nan"
         )
     return rating
 
@@ -70,7 +72,8 @@ def _check_lengths(control: np.ndarray, treatment: np.ndarray, rule: RatingRule)
         np.broadcast_shapes(control.shape, treatment.shape, *(value.shape for value in rule[1:4]))
     except ValueError:
         raise ValueError(
-            f"{control.shape} control ratings, {treatment.shape} treatment ratings and the fields of the rule do not "
+            f"{control.shape} control ratings, {treatment.shape} treatment ratings and the fields "
+            f"of the rule do not "
             "match: give one of each per test"
         ) from None
 
@@ -186,13 +189,15 @@ def _distributions(values: np.ndarray, options: int, condition: str) -> np.ndarr
     p = np.asarray(values, float)
     if p.ndim != 2 or p.shape[1] != options:
         raise ValueError(
-            f"{condition} distributions have shape {p.shape}: give one row per test and {options} columns"
+            f"{condition} distributions have shape {p.shape}: give one row per test and "
+            f"{options} columns"
         )
     known = ~np.isnan(p).any(axis=1)
     bad = known & ~(np.isclose(p.sum(axis=1), 1, atol=1e-6) & (p >= 0).all(axis=1))
     if bad.any():
         raise ValueError(
-            f"{bad.sum()} {condition} rows are no probabilities (first at row {np.argmax(bad)}): renormalise over the options"
+            f"{bad.sum()} {condition} rows are no probabilities (first at row {np.argmax(bad)}): "
+            f"renormalise over the options"
         )
     return p
 
@@ -211,7 +216,8 @@ def expected_scores(
     tables = score_tables(rule, measure)
     if len(p) != len(q) or len(tables) not in (1, len(p)):
         raise ValueError(
-            f"{len(p)} control rows, {len(q)} treatment rows and {len(tables)} rules: give one of each per test"
+            f"{len(p)} control rows, {len(q)} treatment rows and {len(tables)} rules: give one of "
+            f"each per test"
         )
     return ((p[:, :, None] * tables).sum(axis=1) * q).sum(axis=1)
 
@@ -273,7 +279,8 @@ def _columns(
     clusters = np.asarray(list(map(str, cluster)))
     if len(clusters) != len(score) or len(weights) != len(score):
         raise ValueError(
-            f"{len(score)} pairs, {len(clusters)} clusters, {len(weights)} weights: give one per pair"
+            f"{len(score)} pairs, {len(clusters)} clusters, {len(weights)} weights: give one "
+            f"per pair"
         )
     if not np.all(weights >= 0):
         raise ValueError("weights hold a negative or missing value: give weights of 0 or more")
@@ -310,7 +317,9 @@ def _mean_score(
 
 # %% ../../nbs/stats/10_ratings.ipynb #d8451fe8
 def rating_effect(
-    control: np.ndarray,  # ratings, shape (n,), or distributions over the options, shape (n, K); nan where there is no answer
+    # ratings, shape (n,), or distributions over the options, shape (n, K); nan where there is no
+    # answer
+    control: np.ndarray,
     treatment: np.ndarray,  # the same, in the same order
     cluster: Sequence,  # scenario of each pair, shape (n,)
     rule: RatingRule,  # scale, sign and references
@@ -318,7 +327,7 @@ def rating_effect(
     weight: PerTest | None = None,  # weight of each pair, 0 or more; None: all the same
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:
-    "Mean score over all pairs, with a scenario-cluster interval and a test against the random responder."
+    "Mean score of pairs, with a scenario-cluster interval, tested against the random responder."
     score = (expected_scores if np.ndim(control) == 2 else rating_scores)(
         control, treatment, rule, measure
     )
@@ -358,7 +367,9 @@ def _null_of_answered(
 
 # %% ../../nbs/stats/10_ratings.ipynb #4df4ce68
 def rating_effects(
-    control: np.ndarray,  # ratings, shape (n,), or distributions over the options, shape (n, K); nan where there is no answer
+    # ratings, shape (n,), or distributions over the options, shape (n, K); nan where there is no
+    # answer
+    control: np.ndarray,
     treatment: np.ndarray,  # the same, in the same order
     cluster: Sequence,  # scenario of each pair, shape (n,)
     rule: RatingRule,  # scale, sign and references

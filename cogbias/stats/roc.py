@@ -27,11 +27,13 @@ def _split(signal: np.ndarray, rating: np.ndarray) -> tuple[np.ndarray, np.ndarr
         )
     if not np.isin(signal, (0, 1)).all():
         raise ValueError(
-            "signal holds something else than true and false: say for each item whether it is a signal"
+            "signal holds something else than true and false: say for each item whether it is "
+            "a signal"
         )
     if np.isnan(rating).any():
         raise ValueError(
-            f"{np.isnan(rating).sum()} ratings are missing: leave those items out and count them first"
+            f"{np.isnan(rating).sum()} ratings are missing: leave those items out and count "
+            f"them first"
         )
     return rating[signal.astype(bool)], rating[~signal.astype(bool)]
 
@@ -79,7 +81,7 @@ def _cluster_sums(
 def _area_variance(
     above: np.ndarray, below: np.ndarray, area: float, of_yes: np.ndarray, of_no: np.ndarray
 ) -> tuple[float, int]:
-    "Variance of the area from placement values summed within clusters, and the clusters of both kinds."
+    "Variance of the area from placement values summed by cluster, and the clusters of both kinds."
     names, m, n = np.unique(np.concatenate([of_yes, of_no])), len(above), len(below)
     (up, k_up), (down, k_down) = (
         _cluster_sums(above - area, of_yes, names),
@@ -175,7 +177,7 @@ def area_under_curve(
 def _soft_placements(
     yes: np.ndarray, no: np.ndarray, edge: float = 1e-6
 ) -> tuple[np.ndarray, np.ndarray]:
-    "For probabilities: chance that a judgement of each signal exceeds one of noise, and the reverse side."
+    "For probabilities: chance that a judgement of a signal exceeds one of noise, and the reverse."
     from scipy.special import ndtr, ndtri
 
     above = ndtri(np.clip(yes, edge, 1 - edge))

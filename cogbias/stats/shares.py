@@ -92,7 +92,7 @@ def _cells(counts: DecoyCounts, correction: str) -> tuple[float, float, float, f
 
 # %% ../../nbs/stats/11_shares.ipynb #e5366511
 def _log_odds(counts: DecoyCounts, correction: str) -> float:
-    "Change of the log-odds; 0 where both conditions always give the same answer; infinite where they are separated and not corrected."
+    "Change of the log-odds; 0 where all answers agree; infinite where separated and uncorrected."
     a, b, c, d = _cells(counts, correction)
     if min(counts.named) == 0:
         return nan
@@ -109,7 +109,8 @@ def share_values(
     counts: Sequence[
         float
     ],  # in the order of DecoyCounts; sums of probabilities may stand in for counts
-    correction: str = "empty",  # when 1/2 is added to the cells of the log-odds shift: empty, always or never
+    # when 1/2 is added to the cells of the log-odds shift: empty, always or never
+    correction: str = "empty",
 ) -> ShareValues:  # nan where a share has no denominator
     "The four values of one table of counts."
     given = _counts(counts)
@@ -198,7 +199,8 @@ def relative_share(
 def absolute_share(
     counts: Sequence[float],  # in the order of DecoyCounts
     level: float = 0.95,  # coverage, between 0 and 1
-    published: bool = False,  # whether unreadable answers count as "not the target" (replication only)
+    # whether unreadable answers count as "not the target" (replication only)
+    published: bool = False,
 ) -> Estimate:
     "Change of the target's share among all answers, for these prompts; a coin scores -1/6."
     given = _counts(counts)
@@ -310,7 +312,8 @@ def _comprehension(share: float) -> str:
 def decoy_shares(
     counts: Sequence[float],  # in the order of DecoyCounts
     level: float = 0.95,  # coverage, between 0 and 1
-    correction: str = "empty",  # when 1/2 is added to the cells of the log-odds shift: empty, always or never
+    # when 1/2 is added to the cells of the log-odds shift: empty, always or never
+    correction: str = "empty",
 ) -> DecoyShares:
     "All four values for these prompts."
     chosen = decoy_share(counts, level)
@@ -331,7 +334,8 @@ def _by_cluster(table: Columns, correction: str) -> dict[str, np.ndarray]:
     absent = [name for name in ("cluster", "stratum", *COUNT_COLUMNS) if name not in table]
     if absent:
         raise ValueError(
-            f"the table has no column {absent[0]!r}: give cluster, stratum and the counts {', '.join(COUNT_COLUMNS)}"
+            f"the table has no column {absent[0]!r}: give cluster, stratum and the counts "
+            f"{', '.join(COUNT_COLUMNS)}"
         )
     if len(set(zip(table["stratum"], table["cluster"]))) < len(table["cluster"]):
         raise ValueError("a cluster of a stratum stands in two rows: add their counts first")
@@ -396,10 +400,12 @@ def _over_clusters(values: Columns, name: str, column: str, level: float, seed: 
 
 # %% ../../nbs/stats/11_shares.ipynb #99d0710c
 def share_by_cluster(
-    table: Columns,  # one row per cluster: cluster, stratum and the first five counts of DecoyCounts
+    # one row per cluster: cluster, stratum and the first five counts of DecoyCounts
+    table: Columns,
     kind: str,  # one of SHARE_KINDS
     level: float = 0.95,  # coverage, between 0 and 1
-    correction: str = "empty",  # when 1/2 is added to the cells of a log-odds shift: empty, always or never
+    # when 1/2 is added to the cells of a log-odds shift: empty, always or never
+    correction: str = "empty",
     seed: int = 0,  # of the sign flips, where they are drawn
 ) -> Estimate:
     "One of the four values for value sets like these; strata, usually products, weigh alike."
@@ -409,9 +415,11 @@ def share_by_cluster(
 
 
 def decoy_shares_by_cluster(
-    table: pd.DataFrame,  # one row per cluster: cluster, stratum and the first five counts of DecoyCounts
+    # one row per cluster: cluster, stratum and the first five counts of DecoyCounts
+    table: pd.DataFrame,
     level: float = 0.95,  # coverage, between 0 and 1
-    correction: str = "empty",  # when 1/2 is added to the cells of a log-odds shift: empty, always or never
+    # when 1/2 is added to the cells of a log-odds shift: empty, always or never
+    correction: str = "empty",
     seed: int = 0,  # of the sign flips, where they are drawn
 ) -> DecoyShares:
     "All four values for value sets like these; strata, usually products, weigh alike."
@@ -433,11 +441,14 @@ class TargetPair(NamedTuple):
 
 # %% ../../nbs/stats/11_shares.ipynb #40cd8063
 def target_pair_by_cluster(
-    first: pd.DataFrame,  # counts per cluster with a decoy for the first option; columns as for decoy_shares_by_cluster
-    second: pd.DataFrame,  # the same clusters with a decoy for the other option; the target is that other option
+    # counts per cluster with a decoy for the first option; columns as for decoy_shares_by_cluster
+    first: pd.DataFrame,
+    # the same clusters with a decoy for the other option; the target is that other option
+    second: pd.DataFrame,
     value: str = "relative",  # relative, absolute or log_odds
     level: float = 0.95,  # coverage, between 0 and 1
-    correction: str = "empty",  # when 1/2 is added to the cells of a log-odds shift: empty, always or never
+    # when 1/2 is added to the cells of a log-odds shift: empty, always or never
+    correction: str = "empty",
     seed: int = 0,  # of the sign flips, where they are drawn
 ) -> TargetPair:
     "Decoy effect and taste, paired within value sets."
@@ -494,7 +505,8 @@ def target_pair(
         float
     ],  # the same with a decoy for the other option; the target is that other option
     level: float = 0.95,  # coverage, between 0 and 1
-    shared_control: bool = False,  # whether both sides hold the same control answers, with target and competitor exchanged
+    # whether both sides hold the same control answers, with target and competitor exchanged
+    shared_control: bool = False,
 ) -> TargetPair:
     "Decoy effect and taste on the relative share, for these prompts."
     one, two = _counts(first), _counts(second)

@@ -28,7 +28,8 @@ def dprime_from_rates(
 
     if not (0 < hit_rate < 1 and 0 < false_alarm_rate < 1):
         raise ValueError(
-            f"rates {hit_rate} and {false_alarm_rate}: 0 and 1 have no finite z, give counts to dprime_criterion"
+            f"rates {hit_rate} and {false_alarm_rate}: 0 and 1 have no finite z, give counts to "
+            f"dprime_criterion"
         )
     z_hit, z_false = float(ndtri(hit_rate)), float(ndtri(false_alarm_rate))
     return z_hit - z_false, -(z_hit + z_false) / 2
@@ -81,7 +82,8 @@ def dprime_criterion(
     "Sensitivity and criterion from counts, with the log-linear correction in all cells."
     if not (0 <= hits <= n_signal and 0 <= false_alarms <= n_noise):
         raise ValueError(
-            f"{hits} of {n_signal} and {false_alarms} of {n_noise}: a count lies between 0 and its number of answers"
+            f"{hits} of {n_signal} and {false_alarms} of {n_noise}: a count lies between 0 and "
+            f"its number of answers"
         )
     if n_signal == 0 or n_noise == 0:
         return SignalDetection(*[nan] * 6)
@@ -119,7 +121,8 @@ def _read_cells(
     absent = [name for name in (cell, accept, n) if name not in frame]
     if absent:
         raise ValueError(
-            f"the table has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call"
+            f"the table has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in "
+            f"the call"
         )
     place = {name: number for number, name in enumerate(CELLS)}
     for name in frame[cell]:
@@ -229,7 +232,8 @@ def signal_detection_shift(
     n: str = "n",  # column of answers behind that mean
     level: float = 0.95,  # coverage, between 0 and 1
     cluster: str | None = None,  # column of clusters; one name is one cluster, in all cells
-    exact: bool = False,  # whether acceptance is an exact probability, which nothing was sampled for
+    # whether acceptance is an exact probability, which nothing was sampled for
+    exact: bool = False,
 ) -> SignalDetectionShift:
     "Shift of criterion and sensitivity from believable to unbelievable, over syllogisms."
     number, rate, answers = _read_cells(frame, cell, accept, n)
@@ -245,11 +249,13 @@ def _twins(
         absent = [column for column in keys + values if column not in frame]
         if absent:
             raise ValueError(
-                f"the {name} table has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call"
+                f"the {name} table has no column {absent[0]!r}: it has {list(frame.columns)}; "
+                f"name yours in the call"
             )
         if len(set(_key(frame, keys))) < len(frame[keys[0]]):
             raise ValueError(
-                f"the {name} table has more than one row for a syllogism: average over its prompts first"
+                f"the {name} table has more than one row for a syllogism: average over its "
+                f"prompts first"
             )
     there = {key: row for row, key in enumerate(_key(invented, keys))}
     pairs = [(row, there[key]) for row, key in enumerate(_key(real, keys)) if key in there]
@@ -274,7 +280,8 @@ def signal_detection_difference(
     n: str = "n",  # column of answers behind that mean
     level: float = 0.95,  # coverage, between 0 and 1
     shared: bool = False,  # whether one name is one cluster in all cells
-    exact: bool = False,  # whether acceptance is an exact probability, which nothing was sampled for
+    # whether acceptance is an exact probability, which nothing was sampled for
+    exact: bool = False,
 ) -> SignalDetectionShift:
     "How much larger the shifts are with real than with invented words, paired by syllogism."
     both, dropped = _twins(real, invented, [cell, cluster], [accept, n])
@@ -318,7 +325,8 @@ def logit_interaction(
     n: str = "n",  # column of answers behind that mean
     level: float = 0.95,  # coverage, between 0 and 1
     cluster: str | None = None,  # column of clusters; one name is one cluster, in all cells
-    exact: bool = False,  # whether acceptance is an exact probability, which nothing was sampled for
+    # whether acceptance is an exact probability, which nothing was sampled for
+    exact: bool = False,
 ) -> Estimate:
     "Interaction of logic and belief in log-odds, over syllogisms."
     number, rate, answers = _read_cells(frame, cell, accept, n)

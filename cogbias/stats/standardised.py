@@ -196,7 +196,7 @@ def _notes(
 def _with_interval(
     value: float, spread: float, df: float, se: float, level: float, factor: float, known: dict
 ) -> Estimate:
-    "A difference in standard deviations with noncentral t limits; `spread` turns t into it, `factor` is J or 1."
+    "Standardised difference, noncentral t limits; `spread` turns t into it, `factor` is J or 1."
     from scipy.special import stdtr
 
     t = value / spread
@@ -302,7 +302,8 @@ def _differences(
     first, second = np.asarray(treatment, float), np.asarray(control, float)
     if first.shape != second.shape:
         raise ValueError(
-            f"{first.shape} treatment and {second.shape} control answers: give one of each per pair, in the same order"
+            f"{first.shape} treatment and {second.shape} control answers: give one of each per "
+            f"pair, in the same order"
         )
     scale = max(
         (np.nanmax(np.abs(y)) for y in (first, second) if not np.isnan(y).all()), default=0.0
@@ -368,7 +369,7 @@ def _placements(treatment: np.ndarray, control: np.ndarray) -> tuple[float, floa
 
 # %% ../../nbs/stats/05_standardised.ipynb #bd3900f7
 def _edge(m: int, n: int, level: float) -> float:
-    "Lower limit of the probability of superiority when no two answers overlap (Newcombe 2006, method 5)."
+    "Lower limit of the superiority probability when no answers overlap (Newcombe 2006, method 5)."
     from scipy.optimize import brentq
 
     z = _z(level)
@@ -572,7 +573,8 @@ def _table(*counts: float) -> _Table:
     for name, k, n in (("treatment", *counts[:2]), ("control", *counts[2:])):
         if not 0 <= k <= n < inf:
             raise ValueError(
-                f"{name} has {k} target answers out of {n}: a count lies between 0 and the number of valid answers"
+                f"{name} has {k} target answers out of {n}: a count lies between 0 and the number "
+                f"of valid answers"
             )
     return _Table(*map(float, counts))
 
@@ -667,7 +669,7 @@ def published_d(
     treatment: Answers,  # answers under treatment, nan where missing, or their summary
     control: Answers,  # the same under control
 ) -> Estimate:  # without an interval, which the publication does not give
-    "Cohen's d with n in the standard deviations, 0 where both conditions are constant (replication only)."
+    "Cohen's d with n in the standard deviations, 0 where both are constant (replication only)."
     post, pre = group_summary(treatment, "treatment"), group_summary(control, "control")
     known = _known("cohens d, population SD, as published", "pooled SD", post.n + pre.n, 0.95)
     none = _without_spread(post, pre, known)
@@ -692,7 +694,7 @@ def bias_detected(
     d: Estimate,  # from cohens_d, hedges_g or published_d
     unsigned: bool = False,  # True for the framing effect and transaction utility
 ) -> Estimate:
-    "The published score of one bias: d, or |d| where it was taken as having no direction (replication only)."
+    "The published score of one bias: d, or |d| where taken as undirected (replication only)."
     if not unsigned:
         return replace(d, method=f"{d.method}, as published")
     low, high = _folded(d.ci_low, d.ci_high) if not isnan(d.ci_low) else (nan, nan)
@@ -850,7 +852,7 @@ def finite_d(
     control: Answers,  # the same under control
     resolution: float = 1.0,  # smallest step between two answers, > 0
 ) -> Estimate:  # in pooled standard deviations; a stand-in where the conditions are separated
-    "Cohen's d with a finite stand-in for separated conditions; the status still says that they are."
+    "Cohen's d with a finite stand-in for separated conditions; the status still says so."
     if not resolution > 0:
         raise ValueError(
             f"resolution is {resolution}: give the smallest step between two answers, above 0"
@@ -872,7 +874,7 @@ def published_d_variance(
     n_treatment: int,  # answers under treatment
     n_control: int,  # answers under control; together more than 4
 ) -> float:  # sampling variance of d
-    "Sampling variance of Cohen's d under a common effect, as the thesis weighs by it (replication only)."
+    "Sampling variance of Cohen's d under a common effect, as in the thesis (replication only)."
     m, total = n_treatment * n_control / (n_treatment + n_control), n_treatment + n_control
     if total <= 4:
         raise ValueError(f"{total} answers: the variance needs more than 4")

@@ -49,13 +49,15 @@ def _numbers(values: Sequence[float] | np.ndarray, name: str, ndim: int = 1) -> 
         )
     except (TypeError, ValueError):
         raise ValueError(
-            f"{name} cannot be read as {'a table' if ndim == 2 else 'one column'}: give a list, an array or a column"
+            f"{name} cannot be read as {'a table' if ndim == 2 else 'one column'}: give a list, "
+            f"an array or a column"
         ) from None
     try:
         return np.where(pd.isna(array), nan, array).astype(float)
     except (TypeError, ValueError):
         raise ValueError(
-            f"{name} holds something that is not a number: give numbers, and nan where one is missing"
+            f"{name} holds something that is not a number: give numbers, and nan where one "
+            f"is missing"
         ) from None
 
 # %% ../../nbs/stats/13_synthesis.ipynb #6283ec9e
@@ -73,11 +75,13 @@ def _usable(
     )
     if not len(y) == len(v) == len(x):
         raise ValueError(
-            f"{len(y)} effects, {len(v)} variances and {len(x)} rows of moderators: give one of each per study"
+            f"{len(y)} effects, {len(v)} variances and {len(x)} rows of moderators: give one of "
+            f"each per study"
         )
     infinite = np.isinf(y)
     missing = ~infinite & (np.isnan(y) | np.isnan(v) | ~np.isfinite(x).all(axis=1))
-    # rounding dust of clusters that agree, and weights that would drown all others, are as good as no variance
+    # rounding dust of clusters that agree, and weights that would drown all others, are as good as
+    # no variance
     known = np.where(np.isfinite(v) & ~infinite & ~missing, v, 0.0)
     dust = max(
         1e-300,
@@ -490,7 +494,8 @@ def synthesise(
     effects: Sequence[float] | np.ndarray,  # shape (k,)
     variances: Sequence[float] | np.ndarray,  # squared standard errors, shape (k,)
     method: str = "REML",  # one of SPREAD_METHODS
-    interval: Interval = "knapp-hartung",  # "knapp-hartung": scale at least 1; "untruncated": as published; "z": normal
+    # "knapp-hartung": scale at least 1; "untruncated": as published; "z": normal
+    interval: Interval = "knapp-hartung",
     level: float = 0.95,  # coverage, between 0 and 1
     unit: str = "probability",  # unit of the effects
 ) -> Synthesis:
@@ -743,7 +748,8 @@ def _columns(frame: pd.DataFrame, names: list[str]) -> None:
     lacking = [name for name in names if name not in frame]
     if lacking:
         raise ValueError(
-            f"the table has no column {lacking[0]!r}: it has {list(frame.columns)}; name yours in the call"
+            f"the table has no column {lacking[0]!r}: it has {list(frame.columns)}; name yours in "
+            f"the call"
         )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #9124147f

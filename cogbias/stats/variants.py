@@ -29,7 +29,8 @@ def _named(frame: pd.DataFrame, columns: Sequence[str]) -> None:
     absent = [name for name in columns if name not in frame]
     if absent:
         raise ValueError(
-            f"the frame has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in the call"
+            f"the frame has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in "
+            f"the call"
         )
 
 # %% ../../nbs/stats/14_variants.ipynb #e6705796
@@ -56,12 +57,13 @@ def _cells(
 def _only_whole(
     means: pd.DataFrame, cluster: str, counts: dict[str, int], incomplete: str
 ) -> pd.DataFrame:
-    "Average of the keys that have every variant, one row per cluster, with what was left out in `.attrs`."
+    "Average of the keys with every variant, one row per cluster; `.attrs` has what was left out."
     whole = means.notna().all(axis=1)
     lost = list(means.index[~whole])
     if lost and incomplete == "error":
         raise ValueError(
-            f"{lost[0]} lacks a variant, and {len(lost) - 1} more: complete the study, or pass 'drop'"
+            f"{lost[0]} lacks a variant, and {len(lost) - 1} more: complete the study, or "
+            f"pass 'drop'"
         )
     grouped = means[whole].groupby(level=cluster, sort=False)
     table = grouped.mean()
@@ -137,7 +139,8 @@ def _left_out(table: pd.DataFrame, whole: pd.Series) -> str:
     ]
     notes = (
         [
-            f"{_counted(len(gone), 'unit')} without every variant left out: {', '.join(map(str, gone))}"
+            f"{_counted(len(gone), 'unit')} without every variant left out: "
+            f"{', '.join(map(str, gone))}"
         ]
         if gone
         else []
@@ -534,7 +537,7 @@ def equivalence(
     alpha: float = 0.05,  # of each one-sided test, between 0 and .5
     unit: str = "probability",  # unit of the effects
 ) -> Equivalence:
-    "Two one-sided tests, paired within units, that a variant differs from the base by less than a margin."
+    "Two one-sided tests, paired within units, that a variant is within a margin of the base."
     if not 0 < alpha < 0.5:
         raise ValueError(f"alpha is {alpha}: give a level between 0 and 0.5, such as 0.05")
     if not margin > 0:
@@ -573,7 +576,8 @@ def _no_gaps(used: np.ndarray, keys: pd.DataFrame, formula: str) -> None:
     gaps = ~np.isfinite(used).all(axis=1) | keys.isna().any(axis=1).to_numpy()
     if gaps.any():
         raise ValueError(
-            f"{gaps.sum()} rows miss a value that {formula!r} or the cluster needs: leave them out and count them"
+            f"{gaps.sum()} rows miss a value that {formula!r} or the cluster needs: leave them "
+            f"out and count them"
         )
 
 # %% ../../nbs/stats/14_variants.ipynb #57800cab
@@ -594,7 +598,8 @@ def _design(
         ) from None
     if outcome.shape[1] != 1:
         raise ValueError(
-            f"the outcome of {formula!r} is not one column of numbers: code it as 0 and 1, or as a number"
+            f"the outcome of {formula!r} is not one column of numbers: code it as 0 and 1, or as "
+            f"a number"
         )
     _no_gaps(np.column_stack([outcome, design]), frame[list(cluster)], formula)
     return outcome.to_numpy(float)[:, 0], design.reset_index(drop=True)
@@ -673,7 +678,9 @@ class MixedModel(NamedTuple):
     "A linear mixed model, and whether its fit can be trusted."
 
     coefficients: pd.DataFrame  # one row per fixed effect: the fields of its Estimate
-    variances: pd.Series  # variances and covariances of the random effects, and the residual variance; empty unless converged
+    # variances and covariances of the random effects, and the residual variance; empty unless
+    # converged
+    variances: pd.Series
     log_likelihood: float  # restricted unless fitted by maximum likelihood; nan unless converged
     reml: bool  # whether it is the restricted one
     n: int  # rows
@@ -815,7 +822,8 @@ def mixed_model(
     y, design = _design(frame, formula, columns)
     if crossed and slopes:
         raise ValueError(
-            f"slopes {slopes!r} with crossed sources: give slopes as a crossed source, such as 'participant:variant'"
+            f"slopes {slopes!r} with crossed sources: give slopes as a crossed source, such as "
+            f"'participant:variant'"
         )
     if slopes:
         _design(frame, f"{formula.split('~')[0]} {slopes}", columns)
@@ -935,7 +943,8 @@ def gee_logit(
     y, design = _design(frame, formula, [cluster])
     if ((y < 0) | (y > 1)).any():
         raise ValueError(
-            f"the outcome of {formula!r} lies outside [0, 1]: give answers coded 0 and 1, or probabilities"
+            f"the outcome of {formula!r} lies outside [0, 1]: give answers coded 0 and 1, or "
+            f"probabilities"
         )
     code, clusters = _groups(frame[cluster])
     method = f"GEE logit, {working}, {covariance.replace('_', ' ')}, t"
@@ -1097,7 +1106,7 @@ def _modes(data: _Answers, eta: np.ndarray, sd: float) -> tuple[np.ndarray, np.n
 
 # %% ../../nbs/stats/14_variants.ipynb #d87b38f7
 def _minus_log_likelihood(parameter: np.ndarray, data: _Answers, quadrature: int) -> float:
-    "Of coefficients and standard deviation, with adaptive quadrature; binomial coefficients left out."
+    "Of coefficients and standard deviation, by adaptive quadrature, without binomial coefficients."
     from scipy.special import logsumexp
 
     node, weight = np.polynomial.hermite_e.hermegauss(quadrature)
@@ -1274,7 +1283,8 @@ def _no_icc(values: np.ndarray) -> tuple[float, str, str] | None:
 
 # %% ../../nbs/stats/14_variants.ipynb #d0ec9800
 def intraclass_correlation(
-    table: pd.DataFrame,  # one row per target (prompt, item, model), one column per repeat or variant
+    # one row per target (prompt, item, model), one column per repeat or variant
+    table: pd.DataFrame,
 ) -> pd.DataFrame:  # one row for each of ICC_KINDS: the fields of its Estimate, intervals at 95 %
     "How far the columns agree about the targets, in six versions."
     values, note = _complete(table)

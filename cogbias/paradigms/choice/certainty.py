@@ -232,7 +232,8 @@ def fresh_value_sets(
 FRAMES = {
     1: Frame("Pick one of these two gambles:\n{options}\nWhich do you pick?\n{instruction}"),
     2: Frame(
-        "You have been given two ways to win some money.\n{options}\nNothing else is on offer. Which of the two would you take?\n{instruction}"
+        "You have been given two ways to win some money.\n{options}\nNothing else is on offer. "
+        "Which of the two would you take?\n{instruction}"
     ),
     3: Frame("Which of these would you rather have?\n{options}\n{instruction}"),
 }
@@ -404,7 +405,8 @@ CONTRASTS = (
         where=_CERTAINTY,
         include="eu_consistent",
         unit="share of value sets",
-        note="sets with a majority for the target in treatment and against it in control, minus the reverse",
+        note="sets with a majority for the target in treatment and against it in control, minus "
+        "the reverse",
     ),
     Contrast(
         "possibility_effect",
@@ -499,9 +501,11 @@ PARADIGM = Paradigm(
     name="choice/certainty",
     title="The certainty effect",
     bias="certainty effect",
-    summary="People give up expected money for a prize that is certain, and stop doing so once the same prize is merely likely. "
+    summary="People give up expected money for a prize that is certain, and stop doing so once "
+    "the same prize is merely likely. "
     "The two choices cannot follow from one scale of values.",
-    norm="Whoever maximises expected utility prefers the same lottery in both conditions, because both were changed alike.",
+    norm="Whoever maximises expected utility prefers the same lottery in both conditions, because "
+    "both were changed alike.",
     positive="the sure prize is chosen more often than the same prize when it is merely likelier",
     source="Allais 1953; Kahneman and Tversky 1979; design of Itzhak et al., TACL 2024",
     factors=FACTORS,
@@ -512,7 +516,9 @@ PARADIGM = Paradigm(
     conditions={"control": "both options are risky", "treatment": "one option is certain"},
     breakdown=("design", "template", "target_position"),
     caveats=(
-        "A chooser who follows expected value with noise also scores above zero here; compare with the benchmark row.",
-        "The first value set of each design is a famous problem and may have been seen in training.",
+        "A chooser who follows expected value with noise also scores above zero here; compare "
+        "with the benchmark row.",
+        "The first value set of each design is a famous problem and may have been seen in "
+        "training.",
     ),
 )

@@ -246,13 +246,16 @@ def refuse_symmetric(
 ) -> None:
     "Raise a CogbiasError where a decoy is not asymmetrically dominated."
     faults = [
-        f"{len(kinds) * prompts_each} prompts of {name}/{side} (decoys: {', '.join(sorted(set(kinds)))})"
+        f"{len(kinds) * prompts_each} prompts of {name}/{side} (decoys: "
+        f"{', '.join(sorted(set(kinds)))})"
         for (name, side), kinds in symmetric_decoys(value_sets).items()
     ]
     if faults:
         raise CogbiasError(
-            f"choice/decoy: in {' and '.join(faults)} the decoy is not dominated by the target alone; "
-            "use source='repaired', or allow_symmetric=True to keep them with the factor asymmetric=False"
+            f"choice/decoy: in {' and '.join(faults)} the decoy is not dominated by the "
+            f"target alone; "
+            "use source='repaired', or allow_symmetric=True to keep them with the factor "
+            "asymmetric=False"
         )
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #6386fae0
@@ -289,11 +292,13 @@ class Template(NamedTuple):
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #4c99226d
 _PLAIN = (
     "You want to buy a {noun} and have {number} brands to choose from.\n"
-    "Two things are known about each: what a {noun} costs, and the mean quality score from {raters}, where 0 is worst and 100 is best.\n"
+    "Two things are known about each: what a {noun} costs, and the mean quality score from "
+    "{raters}, where 0 is worst and 100 is best.\n"
 )
 _FULL = (
     "Suppose you are looking for a {noun}, and {number} brands are left on your list.\n"
-    "You have read their prices, and how {raters} judge their quality on a scale from 0 (awful) to 100 (perfect). You could find out nothing else.\n"
+    "You have read their prices, and how {raters} judge their quality on a scale from 0 (awful) "
+    "to 100 (perfect). You could find out nothing else.\n"
 )
 _WHICH, _PICK = (
     "With only this to go by, which brand do you buy?\n",
@@ -483,7 +488,8 @@ CONTRASTS = (
         "Decoy effect",
         score=MappingProxyType({"target": 1.0, "competitor": 0.0}),
         include="asymmetric",
-        note="target's share of the answers that name one of the two real options; per cluster, then products weigh alike",
+        note="target's share of the answers that name one of the two real options; per cluster, "
+        "then products weigh alike",
     ),
     Contrast(
         "log_odds_shift",
@@ -499,14 +505,16 @@ CONTRASTS = (
         "Decoy effect, all answers",
         score=_TARGET,
         include="asymmetric",
-        note="a coin scores -1/6, because three options share what two had; above zero the decoy breaks regularity",
+        note="a coin scores -1/6, because three options share what two had; above zero the decoy "
+        "breaks regularity",
     ),
     Contrast(
         "decoy_share",
         "Decoys chosen",
         control=None,
         score=MappingProxyType({"target": 0.0, "competitor": 0.0, "decoy": 1.0}),
-        note="a check of comprehension, not a bias: above .10 the answers ignore price and quality; a coin takes 1/3",
+        note="a check of comprehension, not a bias: above .10 the answers ignore price and "
+        "quality; a coin takes 1/3",
     ),
     Contrast(
         "decoy_score",
@@ -516,7 +524,8 @@ CONTRASTS = (
         replication=True,
         invalid="itt",
         cells=MappingProxyType({("treatment", "*"): 1.0, ("control", "*"): -1.0}),
-        note="published for each product and side; a coin scores -1/6; an answer that cannot be read counts as not the target",
+        note="published for each product and side; a coin scores -1/6; an answer that cannot be "
+        "read counts as not the target",
     ),
 )
 
@@ -593,10 +602,14 @@ FACTORS = MappingProxyType(_VALUES | _DISPLAY)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #43833e2d
 CAVEATS = (
-    "The published score is -1/6 for somebody who tosses a coin; read it beside the share among the two real options.",
-    "In people the effect appears with numbers, hardly with pictures, and sometimes turns round; zero may be the human value.",
-    "Decoys named extreme exist on one target side only, so their level cannot be told from the side.",
-    "All but the cars share their control prompts between the two sides, with target and competitor swapped.",
+    "The published score is -1/6 for somebody who tosses a coin; read it beside the share among "
+    "the two real options.",
+    "In people the effect appears with numbers, hardly with pictures, and sometimes turns round; "
+    "zero may be the human value.",
+    "Decoys named extreme exist on one target side only, so their level cannot be told from "
+    "the side.",
+    "All but the cars share their control prompts between the two sides, with target and "
+    "competitor swapped.",
 )
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #aca2e42e
@@ -606,7 +619,8 @@ PARADIGM = Paradigm(
     bias="decoy effect",
     summary="A third option that is plainly worse than one of two makes that one more attractive. "
     "It changes the choice although nobody should take it.",
-    norm="An option that another one beats in every respect can be crossed out, so the odds of the other two must stay as they were.",
+    norm="An option that another one beats in every respect can be crossed out, so the odds of "
+    "the other two must stay as they were.",
     positive="the option that beats the decoy gains on its competitor when the decoy is there",
     source="Huber, Payne and Puto 1982; design of Itzhak et al., TACL 2024",
     factors=FACTORS,

@@ -142,7 +142,7 @@ QUESTION = Question(
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #481d8f13
 def _books(content: Mapping[str, Any], role: str, want: float, cost: float = 0.0) -> float:
-    "Utility of buying when what was already paid for the event counts against it; not buying is worth 0."
+    "Utility of buying when what was paid for the event counts against it; not buying is worth 0."
     return want - cost * content["booked"] / content["price"] if role == "buy" else 0.0
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #60d544c0

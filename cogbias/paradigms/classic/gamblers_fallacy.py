@@ -39,7 +39,8 @@ ABOUT = About(
         "after several hundred thousand heads such doubt is sensible.",
         "The published question asks for the side of the streak, where a higher answer is the "
         "hot hand; it is estimated apart and only where it was asked.",
-        "A difference of 0 does not make the answers right: 50 is the right one in both conditions.",
+        "A difference of 0 does not make the answers right: 50 is the right one in both "
+        "conditions.",
     ),
 )
 

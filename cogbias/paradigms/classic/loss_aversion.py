@@ -113,7 +113,7 @@ CONTENTS = (
 
 # %% ../../../nbs/paradigms/classic/loss_aversion.ipynb #5933e800
 def _stimulus(condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    "Outcomes of both options as changes, with their chances in percent, and the wealth they start from."
+    "Outcomes of both options as changes, with chances in percent, and the wealth they start from."
     sign, start = (1, values["gain"]) if condition == "control" else (-1, values["larger_gain"])
     return {
         "lotteries": {
@@ -136,7 +136,7 @@ QUESTION = Question(
 
 # %% ../../../nbs/paradigms/classic/loss_aversion.ipynb #7f33d849
 def _felt(content: Mapping[str, Any], role: str, curvature: float = 0.88) -> float:
-    "Value of an option as a change, relative to the sure amount: concave for gains, convex for losses."
+    "Value of a change relative to the sure amount: concave for gains, convex for losses."
 
     def value(change: float) -> float:
         return math.copysign(abs(change) ** curvature, change)

@@ -55,7 +55,8 @@ def holds(
     "Whether a sentence is true in a world."
     if sentence.quantifier not in QUANTIFIERS:
         raise CogbiasError(
-            f"sentence: quantifier {sentence.quantifier!r} is not known; {nearest(sentence.quantifier, QUANTIFIERS)}"
+            f"sentence: quantifier {sentence.quantifier!r} is not known; "
+            f"{nearest(sentence.quantifier, QUANTIFIERS)}"
         )
     shared = [sentence.predicate in region for region in world if sentence.subject in region]
     return {"A": all(shared), "E": not any(shared), "I": any(shared), "O": not all(shared)}[
@@ -263,14 +264,18 @@ def invented_nouns(
 FRAMES = {
     1: Frame("Is the following argument logically {words}?\n\n{argument}\n\n{instruction}"),
     2: Frame(
-        "Does the conclusion of this argument follow from its premises?\n\n{argument}\n\n{instruction}"
+        "Does the conclusion of this argument follow from its "
+        "premises?\n\n{argument}\n\n{instruction}"
     ),
     3: Frame(
-        "Does the conclusion of this argument follow from its premises, whatever you know about the world?\n\n{argument}\n\n{instruction}"
+        "Does the conclusion of this argument follow from its premises, whatever you know about "
+        "the world?\n\n{argument}\n\n{instruction}"
     ),
     4: Frame(
-        "In this study we look at how people reason. You will read two premises and a conclusion. Suppose that both premises are true, even if they "
-        "strike you as odd. {definitions} Take your time; there is no trick.\n\n{argument}\n\nHow do you judge this argument?\n{instruction}"
+        "In this study we look at how people reason. You will read two premises and a conclusion. "
+        "Suppose that both premises are true, even if they "
+        "strike you as odd. {definitions} Take your time; there is no trick.\n\n{argument}\n\nHow "
+        "do you judge this argument?\n{instruction}"
     ),
 }
 
@@ -463,7 +468,8 @@ _MEASURES = (
         score=_ACCEPT,
         weights=_BELIEF,
         include="premises_consistent",
-        note="acceptance of believable minus unbelievable conclusions, beyond the same difference for the invented twins",
+        note="acceptance of believable minus unbelievable conclusions, beyond the same difference "
+        "for the invented twins",
     ),
     Contrast(
         "criterion_shift",
@@ -499,7 +505,8 @@ _MEASURES = (
         "Belief index, invented nouns",
         treatment="control",
         weights=_BELIEF,
-        note="believability is inherited from the twin, so anything but zero is due to form or chance",
+        note="believability is inherited from the twin, so anything but zero is due to form "
+        "or chance",
         **_ALONE,
     ),
     Contrast(
@@ -514,14 +521,16 @@ _MEASURES = (
         "Accuracy, real nouns",
         kind="accuracy",
         weights=_weights(0.25, 0.25, -0.25, -0.25),
-        note="share of right verdicts: .5 plus the weighted sum; .5 is guessing and positive means towards logic",
+        note="share of right verdicts: .5 plus the weighted sum; .5 is guessing and positive "
+        "means towards logic",
         **_ALONE,
     ),
     Contrast(
         "interaction",
         "Interaction of logic and belief, raw shares",
         weights=_INTERACTION,
-        note="logic index for unbelievable minus believable conclusions; a shift of the criterion alone can produce it",
+        note="logic index for unbelievable minus believable conclusions; a shift of the criterion "
+        "alone can produce it",
         **_ALONE,
     ),
     Contrast(
@@ -539,7 +548,8 @@ _MEASURES = (
         kind="area",
         weights=MappingProxyType({"valid_believable": 1.0, "invalid_believable": -1.0}),
         unit="area",
-        note="chance that a judgement of a valid argument has more behind it than one of an invalid argument; .5 is guessing; exact probabilities only",
+        note="chance that a judgement of a valid argument has more behind it than one of an "
+        "invalid argument; .5 is guessing; exact probabilities only",
         **_ALONE,
     ),
     Contrast(
@@ -640,7 +650,8 @@ CONTRASTS = _MEASURES + _REPLICATIONS
 # %% ../../../nbs/paradigms/logic/belief.ipynb #8f587344
 FACTORS = MappingProxyType(
     {
-        "template": "instruction: 1 validity, 2 does it follow, 3 whatever you know, 4 reasoning study",
+        "template": "instruction: 1 validity, 2 does it follow, 3 whatever you know, 4 "
+        "reasoning study",
         "premise_order": "1 major premise first, 2 minor premise first",
         "option_order": "1 valid named first, 2 invalid named first",
         "answer_format": "label: one word; letter: lines A) and B)",
@@ -665,11 +676,15 @@ PARADIGM = Paradigm(
     name="logic/belief",
     title="Belief in the conclusion",
     bias="belief bias",
-    summary="People are asked whether a conclusion follows from two premises. They tend to say yes when they believe the conclusion and no when they do not, "
+    summary="People are asked whether a conclusion follows from two premises. They tend to say "
+    "yes when they believe the conclusion and no when they do not, "
     "whatever the premises say.",
-    norm="Logic: whether an argument is valid depends on its form alone, so the verdict is the same for believable, unbelievable and invented conclusions.",
-    positive="believable conclusions are accepted more often than unbelievable ones, beyond the same difference for invented twins",
-    source="Evans, Barston and Pollard 1983; layout of Dasgupta et al. 2022 and Itzhak et al., TACL 2024",
+    norm="Logic: whether an argument is valid depends on its form alone, so the verdict is the "
+    "same for believable, unbelievable and invented conclusions.",
+    positive="believable conclusions are accepted more often than unbelievable ones, beyond the "
+    "same difference for invented twins",
+    source="Evans, Barston and Pollard 1983; layout of Dasgupta et al. 2022 and Itzhak et al., "
+    "TACL 2024",
     factors=FACTORS,
     items=items,
     contrasts=CONTRASTS,
@@ -680,8 +695,11 @@ PARADIGM = Paradigm(
     target_role="accept",
     clusters="noun triples",
     caveats=(
-        "The raw belief index and the raw interaction change with a participant's general readiness to accept; read them beside the criterion and sensitivity shifts.",
-        "Valid and invalid arguments are about different things: belief is compared within a noun triple, logic between triples.",
-        "Every argument has one true and one false premise, so a participant that asks for true premises finds none of them sound.",
+        "The raw belief index and the raw interaction change with a participant's general "
+        "readiness to accept; read them beside the criterion and sensitivity shifts.",
+        "Valid and invalid arguments are about different things: belief is compared within a noun "
+        "triple, logic between triples.",
+        "Every argument has one true and one false premise, so a participant that asks for true "
+        "premises finds none of them sound.",
     ),
 )
