@@ -39,6 +39,7 @@ def _turn(item: pytest.Item) -> int:
     return 3 if name == NOTEBOOKS else 2
 
 
+@pytest.hookimpl(tryfirst=True)  # the groups are read by a later hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     "An order for one or two processes; the tests of a file stay in one, those of notebooks do not."
     items.sort(key=_turn)
@@ -79,7 +80,7 @@ def classic_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     study = str(root / "data" / "studies" / "classic.toml")
     in_a_process(CLI, "run", study, *models, "--outputs", place, "--jobs", "2")
     library.mkdir()
-    shutil.copy(root / "nbs" / "07_claims.ipynb", library)
+    shutil.copy(root / "nbs" / "08_claims.ipynb", library)
     build = (
         "import sys; from cogbias.site import build_site; build_site(sys.argv[1], "
         "notebooks=sys.argv[2])"
