@@ -30,7 +30,7 @@ demo: $(VENV)/.demo  ## five simulated participants, every paradigm: reports, ef
 
 test: $(VENV)/.dev  ## notebooks are clean and exported, then every test
 	$(BIN)/python tests/in_step.py
-	COGBIAS_LLAMA_SERVER="$${COGBIAS_LLAMA_SERVER-$(wildcard $(CURDIR)/.llama/llama-server)}" $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+	COGBIAS_LLAMA_SERVER="$${COGBIAS_LLAMA_SERVER-$(wildcard $(CURDIR)/.llama/llama-server)}" $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 llama: .llama/llama-server  ## a llama-server for the tests, unpacked from Debian packages; nothing is installed
 

@@ -1,11 +1,14 @@
 """Where the published data lie, for tests that need them; the data do not ship with the project."""
 
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
@@ -19,35 +22,24 @@ def published() -> Path:
     return path
 
 
-FIRST = ("test_trials.py",)  # it forks, and a fork of a process that has computed hangs
-PAGES = ("test_browser.py", "test_pages.py", "test_site.py")  # they look at the same sites
-LONG = (
-    *PAGES,
+# With two processes, each takes file after file in this order: the notebooks are nearly half of
+# all, and long files must not come last. test_trials forks, and a fork of a process that computes
+# hangs; so it goes before everything that computes in the process.
+ORDER = (
+    "test_notebooks.py",
+    "test_trials.py",
+    "test_pages.py",
+    "test_browser.py",
     "test_end_to_end.py",
+    "test_site.py",
     "test_faults.py",
-)  # begun early, so that no core waits at the end
-NOTEBOOKS = "test_notebooks.py"  # each in a process of its own, whoever starts it
+)
 
 
-def _turn(item: pytest.Item) -> int:
-    "When a test should start."
-    name = item.path.name
-    if name in FIRST:
-        return 0
-    if name in LONG:
-        return 1
-    return 3 if name == NOTEBOOKS else 2
-
-
-@pytest.hookimpl(tryfirst=True)  # the groups are read by a later hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    "An order for one or two processes; the tests of a file stay in one, those of notebooks do not."
-    items.sort(key=_turn)
-    for item in items:
-        name = item.path.name
-        if name != NOTEBOOKS:
-            group = "pages" if name in PAGES else name
-            item.add_marker(pytest.mark.xdist_group(group))
+    "An order in which no core waits at the end."
+    places = {name: place for place, name in enumerate(ORDER)}
+    items.sort(key=lambda item: places.get(item.path.name, len(ORDER)))
 
 
 def in_a_process(program: str, *arguments: str) -> None:
@@ -57,33 +49,51 @@ def in_a_process(program: str, *arguments: str) -> None:
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 
 
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    "A folder that all processes of a test run share: one makes it, the others wait for it."
+    alone = os.environ.get("PYTEST_XDIST_WORKER") is None
+    folder = (factory.getbasetemp() if alone else factory.getbasetemp().parent) / name
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            folder.mkdir()
+            make(folder)
+    return folder
+
+
 CLI = "import sys; from cogbias.cli import main; sys.exit(main())"
 
 
-@pytest.fixture(scope="session")
-def demo_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    "The site that `make demo` builds, with the pages of the library."
-    pytest.importorskip("sphinx")
-    place = str(tmp_path_factory.mktemp("pages") / "demo")
+def _make_demo(folder: Path) -> None:
+    "What `make demo` makes."
+    place = str(folder / "demo")
     in_a_process(CLI, "run", "demo", "--outputs", place, "--jobs", "2")
     in_a_process(CLI, "site", place)
-    return Path(place) / "site"
 
 
-@pytest.fixture(scope="session")
-def classic_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    "The site of the eight classics for two simulated participants, with one page of the library."
-    pytest.importorskip("sphinx")
-    root, folder = Path(__file__).parent.parent, tmp_path_factory.mktemp("pages")
-    place, library = str(folder / "classic"), folder / "library"
+def _make_classic(folder: Path) -> None:
+    "The eight classics for two simulated participants, and a site with one page of the library."
+    root, place, library = Path(__file__).parent.parent, str(folder / "classic"), folder / "library"
     models = [part for name in ("sim/human", "sim/rational") for part in ("--model", name)]
     study = str(root / "data" / "studies" / "classic.toml")
     in_a_process(CLI, "run", study, *models, "--outputs", place, "--jobs", "2")
     library.mkdir()
     shutil.copy(root / "nbs" / "08_claims.ipynb", library)
     build = (
-        "import sys; from cogbias.site import build_site; build_site(sys.argv[1], "
-        "notebooks=sys.argv[2])"
+        "import sys; from cogbias.site import build_site; "
+        "build_site(sys.argv[1], notebooks=sys.argv[2])"
     )
     in_a_process(build, place, str(library))
-    return Path(place) / "site"
+
+
+@pytest.fixture(scope="session")
+def demo_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    "The site that `make demo` builds, with the pages of the library; read it, do not change it."
+    pytest.importorskip("sphinx")
+    return made_once(tmp_path_factory, "pages-of-demo", _make_demo) / "demo" / "site"
+
+
+@pytest.fixture(scope="session")
+def classic_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    "A site of the classics; read it, do not change it."
+    pytest.importorskip("sphinx")
+    return made_once(tmp_path_factory, "pages-of-classic", _make_classic) / "classic" / "site"
