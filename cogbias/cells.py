@@ -262,7 +262,9 @@ def open_cell(
         who,
         collect_cell(study, who, items, folder),
     )
-    trials = check_answers(store.read(collected.trial_ids), items, store.path)
+    trials = check_answers(
+        store.read(collected.trial_ids), items, store.path, bool(study.items_file)
+    )
     effects = _in_family(
         estimated_effects(store.path, trials, items, paradigm(name), study.seed),
         folder,

@@ -665,11 +665,11 @@ def report(
 
     failed, written = render_reports(folder, jobs)
     print(f"{len(written)} reports in {folder / 'reports'}")
-    _warn_left_out(folder)
     for line in failed:
         _say(f"failed    {line}")
     if failed:
         raise typer.Exit(1)
+    _warn_left_out(folder)
 
 # %% ../nbs/22_cli.ipynb #86b09f3e
 @app.command()

@@ -442,7 +442,8 @@ def last_run(
                 )
     if len(stored):
         _check_owner(path, stored)
-    return check_answers(own_trials(stored, items, cell), items, path)
+    from_file = bool(cell and cell.get("items_file"))
+    return check_answers(own_trials(stored, items, cell), items, path, from_file)
 
 # %% ../nbs/14_outputs.ipynb #4c6f3f6f
 def stored_cells(folder: Folder) -> list[tuple[Path, Path]]:

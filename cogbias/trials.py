@@ -16,7 +16,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -568,14 +568,16 @@ def check_answers(
     trials: pd.DataFrame,  # a trials table
     items: pd.DataFrame,  # the items they answer
     source: Path | str,  # where the trials come from, for messages
+    tagged_anew: bool = False,  # items of a file may have other clusters than when they were asked
 ) -> pd.DataFrame:
     "Return the trials unchanged, or raise a CogbiasError naming the first answer not on offer."
+    places = ("condition",) if tagged_anew else _FROM_ITEM
     known = {item["item_id"]: item for item in _items(items)}
     names = [name for name in TRIALS.names if name in trials.columns]
     for values in zip(*(trials[name].tolist() for name in names)):
         trial = dict(zip(names, values))
         item = known.get(trial["item_id"])
-        if item is not None and (fault := _answer_fault(item, trial)):
+        if item is not None and (fault := _answer_fault(item, trial, places)):
             raise CogbiasError(
                 f"{source}: trial {trial['trial_id']!r}: {fault}; mend or remove its line, and it "
                 f"is asked again"
@@ -588,9 +590,9 @@ def _held(row: Mapping[str, Any], name: str) -> Any:
     return None if is_empty(row[name]) else row[name]
 
 
-def _design_fault(item: Mapping[str, Any], trial: Mapping[str, Any]) -> str:
+def _design_fault(item: Mapping[str, Any], trial: Mapping[str, Any], places: Sequence[str]) -> str:
     "Which place in the design a trial has that its item has not."
-    for name in _FROM_ITEM:
+    for name in places:
         said, known = _held(trial, name), _held(item, name)
         if said != known:
             return f"column {name!r} holds {said!r:.60}, but that of its item is {known!r:.60}"
@@ -650,11 +652,11 @@ def _chances_fault(item: Mapping[str, Any], trial: Mapping[str, Any]) -> str:
     return "" if abs(total - 1) < 1e-6 else f"column 'p' adds up to {total:.9g} instead of 1"
 
 
-def _answer_fault(item: Mapping[str, Any], trial: Mapping[str, Any]) -> str:
+def _answer_fault(item: Mapping[str, Any], trial: Mapping[str, Any], places: Sequence[str]) -> str:
     "What a trial says that its item does not, or that it denies itself."
-    faults = (
-        look(item, trial) for look in (_design_fault, _choice_fault, _chances_fault, _status_fault)
-    )
+    if fault := _design_fault(item, trial, places):
+        return fault
+    faults = (look(item, trial) for look in (_choice_fault, _chances_fault, _status_fault))
     return next(filter(None, faults), "")
 
 # %% ../nbs/05_trials.ipynb #338c97f8

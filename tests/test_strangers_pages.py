@@ -82,7 +82,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
         write_report(
             outputs, f"ollama/{name}", "choice/certainty", [markdown(f"# {name}\n\n{name}")]
         )
-        rows.append(effect(f"ollama/{name}", unit=name, status=name))
+        rows.append(effect(f"ollama/{name}", unit=name, detail=name))
         rows.append(effect(f"ollama/{name}", measure="certainty_score", replication=True))
         rows.append(effect(f"ollama/{name}", paradigm=f"other/{name}", measure=name, unit=name))
     write_report(outputs, "ollama/hostile", "choice/certainty", stranger(secret))
