@@ -242,8 +242,7 @@ def estimated_effects(
     except ValueError as error:
         raise CogbiasError(
             f"{path}: cannot be estimated ({str(error).splitlines()[0]:.200}); compare its items "
-            f"with those of "
-            f"'cogbias items {paradigm.name}'"
+            f"with those of 'cogbias items {paradigm.name}'"
         ) from error
 
 # %% ../nbs/17_cells.ipynb #51ba90bd

@@ -489,7 +489,6 @@ def comparison_notes(
     if len(found.familiar) and found.familiar["estimate"].notna().any():
         notes.append(
             "A published wording that is one cluster carries no interval of its own: its "
-            "difference "
-            "has that of the new wordings."
+            "difference has that of the new wordings."
         )
     return " ".join(notes)

@@ -964,9 +964,9 @@ def _value_sets(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         lotteries = row["content"]["lotteries"]
         if sets[row["cluster"]].setdefault(row["condition"], lotteries) != lotteries:
             raise CogbiasError(
-                f"{row['source_file']}: record '{row['source_record']}': its lotteries differ "
-                f"from others of value set "
-                f"{row['cluster']}; mend field 'subtemplates' or leave the file out"
+                f"{row['source_file']}: record '{row['source_record']}': its lotteries differ from "
+                f"others of value set {row['cluster']}; mend field 'subtemplates' or leave the "
+                "file out"
             )
     return sets
 

@@ -423,8 +423,7 @@ def _check_owner(path: Path, stored: pd.DataFrame) -> None:
             if (None if is_empty(value) else value) != known:
                 raise CogbiasError(
                     f"{path}: trial {key!r}: column {name!r} holds {value!r:.60}, but its "
-                    f"participant "
-                    f"was recorded with {known!r:.60}; mend or remove its line"
+                    f"participant was recorded with {known!r:.60}; mend or remove its line"
                 )
 
 
@@ -471,8 +470,7 @@ def _stored_cell(folder: Folder, place: Path, file: Path) -> StoredCell:
     if [slug(name) for name in held] != [place.stem]:
         raise CogbiasError(
             f"{place}: items table: column 'paradigm' holds {', '.join(held) or 'nothing'}, which "
-            f"does not "
-            "belong into this file; remove it, it is made again from the study"
+            "does not belong into this file; remove it, it is made again from the study"
         )
     if stored.empty:
         return StoredCell(items, stored, stored, None)

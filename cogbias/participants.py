@@ -269,8 +269,7 @@ EXTRACTION = (
     "Below are the options of a question, and the answer that somebody gave to it in their own "
     "words.\n\nOptions:\n{options}\n\n"
     "Answer:\n<answer>\n{response}\n</answer>\n\nWhich option does the answer choose? Reply with "
-    "{labels} and nothing else. "
-    "If it chooses none of them, reply with the word none."
+    "{labels} and nothing else. If it chooses none of them, reply with the word none."
 )
 
 

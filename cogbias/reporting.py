@@ -272,8 +272,8 @@ def counted(
     unread = int((rest["status"] != "ok").sum())
     return (
         f"The headline rests on {len(mine):,} of the {len(trials):,} answers of this cell, and "
-        f"they are counted here. "
-        f"Of the {len(rest):,} for other contrasts, {unread or 'none'} could not be read."
+        f"they are counted here. Of the {len(rest):,} for other contrasts, {unread or 'none'} "
+        "could not be read."
     )
 
 # %% ../nbs/12_reporting.ipynb #e5547f16
@@ -584,10 +584,9 @@ def comparison_note(
         return "No human value is known for this paradigm."
     lines = (
         [
-            f"The {unit} scale of the headline is the same for people and models, so sign and "
-            f"size may be compared where the task is the same. The intervals answer different "
-            f"questions: "
-            "a model's covers other clusters of prompts, people's cover other people."
+            f"The {unit} scale of the headline is the same for people and models, so sign and size "
+            "may be compared where the task is the same. The intervals answer different "
+            "questions: a model's covers other clusters of prompts, people's cover other people."
         ]
         if (human["unit"] == unit).any()
         else []
@@ -596,8 +595,7 @@ def comparison_note(
         [
             "A standardised difference (pooled SD) of people divides by how much people differ; a "
             "model's divides by the noise of its own answers and grows without limit as its "
-            "temperature falls. "
-            "Compare its sign, never its size."
+            "temperature falls. Compare its sign, never its size."
         ]
         if human["unit"].isin(["pooled SD"]).any()
         else []

@@ -263,7 +263,7 @@ def _collect_model(
                 failed.append(
                     f"{who.name} in {name}: "
                     f"{done.planned - done.stored - done.asked + done.statuses.get('error', 0)} "
-                    f"answers are missing; run again"
+                    "answers are missing; run again"
                 )
         except CogbiasError as error:
             failed.append(f"{who.name} in {name}: {error}")

@@ -38,9 +38,8 @@ FOLDER = (
     ),
     Promise(
         "Names, answers and whole notebooks of strangers cannot act in a report, in the HTML that "
-        "nbconvert makes of it, or on the site. They are shown as text, and formulas in them "
-        "are not "
-        "read. No file of this machine is read into a page.",
+        "nbconvert makes of it, or on the site. They are shown as text, and formulas in them are "
+        "not read. No file of this machine is read into a page.",
         (
             "test_strangers_pages.py::test_a_report_holds_no_markup_of_strangers",
             "test_strangers_pages.py::test_nothing_acts_after_nbconvert",
@@ -63,10 +62,9 @@ FOLDER = (
         ),
     ),
     Promise(
-        "A trial, an item or a row of effects that contradicts its design, its participant "
-        "or itself "
-        "is refused by file, record and column, and so is a table from outside. Edited factors are "
-        "noticed where the paradigm makes an item of the same text.",
+        "A trial, an item or a row of effects that contradicts its design, its participant or "
+        "itself is refused by file, record and column, and so is a table from outside. Edited "
+        "factors are noticed where the paradigm makes an item of the same text.",
         (
             "test_strangers_trials.py::test_an_edited_trial_is_refused_by_trial_and_column",
             "test_strangers_trials.py::test_an_edited_place_in_the_design_is_noticed",
@@ -93,10 +91,8 @@ FOLDER = (
     ),
     Promise(
         "What lies in a folder is read, written and removed in that folder only: a link that "
-        "leads out "
-        "of it is refused by name, and so are pipes, devices and files of a size that is not "
-        "ours, packed or not. No "
-        "file is cut that does not hold trials.",
+        "leads out of it is refused by name, and so are pipes, devices and files of a size that "
+        "is not ours, packed or not. No file is cut that does not hold trials.",
         (
             "test_strangers_links.py::test_a_link_that_leads_out_is_refused",
             "test_strangers_links.py::test_a_file_without_trials_is_not_emptied",
@@ -131,11 +127,9 @@ SERVER = (
         ),
     ),
     Promise(
-        "An answer has a time limit for the whole of it and a size limit, packed or not; a "
-        "wait that "
-        "a server asks for is cut, and said. A server that drips costs one time limit, and "
-        "one that "
-        "sends its client in circles ends at once.",
+        "An answer has a time limit for the whole of it and a size limit, packed or not; a wait "
+        "that a server asks for is cut, and said. A server that drips costs one time limit, and "
+        "one that sends its client in circles ends at once.",
         (
             "test_hostile_servers.py::TestLimits::test_the_time_limit_is_for_the_whole_answer",
             "test_hostile_servers.py::TestLimits::test_a_server_that_drips_costs_one_time_limit",
@@ -185,9 +179,8 @@ SITE = (
         ),
     ),
     Promise(
-        "To build a site deletes nothing that an earlier build did not make, writes through "
-        "no link "
-        "and over no file of others.",
+        "To build a site deletes nothing that an earlier build did not make, writes through no "
+        "link and over no file of others.",
         (
             "test_shared_folders.py::test_a_site_deletes_nothing_that_it_did_not_make",
             "test_shared_folders.py::test_the_list_of_a_strangers_site_leads_nowhere",
@@ -197,8 +190,7 @@ SITE = (
     ),
     Promise(
         "Several runs in one folder lose nothing, and half-written files of a killed one are "
-        "removed "
-        "by the next; nothing else is.",
+        "removed by the next; nothing else is.",
         (
             "test_shared_folders.py::test_runs_that_end_together_lose_no_cell",
             "test_shared_folders.py::test_four_processes_on_four_cells_of_one_folder",

@@ -1658,9 +1658,9 @@ def _sphinx(stage: Path, work: Path, strict: bool) -> Path:
     )
     if run.returncode:
         raise CogbiasError(
-            f"the site could not be built: "
+            "the site could not be built: "
             f"{(found or run.stderr.strip().splitlines() or ['Sphinx gave no reason'])[-1]}; mend "
-            f"that page"
+            "that page"
         )
     if found:
         warnings.warn(
@@ -1673,9 +1673,8 @@ _INLINE = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.S)
 _PAGE_NAME = re.compile(r"(?<=pagename = )'[\w./=-]*'")  # the one thing that differs by page
 POLICY = (
     "default-src 'none'; script-src 'self' file: {scripts}; style-src 'self' file: "
-    "'unsafe-inline'; "
-    "img-src 'self' file: data:; font-src 'self' file: data:; connect-src 'self'; "
-    "form-action 'self' file:; base-uri 'none'"
+    "'unsafe-inline'; img-src 'self' file: data:; font-src 'self' file: data:; connect-src "
+    "'self'; form-action 'self' file:; base-uri 'none'"
 )
 
 

@@ -174,9 +174,8 @@ def check_places(
                 continue  # formats differ in how they write nothing
             if value != wanted and str(value) != str(wanted):
                 raise CogbiasError(
-                    f"{record(row)}: column {name!r} holds {value!r:.60}, but the item of "
-                    f"that text "
-                    f"has {wanted!r:.60}; undo the edit, or change its text too"
+                    f"{record(row)}: column {name!r} holds {value!r:.60}, but the item of that "
+                    f"text has {wanted!r:.60}; undo the edit, or change its text too"
                 )
 
 

@@ -1062,9 +1062,8 @@ def _check_unpacked(path: Path) -> Path:
 
     def refusal() -> CogbiasError:
         return CogbiasError(
-            f"{path}: unpacks to more than {LARGEST_UNPACKED / 2**30:.0f} GB, which no table "
-            f"of ours "
-            "does; remove it"
+            f"{path}: unpacks to more than {LARGEST_UNPACKED / 2**30:.0f} GB, which no table of "
+            "ours does; remove it"
         )
 
     with ParquetFile(path) as file:
@@ -1160,9 +1159,8 @@ def _check_ids(table: pd.DataFrame, key: str) -> None:
         if given != made:
             raise CogbiasError(
                 f"items table: column {key!r} holds {given!r:.40} in {_record_name(row)}, but the "
-                f"row was edited "
-                f"and is {made!r}; edited items are asked with --items, in which ids may be "
-                f"left out"
+                f"row was edited and is {made!r}; edited items are asked with --items, in which "
+                "ids may be left out"
             )
 
 # %% ../nbs/00_tables.ipynb #304e5d76

@@ -987,9 +987,8 @@ def _ask_all(
         kind = "" if isinstance(error, CogbiasError) else f"{type(error).__name__}: "
         reason = " ".join(f"{kind}{error}".split())
         raise CogbiasError(
-            f"{participant.name}: stopped after {statuses.total()} of {len(todo.requests)} "
-            f"answers ({reason:.400}); "
-            "what came is stored, run again to ask for the rest only"
+            f"{participant.name}: stopped after {statuses.total()} of {len(todo.requests)} answers "
+            f"({reason:.400}); what came is stored, run again to ask for the rest only"
         ) from error
     return dict(statuses)
 

@@ -130,7 +130,7 @@ def html_payloads() -> list[str]:
         f"<a href='jav&#x09;ascript:{ACT}'>x</a>",
         f"<a href=' &#14; javascript:{ACT}'>x</a>",
         f"<p onmouseover={ACT} "
-        f"style='position:fixed;inset:0;background:url(https://example.org)'>x",
+        "style='position:fixed;inset:0;background:url(https://example.org)'>x",
         "<style>body{display:none}</style><p style='behavior:url(#x)'>x",
         f"<table background='javascript:{ACT}'><tr><td>{IMG}</table>",
         f"<math><maction actiontype=statusline xlink:href='javascript:{ACT}'>x</maction></math>",

@@ -154,9 +154,9 @@ CASES = {
     "cut off before the claim": (
         LOTTERY,
         {
-            "To decide, we compare what each gamble pays on average. For the sure one that "
-            "is plain. "
-            "For the other, half of a hundred is fifty, which is more than forty, and so it "
+            "To decide, we compare what each gamble pays on average. For the sure one that is "
+            "plain. For the other, half of a hundred is fifty, which is more than forty, and so "
+            "it "
             "looks as if A": NONE,
         },
     ),

@@ -66,8 +66,7 @@ def _from_hub(model: str) -> Path:
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         raise CogbiasError(
             f"hf/{model}: cannot be fetched ({type(error).__name__}); check the name, your access "
-            f"to it (hf auth login), "
-            f"and the connection; a folder is named hf/./folder"
+            "to it (hf auth login), and the connection; a folder is named hf/./folder"
         ) from None
 
 # %% ../../nbs/backends/hf.ipynb #eb68273c

@@ -65,9 +65,9 @@ def _decided(model: str, item: Mapping[str, Any], roles: Sequence[str]) -> dict[
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise CogbiasError(
-            f"sim/{model}: the content of an item of {item.get('paradigm')} is not what its "
-            f"rule needs "
-            f"({type(error).__name__}: {str(error):.80}); compare it with that of generated items"
+            f"sim/{model}: the content of an item of {item.get('paradigm')} is not what its rule "
+            f"needs ({type(error).__name__}: {str(error):.80}); compare it with that of generated "
+            "items"
         ) from error
     if fault := _said_fault(said, roles):
         raise CogbiasError(f"sim/{model}: its rule for {item.get('paradigm')} {fault}")

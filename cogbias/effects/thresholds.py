@@ -64,9 +64,8 @@ def threshold_accuracy(
     gain = np.bincount(of, credit - habit, len(strata))[size > 0] / size[size > 0]
     found = stratified_cluster_t(gain, strata[size > 0], unit=contrast.unit)
     said = (
-        f"threshold {tuned.tau:.2f} from {tuned.n} development questions; "
-        f"{credit.mean():.2f} right, "
-        f"{habit.mean():.2f} by the best constant set"
+        f"threshold {tuned.tau:.2f} from {tuned.n} development questions; {credit.mean():.2f} "
+        f"right, {habit.mean():.2f} by the best constant set"
     )
     return [_estimate_row(contrast, judged, found, group, method="tuned threshold", detail=said)]
 

@@ -448,8 +448,7 @@ class Guard:
         if not same_place(self.home, str(request.url)):
             raise Elsewhere(
                 f"{shown_url(self.home)} sends us on to {shown_url(str(request.url))}, which was "
-                f"not asked for: "
-                "name that address if you trust it"
+                "not asked for: name that address if you trust it"
             )
         self._check_way(request)
         keep_out(request.headers.get("authorization", "").rpartition(" ")[2])
@@ -528,8 +527,7 @@ def _bind(transport: Any) -> None:
     if not hasattr(pool, "_network_backend"):
         raise CogbiasError(
             f"{type(transport).__module__}: this version cannot be given a time limit for whole "
-            f"answers; "
-            "install the version in constraints.txt"
+            "answers; install the version in constraints.txt"
         )
     pool._network_backend = _Network(pool._network_backend)
 

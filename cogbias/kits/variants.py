@@ -302,8 +302,8 @@ class Question:
 PERSONA = (
     "You are a customer with a median income and an average education, picked at random to take "
     "part in a survey. Answer as a person would, on instinct. Subjective answers are welcome; no "
-    "answer is right or wrong. "
-    "You can only pick one of the options or state a value, and you have to decide."
+    "answer is right or wrong. You can only pick one of the options or state a value, and you "
+    "have to decide."
 )
 DECIDE = "Choices have to be made even where information seems to be missing."
 ONLY = {

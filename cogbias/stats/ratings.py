@@ -73,8 +73,7 @@ def _check_lengths(control: np.ndarray, treatment: np.ndarray, rule: RatingRule)
     except ValueError:
         raise ValueError(
             f"{control.shape} control ratings, {treatment.shape} treatment ratings and the fields "
-            f"of the rule do not "
-            "match: give one of each per test"
+            "of the rule do not match: give one of each per test"
         ) from None
 
 # %% ../../nbs/stats/10_ratings.ipynb #64ac916d

@@ -502,8 +502,7 @@ PARADIGM = Paradigm(
     title="The certainty effect",
     bias="certainty effect",
     summary="People give up expected money for a prize that is certain, and stop doing so once "
-    "the same prize is merely likely. "
-    "The two choices cannot follow from one scale of values.",
+    "the same prize is merely likely. The two choices cannot follow from one scale of values.",
     norm="Whoever maximises expected utility prefers the same lottery in both conditions, because "
     "both were changed alike.",
     positive="the sure prize is chosen more often than the same prize when it is merely likelier",

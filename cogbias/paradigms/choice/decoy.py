@@ -252,9 +252,8 @@ def refuse_symmetric(
     ]
     if faults:
         raise CogbiasError(
-            f"choice/decoy: in {' and '.join(faults)} the decoy is not dominated by the "
-            f"target alone; "
-            "use source='repaired', or allow_symmetric=True to keep them with the factor "
+            f"choice/decoy: in {' and '.join(faults)} the decoy is not dominated by the target "
+            "alone; use source='repaired', or allow_symmetric=True to keep them with the factor "
             "asymmetric=False"
         )
 

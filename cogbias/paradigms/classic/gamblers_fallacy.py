@@ -122,8 +122,7 @@ CONTENTS = (
             "It took", "the mountain track", "the valley track", "the next train takes"),
     _device("dishes", 4,
             "To see who washes the dishes, Amara and Mei draw one of two folded slips, each with "
-            "one "
-            "of their names, and put it back. A slip was drawn",
+            "one of their names, and put it back. A slip was drawn",
             "The name on it was", "Amara", "Mei", "the name on the next slip is"),
     _device("light", 10,
             "A laboratory sends single particles of light at a half-silvered mirror, from which "
