@@ -137,12 +137,10 @@ def _where(error: BaseException) -> str:
     "The last place in this package that an error passed."
     import traceback
 
-    frames = [
+    calls = [
         each for each in traceback.extract_tb(error.__traceback__) if "cogbias" in each.filename
     ]
-    return (
-        f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else "the program"
-    )
+    return f"{Path(calls[-1].filename).name}, line {calls[-1].lineno}" if calls else "the program"
 
 
 def _usage(error: Any) -> str:

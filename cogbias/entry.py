@@ -15,7 +15,7 @@ from types import FrameType
 STOPPED = "cogbias: stopped; what was answered is stored, run the same command to go on"
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
+def _stop(number: int, interrupted: FrameType | None) -> None:
     "Say what is stored, and end; nothing has begun that could be left half done."
     os.write(2, f"{STOPPED}\n".encode())
     os._exit(130)

@@ -860,10 +860,10 @@ def _page_names(names: Iterable[str]) -> dict[str, str]:
     pages: dict[str, str] = {}
     for name in sorted(set(names)):
         taken = set(pages.values())
-        variants = itertools.chain(
+        numbered = itertools.chain(
             [page_name(name)], (f"{page_name(name)}-{number}" for number in itertools.count(2))
         )
-        pages[name] = next(each for each in variants if each not in taken)
+        pages[name] = next(each for each in numbered if each not in taken)
     return pages
 
 # %% ../nbs/20_site.ipynb #0b18ba8e

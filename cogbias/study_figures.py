@@ -545,10 +545,10 @@ def _grid(table: pd.DataFrame) -> dict[str, np.ndarray]:
 
 # %% ../nbs/10_study_figures.ipynb #b4c46aaf
 _HATCHED = {"hatch": "////", "edgecolor": "#BBBBBB", "linewidth": 0, "gid": "reaches zero"}
-_FRAMED = {"edgecolor": "#111111", "linewidth": 2, "gid": "separated"}
+_OUTLINED = {"edgecolor": "#111111", "linewidth": 2, "gid": "separated"}
 
 
-def _frame(ax: "Axes", row: int, column: int, look: Mapping[str, Any]) -> None:
+def _outline(ax: "Axes", row: int, column: int, look: Mapping[str, Any]) -> None:
     "A rectangle over one cell."
     from matplotlib.patches import Rectangle
 
@@ -604,9 +604,9 @@ def _cells(
     plain = np.zeros(value.shape, bool) if judged is None else ~judged
     for (row, column), number in np.ndenumerate(value):
         if near[row, column]:
-            _frame(ax, row, column, _HATCHED)
+            _outline(ax, row, column, _HATCHED)
         if separated[row, column]:
-            _frame(ax, row, column, _FRAMED)
+            _outline(ax, row, column, _OUTLINED)
         _cell_text(
             ax,
             row,
@@ -642,7 +642,7 @@ def _map_legend(ax: "Axes", missing: int, judged: np.ndarray | None = None) -> N
     from matplotlib.patches import Patch
 
     hatched = "interval reaches 0" if judged is None else "inconclusive"
-    marks = {hatched: {**_HATCHED, "hatch": "/////"}, "separated": _FRAMED}
+    marks = {hatched: {**_HATCHED, "hatch": "/////"}, "separated": _OUTLINED}
     handles = [
         Patch(facecolor="white", **{**look, "gid": None}, label=words)
         for words, look in marks.items()

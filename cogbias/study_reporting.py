@@ -27,7 +27,7 @@ from .stats.features import FeatureExplanation, explain_by_features
 from .stats.profiles import Profiles, bias_profiles, cluster_profiles
 from .stats.standardised import aggregate_cells, published_d_variance
 from .stats.synthesis import hunter_schmidt_ratio, synthesise_by
-from cogbias.stats.variants import (
+from cogbias.stats.repeated_measures import (
     contrasts_against_base,
     friedman_test,
     repeated_measures_anova,

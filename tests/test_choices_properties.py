@@ -659,7 +659,7 @@ def work(text, menu, answer):
     "How many calls it takes to read a text."
     count = 0
 
-    def tick(frame, event, argument):
+    def tick(place, event, argument):
         nonlocal count
         count += event in ("call", "c_call")
 

@@ -82,9 +82,9 @@ def test_dust_is_no_effect():
     "Differences of 1e-16 have neither a spread nor a p-value of 1e-33."
     contrast = paradigm("classic/framing").headline
     items = paradigm("classic/framing").items(variants=["base"])
-    frame = prompt_scores(exact_trials("random", items), items, contrast)
+    scored = prompt_scores(exact_trials("random", items), items, contrast)
     rng = np.random.default_rng(1)
-    shaken = frame.assign(score=frame["score"] + rng.uniform(1e-16, 9e-16, len(frame)))
+    shaken = scored.assign(score=scored["score"] + rng.uniform(1e-16, 9e-16, len(scored)))
     shaken.loc[shaken.condition == "treatment", "score"] += 8e-16
     row = difference(contrast, shaken)[0]
     assert row["ci_low"] < -0.05 and row["ci_high"] > 0.05 and row["p_value"] > 0.5
@@ -97,8 +97,8 @@ def test_six_sets_that_agree_leave_a_seventh_open():
     contrast = paradigm("classic/framing").headline
     items = paradigm("classic/framing").items(variants=["base"])
     items = items[items["content_set"].isin(items["content_set"].unique()[:6])]
-    frame = prompt_scores(exact_trials("random", items), items, contrast)
-    turned = frame.assign(score=(frame["condition"] == "treatment").astype(float))
+    scored = prompt_scores(exact_trials("random", items), items, contrast)
+    turned = scored.assign(score=(scored["condition"] == "treatment").astype(float))
     row = difference(contrast, turned)[0]
     assert row["estimate"] == row["ci_high"] == 1 and 0.2 < row["ci_low"] < 0.4
     assert row["status"] == "ok" and 0.001 < row["p_value"] < 0.05

@@ -107,8 +107,8 @@ def test_one_stratum_is_the_paired_t_test(entry):
 @pytest.fixture(scope="module")
 def certainty(golden):
     "840 answers of the certainty design, 14 clusters, 36 treatment and 24 control answers each."
-    frame = pd.DataFrame(golden["certainty_sim_csv"])
-    return frame.assign(condition=np.where(frame["T"] == 1, "treatment", "control"))
+    table = pd.DataFrame(golden["certainty_sim_csv"])
+    return table.assign(condition=np.where(table["T"] == 1, "treatment", "control"))
 
 
 @use("cluster_paired_t_certainty")

@@ -40,11 +40,11 @@ def test_two_proportions(golden, name, kind, expected, call):
 def test_clustered_standard_error_is_cr0(golden):
     # with a treatment column in the regression, the intercept is the control mean and its CR0 error
     # that of the control answers alone
-    frame, entry = (
+    table, entry = (
         pd.DataFrame(golden["certainty_sim_csv"]),
         golden["entries"]["cluster_robust_certainty"],
     )
-    control = frame[frame["T"] == 0]
+    control = table[table["T"] == 0]
     ours = evaluation_mean(control["y"], control["cluster"])
     tol = tolerance(entry, "CR0")
     assert ours.estimate == pytest.approx(entry["expected"]["coef"][0], rel=tol)

@@ -278,7 +278,7 @@ class Rows:
         "One row for every item."
         return self.part(np.sort(np.unique(self.item, return_index=True)[1]))
 
-    def frame(self) -> pd.DataFrame:
+    def table(self) -> pd.DataFrame:
         "The rows as a table, with every factor of their items."
         return self.layout.items.iloc[self.item].assign(**self.own)
 
@@ -342,7 +342,7 @@ def prompt_scores(
     invalid: str = "drop",  # what stands for an unreadable answer: drop, itt, lower or upper
 ) -> pd.DataFrame:  # one row per prompt: score, weight, n_trials, n_valid, and the factors
     "Mean score of every prompt that the contrast speaks about."
-    return read_prompts(answered(trials, items), contrast, invalid).frame()
+    return read_prompts(answered(trials, items), contrast, invalid).table()
 
 # %% ../../nbs/06_effects.ipynb #ae583108
 def _as_numbers(answers: Answered, score: Mapping[str, float]) -> Answered:

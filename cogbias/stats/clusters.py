@@ -35,21 +35,21 @@ def _checked(tidy: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return tidy
 
 # %% ../../nbs/stats/01_clusters.ipynb #80cc4223
-def _tidy(frame: pd.DataFrame, columns: dict[str, str | None]) -> dict[str, np.ndarray]:
+def _tidy(table: pd.DataFrame, columns: dict[str, str | None]) -> dict[str, np.ndarray]:
     "The columns as arrays under our names; without a stratum one for all, without a weight 1 each."
-    absent = [name for name in columns.values() if name is not None and name not in frame]
+    absent = [name for name in columns.values() if name is not None and name not in table]
     if absent:
         raise ValueError(
-            f"the frame has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in "
+            f"the table has no column {absent[0]!r}: it has {list(table.columns)}; name yours in "
             f"the call"
         )
     filler = {"stratum": "all", "weight": 1.0}
     kinds = {"score": float, "weight": float}
     return _checked(
         {
-            ours: np.full(len(frame), filler[ours], kinds.get(ours, object))
+            ours: np.full(len(table), filler[ours], kinds.get(ours, object))
             if name is None
-            else np.asarray(frame[name], kinds.get(ours, object))
+            else np.asarray(table[name], kinds.get(ours, object))
             for ours, name in columns.items()
         }
     )
@@ -91,7 +91,7 @@ def _side_by_side(
     }
 
 # %% ../../nbs/stats/01_clusters.ipynb #283d5de0
-Columns = Mapping[str, np.ndarray] | pd.DataFrame  # a table, as arrays by name or as a frame
+Columns = Mapping[str, np.ndarray] | pd.DataFrame  # a table, as arrays by name or as a DataFrame
 
 
 class CodedDifferences(NamedTuple):
@@ -121,7 +121,7 @@ def coded_differences(
 
 # %% ../../nbs/stats/01_clusters.ipynb #33bc673f
 def cluster_differences(
-    frame: pd.DataFrame,  # one row per answered prompt, repeats already averaged
+    table: pd.DataFrame,  # one row per answered prompt, repeats already averaged
     score: str = "score",  # column of scores, usually in [0, 1]
     weight: str | None = None,  # column of weights >= 0; None: every prompt counts the same
     condition: str = "condition",  # column that holds the two names below
@@ -133,7 +133,7 @@ def cluster_differences(
 ) -> pd.DataFrame:  # one row per cluster, sorted by stratum and cluster
     "Treatment minus control per cluster; clusters without both are dropped and listed in `.attrs`."
     tidy = _tidy(
-        frame,
+        table,
         dict(score=score, weight=weight, condition=condition, cluster=cluster, stratum=stratum),
     )
     treated = tidy["condition"] == treatment
@@ -147,7 +147,7 @@ def cluster_differences(
     kept = pd.DataFrame({**names, **found.columns}).infer_objects()
     kept.attrs = {
         "dropped_clusters": list(zip(strata[found.dropped], clusters[found.dropped])),
-        "ignored_rows": len(frame) - len(code),
+        "ignored_rows": len(table) - len(code),
     }
     return kept
 

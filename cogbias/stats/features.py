@@ -30,23 +30,23 @@ class _Table(NamedTuple):
     dropped: int  # rows without a finite effect
 
 # %% ../../nbs/stats/15_features.ipynb #963247ca
-def _of_models(frame: pd.DataFrame, model: str, column: str) -> pd.Series:
+def _of_models(effects: pd.DataFrame, model: str, column: str) -> pd.Series:
     "One value per model of a column that may not change within a model."
-    kinds = frame.groupby(model, observed=True)[column].nunique(dropna=False)
+    kinds = effects.groupby(model, observed=True)[column].nunique(dropna=False)
     if (kinds > 1).any():
         raise ValueError(
             f"column {column!r} has {kinds.max()} values within model {kinds.idxmax()!r}: a "
             f"feature has one; move it to design"
         )
-    return frame.groupby(model, observed=True)[column].agg(lambda values: values.iloc[0])
+    return effects.groupby(model, observed=True)[column].agg(lambda values: values.iloc[0])
 
 # %% ../../nbs/stats/15_features.ipynb #402854cd
-def _checked_frame(frame: pd.DataFrame, columns: list[str]) -> None:
+def _checked(effects: pd.DataFrame, columns: list[str]) -> None:
     "Every column is there, once, and effects are numbers."
-    absent = [name for name in columns if name not in frame]
+    absent = [name for name in columns if name not in effects]
     if absent:
         raise ValueError(
-            f"the frame has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in "
+            f"the table has no column {absent[0]!r}: it has {list(effects.columns)}; name yours in "
             f"the call"
         )
     twice = [name for name in columns if columns.count(name) > 1]
@@ -55,18 +55,18 @@ def _checked_frame(frame: pd.DataFrame, columns: list[str]) -> None:
             f"column {twice[0]!r} is named twice: each column is either the outcome, the model, a "
             f"feature or a design column"
         )
-    if not pd.api.types.is_numeric_dtype(frame[columns[0]]):
+    if not pd.api.types.is_numeric_dtype(effects[columns[0]]):
         raise ValueError(f"column {columns[0]!r} is not numeric: give effects as numbers")
 
 # %% ../../nbs/stats/15_features.ipynb #5a272886
-def _named(frame: pd.DataFrame, column: str) -> None:
+def _named(effects: pd.DataFrame, column: str) -> None:
     "Every row says whose it is."
-    if column not in frame:
+    if column not in effects:
         raise ValueError(
-            f"the frame has no column {column!r}: it has {list(frame.columns)}; name yours in "
+            f"the table has no column {column!r}: it has {list(effects.columns)}; name yours in "
             f"the call"
         )
-    lost = frame[column].isna().sum()
+    lost = effects[column].isna().sum()
     if lost:
         raise ValueError(
             f"column {column!r} misses {lost} values: every row needs a name; an only child is "
@@ -75,7 +75,7 @@ def _named(frame: pd.DataFrame, column: str) -> None:
 
 # %% ../../nbs/stats/15_features.ipynb #5380ed4b
 def _table(
-    frame: pd.DataFrame,
+    effects: pd.DataFrame,
     outcome: str,
     model: str,
     features: Sequence[str],
@@ -87,10 +87,10 @@ def _table(
         raise ValueError(
             f"features is {features!r} and design {design!r}: give lists of column names"
         )
-    _checked_frame(frame, [outcome, model, *features, *design])
+    _checked(effects, [outcome, model, *features, *design])
     for column in dict.fromkeys([model, group or model]):
-        _named(frame, column)
-    kept = frame[np.isfinite(frame[outcome].to_numpy(float, na_value=np.nan))].reset_index(
+        _named(effects, column)
+    kept = effects[np.isfinite(effects[outcome].to_numpy(float, na_value=np.nan))].reset_index(
         drop=True
     )
     names = np.unique(kept[model].astype(str))
@@ -110,7 +110,7 @@ def _table(
         owner,
         values,
         kept[list(design)],
-        len(frame) - len(kept),
+        len(effects) - len(kept),
     )
 
 # %% ../../nbs/stats/15_features.ipynb #8d3a446d
@@ -355,7 +355,7 @@ def _ranking(
     ]
 
 # %% ../../nbs/stats/15_features.ipynb #1303438b
-def _verdict(r2: float, p_value: float, alpha: float, null: np.ndarray) -> tuple[str, str]:
+def _ranking_status(r2: float, p_value: float, alpha: float, null: np.ndarray) -> tuple[str, str]:
     "Whether a ranking may be shown, and why not."
     if r2 > 0 and p_value < alpha:
         return "ok", ""
@@ -409,7 +409,7 @@ def _explained(
         Estimate(float(observed[0]), p_value=p_value, p_method="relabelled groups", **few, **known),
         _known(table.values),
     )
-    status, detail = _verdict(r2.estimate, p_value, alpha, null[:, 0])
+    status, detail = _ranking_status(r2.estimate, p_value, alpha, null[:, 0])
     if status == "ok":
         ranking, status, detail = (
             _ranking(observed[1:], null[:, 1:], features, r2),
@@ -422,7 +422,7 @@ def _explained(
 
 # %% ../../nbs/stats/15_features.ipynb #e18b5000
 def explain_by_features(
-    frame: pd.DataFrame,  # one row per effect: a model, a bias, perhaps a setting
+    effects: pd.DataFrame,  # one row per effect: a model, a bias, perhaps a setting
     outcome: str,  # column of effects, nan where there is none
     model: str,  # column of model names
     features: Sequence[
@@ -449,7 +449,7 @@ def explain_by_features(
         )
     if not 0 < alpha < 1:
         raise ValueError(f"alpha is {alpha}: give a level between 0 and 1, such as 0.05")
-    table = _table(frame, outcome, model, features, group, design)
+    table = _table(effects, outcome, model, features, group, design)
     groups = int(table.group.max(initial=-1)) + 1
     known = dict(
         method=f"grouped R^2 of boosted trees, {min(folds, groups)} folds, p of relabelled models",
@@ -618,7 +618,7 @@ def _published_fit(rows: _Regression):
 
 # %% ../../nbs/stats/15_features.ipynb #1cbe663e
 def ols_on_features(
-    frame: pd.DataFrame,  # one row per effect: a model, a bias, perhaps a setting
+    effects: pd.DataFrame,  # one row per effect: a model, a bias, perhaps a setting
     outcome: str,  # column of effects, nan where there is none
     model: str,  # column of model names
     features: Sequence[str],  # columns that belong to the model: numbers or text
@@ -630,7 +630,7 @@ def ols_on_features(
     "Least squares as published, with errors over models beside the published ones."
     if not 0 < level < 1:
         raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
-    table = _table(frame, outcome, model, features, group, design)
+    table = _table(effects, outcome, model, features, group, design)
     rows, incomplete = _regression(table)
     known = dict(
         ci_level=level,

@@ -1029,26 +1029,26 @@ def coded_numbers(
 
 # %% ../../nbs/stats/06_numbers.ipynb #85f0d31d
 def _number_rows(
-    frame: pd.DataFrame, measure: str, columns: dict[str, str | None], anchor: str
+    prompts: pd.DataFrame, measure: str, columns: dict[str, str | None], anchor: str
 ) -> Rows:
     "Checked columns under our names, with the anchor where the measure needs it."
     if measure not in CLUSTER_MEASURES:
         raise ValueError(f"measure is {measure!r}: use one of {', '.join(CLUSTER_MEASURES)}")
-    tidy = _tidy(frame, columns)
+    tidy = _tidy(prompts, columns)
     _answers(tidy["score"][tidy["weight"] > 0], "answers")
     if not measure.startswith("anchoring_index"):
         return tidy
-    if anchor not in frame:
+    if anchor not in prompts:
         raise ValueError(
-            f"the frame has no column {anchor!r} and {measure} needs the anchors: name yours in "
+            f"the table has no column {anchor!r} and {measure} needs the anchors: name yours in "
             f"the call"
         )
-    return tidy | {"anchor": frame[anchor].to_numpy(float)}
+    return tidy | {"anchor": prompts[anchor].to_numpy(float)}
 
 # %% ../../nbs/stats/06_numbers.ipynb #ea70e8e5
 def number_differences(
     # one row per answered prompt; or per number of an exact distribution, with weights
-    frame: pd.DataFrame,
+    prompts: pd.DataFrame,
     measure: str = "mean_difference",  # one of CLUSTER_MEASURES
     answer: str = "answer",  # column of numbers
     weight: str
@@ -1062,7 +1062,7 @@ def number_differences(
 ) -> pd.DataFrame:  # one row per cluster; the measure is the column `difference`
     "One number per cluster; clusters without it are dropped and listed in `.attrs`."
     tidy = _number_rows(
-        frame,
+        prompts,
         measure,
         dict(score=answer, weight=weight, condition=condition, cluster=cluster, stratum=stratum),
         anchor,
@@ -1091,14 +1091,14 @@ def number_differences(
 
 # %% ../../nbs/stats/06_numbers.ipynb #d0b25c16
 def number_effect(
-    frame: pd.DataFrame,  # as for `number_differences`
+    prompts: pd.DataFrame,  # as for `number_differences`
     measure: str = "mean_difference",  # one of CLUSTER_MEASURES
     level: float = 0.95,  # coverage, between 0 and 1
     unit: str | None = None,  # unit of the measure; None: the one that CLUSTER_MEASURES gives
     **columns: Any,  # further arguments of `number_differences`
 ) -> Estimate:  # mean over clusters, with a t interval; about clusters like these
     "A numeric measure over clusters drawn within fixed strata."
-    table = number_differences(frame, measure, **columns)
+    table = number_differences(prompts, measure, **columns)
     dropped = len(table.attrs["dropped_clusters"])
     n = 0 if columns.get("weight") else int(table[["n_treatment", "n_control"]].to_numpy().sum())
     return replace(number_estimate(table, measure, dropped, level, unit), n=n)

@@ -36,17 +36,17 @@ def _checked_roles(role: np.ndarray) -> np.ndarray:
     return role
 
 
-def _roles(frame: pd.DataFrame) -> tuple[np.ndarray, list]:
+def _roles(table: pd.DataFrame) -> tuple[np.ndarray, list]:
     "Roles by place as integers, and the roles these stand for."
     flat, names = pd.factorize(
-        np.array([role for row in frame["role_at"] for role in row], object), use_na_sentinel=False
+        np.array([role for row in table["role_at"] for role in row], object), use_na_sentinel=False
     )
-    return _checked_roles(flat.reshape(len(frame), -1)), list(names)
+    return _checked_roles(flat.reshape(len(table), -1)), list(names)
 
 # %% ../../nbs/stats/03_position.ipynb #8038a569
-def _arrays(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list]:
+def _arrays(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list]:
     "Roles by place, probabilities by place, names of the roles."
-    places = {len(row) for row in frame["role_at"]} | {len(row) for row in frame["p"]}
+    places = {len(row) for row in table["role_at"]} | {len(row) for row in table["p"]}
     if len(places) > 1:
         raise ValueError(
             f"prompts show {sorted(places)} options: give one condition at a time, with as many "
@@ -54,8 +54,8 @@ def _arrays(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list]:
         )
     if not places:
         return np.zeros((0, 1), int), np.zeros((0, 1)), []
-    role, names = _roles(frame)
-    p = np.array([list(row) for row in frame["p"]], float)
+    role, names = _roles(table)
+    p = np.array([list(row) for row in table["p"]], float)
     return role, _checked_probabilities(p), names
 
 # %% ../../nbs/stats/03_position.ipynb #e3e1fdc9
@@ -76,10 +76,10 @@ def _role_imbalance(role: np.ndarray, roles: int) -> float:
 
 # %% ../../nbs/stats/03_position.ipynb #5cd508bb
 def position_shares(
-    frame: pd.DataFrame,  # one row per prompt: role_at, p
+    table: pd.DataFrame,  # one row per prompt: role_at, p
 ) -> PositionShares:
     "How often each place is chosen, and how far that is from equal shares."
-    role, p, names = _arrays(frame)
+    role, p, names = _arrays(table)
     if not len(p):
         return PositionShares((), float("nan"), float("nan"), float("nan"), 0)
     share = p.mean(axis=0)
@@ -108,10 +108,10 @@ class LabelShares(NamedTuple):
 # %% ../../nbs/stats/03_position.ipynb #18304b09
 def label_shares(
     # one row per prompt: label_at (labels by place) and p (probabilities by place)
-    frame: pd.DataFrame,
+    table: pd.DataFrame,
 ) -> LabelShares:
     "How often each label is chosen, and whether that could be a matter of places."
-    label, p, names = _arrays(frame.rename(columns={"label_at": "role_at"}))
+    label, p, names = _arrays(table.rename(columns={"label_at": "role_at"}))
     if not len(p):
         return LabelShares({}, float("nan"), float("nan"), False, 0, "undefined")
     share = np.array([p[label == k].sum() for k in range(len(names))]) / len(p)
@@ -205,14 +205,14 @@ def _primacy_p(first: np.ndarray, other: np.ndarray, places: int) -> float:
 
 # %% ../../nbs/stats/03_position.ipynb #5e5b25f7
 def order_consistency(
-    frame: pd.DataFrame,  # one row per prompt: order_group, role_at, p
+    table: pd.DataFrame,  # one row per prompt: order_group, role_at, p
     target: str = "target",  # the role whose consistent choice is shown apart
     level: float = 0.95,  # coverage of the Wilson interval, between 0 and 1
 ) -> OrderConsistency:
     "Whether answers follow the content or the place when every option moves."
-    role, p, names = _arrays(frame)
+    role, p, names = _arrays(table)
     place = names.index(target) if target in names else None
-    return consistency_of_pairs(role, p, order_pairs(frame["order_group"], role), place, level)
+    return consistency_of_pairs(role, p, order_pairs(table["order_group"], role), place, level)
 
 
 def consistency_of_pairs(

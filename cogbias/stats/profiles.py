@@ -33,7 +33,7 @@ def _checked(effects: pd.DataFrame, columns: list[str]) -> None:
     absent = [name for name in columns if name not in effects]
     if absent:
         raise ValueError(
-            f"the frame has no column {absent[0]!r}: it has {list(effects.columns)}; name yours "
+            f"the table has no column {absent[0]!r}: it has {list(effects.columns)}; name yours "
             f"in the call"
         )
     names = effects[columns[:2]]
@@ -488,14 +488,14 @@ def profile_components(
         [f"component {c + 1}" for c in range(count)],
         _turned(table.values, count),
     )
-    frames = (
+    tables = (
         pd.DataFrame(loadings, table.biases, names),
         pd.DataFrame(scores, table.participants, names),
     )
     detail = "; ".join(
         filter(None, ["" if count else "no component exceeds noise", table.left_out])
     )
-    return ProfileComponents(count, variance, *frames, n, "ok", detail)
+    return ProfileComponents(count, variance, *tables, n, "ok", detail)
 
 # %% ../../nbs/stats/16_profiles.ipynb #4ce650f4
 def _fisher(r: float, n: int, level: float) -> tuple[float, float]:

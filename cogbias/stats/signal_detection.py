@@ -115,21 +115,21 @@ class _CellZ(NamedTuple):
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #fdff9ada
 def _read_cells(
-    frame: Columns, cell: str, accept: str, n: str
+    table: Columns, cell: str, accept: str, n: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     "Cell number, acceptance and answers of each syllogism, checked."
-    absent = [name for name in (cell, accept, n) if name not in frame]
+    absent = [name for name in (cell, accept, n) if name not in table]
     if absent:
         raise ValueError(
-            f"the table has no column {absent[0]!r}: it has {list(frame.columns)}; name yours in "
+            f"the table has no column {absent[0]!r}: it has {list(table.columns)}; name yours in "
             f"the call"
         )
     place = {name: number for number, name in enumerate(CELLS)}
-    for name in frame[cell]:
+    for name in table[cell]:
         if name not in place:
             raise ValueError(f"unknown cell {name!r}: cells are {', '.join(CELLS)}")
-    number = np.array([place[name] for name in frame[cell]], int)
-    rate, answers = np.asarray(frame[accept], float), np.asarray(frame[n], float)
+    number = np.array([place[name] for name in table[cell]], int)
+    rate, answers = np.asarray(table[accept], float), np.asarray(table[n], float)
     if not ((rate >= 0) & (rate <= 1) & (answers > 0)).all():
         raise ValueError(
             "a syllogism has no acceptance in [0, 1] or no answers: leave it out and count it first"
@@ -152,13 +152,13 @@ def _cell_z(
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #3005a13d
 def signal_detection_by_level(
-    frame: Columns,  # one row per syllogism
+    table: Columns,  # one row per syllogism
     cell: str = "stratum",  # column with the names in CELLS
     accept: str = "accept",  # column of mean acceptance, in [0, 1]
     n: str = "n",  # column of answers behind that mean
 ) -> pd.DataFrame:  # rows believable and unbelievable; columns of SignalDetection
     "Sensitivity and criterion for believable and for unbelievable conclusions."
-    number, rate, answers = _read_cells(frame, cell, accept, n)
+    number, rate, answers = _read_cells(table, cell, accept, n)
     size, total = np.bincount(number, minlength=4), np.bincount(number, answers, 4)
     count = total * np.bincount(number, rate, 4) / np.maximum(size, 1)
     rows = [dprime_criterion(count[i], total[i], count[i + 2], total[i + 2]) for i in (0, 1)]
@@ -206,13 +206,13 @@ def _contrast(
     return _flagged(found, bool(scale.stand_in.any()))
 
 
-def _cluster_names(frame: Columns, cluster: str | None) -> np.ndarray:
+def _cluster_names(table: Columns, cluster: str | None) -> np.ndarray:
     "Cluster of every syllogism; without a column each is its own."
     if cluster is None:
-        return np.arange(len(frame[next(iter(frame))]))
-    if cluster not in frame:
-        raise ValueError(f"the table has no column {cluster!r}: it has {list(frame.columns)}")
-    return np.asarray(frame[cluster])
+        return np.arange(len(table[next(iter(table))]))
+    if cluster not in table:
+        raise ValueError(f"the table has no column {cluster!r}: it has {list(table.columns)}")
+    return np.asarray(table[cluster])
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #7d44d743
 def _shift(
@@ -226,7 +226,7 @@ def _shift(
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #2cd1701f
 def signal_detection_shift(
-    frame: Columns,  # one row per syllogism
+    table: Columns,  # one row per syllogism
     cell: str = "stratum",  # column with the names in CELLS
     accept: str = "accept",  # column of mean acceptance, in [0, 1]
     n: str = "n",  # column of answers behind that mean
@@ -236,8 +236,8 @@ def signal_detection_shift(
     exact: bool = False,
 ) -> SignalDetectionShift:
     "Shift of criterion and sensitivity from believable to unbelievable, over syllogisms."
-    number, rate, answers = _read_cells(frame, cell, accept, n)
-    names = _cluster_names(frame, cluster)
+    number, rate, answers = _read_cells(table, cell, accept, n)
+    names = _cluster_names(table, cluster)
     return _shift(number, names, _cell_z(number, rate, answers, exact), level)
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #5426b521
@@ -245,14 +245,14 @@ def _twins(
     real: Columns, invented: Columns, keys: list[str], values: list[str]
 ) -> tuple[dict[str, np.ndarray], int]:
     "Both versions of each syllogism side by side, and how many syllogisms lack one."
-    for name, frame in (("real", real), ("invented", invented)):
-        absent = [column for column in keys + values if column not in frame]
+    for name, table in (("real", real), ("invented", invented)):
+        absent = [column for column in keys + values if column not in table]
         if absent:
             raise ValueError(
-                f"the {name} table has no column {absent[0]!r}: it has {list(frame.columns)}; "
+                f"the {name} table has no column {absent[0]!r}: it has {list(table.columns)}; "
                 f"name yours in the call"
             )
-        if len(set(_key(frame, keys))) < len(frame[keys[0]]):
+        if len(set(_key(table, keys))) < len(table[keys[0]]):
             raise ValueError(
                 f"the {name} table has more than one row for a syllogism: average over its "
                 f"prompts first"
@@ -266,9 +266,9 @@ def _twins(
     return both, len(real[keys[0]]) + len(invented[keys[0]]) - 2 * len(pairs)
 
 
-def _key(frame: Columns, keys: list[str]) -> list[tuple]:
+def _key(table: Columns, keys: list[str]) -> list[tuple]:
     "What names every syllogism."
-    return list(zip(*(frame[name] for name in keys)))
+    return list(zip(*(table[name] for name in keys)))
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #5e53d117
 def signal_detection_difference(
@@ -319,7 +319,7 @@ def _cell_logits(
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #4a255ba7
 def logit_interaction(
-    frame: Columns,  # one row per syllogism
+    table: Columns,  # one row per syllogism
     cell: str = "stratum",  # column with the names in CELLS
     accept: str = "accept",  # column of mean acceptance, in [0, 1]
     n: str = "n",  # column of answers behind that mean
@@ -329,6 +329,6 @@ def logit_interaction(
     exact: bool = False,
 ) -> Estimate:
     "Interaction of logic and belief in log-odds, over syllogisms."
-    number, rate, answers = _read_cells(frame, cell, accept, n)
+    number, rate, answers = _read_cells(table, cell, accept, n)
     scale = _cell_logits(number, rate, answers, exact)
-    return _contrast("interaction", number, _cluster_names(frame, cluster), scale, level, "logit")
+    return _contrast("interaction", number, _cluster_names(table, cluster), scale, level, "logit")

@@ -743,24 +743,24 @@ def hunter_schmidt_ratio(
     )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #b263b488
-def _columns(frame: pd.DataFrame, names: list[str]) -> None:
+def _columns(table: pd.DataFrame, names: list[str]) -> None:
     "Refuse a table that lacks a column."
-    lacking = [name for name in names if name not in frame]
+    lacking = [name for name in names if name not in table]
     if lacking:
         raise ValueError(
-            f"the table has no column {lacking[0]!r}: it has {list(frame.columns)}; name yours in "
+            f"the table has no column {lacking[0]!r}: it has {list(table.columns)}; name yours in "
             f"the call"
         )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #9124147f
-def _once(frame: pd.DataFrame, keys: list[str]) -> None:
+def _once(table: pd.DataFrame, keys: list[str]) -> None:
     "Refuse a table that holds a combination twice, or a row that names none."
-    nameless = int(frame[keys].isna().any(axis=1).sum())
+    nameless = int(table[keys].isna().any(axis=1).sum())
     if nameless:
         raise ValueError(
             f"{nameless} rows name no {' or no '.join(keys)}: name them or leave them out first"
         )
-    twice = frame.loc[frame.duplicated(keys), keys]
+    twice = table.loc[table.duplicated(keys), keys]
     if len(twice):
         name = " x ".join(map(str, twice.iloc[0]))
         raise ValueError(
@@ -768,9 +768,9 @@ def _once(frame: pd.DataFrame, keys: list[str]) -> None:
         )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #c9f8398b
-def _one_unit(frame: pd.DataFrame, where: str) -> str:
+def _one_unit(table: pd.DataFrame, where: str) -> str:
     "The unit that all rows share; the default where the table names none."
-    units = list(frame["unit"].dropna().unique()) if "unit" in frame else []
+    units = list(table["unit"].dropna().unique()) if "unit" in table else []
     if len(units) > 1:
         raise ValueError(
             f"{where} mixes the units {', '.join(map(str, units))}: choose effects in one unit"
@@ -822,7 +822,7 @@ def _within_range(found: Synthesis) -> Synthesis:
 
 
 def synthesise_by(
-    frame: pd.DataFrame,  # effects table: one row per study and group
+    table: pd.DataFrame,  # effects table: one row per study and group
     by: str = "paradigm",  # column of groups: one synthesis each
     study: str = "participant",  # column of studies: each at most once per group
     effect: str = "estimate",  # column of effects
@@ -834,8 +834,8 @@ def synthesise_by(
     "Synthesis within each group of an effects table."
     (
         _check(method, level, interval),
-        _columns(frame, [by, study, effect, se]),
-        _once(frame, [by, study]),
+        _columns(table, [by, study, effect, se]),
+        _once(table, [by, study]),
     )
 
     def row(name: object, part: pd.DataFrame) -> dict:
@@ -844,7 +844,7 @@ def synthesise_by(
         return {by: name} | _row(_within_range(found))
 
     return pd.DataFrame(
-        [row(name, part) for name, part in frame.groupby(by, sort=False, observed=True)]
+        [row(name, part) for name, part in table.groupby(by, sort=False, observed=True)]
     )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #20516082
@@ -948,7 +948,7 @@ def _crossed_mean(
 
 # %% ../../nbs/stats/13_synthesis.ipynb #3df872a3
 def crossed_effects(
-    frame: pd.DataFrame,  # effects table: one row per cell
+    table: pd.DataFrame,  # effects table: one row per cell
     first: str = "participant",  # column of one kind of unit
     second: str = "paradigm",  # column of the other
     effect: str = "estimate",  # column of effects, all in one unit
@@ -958,14 +958,14 @@ def crossed_effects(
     "Mean of a table of effects, with both kinds of unit and the cell as random (REML)."
     (
         _check("REML", level),
-        _columns(frame, [first, second, effect, se]),
-        _once(frame, [first, second]),
+        _columns(table, [first, second, effect, se]),
+        _once(table, [first, second]),
     )
-    studies = _usable(frame[effect], _variances(frame[se]))
-    cells = frame.loc[studies.kept, [first, second]]
+    studies = _usable(table[effect], _variances(table[se]))
+    cells = table.loc[studies.kept, [first, second]]
     known = {
         "ci_level": level,
-        "unit": _one_unit(frame, "the table"),
+        "unit": _one_unit(table, "the table"),
         "method": "crossed random effects, REML",
     }
     known["n_clusters"] = int(cells.nunique().min())

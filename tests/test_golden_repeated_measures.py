@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cogbias.stats.variants import (
+from cogbias.stats.repeated_measures import (
     cluster_robust,
     contrasts_against_base,
     friedman_test,
@@ -144,9 +144,9 @@ def test_random_intercept(entry):
 
 @use("lmer_sleepstudy_rs")
 def test_random_slope(golden, entry):
-    frame = pd.DataFrame(golden["entries"]["lmer_sleepstudy_ri"]["inputs"])
+    table = pd.DataFrame(golden["entries"]["lmer_sleepstudy_ri"]["inputs"])
     ours, expected, tol = (
-        mixed_model(frame, "Reaction ~ Days", cluster="Subject", slopes="~ Days", unit="ms"),
+        mixed_model(table, "Reaction ~ Days", cluster="Subject", slopes="~ Days", unit="ms"),
         entry["expected"],
         tolerance(entry),
     )
