@@ -38,6 +38,7 @@ from cogbias.tables import (
     is_empty,
     nearest,
 )
+from .choices.numbers import plain_number
 from cogbias.participants import (
     EXTRACTION,
     Answer,
@@ -609,6 +610,8 @@ def _choice_fault(item: Mapping[str, Any], trial: Mapping[str, Any]) -> str:
         if value is not None and item["answer"] != "number":
             return f"column 'value' holds {value!r}, but there is no choice"
         return ""
+    if choice not in offered and item["answer"] == "number":
+        return _own_number_fault(choice, role, value)
     if choice not in offered:
         return (
             f"column 'choice' holds {choice!r:.60}, which its item does not offer; "
@@ -618,6 +621,16 @@ def _choice_fault(item: Mapping[str, Any], trial: Mapping[str, Any]) -> str:
         known = offered[choice][name]
         if said != (None if is_empty(known) else known):
             return f"column {name!r} holds {said!r:.60}, but that of the choice is {known!r:.60}"
+    return ""
+
+
+def _own_number_fault(choice: str, role: str | None, value: float | None) -> str:
+    "Where a number in own words and its digits do not belong together."
+    if role is not None:
+        return f"column 'role' holds {role!r:.60}, but the number is none of its item"
+    digits = None if value is None else plain_number(value)
+    if choice != digits:
+        return f"column 'choice' holds {choice!r:.60}, but the number is {digits}"
     return ""
 
 

@@ -19,6 +19,7 @@ from cogbias.kits.variants import PERSONA, VARIANTS, shared_words
 from cogbias.participants import Request
 from cogbias.stats.estimates import Estimate
 from cogbias.stats.standardised import aggregate_cells, cohens_d, published_d
+from cogbias.trials import TrialStore, check_answers, collect
 
 README = Path(__file__).parents[1] / "README.md"
 SUITE = paradigms("classic/*")
@@ -174,6 +175,16 @@ def test_every_simulated_participant_can_talk_about_every_prompt(name, tables):
         ]
         assert statuses.count("ok") >= 0.6 * len(statuses), (model, name)
         assert model == "messy" or statuses.count("ok") == len(statuses), (model, name)
+
+
+@pytest.mark.parametrize("name", [name for name in SUITE if name not in CHOICES])
+def test_what_is_said_in_words_of_its_own_is_read_again(name, tables, tmp_path):
+    store = TrialStore(tmp_path / "own_words.jsonl")
+    collect(tables[name], SimulatedParticipant("messy"), store, "text")
+    trials = check_answers(store.read(), tables[name], store.path)
+    effects = estimate_effects(trials, tables[name], paradigm(name))
+    assert trials["choice"].notna().any()
+    assert np.isfinite(effects["estimate"].iloc[0])
 
 
 # the formulas of the thesis, for a choice answered a hundred times in each group
