@@ -7,12 +7,11 @@ __all__ = ['INDUSTRIES', 'SETTINGS_PER_INDUSTRY', 'SETTINGS', 'CUES', 'NUMBER_WO
            'RULES', 'ALIKE', 'FUNCTION_WORDS', 'a_or_an', 'TextRule', 'most_alike', 'setting_name',
            'check_settings_table', 'business_settings']
 
-# %% ../../nbs/kits/business.ipynb #246f2c0c
+# %% ../../nbs/kits/business.ipynb #528efd26
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 import pandas as pd
@@ -59,7 +58,7 @@ SETTINGS = Schema(
     ),
 )
 
-# %% ../../nbs/kits/business.ipynb #83ad05ee
+# %% ../../nbs/kits/business.ipynb #dfd86bfa
 _SILENT_H = re.compile(r"hour|honest|honou?r|heir", re.IGNORECASE)
 _CONSONANT = re.compile(
     r"""
@@ -69,12 +68,13 @@ _CONSONANT = re.compile(
     | uni (?: [^nmd] | $ )             # union, university; not uninsured, unimportant
     | us (?: [ae] | u[ar] )            # usage, useful, usual
     | ut (?: e | il | op )             # utensil, utility, utopian
-    | ura | uri                        # uranium
+    | unanim                           # unanimous; not unavailable
+    | ura | uri | uru                  # uranium, Uruguayan
     | uk                               # Ukrainian, ukulele
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_SPELLED_OUT = re.compile(r"[A-Z]{2,}\b")  # HR, IT
+_SPELLED_OUT = re.compile(r"[A-Z]+\b|[a-z](?=-)")  # HR, IT, x-ray
 _VOWEL_LETTERS = "AEFHILMNORSX"  # letters whose names begin with a vowel
 
 
@@ -83,7 +83,7 @@ def a_or_an(
 ) -> str:  # with it
     "A phrase with its indefinite article."
     if _SPELLED_OUT.match(phrase):
-        vowel = phrase[0] in _VOWEL_LETTERS
+        vowel = phrase[0].upper() in _VOWEL_LETTERS
     elif phrase[:1].lower() == "h":
         vowel = bool(_SILENT_H.match(phrase))
     else:
@@ -200,7 +200,7 @@ RULES: dict[str, tuple[TextRule, ...]] = {
     ),
 }  # column -> what is asked of its texts, in the order in which it is checked
 
-# %% ../../nbs/kits/business.ipynb #1d0a18f8
+# %% ../../nbs/kits/business.ipynb #882034bd
 ALIKE = 0.5  # Jaccard index from which decisions are too much alike
 FUNCTION_WORDS = frozenset(
     "a an and are as at between by each for from how in into is it its of on or should that the "
@@ -212,14 +212,19 @@ def most_alike(
     texts: Sequence[str],  # two at least
 ) -> tuple[float, int, int]:  # Jaccard index, and the places of the two texts
     "The two texts that share most of their words."
-    words = [set(re.findall(r"[^\W\d_]+", text.lower())) - FUNCTION_WORDS for text in texts]
-    return max(
-        (
-            (len(words[one] & words[other]) / max(1, len(words[one] | words[other])), one, other)
-            for one, other in combinations(range(len(words)), 2)
-        ),
-        key=lambda found: found[0],
-    )
+    found = (0.0, 0, 1)
+    words: list[set[str]] = []
+    holders: dict[str, list[int]] = defaultdict(list)  # word -> places of the texts that hold it
+    for place, text in enumerate(texts):
+        words.append(set(re.findall(r"[^\W\d_]+", text.lower())) - FUNCTION_WORDS)
+        shared = Counter(earlier for word in words[place] for earlier in holders[word])
+        for earlier, count in shared.items():
+            jaccard = count / (len(words[place]) + len(words[earlier]) - count)
+            if jaccard > found[0]:
+                found = (jaccard, earlier, place)
+        for word in words[place]:
+            holders[word].append(place)
+    return found
 
 # %% ../../nbs/kits/business.ipynb #2ab13973
 def setting_name(
