@@ -657,7 +657,7 @@ def _contradict(premises: Sequence[list[str]]) -> bool:
 
 # %% ../nbs/21_exchange.ipynb #91bce520
 def _belief_options(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
-    "The two verdicts."
+    "The two options."
     words = (
         ("yes", "no")
         if fields["template"] == 4 or fields["closing_line_id"] == 2

@@ -19,7 +19,7 @@ GAMBLE = options("A sure gain of $30", "An even chance of $70", labels=["Option 
 PROGRAMS = options("Program A: 60 whales will be saved.", "Program B: a third of a chance for all.")
 CLERK = options("Tom is a clerk.", "Tom is a clerk and plays in a band.", labels="12")
 BRANDS = options("", "", "", labels=["Brand 1", "Brand 2", "Brand 3"])
-VERDICT = options("Valid", "Invalid")
+VALIDITY = options("Valid", "Invalid")
 TICKET = options("Buy a new ticket", "Do not buy a new ticket", labels="12")
 UNSURE = options("Oslo", "Bergen", "I am not sure")
 SUMS = options("12", "24", "36")
@@ -82,8 +82,8 @@ CASES = {
             "For a cautious investor, Option A would be the best choice.": NONE,
         },
     ),
-    "another verdict than that of the argument": (
-        VERDICT,
+    "another assertion than that of the argument": (
+        VALIDITY,
         {
             "Modus ponens is valid. That is well known.": NONE,
             "It's valid to ask whether the premises hold.": NONE,

@@ -21,7 +21,7 @@ from cogbias.choices import (
     read_probabilities,
     statements,
     surface_forms,
-    verdicts,
+    assertions,
 )
 from cogbias.choices import text as words_and_sentences
 from cogbias.choices.menus import find_mentions
@@ -553,7 +553,7 @@ PAGES = (
     menus,
     clauses,
     statements,
-    verdicts,
+    assertions,
     commitments,
     numbers,
     probabilities,

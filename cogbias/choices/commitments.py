@@ -16,7 +16,7 @@ from .clauses import PREDICATE, WAVER, last_match, why_not
 from .menus import Mention, Menu, find_mentions
 from .statements import MOST, kind_of_statement
 from .text import ASKED, Sentences, answer_key, verbose
-from .verdicts import FOLLOWS, follows, verdict
+from .assertions import FOLLOWS, asserted, follows
 
 # %% ../../nbs/choices/05_commitments.ipynb #acd436fd
 class Answer:
@@ -140,7 +140,7 @@ class Statement(NamedTuple):
     "An option that the text presents as the answer."
 
     label: str | None  # None: an option that was not offered, or a label with the text of another
-    kind: str  # final, answer, alone, verdict, ranking, best, judgement or fact
+    kind: str  # final, answer, alone, assertion, ranking, best, judgement or fact
     start: int
     content: bool = False  # alone, and the text of the option stands there too
 
@@ -179,10 +179,10 @@ def statement_of(
     written = answer.text[mention.start : mention.end].lower()
     if mention.form == "word":
         opposite = answer.menu.opposite[label]
-        sense = verdict(place) if written in answer.menu.own - {"yes", "no"} else 0
+        sense = asserted(place) if written in answer.menu.own - {"yes", "no"} else 0
         if sense:
             seems = re.search(r"(?i)\b(?:seems|appears)\b[^,;]{0,40}$", place.before)
-            kind = "judgement" if seems else "verdict"
+            kind = "judgement" if seems else "assertion"
             return Statement(label if sense > 0 else opposite, kind, mention.start)
         if denied := re.search(r"(?i)\bnot\s(?:\w{2,15}ly\s)?$", place.before):
             place = place._replace(before=place.before[: denied.start()])
@@ -212,7 +212,7 @@ def find_statements(
     if "valid" in answer.menu.own:
         for found in FOLLOWS.finditer(answer.text):
             if word := follows(found, answer.sentences.around(*found.span())):
-                said.append(Statement(answer.menu.words[word], "verdict", found.start()))
+                said.append(Statement(answer.menu.words[word], "assertion", found.start()))
     return sorted(filter(None, said), key=lambda each: each.start)
 
 # %% ../../nbs/choices/05_commitments.ipynb #135fe925
@@ -237,7 +237,7 @@ def settle(
     "The option that the statements of a text agree on."
     said = without_headings(said, text)
     last_line = text.rfind("\n") + 1
-    own = {"final", "answer", "alone", "verdict", "ranking"}
+    own = {"final", "answer", "alone", "assertion", "ranking"}
     for rank in ({"final"}, own, {"best", "judgement"}, {"fact"}):
         group = [each for each in said if each.kind in rank]
         if last_line and len({each.label for each in group}) > 1:

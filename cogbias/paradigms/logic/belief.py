@@ -291,7 +291,7 @@ INSTRUCTIONS = {
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #8010df68
 def _words(option_order: int) -> tuple[str, str]:
-    "The two verdicts in the order shown."
+    "The two options in the order shown."
     return ("valid", "invalid") if option_order == 1 else ("invalid", "valid")
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #42dff4eb
@@ -521,7 +521,7 @@ _MEASURES = (
         "Accuracy, real nouns",
         kind="accuracy",
         weights=_weights(0.25, 0.25, -0.25, -0.25),
-        note="share of right verdicts: .5 plus the weighted sum; .5 is guessing and positive "
+        note="share of right choices: .5 plus the weighted sum; .5 is guessing and positive "
         "means towards logic",
         **_ALONE,
     ),
@@ -656,8 +656,8 @@ FACTORS = MappingProxyType(
         "option_order": "1 valid named first, 2 invalid named first",
         "answer_format": "label: one word; letter: lines A) and B)",
         "n_options": "options offered",
-        "target_position": "place of the verdict valid, from 1",
-        "order_group": "joins the two orders of the verdicts",
+        "target_position": "place of the option valid, from 1",
+        "order_group": "joins the two orders of the options",
         "form": "logical form, major premise first",
         "mood": "quantifiers of major premise, minor premise, conclusion",
         "figure": "places of the middle term, 1 to 4",
@@ -679,8 +679,8 @@ PARADIGM = Paradigm(
     summary="People are asked whether a conclusion follows from two premises. They tend to say "
     "yes when they believe the conclusion and no when they do not, "
     "whatever the premises say.",
-    norm="Logic: whether an argument is valid depends on its form alone, so the verdict is the "
-    "same for believable, unbelievable and invented conclusions.",
+    norm="Logic: whether an argument is valid depends on its form alone, so the right choice "
+    "is the same for believable, unbelievable and invented conclusions.",
     positive="believable conclusions are accepted more often than unbelievable ones, beyond the "
     "same difference for invented twins",
     source="Evans, Barston and Pollard 1983; layout of Dasgupta et al. 2022 and Itzhak et al., "
