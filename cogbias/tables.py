@@ -4,11 +4,12 @@
 
 # %% auto #0
 __all__ = ['KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWERS', 'FILLED', 'ITEMS', 'STATUSES', 'METHODS', 'EXACT',
-           'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'EFFECTS', 'SCHEMAS', 'TABLES', 'LARGEST_TEXT',
-           'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'matching',
-           'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode', 'Schema', 'option', 'answer_range',
-           'full_content', 'item_ids', 'identified', 'item_table', 'harmless', 'as_written', 'inside', 'check_file',
-           'file_text', 'whole_file', 'remove_parts', 'save_table', 'load_table', 'load_outside_items', 'shipped']
+           'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'EFFECTS', 'FILLING_STATUSES', 'FILLING_VERDICTS',
+           'FILLINGS', 'SCHEMAS', 'TABLES', 'LARGEST_TEXT', 'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'LARGEST_UNPACKED',
+           'PACKAGE', 'CogbiasError', 'nearest', 'matching', 'content_hash', 'is_empty', 'kind_of', 'Column',
+           'is_unicode', 'Schema', 'option', 'answer_range', 'full_content', 'item_ids', 'identified', 'item_table',
+           'harmless', 'as_written', 'inside', 'check_file', 'file_text', 'whole_file', 'remove_parts', 'save_table',
+           'load_table', 'load_outside_items', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import csv
@@ -667,7 +668,39 @@ EFFECTS = Schema(
     ),
 )
 
-SCHEMAS = (ITEMS, TRIALS, EFFECTS)
+# %% ../nbs/00_tables.ipynb #7f8f1869
+FILLING_STATUSES = ("ok", "broken", "unreadable", "error")
+FILLING_VERDICTS = ("", "sound", "flawed")
+
+
+FILLINGS = Schema(
+    "fillings",
+    _columns(
+        ("paradigm", "text", "as in items", FILLED),
+        ("filling_id", "text", "hash of everything else in the row but the verdict", FILLED),
+        ("setting", "text", "business setting that the text was written for", FILLED),
+        ("instance", "integer", "number of the story within its setting, from 0", COUNT),
+        ("condition", "text", "condition that has the gap; empty where all share it"),
+        ("gap", "text", "name of the gap", FILLED),
+        ("text", "text", "what was written; empty where nothing could be read"),
+        ("instruction", "text", "what was asked for, with quoted gaps filled"),
+        ("generator", "text", "shelf, or the participant who wrote it", FILLED),
+        ("seed", "integer?", "seed of the attempt"),
+        ("attempt", "integer", "from 1", {"low": 1, "high": 10**6}),
+        (
+            "status",
+            "text",
+            "ok, broken (a rule of the gap), unreadable or error",
+            {"words": FILLING_STATUSES},
+        ),
+        ("detail", "text?", "which rule was broken, or what went wrong"),
+        ("verdict", "text", "of a reviewer: sound, flawed, or empty", {"words": FILLING_VERDICTS}),
+        ("reviewer", "text?", "who said so"),
+    ),
+    key="filling_id",
+)
+
+SCHEMAS = (ITEMS, TRIALS, EFFECTS, FILLINGS)
 
 # %% ../nbs/00_tables.ipynb #c881af5d
 def option(
