@@ -585,15 +585,17 @@ def effects(
     out: Out = None,
 ) -> None:
     "Estimate the effects of everything a folder holds."
-    from cogbias.tables import save_table
     from cogbias.running import effects_of
+    from cogbias.stats.estimates import p_number
+    from cogbias.tables import save_table
 
     table = effects_of(folder)
     _warn_left_out(folder)
     if out:
         print(f"{len(table)} estimates written to {save_table(table, out)}")
     else:
-        headline = table.groupby(["participant", "paradigm"], sort=False).head(1)
+        headline = table.groupby(["participant", "paradigm"], sort=False).head(1).round(4)
+        headline["p_adjusted"] = [p_number(p, "–") for p in headline["p_adjusted"]]
         _show(
             headline[
                 [
@@ -607,7 +609,7 @@ def effects(
                     "n_clusters",
                     "status",
                 ]
-            ].round(4),
+            ],
             1000,
         )
 
@@ -644,8 +646,7 @@ def compare(
     elif not out:
         tables = for_readers(found)
         for row in tables.pop("Differences").to_dict("records"):
-            tested, least = row["p"] == row["p"], row["p"] < 0.0001
-            p = f", corrected p {'< .0001' if least else format(row['p'], '.4f')}" if tested else ""
+            p = f", corrected p {row['p']}" if row["p"] else ""
             print(_legible(f"{row['paradigm']}: {row['said']}{p}"))
         for title, table in tables.items():
             print(f"\n{title}")

@@ -16,7 +16,6 @@ import pandas as pd
 
 from .design import Contrast, paradigm
 from cogbias.effects import (
-    FLIPPED_FROM,
     NUMBER_MEASURES,
     READS,
     Answered,
@@ -29,14 +28,10 @@ from cogbias.effects import (
     estimators,
 )
 from .outputs import Folder, read_cell, read_manifest, stored_cells
-from cogbias.stats.adjusted import (
-    adjusted_cluster_interval,
-    block_flip,
-    flag_numbers,
-)
-from .stats.clusters import sign_flip, stratified_cluster_t
+from .stats.adjusted import adjusted_cluster_interval, flag_numbers
+from .stats.clusters import stratified_cluster_t
 from .stats.decisions import CLAIMABLE, adjust
-from .stats.estimates import EQUAL, Estimate
+from .stats.estimates import EQUAL, Estimate, p_number
 from .tables import CogbiasError, nearest
 
 # %% ../nbs/07_compare.ipynb #550ca30a
@@ -81,30 +76,20 @@ def _mean_answers(answers: Answered) -> np.ndarray:
     return np.stack([np.bincount(answers.item, each, size) / n for each in columns], axis=1)
 
 # %% ../nbs/07_compare.ipynb #dffb4b4e
-def _gap(one: _Shown, other: _Shown, numbers: bool, seed: int) -> Estimate:
+def _gap(one: _Shown, other: _Shown, numbers: bool) -> Estimate:
     "The difference of two effects over the clusters of both."
     keys = [key for key in one.of if key in other.of]
     first, second = (np.array([each.of[key] for key in keys], float) for each in (one, other))
     stratum, cluster = (np.array([key[k] for key in keys], object) for k in (0, 1))
     table = {"stratum": stratum, "cluster": cluster, "difference": first - second}
-    enough = len(set(cluster)) >= FLIPPED_FROM
     if numbers or one.reach is None:
-        found = flag_numbers(stratified_cluster_t(first - second, stratum), first - second)
-        flipped = sign_flip(first - second, stratum, seed=seed) if enough else np.nan
-    else:
-        table |= {"mean_treatment": first, "mean_control": second}
-        flipped = block_flip(table, one.weights, seed) if enough else np.nan
-        tested = np.isnan(flipped)
-        scale = -one.reach, one.reach
-        found = adjusted_cluster_interval(table, one.weights, scale, test=bool(tested))
-    if np.isnan(flipped):
-        return found
-    fields = {name: getattr(found, name) for name in Estimate.__dataclass_fields__}
-    return Estimate(**fields | {"p_value": flipped, "p_method": "sign flips"})
+        return flag_numbers(stratified_cluster_t(first - second, stratum), first - second)
+    table |= {"mean_treatment": first, "mean_control": second}
+    return adjusted_cluster_interval(table, one.weights, (-one.reach, one.reach))
 
 
 def _difference(
-    contrast: Contrast, names: tuple[str, str], answers: Sequence[Answered], seed: int
+    contrast: Contrast, names: tuple[str, str], answers: Sequence[Answered]
 ) -> dict[str, Any]:
     "The row of one pair in one paradigm, not corrected yet."
     one, other, shared = _on_shared_prompts(*answers)
@@ -132,7 +117,7 @@ def _difference(
         return row | tie | {"detail": f"identical answers to all {asked.sum()} prompts"}
     if np.abs(gaps).max() <= EQUAL:
         return row | tie | {"detail": f"the same effect in all {row['n_clusters']} clusters"}
-    found = _gap(*shown, contrast.outcome == "value", seed)
+    found = _gap(*shown, contrast.outcome == "value")
     taken = ("estimate", "se", "df", "ci_low", "ci_high", "p_value", "p_method", "method", "status")
     fields = {name: getattr(found, name) for name in taken}
     return row | fields | {"method": f"{found.method}, paired", "detail": found.detail or None}
@@ -278,7 +263,7 @@ def _corrected(rows: list[dict[str, Any]], chosen: Sequence[str], alpha: float) 
     )
     words = []
     for row in table.to_dict("records"):
-        apart = row["ci_low"] > 0 or row["ci_high"] < 0  # test and interval must agree
+        apart = row["ci_low"] > 0 or row["ci_high"] < 0
         sure = apart and row["p_adjusted"] < alpha and row["status"] in CLAIMABLE
         named = row["first"] if row["estimate"] > 0 else row["second"]
         words.append("tied" if row["status"] == "tied" else named if sure else "not told apart")
@@ -362,7 +347,7 @@ def compare(
     source: Path | str | pd.DataFrame,  # an outputs folder, a trials table, or an effects table
     *participants: str,  # who is compared; none: everybody
     alpha: float = 0.05,  # of the corrected tests
-    seed: int | None = None,  # of the sign flips; None: the study's
+    seed: int | None = None,  # of what an estimator draws; None: the study's
 ) -> Comparison:
     "Differences between participants, paired by prompt and cluster, with ranks and familiarity."
     if isinstance(source, pd.DataFrame) and "estimate" in source:
@@ -405,7 +390,7 @@ def _from_answers(
         contrast = paradigm(name).headline
         here = [each for each in chosen if each in of]
         for pair in combinations(here, 2):
-            found = _difference(contrast, pair, [of[each] for each in pair], seed)
+            found = _difference(contrast, pair, [of[each] for each in pair])
             rows.append({"paradigm": name, **found})
         points[name] = {each: _point(contrast, of[each]) for each in here}
         for each in here:
@@ -446,7 +431,7 @@ def for_readers(
     wordings = found.familiar[found.familiar["estimate"].notna()]
     tables = {
         "Differences": found.differences[["paradigm"]].assign(
-            said=said, p=found.differences["p_adjusted"].astype(float).round(4)
+            said=said, p=[p_number(p) for p in found.differences["p_adjusted"].astype(float)]
         ),
         "Ranks": found.ranks.assign(
             interval=[

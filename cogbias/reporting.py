@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from .design import Contrast, Paradigm, human_reference, selected
-from .claims import claim, explained, p_words, signed, status_words
+from .claims import claim, explained, signed, status_words
 from .effects import Analysis
 from .stats.decisions import without_width
 from .markup import NO_FORMULAS, markdown_html
 from .stats.adjusted import METHOD
+from .stats.estimates import p_number
 
 if TYPE_CHECKING:
     from IPython.display import HTML
@@ -190,7 +191,7 @@ def _raw_p(row: Mapping[str, Any]) -> str:
     "The p-value of a row; empty where its interval has no width, because then nothing was tested."
     if without_width(row["ci_low"] or 0.0, row["ci_high"] or 0.0):
         return ""
-    return p_words(row["p_value"]).removeprefix("p ").removeprefix("= ")
+    return p_number(row["p_value"])
 
 # %% ../nbs/12_reporting.ipynb #b4601464
 def _people(human: pd.DataFrame, measure: str, unit: str) -> str:
@@ -804,8 +805,8 @@ def _interval_sentence(row: Mapping[str, Any]) -> str:
         )
     tests = {
         "sign flips": "an exact or drawn sign-flip test over clusters (Fisher 1935)",
-        "interval": "the level at which the interval touches 0",
-    }
+        "interval": "this interval: one minus the level at which it just touches 0",
+    }  # sign flips: of tables that an older version wrote
     test = tests.get(row["p_method"], "the same t")
     return f"The 95% interval {interval}; the p-value is from {test}."
 

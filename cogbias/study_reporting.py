@@ -22,7 +22,7 @@ from .tables import CogbiasError, file_text, inside, shipped
 from .effects import changed
 from .reporting import interval, plain_words, signed
 from .stats.decisions import TOLERANCE
-from .stats.estimates import STATUSES, Estimate
+from .stats.estimates import STATUSES, Estimate, p_number
 from .stats.features import FeatureExplanation, explain_by_features
 from .stats.profiles import Profiles, bias_profiles, cluster_profiles
 from .stats.standardised import aggregate_cells, published_d_variance
@@ -469,12 +469,8 @@ def contrasts_for_readers(
         {
             "variant": [row.get("variant", row.get(name)) for row in rows],
             "difference from base [95% interval]": [interval(row) for row in rows],
-            "p, unadjusted": [
-                "–" if pd.isna(row["p_value"]) else f"{row['p_value']:.3f}" for row in rows
-            ],
-            "p, corrected": [
-                "–" if pd.isna(row["p_adjusted"]) else f"{row['p_adjusted']:.3f}" for row in rows
-            ],
+            "p, unadjusted": [p_number(row["p_value"], "–") for row in rows],
+            "p, corrected": [p_number(row["p_adjusted"], "–") for row in rows],
             "models": [row["n_clusters"] for row in rows],
             "status": [status_words(row["status"]) or "ok" for row in rows],
         }
@@ -503,7 +499,7 @@ def homogeneity_for_readers(
             ],
             "tau": [number(row, "tau") for row in rows],
             "Q": [number(row, "q", 1) for row in rows],
-            "p of Q, unadjusted": [number(row, "q_p_value") for row in rows],
+            "p of Q, unadjusted": [p_number(row.get("q_p_value"), "–") for row in rows],
             "status": [status_words(row["status"]) or "ok" for row in rows],
         }
     )
@@ -538,7 +534,7 @@ def impact_sentence(
         ("Friedman's test, Kendall's W", friedman),
     ):
         value = "–" if np.isnan(found.estimate) else f"{found.estimate:.3f}"
-        p = "" if np.isnan(found.p_value) else f", p = {found.p_value:.3f}, unadjusted"
+        p = "" if np.isnan(found.p_value) else f", {p_words(found.p_value)}, unadjusted"
         why = "" if found.status == "ok" else f" ({found.detail or status_words(found.status)})"
         parts.append(f"{name} {value}{p}{why}.")
     return " ".join(parts)

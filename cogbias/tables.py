@@ -634,7 +634,7 @@ EFFECTS = Schema(
         (
             "p_method",
             "text?",
-            "how the p-value was made; it may differ from how the interval was made",
+            "how the p-value was made; t, normal and interval are those of the interval",
             {"since": 2},
         ),
         ("p_adjusted", "number?", "corrected within the family", PROBABILITY),

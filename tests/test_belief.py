@@ -150,4 +150,4 @@ def test_belief_is_compared_within_a_cluster():
         ("invalid_believable", "invalid_unbelievable"),
     }
     row = estimate_effects(exact_trials("human", items), items, paradigm("logic/belief")).iloc[0]
-    assert row.n_clusters == 24 and row.p_method == "sign flips"
+    assert row.n_clusters == 24 and row.p_method == "interval"

@@ -175,7 +175,7 @@ class _Mixture(NamedTuple):
         far, near = log(1e-12), log(1 - 1e-9)
         if past(far) > 0:
             return 1e-12
-        return exp(brentq(past, far, near, xtol=1e-4)) if past(near) > 0 else 1.0
+        return exp(brentq(past, far, near, xtol=1e-12)) if past(near) > 0 else 1.0
 
 # %% ../../nbs/stats/01b_adjusted.ipynb #98d1d054
 def _mean_firmness(
@@ -218,7 +218,7 @@ def adjusted_cluster_interval(
     scale: tuple[float, float] = (0.0, 1.0),  # lowest and highest score
     level: float = 0.95,  # coverage, between 0 and 1
     unit: str = "probability",  # unit of the differences
-    test: bool = True,  # false: no p-value, which takes most of the time
+    test: bool = True,  # false: no p-value
     blocks: Blocks | None = None,  # from cluster_blocks, where they are known already
 ) -> Estimate:
     "Effect over clusters, with an interval that holds for smooth effects and for counts."

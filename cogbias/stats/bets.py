@@ -27,7 +27,7 @@ from cogbias.stats.chance import (
     balanced_accuracy,
     cluster_t_against_chance,
 )
-from .clusters import sign_flip, stratified_cluster_t
+from .clusters import stratified_cluster_t
 from .estimates import Estimate, nothing
 from .proportions import mcnemar_exact, newcombe_paired
 
@@ -769,15 +769,12 @@ def _paired(own: np.ndarray, authors: np.ndarray, level: float) -> Estimate:
 def _paired_by_pair(difference: np.ndarray, pair: Sequence, level: float) -> Estimate:
     "Mean over pairs of BCA minus ACC."
     mean = pd.Series(difference).groupby(pd.Series(list(pair), dtype=object), sort=False).mean()
-    known = dict(method="bca minus acc, cluster t and sign flips", n=len(difference))
+    known = dict(method="bca minus acc, cluster t", n=len(difference))
     if len(mean) == 0:
         return nothing(
             "no_valid_answers", "no bet has both an answer and a belief", **known, ci_level=level
         )
     found = stratified_cluster_t(mean, ["all"] * len(mean), level=level)
-    if len(mean) >= 6:
-        flipped = sign_flip(mean, ["all"] * len(mean))
-        found = replace(found, p_value=flipped, p_method="sign flips")
     return replace(found, **known)
 
 # %% ../../nbs/stats/09_bets.ipynb #28383f24

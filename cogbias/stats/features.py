@@ -16,7 +16,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 import pandas as pd
 
-from .estimates import Estimate, nothing
+from .estimates import Estimate, nothing, p_words
 
 # %% ../../nbs/stats/15_features.ipynb #3508fab5
 class _Table(NamedTuple):
@@ -368,7 +368,7 @@ def _ranking_status(r2: float, p_value: float, alpha: float, null: np.ndarray) -
     return (
         "undefined",
         f"no ranking: grouped R^2 is {r2:.2f}; relabelled models give {np.mean(null):.2f} on "
-        f"average, p = {p_value:.2g}",
+        f"average, {p_words(p_value)}",
     )
 
 # %% ../../nbs/stats/15_features.ipynb #e09f65f0

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from .decisions import ADJUSTMENTS, adjust
-from .estimates import Estimate, nothing
+from .estimates import Estimate, nothing, p_words
 
 # %% ../../nbs/stats/16_profiles.ipynb #7f19846c
 class Profiles(NamedTuple):
@@ -300,7 +300,7 @@ def _reading(k: int, stability: float, p_value: float, bound: float, alpha: floa
         else []
     )
     why += (
-        [f"a single cloud gives as large a silhouette (p = {p_value:.2g})"]
+        [f"a single cloud gives as large a silhouette ({p_words(p_value)})"]
         if p_value >= alpha
         else []
     )

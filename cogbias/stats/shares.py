@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .clusters import Columns, sign_flip, stratified_cluster_t
+from .clusters import Columns, stratified_cluster_t
 from .estimates import Estimate, nothing
 from .proportions import newcombe, wilson
 
@@ -371,7 +371,7 @@ SHARE_KINDS = {
 }  # method, unit, edges
 
 # %% ../../nbs/stats/11_shares.ipynb #f34b65b4
-def _over_clusters(values: Columns, name: str, column: str, level: float, seed: int) -> Estimate:
+def _over_clusters(values: Columns, name: str, column: str, level: float) -> Estimate:
     "Stratified cluster t of the values that exist in a column."
     method, unit, edges = SHARE_KINDS[name]
     finite = np.isfinite(np.asarray(values[column], float))
@@ -381,9 +381,6 @@ def _over_clusters(values: Columns, name: str, column: str, level: float, seed: 
     found = stratified_cluster_t(kept, of, weights, level, unit)
     if name == "decoy_share":  # against 0 a share has nothing to test
         found = replace(found, p_value=nan, p_method="")
-    elif found.n_clusters >= 6:
-        flipped = sign_flip(kept, of, weights, seed=seed)
-        found = replace(found, p_value=flipped, p_method="sign flips")
     lost = (
         f"{len(finite) - len(kept)} of {len(finite)} clusters have no finite value and are left out"
         if len(kept) < len(finite)
@@ -406,12 +403,11 @@ def share_by_cluster(
     level: float = 0.95,  # coverage, between 0 and 1
     # when 1/2 is added to the cells of a log-odds shift: empty, always or never
     correction: str = "empty",
-    seed: int = 0,  # of the sign flips, where they are drawn
 ) -> Estimate:
     "One of the four values for value sets like these; strata, usually products, weigh alike."
     values = _by_cluster(table, correction)
     n = round(float(np.array([table[name] for name in COUNT_COLUMNS], float).sum()))
-    return replace(_over_clusters(values, kind, kind, level, seed), n=n)
+    return replace(_over_clusters(values, kind, kind, level), n=n)
 
 
 def decoy_shares_by_cluster(
@@ -420,10 +416,9 @@ def decoy_shares_by_cluster(
     level: float = 0.95,  # coverage, between 0 and 1
     # when 1/2 is added to the cells of a log-odds shift: empty, always or never
     correction: str = "empty",
-    seed: int = 0,  # of the sign flips, where they are drawn
 ) -> DecoyShares:
     "All four values for value sets like these; strata, usually products, weigh alike."
-    found = {name: share_by_cluster(table, name, level, correction, seed) for name in SHARE_KINDS}
+    found = {name: share_by_cluster(table, name, level, correction) for name in SHARE_KINDS}
     share = found["decoy_share"]
     found["decoy_share"] = replace(
         share, detail=_joined(share.detail, _comprehension(share.estimate))
@@ -449,7 +444,6 @@ def target_pair_by_cluster(
     level: float = 0.95,  # coverage, between 0 and 1
     # when 1/2 is added to the cells of a log-odds shift: empty, always or never
     correction: str = "empty",
-    seed: int = 0,  # of the sign flips, where they are drawn
 ) -> TargetPair:
     "Decoy effect and taste, paired within value sets."
     if value not in ("relative", "absolute", "log_odds"):
@@ -471,7 +465,7 @@ def target_pair_by_cluster(
     )
     return TargetPair(
         **{
-            name: replace(_over_clusters(shifts, value, name, level, seed), n=n)
+            name: replace(_over_clusters(shifts, value, name, level), n=n)
             for name in TargetPair._fields
         }
     )

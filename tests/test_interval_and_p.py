@@ -1,0 +1,140 @@
+"""A p-value and the interval beside it are of one procedure: p < .05 where 95% leaves out zero."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cogbias.backends.sim import exact_trials
+from cogbias.compare import compare, for_readers
+from cogbias.design import paradigm
+from cogbias.effects import estimate_effects
+from cogbias.stats.adjusted import adjusted_cluster_interval
+from cogbias.stats.clusters import compare_clusters, stratified_cluster_t
+from cogbias.stats.decisions import without_width
+from cogbias.stats.ratings import RatingRule, rating_effect, score_tables
+from cogbias.stats.shares import COUNT_COLUMNS, decoy_shares_by_cluster
+from cogbias.study import read_study, studies, study_items, study_paradigms
+
+
+def disagreements(rows: pd.DataFrame) -> pd.DataFrame:
+    "Rows whose p-value says something else of zero than their interval."
+    tested = rows[rows["p_value"].notna() & rows["ci_low"].notna()]
+    level = tested["ci_level"] if "ci_level" in tested else 0.95
+    outside = (tested["ci_low"] > 0) | (tested["ci_high"] < 0)
+    return tested[outside != (tested["p_value"].astype(float) < 1 - level)]
+
+
+def agrees(found, null=0.0):
+    "The same of one estimate."
+    outside = found.ci_low > null or found.ci_high < null
+    return np.isnan(found.p_value) or outside == (found.p_value < 1 - found.ci_level)
+
+
+@pytest.mark.parametrize("study", ("demo", "classic"))
+def test_no_row_of_a_study_has_two_procedures(study):
+    "All participants and paradigms of the two studies that ship, answered exactly."
+    asked, tested = read_study(studies()[study]), 0
+    for name in study_paradigms(asked):
+        items = study_items(asked, name)
+        for model in ("human", "mirror", "noisy_rational", "position"):
+            rows = estimate_effects(exact_trials(model, items), items, paradigm(name))
+            assert disagreements(rows).empty, (name, model)
+            tested += int(rows["p_value"].notna().sum())
+    assert tested > 40
+
+
+def random_trials(items, seed, who="random"):
+    "Answers of nobody in particular: near the middle, near one end, or the same every time."
+    rng = np.random.default_rng(seed)
+    trials = exact_trials("human", items).assign(participant=who)
+    push, sharp = rng.normal(0, 1, len(trials)) + rng.normal(0, 2), rng.choice([0.3, 2.0, 40.0])
+    first = 1 / (1 + np.exp(-np.clip(sharp * push, -700, 700)))
+    parts = []
+    for each, share in zip(trials["p"], first):
+        names = list(each)
+        rest = (1 - share) / (len(names) - 1)
+        parts.append({names[0]: share} | dict.fromkeys(names[1:], rest))
+    best = [max(each, key=each.get) for each in parts]
+    return trials.assign(p=parts, choice=best)
+
+
+@pytest.mark.parametrize("name", ("choice/certainty", "classic/framing", "logic/belief"))
+def test_random_answers_agree(name):
+    items, tested = paradigm(name).items(), 0
+    for seed in range(12):
+        rows = estimate_effects(random_trials(items, seed), items, paradigm(name))
+        assert disagreements(rows).empty, seed
+        tested += int(rows["p_value"].notna().sum())
+    assert tested > 20
+
+
+@pytest.mark.parametrize("level", (0.8, 0.95, 0.99))
+def test_random_clusters_agree(level):
+    "Strata, shared clusters, weights of both signs, another zero, answers of every firmness."
+    rng, outside = np.random.default_rng(int(100 * level)), 0
+    for _ in range(150):
+        sizes = rng.integers(3, 20, rng.integers(1, 4))
+        stratum = np.repeat(np.arange(len(sizes)), sizes)
+        logit = rng.choice([0.5, 2, 50]) * (rng.normal(0, 1, (2, len(stratum))) + rng.normal(0, 1))
+        logit[0] += rng.choice([0, 1])
+        treatment, control = 1 / (1 + np.exp(-np.clip(logit, -700, 700)))
+        table = {
+            "stratum": stratum,
+            "cluster": np.arange(len(stratum)) % rng.integers(6, 60),
+            "mean_treatment": treatment,
+            "mean_control": control,
+            "difference": treatment - control,
+        }
+        if rng.random() < 0.3:
+            table["null"] = np.full(len(stratum), rng.uniform(-0.3, 0.3))
+            table["difference"] = table["difference"] - table["null"]
+        kept = pd.DataFrame(table).drop_duplicates(["stratum", "cluster"])
+        weights = rng.choice([-1.0, 1.0], len(sizes)) if rng.random() < 0.5 else None
+        weights = None if weights is None else dict(enumerate(weights))
+        columns = {column: kept[column].to_numpy() for column in kept}
+        found = adjusted_cluster_interval(columns, weights, level=level)
+        assert agrees(found)
+        assert agrees(stratified_cluster_t(kept["difference"], kept["stratum"], level=level))
+        outside += found.ci_low > 0 or found.ci_high < 0
+    assert 10 < outside < 140
+
+
+def test_random_counts_and_ratings_agree():
+    rng, rule = np.random.default_rng(3), RatingRule(11)
+    null = float(score_tables(rule, "m").mean())
+    for _ in range(100):
+        clusters = rng.integers(6, 30)
+        table = pd.DataFrame(rng.poisson(rng.choice([1, 8]), (clusters, 5)), columns=COUNT_COLUMNS)
+        table = table.assign(cluster=np.arange(clusters), stratum="all")
+        shares = decoy_shares_by_cluster(table)
+        assert all(map(agrees, (shares.relative, shares.absolute, shares.log_odds)))
+        ratings = rng.integers(0, 11, (2, clusters))
+        assert agrees(rating_effect(*ratings, np.arange(clusters), rule), null)
+        gaps = [
+            pd.DataFrame({"stratum": "all", "cluster": np.arange(clusters), "difference": each})
+            for each in rng.normal(0.1, 0.2, (2, clusters))
+        ]
+        assert agrees(compare_clusters(*gaps))
+
+
+@pytest.mark.parametrize("name", ("choice/certainty", "classic/framing"))
+def test_a_comparison_agrees_with_itself(name):
+    "Who is told apart, the interval and the p-value of a difference."
+    items = paradigm(name).items()
+    for seed in range(6):
+        both = [random_trials(items, 2 * seed + k, who) for k, who in enumerate(("one", "two"))]
+        found = compare(pd.concat(both, ignore_index=True))
+        assert disagreements(found.differences).empty, seed
+        assert set(found.differences["p_method"].dropna()) <= {"interval", "t"}
+        assert "0.000" not in for_readers(found)["Differences"].to_string()
+
+
+def test_all_decoy_clusters_that_agree_are_not_significant():
+    "They were: +.09 [-.01, .18] beside p < .001."
+    items = paradigm("choice/decoy").items(products=["car", "property"])
+    rows = estimate_effects(exact_trials("human", items), items, paradigm("choice/decoy"))
+    head = rows.iloc[0]
+    assert head["ci_low"] < 0 < head["ci_high"] and head["p_value"] > 0.05
+    assert head["p_method"] == "interval"
+    flat = rows[[without_width(low, high) for low, high in zip(rows["ci_low"], rows["ci_high"])]]
+    assert len(flat) and flat["p_value"].isna().all()  # no width, no test
