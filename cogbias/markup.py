@@ -4,10 +4,12 @@
 
 # %% auto #0
 __all__ = ['TAGS', 'FORMULA_TAGS', 'FORMULA_ATTRIBUTES', 'STYLES', 'ADMONITIONS', 'NO_FORMULAS', 'harmless', 'clean_html',
-           'Formula', 'formula_html', 'Part', 'markdown_parts', 'markdown_html']
+           'marked', 'Formula', 'formula_html', 'Part', 'markdown_parts', 'markdown_html']
 
 # %% ../nbs/11_markup.ipynb #df05cbb7
+import html
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
 
 # %% ../nbs/11_markup.ipynb #0a788aac
 TAGS = frozenset(
-    "a b blockquote br caption code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i li ol "
-    "p pre s "
+    "a b blockquote br caption code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i li "
+    "mark ol p pre s "
     "small span strong sub summary sup table tbody td tfoot th thead tr u ul".split()
 )
 FORMULA_TAGS = frozenset(
@@ -93,6 +95,33 @@ def clean_html(
 ) -> str:  # HTML that holds nothing but TAGS and FORMULA_TAGS
     "HTML in which nothing can act."
     return _cleaner().clean(source)
+
+# %% ../nbs/11_markup.ipynb #ce513a54
+def _fitting(text: str, spans: Sequence) -> list[tuple[str, int, int]]:
+    "The spans that lie in the text, one after the other."
+    found, end = [], 0
+    for span in spans:
+        if not isinstance(span, (list, tuple)) or len(span) != 3:
+            continue
+        name, start, stop = span
+        if isinstance(start, int) and isinstance(stop, int) and end <= start < stop <= len(text):
+            found.append((str(name), start, stop))
+            end = stop
+    return found
+
+
+def marked(
+    text: str,  # of whatever origin
+    spans: Sequence,  # (name, first character, character after the last), in order
+) -> str:  # escaped HTML
+    "A text as HTML, with some of its pieces marked."
+    pieces, end = [], 0
+    for name, start, stop in _fitting(text, spans):
+        title = html.escape(name.replace("_", " "))
+        pieces.append(html.escape(text[end:start]))
+        pieces.append(f'<mark title="{title}">{html.escape(text[start:stop])}</mark>')
+        end = stop
+    return "".join(pieces) + html.escape(text[end:])
 
 # %% ../nbs/11_markup.ipynb #a3cf578f
 _MARKUP = re.compile(r"<([A-Za-z][\w:-]*)")

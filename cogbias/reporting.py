@@ -21,7 +21,7 @@ from .design import Contrast, Paradigm, human_reference, selected
 from .claims import claim, explained, signed, status_words
 from .effects import Analysis
 from .stats.decisions import without_width
-from .markup import NO_FORMULAS, markdown_html
+from .markup import NO_FORMULAS, markdown_html, marked
 from .stats.adjusted import METHOD
 from .stats.estimates import p_number
 
@@ -348,18 +348,25 @@ def _answers_given(item: Mapping[str, Any], trials: pd.DataFrame) -> str:
     )
 
 # %% ../nbs/12_reporting.ipynb #b3d4fd4d
+def _shown_prompt(item: Mapping[str, Any]) -> str:
+    "System message and prompt as HTML, filled gaps marked."
+    system = html.escape(item["system"] + "\n\n") if item["system"] else ""
+    gaps = item["content"].get("gaps", ()) if isinstance(item["content"], dict) else ()
+    return system + marked(item["prompt"], gaps if isinstance(gaps, (list, tuple)) else ())
+
+
 def example_prompts(
     items: pd.DataFrame,  # an items table
-    trials: pd.DataFrame,  # trials of one participant
+    trials: pd.DataFrame | None,  # trials of one participant; None: nobody was asked
     paradigm: Paradigm,  # whose headline
 ) -> str:  # HTML
-    "Two prompts of one pair, with the participant's answers below."
+    "Two prompts of one pair, filled gaps marked, with the participant's answers below."
     titles = {name: f"{name}: {words}" for name, words in paradigm.conditions.items()}
     cards = [
         _CARD.format(
             title=html.escape(titles.get(item["condition"], item["condition"])),
-            text=html.escape((item["system"] + "\n\n" if item["system"] else "") + item["prompt"]),
-            answers=_answers_given(item, trials),
+            text=_shown_prompt(item),
+            answers="" if trials is None else _answers_given(item, trials),
         )
         for item in example_pair(items, paradigm.headline)
     ]
