@@ -199,7 +199,8 @@ def study_items(
         check_places(items, made, paradigm(name).factors, record)
         return _kept(study, items, name)
     arguments = {"seed": study.seed, **_arguments(study, name)}
-    check_settings(name, paradigm(name).items, arguments, "an argument of its items()")
+    unknown = "{name!r} is not an argument of its items()"
+    check_settings(name, paradigm(name).items, arguments, unknown)
     return _kept(study, paradigm(name).items(**arguments), name)
 
 # %% ../nbs/15_study.ipynb #2f428669

@@ -20,10 +20,12 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import Ge, Le
 
+from ..settings import AtLeastOne, Setting, Temperature, check_settings
 from ..choices import without_thinking
 from ..tables import CogbiasError, content_hash, nearest
 from cogbias.elicitation.answer_trees import (
@@ -490,16 +492,44 @@ class HfParticipant(_LocalModel):
     "A causal language model, run by transformers on this machine."
 
     model: str  # a folder, tiny, or a name on the hub
-    temperature: float = 1.0  # of text, draws and probabilities
-    system: str | None = None  # system prompt; an item's own comes first
-    think: bool | str = False  # whether a thinking model may think; then it is asked in text
-    chat: bool | None = None  # use the chat template; None: where there is one
-    max_tokens: int = 256  # longest text answer
-    dtype: str = "auto"  # auto, float32, bfloat16 or float16
-    device: str = "auto"  # auto, cpu, cuda, cuda:1, mps
-    tolerance: float = 1e-3  # share of the valid mass that may be left unexplored
-    token_budget: int | None = None  # tokens computed at once; None: what the machine can hold
-    batch_size: int = 16  # text answers generated together
+    temperature: Annotated[
+        Temperature, Setting("of text, draws and probabilities", "a number of at least 0")
+    ] = 1.0
+    system: Annotated[str | None, Setting("system prompt; an item's own comes first", "a text")] = (
+        None
+    )
+    think: Annotated[
+        bool | str,
+        Setting(
+            "whether a thinking model may think; then it is asked in text",
+            "true, false, or a level that its template knows",
+        ),
+    ] = False
+    chat: Annotated[
+        bool | None,
+        Setting("use the chat template; None: where there is one", "true or false"),
+    ] = None
+    max_tokens: Annotated[
+        AtLeastOne, Setting("longest text answer", "a whole number of at least 1")
+    ] = 256
+    dtype: Annotated[
+        Literal[*PRECISIONS], Setting("auto, float32, bfloat16 or float16", "a precision")
+    ] = "auto"
+    device: Annotated[str, Setting("auto, cpu, cuda, cuda:1, mps", "the name of a device")] = "auto"
+    tolerance: Annotated[
+        Annotated[float, Ge(0), Le(0.5)],
+        Setting("share of the valid mass that may be left unexplored", "a number from 0 to 0.5"),
+    ] = 1e-3
+    token_budget: Annotated[
+        AtLeastOne | None,
+        Setting(
+            "tokens computed at once; None: what the machine can hold",
+            "a whole number of at least 1",
+        ),
+    ] = None
+    batch_size: Annotated[
+        AtLeastOne, Setting("text answers generated together", "a whole number of at least 1")
+    ] = 16
     grid: tuple[float, ...] = ()  # all temperatures of a study, set by it; changes no answer
     backend: str = "hf"
     simulated: bool = False
@@ -708,12 +738,5 @@ MODELS = ()  # any name may be a folder or a model of the hub
 
 def PARTICIPANT(model: str, **settings: Any) -> HfParticipant:
     "Factory that the registry calls."
-    known = [
-        each.name
-        for each in fields(HfParticipant)
-        if each.name not in ("model", "grid", "backend", "simulated")
-    ]
-    for name in settings:
-        if name not in known:
-            raise CogbiasError(f"hf/{model} has no setting {name!r}; {nearest(name, known)}")
+    check_settings(f"hf/{model}", HfParticipant, settings, "has no setting {name!r}")
     return HfParticipant(model, **settings)

@@ -19,8 +19,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
+from annotated_types import Gt
+
+from ..settings import AtLeastOne, Setting, Temperature, check_settings
 from ..tables import CogbiasError, content_hash, nearest
 from cogbias.elicitation.answer_trees import (
     Look,
@@ -735,20 +738,47 @@ class OllamaSettings:
     "Who is asked, and how."
 
     model: str  # name of a pulled model
-    temperature: float = 1.0
-    system: str | None = None  # system text; an item's own comes first
-    max_tokens: int = 256  # that an answer in words may take, thinking included
-    think: bool | str = False  # or low, medium, high, max where the model has levels
-    num_ctx: int = 4096  # tokens of context
-    stop: tuple[str, ...] = ()  # texts that end an answer
-    keep_alive: float | str | None = (
-        None  # how long the model stays loaded: seconds, or 10m; None: the server's default
+    temperature: Annotated[
+        Temperature, Setting("of text, draws and probabilities", "a number of at least 0")
+    ] = 1.0
+    system: Annotated[str | None, Setting("system text; an item's own comes first", "a text")] = (
+        None
     )
-    concurrency: int = (
-        1  # requests at the same time; more than OLLAMA_NUM_PARALLEL wait in the server's queue
+    max_tokens: Annotated[
+        AtLeastOne,
+        Setting(
+            "that an answer in words may take, thinking included", "a whole number of at least 1"
+        ),
+    ] = 256
+    think: Annotated[
+        bool | Literal["low", "medium", "high", "max"],
+        Setting("whether it thinks first, or how much", "true, false, low, medium, high or max"),
+    ] = False
+    num_ctx: Annotated[AtLeastOne, Setting("tokens of context", "a whole number of at least 1")] = (
+        4096
     )
-    base_url: str | None = field(default=None, repr=False)
-    timeout: float = 600.0  # seconds for a whole answer
+    stop: Annotated[Sequence[str], Setting("texts that end an answer", "a list of texts")] = ()
+    keep_alive: Annotated[
+        float | str | None,
+        Setting(
+            "how long the model stays loaded; None: the server's default",
+            "seconds, or a text such as 10m",
+        ),
+    ] = None
+    concurrency: Annotated[
+        AtLeastOne,
+        Setting(
+            "requests at the same time; more than OLLAMA_NUM_PARALLEL wait in the server's queue",
+            "a whole number of at least 1",
+        ),
+    ] = 1
+    base_url: Annotated[
+        str | None,
+        Setting("of the server", "an address such as http://127.0.0.1:11434", private=True),
+    ] = field(default=None, repr=False)
+    timeout: Annotated[
+        Annotated[float, Gt(0)], Setting("for a whole answer", "a number of seconds above 0")
+    ] = 600.0
     transport: Any = field(
         default=None, repr=False, compare=False
     )  # of httpx, for tests and examples
@@ -1030,49 +1060,13 @@ def running_facts(who: OllamaBase) -> dict[str, str | int | float]:
     }
     return plain_facts(facts, 2000)
 
-# %% ../../nbs/backends/ollama.ipynb #67e2466c
-_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "temperature": (
-        lambda value: isinstance(value, (int, float)) and 0 <= value < math.inf,
-        "a number of at least 0",
-    ),
-    "max_tokens": (lambda value: type(value) is int and value > 0, "a whole number of at least 1"),
-    "num_ctx": (lambda value: type(value) is int and value > 0, "a whole number of at least 1"),
-    "concurrency": (lambda value: type(value) is int and value > 0, "a whole number of at least 1"),
-    "timeout": (
-        lambda value: isinstance(value, (int, float)) and 0 < value < math.inf,
-        "a number of seconds above 0",
-    ),
-    "think": (
-        lambda value: type(value) is bool or value in ("low", "medium", "high", "max"),
-        "true, false, low, medium, high or max",
-    ),
-    "system": (lambda value: isinstance(value, str), "a text"),
-    "stop": (
-        lambda value: (
-            isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value)
-        ),
-        "a list of texts",
-    ),
-    "keep_alive": (
-        lambda value: isinstance(value, (int, float, str)),
-        "seconds, or a text such as 10m",
-    ),
-    "base_url": (lambda value: isinstance(value, str), "an address such as http://127.0.0.1:11434"),
-}
-
 # %% ../../nbs/backends/ollama.ipynb #9e39a783
 MODELS: tuple[str, ...] = ()  # any name may do
 
 # %% ../../nbs/backends/ollama.ipynb #e08bf3b0
 def _checked(model: str, settings: dict[str, Any]) -> dict[str, Any]:
     "Settings that make sense."
-    for name, value in settings.items():
-        if name not in _RULES:
-            raise CogbiasError(f"ollama/{model} has no setting {name!r}; {nearest(name, _RULES)}")
-        if not _RULES[name][0](value):
-            shown = "" if name == "base_url" else f" {value!r}"
-            raise CogbiasError(f"ollama/{model}: {name}{shown} should be {_RULES[name][1]}")
+    check_settings(f"ollama/{model}", OllamaSettings, settings, "has no setting {name!r}")
     if settings.get("think"):
         settings = {"max_tokens": 4096, "num_ctx": 8192} | settings
     if settings.get("max_tokens", OllamaSettings.max_tokens) >= settings.get(

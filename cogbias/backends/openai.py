@@ -20,9 +20,18 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 from urllib.parse import urlsplit
 
+from annotated_types import Ge, Gt, Le, Predicate
+
+from cogbias.settings import (
+    AtLeastOne,
+    Setting,
+    Temperature,
+    check_settings,
+    settings_of,
+)
 from ..tables import CogbiasError, content_hash, nearest
 from cogbias.elicitation.answer_trees import (
     Look,
@@ -593,25 +602,74 @@ def look_at(
     end = logs.pop((True, ""), -math.inf)
     return Look([Token(text, text, logprob) for (_, text), logprob in logs.items()], end, last)
 
+# %% ../../nbs/backends/openai.ipynb #b25d1477
+def _is_json(value: Any) -> bool:
+    "Whether a value can be sent."
+    try:
+        return bool(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError):
+        return False
+
 # %% ../../nbs/backends/openai.ipynb #99e3ed4f
 @dataclass(frozen=True)
 class OpenaiSettings:
     "Who is asked, and how."
 
     model: str  # as the server calls it
-    temperature: float = 1.0
-    top_p: float = 1.0  # share of the probability that answers in words are drawn from
-    system: str | None = None  # system text; an item's own comes first
-    max_tokens: int = 256  # that an answer in words may take, thinking included
-    think: bool | str = False  # or a level, such as low, medium, high
-    tolerance: float = 1e-3  # share of the valid mass that may be left unexplored
-    extra: Mapping[str, Any] = field(
-        default_factory=dict, hash=False, repr=False
-    )  # further fields of each request
-    base_url: str | None = field(default=None, repr=False)  # None: OPENAI_BASE_URL, else OpenAI
-    api_key_env: str = "OPENAI_API_KEY"  # name of the environment variable that holds the key
-    concurrency: int = 8  # requests at the same time
-    timeout: float = 300.0  # seconds for a whole answer
+    temperature: Annotated[
+        Temperature, Setting("of text, draws and probabilities", "a number of at least 0")
+    ] = 1.0
+    top_p: Annotated[
+        Annotated[float, Gt(0), Le(1)],
+        Setting(
+            "share of the probability that answers in words are drawn from",
+            "a number above 0, at most 1",
+        ),
+    ] = 1.0
+    system: Annotated[str | None, Setting("system text; an item's own comes first", "a text")] = (
+        None
+    )
+    max_tokens: Annotated[
+        AtLeastOne,
+        Setting(
+            "that an answer in words may take, thinking included", "a whole number of at least 1"
+        ),
+    ] = 256
+    think: Annotated[
+        bool | Literal["minimal", "low", "medium", "high", "xhigh", "max"],
+        Setting(
+            "whether it thinks first, or how much",
+            "true, false, or a level such as low, medium, high",
+        ),
+    ] = False
+    tolerance: Annotated[
+        Annotated[float, Ge(0), Le(0.5)],
+        Setting("share of the valid mass that may be left unexplored", "a number from 0 to 0.5"),
+    ] = 1e-3
+    extra: Annotated[
+        Annotated[Mapping[str, Any], Predicate(_is_json)],
+        Setting(
+            "further fields of each request", "a mapping from names to plain values", private=True
+        ),
+    ] = field(default_factory=dict, hash=False, repr=False)
+    base_url: Annotated[
+        str | None,
+        Setting(
+            "of the server; None: OPENAI_BASE_URL, else OpenAI",
+            "an address such as http://127.0.0.1:8080/v1",
+            private=True,
+        ),
+    ] = field(default=None, repr=False)
+    api_key_env: Annotated[
+        Annotated[str, Predicate(is_variable)],
+        Setting("where the key is", "the name of an environment variable, not a key", private=True),
+    ] = "OPENAI_API_KEY"
+    concurrency: Annotated[
+        AtLeastOne, Setting("requests at the same time", "a whole number of at least 1")
+    ] = 8
+    timeout: Annotated[
+        Annotated[float, Gt(0)], Setting("for a whole answer", "a number of seconds above 0")
+    ] = 300.0
     transport: Any = field(
         default=None, repr=False, compare=False
     )  # of httpx2, for tests and examples
@@ -1345,57 +1403,7 @@ class OpenaiParticipant(OpenaiBase):
                 f"are stored under the old ones, remove those that you doubt"
             )
 
-# %% ../../nbs/backends/openai.ipynb #52a441f7
-def _number(low: float, high: float = math.inf) -> Callable[[Any], bool]:
-    "A test for a number within limits."
-    return lambda value: (
-        isinstance(value, (int, float))
-        and not isinstance(value, bool)
-        and low <= value <= high
-        and value < math.inf
-    )
-
-# %% ../../nbs/backends/openai.ipynb #9e2a2dda
-def _at_least_one(value: Any) -> bool:
-    "Whether a value is a count."
-    return type(value) is int and value > 0
-
-# %% ../../nbs/backends/openai.ipynb #b25d1477
-def _is_json(value: Any) -> bool:
-    "Whether a value can be sent."
-    try:
-        return bool(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError):
-        return False
-
 # %% ../../nbs/backends/openai.ipynb #a9cca0c3
-_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "temperature": (_number(0), "a number of at least 0"),
-    "top_p": (_number(1e-9, 1), "a number above 0, at most 1"),
-    "system": (lambda value: isinstance(value, str), "a text"),
-    "max_tokens": (_at_least_one, "a whole number of at least 1"),
-    "think": (
-        lambda value: (
-            isinstance(value, bool) or value in ("minimal", "low", "medium", "high", "xhigh", "max")
-        ),
-        "true, false, or a level such as low, medium, high",
-    ),
-    "tolerance": (_number(0, 0.5), "a number from 0 to 0.5"),
-    "extra": (
-        lambda value: isinstance(value, Mapping) and _is_json(value),
-        "a mapping from names to plain values",
-    ),
-    "base_url": (
-        lambda value: isinstance(value, str),
-        "an address such as http://127.0.0.1:8080/v1",
-    ),
-    "api_key_env": (
-        lambda value: isinstance(value, str) and is_variable(value),
-        "the name of an environment variable, not a key",
-    ),
-    "concurrency": (_at_least_one, "a whole number of at least 1"),
-    "timeout": (_number(1e-3), "a number of seconds above 0"),
-}
 OURS = (
     "model",
     "messages",
@@ -1405,7 +1413,7 @@ OURS = (
     "logprobs",
     "top_logprobs",
     "max_completion_tokens",
-    *_RULES,
+    *settings_of(OpenaiSettings),
 )  # fields that extra may not set
 
 # %% ../../nbs/backends/openai.ipynb #9fb3eed8
@@ -1414,21 +1422,12 @@ MODELS: tuple[str, ...] = ()  # any name may do
 # %% ../../nbs/backends/openai.ipynb #f2ccd2c0
 def _checked(model: str, settings: dict[str, Any]) -> dict[str, Any]:
     "Settings that make sense."
-    for name, value in settings.items():
-        if name not in _RULES:
-            raise CogbiasError(f"openai/{model} has no setting {name!r}; {nearest(name, _RULES)}")
-        if not _RULES[name][0](value):
-            private = name in (
-                "api_key_env",
-                "base_url",
-                "extra",
-            )  # somebody may have written the key
-            shown = "" if private else f" {value!r}"
-            raise CogbiasError(f"openai/{model}: {name}{shown} should be {_RULES[name][1]}")
+    check_settings(f"openai/{model}", OpenaiSettings, settings, "has no setting {name!r}")
+    ours = settings_of(OpenaiSettings)
     for name in settings.get("extra", {}).keys() & set(OURS):
         raise CogbiasError(
             f"openai/{model}: extra may not hold {name!r}; "
-            + ("use the setting of that name" if name in _RULES else "the measurement sets it")
+            + ("use the setting of that name" if name in ours else "the measurement sets it")
         )
     return {"max_tokens": 4096} | settings if settings.get("think") else settings
 

@@ -11,11 +11,12 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
 
 from ..design import Contrast, paradigm, selected
+from ..settings import Setting, Temperature, check_settings
 from ..tables import TRIALS, CogbiasError, full_content
 from cogbias.participants import (
     Answer,
@@ -158,7 +159,10 @@ class SimulatedParticipant:
     "A participant whose distribution over the options is known."
 
     model: str  # one of MODELS
-    temperature: float | None = None  # None leaves the distribution as it is
+    temperature: Annotated[
+        Temperature | None,
+        Setting("of the choice; None leaves the distribution as it is", "a number from 0"),
+    ] = None
     backend: str = "sim"
     revision: str | None = (
         "1"  # changes when a rule changes, so that old answers are not mixed with new ones
@@ -208,9 +212,7 @@ def _answer(who: SimulatedParticipant, request: Request, method: str) -> Answer:
 # %% ../../nbs/backends/sim.ipynb #9a970529
 def PARTICIPANT(model: str, **settings: Any) -> SimulatedParticipant:
     "Factory that the registry calls."
-    unknown = sorted(set(settings) - {"temperature"})
-    if unknown:
-        raise CogbiasError(f"sim/{model} has no setting {unknown[0]!r}; it takes temperature")
+    check_settings(f"sim/{model}", SimulatedParticipant, settings, "has no setting {name!r}")
     return SimulatedParticipant(model, **settings)
 
 # %% ../../nbs/backends/sim.ipynb #a64d19ba

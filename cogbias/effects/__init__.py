@@ -12,17 +12,19 @@ __all__ = ['NOT_READ', 'FLIPS_COUNTED', 'NUMBER_MEASURES', 'READS', 'ESTIMATORS'
 
 # %% ../../nbs/06_effects.ipynb #5b3d5948
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+from annotated_types import Gt, Lt
 
 from ..design import Contrast, Paradigm, selected_mask
+from ..settings import Setting, check_settings
 from ..tables import EFFECTS, EXACT, PACKAGE, CogbiasError, nearest
 from cogbias.stats.adjusted import (
     METHOD,
@@ -1457,32 +1459,34 @@ FAMILIES = {
 class Analysis:
     "What is declared before the results are seen."
 
-    # headlines corrected together: of the whole study, of one participant, or of one paradigm
-    family: str = "study"
-    adjustment: str = "holm"  # one of ADJUSTMENTS
-    smallest: Mapping[str, float] = field(
-        default_factory=dict
-    )  # unit -> smallest effect of interest, where it is not the usual one
-    alpha: float = 0.05  # of the tests and of the equivalence tests
-
-# %% ../../nbs/06_effects.ipynb #505f7d8f
-def _checked_bounds(source: str, smallest: Any) -> dict[str, float]:
-    "Smallest effects of interest, each a positive number for a known unit."
-    if smallest is not None and not isinstance(smallest, Mapping):
-        raise CogbiasError(
-            f"{source}: analysis.smallest is {smallest!r:.60}; give a number for each unit"
-        )
-    for unit, bound in (smallest or {}).items():
-        if unit not in SMALLEST_EFFECT:
-            raise CogbiasError(
-                f"{source}: analysis.smallest has no unit {unit!r}; "
-                f"{nearest(unit, SMALLEST_EFFECT)}"
-            )
-        if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not bound > 0:
-            raise CogbiasError(
-                f"{source}: analysis.smallest.{unit} is {bound!r}; give a number above 0"
-            )
-    return dict(smallest or {})
+    family: Annotated[
+        Literal[*FAMILIES],
+        Setting(
+            "headlines corrected together: of the study, of one participant, of one paradigm",
+            "the name of a family",
+        ),
+    ] = "study"
+    adjustment: Annotated[
+        Literal[*ADJUSTMENTS], Setting("how p-values are corrected", "the name of a procedure")
+    ] = "holm"
+    smallest: Annotated[
+        Mapping[Literal[*SMALLEST_EFFECT], Annotated[float, Gt(0)]],
+        Setting(
+            "unit -> smallest effect of interest, where it is not the usual one",
+            "a table with a number for each unit",
+            inside="a number above 0",
+        ),
+    ] = field(default_factory=dict)
+    alpha: Annotated[
+        float,
+        Gt(0),
+        Lt(0.5),
+        Setting(
+            "of the tests and of the equivalence tests",
+            "a number between 0 and .5",
+            "give a number between 0 and .5, such as 0.05",
+        ),
+    ] = 0.05
 
 # %% ../../nbs/06_effects.ipynb #c7c38add
 def make_analysis(
@@ -1490,27 +1494,9 @@ def make_analysis(
     given: Mapping[str, Any] | None = None,  # family, adjustment, smallest, alpha
 ) -> Analysis:
     "A checked analysis plan."
-    given = dict(given or {})
-    for name in set(given) - {each.name for each in fields(Analysis)}:
-        raise CogbiasError(
-            f"{source}: analysis has no setting {name!r}; "
-            f"{nearest(name, [each.name for each in fields(Analysis)])}"
-        )
-    plan = Analysis(**{**given, "smallest": _checked_bounds(source, given.get("smallest"))})
-    for name, value, known in (
-        ("family", plan.family, FAMILIES),
-        ("adjustment", plan.adjustment, ADJUSTMENTS),
-    ):
-        if value not in list(known):
-            raise CogbiasError(
-                f"{source}: analysis.{name} is {value!r}; {nearest(str(value), known)}"
-            )
-    if not isinstance(plan.alpha, float) or not 0 < plan.alpha < 0.5:
-        raise CogbiasError(
-            f"{source}: analysis.alpha is {plan.alpha!r}; give a number between 0 and .5, such "
-            f"as 0.05"
-        )
-    return plan
+    told = dict(given or {})
+    check_settings(source, Analysis, told, "analysis has no setting {name!r}", table="analysis.")
+    return Analysis(**told)
 
 # %% ../../nbs/06_effects.ipynb #7d923319
 def _plain_float(value: Any) -> float:
