@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWERS', 'FILLED', 'ITEMS', 'STATUSES', 'METHODS', 'EXACT',
            'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'EFFECTS', 'FILLING_STATUSES', 'FILLING_VERDICTS',
-           'FILLINGS', 'SCHEMAS', 'TABLES', 'LARGEST_TEXT', 'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'LARGEST_UNPACKED',
-           'PACKAGE', 'CogbiasError', 'nearest', 'matching', 'content_hash', 'is_empty', 'kind_of', 'Column',
-           'is_unicode', 'Schema', 'option', 'answer_range', 'full_content', 'item_ids', 'identified', 'item_table',
-           'harmless', 'as_written', 'inside', 'check_file', 'file_text', 'whole_file', 'remove_parts', 'save_table',
-           'load_table', 'load_outside_items', 'shipped']
+           'FILLINGS', 'SCHEMAS', 'RANGE', 'TABLES', 'LARGEST_TEXT', 'LARGEST_NOTEBOOK', 'LARGEST_TABLE',
+           'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'matching', 'content_hash', 'is_empty', 'kind_of',
+           'Column', 'is_unicode', 'Schema', 'option', 'answer_range', 'full_content', 'item_ids', 'identified',
+           'item_table', 'harmless', 'as_written', 'inside', 'check_file', 'file_text', 'whole_file', 'remove_parts',
+           'save_table', 'load_table', 'load_outside_items', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import csv
@@ -490,6 +490,7 @@ ITEMS = Schema(
     beside=_columns(
         ("lowest", "number?", "smallest number that counts as an answer; empty: any"),
         ("highest", "number?", "largest number that counts as an answer; empty: any"),
+        ("crossed", "text?", "the second unit that is resampled, where two units cross"),
     ),
 )
 
@@ -720,11 +721,14 @@ def _plain_number(value: Any) -> float | None:
     return int(value) if float(value).is_integer() else float(value)
 
 
+RANGE = ("lowest", "highest")  # columns that an items table may have, and that its ids stand for
+
+
 def answer_range(
     item: Mapping[str, Any],  # a row of an items table
 ) -> tuple[float | None, float | None]:  # smallest and largest number; None: no end
     "Which numbers count as an answer."
-    low, high = (_plain_number(item.get(name)) for name in ("lowest", "highest"))
+    low, high = (_plain_number(item.get(name)) for name in RANGE)
     if low is None and high is None:
         low, high = (item.get("content") or {}).get("range") or (None, None)
     return low, high
@@ -747,7 +751,7 @@ def item_ids(
         name: [None if is_empty(value) else value for value in table[name].tolist()]
         for name in IDENTITY
     }
-    ranges = [each.name for each in ITEMS.beside if each.name in table]
+    ranges = [name for name in RANGE if name in table]
     if ranges:
         rows = table[["content", *ranges]].to_dict("records")
         held["content"] = [full_content(row) for row in rows]
@@ -1016,9 +1020,8 @@ def _parse_record(path: Path, number: int, line: str) -> dict[str, Any]:
 # %% ../nbs/00_tables.ipynb #32d7b6ec
 def _read_csv(path: Path, schema: Schema) -> pd.DataFrame:
     "Texts as they were written; an empty cell is the only one that holds nothing."
-    texts = {
-        each.name: str for each in schema.columns if each.kind not in ("integer", "number", "flag")
-    }
+    known = (*schema.columns, *schema.beside)
+    texts = {each.name: str for each in known if each.kind not in ("integer", "number", "flag")}
     numbers = {each.name: ["", *_NO_NUMBER] for each in schema.columns if each.name not in texts}
     names = pd.read_csv(path, nrows=0).columns
     table = pd.read_csv(

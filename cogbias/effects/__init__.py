@@ -52,7 +52,14 @@ from cogbias.stats.numbers import (
     deviation_from_truth,
     number_estimate,
 )
-from ..stats.position import OrderConsistency, consistency_of_pairs, order_pairs
+from cogbias.stats.position import (
+    OrderConsistency,
+    ScaleConsistency,
+    consistency_of_pairs,
+    order_pairs,
+    reversed_pairs,
+    scale_consistency,
+)
 from ..stats.proportions import newcombe_paired, wilson
 from ..stats.roc import area_of_judgements, area_shift_of_judgements
 from ..stats.shares import share_by_cluster
@@ -96,7 +103,7 @@ class Layout:
         self._columns: dict[str, np.ndarray] = {}
         self._codes: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         self._chosen: dict[Any, np.ndarray] = {}
-        self._pairs: dict[bytes, np.ndarray] = {}
+        self._pairs: dict[tuple[bytes, bool], np.ndarray] = {}
 
     def __len__(self) -> int:
         return len(self.items)
@@ -132,12 +139,12 @@ class Layout:
             self._chosen[key] = selected_mask(self.items, contrast)
         return self._chosen[key]
 
-    def order_pairs(self, at: np.ndarray) -> np.ndarray:
-        "Pairs of prompts among these rows that show one content in two orders."
-        key = at.tobytes()
+    def order_pairs(self, at: np.ndarray, scale: bool = False) -> np.ndarray:
+        "Pairs of these prompts that show one content in two orders, or a scale from both ends."
+        key = at.tobytes(), scale
         if key not in self._pairs:
-            shown = self.shown[at].max(initial=0)
-            self._pairs[key] = order_pairs(self.code("order_group")[0][at], self.role[at, :shown])
+            shown, find = self.shown[at].max(initial=0), reversed_pairs if scale else order_pairs
+            self._pairs[key] = find(self.code("order_group")[0][at], self.role[at, :shown])
         return self._pairs[key]
 
 # %% ../../nbs/06_effects.ipynb #9131b754
@@ -913,7 +920,9 @@ def _distributions(answers: Answered) -> np.ndarray:
 def read_pairs(
     answers: Answered,  # of one participant
     contrast: Contrast,  # what is compared
-) -> Rows:  # p_treatment and p_control of shape (pairs, values), n_trials, n_valid
+) -> (
+    Rows
+):  # p_treatment, p_control (pairs, values), shares unread, control prompt, n_trials, n_valid
     "One row per treatment prompt and control prompt of one pair."
     layout, size = answers.layout, len(answers.layout)
     n_trials = np.bincount(answers.item, minlength=size)
@@ -930,13 +939,16 @@ def read_pairs(
         for other in partners.get(number, [])
     ]
     first, second = np.array(joined, int).reshape(-1, 2).T
-    chances = _distributions(answers)
+    chances, unread = _distributions(answers), 1 - n_valid / np.maximum(n_trials, 1)
     return Rows(
         layout,
         first,
         answers.all_exact,
         p_treatment=chances[first],
         p_control=chances[second],
+        unread_treatment=unread[first],
+        unread_control=unread[second],
+        partner=second,
         n_trials=n_trials[first] + n_trials[second],
         n_valid=n_valid[first] + n_valid[second],
     )
@@ -961,6 +973,9 @@ class Estimator:
     factor: str | None = None  # it reads this column of the items
     weights: bool = False  # it needs to know which strata stand against which
     bounded: bool = True  # the more answers speak for the bias, the larger it is
+    # of pairs: rows with a column `towards` have unreadable answers as far up (1) or down (-1) as
+    # they go
+    fills: bool = False
     shares: bool = False  # the same question has an answer for these very prompts, and in log-odds
 
     def __post_init__(self) -> None:
@@ -1113,17 +1128,22 @@ def _filled(contrast: Contrast, answers: Answered, towards: float) -> Answered:
 
 def _replaced(contrast: Contrast, answers: Answered, version: str) -> Rows:
     "What an estimator reads once every unreadable answer is replaced."
+    reads, towards = estimators()[contrast.kind].reads, -1.0 if version == "lower" else 1.0
+    if reads == "pairs":
+        rows = read_pairs(answers, contrast)
+        return rows.having(towards=np.full(len(rows), towards))
     if contrast.outcome == "role":
         return read_prompts(answers, contrast, version)
-    filled = _filled(contrast, answers, -1.0 if version == "lower" else 1.0)
-    return READS[estimators()[contrast.kind].reads](filled, contrast)
+    return READS[reads](_filled(contrast, answers, towards), contrast)
 
 
 def _bounds(contrast: Contrast, answers: Answered, worst: float) -> list[dict[str, Any]]:
     "The headline with invalid answers counted as not the target, and as what moves it furthest."
     kind, numbers = estimators()[contrast.kind], contrast.outcome == "value"
-    able = kind.bounded and kind.reads in (("prompts", "numbers") if numbers else ("prompts",))
-    versions = [] if numbers or not able else ["itt"]
+    pairs = kind.reads == "pairs"
+    plain = kind.reads in (("prompts", "numbers") if numbers else ("prompts",))
+    able = kind.bounded and (kind.fills if pairs else plain)
+    versions = [] if numbers or pairs or not able else ["itt"]
     found = []
     for version in versions + (["lower", "upper"] if worst > BOUNDED_FROM else []):
         named = {"measure": f"{contrast.measure}_{version}", "method": "invalid answers replaced"}
@@ -1137,7 +1157,8 @@ def _bounds(contrast: Contrast, answers: Answered, worst: float) -> list[dict[st
             asked = read_prompts(answers, contrast)
             found.append(_row(contrast, asked, **named, status="undefined", detail=why))
             continue
-        detail = REPLACED[version] + (", as far as any of their cluster" if numbers else "")
+        reach = ", as far as any of their cluster" if numbers else ""
+        detail = REPLACED[version] + (", as far as the scale goes" if pairs else reach)
         found.append(_untested(rows[0]) | named | {"detail": detail})
     return found
 
@@ -1150,7 +1171,7 @@ class _Places(NamedTuple):
     pairs: np.ndarray  # prompts that show one content in two orders, shape (pairs, 2)
 
 
-def _by_position(answers: Answered, rows: np.ndarray) -> _Places:
+def _by_position(answers: Answered, rows: np.ndarray, scale: bool = False) -> _Places:
     "Roles and mean probabilities by position."
     layout, size = answers.layout, len(answers.layout)
     n = np.bincount(answers.item[answers.ok], minlength=size)
@@ -1161,7 +1182,7 @@ def _by_position(answers: Answered, rows: np.ndarray) -> _Places:
         total[:, place] = np.bincount(answers.item, answers.p[:, place], size)
     at = rows[read]
     role = np.where(layout.role[at, :shown] < 0, len(layout.roles), layout.role[at, :shown])
-    pairs = layout.order_pairs(rows)
+    pairs = layout.order_pairs(rows, scale)
     if not read.all():
         pairs = (np.cumsum(read) - 1)[pairs[read[pairs].all(axis=1)]]
     return _Places(role, total[at] / n[at, None], pairs)
@@ -1199,13 +1220,19 @@ def _share_interval(share: float, clusters: int, of: str = "pairs of orders") ->
     return _over_clusters(of, "wilson", wilson(min(1.0, share) * clusters, clusters))
 
 
-def _primacy_interval(found: OrderConsistency, places: int, clusters: int) -> dict[str, Any]:
+def _primacy_interval(
+    found: OrderConsistency | ScaleConsistency, places: int, clusters: int
+) -> dict[str, Any]:
     "Newcombe's interval of two paired shares, with clusters and not pairs as the unit."
     if np.isnan(found.primacy):
         return {"method": "pairs of orders"}
-    later = found.locked_other / (places - 1)
-    neither = max(0.0, 1 - found.consistent_target - found.locked_first - later)
-    shares = (found.consistent_target, found.locked_first, later, neither)
+    if isinstance(found, ScaleConsistency):
+        same = found.consistency / 2  # no option of a scale is the target
+        shares = (same, found.towards_first, found.towards_last, same)
+    else:
+        later = found.locked_other / (places - 1)
+        neither = max(0.0, 1 - found.consistent_target - found.locked_first - later)
+        shares = (found.consistent_target, found.locked_first, later, neither)
     limits = newcombe_paired(*(share * clusters for share in shares))
     return _over_clusters("pairs of orders", "paired newcombe", limits)
 
@@ -1217,9 +1244,13 @@ def _position_rows(
     contrast: Contrast, answers: Answered, condition: str, at: np.ndarray, target_role: str
 ) -> list[dict[str, Any]]:
     "The rows of one condition."
-    layout, places = answers.layout, _by_position(answers, at)
+    scale = estimators()[contrast.kind].reads == "pairs"
+    layout, places = answers.layout, _by_position(answers, at, scale)
     target = layout.roles.index(target_role) if target_role in layout.roles else None
-    found = consistency_of_pairs(*places, target, level=0.99)
+    if scale:
+        found = scale_consistency(places.p, places.pairs, level=0.99)
+    else:
+        found = consistency_of_pairs(*places, target, level=0.99)
     asked = np.zeros(len(layout), bool)
     asked[at] = True
     mine, none = asked[answers.item], np.zeros(len(at), int)

@@ -9,33 +9,151 @@ __all__ = ['ESTIMATORS', 'rating']
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..design import Contrast
 from . import Estimator, Rows, _estimate_row, _or_nothing
-from ..stats.ratings import RatingRule, rating_effect
+from ..stats.ratings import RATIONAL_ZERO, RatingRule, rating_effect
+from ..tables import CogbiasError
 
 # %% ../../nbs/effects/ratings.ipynb #fae72048
+_MEASURES = {
+    "rating_shift": "shift",
+    "rating_direction": "shift_direction",
+    "rating_distance": "scaled",
+    "rating_scaled": "scaled",
+    "rating_m": "m",
+    "rating_m_corrected": "m",
+}  # kind -> measure of cogbias.stats.ratings
+_PUBLISHED = ("rating_m",)  # kinds that read the published columns
+
+
+def _column(rows: Rows, name: str, default: float | np.ndarray) -> float | np.ndarray:
+    "A column of the treatment items as numbers; the default where it is missing."
+    if name not in rows:
+        return default
+    given = pd.Series(rows[name])
+    numbers = pd.to_numeric(given, errors="coerce").to_numpy(float)
+    wrong = given.notna().to_numpy() & ~np.isfinite(numbers)
+    if wrong.any():
+        raise CogbiasError(
+            f"items table: column {name!r} holds {given[wrong].iloc[0]!r:.40}; give a number, or "
+            "leave it empty"
+        )
+    return np.where(np.isnan(numbers), default, numbers)
+
+
+def _parameter(rows: Rows, name: str, default: float, corrected: bool) -> float | np.ndarray:
+    "A parameter of the metric, as it was published or as it should have been."
+    published = _column(rows, name, default)
+    return _column(rows, f"corrected_{name}", published) if corrected else published
+
+
+def _rule(contrast: Contrast, rows: Rows, options: int) -> RatingRule:
+    "How the ratings of every pair become one score."
+    corrected = contrast.kind not in _PUBLISHED
+    rule = RatingRule(
+        options,
+        _parameter(rows, "kappa", -contrast.direction, corrected),
+        _parameter(rows, "reference_control", 0.0, corrected),
+        _parameter(rows, "reference_treatment", 0.0, corrected),
+        False,
+        _parameter(rows, "flip", 0.0, corrected),
+        _column(rows, "rational_factor", 1.0),
+        _column(rows, "rational_steps", 0.0),
+    )
+    for name, allowed in (("kappa", (-1, 1)), ("flip_treatment", (0, 1))):
+        value = np.atleast_1d(getattr(rule, name))
+        if not np.isin(value, allowed).all():
+            wrong = value[~np.isin(value, allowed)][0]
+            raise CogbiasError(
+                f"items table: column {name.removesuffix('_treatment')!r} holds {wrong:g}; use "
+                f"{allowed[0]} or {allowed[1]}"
+            )
+    return rule
+
+# %% ../../nbs/effects/ratings.ipynb #e3326f4b
+def _checked_scale(contrast: Contrast, rows: Rows) -> int:
+    "Length of the scale, once both questions of every pair offer all of it."
+    options, shown = rows["p_control"].shape[1], rows.layout.shown
+    if contrast.sense == "shift" and contrast.null not in ("rational_factor", "rational_steps"):
+        raise CogbiasError(
+            f"contrast {contrast.measure!r}: null is {contrast.null!r}, but ratings are measured "
+            "from the rational rating; name the column rational_factor or rational_steps"
+        )
+    asked = np.concatenate([rows.item, rows["partner"]])
+    for item in asked[(shown[asked] != options) | (options < 2)][:1]:
+        raise CogbiasError(
+            f"contrast {contrast.measure!r}: item {rows.layout.items['item_id'][item]} offers "
+            f"{shown[item]} options on a scale of {options}; give every option of both "
+            "questions a value, 0 to the length of the scale less 1"
+        )
+    return options
+
+
+def _from_to(values: float | np.ndarray) -> str:
+    "A number, or the range of some."
+    low, high = np.min(values), np.max(values)
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+def _rational_words(rule: RatingRule) -> str:
+    "The rational answer in words."
+    times, steps = np.asarray(rule.rational_factor), np.asarray(rule.rational_steps)
+    factor = f" times {_from_to(times)}" if (times != 1).any() else ""
+    plus = f" plus {_from_to(steps)} steps" if (steps != 0).any() else ""
+    end = ", as far as the scale goes" if factor or plus else ""
+    return f"zero is the rational answer, the control rating{factor}{plus}{end}"
+
+# %% ../../nbs/effects/ratings.ipynb #eea33daa
+def _second_unit(rows: Rows) -> np.ndarray | None:
+    "What crosses the clusters; a pair without it stands for its cluster."
+    if "crossed" not in rows:
+        return None
+    empty = pd.isna(rows["crossed"])
+    own = np.array([f"cluster {name}" for name in rows["cluster"]], object)
+    return None if empty.all() else np.where(empty, own, rows["crossed"])
+
+
 def rating(
-    contrast: Contrast, rows: Rows, group: str = "all", seed: int | None = 0
+    contrast: Contrast,  # its kind is one of ESTIMATORS
+    rows: Rows,  # from read_pairs; `towards` where unreadable answers are to be filled
+    group: str = "all",  # label of the row
+    seed: int | None = 0,  # nothing is drawn
 ) -> list[dict[str, Any]]:
-    "Mean score of pairs of ratings, scenarios as units, against a random responder."
+    "Mean score of pairs of ratings, with settings and what crosses them as units."
+    options = _checked_scale(contrast, rows)
     control, treatment = rows["p_control"], rows["p_treatment"]
-    if np.isnan(control + treatment).all():
+    towards = rows.own.get("towards")
+    if towards is None and np.isnan(control + treatment).all():
         return _or_nothing([], contrast, rows, group)
-    rule = RatingRule(control.shape[1], kappa=-contrast.direction)
-    measure = contrast.kind.removeprefix("rating_")
-    found = rating_effect(control, treatment, rows["cluster"], rule, measure)
-    return [_estimate_row(contrast, rows, found, group)]
+    rule, measure = _rule(contrast, rows, options), _MEASURES[contrast.kind]
+    unread = np.stack([rows["unread_control"], rows["unread_treatment"]])
+    found = rating_effect(
+        control,
+        treatment,
+        rows["cluster"],
+        rule,
+        measure,
+        crossed=_second_unit(rows),
+        unread=None if towards is None else unread,
+        towards=1 if towards is None else towards[0],
+    )
+    rational = _rational_words(rule) if measure in RATIONAL_ZERO else ""
+    detail = "; ".join(filter(None, [contrast.note, rational, found.detail]))
+    return [_estimate_row(contrast, rows, found, group, detail=detail or None)]
+
+
+def _estimator(meaning: str) -> Estimator:
+    "An estimator of pairs of ratings."
+    return Estimator(meaning, rating, "pairs", control=True, fills=True)
 
 
 ESTIMATORS = {
-    "rating_m": Estimator(
-        "relative change of a rating (Malberg et al. 2024)", rating, "pairs", control=True
-    ),
-    "rating_scaled": Estimator(
-        "change of a rating in scale lengths", rating, "pairs", control=True
-    ),
-    "rating_direction": Estimator(
-        "how many more ratings rise than fall", rating, "pairs", control=True
-    ),
+    "rating_shift": _estimator("how far a rating lies beyond the rational one, in scale lengths"),
+    "rating_direction": _estimator("how many more ratings lie beyond the rational one than short"),
+    "rating_distance": _estimator("change of the distance to a reference, in scale lengths"),
+    "rating_scaled": _estimator("the same as rating_distance"),
+    "rating_m": _estimator("relative change of a rating, as published (Malberg et al. 2024)"),
+    "rating_m_corrected": _estimator("the same with corrected parameters"),
 }

@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['PositionShares', 'position_shares', 'LabelShares', 'label_shares', 'order_pairs', 'OrderConsistency',
-           'order_consistency', 'consistency_of_pairs', 'LogitPosition', 'logit_position']
+           'order_consistency', 'consistency_of_pairs', 'reversed_pairs', 'ScaleConsistency', 'scale_consistency',
+           'LogitPosition', 'logit_position']
 
 # %% ../../nbs/stats/03_position.ipynb #9cadb8cf
 from collections.abc import Sequence
@@ -261,6 +262,58 @@ def _summary(
         len(place[0]),
         unpaired,
         "position_dominated" if low > 0.5 else "ok",
+    )
+
+# %% ../../nbs/stats/03_position.ipynb #14e2a6f8
+def reversed_pairs(
+    order_group: Sequence | np.ndarray,  # item of each prompt, shape (n,)
+    role: np.ndarray,  # roles by place, as integers or names, shape (n, K)
+) -> np.ndarray:  # row numbers of both orders, shape (pairs, 2)
+    "All pairs of prompts of one item of which one shows the options from the other end."
+    group, role = pd.factorize(np.asarray(order_group))[0], np.asarray(role)
+    if (group < 0).any():
+        raise ValueError(f"{(group < 0).sum()} prompts have no order_group: name the item of each")
+    first, second = _same_group(group)
+    turned = (role[first] == role[second][:, ::-1]).all(axis=1)
+    return np.column_stack([first[turned], second[turned]])
+
+# %% ../../nbs/stats/03_position.ipynb #b43e5b7a
+class ScaleConsistency(NamedTuple):
+    "What two answers on one scale, shown from either end, share, averaged over pairs."
+
+    consistency: float  # the same rating
+    locked: float  # the same place, and another rating
+    towards_first: float  # both nearer to the end shown first than one rating could be
+    towards_last: float  # both nearer to the end shown last
+    primacy: float  # the one less the other
+    locked_low: float  # lower Wilson limit of the locked share
+    n_pairs: int  # pairs of a prompt and its reverse
+    n_unpaired: int  # prompts that are in no such pair
+    status: str  # ok, position_dominated, position_unidentifiable
+
+
+def scale_consistency(
+    p: np.ndarray,  # probabilities by place, shape (n, K)
+    pairs: np.ndarray,  # from reversed_pairs, shape (pairs, 2)
+    level: float = 0.95,  # coverage of the Wilson interval, between 0 and 1
+) -> ScaleConsistency:
+    "Whether ratings follow the scale or the place."
+    p = _checked_probabilities(p)
+    used = len(np.unique(pairs))
+    if not len(pairs):
+        return ScaleConsistency(*[float("nan")] * 6, 0, len(p), "position_unidentifiable")
+    joint = p[pairs[:, 0]].T @ p[pairs[:, 1]] / len(pairs)  # share of every two places
+    place = np.arange(p.shape[1])
+    total, last = place[:, None] + place, p.shape[1] - 1
+    same, first, later = (
+        float(joint[each].sum()) for each in (total == last, total < last, total > last)
+    )
+    locked = float(joint[(place[:, None] == place) & (total != last)].sum())
+    low = wilson(min(1.0, locked) * used / 2, used / 2, level)[0]
+    status = "position_dominated" if low > 0.5 else "ok"
+    unpaired = len(p) - used
+    return ScaleConsistency(
+        same, locked, first, later, first - later, low, len(pairs), unpaired, status
     )
 
 # %% ../../nbs/stats/03_position.ipynb #f9867130
