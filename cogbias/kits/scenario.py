@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['POINTS', 'Scale', 'SHARE', 'CHANGE', 'DIFFERENCE', 'COUNT', 'QUALITY', 'LIKELIHOOD', 'HEIGHT', 'CONDITIONS', 'GIVEN',
-           'OPENING', 'TOLD', 'STYLES', 'LETTERS', 'TURNED_AS_PUBLISHED', 'Orders', 'LEAN', 'SPREAD', 'MANAGERS',
-           'Style', 'FACTORS', 'CORRECTED', 'RATIONAL', 'steps', 'degrees', 'Metric', 'Norm', 'Scenario', 'Story',
-           'chosen_settings', 'shelf_stories', 'written_stories', 'rates', 'scenario_items', 'scenario',
-           'planted_shift']
+           'Situation', 'OPENING', 'TOLD', 'STYLES', 'LETTERS', 'TURNED_AS_PUBLISHED', 'Orders', 'LEAN', 'SPREAD',
+           'MANAGERS', 'Style', 'FACTORS', 'CORRECTED', 'RATIONAL', 'steps', 'degrees', 'Metric', 'Norm', 'Versions',
+           'Scenario', 'Story', 'chosen_settings', 'shelf_stories', 'written_stories', 'rates', 'scenario_items',
+           'scenario', 'planted_shift']
 
 # %% ../../nbs/kits/scenario.ipynb #9356c347
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,16 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from ..design import About, Contrast, Paradigm
-from ..frames import Draw, Frame, FrameError, Gap, check_gaps, draw_values, traced
+from cogbias.frames import (
+    Draw,
+    Frame,
+    FrameError,
+    Gap,
+    OneOf,
+    check_gaps,
+    draw_values,
+    traced,
+)
 from .business import business_settings
 from .rules import Rule, certain_number, normal_numbers
 from .shelf import read_shelf, shelf
@@ -101,7 +110,28 @@ CONDITIONS = ("control", "treatment")
 GIVEN = ("position", "organisation", "decision")  # gaps that every setting fills
 
 
-def _texts(frames: Mapping[str, str] | str | Scale) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Versions:
+    "A situation that a drawn value tells in one of several ways."
+
+    by: str  # a drawn or derived value
+    texts: Mapping[Any, str]  # the value -> the situation
+
+
+Situation = str | Versions
+
+
+def _versions(situation: Situation) -> Mapping[Any, str]:
+    "Every text of a situation."
+    return situation.texts if isinstance(situation, Versions) else {None: situation}
+
+
+def _situation(situation: Situation, values: Mapping[str, Any]) -> str:
+    "The text of a situation that these values choose."
+    return situation.texts[values[situation.by]] if isinstance(situation, Versions) else situation
+
+
+def _texts(frames: Mapping[str, Any] | str | Scale) -> dict[str, Any]:
     "One text per condition; a single one stands in both."
     alike = not isinstance(frames, Mapping)
     return {condition: frames if alike else frames.get(condition) for condition in CONDITIONS}
@@ -113,7 +143,7 @@ class Scenario:
 
     name: str  # suite/name
     # condition -> the story, with {given}, {drawn} and [[written]] gaps
-    situation: Mapping[str, str]
+    situation: Mapping[str, Situation]
     question: str | Mapping[str, str]  # what is asked; one text, or one per condition
     scale: Scale | Mapping[str, Scale]  # what may be answered; one scale, or one per condition
     gaps: Mapping[str, Gap]  # written gap -> what is asked for
@@ -129,7 +159,7 @@ class Scenario:
         for condition in CONDITIONS:
             if not all(getattr(self, name)[condition] for name in ("situation", "question")):
                 raise FrameError(f"{self.name}: {condition!r} has no situation or no question")
-        for fault in _scale_faults(self):
+        for fault in (*_scale_faults(self), *_version_faults(self)):
             raise FrameError(f"{self.name}: {fault}")
         try:
             check_gaps(self.frames, self.gaps, self.known)
@@ -158,7 +188,7 @@ class Scenario:
         "Condition -> its situation, its question and the points of its scale."
         return {
             condition: [
-                Frame(self.situation[condition]),
+                *map(Frame, _versions(self.situation[condition]).values()),
                 Frame(self.question[condition]),
                 *map(Frame, self.scale[condition]),
             ]
@@ -179,6 +209,27 @@ def _scale_faults(case: Scenario) -> Iterator[str]:
             yield f"the scale of {condition!r} offers one option twice"
     if len(set(lengths.values())) > 1:
         yield f"the scales have {' and '.join(map(str, lengths.values()))} options; make them equal"
+
+
+def _version_faults(case: Scenario) -> Iterator[str]:
+    "What is wrong with situations that are told in several ways."
+    for condition, situation in case.situation.items():
+        if not isinstance(situation, Versions):
+            continue
+        if situation.by not in (known := [*case.draws, *case.derive]):
+            yield (
+                f"the situation of {condition!r} is told by {situation.by!r}, which is neither "
+                f"drawn nor derived; {nearest(situation.by, known)}"
+            )
+        elif isinstance(draw := case.draws.get(situation.by), OneOf):
+            if set(draw.values) != set(situation.texts):
+                yield (
+                    f"the situation of {condition!r} is told for {list(situation.texts)}, but "
+                    f"{situation.by!r} is one of {list(draw.values)}; write a text for each"
+                )
+        gaps = {frozenset(Frame(text).gaps) for text in situation.texts.values()}
+        if len(gaps) != 1:
+            yield f"the versions of the situation of {condition!r} differ in their gaps"
 
 
 def _named_faults(case: Scenario) -> Iterator[str]:
@@ -371,7 +422,8 @@ def _story_rows(
     measured = _measured_columns(case, values)
     about = {f"drawn_{name}": drawn[name] for name in drawn}
     for condition in CONDITIONS:
-        texts = (case.situation[condition], case.question[condition], case.scale[condition])
+        situation = _situation(case.situation[condition], values)
+        texts = (situation, case.question[condition], case.scale[condition])
         seen = _seen(case, condition, values)
         for turn in turns:
             frame = _prompt_frame(texts, told, style, turn == 2)
@@ -560,6 +612,7 @@ def scenario(
     about: About,  # what readers are told
     case: Scenario,  # what is asked
     rules: Mapping[str, Rule] = MANAGERS,  # how simulated managers answer
+    breakdown: tuple[str, ...] = (),  # factors, besides the order, by which the shift is shown
     **more: Any,  # further fields of the paradigm
 ) -> Paradigm:
     "A managerial paradigm, whole."
@@ -572,7 +625,7 @@ def scenario(
         factors=FACTORS | columns | drawn,
         items=partial(scenario_items, case),
         contrasts=_contrasts(about, case),
-        breakdown=("option_order",),
+        breakdown=("option_order", *breakdown),
         rules=rules,
         clusters="business settings",
         levels={"setting_told": ("told", "hidden"), "option_order": (1, 2)},

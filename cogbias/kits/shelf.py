@@ -41,7 +41,7 @@ def set_faults(
         for gap in gaps.keys() & texts.keys():
             if not isinstance(texts[gap], str):
                 continue
-            for fault in text_faults(gaps[gap], texts[gap]):
+            for fault in text_faults(gaps[gap], texts[gap], texts=texts):
                 yield f"set {name!r}, gap {gap!r}: {texts[gap]!r:.60} {fault}"
             plain = gap, " ".join(texts[gap].lower().split())
             if plain in seen:
