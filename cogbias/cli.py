@@ -15,8 +15,9 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -388,6 +389,59 @@ def _study(
         own[model] = settings_for(model, of_file, models) | values
     return make_study("command line", **(given | {"participants": own or None}))
 
+# %% ../nbs/22_cli.ipynb #2d2b8b74
+def _asked(
+    study: StudyFile = None,
+    model: Models = None,
+    paradigm: Paradigms = None,
+    outputs: Outputs = Path("outputs/study"),
+    repeats: Repeats = None,
+    temperature: Temperature = None,
+    valid: Valid = None,
+    method: Method = None,
+    seed: Seed = None,
+    items_file: ItemsFile = None,
+    where: Where = None,
+    base_url: BaseUrl = None,
+    set_: Set = None,
+    extractor: Extractor = None,
+) -> tuple[Study, Path]:
+    "The study that the options describe, and the folder of its answers."
+    asked = _study(
+        study,
+        model,
+        paradigm,
+        base_url,
+        set_,
+        repeats=repeats,
+        temperature=_one_or_many(temperature),
+        valid_answers=valid,
+        method=method,
+        seed=seed,
+        items_file=items_file,
+        where=_levels(where),
+        extractor=extractor,
+    )
+    return asked, outputs
+
+
+def _about_a_study(
+    command: Callable[..., None],  # its first two parameters are a study and a folder
+) -> Callable[..., None]:
+    "The command with the options of a study in their place."
+    shared = signature(_asked, eval_str=True).parameters
+    own = dict(list(signature(command, eval_str=True).parameters.items())[2:])
+
+    def called(**options: Any) -> None:
+        asked = {name: options.pop(name) for name in shared}
+        command(*_asked(**asked), **options)
+
+    parameters = {**shared, **own}
+    called.__name__, called.__doc__ = command.__name__, command.__doc__
+    called.__signature__ = Signature(list(parameters.values()))
+    called.__annotations__ = {name: each.annotation for name, each in parameters.items()}
+    return called
+
 # %% ../nbs/22_cli.ipynb #d923a1fc
 def _show(table: "pd.DataFrame", rows: int = 40) -> None:
     "Print a table for readers; long ones are cut, and the cut is said."
@@ -464,40 +518,11 @@ def items(
 
 # %% ../nbs/22_cli.ipynb #f7c64d5f
 @app.command()
-def plan(
-    study: StudyFile = None,
-    model: Models = None,
-    paradigm: Paradigms = None,
-    outputs: Outputs = Path("outputs/study"),
-    repeats: Repeats = None,
-    temperature: Temperature = None,
-    valid: Valid = None,
-    method: Method = None,
-    seed: Seed = None,
-    items_file: ItemsFile = None,
-    where: Where = None,
-    base_url: BaseUrl = None,
-    set_: Set = None,
-    extractor: Extractor = None,
-) -> None:
+@_about_a_study
+def plan(asked: Study, outputs: Path) -> None:
     "Say what a run would ask; asks nothing."
     from cogbias.study import plan_study
 
-    asked = _study(
-        study,
-        model,
-        paradigm,
-        base_url,
-        set_,
-        repeats=repeats,
-        temperature=_one_or_many(temperature),
-        valid_answers=valid,
-        method=method,
-        seed=seed,
-        items_file=items_file,
-        where=_levels(where),
-        extractor=extractor,
-    )
     planned = plan_study(asked, outputs)
     _show(planned, 1000)
     print(
@@ -532,21 +557,10 @@ def _closing(outcome: object, outputs: Path, reports: bool) -> None:
 
 # %% ../nbs/22_cli.ipynb #9409ef36
 @app.command("run")
+@_about_a_study
 def run_command(
-    study: StudyFile = None,
-    model: Models = None,
-    paradigm: Paradigms = None,
-    outputs: Outputs = Path("outputs/study"),
-    repeats: Repeats = None,
-    temperature: Temperature = None,
-    valid: Valid = None,
-    method: Method = None,
-    seed: Seed = None,
-    items_file: ItemsFile = None,
-    where: Where = None,
-    base_url: BaseUrl = None,
-    set_: Set = None,
-    extractor: Extractor = None,
+    asked: Study,
+    outputs: Path,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes.")] = 1,
     cluster: Annotated[
         str | None, typer.Option(help="Address of a running Dask scheduler.")
@@ -561,21 +575,6 @@ def run_command(
     "Ask what is missing, estimate the effects, render the reports."
     from cogbias.running import run_study
 
-    asked = _study(
-        study,
-        model,
-        paradigm,
-        base_url,
-        set_,
-        repeats=repeats,
-        temperature=_one_or_many(temperature),
-        valid_answers=valid,
-        method=method,
-        seed=seed,
-        items_file=items_file,
-        where=_levels(where),
-        extractor=extractor,
-    )
     _closing(run_study(asked, outputs, jobs, reports, cluster, progress=True), outputs, reports)
 
 # %% ../nbs/22_cli.ipynb #ac1bd07a

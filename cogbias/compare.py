@@ -423,6 +423,9 @@ def difference_sentence(
     return f"{row['larger']} shows more: {row['first']} minus {row['second']} is {size}"
 
 
+_NOT_SHOWN = ["measure", "unit", "published", "new"]  # of FAMILIAR
+
+
 def for_readers(
     found: Comparison,  # from compare
 ) -> dict[str, pd.DataFrame]:  # title -> table
@@ -438,18 +441,7 @@ def for_readers(
                 f"{low} to {high}" for low, high in found.ranks[["rank_low", "rank_high"]].values
             ]
         )[["paradigm", "participant", "estimate", "rank", "interval", "of"]].round(3),
-        "Published minus new wording": wordings[
-            [
-                "paradigm",
-                "participant",
-                "estimate",
-                "ci_low",
-                "ci_high",
-                "n_published",
-                "n_new",
-                "detail",
-            ]
-        ].round(3),
+        "Published minus new wording": wordings.drop(columns=_NOT_SHOWN).round(3),
     }
     return {title: table for title, table in tables.items() if len(table)}
 
