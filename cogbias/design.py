@@ -459,6 +459,7 @@ class Paradigm(About):
     roles: Mapping[str, str] = field(
         default_factory=dict
     )  # role that no contrast scores -> what it is
+    written: Any = None  # the scenario whose gaps somebody writes, where there is one
 
     def __post_init__(self) -> None:
         for fault in (*_about_faults(self), *_paradigm_faults(self)):
