@@ -23,7 +23,8 @@ from .tables import METHODS, PACKAGE, CogbiasError, nearest
 class Request(NamedTuple):
     "One presentation of a prompt."
 
-    item: Mapping[str, Any]  # a row of the items table
+    # a row of the items table; `response_schema` in it asks for JSON of that schema
+    item: Mapping[str, Any]
     repeat: int  # 0 for the first presentation
     seed: int  # seed of this answer
 

@@ -949,6 +949,7 @@ def words_answer(
             think=who.think,
             options=who.options | {"seed": request.seed},
             keep_alive=who.keep_alive,
+            format=request.item.get("response_schema"),  # JSON of a schema, where there is one
         )
     )
     for name in ("content", "thinking"):

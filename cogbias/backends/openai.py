@@ -1299,11 +1299,37 @@ def facts_of(
 _log = logging.getLogger(__name__)
 
 # %% ../../nbs/backends/openai.ipynb #52033696
+def _schema_field(item: Mapping[str, Any]) -> dict[str, Any]:
+    "The field that asks for JSON of a schema, where the item has one."
+    schema = item.get("response_schema")
+    if not schema:
+        return {}
+    named = {"name": "answer", "schema": schema, "strict": True}
+    return {"response_format": {"type": "json_schema", "json_schema": named}}
+
+
+def _words_of(who: "OpenaiParticipant", request: Request, **more: Any) -> dict[str, Any]:
+    "One completion in words."
+    messages = messages_of(request.item, who.system)
+    return who.complete(messages, who.manner, who.max_tokens, seed=request.seed, **more)
+
+
+def _in_schema(who: "OpenaiParticipant", request: Request) -> dict[str, Any]:
+    "A completion held to a schema; without it where the server does not know such a thing."
+    import openai
+
+    schema = _schema_field(request.item)
+    try:
+        return _words_of(who, request, **schema)
+    except openai.APIStatusError as error:
+        if not schema or refused_field(error, [*schema]) is None:
+            raise
+        return _words_of(who, request)
+
+
 def text_call(who: "OpenaiParticipant", request: Request) -> Answer:
     "Ask in words."
-    body = who.complete(
-        messages_of(request.item, who.system), who.manner, who.max_tokens, seed=request.seed
-    )
+    body = _in_schema(who, request)
     check_served(who, body)
     for name in ("content", "reasoning", "reasoning_content"):
         check_length(_text(chosen(body)["message"].get(name), name), name, who.max_tokens)
