@@ -629,6 +629,7 @@ def scenario(
         rules=rules,
         clusters="business settings",
         levels={"setting_told": ("told", "hidden"), "option_order": (1, 2)},
+        written=case,
         **more,
     )
 
