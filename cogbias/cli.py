@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['app', 'PATIENCE', 'StudyFile', 'OFTEN', 'Models', 'Paradigms', 'Outputs', 'Repeats', 'Temperature', 'Valid', 'Method',
            'Seed', 'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'Out', 'KINDS', 'common', 'main', 'list_names',
-           'items', 'plan', 'run_command', 'effects', 'compare', 'report', 'site', 'import_command', 'export_command']
+           'items', 'generate', 'plan', 'run_command', 'effects', 'compare', 'report', 'site', 'import_command',
+           'export_command']
 
 # %% ../nbs/22_cli.ipynb #ab4f58fa
 import json
@@ -515,6 +516,38 @@ def items(
             ],
             20,
         )
+
+# %% ../nbs/22_cli.ipynb #e7d1b9a4
+@app.command()
+def generate(
+    paradigm: Annotated[str, typer.Argument(help="suite/name, of a paradigm with written gaps.")],
+    model: Annotated[str, typer.Option("--model", help="Who writes: backend/name.")],
+    out: Annotated[Path, typer.Option("--out", help="Table of fillings, a .jsonl file; resumed.")],
+    settings: Annotated[
+        str, typer.Option(help="How many business settings, or a file of your own.")
+    ] = "50",
+    instances: Annotated[int, typer.Option(min=1, help="Stories per setting.")] = 1,
+    attempts: Annotated[int, typer.Option(min=1, help="Tries per text.")] = 3,
+    seed: Annotated[int, typer.Option(min=0, max=2**62 - 1, help="Study seed.")] = 0,
+    temperature: Annotated[float, typer.Option(min=0, help="Of the writer.")] = 0.7,
+    base_url: BaseUrl = None,
+    setting: Set = None,
+) -> None:
+    "Have a model write the gaps of a paradigm's stories."
+    from cogbias.fillings.review import filling_quality
+    from cogbias.fillings.writing import generate as write_fillings
+    from cogbias.fillings.writing import load_fillings
+    from cogbias.participants import is_simulated, participant
+
+    own = {} if is_simulated(model) else {"temperature": temperature, "max_tokens": 2048}
+    own |= _participants([model], base_url, setting).get(model, {})
+    writer = participant(model, **own)
+    wanted = int(settings) if settings.isdigit() else settings
+    done = write_fillings(paradigm, writer, out, wanted, instances, seed, attempts)
+    _show(filling_quality(load_fillings(done.path)))
+    print(f"{done.whole} of {done.stories} stories are whole; {done.asked} answers, in {done.path}")
+    if done.whole < done.stories:
+        raise typer.Exit(1)
 
 # %% ../nbs/22_cli.ipynb #f7c64d5f
 @app.command()

@@ -388,9 +388,11 @@ def number_answers(
         if "is_original" in asked and asked["is_original"].any()
         else asked
     )
+    numbers = [{each["label"]: each["value"] for each in options} for options in asked["options"]]
+    behind = dict(zip(asked["item_id"], numbers))
     merged = trials[trials["status"] == "ok"].merge(asked[["item_id"]], on="item_id")
     rows = [
-        (row.condition, float(label), p)
+        (row.condition, float(behind[row.item_id].get(label, label)), p)
         for row in merged.itertuples()
         if isinstance(row.p, dict)
         for label, p in row.p.items()

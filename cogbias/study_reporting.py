@@ -418,7 +418,7 @@ def explained_by_models(
     names = facts.assign(
         released_days=(pd.to_datetime(facts["released"]) - pd.Timestamp("2024-01-01")).dt.days
     )
-    joined = common.assign(known=common["model"].str.split("/", n=1).str[-1]).merge(
+    joined = common.assign(known=common["model"].astype(str).str.split("/", n=1).str[-1]).merge(
         names, left_on="known", right_on="model", suffixes=("", "_fact")
     )
     if joined["known"].nunique() < 3:
