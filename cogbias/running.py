@@ -45,6 +45,7 @@ from .participants import Participant
 from .rendering import render_reports, render_study_report
 from cogbias.study import (
     Study,
+    check_levels,
     check_methods,
     check_places,
     check_names,
@@ -302,6 +303,7 @@ def run_study(
     "Collect, estimate, render, and write the manifest."
     started, outputs = timestamp(), Path(outputs).absolute()
     check_names(study)  # an unknown name stops here, before anything is asked
+    check_levels(study)
     check_methods(study)
     stored_settings(writable_folder(outputs))
     remove_left_overs(Folder(outputs))

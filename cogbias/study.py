@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['temperatures', 'make_study', 'check_places', 'study_items', 'study_paradigms', 'study_participant',
-           'study_participants', 'study_extractor', 'check_methods', 'check_names', 'read_study', 'studies',
-           'answer_groups', 'group_counts', 'least_rounds', 'study_of_cell', 'own_settings', 'plain_values',
+           'study_participants', 'study_extractor', 'check_methods', 'check_names', 'check_levels', 'read_study',
+           'studies', 'answer_groups', 'group_counts', 'least_rounds', 'study_of_cell', 'own_settings', 'plain_values',
            'recorded_study', 'study_hash', 'recorded_cell', 'plan_study']
 
 # %% ../nbs/15_study.ipynb #38f2befe
@@ -199,8 +199,6 @@ def study_items(
         check_places(items, made, paradigm(name).factors, record)
         return _kept(study, items, name)
     arguments = {"seed": study.seed, **_arguments(study, name)}
-    unknown = "{name!r} is not an argument of its items()"
-    check_settings(name, paradigm(name).items, arguments, unknown)
     return _kept(study, paradigm(name).items(**arguments), name)
 
 # %% ../nbs/15_study.ipynb #2f428669
@@ -276,6 +274,20 @@ def check_names(study: Study) -> None:
                 raise CogbiasError(
                     f"{study.name}: {kind} {pattern!r} is for nobody who is asked; "
                     f"{nearest(pattern, names)}"
+                )
+
+
+def check_levels(study: Study) -> None:
+    "Refuse a level that no paradigm of the study has; one that another has is no mistake."
+    whole = replace(study, where={})
+    made = [study_items(whole, name) for name in study_paradigms(study)] if study.where else []
+    for factor, levels in study.where.items():
+        known = {str(level) for items in made if factor in items for level in items[factor]}
+        for level in levels:
+            if known and str(level) not in known:
+                raise CogbiasError(
+                    f"{study.name}: where {factor!r} names {str(level)!r:.60}, which no item has; "
+                    f"{nearest(str(level), known)}"
                 )
 
 # %% ../nbs/15_study.ipynb #f4288159
@@ -435,4 +447,5 @@ def plan_study(
                     "note": made.note,
                 }
             )
+    check_levels(study)
     return pd.DataFrame(rows)

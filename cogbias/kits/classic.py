@@ -19,9 +19,12 @@ from cogbias.kits.variants import (
     CHOICE_FACTORS,
     NUMBER_FACTORS,
     Question,
+    Style,
+    VariantNames,
     one_wording,
     question_items,
 )
+from ..settings import Seed
 
 # %% ../../nbs/kits/classic.ipynb #b4321b2a
 Declared = Mapping[str, Any]  # what of a contrast does not follow from its question
@@ -149,20 +152,20 @@ def items_of(
     "The function that makes the items of a question."
 
     def choices(
-        seed: int = 0,  # study seed; nothing is drawn
-        variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all there are
+        seed: Seed = 0,  # study seed; nothing is drawn
+        variants: VariantNames = None,  # base, no_persona, odd, large; None: all there are
         contents: str = "all",  # all, published, or the name of one content set
         counterbalance: bool = True,  # ask both orders of the options
-        style: str = "default",  # default, documented or executed
+        style: Style = "default",  # default, documented or executed
     ) -> pd.DataFrame:  # an items table
         "The prompts of an experiment that offers options."
         return question_items(question, variants, contents, counterbalance, style)
 
     def numbers(
-        seed: int = 0,  # study seed; nothing is drawn
-        variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all there are
+        seed: Seed = 0,  # study seed; nothing is drawn
+        variants: VariantNames = None,  # base, no_persona, odd, large; None: all there are
         contents: str = "all",  # all, published, or the name of one content set
-        style: str = "default",  # default, documented or executed
+        style: Style = "default",  # default, documented or executed
     ) -> pd.DataFrame:  # an items table
         "The prompts of an experiment that asks for a number."
         return question_items(question, variants, contents, style=style)

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['VARIANTS', 'SCALED', 'DECLARED', 'UNSCALED', 'Derive', 'FLAGS', 'Options', 'PERSONA', 'DECIDE', 'ONLY', 'LAST',
-           'STYLES', 'ORDERS', 'VARIANT_FACTORS', 'NUMBER_FACTORS', 'CHOICE_FACTORS', 'Variant', 'Variable', 'scale',
-           'variables', 'Invariant', 'variant_values', 'ContentSet', 'Numbers', 'shared_words', 'one_wording',
-           'Question', 'dressed', 'variants_of', 'question_items']
+           'STYLES', 'Style', 'VariantNames', 'ORDERS', 'VARIANT_FACTORS', 'NUMBER_FACTORS', 'CHOICE_FACTORS',
+           'Variant', 'Variable', 'scale', 'variables', 'Invariant', 'variant_values', 'ContentSet', 'Numbers',
+           'shared_words', 'one_wording', 'Question', 'dressed', 'variants_of', 'question_items']
 
 # %% ../../nbs/kits/variants.ipynb #90503fb9
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import product
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -315,6 +315,8 @@ LAST = {
     "number": "Answer with the number only, in digits.",
 }
 STYLES = ("default", "documented", "executed")
+Style = Literal[*STYLES]
+VariantNames = Sequence[Literal[*VARIANTS]] | None  # None: all that make sense
 
 # %% ../../nbs/kits/variants.ipynb #da4bb2b0
 _TOKENS = "Only 2 tokens can be produced."

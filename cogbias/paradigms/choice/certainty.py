@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from ...design import Contrast, Paradigm
 from ...tables import CogbiasError, item_table, nearest, option
 from ...frames import Frame, fill, money, percent
 from ...kits.rules import Rule, best_of, expected_prize, prospect_value, softmax
+from ...settings import AtLeastOne, Seed
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #e89f820b
 Lottery = tuple[tuple[float, float], ...]  # (prize in dollars, chance in percent), ...
@@ -356,11 +357,13 @@ def value_sets(
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #7e872b54
 def items(
-    seed: int = 0,  # study seed; only fresh value sets depend on it
-    source: str = "published",  # value sets: published, fresh or both
-    designs: Sequence[str] = DESIGNS,  # which designs
-    count: int = 7,  # fresh value sets per design
-    answer_formats: Sequence[str] = (
+    seed: Seed = 0,  # study seed; only fresh value sets depend on it
+    source: Literal[
+        "published", "fresh", "both"
+    ] = "published",  # value sets: published, fresh or both
+    designs: Sequence[Literal[*DESIGNS]] = DESIGNS,  # which designs
+    count: AtLeastOne = 7,  # fresh value sets per design
+    answer_formats: Sequence[Literal[*INSTRUCTIONS]] = (
         "label",
     ),  # label: asks for the letter alone; bare: ends as published
 ) -> pd.DataFrame:  # an items table

@@ -13,7 +13,7 @@ __all__ = ['PRODUCTS', 'TARGET_SIDES', 'SOURCES', 'QUALITY_PAIRS', 'PUBLISHED_EX
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations, product
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
@@ -21,6 +21,7 @@ from ...design import Contrast, Paradigm
 from ...tables import CogbiasError, item_table, nearest, option
 from ...frames import Frame, fill, money
 from ...kits.rules import Rule, best_of, softmax
+from ...settings import Seed
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #787648d7
 class Product(NamedTuple):
@@ -461,11 +462,11 @@ def _rows(values: ValueSet, answer_formats: Sequence[str]) -> Iterator[dict[str,
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #6a4ee658
 def items(
-    seed: int = 0,  # study seed; nothing is drawn here, so nothing depends on it
-    source: str = "repaired",  # value sets: repaired or published
-    products: Sequence[str] = tuple(PRODUCTS),  # which products
-    target_sides: Sequence[str] = TARGET_SIDES,  # expensive, cheaper
-    answer_formats: Sequence[str] = (
+    seed: Seed = 0,  # study seed; nothing is drawn here, so nothing depends on it
+    source: Literal[*SOURCES] = "repaired",  # value sets: repaired or published
+    products: Sequence[Literal[*PRODUCTS]] = tuple(PRODUCTS),  # which products
+    target_sides: Sequence[Literal[*TARGET_SIDES]] = TARGET_SIDES,  # expensive, cheaper
+    answer_formats: Sequence[Literal[*INSTRUCTIONS]] = (
         "label",
     ),  # label: asks for the brand alone; bare: ends as published
     allow_symmetric: bool = False,  # keep decoys that both options dominate

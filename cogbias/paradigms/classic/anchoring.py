@@ -6,7 +6,7 @@
 __all__ = ['ABOUT', 'TEXT', 'ARBITRARY', 'SHOWN', 'CONTENTS', 'APART', 'QUESTION', 'PARADIGM', 'items']
 
 # %% ../../../nbs/paradigms/classic/anchoring.ipynb #ca6aa046
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,17 @@ import pandas as pd
 from ...design import About
 from ...kits.classic import against, alone, classic
 from ...kits.rules import knows, pulled
-from ...kits.variants import ContentSet, Invariant, Numbers, Question, Variable, question_items
+from cogbias.kits.variants import (
+    ContentSet,
+    Invariant,
+    Numbers,
+    Question,
+    Style,
+    Variable,
+    VariantNames,
+    question_items,
+)
+from ...settings import Seed
 
 # %% ../../../nbs/paradigms/classic/anchoring.ipynb #3c8d8ebe
 ABOUT = About(
@@ -161,11 +171,11 @@ QUESTION = Question(
 
 # %% ../../../nbs/paradigms/classic/anchoring.ipynb #c24fb0ed
 def items(
-    seed: int = 0,  # study seed; nothing is drawn
-    variants: Sequence[str] | None = None,  # base, no_persona, odd; None: all three
+    seed: Seed = 0,  # study seed; nothing is drawn
+    variants: VariantNames = None,  # base, no_persona, odd; None: all three
     contents: str = "all",  # all, published, or the name of one content set
     arbitrary: bool = False,  # say that the anchor was drawn at random
-    style: str = "default",  # default, documented or executed
+    style: Style = "default",  # default, documented or executed
 ) -> pd.DataFrame:  # an items table
     "The prompts of the anchoring experiment."
     asked = replace(QUESTION, frames=_frames(arbitrary))

@@ -6,7 +6,7 @@
 __all__ = ['ABOUT', 'OWNER', 'INSPECTION', 'PRICE', 'ASKED', 'FINE', 'CONTENTS', 'QUESTION', 'PARADIGM', 'items', 'ratio']
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #79f390ef
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,17 @@ import pandas as pd
 from ...design import About
 from ...kits.classic import against, classic
 from ...kits.rules import Rule, estimates
-from ...kits.variants import ContentSet, Invariant, Numbers, Question, Variable, question_items
+from cogbias.kits.variants import (
+    ContentSet,
+    Invariant,
+    Numbers,
+    Question,
+    Style,
+    Variable,
+    VariantNames,
+    question_items,
+)
+from ...settings import Seed
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #8bd13880
 ABOUT = About(
@@ -131,11 +141,11 @@ QUESTION = Question(
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #ae82d8ad
 def items(
-    seed: int = 0,  # study seed; nothing is drawn
-    variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all
+    seed: Seed = 0,  # study seed; nothing is drawn
+    variants: VariantNames = None,  # base, no_persona, odd, large; None: all
     contents: str = "all",  # all, published, or the name of one content set
     inspection: bool = False,  # let the owner examine the good and the buyer not, as the thesis did
-    style: str = "default",  # default, documented or executed
+    style: Style = "default",  # default, documented or executed
 ) -> pd.DataFrame:  # an items table
     "The prompts of the endowment experiment."
     asked = replace(QUESTION, frames=_frames(inspection))

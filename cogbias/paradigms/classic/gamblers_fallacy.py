@@ -10,14 +10,24 @@ __all__ = ['ABOUT', 'SIDES', 'SO_FAR', 'ASKED', 'HALF', 'EVEN', 'CONTENTS', 'QUE
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
-from ...design import About, CogbiasError, nearest
+from ...design import About
 from ...kits.classic import against, alone, classic, published
 from ...kits.rules import Rule, estimates, knows
-from ...kits.variants import ContentSet, Invariant, Numbers, Question, Variable, question_items
+from cogbias.kits.variants import (
+    ContentSet,
+    Invariant,
+    Numbers,
+    Question,
+    Style,
+    Variable,
+    VariantNames,
+    question_items,
+)
+from ...settings import Seed
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #3bff9260
 ABOUT = About(
@@ -225,17 +235,15 @@ def _one_side(side: str, variants: Sequence[str] | None, contents: str, style: s
 
 # %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #733d9acd
 def items(
-    seed: int = 0,  # study seed; nothing is drawn
-    variants: Sequence[str] | None = None,  # base, no_persona, odd, large; None: all
+    seed: Seed = 0,  # study seed; nothing is drawn
+    variants: VariantNames = None,  # base, no_persona, odd, large; None: all
     contents: str = "all",  # all, published, or the name of one content set
-    side: str = "tails",  # tails: the side that did not come up; heads: that of the streak as well
-    style: str = "default",  # default, documented or executed
+    side: Literal[
+        *SIDES
+    ] = "tails",  # tails: the side that did not come up; heads: that of the streak as well
+    style: Style = "default",  # default, documented or executed
 ) -> pd.DataFrame:  # an items table
     "The prompts of the experiment on streaks."
-    if side not in SIDES:
-        raise CogbiasError(
-            f"classic/gamblers_fallacy: side {side!r} is not known; {nearest(side, SIDES)}"
-        )
     sides = dict.fromkeys(("tails", side))
     asked = [_one_side(each, variants, contents, style) for each in sides]
     return pd.concat(asked, ignore_index=True)

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations, compress, product
 from statistics import NormalDist
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from ...design import Contrast, Paradigm
 from ...tables import CogbiasError, item_table, nearest, option
 from ...frames import Frame, fill
 from ...kits.rules import Rule
+from ...settings import Seed
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #bbe3c358
 QUANTIFIERS = MappingProxyType(
@@ -409,15 +410,12 @@ def _rows(
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #f184ea37
 def items(
-    seed: int = 0,  # study seed; only the invented nouns depend on it
-    answer_formats: Sequence[str] = ("label",),  # label: asks for the word; letter: lines A) and B)
+    seed: Seed = 0,  # study seed; only the invented nouns depend on it
+    answer_formats: Sequence[Literal[*INSTRUCTIONS]] = (
+        "label",
+    ),  # label: asks for the word; letter: lines A) and B)
 ) -> pd.DataFrame:  # an items table
     "The prompts of the belief paradigm."
-    for name in answer_formats:
-        if name not in INSTRUCTIONS:
-            raise CogbiasError(
-                f"logic/belief: answer format {name!r} is not known; {nearest(name, INSTRUCTIONS)}"
-            )
     return item_table(
         "logic/belief",
         [
