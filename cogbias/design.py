@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import wraps
 from importlib import import_module
 from importlib.metadata import entry_points
+from inspect import signature
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -28,6 +29,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .settings import check_settings
 from cogbias.tables import (
     matching,
     ITEMS,
@@ -420,6 +422,8 @@ def _checking(paradigm: "Paradigm") -> Callable[..., pd.DataFrame]:
 
     @wraps(make)
     def items(*arguments: Any, **settings: Any) -> pd.DataFrame:
+        named = dict(zip(signature(make).parameters, arguments)) | settings
+        check_settings(paradigm.name, make, named, "{name!r} is not an argument of its items()")
         made = ITEMS.check(make(*arguments, **settings))
 
         def whole() -> pd.DataFrame:

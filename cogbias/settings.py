@@ -216,7 +216,7 @@ def _plain(hint: Any) -> str:
 def _words(hint: Any) -> tuple[str, ...]:
     "The words that an annotation allows, however deep they stand."
     if get_origin(hint) is Literal:
-        return get_args(hint)
+        return tuple(str(word) for word in get_args(hint))
     return tuple(word for part in get_args(hint) for word in _words(part))
 
 
