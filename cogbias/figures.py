@@ -217,7 +217,8 @@ def position_bars(
         ax.hlines(
             [1 / len(shares)] * len(shares), x - 0.17, x + 0.17, color="#222222", linewidth=1.5
         )
-    ax.set_xticks(range(most), [f"option {place}" for place in range(1, most + 1)])
+    few = most <= 5  # more of them would overlap
+    ax.set_xticks(range(most), [f"option {k}" if few else str(k) for k in range(1, most + 1)])
     ax.set_ylim(0, 1)
     ax.set_ylabel("share of choices")
     ax.grid(axis="x", visible=False)

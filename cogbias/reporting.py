@@ -335,15 +335,19 @@ def _numbers_given(item: Mapping[str, Any], mine: pd.DataFrame) -> str:
     )
 
 
+def _meaning(offered: Mapping[str, Any]) -> str:
+    "What an option is in the design; a place on a scale is what it says."
+    role = offered["role"]
+    return offered["text"] if role.isdecimal() else role.replace("_", " ")
+
+
 def _answers_given(item: Mapping[str, Any], trials: pd.DataFrame) -> str:
     "Role of every option and how the participant answered, as escaped HTML."
     mine = trials[trials["item_id"] == item["item_id"]]
     if item["answer"] == "number":
         return html.escape(_numbers_given(item, mine))
     return "<br>".join(
-        html.escape(
-            f"{each['label']} ({each['role'].replace('_', ' ')}): {_how_often(mine, each['label'])}"
-        )
+        html.escape(f"{each['label']} ({_meaning(each)}): {_how_often(mine, each['label'])}")
         for each in item["options"]
     )
 

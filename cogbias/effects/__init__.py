@@ -396,6 +396,12 @@ def _number(value: Any) -> float | None:
     return None if value is None or np.isnan(value) else float(value)
 
 # %% ../../nbs/06_effects.ipynb #df63deb3
+def _prompts(rows: Rows) -> int:
+    "How many prompts rows rest on; a row of a pair rests on two."
+    both = [rows.item, rows.own["partner"]] if "partner" in rows.own else [rows.item]
+    return len(np.unique(np.concatenate(both))) if "partner" in rows.own else len(rows)
+
+
 def _row(contrast: Contrast, rows: Rows, group: str = "all", **given: Any) -> dict[str, Any]:
     "A row of the effects table; `given` fills or replaces its fields."
     numbers = {
@@ -409,7 +415,7 @@ def _row(contrast: Contrast, rows: Rows, group: str = "all", **given: Any) -> di
         "ci_level": 0.95,
         "target": "S",
         "family": None,
-        "n_items": len(rows),
+        "n_items": _prompts(rows),
         "n_trials": int(rows["n_trials"].sum()),
         "n_valid": int(rows["n_valid"].sum()),
         "n_clusters": len(rows.levels("cluster")),

@@ -627,7 +627,7 @@ def scenario(
         contrasts=_contrasts(about, case),
         breakdown=("option_order", *breakdown),
         rules=rules,
-        clusters="business settings",
+        clusters="sets of texts",
         levels={"setting_told": ("told", "hidden"), "option_order": (1, 2)},
         written=case,
         **more,
