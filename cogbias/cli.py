@@ -460,6 +460,11 @@ def _warn_left_out(folder: Path) -> None:
         lines = left_out(folder)
     except CogbiasError as error:  # what the command itself did not need
         lines = [str(error)]
+    _warn(lines)
+
+
+def _warn(lines: list[str]) -> None:
+    "Say on standard error what a reader should know."
     for line in lines:
         _say(f"warning   {line}")
 
@@ -617,12 +622,12 @@ def effects(
     out: Out = None,
 ) -> None:
     "Estimate the effects of everything a folder holds."
-    from cogbias.running import effects_of
+    from cogbias.running import estimate_folder
     from cogbias.stats.estimates import p_number
     from cogbias.tables import save_table
 
-    table = effects_of(folder)
-    _warn_left_out(folder)
+    table, lines = estimate_folder(folder)
+    _warn(lines)
     if out:
         print(f"{len(table)} estimates written to {save_table(table, out)}")
     else:
@@ -763,9 +768,11 @@ def export_command(
     "Write the trials of a folder or the items of a paradigm in another format."
     from cogbias.design import paradigm
     from cogbias.exchange import export_table
-    from cogbias.outputs import trials_of
+    from cogbias.outputs import stored_trials
 
-    table = trials_of(source) if Path(source).is_dir() else paradigm(source).items()
     if Path(source).is_dir():
-        _warn_left_out(Path(source))
+        table, lines = stored_trials(source)
+        _warn(lines)
+    else:
+        table = paradigm(source).items()
     print(f"{len(table)} rows written to {export_table(format, table, out)}")

@@ -27,12 +27,13 @@ from cogbias.effects import (
     _weights,
     estimators,
 )
-from .outputs import Folder, read_cell, read_manifest, stored_cells
+from .outputs import Folder, read_cells, read_manifest
 from .stats.adjusted import adjusted_cluster_interval, flag_numbers
 from .stats.clusters import stratified_cluster_t
 from .stats.decisions import CLAIMABLE, adjust
 from .stats.estimates import EQUAL, Estimate, p_number
 from .tables import CogbiasError, nearest
+from .trials import typed_trials
 
 # %% ../nbs/07_compare.ipynb #550ca30a
 class _Shown(NamedTuple):
@@ -276,12 +277,13 @@ def _cells_of(source: Any) -> dict[str, tuple[Layout, dict[str, Answered]]]:
         parts = {name: (paradigm(name).items(), mine) for name, mine in source.groupby("paradigm")}
     else:
         folder, read = Folder(Path(source)), {}
-        for place, file in stored_cells(folder):
-            items, trials = read_cell(folder, place, file)
-            if len(trials):
-                earlier = read.get(items["paradigm"].iloc[0], (items, []))
-                read[items["paradigm"].iloc[0]] = items, [*earlier[1], trials]
-        parts = {name: (items, pd.concat(tables)) for name, (items, tables) in read.items()}
+        for cell in read_cells(folder):
+            if len(cell.trials):
+                _, tables = read.setdefault(cell.items.paradigm, (cell.items.table, []))
+                tables.append(cell.trials)
+        parts = {
+            name: (items, typed_trials(pd.concat(tables))) for name, (items, tables) in read.items()
+        }
         if not parts:
             raise CogbiasError(
                 f"{source}: no trials here; run 'cogbias run ... --outputs {source}' first"

@@ -5,8 +5,9 @@
 # %% auto #0
 __all__ = ['RECORDED_FIELDS', 'PACKAGES', 'Folder', 'writable_folder', 'write_text', 'remove_left_overs', 'turn',
            'RecordedParticipant', 'facts_of', 'keep_record', 'recorded_participant', 'timestamp', 'installed_versions',
-           'keep_items', 'read_manifest', 'stored_settings', 'own_trials', 'last_run', 'stored_cells', 'StoredCell',
-           'read_cell', 'left_out', 'trials_of', 'people_of', 'load_effects']
+           'keep_items', 'read_manifest', 'stored_settings', 'own_trials', 'last_run', 'stored_cells', 'StoredItems',
+           'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'not_read', 'left_out', 'StoredTrials',
+           'stored_trials', 'trials_of', 'people_of', 'load_effects']
 
 # %% ../nbs/14_outputs.ipynb #786438d4
 import json
@@ -14,6 +15,7 @@ import math
 import os
 from collections.abc import (
     Callable,
+    Collection,
     Iterable,
     Iterator,
     Mapping,
@@ -49,12 +51,13 @@ from cogbias.tables import (
     whole_file,
 )
 from cogbias.trials import (
+    Offers,
     TrialStore,
     _locked,
     check_answers,
     slug,
-    trial_id,
-    trial_seed,
+    trial_ids,
+    typed_trials,
 )
 
 # %% ../nbs/14_outputs.ipynb #36f8681b
@@ -377,13 +380,14 @@ def _same_rows(first: pd.DataFrame, second: pd.DataFrame) -> bool:
 # %% ../nbs/14_outputs.ipynb #1befbf2e
 def read_manifest(folder: Folder) -> dict[str, Any] | None:
     "What produced a folder, checked as it is read; None without a manifest."
-    manifest = _read_record(folder.manifest)
+    place = folder.manifest
+    manifest = _read_record(place)
     if manifest is not None:
-        _check_fields(folder.manifest, "", _MANIFEST, manifest)
+        _check_fields(place, "", _MANIFEST, manifest)
         for number, cell in enumerate(manifest["cells"], 1):
             if lacking := next((name for name in _ALWAYS if name not in cell), ""):
-                raise _broken(folder.manifest, f"cell {number}: {lacking} is missing")
-            _check_fields(folder.manifest, f"cell {number}, ", _CELL, cell)
+                raise _broken(place, f"cell {number}: {lacking} is missing")
+            _check_fields(place, f"cell {number}, ", _CELL, cell)
     return manifest
 
 
@@ -397,21 +401,17 @@ def stored_settings(folder: Folder) -> dict[tuple[str, str], dict[str, Any]]:
 # %% ../nbs/14_outputs.ipynb #18d7208c
 def own_trials(
     stored: pd.DataFrame,  # everything in a cell's store
-    items: pd.DataFrame,  # the items of the cell
+    items: Collection[str],  # ids of the items of the cell
     cell: Mapping[str, Any] | None,  # method, repeats and seed of the last run; None: not known
 ) -> pd.DataFrame:
     "The stored trials that belong to the last run."
-    mine = stored[stored["item_id"].isin(set(items["item_id"]))]
+    mine = stored[stored["item_id"].isin(items)]
     if cell is None or mine.empty:
         return mine[mine["method"] == mine["method"].iloc[-1]] if len(mine) else mine
     mine = mine[(mine["method"] == cell["method"]) & (mine["repeat"] < cell["repeats"])]
-    asked = [
-        trial_id(
-            item_id, cell["who"], cell["method"], repeat, trial_seed(cell["seed"], item_id, repeat)
-        )
-        for item_id, repeat in zip(mine["item_id"], mine["repeat"])
-    ]
-    return mine[mine["trial_id"] == asked].reset_index(drop=True)
+    asked = zip(mine["item_id"].tolist(), mine["repeat"].tolist())
+    ids = trial_ids(asked, cell["who"], cell["method"], cell["seed"])
+    return mine[mine["trial_id"] == ids].reset_index(drop=True)
 
 
 def _check_owner(path: Path, stored: pd.DataFrame) -> None:
@@ -419,8 +419,9 @@ def _check_owner(path: Path, stored: pd.DataFrame) -> None:
     who = recorded_participant(Folder(path.parents[2]), stored["participant"].iloc[0])
     for name in ("participant", "backend", "model", "temperature") if who else ():
         known = who.name if name == "participant" else getattr(who, name)
-        for key, value in zip(stored["trial_id"], stored[name]):
-            if (None if is_empty(value) else value) != known:
+        values = [None if is_empty(value) else value for value in stored[name].tolist()]
+        for key, value in zip(stored["trial_id"], values):
+            if value != known:
                 raise CogbiasError(
                     f"{path}: trial {key!r}: column {name!r} holds {value!r:.60}, but its "
                     f"participant was recorded with {known!r:.60}; mend or remove its line"
@@ -428,7 +429,7 @@ def _check_owner(path: Path, stored: pd.DataFrame) -> None:
 
 
 def last_run(
-    path: Path, stored: pd.DataFrame, items: pd.DataFrame, cell: Mapping[str, Any] | None
+    path: Path, stored: pd.DataFrame, items: pd.DataFrame | Offers, cell: Mapping[str, Any] | None
 ) -> pd.DataFrame:
     "The answers of the last run in a cell, which must be those of its participant to its items."
     for name, expected in (("participant", path.parent.name), ("paradigm", path.stem)):
@@ -442,7 +443,8 @@ def last_run(
     if len(stored):
         _check_owner(path, stored)
     from_file = bool(cell and cell.get("items_file"))
-    return check_answers(own_trials(stored, items, cell), items, path, from_file)
+    offers = items if isinstance(items, Offers) else Offers(items)
+    return check_answers(own_trials(stored, offers.item, cell), offers, path, from_file)
 
 # %% ../nbs/14_outputs.ipynb #4c6f3f6f
 def stored_cells(folder: Folder) -> list[tuple[Path, Path]]:
@@ -454,40 +456,65 @@ def stored_cells(folder: Folder) -> list[tuple[Path, Path]]:
     ]
 
 
-class StoredCell(NamedTuple):
-    "What the files of a cell hold, and what of it belongs to the last run."
+class StoredItems(NamedTuple):
+    "The items of one paradigm, read once for everybody who answered them."
 
-    items: pd.DataFrame
-    stored: pd.DataFrame  # every trial of the file
-    trials: pd.DataFrame  # those of the last run
-    settings: dict[str, Any] | None  # how the last run asked; None: not known
+    table: pd.DataFrame
+    paradigm: str
+    offers: Offers  # what answers are checked against
 
 
-def _stored_cell(folder: Folder, place: Path, file: Path) -> StoredCell:
-    "One cell, checked as it is read."
-    items, stored = load_table(place, ITEMS), TrialStore(file).read()
+def stored_items(place: Path) -> StoredItems:
+    "The items in a file of a folder, checked as they are read."
+    items = load_table(place, ITEMS)
     held = items["paradigm"].unique().tolist()
     if [slug(name) for name in held] != [place.stem]:
         raise CogbiasError(
             f"{place}: items table: column 'paradigm' holds {', '.join(held) or 'nothing'}, which "
             "does not belong into this file; remove it, it is made again from the study"
         )
-    if stored.empty:
-        return StoredCell(items, stored, stored, None)
-    cell = stored_settings(folder).get((stored["participant"].iloc[0], held[0]))
-    return StoredCell(items, stored, last_run(file, stored, items, cell), cell)
+    return StoredItems(items, held[0], Offers(items))
+
+
+class StoredCell(NamedTuple):
+    "What the files of a cell hold, and what of it belongs to the last run."
+
+    file: Path  # of the trials
+    items: StoredItems
+    stored: pd.DataFrame  # every trial of the file, in plain Python objects
+    trials: pd.DataFrame  # those of the last run
+    settings: dict[str, Any] | None  # how the last run asked; None: not known
+
+
+def read_cells(
+    folder: Folder,  # an outputs folder
+    cells: Iterable[tuple[Path, Path]] | None = None,  # as from stored_cells; None: all of them
+) -> Iterator[StoredCell]:
+    "The cells of a folder, one after the other, each checked as it is read."
+    items, settings = {}, None
+    for place, file in stored_cells(folder) if cells is None else cells:
+        if place not in items:
+            items = {place: stored_items(place)}  # those of one paradigm come in a row
+        known, stored = items[place], TrialStore(file).read_plain()
+        if stored.empty:
+            yield StoredCell(file, known, stored, stored, None)
+            continue
+        settings = stored_settings(folder) if settings is None else settings
+        cell = settings.get((stored["participant"].iloc[0], known.paradigm))
+        trials = last_run(file, stored, known.offers, cell)
+        yield StoredCell(file, known, stored, trials, cell)
 
 
 def read_cell(folder: Folder, place: Path, file: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     "Items and trials of one cell, as its last run left them."
-    cell = _stored_cell(folder, place, file)
-    return cell.items, cell.trials
+    cell = next(read_cells(folder, [(place, file)]))
+    return cell.items.table, typed_trials(cell.trials)
 
 # %% ../nbs/14_outputs.ipynb #f6463d5e
 def _counted(cell: StoredCell) -> Iterator[str]:
     "What of a cell's file is not read, and what of its last run is not there."
     stored, asked = cell.stored, cell.settings or {}
-    unknown = int((~stored["item_id"].isin(set(cell.items["item_id"]))).sum())
+    unknown = int((~stored["item_id"].isin(cell.items.offers.item)).sum())
     if unknown:
         yield f"{unknown} to items that are not in its items file"
     steps = int((stored["method"] == "reasoning").sum()) if asked.get("method") == "two_step" else 0
@@ -504,34 +531,47 @@ def _counted(cell: StoredCell) -> Iterator[str]:
         yield f"{missing} of {asked['planned']} answers of the last run are missing"
 
 
+def not_read(cell: StoredCell) -> list[str]:
+    "A line about what the file of a cell holds and no reader sees; none where there is nothing."
+    counts = "; ".join(_counted(cell))
+    return [f"{cell.file}: not all of its answers are used ({counts})"] if counts else []
+
+
 def left_out(
     outputs: Path | str,  # an outputs folder
 ) -> list[str]:  # one line for each cell of which something is not read
     "What the files of a folder hold and no reader sees, counted."
-    folder = Folder(Path(outputs))
-    lines = []
-    for place, file in stored_cells(folder):
-        counts = list(_counted(_stored_cell(folder, place, file)))
-        if counts:
-            lines.append(f"{file}: not all of its answers are used ({'; '.join(counts)})")
-    return lines
+    return [line for cell in read_cells(Folder(Path(outputs))) for line in not_read(cell)]
 
 # %% ../nbs/14_outputs.ipynb #e433d35b
-def trials_of(
-    outputs: Path | str,  # an outputs folder
-) -> pd.DataFrame:  # a trials table
+class StoredTrials(NamedTuple):
     "All trials of a folder, as the last run of each cell left them."
-    folder = Folder(Path(outputs))
-    tables = [
-        trials
-        for _, trials in (read_cell(folder, *cell) for cell in stored_cells(folder))
-        if len(trials)
-    ]
+
+    trials: pd.DataFrame  # a trials table
+    left_out: list[str]  # one line for each cell of which something is not read
+
+
+def stored_trials(
+    outputs: Path | str,  # an outputs folder
+) -> StoredTrials:
+    "Read the trials of a folder, and say what of it is not among them."
+    tables, lines = [], []
+    for cell in read_cells(Folder(Path(outputs))):
+        lines += not_read(cell)
+        if len(cell.trials):
+            tables.append(typed_trials(cell.trials))
     if not tables:
         raise CogbiasError(
             f"{outputs}: no trials here; run 'cogbias run ... --outputs {outputs}' first"
         )
-    return pd.concat(tables, ignore_index=True)
+    return StoredTrials(pd.concat(tables, ignore_index=True), lines)
+
+
+def trials_of(
+    outputs: Path | str,  # an outputs folder
+) -> pd.DataFrame:  # a trials table
+    "All trials of a folder, as the last run of each cell left them."
+    return stored_trials(outputs).trials
 
 # %% ../nbs/14_outputs.ipynb #6d0d1ece
 def people_of(

@@ -164,12 +164,13 @@ def check_places(
 ) -> None:  # raises CogbiasError
     "Refuse an item that stands elsewhere in the design than the generated one of the same text."
     places = {key: row for row, key in enumerate(made["item_id"])}
+    of_made = [places.get(key) for key in items["item_id"]]
     for name in columns:
         if name not in items or name not in made:
             continue
-        known = made[name].tolist()
-        for row, (key, value) in enumerate(zip(items["item_id"], items[name].tolist())):
-            wanted = known[places[key]] if key in places else value
+        known, held = made[name].tolist(), items[name].tolist()
+        asked = [value if at is None else known[at] for at, value in zip(of_made, held)]
+        for row, (value, wanted) in enumerate(zip(held, asked) if held != asked else ()):
             if all(is_empty(each) or each == "" for each in (value, wanted)):
                 continue  # formats differ in how they write nothing
             if value != wanted and str(value) != str(wanted):

@@ -7,8 +7,9 @@ __all__ = ['NOT_READ', 'FLIPS_COUNTED', 'NUMBER_MEASURES', 'READS', 'ESTIMATORS'
            'MOST_PLACES', 'FAMILIES', 'DECIDED', 'OLDER_RULES', 'Layout', 'Answered', 'answered', 'Rows',
            'read_prompts', 'prompt_scores', 'read_numbers', 'null_of', 'difference', 'pooled', 'reversal',
            'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy', 'log_odds', 'number_measure', 'deviation',
-           'standardised', 'read_pairs', 'Estimator', 'estimators', 'estimate_contrast', 'estimate_effects', 'Analysis',
-           'make_analysis', 'unreadable_bounds', 'row_verdict', 'changed', 'decide']
+           'standardised', 'read_pairs', 'Estimator', 'estimators', 'estimate_contrast', 'effect_rows', 'effects_table',
+           'estimate_effects', 'Analysis', 'make_analysis', 'bounds_of_headlines', 'unreadable_bounds', 'row_verdict',
+           'changed', 'decide']
 
 # %% ../../nbs/06_effects.ipynb #5b3d5948
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -1465,24 +1466,43 @@ def _participants(trials: pd.DataFrame, layout: Layout) -> Iterator[tuple[str, A
         yield name, mine._replace(all_exact=bool(all_exact[number]))
 
 
-def estimate_effects(
+def effect_rows(
     trials: pd.DataFrame,  # a trials table; one or more participants
-    items: pd.DataFrame,  # the items they answer
+    items: "pd.DataFrame | Layout",  # the items they answer, or their layout
     paradigm: Paradigm,  # whose contrasts
     seed: int = 0,  # of what an estimator draws
     suite: tuple[pd.DataFrame, pd.DataFrame] | None = None,  # all trials and items of the suite
-) -> pd.DataFrame:  # an effects table
+) -> list[dict[str, Any]]:  # rows of the effects table
     "Every estimate that the paradigm declares, for every participant in the trials."
     rows, kinds = [], estimators()
+    layout = items if isinstance(items, Layout) else Layout(items)
     wholes = dict(_participants(suite[0], Layout(suite[1]))) if suite else {}
-    for participant, answers in _participants(trials, Layout(items)):
+    for participant, answers in _participants(trials, layout):
         whole = wholes.get(participant, answers)
         found = _headline_rows(paradigm, answers, whole, seed)
         for contrast in paradigm.contrasts[1:]:
             everything = kinds[contrast.kind].reads == "participant"
             found += _contrast_rows(contrast, whole if everything else answers, seed)
         rows += [{"paradigm": paradigm.name, "participant": participant, **row} for row in found]
+    return rows
+
+
+def effects_table(
+    rows: list[dict[str, Any]],  # from effect_rows, of any number of participants and paradigms
+) -> pd.DataFrame:  # an effects table
+    "Rows as a table, checked."
     return EFFECTS.check(pd.DataFrame(rows, columns=EFFECTS.names).astype({"replication": bool}))
+
+
+def estimate_effects(
+    trials: pd.DataFrame,  # a trials table; one or more participants
+    items: "pd.DataFrame | Layout",  # the items they answer, or their layout
+    paradigm: Paradigm,  # whose contrasts
+    seed: int = 0,  # of the sign-flip, where it cannot be enumerated
+    suite: tuple[pd.DataFrame, pd.DataFrame] | None = None,  # all trials and items of the suite
+) -> pd.DataFrame:  # an effects table
+    "Every estimate that the paradigm declares, for every participant in the trials, as a table."
+    return effects_table(effect_rows(trials, items, paradigm, seed, suite))
 
 # %% ../../nbs/06_effects.ipynb #33273d5b
 FAMILIES = {
@@ -1557,15 +1577,26 @@ def _as_estimate(row: Mapping[str, Any]) -> Estimate:
     )
 
 # %% ../../nbs/06_effects.ipynb #af41122e
+def bounds_of_headlines(
+    effects: pd.DataFrame,  # an effects table
+    headlines: Sequence[Mapping[str, Any]],  # rows of it
+) -> list[list[dict[str, Any]]]:  # for each, rows at worst and at best; none where all were read
+    "The headlines with their unreadable answers at their worst and at their best."
+    keys = ("participant", "paradigm", "measure")
+    ends = effects["measure"].str.endswith(("_lower", "_upper")) & (effects["group"] == "all")
+    found: dict[tuple, list[dict[str, Any]]] = {}
+    for row in effects[ends.to_numpy(bool)].to_dict("records"):
+        measure = row["measure"].rpartition("_")[0]
+        found.setdefault((row["participant"], row["paradigm"], measure), []).append(row)
+    return [found.get(tuple(row[name] for name in keys), []) for row in headlines]
+
+
 def unreadable_bounds(
     effects: pd.DataFrame,  # an effects table
     row: Mapping[str, Any],  # a headline of it
 ) -> list[dict[str, Any]]:  # two rows, at worst and at best; none where answers were all read
-    "The headline with its unreadable answers at their worst and at their best."
-    mine = (effects["participant"] == row["participant"]) & (effects["paradigm"] == row["paradigm"])
-    names = [f"{row['measure']}_{end}" for end in ("lower", "upper")]
-    found = effects[mine & (effects["group"] == "all") & effects["measure"].isin(names)]
-    return found.to_dict("records")
+    "One headline with its unreadable answers at their worst and at their best."
+    return bounds_of_headlines(effects, [row])[0]
 
 # %% ../../nbs/06_effects.ipynb #b528c99d
 def row_verdict(
@@ -1682,7 +1713,7 @@ def decide(
 ) -> pd.DataFrame:  # the same with the columns of DECIDED filled for the headlines
     "Correct the headlines within their families and say what may be said about each."
     headlines = effects.groupby(["participant", "paradigm"], sort=False).head(1)
-    bounds = [unreadable_bounds(effects, row) for row in headlines.to_dict("records")]
+    bounds = bounds_of_headlines(effects, headlines.to_dict("records"))
     headlines = _adjusted(headlines, bounds, analysis)
     verdicts = [
         row_verdict(row, analysis, near) for row, near in zip(headlines.to_dict("records"), bounds)
