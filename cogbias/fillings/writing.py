@@ -19,7 +19,13 @@ import pandas as pd
 from ..design import Paradigm
 from ..design import paradigm as find_paradigm
 from ..frames import Frame, Gap, draw_values, fill, text_faults, writing_order
-from ..kits.scenario import CONDITIONS, GIVEN, Scenario, chosen_settings
+from cogbias.kits.scenario import (
+    CONDITIONS,
+    GIVEN,
+    Scenario,
+    chosen_settings,
+    told_situation,
+)
 from ..participants import Answer, Participant, Request
 from cogbias.tables import (
     FILLINGS,
@@ -76,7 +82,8 @@ def instruction(
 def _story_shown(case: Scenario, task: Task, condition: str) -> str:
     "The story of a condition, with what is known filled in and the rest as gaps."
     scale = [each for each in case.scale[condition] if Frame(each).written_gaps]
-    frame = Frame("\n".join([case.situation[condition], case.question[condition], *scale]))
+    situation = told_situation(case.situation[condition], task.drawn)
+    frame = Frame("\n".join([situation, case.question[condition], *scale]))
     known = dict(task.drawn) | {name: task.setting[name] for name in GIVEN} | dict(task.texts)
     return fill(frame, **{name: known.get(name, f"[[{name}]]") for name in frame.gaps})
 
@@ -160,7 +167,8 @@ def read_texts(
             written[name] = Written("", "unreadable", what + cut)
             continue
         text = mended(text, gap)
-        faults = "; ".join(text_faults(gap, text, instruction(gap, task.texts)))
+        others = {**(found or {}), **task.texts}
+        faults = "; ".join(text_faults(gap, text, instruction(gap, task.texts), others))
         written[name] = Written(text, "broken" if faults else "ok", faults)
     return written
 

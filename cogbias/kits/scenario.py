@@ -6,8 +6,8 @@
 __all__ = ['POINTS', 'Scale', 'SHARE', 'CHANGE', 'DIFFERENCE', 'COUNT', 'QUALITY', 'LIKELIHOOD', 'HEIGHT', 'CONDITIONS', 'GIVEN',
            'Situation', 'OPENING', 'TOLD', 'STYLES', 'LETTERS', 'TURNED_AS_PUBLISHED', 'Orders', 'LEAN', 'SPREAD',
            'MANAGERS', 'Style', 'FACTORS', 'CORRECTED', 'RATIONAL', 'steps', 'degrees', 'Metric', 'Norm', 'Versions',
-           'Scenario', 'Story', 'chosen_settings', 'shelf_stories', 'written_stories', 'rates', 'scenario_items',
-           'scenario', 'planted_shift']
+           'told_situation', 'Scenario', 'Story', 'chosen_settings', 'shelf_stories', 'written_stories', 'rates',
+           'scenario_items', 'scenario', 'planted_shift']
 
 # %% ../../nbs/kits/scenario.ipynb #9356c347
 from collections.abc import Iterator, Mapping, Sequence
@@ -126,7 +126,10 @@ def _versions(situation: Situation) -> Mapping[Any, str]:
     return situation.texts if isinstance(situation, Versions) else {None: situation}
 
 
-def _situation(situation: Situation, values: Mapping[str, Any]) -> str:
+def told_situation(
+    situation: Situation,  # of one condition
+    values: Mapping[str, Any],  # drawn and derived gap -> value
+) -> str:  # with its gaps
     "The text of a situation that these values choose."
     return situation.texts[values[situation.by]] if isinstance(situation, Versions) else situation
 
@@ -422,7 +425,7 @@ def _story_rows(
     measured = _measured_columns(case, values)
     about = {f"drawn_{name}": drawn[name] for name in drawn}
     for condition in CONDITIONS:
-        situation = _situation(case.situation[condition], values)
+        situation = told_situation(case.situation[condition], values)
         texts = (situation, case.question[condition], case.scale[condition])
         seen = _seen(case, condition, values)
         for turn in turns:
