@@ -40,6 +40,7 @@ OWN = {
     "act": Gap(
         "something inconsiderate that you did at work, without a reason; begins with 'you'",
         "clause",
+        most=15,
         without=(*OTHERS, "because", "since"),
         only="control",
     ),
