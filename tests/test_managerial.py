@@ -1,0 +1,111 @@
+"""What every managerial paradigm promises, and what its shelf must keep to."""
+
+import re
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cogbias.backends.sim import exact_trials
+from cogbias.design import Paradigm, paradigm, paradigms
+from cogbias.effects import estimate_effects
+from cogbias.kits.scenario import planted_shift
+from cogbias.kits.shelf import FEWEST_SETS, shelf
+
+NAMES = paradigms("managerial/*")
+SAME = 8  # words in a row that two shelves may not share
+
+
+@cache
+def made(name: str) -> tuple[Paradigm, pd.DataFrame]:
+    "A paradigm and its items."
+    found = paradigm(name)
+    return found, found.items()
+
+
+@cache
+def headline(name: str, who: str) -> pd.Series:
+    "The headline of a simulated manager, from exact probabilities."
+    found, items = made(name)
+    effects = estimate_effects(exact_trials(who, items), items, found)
+    return effects.set_index(["measure", "group"]).loc[("rating_shift", "all")]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_shelf_is_large_enough_and_every_set_is_used(name: str) -> None:
+    found, items = made(name)
+    sets = shelf(name, found.written.gaps)
+    assert len(sets) >= FEWEST_SETS
+    assert set(items["filling_set"]) == set(sets)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pairs_are_asked_in_both_orders_alike(name: str) -> None:
+    _, items = made(name)
+    asked = items.groupby(["cluster", "instance"])
+    assert (asked["option_order"].value_counts().unstack() == 2).all(axis=None)
+    first = [options[0]["value"] for options in items["options"]]
+    last = items["options"].map(len) - 1
+    assert (np.where(items["option_order"] == 1, 0, last) == first).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_prompt_can_be_traced_gap_by_gap(name: str) -> None:
+    found, items = made(name)
+    sets = shelf(name, found.written.gaps)
+    for item in items.to_dict("records"):
+        assert not re.search(r"[\[\]{}]", item["prompt"])
+        for gap, start, end in item["content"]["gaps"]:
+            told = sets[item["filling_set"]].get(gap)
+            assert told is None or item["prompt"][start:end] == told
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_planted_effect_and_its_mirror_come_back(name: str) -> None:
+    found, items = made(name)
+    for who in ("human", "mirror", "rational", "noisy_rational"):
+        planted = planted_shift(found.written, items, found.rules[who])
+        assert headline(name, who)["estimate"] == pytest.approx(planted, abs=1e-9)
+    assert headline(name, "human")["ci_low"] > 0 > headline(name, "mirror")["ci_high"]
+    assert headline(name, "rational")["estimate"] == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_seed_gives_the_same_items(name: str) -> None:
+    found, items = made(name)
+    assert found.items(seed=0)["item_id"].tolist() == items["item_id"].tolist()
+    assert set(found.items(seed=1)["item_id"]) != set(items["item_id"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_being_told_the_setting_adds_one_sentence(name: str) -> None:
+    found, items = made(name)
+    told = found.items(told=True)
+    added = [len(more) - len(less) for more, less in zip(told["prompt"], items["prompt"])]
+    assert min(added) > 0
+    assert told["prompt"].str.contains("At present you are deciding", regex=False).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_published_design_can_be_asked(name: str) -> None:
+    found, _ = made(name)
+    asked = found.items(settings=10, instances=5, orders="published", style="published")
+    assert asked.groupby(["cluster", "instance", "condition"]).size().max() == 1
+    assert asked["option_order"].value_counts(normalize=True)[2] == pytest.approx(0.7)
+    assert asked["prompt"].str.contains("Option 1: ", regex=False).all()
+
+
+def phrases(name: str) -> set[tuple[str, ...]]:
+    "Every run of words in the shelf of a paradigm."
+    sets = shelf(name, paradigm(name).written.gaps)
+    texts = [text for each in sets.values() for text in each.values()]
+    words = [re.findall(r"[a-z']+", text.lower()) for text in texts]
+    return {tuple(each[k : k + SAME]) for each in words for k in range(len(each) - SAME + 1)}
+
+
+def test_no_sentence_is_copied_from_shelf_to_shelf() -> None:
+    found = {name: phrases(name) for name in NAMES}
+    for one, other in combinations(NAMES, 2):
+        assert not found[one] & found[other], (one, other)
