@@ -4,10 +4,12 @@
 
 # %% auto #0
 __all__ = ['World', 'ANSWERS', 'BELIEF_CELLS', 'WORLDS', 'SCENARIOS', 'Case', 'CASES', 'DESIGNS', 'KINDS', 'HEADLINES', 'LIMITS',
-           'Studies', 'certainty_truth', 'certainty_world', 'decoy_world', 'belief_world', 'ratings_world',
-           'bets_world', 'Scenario', 'try_scenario', 'monte_carlo_error', 'calibrate', 'outside_band', 'try_case',
-           'Headlines', 'choice_headline', 'belief_headline', 'anchoring_headline', 'numbers_headline', 'try_headline',
-           'try_headlines', 'unsafe_headlines', 'write_calibration']
+           'SHELVES', 'NOISE', 'SHARED_TEXTS', 'SHARED_LIMITS', 'Studies', 'certainty_truth', 'certainty_world',
+           'decoy_world', 'belief_world', 'ratings_world', 'bets_world', 'Scenario', 'try_scenario',
+           'monte_carlo_error', 'calibrate', 'outside_band', 'try_case', 'Headlines', 'choice_headline',
+           'belief_headline', 'anchoring_headline', 'numbers_headline', 'try_headline', 'try_headlines',
+           'unsafe_headlines', 'SharedTexts', 'smooth_shifts', 'constant_shifts', 'rare_shifts', 'try_shared_texts',
+           'write_calibration']
 
 # %% ../../nbs/stats/calibration.ipynb #5cb925ac
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +24,9 @@ import pandas as pd
 
 from .adjusted import adjusted_cluster_interval, flag_numbers
 from .clusters import sign_flip, stratified_cluster_t
+from .crossed import crossed_mean
 from .decisions import CLAIMABLE, verdict
+from .ratings import SAME
 from .estimates import Estimate
 
 # %% ../../nbs/stats/calibration.ipynb #47483573
@@ -945,12 +949,250 @@ def unsafe_headlines(
         for row in bad.itertuples()
     ]
 
+# %% ../../nbs/stats/calibration.ipynb #dfbe2a46
+class SharedTexts(NamedTuple):
+    "Many made-up studies in which settings share texts."
+
+    setting: np.ndarray  # number of the setting of each pair, shape (n,)
+    text: np.ndarray  # number of its text, shape (n,)
+    score: np.ndarray  # shift of each pair in lengths of the scale, shape (R, n)
+    control: np.ndarray  # mean control rating of each study, in lengths of the scale, shape (R,)
+    truth: float  # mean shift over all settings and texts
+
+
+SHELVES = {  # design -> settings, texts, stories per setting
+    "50 settings, 24 texts": (50, 24, 1),
+    "25 settings, 24 texts": (25, 24, 1),
+    "200 settings x 5 of 24 texts": (200, 24, 5),
+    "40 settings, 8 texts": (40, 8, 1),
+}
+
+
+def _told(rng: np.random.Generator, design: str) -> tuple[np.ndarray, np.ndarray]:
+    "Setting and text of every pair, each text about equally often."
+    settings, texts, stories = SHELVES[design]
+    names = np.repeat(np.arange(settings), stories)
+    if stories == 1:
+        return names, names % texts
+    return names, np.concatenate([rng.permutation(texts)[:stories] for _ in range(settings)])
+
+
+def _shared(
+    rng: np.random.Generator, R: int, told: tuple[np.ndarray, np.ndarray], sds: Sequence[float]
+) -> np.ndarray:
+    "What settings, texts and pairs add, shape (R, pairs); standard deviations in steps."
+    units = (*told, np.arange(len(told[0])))
+    parts = zip(units, sds)
+    return sum(rng.normal(0, sd, (R, unit.max() + 1))[:, unit] for unit, sd in parts)
+
+# %% ../../nbs/stats/calibration.ipynb #673a943b
+NOISE = 1.2  # standard deviation of a rating around its centre, in steps
+
+
+def _mean_rating(centre: np.ndarray, points: int) -> np.ndarray:
+    "Expected rating of a rounded, cut normal variable around each centre."
+    from scipy.special import ndtr
+
+    return sum(ndtr((centre - k - 0.5) / NOISE) for k in range(points - 1))
+
+
+def _both_ends(centre: np.ndarray, points: int, primacy: float) -> np.ndarray:
+    "The same over the two orders of the scale."
+    return (_mean_rating(centre - primacy, points) + _mean_rating(centre + primacy, points)) / 2
+
+
+def smooth_shifts(
+    rng: np.random.Generator,  # source of chance
+    R: int,  # studies
+    design: str,  # one of SHELVES
+    answers: str,  # exact or sampled
+    shift: float = 0.0,  # of the treatment, in steps
+    points: int = 11,  # of the scale
+    level_sd: Sequence[float] = (1.0, 1.0, 0.3),  # of settings, texts and pairs, in steps
+    effect_sd: Sequence[float] = (0.5, 0.5, 0.3),  # of their effects, in steps
+    moved_texts: float = 1.0,  # share of texts that the treatment shifts at all
+    primacy: float = 0.4,  # by which an answer leans to the end shown first, in steps
+) -> SharedTexts:
+    "Ratings that scatter around a centre, each pair in both orders of the scale."
+    told, middle = _told(rng, design), (points - 1) / 2
+    level = middle + _shared(rng, R, told, level_sd)
+    moved = level + _shared(rng, R, told, effect_sd)
+    moved += shift * (rng.random((R, told[1].max() + 1))[:, told[1]] < moved_texts)
+
+    def rate(centre: np.ndarray) -> np.ndarray:
+        if answers == "exact":
+            return _mean_rating(centre, points)
+        return np.clip(np.rint(rng.normal(centre, NOISE)), 0, points - 1)
+
+    ratings = [(rate(level + end), rate(moved + end)) for end in (-primacy, primacy)]
+    score = np.concatenate([second - first for first, second in ratings], axis=1) / (points - 1)
+    control = np.mean([first.mean(axis=1) for first, _ in ratings], axis=0) / (points - 1)
+    spread = np.sqrt(np.sum(np.square(level_sd))), np.sqrt(np.sum(np.square([level_sd, effect_sd])))
+
+    def mean(centre: float, sd: float) -> float:
+        return _normal_mean(lambda z: _both_ends(centre + z, points, primacy), sd)
+
+    reached = moved_texts * mean(middle + shift, spread[1])
+    truth = reached + (1 - moved_texts) * mean(middle, spread[1]) - mean(middle, spread[0])
+    twice = (np.concatenate([unit, unit]) for unit in told)
+    return SharedTexts(*twice, score, control, truth / (points - 1))
+
+# %% ../../nbs/stats/calibration.ipynb #72208c22
+def _starts(
+    rng: np.random.Generator, R: int, told: tuple[np.ndarray, np.ndarray], points: int
+) -> np.ndarray:
+    "Control ratings at least two steps from either end, one for every setting, shape (R, pairs)."
+    return rng.integers(2, points - 2, (R, told[0].max() + 1))[:, told[0]]
+
+
+def constant_shifts(
+    rng: np.random.Generator,  # source of chance
+    R: int,  # studies
+    design: str,  # one of SHELVES
+    shift: float = 0.0,  # centre of the shifts before rounding, in steps
+    effect_sd: Sequence[float] = (0.3, 0.3, 0.15),  # of settings, texts and pairs, in steps
+    points: int = 11,  # of the scale
+) -> SharedTexts:
+    "Answers that never vary: whole steps, at most two."
+    from scipy.special import ndtr
+
+    told = _told(rng, design)
+    steps = np.clip(np.rint(shift + _shared(rng, R, told, effect_sd)), -2, 2)
+    cuts = np.array([-1.5, -0.5, 0.5, 1.5])
+    truth = float(ndtr((shift - cuts) / np.sqrt(np.sum(np.square(effect_sd)))).sum()) - 2
+    control = _starts(rng, R, told, points).mean(axis=1) / (points - 1)
+    return SharedTexts(*told, steps / (points - 1), control, truth / (points - 1))
+
+
+def rare_shifts(
+    rng: np.random.Generator,  # source of chance
+    R: int,  # studies
+    design: str,  # one of SHELVES
+    of: str,  # whose shift it is: text, setting or pair
+    share: float = 0.1,  # of these that move at all
+    steps: int = 2,  # by which they do
+    points: int = 11,  # of the scale
+    jitter: float = 0.0,  # standard deviation of what pairs add, in steps; 0: nothing ever varies
+) -> SharedTexts:
+    "Answers that hardly vary: some texts, settings or pairs move, all others stay."
+    told = _told(rng, design)
+    unit = {"setting": told[0], "text": told[1], "pair": np.arange(len(told[0]))}[of]
+    moved = steps * (rng.random((R, unit.max() + 1))[:, unit] < share)
+    moved = moved + rng.normal(0, jitter, moved.shape)
+    control = _starts(rng, R, told, points).mean(axis=1) / (points - 1)
+    return SharedTexts(*told, moved / (points - 1), control, share * steps / (points - 1))
+
+# %% ../../nbs/stats/calibration.ipynb #0840c4ef
+SHARED_TEXTS: dict[str, tuple[Callable[..., SharedTexts], dict[str, Any]]] = {}
+for _design in SHELVES:
+    for _answers in ("exact", "sampled"):
+        for _place, _more in {", null": {}, "": {"shift": 0.7}}.items():
+            SHARED_TEXTS[f"{_design}, {_answers}{_place}"] = (
+                smooth_shifts,
+                {"design": _design, "answers": _answers, **_more},
+            )
+    for _place, _more in {", null": {}, "": {"shift": 0.3}, ", most move": {"shift": 0.7}}.items():
+        SHARED_TEXTS[f"{_design}, same{_place}"] = constant_shifts, {"design": _design, **_more}
+    for _of in ("text", "setting", "pair"):
+        for _share, _words in {1 / 30: "one in 30 moves", 0.1: "one in 10 moves"}.items():
+            SHARED_TEXTS[f"{_design}, same, {_of}s: {_words}"] = (
+                rare_shifts,
+                {"design": _design, "of": _of, "share": _share},
+            )
+        SHARED_TEXTS[f"{_design}, nearly same, {_of}s: one in 10 moves"] = (
+            rare_shifts,
+            {"design": _design, "of": _of, "jitter": 0.02},
+        )
+    SHARED_TEXTS[f"{_design}, same, texts: nine in 10 move"] = (
+        rare_shifts,
+        {"design": _design, "of": "text", "share": 0.9},
+    )
+for _answers in ("exact", "sampled"):
+    for _place, _more in {", null": {}, "": {"shift": 0.7}}.items():
+        SHARED_TEXTS[f"50 settings, 24 texts, seven points, {_answers}{_place}"] = (
+            smooth_shifts,
+            {"design": "50 settings, 24 texts", "answers": _answers, "points": 7, **_more},
+        )
+SHARED_LIMITS = {
+    f"{_design}, exact, effects {_words}, one text in {_texts} moves": (
+        smooth_shifts,
+        {
+            "design": _design,
+            "answers": "exact",
+            "shift": 3.0,
+            "moved_texts": 1 / _texts,
+            "effect_sd": _sds,
+        },
+    )
+    for _design in SHELVES
+    for _words, _sds in {".5": (0.5, 0.5, 0.3), ".1": (0.1, 0.1, 0.05)}.items()
+    for _texts in (10, 30)
+}  # three steps in a few texts, under effects that differ: not held to any bound
+
+# %% ../../nbs/stats/calibration.ipynb #0db5bc95
+def try_shared_texts(
+    name: str,  # one of SHARED_TEXTS or SHARED_LIMITS
+    R: int = 2000,  # made-up studies
+    seed: int = 1,  # of all chance in this row, together with the name
+) -> dict[str, Any]:  # one row
+    "How often the interval of a rating holds the truth, and its test rejects a true null."
+    rng = np.random.default_rng([seed, crc32(name.encode())])
+    world, settings = (SHARED_TEXTS | SHARED_LIMITS)[name]
+    within = SAME / (settings.get("points", 11) - 1)
+    studies, rows, slack = world(rng, R, **settings), [], 1e-9  # a limit may be the truth
+    units, truth = (studies.setting, studies.text), studies.truth
+    for score, control in zip(studies.score, studies.control):
+        found = crossed_mean(score, *units, ends=(-control, 1 - control), within=within)
+        plain, alone = crossed_mean(score, *units), crossed_mean(score, units[0])
+        held, plainly, narrowly = (
+            each.ci_low - slack <= truth <= each.ci_high + slack for each in (found, plain, alone)
+        )
+        claims = found.status in CLAIMABLE
+        width, agree = (
+            found.ci_high - found.ci_low,
+            (found.p_value < 0.05) == (not found.ci_low <= 0 <= found.ci_high),
+        )
+        said_false = _false(found, truth)
+        rejects = found.p_value < 0.05
+        rows.append(
+            (
+                held,
+                claims,
+                claims and not held,
+                said_false,
+                rejects,
+                plainly,
+                narrowly,
+                width,
+                agree,
+            )
+        )
+    held, claims, wrong, said_false, rejects, plainly, narrowly, width, agree = np.mean(
+        rows, axis=0
+    )
+    return {
+        "headline": name,
+        "truth": truth,
+        "coverage": held,
+        "flagged": 1 - claims,
+        "wrong": wrong,
+        "false_verdict": said_false,
+        "type_1_error": rejects if abs(truth) < slack else None,
+        "p_fits_interval": agree,
+        "coverage_t": plainly,
+        "coverage_settings_alone": narrowly,
+        "mean_width": width,
+        "R": R,
+        "seed": seed,
+    }
+
 # %% ../../nbs/stats/calibration.ipynb #f4d241ad
 def write_calibration(
     path: Path,  # where to write
     R: int = 20_000,  # made-up studies per world
     R_cases: int = 5000,  # made-up studies per case
     R_headlines: int = 1000,  # made-up studies per headline
+    R_texts: int = 2000,  # made-up studies per world in which settings share texts
     seed: int = 1,  # of all chance
     jobs: int = 1,  # processes
 ) -> None:
@@ -972,5 +1214,8 @@ def write_calibration(
         "cases": [try_case(name, R_cases, seed) for name in CASES],
         "headlines": try_headlines(R_headlines, seed, jobs).to_dict("records"),
         "limits": try_headlines(R_headlines, seed, jobs, list(LIMITS)).to_dict("records"),
+        "shared_texts": [
+            try_shared_texts(name, R_texts, seed) for name in SHARED_TEXTS | SHARED_LIMITS
+        ],
     }
     Path(path).write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")

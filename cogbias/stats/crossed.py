@@ -19,7 +19,9 @@ from .estimates import EQUAL, Estimate, is_dust, nothing, settled
 # %% ../../nbs/stats/19_crossed.ipynb #77512eb3
 def _numbered(names: Sequence | np.ndarray) -> np.ndarray:
     "The number of the unit of every score, from 0."
-    return np.unique(np.asarray(list(map(str, names))), return_inverse=True)[1]
+    given = np.asarray(names)
+    plain = given if given.dtype.kind in "iu" else np.asarray(list(map(str, names)))
+    return np.unique(plain, return_inverse=True)[1]
 
 
 def _both(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -74,13 +76,15 @@ def agreement(
     score: np.ndarray,  # finite, shape (n,)
     unit: np.ndarray,  # number of the unit of every score, from 0, shape (n,)
     weight: np.ndarray | None = None,  # of every score, 0 or more; None: all the same
+    within: float = 0.0,  # units whose values lie no further apart than this agree
 ) -> float:  # 0 while no more than half of the units agree, 1 where all do
     "How far the units say one and the same."
     weight = np.ones(len(score)) if weight is None else np.asarray(weight, float)
     size = np.bincount(unit, weight)
-    value = np.bincount(unit, weight * score)[size > 0] / size[size > 0]
-    grid = np.round(value / (EQUAL * max(1.0, np.abs(value).max(initial=0.0))))
-    most = int(np.unique(grid, return_counts=True)[1].max(initial=0))
+    value = np.sort(np.bincount(unit, weight * score)[size > 0] / size[size > 0])
+    dust = EQUAL * max(1.0, np.abs(value).max(initial=0.0))
+    past = np.searchsorted(value, value + max(within, dust), side="right")  # the first beyond
+    most = int((past - np.arange(len(value))).max(initial=0))
     return max(0.0, 2 * most / max(1, len(value)) - 1)
 
 # %% ../../nbs/stats/19_crossed.ipynb #3014e227
@@ -93,13 +97,17 @@ class _Normal(NamedTuple):
 
 
 def _with_imagined(
-    score: np.ndarray, weight: np.ndarray, spread: Spread, ends: tuple[float, float]
+    score: np.ndarray,
+    weight: np.ndarray,
+    spread: Spread,
+    ends: tuple[float, float],
+    within: float,
 ) -> _Normal:
     "Centre and variance with a unit imagined at either end, as far as the units agree."
     plain = np.sqrt(spread.variance)
     widest, low, high = _Normal(spread.mean, spread.variance, 0.0), *ends
     for unit in spread.units:
-        firm, size = agreement(score, unit, weight), int(unit.max()) + 1
+        firm, size = agreement(score, unit, weight, within), int(unit.max()) + 1
         if not firm:
             continue
         centre = (size * spread.mean + low + high) / (size + 2)
@@ -121,6 +129,7 @@ def crossed_mean(
     null: float = 0.0,  # what the p-value is against
     level: float = 0.95,  # coverage, between 0 and 1
     unit: str = "scaled rating",  # unit of the scores
+    within: float = 0.0,  # units whose means lie no further apart than this say the same
 ) -> Estimate:
     "Mean of scores whose units are of two kinds that may cross, with its t interval and test."
     score = np.asarray(score, float)
@@ -146,7 +155,7 @@ def crossed_mean(
         return found
     if ends is None:
         return _tested(found, spread.mean, null)
-    return _interval(found, _with_imagined(score, weight, spread, ends), null)
+    return _interval(found, _with_imagined(score, weight, spread, ends, within), null)
 
 
 _METHODS = ("cluster t", "two-way cluster t")
