@@ -19,7 +19,7 @@ import pandas as pd
 
 from .design import Contrast, Paradigm, human_reference, selected
 from .claims import claim, explained, signed, status_words
-from .effects import Analysis
+from .effects import Analysis, estimators
 from .stats.decisions import without_width
 from .markup import NO_FORMULAS, markdown_html, marked
 from .stats.adjusted import METHOD
@@ -641,6 +641,9 @@ REFERENCES = {
     "interval for a difference of binomial proportions based on paired data. "
     "Journal of Educational and Behavioral Statistics, 37(4), 479–488. "
     "https://doi.org/10.3102/1076998611411915",
+    "Cameron, Gelbach and Miller 2011": "Cameron, A. C., Gelbach, J. B., and Miller, D. L. (2011). "
+    "Robust inference with multiway clustering. Journal of Business & Economic Statistics, 29, "
+    "238-249. doi:10.1198/jbes.2010.07136",
     "Satterthwaite 1946": "Satterthwaite, F. E. (1946). An approximate distribution of estimates "
     "of variance components. Biometrics Bulletin, 2, 110-114. doi:10.2307/3002019",
     "Clark 1973": "Clark, H. H. (1973). The language-as-fixed-effect fallacy. Journal of Verbal "
@@ -701,11 +704,21 @@ def _asked_sentence(
         for each in (paradigm.headline.treatment, paradigm.headline.control)
         if each in counts
     )
+    clusters, strata = items["cluster"].nunique(), items["stratum"].nunique()
+    units = (
+        f"They come from {clusters} independent {paradigm.clusters} in "
+        f"{_count(strata, 'stratum', 'strata')}; the prompts of one cluster are not independent "
+        "and do not count as such (Clark 1973)."
+    )
+    if "crossed" in items and items["crossed"].notna().any():
+        units = (
+            f"They come from {clusters} clusters that share {items['crossed'].nunique()} "
+            f"{paradigm.clusters}; prompts that have either in common are not independent and do "
+            "not count as such (Clark 1973)."
+        )
     return (
         f"{plain_words(name)} was asked {len(items):,} prompts of the paradigm *{paradigm.title}* "
-        f"({paradigm.source}), {parts}. They come from {items['cluster'].nunique()} independent "
-        f"{paradigm.clusters} in {_count(items['stratum'].nunique(), 'stratum', 'strata')}; the "
-        f"prompts of one cluster are not independent and do not count as such (Clark 1973)."
+        f"({paradigm.source}), {parts}. {units}"
     )
 
 
@@ -751,20 +764,19 @@ def _exclusion_sentence(effects: pd.DataFrame, trials: pd.DataFrame, paradigm: P
         name: effects[effects["measure"] == f"{paradigm.headline.measure}_{name}"]["estimate"]
         for name in ("itt", "lower", "upper")
     }
-    other = (
-        f" Counted as not the target they would make the headline {signed(rows['itt'].iloc[0])}"
-        if len(rows["itt"]) and pd.notna(rows["itt"].iloc[0])
-        else ""
-    )
-    bounds = (
-        f"; at their worst and best, {signed(rows['lower'].iloc[0])} and "
-        f"{signed(rows['upper'].iloc[0])}"
-        if other and len(rows["lower"])
-        else ""
-    )
+    other, bounds = "", ""
+    if len(rows["itt"]) and pd.notna(rows["itt"].iloc[0]):
+        counted_as = signed(rows["itt"].iloc[0])
+        other = f" Counted as not the target they would make the headline {counted_as}"
+    if len(rows["lower"]) and pd.notna(rows["lower"].iloc[0]):
+        ends = f"{signed(rows['lower'].iloc[0])} and {signed(rows['upper'].iloc[0])}"
+        bounds = f"; at their worst and best, {ends}"
+        if not other:
+            bounds = f" At their worst and best they would make the headline {ends}"
     return (
         f"{len(bad):,} of {len(trials):,} answers ({len(bad) / len(trials):.1%}) could not be "
-        f"read ({kinds}) and were excluded.{other}{bounds}{'.' if other else ''}"
+        f"read ({kinds}) and were excluded.{other}{bounds}"
+        f"{'.' if other or bounds else ''}"
     )
 
 # %% ../nbs/12_reporting.ipynb #bf7e0f7e
@@ -795,6 +807,12 @@ def _estimate_sentence(row: Mapping[str, Any], paradigm: Paradigm) -> str:
         f"The effect, {paradigm.headline.title.lower()}, is {what}, taken per cluster, "
         f"averaged within strata and then over strata.{chosen}"
     )
+    kind = estimators()[paradigm.headline.kind]
+    if kind.reads == "pairs":
+        base = (
+            f"The effect, {paradigm.headline.title.lower()}, is a mean over pairs of prompts: "
+            f"{kind.meaning}.{chosen}"
+        )
     if pd.isna(row["ci_low"]):
         return f"{base} No interval can be given ({status_words(row['status'])})."
     if not row["se"]:
@@ -810,6 +828,16 @@ def _interval_sentence(row: Mapping[str, Any]) -> str:
     t = "" if pd.isna(row["df"]) else f" with {row['df']:.1f} degrees of freedom"
     over = f"over {row['n_clusters']} clusters{t} (Satterthwaite 1946)"
     interval = f"is a t interval {over}"
+    if "crossed units" in (row["detail"] or ""):  # how many of either kind stands in the detail
+        interval = (
+            f"is a t interval{t} over clusters and what they share, of which there are at least "
+            f"{row['n_clusters']} (Cameron, Gelbach and Miller 2011)"
+        )
+    if "imagined" in (row["detail"] or ""):
+        interval += (
+            "; as most of them show the same number, two more are imagined at the ends of the "
+            "scale (Bonett and Price 2012)"
+        )
     if row["method"] == METHOD:
         interval = (
             f"lies between a t interval {over} and the adjusted interval for counts "
@@ -899,6 +927,8 @@ FORMULAS = {  # method -> (module whose page derives and tests it, source)
 FAMILIES_OF_FORMULAS = {
     "per cluster, adjusted cluster interval": ("cogbias.stats.adjusted", "Bonett and Price 2012"),
     "per cluster, stratified cluster t": ("cogbias.stats.numbers", "Satterthwaite 1946"),
+    "two-way cluster t": ("cogbias.stats.crossed", "Cameron, Gelbach and Miller 2011"),
+    "scenario-cluster t": ("cogbias.stats.ratings", "Satterthwaite 1946"),
     "cohens d": ("cogbias.stats.standardised", "Cohen 1988; interval Cumming and Finch 2001"),
 }
 

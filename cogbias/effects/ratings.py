@@ -115,6 +115,14 @@ def _second_unit(rows: Rows) -> np.ndarray | None:
     return None if empty.all() else np.where(empty, own, rows["crossed"])
 
 
+def _units_words(rows: Rows, second: np.ndarray | None) -> str:
+    "How many units of either kind there are; empty where there is one kind."
+    if second is None:
+        return ""
+    clusters, crossed = len(set(rows["cluster"])), len(set(second))
+    return f"{clusters} clusters share {crossed} crossed units; the interval counts the fewer"
+
+
 def rating(
     contrast: Contrast,  # its kind is one of ESTIMATORS
     rows: Rows,  # from read_pairs; `towards` where unreadable answers are to be filled
@@ -129,18 +137,20 @@ def rating(
         return _or_nothing([], contrast, rows, group)
     rule, measure = _rule(contrast, rows, options), _MEASURES[contrast.kind]
     unread = np.stack([rows["unread_control"], rows["unread_treatment"]])
+    second = _second_unit(rows)
     found = rating_effect(
         control,
         treatment,
         rows["cluster"],
         rule,
         measure,
-        crossed=_second_unit(rows),
+        crossed=second,
         unread=None if towards is None else unread,
         towards=1 if towards is None else towards[0],
     )
     rational = _rational_words(rule) if measure in RATIONAL_ZERO else ""
-    detail = "; ".join(filter(None, [contrast.note, rational, found.detail]))
+    shared = _units_words(rows, second)
+    detail = "; ".join(filter(None, [contrast.note, rational, shared, found.detail]))
     return [_estimate_row(contrast, rows, found, group, detail=detail or None)]
 
 
