@@ -103,6 +103,7 @@ class Layout:
             ]
         self._columns: dict[str, np.ndarray] = {}
         self._codes: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self._at: dict[tuple[str, Any], np.ndarray] = {}
         self._chosen: dict[Any, np.ndarray] = {}
         self._pairs: dict[tuple[bytes, bool], np.ndarray] = {}
 
@@ -123,6 +124,15 @@ class Layout:
         if name not in self._codes:
             self._codes[name] = pd.factorize(self.column(name), sort=True)
         return self._codes[name]
+
+    def at(self, name: str, level: Any) -> np.ndarray:
+        "Which items have a level of a factor, shape (items,)."
+        if (name, level) not in self._at:
+            code, levels = self.code(name)
+            found = np.flatnonzero(levels == level)
+            none = np.zeros(len(self), bool)
+            self._at[name, level] = code == found[0] if len(found) else none
+        return self._at[name, level]
 
     @cached_property
     def unit(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -276,8 +286,7 @@ class Rows:
 
     def at(self, name: str, level: Any) -> np.ndarray:
         "Where a factor has a level, shape (n,)."
-        found = np.flatnonzero(self.layout.code(name)[1] == level)
-        return self.code(name) == found[0] if len(found) else np.zeros(len(self), bool)
+        return self.layout.at(name, level)[self.item]
 
     def weights_of(self, weights: Mapping[str, float]) -> np.ndarray:
         "Weight of the stratum of every row; 0 where it has none."
@@ -1459,6 +1468,9 @@ def _participants(trials: pd.DataFrame, layout: Layout) -> Iterator[tuple[str, A
     exact = trials["method"].isin(EXACT).to_numpy(bool)
     who, names = pd.factorize(trials["participant"], sort=True)
     all_exact = np.bincount(who, ~exact, len(names)) == 0
+    if len(names) == 1:  # as a folder is read; nothing has to be taken apart
+        yield names[0], answered(trials, layout)._replace(all_exact=bool(all_exact[0]))
+        return
     known, item = _of_known_items(trials.assign(participant=who), layout)
     answers, of = _answered(known, item, layout), known["participant"].to_numpy()
     for number, name in enumerate(names):
