@@ -13,7 +13,8 @@ import cogbias
 
 HOUSE = Path(cogbias.__file__).parent
 FILES = sorted(path for path in HOUSE.rglob("*.py") if path.name != "_modidx.py")
-WORDINGS = ("frames.py", "kits", "paradigms", "elicitation/tiny.py")  # where texts are made
+# where texts are made
+WORDINGS = ("frames.py", "kits", "fillings", "paradigms", "elicitation/tiny.py")
 
 
 def named(tree):
