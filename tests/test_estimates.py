@@ -8,6 +8,7 @@ import pytest
 from cogbias.backends.sim import exact_trials
 from cogbias.claims import claim
 from cogbias.design import paradigm, paradigms
+from cogbias.outputs import load_effects
 from cogbias.tables import EFFECTS, load_table, save_table
 from cogbias.effects import decide, difference, estimate_effects, prompt_scores, row_verdict
 
@@ -157,3 +158,14 @@ def test_no_claim_of_an_older_table_stands_on_an_interval_without_a_width():
     assert framing.word == "no verdict" and not framing.interval
     assert "the version that wrote the table said present" in framing.reason
     assert all(each.interval for each in said.values() if each.look.startswith("claimed"))
+
+
+def test_one_wording_alone_makes_a_table_that_can_be_read(tmp_path):
+    "A single cluster has no spread, and says so; an empty estimate is never called ok."
+    framing = paradigm("classic/framing")
+    items = framing.items(contents="published")
+    found = estimate_effects(exact_trials("human", items), items, framing)
+    place = save_table(EFFECTS.check(found.assign(verdict=None)), tmp_path / "effects.jsonl")
+    read = load_effects(place)
+    spread = read[read["measure"] == "set_effect_sd"]
+    assert set(spread["status"]) == {"undefined"} and spread["estimate"].isna().all()

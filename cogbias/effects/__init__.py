@@ -1323,7 +1323,9 @@ def _spread(contrast: Contrast, rows: Rows, exact: bool) -> list[dict[str, Any]]
     found = []
     for stratum, sd in zip(spread["stratum"], spread["set_effect_sd"]):
         part = rows.part(rows.at("stratum", stratum))
-        found.append(_row(contrast, part, f"stratum={stratum}", estimate=sd, **said))
+        none = {"status": "undefined", "detail": "one cluster has no spread"}
+        more = said | (none if np.isnan(sd) else {"estimate": sd})
+        found.append(_row(contrast, part, f"stratum={stratum}", **more))
     return found
 
 # %% ../../nbs/06_effects.ipynb #1961273d

@@ -33,6 +33,7 @@ from cogbias.frames import (
 from .business import business_settings
 from .rules import Rule, certain_number, normal_numbers
 from .shelf import read_shelf, shelf
+from ..settings import Seed
 from cogbias.tables import (
     FILLINGS,
     CogbiasError,
@@ -539,7 +540,7 @@ RATIONAL = {
 
 def scenario_items(
     case: Scenario,  # what is asked
-    seed: int = 0,  # study seed
+    seed: Seed = 0,  # study seed
     settings: int | str = 50,  # how many business settings, or a file of one's own
     instances: int = 1,  # stories per setting
     orders: Orders = 2,  # orders of the scale in which a pair is asked
