@@ -89,6 +89,20 @@ def _gap(one: _Shown, other: _Shown, numbers: bool) -> Estimate:
     return adjusted_cluster_interval(table, one.weights, (-one.reach, one.reach))
 
 
+_TAKEN = ("estimate", "se", "df", "ci_low", "ci_high", "p_value", "p_method", "method", "status")
+
+
+def _own_gap(contrast: Contrast, one: Answered, other: Answered) -> dict[str, Any]:
+    "The fields of a difference that the estimator itself makes."
+    kind = estimators()[contrast.kind]
+    found = kind.gap(contrast, *(READS[kind.reads](each, contrast) for each in (one, other)))
+    fields = {name: getattr(found, name) for name in _TAKEN} | {"n_clusters": found.n_clusters}
+    if found.status == "degenerate_zero_variance" and abs(found.estimate) <= EQUAL:
+        fields |= {"estimate": 0.0, "ci_low": np.nan, "ci_high": np.nan, "status": "tied"}
+        return fields | {"p_value": np.nan, "detail": "the same effect in all clusters"}
+    return fields | {"method": f"{found.method}, paired", "detail": found.detail or None}
+
+
 def _difference(
     contrast: Contrast, names: tuple[str, str], answers: Sequence[Answered]
 ) -> dict[str, Any]:
@@ -102,6 +116,13 @@ def _difference(
         "second": names[1],
         "n_prompts": int(asked.sum()),
     }
+    tie = {"estimate": 0.0, "ci_low": np.nan, "ci_high": np.nan, "status": "tied"}
+    alike = np.allclose(_mean_answers(one)[asked], _mean_answers(other)[asked], 0, EQUAL)
+    identical = {"detail": f"identical answers to all {asked.sum()} prompts"}
+    if estimators()[contrast.kind].gap and asked.any():
+        clusters = len(np.unique(one.layout.code("cluster")[0][asked]))
+        tied = tie | identical | {"n_clusters": clusters}
+        return row | (tied if alike else _own_gap(contrast, one, other))
     shown = [_shown(contrast, each) for each in (one, other)] if asked.any() else [None, None]
     if shown[0] is None:
         why = "not made of clusters, so it has no paired difference"
@@ -113,14 +134,12 @@ def _difference(
         lacking = "no cluster was answered by both in every condition"
         return row | {"status": "no_valid_answers", "detail": lacking}
     gaps = [shown[0].of[key] - shown[1].of[key] for key in both]
-    tie = {"estimate": 0.0, "ci_low": np.nan, "ci_high": np.nan, "status": "tied"}
-    if np.allclose(_mean_answers(one)[asked], _mean_answers(other)[asked], 0, EQUAL):
-        return row | tie | {"detail": f"identical answers to all {asked.sum()} prompts"}
+    if alike:
+        return row | tie | identical
     if np.abs(gaps).max() <= EQUAL:
         return row | tie | {"detail": f"the same effect in all {row['n_clusters']} clusters"}
     found = _gap(*shown, contrast.outcome == "value")
-    taken = ("estimate", "se", "df", "ci_low", "ci_high", "p_value", "p_method", "method", "status")
-    fields = {name: getattr(found, name) for name in taken}
+    fields = {name: getattr(found, name) for name in _TAKEN}
     return row | fields | {"method": f"{found.method}, paired", "detail": found.detail or None}
 
 # %% ../nbs/07_compare.ipynb #5e2497d6

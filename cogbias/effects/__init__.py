@@ -989,6 +989,9 @@ class Estimator:
     factor: str | None = None  # it reads this column of the items
     weights: bool = False  # it needs to know which strata stand against which
     bounded: bool = True  # the more answers speak for the bias, the larger it is
+    # what sets two participants apart, (contrast, rows, rows) -> Estimate, where it is not made of
+    # what clusters show
+    gap: Callable[..., Estimate] | None = None
     # of pairs: rows with a column `towards` have unreadable answers as far up (1) or down (-1) as
     # they go
     fills: bool = False

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['PerTest', 'RATING_MEASURES', 'RATIONAL_ZERO', 'SAME', 'RatingRule', 'm_scores', 'rating_scores', 'score_tables',
            'RandomResponder', 'random_responder', 'expected_scores', 'furthest_scores', 'rating_effect',
-           'RatingEffects', 'rating_effects', 'published_m']
+           'rating_difference', 'RatingEffects', 'rating_effects', 'published_m']
 
 # %% ../../nbs/stats/10_ratings.ipynb #99f1cd74
 from collections.abc import Sequence
@@ -396,6 +396,39 @@ def rating_effect(
     given = np.asarray(control, float) if exact else _as_distributions(control, rule.options)
     tables = score_tables(rule, measure)
     return _mean_score(score, given, tables, cluster, crossed, weight, measure, level)
+
+# %% ../../nbs/stats/10_ratings.ipynb #67581e2b
+def rating_difference(
+    one: tuple[np.ndarray, np.ndarray],  # distributions of control and treatment, shape (n, K)
+    other: tuple[np.ndarray, np.ndarray],  # the same of the other participant, for the same pairs
+    cluster: Sequence,  # scenario of each pair, shape (n,)
+    rule: RatingRule,  # scale, sign, references and rational answer
+    measure: str = "m",  # one of RATING_MEASURES
+    crossed: Sequence | None = None,  # second unit of each pair, such as its set of fillings
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:
+    "Mean score of one participant less that of another, paired."
+    first, second = (expected_scores(*each, rule, measure) for each in (one, other))
+    kept, tables = ~np.isnan(first - second), score_tables(rule, measure)
+    unit, method = RATING_MEASURES[measure][1], f"mean difference of {measure}"
+    if not kept.any():
+        none = "no pair has readable answers of both"
+        return nothing("no_valid_answers", none, method=method, unit=unit, ci_level=level)
+    reached, alike = tables if len(tables) == 1 else tables[kept], np.ones(int(kept.sum()))
+    (low, high), (low_other, high_other) = (
+        _ends(np.asarray(each[0], float)[kept], reached, alike) for each in (one, other)
+    )
+    found = crossed_mean(
+        (first - second)[kept],
+        np.asarray(cluster, object)[kept],
+        None if crossed is None else np.asarray(crossed, object)[kept],
+        ends=(low - high_other, high - low_other),
+        level=level,
+        unit=unit,
+        within=SAME / (rule.options - 1),
+    )
+    reach = float(tables.max() - tables.min())
+    return replace(_within(found, (-reach, reach)), method=f"{method}, {found.method}")
 
 # %% ../../nbs/stats/10_ratings.ipynb #fe0cd5e6
 class RatingEffects(NamedTuple):
