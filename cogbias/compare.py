@@ -28,7 +28,7 @@ from cogbias.effects import (
     estimators,
 )
 from .outputs import Folder, read_cells, read_manifest
-from .stats.adjusted import adjusted_cluster_interval, flag_numbers
+from .stats.adjusted import UNSEEN, adjusted_cluster_interval, flag_numbers
 from .stats.clusters import stratified_cluster_t
 from .stats.decisions import CLAIMABLE, adjust
 from .stats.estimates import EQUAL, Estimate, p_number
@@ -86,7 +86,8 @@ def _gap(one: _Shown, other: _Shown, numbers: bool) -> Estimate:
     if numbers or one.reach is None:
         return flag_numbers(stratified_cluster_t(first - second, stratum), first - second)
     table |= {"mean_treatment": first, "mean_control": second}
-    return adjusted_cluster_interval(table, one.weights, (-one.reach, one.reach))
+    scale = -one.reach, one.reach  # twice as wide as that of one effect, on which `UNSEEN` rests
+    return adjusted_cluster_interval(table, one.weights, scale, unseen=UNSEEN / 2)
 
 
 _TAKEN = ("estimate", "se", "df", "ci_low", "ci_high", "p_value", "p_method", "method", "status")

@@ -555,11 +555,21 @@ def _outline(ax: "Axes", row: int, column: int, look: Mapping[str, Any]) -> None
     ax.add_patch(Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, **look))
 
 # %% ../nbs/10_study_figures.ipynb #6aba068c
+def _ends(low: float, high: float) -> str:
+    "Both ends of an interval, short; empty where one is missing."
+    if not np.isfinite([low, high]).all():
+        return ""
+    sizes = [f"{abs(each):.2f}".removeprefix("0") for each in (low, high)]
+    signs = ["−" if each < 0 else "" for each in (low, high)]
+    ends = ["0" if size == ".00" else sign + size for sign, size in zip(signs, sizes)]
+    return f"[{', '.join(ends)}]"
+
+
 def _cell_text(
-    ax: "Axes", row: int, column: int, value: float, half: float, dark: bool, size: float
+    ax: "Axes", row: int, column: int, value: float, ends: str, dark: bool, sizes: tuple
 ) -> None:
-    "The number of a cell, and below it half the width of its interval."
-    below = np.isfinite(value) and np.isfinite(half)
+    "The number of a cell, and below it where its interval ends."
+    below = bool(np.isfinite(value) and ends)
     look = {
         "ha": "center",
         "va": "center",
@@ -570,20 +580,24 @@ def _cell_text(
         column,
         row - 0.15 * below,
         _signed(value),
-        fontsize=size,
+        fontsize=sizes[0],
         gid="missing" if np.isnan(value) else "value",
         **look,
     )
     if below:
-        ax.text(column, row + 0.24, f"±{half:.2f}", fontsize=0.8 * size, gid="half width", **look)
+        ax.text(column, row + 0.24, ends, fontsize=sizes[1], gid="ends", **look)
 
 # %% ../nbs/10_study_figures.ipynb #71810527
-def _cell_size(ax: "Axes", shape: tuple[int, int]) -> float:
-    "Size of a number that fits into a cell, in points."
+def _cell_sizes(ax: "Axes", shape: tuple[int, int], longest: int) -> tuple[float, float]:
+    "Sizes of a number and of an interval of so many signs that fit into a cell, in points."
     figure = ax.get_figure(root=True)
     figure.draw_without_rendering()  # the layout decides how large cells are
     box = ax.get_window_extent()
-    return min(10.0, 72 / figure.dpi * min(box.width / shape[1] / 3.4, box.height / shape[0] / 2.2))
+    width, height = (
+        72 / figure.dpi * each for each in (box.width / shape[1], box.height / shape[0])
+    )
+    size = min(10.0, width / 3.4, height / 2.2)
+    return size, min(0.8 * size, width / (0.56 * max(longest, 1)))
 
 # %% ../nbs/10_study_figures.ipynb #f707c4c1
 def _judged(grid: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -596,11 +610,12 @@ def _cells(
 ) -> None:
     "Numbers and marks of all cells; where there are verdicts, they decide what is marked."
     value, low, high = (grid[name].astype(float) for name in ("value", "low", "high"))
-    separated, near, size = (
+    separated, near = (
         np.isinf(value) | (grid["status"] == "separated"),
         (low <= 0) & (high >= 0) if judged is None else grid["verdict"] == "inconclusive",
-        _cell_size(ax, value.shape),
     )
+    ends = {place: _ends(low[place], high[place]) for place in np.ndindex(value.shape)}
+    sizes = _cell_sizes(ax, value.shape, max(map(len, ends.values())))
     plain = np.zeros(value.shape, bool) if judged is None else ~judged
     for (row, column), number in np.ndenumerate(value):
         if near[row, column]:
@@ -612,9 +627,9 @@ def _cells(
             row,
             column,
             number,
-            (high[row, column] - low[row, column]) / 2,
+            ends[row, column],
             abs(number) > 0.72 * limit and not plain[row, column],
-            size,
+            sizes,
         )
 
 # %% ../nbs/10_study_figures.ipynb #ce67515f
@@ -650,11 +665,9 @@ def _map_legend(ax: "Axes", missing: int, judged: np.ndarray | None = None) -> N
     ]
     if judged is not None and not judged.all():
         handles.append(Patch(facecolor="white", edgecolor="#777777", label="no verdict"))
-    _legend(
-        ax,
-        handles + [Patch(facecolor="none", label=f"–  no number ({missing})")] * bool(missing),
-        3,
-    )
+    below = "in brackets: both ends of the 95% interval"
+    words = [below] * bool(_pieces(ax, "ends")) + [f"–  no number ({missing})"] * bool(missing)
+    _legend(ax, handles + [Patch(facecolor="none", label=each) for each in words], 3)
 
 # %% ../nbs/10_study_figures.ipynb #e0958ade
 def _map_texts(ax: "Axes", columns: Sequence[Any], rows: Sequence[Any]) -> None:

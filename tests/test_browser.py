@@ -84,6 +84,17 @@ for (const element of document.querySelectorAll("body *")) {
       faults.push(`a table wider than the page: ${name(element)}, ${element.scrollWidth} pixels`);
   }
 }
+for (const cell of document.querySelectorAll(".text_html td, .text_html th")) {
+  const walk = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), range = document.createRange();
+  while (seen(cell) && walk.nextNode()) {
+    for (const word of walk.currentNode.data.matchAll(/[\w.\u2212+]{2,24}/g)) {
+      range.setStart(walk.currentNode, word.index);
+      range.setEnd(walk.currentNode, word.index + word[0].length);
+      const lines = [...range.getClientRects()].filter(each => each.width).map(each => Math.round(each.top));
+      if (new Set(lines).size > 1) faults.push(`a broken word: ${word[0]} (${name(cell)})`);
+    }
+  }
+}
 if (document.documentElement.scrollWidth > innerWidth + 1)
   faults.push(`the page scrolls sideways: ${document.documentElement.scrollWidth} of ${innerWidth} pixels`);
 const links = [...document.querySelectorAll(".bd-header .navbar-nav > .nav-item, .bd-header .search-button-field")]

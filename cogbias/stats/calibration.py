@@ -22,10 +22,10 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from .adjusted import adjusted_cluster_interval, flag_numbers
+from .adjusted import adjusted_cluster_interval, block_flip, flag_numbers
 from .clusters import sign_flip, stratified_cluster_t
 from .crossed import crossed_mean
-from .decisions import CLAIMABLE, verdict
+from .decisions import CLAIMABLE, verdict, without_width
 from .ratings import SAME
 from .estimates import Estimate
 
@@ -830,26 +830,31 @@ for _answers in ("sampled", "same"):
         HEADLINES[f"{_unit}, 24 sets, {_answers}"] = numbers_headline, _settings
 
 # %% ../../nbs/stats/calibration.ipynb #73c1493a
-def _study_table(studies: Headlines, study: int) -> pd.DataFrame:
-    "One made-up study as cluster_differences gives it."
+def _study_table(studies: Headlines, study: int) -> dict[str, np.ndarray]:
+    "One made-up study as coded_differences gives it."
     treatment, control = studies.treatment[study], studies.control[study]
-    return pd.DataFrame(
-        {
-            "cluster": studies.cluster,
-            "stratum": studies.stratum,
-            "difference": treatment - control,
-            "mean_treatment": treatment,
-            "mean_control": control,
-        }
-    )
+    return {
+        "cluster": studies.cluster,
+        "stratum": studies.stratum,
+        "difference": treatment - control,
+        "mean_treatment": treatment,
+        "mean_control": control,
+    }
 
 
-def _shipped(studies: Headlines, table: pd.DataFrame) -> Estimate:
+def _shipped(studies: Headlines, table: Mapping[str, np.ndarray]) -> Estimate:
     "The estimate that the effects table shows."
     if studies.shares:
-        return adjusted_cluster_interval(table, studies.weights, test=False)
+        return adjusted_cluster_interval(table, studies.weights)
     found = stratified_cluster_t(table["difference"], table["stratum"], unit="index")
-    return flag_numbers(found, table["difference"].to_numpy())
+    return flag_numbers(found, table["difference"])
+
+
+def _flips(studies: Headlines, table: Mapping[str, np.ndarray]) -> float:
+    "The p-value of sign flips, which was shown before; nan where they ask something else."
+    if studies.shares:
+        return block_flip(table, studies.weights)
+    return sign_flip(table["difference"], table["stratum"])
 
 
 def _false(found: Estimate, truth: float) -> bool:
@@ -867,7 +872,7 @@ def try_headline(
     R: int = 1000,  # made-up studies
     seed: int = 1,  # of all chance in this row, together with the name
 ) -> dict[str, Any]:  # one row
-    "How often a headline holds the truth, is wrong where it may claim, and gets a false verdict."
+    "How often a headline holds the truth, is wrong where it may claim, and is significant."
     rng = np.random.default_rng([seed, crc32(name.encode())])
     world, settings = (HEADLINES | LIMITS)[name]
     studies, rows = world(rng, R, **settings), []
@@ -879,11 +884,14 @@ def try_headline(
         held, plainly = (
             each.ci_low - slack <= studies.truth <= each.ci_high + slack for each in (found, plain)
         )
-        claims = found.status in CLAIMABLE
+        flat = without_width(found.ci_low, found.ci_high)  # of which nothing is ever claimed
+        claims = found.status in CLAIMABLE and not flat
         widths = found.ci_high - found.ci_low, plain.ci_high - plain.ci_low
         said_false = _false(found, studies.truth)
-        rows.append((held, claims, claims and not held, said_false, plainly, *widths))
-    held, claims, wrong, said_false, plainly, width, plain_width = np.mean(rows, axis=0)
+        flips = _flips(studies, table)
+        tested = found.p_value < 0.05, np.nan if np.isnan(flips) else flips < 0.05
+        rows.append((held, claims, claims and not held, said_false, plainly, *widths, *tested))
+    held, claims, wrong, said_false, plainly, width, plain_width, p, flips = np.mean(rows, axis=0)
     return {
         "headline": name,
         "truth": studies.truth,
@@ -894,6 +902,8 @@ def try_headline(
         "coverage_t": plainly,
         "mean_width": width,
         "mean_width_t": plain_width,
+        "significant": p,
+        "significant_flips": flips,
         "R": R,
         "seed": seed,
     }
@@ -1200,20 +1210,16 @@ def write_calibration(
     import json
     from importlib.metadata import version
 
-    worlds = calibrate(R, seed, jobs=jobs)
-    rows = [
-        {
-            name: None if isinstance(value, float) and np.isnan(value) else value
-            for name, value in row.items()
-        }
-        for row in worlds.to_dict("records")
-    ]
+    def rows(found: pd.DataFrame) -> list[dict[str, Any]]:
+        known = found.astype(object).where(found.notna(), None)  # JSON has no nan
+        return known.to_dict("records")
+
     table = {
         "packages": {name: version(name) for name in ("numpy", "scipy", "pandas")},
-        "worlds": rows,
+        "worlds": rows(calibrate(R, seed, jobs=jobs)),
         "cases": [try_case(name, R_cases, seed) for name in CASES],
-        "headlines": try_headlines(R_headlines, seed, jobs).to_dict("records"),
-        "limits": try_headlines(R_headlines, seed, jobs, list(LIMITS)).to_dict("records"),
+        "headlines": rows(try_headlines(R_headlines, seed, jobs)),
+        "limits": rows(try_headlines(R_headlines, seed, jobs, list(LIMITS))),
         "shared_texts": [
             try_shared_texts(name, R_texts, seed) for name in SHARED_TEXTS | SHARED_LIMITS
         ],
