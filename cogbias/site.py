@@ -741,6 +741,12 @@ SECTIONS = (
         "How sure one can be of an effect, with formulas, references and checks against R.",
     ),
     Section(
+        "effects",
+        "Estimators",
+        "What a contrast may ask for beside a difference of shares or means.",
+    ),
+    Section("fillings", "Fillings", "Stories that a model writes: asked for, checked, reviewed."),
+    Section(
         "tutorials", "Tutorials", "First steps, a bias of your own, a model of your own, a cluster."
     ),
     Section(

@@ -35,7 +35,7 @@ from cogbias.stats.repeated_measures import (
 )
 
 # %% ../nbs/13_study_reporting.ipynb #8faefea9
-COMMON_UNITS = ("probability", "Cliff's delta")
+COMMON_UNITS = ("probability", "Cliff's delta", "scaled rating")
 _FIELDS = ["estimate", "se", "ci_low", "ci_high", "status"]
 
 
