@@ -728,16 +728,41 @@ def site(
     _warn_left_out(folder)
 
 # %% ../nbs/22_cli.ipynb #c48a3296
+def _import_answers(format: str, path: Path, out: Path) -> None:
+    "Read published answers into a folder, and say what was odd about them."
+    from cogbias.exchange import import_answers
+
+    found = import_answers(format, path, out)
+    for row in found.oddities.to_dict("records"):
+        first = f" (first: {row['first']})" if row["first"] else ""
+        print(_legible(f"note: {row['where']}: {row['count']:,} {row['meaning']}{first}"))
+    people = {each.participant for each in found.decisions}
+    print(
+        f"{sum(found.tests.values()):,} test cases of {len(found.tests)} paradigms and "
+        f"{len(found.decisions):,} decisions of {len(people)} participants written to {out}"
+    )
+    if not people:
+        print(f"no decisions here: ask the items with 'cogbias run --items {out / 'items'}/...'")
+
+
 @app.command("import")
 def import_command(
-    format: Annotated[str, typer.Argument(help="Such as instructed-to-bias.")],
+    format: Annotated[str, typer.Argument(help="Such as instructed-to-bias or malberg.")],
     path: Annotated[Path, typer.Argument(help="File or folder.")],
-    out: Annotated[Path, typer.Option("--out", help="Items file to write.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", help="Items file to write; a new folder where the format holds answers."
+        ),
+    ],
 ) -> None:
-    "Read a published data set into an items table."
+    "Read a published data set into an items table, or published answers into a folder."
     from cogbias.tables import save_table
-    from cogbias.exchange import import_items, import_report
+    from cogbias.exchange import ANSWERED, import_items, import_report
 
+    if format in ANSWERED:
+        _import_answers(format, path, out)
+        return
     table = import_items(format, path)
     save_table(table, out)
     found = import_report(table)
