@@ -278,14 +278,14 @@ def test_import_is_the_same_from_files_in_another_order(tmp_path: Path, tests: l
 
 
 def test_every_command_works_on_the_folder(tmp_path: Path, tests: list[dict]) -> None:
-    kept = [test for test in tests if test["bias"] in ("Conservatism", "Information Bias")]
+    kept = [test for test in tests if test["bias"] == "Conservatism"]
     decisions = decided(kept)
     other = [each | {"model": "Gemma-2-9B-IT"} for each in decided(kept, seed=9)]
     folder = written(tmp_path / "in", kept, decisions + other)
     out, runner = str(tmp_path / "out"), CliRunner()
     said = runner.invoke(app, ["import", "malberg", str(folder), "--out", out])
     assert said.exit_code == 0, said.output
-    assert "16 test cases of 2 paradigms and 32 decisions of 2 participants" in said.output
+    assert "8 test cases of 1 paradigms and 16 decisions of 2 participants" in said.output
     for command in (
         ["effects", out],
         ["compare", out, "malberg/GPT-4o", "malberg/Gemma-2-9B-IT"],
@@ -296,7 +296,7 @@ def test_every_command_works_on_the_folder(tmp_path: Path, tests: list[dict]) ->
         assert said.exit_code == 0, (command, said.output, said.exception)
     assert not left_out(out)
     reports = sorted(Path(out, "reports").glob("*/*.ipynb"))
-    assert len(reports) == 4
+    assert len(reports) == 2
     assert "imported from published files" in reports[0].read_text()
 
 

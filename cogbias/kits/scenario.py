@@ -199,6 +199,21 @@ class Scenario:
             for condition in CONDITIONS
         }
 
+    def measured_columns(
+        self,
+        values: Mapping[str, Any],  # drawn and derived ones
+    ) -> dict[str, Any]:  # column of an item -> value
+        "How a pair of ratings is scored, and what a rational manager would show."
+        return _measured_columns(self, values)
+
+    def what_is_seen(
+        self,
+        condition: str,  # one of CONDITIONS
+        values: Mapping[str, Any],  # drawn and derived ones
+    ) -> dict[str, Any]:  # content of an item
+        "What simulated managers decide from."
+        return _seen(self, condition, values)
+
 # %% ../../nbs/kits/scenario.ipynb #62c1dfeb
 def _scale_faults(case: Scenario) -> Iterator[str]:
     "What is wrong with the scales."
