@@ -70,4 +70,11 @@ def shelf(
     gaps: Mapping[str, Gap],  # what the design asks for
 ) -> dict[str, dict[str, str]]:  # name of a set -> gap -> text
     "The shelf that ships for a paradigm."
-    return read_shelf(shipped("data", "shelf", f"{paradigm}.toml"), gaps)
+    try:
+        place = shipped("data", "shelf", f"{paradigm}.toml")
+    except CogbiasError:
+        raise CogbiasError(
+            f"{paradigm} has no shelf: data/shelf/{paradigm}.toml does not exist; write it, or "
+            f"name a table of fillings"
+        ) from None
+    return read_shelf(place, gaps)
