@@ -728,19 +728,27 @@ def site(
     _warn_left_out(folder)
 
 # %% ../nbs/22_cli.ipynb #c48a3296
+def _oddity(rows: "pd.DataFrame", most: int = 30) -> str:
+    "One kind of oddity: how many, what it means, where, and the first record."
+    places = [f"{where} ({count:,})" for where, count in zip(rows["where"], rows["count"])]
+    more = [f"and {len(places) - most} more places"] if len(places) > most else []
+    first = f" (first: {rows['first'].iloc[0]})" if rows["first"].iloc[0] else ""
+    listed = "; ".join([*places[:most], *more])
+    return f"note: {rows['count'].sum():,}: {rows['meaning'].iloc[0]}: {listed}{first}"
+
+
 def _import_answers(format: str, path: Path, out: Path) -> None:
     "Read published answers into a folder, and say what was odd about them."
     from cogbias.exchange import import_answers
 
     found = import_answers(format, path, out)
-    for row in found.oddities.to_dict("records"):
-        first = f" (first: {row['first']})" if row["first"] else ""
-        print(_legible(f"note: {row['where']}: {row['count']:,} {row['meaning']}{first}"))
+    for _, rows in found.oddities.groupby("code", sort=False):
+        print(_legible(_oddity(rows)))
     people = {each.participant for each in found.decisions}
-    print(
-        f"{sum(found.tests.values()):,} test cases of {len(found.tests)} paradigms and "
-        f"{len(found.decisions):,} decisions of {len(people)} participants written to {out}"
-    )
+    counts = {"test cases": sum(found.tests.values()), "paradigms": len(found.tests)}
+    counts |= {"decisions": len(found.decisions), "participants": len(people)}
+    said = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+    print(f"{said}: written to {out}")
     if not people:
         print(f"no decisions here: ask the items with 'cogbias run --items {out / 'items'}/...'")
 

@@ -246,6 +246,12 @@ def _bias(record: Record) -> str:
     return re.sub(r"[^a-z]", "", record.text("bias").lower())
 
 
+def _plain_bias(record: Record) -> str:
+    "The published name in one spelling: that of decisions with spaces between its words."
+    name = record.text("bias")
+    return f"{re.sub('(?<=[a-z])(?=[A-Z])', ' ', name).title()!r:.60}"
+
+
 def _source(record: Record) -> Source | None:
     "The paradigm of a record; None where there is none here."
     source = BIASES.get(_bias(record))
@@ -310,7 +316,7 @@ def _test(record: Record, source: Source, instance: int) -> PublishedTest:
 # %% ../../nbs/exchange/malberg.ipynb #bdfc09e9
 ODDITIES = MappingProxyType(
     {
-        "no_paradigm": "of a bias that has no paradigm here; left out",
+        "no_paradigm": "tests and decisions on a bias that has no paradigm here; left out",
         "other_file": "files that are not .csv; not read",
         "row_order": "biases whose scenarios stand in another order than those of the first one "
         "(ids follow the file system); all is joined by id, nothing by place",
@@ -326,7 +332,7 @@ ODDITIES = MappingProxyType(
         "later_answered": "failed decisions on tests that were decided in another record; left out",
         "failed": "decisions with status ERROR: neither answers nor the order of the options are "
         "stored, so both prompts count as unanswered, in the original order",
-        "lost": "tests that this model has no record of",
+        "lost": "tests on which this model has no record, or only one that is left out",
         "reversed": "decisions whose options were shown in reverse (70% in the published pattern, "
         "which is fixed, not drawn)",
         "shuffled": "decisions whose options were neither in the original order nor reversed; left "
@@ -397,7 +403,7 @@ def _file_tests(records: Iterable[Record], odd: Oddities) -> Iterator[PublishedT
     ids: dict[int, Record] = {}
     for record in records:
         if (source := _source(record)) is None:
-            odd.add("no_paradigm", f"{record.file}, {record.text('bias')!r:.60}", record.place)
+            odd.add("no_paradigm", _plain_bias(record), record.place)
             continue
         same = earlier[source.paradigm, record.text("scenario")]
         test = _test(record, source, len(same))
@@ -541,7 +547,7 @@ def _file_decisions(
         if record.number == 1 and not set(SCORES) <= record.cells.keys():
             odd.add("no_score_columns", record.file, record.file)
         if (source := _source(record)) is None:
-            odd.add("no_paradigm", f"{record.file}, {record.text('bias')!r:.60}", record.place)
+            odd.add("no_paradigm", _plain_bias(record), record.place)
             continue
         test = tests.get(_whole(record, "id"))
         if test is None:
