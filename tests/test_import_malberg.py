@@ -6,7 +6,9 @@ repository.
 
 from __future__ import annotations
 
+import os
 import random
+import resource
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -297,7 +299,7 @@ def test_every_command_works_on_the_folder(tmp_path: Path, tests: list[dict]) ->
     assert not left_out(out)
     reports = sorted(Path(out, "reports").glob("*/*.ipynb"))
     assert len(reports) == 2
-    assert "imported from published files" in reports[0].read_text()
+    assert "imported from published files, in their wording" in reports[0].read_text()
 
 
 def test_test_cases_alone_are_items(tmp_path: Path, tests: list[dict]) -> None:
@@ -661,6 +663,25 @@ def test_two_data_sets_are_not_mixed(tmp_path: Path, tests: list[dict]) -> None:
     pd.DataFrame(other).to_csv(folder / "other.csv", index=False)
     with pytest.raises(CogbiasError, match="import one data set at a time"):
         read_malberg(folder)
+
+
+def test_thousands_of_batches_are_read_one_by_one(tmp_path: Path, tests: list[dict]) -> None:
+    folder, decisions = written(tmp_path / "in", tests), decided(tests)
+    for number, each in enumerate(decisions):
+        pd.DataFrame([each]).to_csv(folder / f"batch_{number}.csv", index=False)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = len(list(Path("/proc/self/fd").iterdir()))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 20, hard))
+    try:
+        assert len(read_malberg(folder).decisions) == 40
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_pipes_are_refused(tmp_path: Path, tests: list[dict]) -> None:
+    os.mkfifo(written(tmp_path / "in", tests) / "more.csv")
+    with pytest.raises(CogbiasError, match="is a pipe or a device"):
+        read_malberg(tmp_path / "in")
 
 
 def test_links_that_lead_out_are_refused(tmp_path: Path, tests: list[dict]) -> None:

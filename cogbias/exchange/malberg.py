@@ -15,6 +15,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -118,16 +119,18 @@ def _rows(path: Path, file: str) -> Iterator[list[str]]:
 
 def _records(path: Path, file: str) -> tuple[str, Iterator[Record]]:
     "Kind and records of a file."
-    rows = _rows(path, file)
-    header = next(rows, [])
+    with closing(_rows(path, file)) as rows:  # there may be thousands of files
+        header = next(rows, [])
     if not header:
         raise CogbiasError(f"{file}: is empty; fetch it again or leave it out")
-    return _kind(file, header), _with_cells(file, header, rows)
+    return _kind(file, header), _below(path, file, header)
 
 
-def _with_cells(file: str, header: Sequence[str], rows: Iterable[list[str]]) -> Iterator[Record]:
+def _below(path: Path, file: str, header: Sequence[str]) -> Iterator[Record]:
     "The records below a header."
-    for number, row in enumerate(filter(None, rows), 1):
+    rows = filter(None, _rows(path, file))
+    next(rows, [])
+    for number, row in enumerate(rows, 1):
         if len(row) != len(header):
             raise CogbiasError(
                 f"{file}: record {number}: has {len(row)} cells under {len(header)} columns; fetch "
@@ -718,7 +721,7 @@ def _csv_files(path: Path, odd: Oddities) -> list[tuple[str, Path]]:
         name = each.relative_to(path).as_posix()
         if any(part.startswith((".", "__MACOSX")) for part in name.split("/")):
             continue
-        if not inside(path, each).is_file():
+        if inside(path, each).is_dir():
             continue
         if each.suffix.lower() == ".csv":
             found.append((name, each))
@@ -878,7 +881,7 @@ def _note(oddities: pd.DataFrame, who: str, name: str) -> str:
     "What a report says of one participant in one paradigm."
     mine = oddities[oddities["where"].isin([who, f"{who}, {name}"])]
     lines = [f"{count}: {ODDITIES[code]}" for code, count in zip(mine["code"], mine["count"])]
-    return "; ".join(["imported from published files", *lines])
+    return "; ".join(["imported from published files, in their wording", *lines])
 
 
 def import_malberg(
