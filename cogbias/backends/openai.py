@@ -1314,16 +1314,23 @@ def _words_of(who: "OpenaiParticipant", request: Request, **more: Any) -> dict[s
     return who.complete(messages, who.manner, who.max_tokens, seed=request.seed, **more)
 
 
+def _warn_of_schema(who: "OpenaiParticipant") -> bool:
+    "Say once that a server knows no schema."
+    _log.warning("%s: the server refuses response_format; asked without it from now on", who.name)
+    return True
+
+
 def _in_schema(who: "OpenaiParticipant", request: Request) -> dict[str, Any]:
     "A completion held to a schema; without it where the server does not know such a thing."
     import openai
 
-    schema = _schema_field(request.item)
+    schema = {} if "schema refused" in who.bond.learned else _schema_field(request.item)
     try:
         return _words_of(who, request, **schema)
     except openai.APIStatusError as error:
         if not schema or refused_field(error, [*schema]) is None:
             raise
+        who.bond.once("schema refused", lambda: _warn_of_schema(who))
         return _words_of(who, request)
 
 

@@ -1359,10 +1359,13 @@ def _or_nothing(
 
 def _breakdowns(paradigm: Paradigm, rows: Any) -> list[dict[str, Any]]:
     "The headline for every level of every breakdown factor."
+    if not isinstance(rows, Rows):
+        return []
     contrast = paradigm.headline
     kind, found = estimators()[contrast.kind], []
-    both = isinstance(rows, Rows) and len(rows.levels("condition")) > 1
-    for factor in paradigm.breakdown if isinstance(rows, Rows) else ():
+    both = len(rows.levels("condition")) > 1
+    several = paradigm.written is not None and len(rows.levels("generator")) > 1
+    for factor in (*paradigm.breakdown, *["generator"] * several):
         for level in rows.levels(factor):
             part, group = _at_level(rows, factor, level), f"{factor}={level}"
             estimated = kind.estimate(contrast, part, group, None)
@@ -1410,6 +1413,28 @@ def _contrast_rows(
     return found
 
 # %% ../../nbs/06_effects.ipynb #8d40dcfe
+def _is_own(participant: str, generator: str) -> bool:
+    "Whether a text was written by the model that answers, whatever its settings."
+    return participant.split(" ")[0] == generator.split(" ")[0]
+
+
+def _with_own_texts(
+    found: list[dict[str, Any]], participant: str, layout: Layout
+) -> list[dict[str, Any]]:
+    "The rows, and a word in those that rest on texts which the participant wrote itself."
+    writers = layout.code("generator")[1] if "generator" in layout else ()
+    own = [name for name in writers if _is_own(participant, name)]
+    said = {f"generator={name}": "; own texts" for name in own}
+    if own:
+        said["all"] = "; own texts" if len(own) == len(writers) else "; own texts among them"
+    return [
+        row | {"detail": row["detail"] + said[row["group"]]}
+        if row["group"] in said and "texts: " in (row["detail"] or "")
+        else row
+        for row in found
+    ]
+
+
 def _headline_rows(
     paradigm: Paradigm, answers: Answered, whole: Answered, seed: int
 ) -> list[dict[str, Any]]:
@@ -1500,6 +1525,8 @@ def effect_rows(
         for contrast in paradigm.contrasts[1:]:
             everything = kinds[contrast.kind].reads == "participant"
             found += _contrast_rows(contrast, whole if everything else answers, seed)
+        if paradigm.written is not None:
+            found = _with_own_texts(found, participant, layout)
         rows += [{"paradigm": paradigm.name, "participant": participant, **row} for row in found]
     return rows
 

@@ -124,6 +124,12 @@ def _units_words(rows: Rows, second: np.ndarray | None) -> str:
     return f"{clusters} clusters share {crossed} crossed units; the interval counts the fewer"
 
 
+def _writers(rows: Rows) -> str:
+    "Who wrote the texts of the stories, in words."
+    writers = rows.levels("generator") if "generator" in rows.layout else []
+    return f"texts: {' and '.join(sorted(writers))}" if len(writers) else ""
+
+
 def rating(
     contrast: Contrast,  # its kind is one of ESTIMATORS
     rows: Rows,  # from read_pairs; `towards` where unreadable answers are to be filled
@@ -151,7 +157,8 @@ def rating(
     )
     rational = _rational_words(rule) if measure in RATIONAL_ZERO else ""
     shared = _units_words(rows, second)
-    detail = "; ".join(filter(None, [contrast.note, rational, shared, found.detail]))
+    said = [contrast.note, rational, shared, found.detail, _writers(rows)]
+    detail = "; ".join(filter(None, said))
     return [_estimate_row(contrast, rows, found, group, detail=detail or None)]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from .writing import load_fillings
+from ..kits.scenario import load_fillings
 from cogbias.tables import (
     FILLING_STATUSES,
     FILLING_VERDICTS,
@@ -20,6 +20,7 @@ from cogbias.tables import (
     content_hash,
     save_table,
 )
+from ..trials import _locked
 
 # %% ../../nbs/fillings/01_review.ipynb #8c8fdb40
 NEAR = 0.8  # Jaccard index from which two texts are near duplicates
@@ -76,14 +77,14 @@ def broken_rules(
     return counted.rename("texts").reset_index()
 
 # %% ../../nbs/fillings/01_review.ipynb #3d5efc44
-STORY = ["paradigm", "setting", "instance"]
+STORY = ["paradigm", "setting", "instance", "generator"]
 
 
 def review_sample(
     fillings: pd.DataFrame,  # a fillings table
     count: int = 10,  # stories per paradigm
     seed: int = 0,  # of the draw
-) -> pd.DataFrame:  # paradigm, setting, instance
+) -> pd.DataFrame:  # paradigm, setting, instance, generator
     "Stories for a reader, at random among those that nobody has judged yet."
     sound = fillings[(fillings["status"] == "ok") & (fillings["verdict"] == "")]
     stories = sound[STORY].drop_duplicates()
@@ -94,12 +95,21 @@ def review_sample(
 
 def store_verdicts(
     path: Path | str,  # a fillings table
-    verdicts: Mapping[tuple[str, str, int], str],  # (paradigm, setting, instance) -> sound, flawed
+    verdicts: Mapping[tuple[str, str, int, str], str],  # a row of the sample -> sound, flawed
     reviewer: str,  # who said so
 ) -> int:  # rows that carry a verdict now
     "Write what a reader said of stories into the table."
+    load_fillings(path)  # a path that leads nowhere is refused, not made
+    with _locked(Path(path)):
+        return _with_verdicts(Path(path), verdicts, reviewer)
+
+
+def _with_verdicts(
+    path: Path, verdicts: Mapping[tuple[str, str, int, str], str], reviewer: str
+) -> int:
+    "The table written anew, with what the reader said."
     table = load_fillings(path)
-    names = list(zip(table["paradigm"], table["setting"], table["instance"].astype(int)))
+    names = [tuple(row) for row in table.astype({"instance": int})[STORY].to_numpy(object)]
     for story, verdict in verdicts.items():
         if story not in names:
             raise CogbiasError(f"{path}: there is no story {story}; name it as in the sample")
@@ -108,7 +118,7 @@ def store_verdicts(
     said = [verdicts.get(name) for name in names]
     table["verdict"] = [new or old for new, old in zip(said, table["verdict"])]
     table["reviewer"] = [reviewer if new else old for new, old in zip(said, table["reviewer"])]
-    save_table(table, Path(path))
+    save_table(table, path)
     return int((table["verdict"] != "").sum())
 
 

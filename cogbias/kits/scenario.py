@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['POINTS', 'Scale', 'SHARE', 'CHANGE', 'DIFFERENCE', 'COUNT', 'QUALITY', 'LIKELIHOOD', 'HEIGHT', 'CONDITIONS', 'GIVEN',
-           'Situation', 'OPENING', 'TOLD', 'STYLES', 'LETTERS', 'TURNED_AS_PUBLISHED', 'Orders', 'LEAN', 'SPREAD',
-           'MANAGERS', 'Style', 'FACTORS', 'CORRECTED', 'RATIONAL', 'steps', 'degrees', 'Metric', 'Norm', 'Versions',
-           'told_situation', 'Scenario', 'Story', 'chosen_settings', 'shelf_stories', 'written_stories', 'rates',
-           'scenario_items', 'scenario', 'planted_shift']
+           'Situation', 'OPENING', 'TOLD', 'STYLES', 'LETTERS', 'UNHASHED', 'TURNED_AS_PUBLISHED', 'Orders', 'LEAN',
+           'SPREAD', 'MANAGERS', 'Style', 'FACTORS', 'CORRECTED', 'RATIONAL', 'steps', 'degrees', 'Metric', 'Norm',
+           'Versions', 'told_situation', 'Scenario', 'Story', 'chosen_settings', 'shelf_stories', 'filling_hash',
+           'load_fillings', 'sound_texts', 'written_stories', 'rates', 'scenario_items', 'scenario', 'planted_shift']
 
 # %% ../../nbs/kits/scenario.ipynb #9356c347
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,9 @@ from cogbias.frames import (
     OneOf,
     check_gaps,
     draw_values,
+    text_faults,
     traced,
+    writing_order,
 )
 from .business import business_settings
 from .rules import Rule, certain_number, normal_numbers
@@ -40,6 +42,7 @@ from cogbias.tables import (
     content_hash,
     item_table,
     load_table,
+    is_empty,
     nearest,
     option,
 )
@@ -304,6 +307,12 @@ class Story(NamedTuple):
     texts: Mapping[str, str]  # written gap -> text
     filling_set: str  # whose texts they are
     generator: str  # shelf, or the participant who wrote them
+    called: str = ""  # what tells it from what another participant wrote for the same setting
+
+    @property
+    def name(self) -> str:
+        "What its pairs are called."
+        return "-".join(filter(None, [self.setting["setting"], str(self.instance), self.called]))
 
 
 def chosen_settings(
@@ -314,8 +323,8 @@ def chosen_settings(
     if isinstance(settings, str):
         return business_settings(settings)
     known = business_settings()
-    if not 1 <= settings <= len(known):
-        raise CogbiasError(f"settings is {settings}; give 1 to {len(known)}, or a file")
+    if type(settings) is not int or not 1 <= settings <= len(known):
+        raise CogbiasError(f"settings is {settings!r}; give 1 to {len(known)}, or a file")
     order = [content_hash([seed, "setting", name]) for name in known["setting"]]
     shuffled = known.assign(order=order).sort_values("order")
     turn = shuffled.groupby("industry").cumcount()
@@ -346,29 +355,111 @@ def shelf_stories(
     return stories
 
 # %% ../../nbs/kits/scenario.ipynb #cdb0cf50
+UNHASHED = ("filling_id", "verdict", "reviewer")
+
+
+def filling_hash(
+    row: Mapping[str, Any],  # of a fillings table
+) -> str:
+    "The id that stands for everything in a row but the verdict."
+    kept = {name: row[name] for name in FILLINGS.names if name not in UNHASHED}
+    numbers = ("instance", "seed", "attempt")
+    whole = {name: None if is_empty(kept[name]) else int(kept[name]) for name in numbers}
+    texts = {name: "" if is_empty(kept[name]) else kept[name] for name in ("detail", "text")}
+    return content_hash(kept | whole | texts)
+
+
+def load_fillings(
+    path: Path | str,  # a fillings table
+) -> pd.DataFrame:
+    "A fillings table, checked; a row that was edited is an error that names it."
+    table = load_table(Path(path), FILLINGS)
+    for number, row in enumerate(table.to_dict("records"), 1):
+        if filling_hash(row) != row["filling_id"]:
+            raise CogbiasError(
+                f"{path}: record {number} was edited (gap {row['gap']!r:.60} of "
+                f"{row['setting']!s:.60}); take it out and generate again"
+            )
+    return table
+
+
+def sound_texts(
+    case: Scenario,  # whose gaps are filled
+    rows: pd.DataFrame,  # of one story, in the order in which they were written
+) -> dict[str, str]:  # gap -> text
+    "The texts that hold."
+    sound = rows[rows["status"] == "ok"]
+    last = {row["gap"]: row for row in sound.to_dict("records")}
+    found: dict[str, str] = {}
+    for name in writing_order(case.gaps):
+        gap = case.gaps[name]
+        if name not in last:
+            continue
+        together = [each for each in gap.quotes if (case.gaps[each].only == gap.only)]
+        older = all(
+            each in found and last[each]["attempt"] <= last[name]["attempt"] for each in together
+        )
+        if older:
+            found[name] = str(last[name]["text"])
+    return found
+
+
+def _check_told(case: Scenario, setting: str, texts: Mapping[str, str]) -> None:
+    "Refuse a text that breaks a rule of its gap."
+    for name, text in texts.items():
+        for fault in text_faults(case.gaps[name], text, texts=texts):
+            frame = next(
+                (
+                    each.text
+                    for frames in case.frames.values()
+                    for each in frames
+                    if name in each.written_gaps
+                ),
+                case.gaps[name].asks,
+            )
+            raise FrameError(
+                f"{case.name}, frame {frame[:40]!r}, gap {name!r} of {setting}: {text!r:.60} "
+                f"{fault}; take the row out and generate again"
+            )
+
+
+def _check_gap_names(case: Scenario, fillings: pd.DataFrame) -> None:
+    "Refuse a gap that the design does not have."
+    for gap in fillings["gap"].unique():
+        if gap not in case.gaps:
+            raise FrameError(
+                f"{case.name}: the fillings speak of the gap {gap!r:.60}; {nearest(gap, case.gaps)}"
+            )
+
+
 def written_stories(
     case: Scenario,  # whose gaps are filled
     fillings: pd.DataFrame,  # a fillings table
     settings: pd.DataFrame,  # rows of the table of settings
 ) -> tuple[list[Story], int]:  # whole stories, and how many were not
-    "Every setting with the texts that were written for it."
+    "Every setting with the texts that were written for it, by every writer."
     mine = fillings[fillings["paradigm"] == case.name]
-    sound = mine[(mine["status"] == "ok") & (mine["verdict"] != "flawed")]
+    _check_gap_names(case, mine)
     known = settings.set_index("setting", drop=False).to_dict("index")
-    stories, left_out = [], 0
-    for (setting, instance), rows in mine.groupby(["setting", "instance"], sort=False):
+    first = mine["generator"].iloc[0] if len(mine) else ""
+    stories, left_out, told = [], 0, set()
+    for key, rows in mine.groupby(["setting", "instance", "generator"], sort=False):
+        setting, instance, writer = key
         if setting not in known:
             raise CogbiasError(
-                f"{case.name}: the fillings speak of the setting {setting!r}; "
+                f"{case.name}: the fillings speak of the setting {setting!r:.60}; "
                 f"{nearest(setting, known)}"
             )
-        texts = dict(sound.loc[sound.index.intersection(rows.index), ["gap", "text"]].to_numpy())
-        if texts.keys() != case.gaps.keys():
+        texts = sound_texts(case, rows)
+        same = setting, *sorted(texts.items())
+        if texts.keys() != case.gaps.keys() or same in told or "flawed" in set(rows["verdict"]):
             left_out += 1
             continue
-        writer = rows["generator"].iloc[-1]
-        name = f"{setting}/{instance}"
-        stories.append(Story(known[setting], int(instance), texts, name, writer))
+        told.add(same)
+        _check_told(case, setting, texts)
+        called = "" if writer == first else writer
+        name = "/".join(filter(None, [setting, str(instance), called]))
+        stories.append(Story(known[setting], int(instance), texts, name, writer, called))
     if not stories:
         raise CogbiasError(
             f"{case.name}: no story in this table is whole and sound; generate fillings first"
@@ -447,10 +538,9 @@ def _story_rows(
         for turn in turns:
             frame = _prompt_frame(texts, told, style, turn == 2)
             filled = traced(frame, **{name: values[name] for name in frame.gaps})
-            named = f"{story.setting['setting']}-{story.instance}"
             yield {
                 "condition": condition,
-                "pair_id": f"{named}-{turn}",
+                "pair_id": f"{story.name}-{turn}",
                 "cluster": story.setting["setting"],
                 "stratum": "all",
                 "prompt": filled.text,
@@ -464,7 +554,7 @@ def _story_rows(
                 "option_order": turn,
                 "setting_told": "told" if told else "hidden",
                 "prompt_style": style,
-                "order_group": f"{condition}-{named}",
+                "order_group": f"{condition}-{story.name}",
                 **measured,
                 **about,
             }
@@ -571,7 +661,7 @@ def scenario_items(
         stories = shelf_stories(case, sets, chosen_settings(settings, seed), instances, seed)
     else:
         known = business_settings(None if isinstance(settings, int) else settings)
-        stories, left_out = written_stories(case, load_table(fillings, FILLINGS), known)
+        stories, left_out = written_stories(case, load_fillings(fillings), known)
     asked = dict.fromkeys(story.setting["setting"] for story in stories)
     number = {name: place for place, name in enumerate(asked)}
     rows: list[dict[str, Any]] = []
@@ -672,8 +762,9 @@ def planted_shift(
     rule: Rule,  # how a simulated manager answers
 ) -> float:  # in lengths of the scale
     "The headline that a simulated manager should show."
-    once = items.drop_duplicates(["cluster", "instance", "condition"])
-    pairs = once.groupby(["cluster", "instance"], sort=False)
+    story = ["cluster", "instance", "generator"]
+    once = items.drop_duplicates([*story, "condition"])
+    pairs = once.groupby(story, sort=False)
     shifts = [
         _mean_shift(case, *rows.set_index("condition")["content"].loc[[*CONDITIONS]], rule)
         for _, rows in pairs

@@ -1,0 +1,614 @@
+"""What models write into stories: every rule broken once, servers, hostile tables, many writers."""
+
+from __future__ import annotations
+
+import json
+import logging
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from doubles import Asked, Double
+from ollama_double import OllamaDouble
+from servers import MISSING, llama_server, llama_server_binary
+from written_gguf import writing_gguf
+
+from cogbias.backends.ollama import OllamaParticipant
+from cogbias.backends.openai import OpenaiParticipant
+from cogbias.backends.sim import exact_trials
+from cogbias.cli import main
+from cogbias.design import paradigm
+from cogbias.effects import estimate_effects
+from cogbias.fillings import writing
+from cogbias.fillings.review import broken_rules, flawed_share, review_sample, store_verdicts
+from cogbias.fillings.writing import first_object, generate
+from cogbias.frames import FORMS, Frame, FrameError, Gap, fill
+from cogbias.kits.business import business_settings
+from cogbias.kits.scenario import (
+    CHANGE,
+    Metric,
+    Scenario,
+    filling_hash,
+    load_fillings,
+    scenario_items,
+)
+from cogbias.markup import marked
+from cogbias.participants import Answer, participant
+from cogbias.tables import CogbiasError
+
+needs_server = pytest.mark.skipif(llama_server_binary() is None, reason=MISSING)
+
+
+def story(**gaps: Gap) -> Scenario:
+    "A scenario with some gaps, all of them shared."
+    told = " ".join(f"[[{name}]]" for name in gaps)
+    return Scenario(
+        name="managerial/example",
+        situation={"control": f"You own {told}.", "treatment": f"They own {told}."},
+        question="By how much do you change the funds?",
+        scale=CHANGE,
+        gaps=gaps,
+        metric=Metric(kappa=1),
+    )
+
+
+ONE = story(goods=Gap("things that an office needs", "plural noun", most=5))
+GOOD = {
+    "noun phrase": "a depot",
+    "plural noun": "old depots",
+    "verb phrase": "build a depot",
+    "clause": "the depot stays",
+    "question": "who builds a depot",
+    "sentence": "The depot stays.",
+}
+PLACES = "amber birch cedar daisy elder fern ginger hazel iris juniper".split()
+
+
+@dataclass
+class Writer:
+    "Answers from a script: by number of the answer, or well."
+
+    good: Mapping[str, str]  # gap -> text
+    script: dict[int, Any] = field(default_factory=dict)  # number, from 1 -> a text or an answer
+    name: str = "double/writer"
+    methods: tuple[str, ...] = ("text",)
+    asked: list[Any] = field(default_factory=list)
+    stop_after: int = 10**9
+
+    def answers(self, requests: list[Any], method: str) -> Iterator[tuple[int, Answer]]:
+        for index, request in enumerate(requests):
+            if len(self.asked) == self.stop_after:
+                raise KeyboardInterrupt
+            self.asked.append(request)
+            wanted = request.item["response_schema"]["required"]
+            said = self.script.get(
+                len(self.asked), json.dumps({name: self.good.get(name, "") for name in wanted})
+            )
+            yield index, said if isinstance(said, Answer) else Answer("invalid_format", said)
+
+
+def attempts(path: Path) -> list[tuple[str, str]]:
+    "Status and detail of every row."
+    return list(load_fillings(path)[["status", "detail"]].itertuples(index=False, name=None))
+
+
+class TestRules:
+    "Every rule broken once, recorded with its status and detail, and asked again."
+
+    BREACHES = [
+        *(
+            (form, wrong, f"is no {form}")
+            for form, wrong in [
+                ("noun phrase", "depot"),
+                ("plural noun", "the depots"),
+                ("verb phrase", "Build a depot"),
+                ("clause", "The depot stays"),
+                ("question", "the depot"),
+                ("sentence", "the depot stays"),
+            ]
+        ),
+        ("noun phrase", "a " + "very " * 20 + "big depot", "has 23 words; 20 at the most"),
+        ("noun phrase", "a depot with 3 gates", "holds a number"),
+        ("noun phrase", "a depot with twenty-five gates", "holds a number"),
+        ("noun phrase", "a depot with ½ a gate", "holds a number"),
+        ("noun phrase", "a secret depot", "holds the word 'secret'"),
+        ("noun phrase", "a depot for {position}", "holds brackets"),
+        ("noun phrase", "a depot for [[text]]", "holds brackets"),
+        ("noun phrase", "a <script>alert(1)</script> depot", "holds brackets"),
+        ("noun phrase", "a place of this kind", "repeats its instruction"),
+        ("noun phrase", "the answer is A place of this kind", "repeats its instruction"),
+        ("noun phrase", "a office", "wrong article in 'a office'"),
+        ("noun phrase", "a depot. It is old", "is more than one sentence"),
+        ("sentence", "It stays. It is old.", "is more than one sentence"),
+        ("noun phrase", "a depot \ud800 here", "character that nobody sees"),
+        ("noun phrase", "a depot \u202e here", "U+202E"),
+        ("noun phrase", "a depot\u0000", "U+0000"),
+        ("noun phrase", "a " + "x" * 9000, "is cut here, after 4000 of 9002 characters"),
+        ("noun phrase", "  ", "is empty"),
+    ]
+
+    @pytest.mark.parametrize(("form", "text", "said"), BREACHES)
+    def test_a_broken_rule_is_recorded_and_asked_again(
+        self, form: str, text: str, said: str, tmp_path: Path
+    ) -> None:
+        case = story(text=Gap("a place of this kind", form, without=("secret",)))
+        writer = Writer({"text": GOOD[form]}, {1: json.dumps({"text": text})})
+        path = tmp_path / "written.jsonl"
+        done = generate(case, writer, path, settings=1)
+        first, second = attempts(path)
+        assert first[0] == "broken" and said in first[1]
+        assert second == ("ok", "") and (done.whole, done.asked) == (1, 2)
+        assert "An earlier try was refused" in writer.asked[1].item["prompt"]
+        assert writer.asked[0].seed != writer.asked[1].seed
+        assert len(broken_rules(load_fillings(path))) >= 1
+        assert set(FORMS) == set(GOOD)
+
+    ANSWERS = [
+        ("I would rather not.", "unreadable", "no JSON object"),
+        ('{"goods": 3}', "unreadable", "no text for 'goods'"),
+        ('{"goods": ["tools"]}', "unreadable", "no text for 'goods'"),
+        ('{"goods": {"goods": "tools"}}', "unreadable", "no text for 'goods'"),
+        ('["tools"]', "unreadable", "no JSON object"),
+        ('{"goods": "to', "unreadable", "no JSON object"),
+        ('{"a":' * 50_000, "unreadable", "no JSON object"),
+        ("{" * 2_000_000, "unreadable", "no JSON object"),
+        (
+            Answer("truncated", '{"goods": "to', finish_reason="length"),
+            "unreadable",
+            "no JSON object; the answer was cut off",
+        ),
+        (
+            Answer("refusal", "I cannot help with that."),
+            "unreadable",
+            "no JSON object; the writer refused",
+        ),
+        (Answer("error", None, detail="timed out \ud800"), "error", "timed out \ufffd"),
+        (Answer("no_response", None), "error", "no response"),
+    ]
+
+    @pytest.mark.parametrize(("said", "status", "detail"), ANSWERS)
+    def test_what_cannot_be_read_is_recorded_and_asked_again(
+        self, said: Any, status: str, detail: str, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "written.jsonl"
+        done = generate(ONE, Writer({"goods": "old tools"}, {1: said}), path, settings=1)
+        assert attempts(path) == [(status, detail), ("ok", "")] and done.whole == 1
+
+    def test_a_retelling_that_tells_more_is_refused(self, tmp_path: Path) -> None:
+        case = replace(
+            ONE,
+            situation={"control": "[[act]]", "treatment": "[[told]]"},
+            gaps={
+                "act": Gap("an act of yours", "clause", only="control"),
+                "told": Gap("[[act]]", "clause", only="treatment", retells="act"),
+            },
+        )
+        good = {"act": "you left", "told": "a colleague of yours left"}
+        writer = Writer(good, {2: '{"told": "a colleague of yours ran"}'})
+        path = tmp_path / "written.jsonl"
+        assert generate(case, writer, path, settings=1).whole == 1
+        assert "tells more than 'you left' of somebody else" in attempts(path)[1][1]
+
+    def test_reading_a_long_answer_takes_no_time(self) -> None:
+        assert first_object("{" * 5_000_000) is None
+        assert first_object("{" * 50 + '{"a": 1}') == {"a": 1}
+
+    def test_what_quotes_a_refused_text_is_written_again_with_it(self, tmp_path: Path) -> None:
+        case = story(plan=Gap("a project"), news=Gap("how [[plan]] went", "sentence"))
+        wrong = json.dumps({"plan": "a canteen with 3 cooks", "news": "The canteen burned."})
+        writer = Writer({"plan": "a depot", "news": "The depot burned."}, {1: wrong})
+        path = tmp_path / "written.jsonl"
+        assert generate(case, writer, path, settings=1).whole == 1
+        assert writer.asked[1].item["response_schema"]["required"] == ["plan", "news"]
+        items = scenario_items(case, fillings=str(path))
+        assert not items["prompt"].str.contains("canteen").any()
+
+
+class TestGivingUp:
+    "A story that fails after its retries is reported, and the rest goes on."
+
+    def test_the_command_says_so_and_ends_with_status_1(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    ) -> None:
+        good = {"plan": "a depot", "news": "Nobody buys amber."}
+        hopeless = Writer(good, dict.fromkeys((1, 4, 5), "No."))
+        monkeypatch.setattr("cogbias.participants.participant", lambda name, **more: hopeless)
+        path = tmp_path / "written.jsonl"
+        words = ["generate", "managerial/escalation", "--model", "openai/double", "--out"]
+        with pytest.raises(SystemExit) as ended:
+            main([*words, str(path), "--settings", "3"])
+        out = capsys.readouterr().out
+        assert ended.value.code == 1
+        assert "2 of 3 stories are whole; 5 answers" in " ".join(out.split())
+        items = scenario_items(paradigm("managerial/escalation").written, fillings=str(path))
+        assert (items["cluster"].nunique(), items.attrs["left_out"]) == (2, 1)
+
+    def test_an_answer_that_never_came_is_no_try(self, tmp_path: Path) -> None:
+        path = tmp_path / "written.jsonl"
+        down = Writer({}, {number: Answer("error", None, detail="down") for number in range(1, 7)})
+        done = generate(ONE, down, path, settings=2)
+        assert (done.whole, done.asked, done.statuses) == (0, 6, {"error": 6})
+        assert generate(ONE, Writer({"goods": "tools"}), path, settings=2).whole == 2
+
+    def test_a_story_given_up_is_not_asked_again(self, tmp_path: Path) -> None:
+        path = tmp_path / "written.jsonl"
+        hopeless = Writer({}, dict.fromkeys(range(1, 4), "No."))
+        assert generate(ONE, hopeless, path, settings=1).asked == 3
+        assert generate(ONE, Writer({"goods": "tools"}), path, settings=1).asked == 0
+        assert generate(ONE, Writer({"goods": "tools"}), path, settings=1, attempts=4).whole == 1
+
+    def test_an_interrupt_loses_nothing(self, tmp_path: Path) -> None:
+        path = tmp_path / "written.jsonl"
+        with pytest.raises(KeyboardInterrupt):
+            generate(ONE, Writer({"goods": "tools"}, stop_after=3), path, settings=5)
+        assert generate(ONE, Writer({"goods": "tools"}), path, settings=5).asked == 2
+
+    @pytest.mark.parametrize("settings", [0, -1, 201, 2.5, True, "none.csv", "nothing", ""])
+    def test_wrong_settings_are_one_line(self, settings: Any, tmp_path: Path) -> None:
+        with pytest.raises(CogbiasError):
+            generate(ONE, Writer({}), tmp_path / "x.jsonl", settings=settings)
+        assert not (tmp_path / "x.jsonl").exists()
+
+    def test_a_simulation_writes_nothing(self, tmp_path: Path) -> None:
+        with pytest.raises(CogbiasError, match="sim/human cannot write"):
+            generate(ONE, participant("sim/human"), tmp_path / "x.jsonl", settings=1)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    "Three stories of one writer."
+    path = tmp_path / "written.jsonl"
+    generate(ONE, Writer({"goods": "old tools"}), path, settings=3)
+    return path
+
+
+def rewritten(path: Path, **change: Any) -> None:
+    "The table with its first row changed, and with the id that fits."
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows[0] |= change
+    rows[0]["filling_id"] = filling_hash(rows[0])
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def items_of(path: Path) -> pd.DataFrame:
+    return scenario_items(ONE, fillings=str(path))
+
+
+def edited(path: Path) -> None:
+    path.write_text(path.read_text().replace("old tools", "new tools", 1))
+
+
+def lacking(path: Path) -> None:
+    path.write_text(path.read_text().replace('"gap"', '"gup"'))
+
+
+def newer(path: Path) -> None:
+    rows = [json.loads(line) | {"schema_version": 99} for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def twice(path: Path) -> None:
+    path.write_text(path.read_text() * 2)
+
+
+def folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def latin(path: Path) -> None:
+    path.write_bytes(path.read_text().replace("old", "\xf6ld").encode("latin-1"))
+
+
+def gone(path: Path) -> None:
+    path.unlink()
+
+
+class TestHostileTables:
+    "A table from elsewhere is refused in one line, and never changed by that."
+
+    CASES = [
+        (edited, "record 1 was edited"),
+        (lacking, "column 'gap' is missing"),
+        (newer, "99"),
+        (twice, "filling_id"),
+        (folder, "written.jsonl"),
+        (pipe, "is a pipe or a device"),
+        (latin, "cannot be read"),
+        (gone, "no such file"),
+    ]
+
+    @pytest.mark.parametrize(("damage", "said"), CASES)
+    def test_damage_is_refused(
+        self, damage: Callable[[Path], None], said: str, table: Path
+    ) -> None:
+        damage(table)
+        uses = [
+            lambda: items_of(table),
+            lambda: store_verdicts(table, {}, "a reader"),
+            lambda: generate(ONE, Writer({"goods": "tools"}), table, settings=3),
+        ]
+        for use in uses[: 2 if damage is gone else 3]:  # what is not there is begun
+            with pytest.raises(CogbiasError) as refused:
+                use()
+            assert said in str(refused.value) and "\n" not in str(refused.value)
+
+    def test_a_missing_seed_is_no_crash(self, table: Path) -> None:
+        rewritten(table, seed=None)
+        assert len(items_of(table)) == 12
+
+    def test_rows_for_what_is_not_known(self, table: Path) -> None:
+        rewritten(table, setting="nowhere")
+        with pytest.raises(CogbiasError, match="the setting 'nowhere'"):
+            items_of(table)
+        rewritten(table, gap="gods")
+        with pytest.raises(FrameError, match="the gap 'gods'; did you mean 'goods'"):
+            items_of(table)
+        rewritten(table, gap="goods", paradigm="managerial/other")
+        assert items_of(table)["cluster"].nunique() == 2  # another paradigm's are its own
+
+    def test_a_text_that_breaks_a_rule_is_not_asked(self, table: Path) -> None:
+        rewritten(table, text="the <b>tools")
+        with pytest.raises(FrameError) as refused:
+            items_of(table)
+        for part in ("frame 'You own [[goods]].'", "gap 'goods'", "holds brackets"):
+            assert part in str(refused.value)
+
+    def test_a_link_leads_to_the_table(self, table: Path, tmp_path: Path) -> None:
+        link = tmp_path / "link.jsonl"
+        link.symlink_to(table)
+        assert generate(ONE, Writer({"goods": "tools"}), link, settings=4).asked == 1
+        assert link.is_symlink() and len(load_fillings(table)) == 4
+
+    def test_a_torn_line_is_asked_again_and_a_whole_one_is_kept(self, table: Path) -> None:
+        text = table.read_text()
+        table.write_text(text[:-20])
+        assert generate(ONE, Writer({"goods": "tools"}), table, settings=3).asked == 1
+        table.write_text(text.rstrip("\n"))
+        assert generate(ONE, Writer({"goods": "tools"}), table, settings=3).asked == 0
+        assert table.read_text() == text
+
+    def test_a_file_of_something_else_is_left_alone(self, tmp_path: Path) -> None:
+        for text in ("my notes", '["mine"]', '{"mine": 1}\n'):
+            path = tmp_path / "notes.jsonl"
+            path.write_text(text)
+            with pytest.raises(CogbiasError):
+                generate(ONE, Writer({"goods": "tools"}), path, settings=1)
+            assert path.read_text() == text
+
+    def test_hostile_text_is_shown_as_text(self, tmp_path: Path) -> None:
+        path, trap = tmp_path / "written.jsonl", "<img src=x onerror=alert(1)>"
+        generate(ONE, Writer({}, {1: json.dumps({"goods": trap})}), path, settings=1, attempts=1)
+        text = load_fillings(path)["text"][0]
+        assert text == trap and "<img" not in marked(text, [("goods", 0, len(text))])
+
+
+def _write(path: Path, words: str) -> None:
+    generate(ONE, Writer({"goods": words}), path, settings=25)
+
+
+class TestManyWriters:
+    "A story belongs to the one who wrote it."
+
+    def test_two_processes_write_the_same_table(self, tmp_path: Path) -> None:
+        path = tmp_path / "written.jsonl"
+        context = multiprocessing.get_context("fork")
+        running = [context.Process(target=_write, args=(path, "old tools")) for _ in range(4)]
+        for each in running:
+            each.start()
+        for each in running:
+            each.join(60)
+        assert [each.exitcode for each in running] == [0] * 4
+        assert len(load_fillings(path)) == 25  # nothing was asked twice
+
+    def test_two_participants_write_into_one_table(self, table: Path) -> None:
+        other = Writer({"goods": "new tools"}, name="double/other temperature=0.7")
+        assert generate(ONE, other, table, settings=3).whole == 3
+        items = items_of(table)
+        assert items["generator"].value_counts().to_dict() == {
+            "double/writer": 12,
+            "double/other temperature=0.7": 12,
+        }
+        assert items["pair_id"].nunique() == 3 * 2 * 2 and items["cluster"].nunique() == 3
+
+    def test_the_first_writers_pairs_keep_their_names(self, table: Path) -> None:
+        before = items_of(table)["pair_id"].tolist()
+        generate(ONE, Writer({"goods": "new tools"}, name="double/other"), table, settings=3)
+        assert items_of(table)["pair_id"].tolist()[: len(before)] == before
+
+    def test_the_same_story_counts_once(self, table: Path) -> None:
+        generate(ONE, Writer({"goods": "old tools"}, name="double/other"), table, settings=3)
+        assert (len(items_of(table)), items_of(table).attrs["left_out"]) == (12, 3)
+
+    def test_another_seed_adds_other_settings_and_keeps_what_is_there(self, table: Path) -> None:
+        before = load_fillings(table)
+        done = generate(ONE, Writer({"goods": "new tools"}), table, settings=3, seed=1)
+        after = load_fillings(table)
+        assert done.whole == 3 and after["filling_id"].tolist()[:3] == before["filling_id"].tolist()
+        assert not after.duplicated(["setting", "instance", "gap"]).any()
+
+    def test_a_verdict_reaches_one_writer(self, table: Path) -> None:
+        generate(ONE, Writer({"goods": "new tools"}, name="double/other"), table, settings=3)
+        sample = review_sample(load_fillings(table), count=10)
+        assert len(sample) == 6
+        store_verdicts(table, {tuple(sample.to_numpy(object)[0]): "flawed"}, "a reader")
+        assert items_of(table).attrs["left_out"] == 1
+        assert flawed_share(load_fillings(table))["reviewed"].tolist() == [1]
+
+    def test_effects_say_who_wrote_and_mark_own_texts(self, tmp_path: Path) -> None:
+        found = paradigm("managerial/escalation")
+        path = tmp_path / "written.jsonl"
+        for name, word in (("openai/one temperature=0.7", "depot"), ("openai/two", "canteen")):
+            good = {"plan": f"a new {word}", "news": f"The {word} leaks."}
+            generate(found, Writer(good, name=name), path, settings=8)
+        items = found.items(fillings=str(path))
+        trials = exact_trials("human", items).assign(participant="openai/one")
+        effects = estimate_effects(trials, items, found)
+        shift = effects[effects["measure"] == "rating_shift"].set_index("group")["detail"]
+        assert shift["all"].endswith(
+            "texts: openai/one temperature=0.7 and openai/two; own texts among them"
+        )
+        assert shift["generator=openai/one temperature=0.7"].endswith("=0.7; own texts")
+        assert shift["generator=openai/two"].endswith("texts: openai/two")
+        shelf = found.items(settings=8)
+        alone = estimate_effects(exact_trials("human", shelf), shelf, found)
+        assert alone["detail"][0].endswith("texts: shelf")
+        assert not alone["group"].str.startswith("generator").any()
+
+
+class TestFrames:
+    "A frame error shows the frame, the gap and the rule."
+
+    CASES = [
+        ({"gaps": {}}, ("'You own [[goods]].'", "gap 'goods'", "not declared")),
+        (
+            {"situation": {"control": "You own [[goods]].", "treatment": "x"}},
+            ("shared gap 'goods'", "missing in the frame of 'treatment'"),
+        ),
+        ({"scale": CHANGE[:5]}, ("scale of 'control'", "5 options", "7 or 11")),
+    ]
+
+    @pytest.mark.parametrize(("change", "said"), CASES)
+    def test_of_a_declaration(self, change: dict[str, Any], said: tuple[str, ...]) -> None:
+        with pytest.raises(FrameError) as refused:
+            replace(ONE, **change)
+        assert all(part in str(refused.value) for part in said)
+
+    def test_of_a_gap_that_nobody_filled(self) -> None:
+        with pytest.raises(FrameError, match=r"frame 'A \[\[b\]\]': gap 'b' has no value"):
+            fill(Frame("A [[b]]"))
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    "Weights that write nouns, and now and then a number."
+    return writing_gguf(tmp_path_factory.mktemp("weights"))
+
+
+@pytest.fixture(scope="module")
+def address(weights: Path) -> Iterator[str]:
+    "A llama-server that has them."
+    with llama_server(weights) as url:
+        yield url
+
+
+def at(url: str, **settings: Any) -> OpenaiParticipant:
+    wanted = {"temperature": 1.0, "max_tokens": 60, "timeout": 60.0} | settings
+    return OpenaiParticipant("tiny", base_url=f"{url}/v1", **wanted)
+
+
+def texts_of(path: Path, first: bool = False) -> list[tuple[Any, ...]]:
+    "Every text, with what it stands for."
+    rows = load_fillings(path).sort_values(["setting", "attempt"])
+    rows = rows[rows["attempt"] == 1] if first else rows
+    return list(rows[["setting", "attempt", "text"]].itertuples(index=False, name=None))
+
+
+@needs_server
+class TestServer:
+    "A llama-server with a JSON schema."
+
+    def test_valid_and_invalid_texts_come_and_the_invalid_ones_are_asked_again(
+        self, address: str, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "written.jsonl"
+        done = generate(ONE, at(address), path, settings=25, attempts=5)
+        assert done.statuses["ok"] == done.whole > 15 and done.statuses["broken"] > 5
+        assert "unreadable" not in done.statuses  # the schema holds them to JSON
+        rules = set(broken_rules(load_fillings(path))["rule"])
+        assert "is empty" in rules and any("at the most" in rule for rule in rules)
+        assert scenario_items(ONE, fillings=str(path))["cluster"].nunique() == done.whole
+
+    def test_without_the_schema_no_json_comes(
+        self, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("cogbias.backends.openai._schema_field", lambda item: {})
+        done = generate(ONE, at(address), tmp_path / "x.jsonl", settings=8, attempts=1)
+        assert done.statuses.keys() <= {"unreadable", "error"}
+
+    def test_seed_and_temperature_reach_the_model(self, address: str, tmp_path: Path) -> None:
+        def first(name: str, seed: int, temperature: float) -> list[tuple[Any, ...]]:
+            path = tmp_path / f"{name}.jsonl"
+            writer = at(address, temperature=temperature, concurrency=1)
+            generate(ONE, writer, path, str(own), seed=seed, attempts=1)
+            return texts_of(path)
+
+        own = tmp_path / "own.csv"
+        business_settings().head(8).drop(columns="setting").to_csv(own, index=False)
+        assert first("a", 0, 1.0) == first("b", 0, 1.0) != first("c", 1, 1.0)
+        cold = first("d", 0, 0.0)
+        assert cold == first("e", 1, 0.0) and len({text for *_, text in cold}) == 1
+
+    def test_a_run_goes_on_where_it_was_killed(self, address: str, tmp_path: Path) -> None:
+        path, whole = tmp_path / "killed.jsonl", tmp_path / "whole.jsonl"
+        context = multiprocessing.get_context("spawn")
+        running = context.Process(target=_generate_slowly, args=(address, path))
+        running.start()
+        for _ in range(600):
+            if path.exists() and path.read_text().count("\n") >= 3:
+                break
+            running.join(0.05)
+        running.kill()
+        running.join()
+        before = path.read_text().count("\n")
+        done = generate(ONE, at(address, concurrency=1), path, settings=25)
+        generate(ONE, at(address, concurrency=1), whole, settings=25)
+        assert 3 <= before < 25 and done.asked < len(load_fillings(path))
+        assert texts_of(path) == texts_of(whole)
+
+    def test_through_ollamas_protocol(self, address: str, weights: Path, tmp_path: Path) -> None:
+        with OllamaDouble(weights, address, parallel=4) as double:
+            writer = OllamaParticipant(
+                "tiny", base_url=double.url, temperature=1.0, max_tokens=60, timeout=60.0
+            )
+            path = tmp_path / "written.jsonl"
+            done = generate(ONE, writer, path, settings=10)
+            sent = [each for each in double.sent("/api/chat") if each.get("format")]
+        assert done.whole >= 5 and "unreadable" not in done.statuses
+        assert len(sent) == done.asked
+        assert sent[0]["format"]["required"] == ["goods"]
+        assert {each["options"]["temperature"] for each in sent} == {1.0}
+        assert len({each["options"]["seed"] for each in sent}) == done.asked
+
+
+def _generate_slowly(url: str, path: Path) -> None:
+    "One answer after the other, with a pause after each."
+    append = writing._append
+    writing._append = lambda *given: (append(*given), time.sleep(0.2))
+    generate(ONE, at(url, concurrency=1), path, settings=25)
+
+
+class TestRefusedSchema:
+    "A server that knows no schema is asked without it, which is said once."
+
+    def test_it_is_asked_again_and_read_as_it_comes(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def script(asked: Asked) -> Any:
+            if "response_format" in asked.body:
+                said = b'{"error": {"message": "response_format is not supported"}}'
+                return lambda handler, asked: handler.send(400, said)
+            if "Write a text" not in asked.prompt:
+                return None
+            message = {"role": "assistant", "content": 'Sure: {"goods": "old tools"} ok?'}
+            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            body = json.dumps({"model": "tiny", "choices": [choice]})
+            return lambda handler, asked: handler.send(200, body.encode())
+
+        with Double(script) as double, caplog.at_level(logging.WARNING):
+            writer = OpenaiParticipant("tiny", base_url=double.openai, timeout=10.0, concurrency=1)
+            done = generate(ONE, writer, tmp_path / "written.jsonl", settings=5)
+            refused = [each for each in double.asked if "response_format" in each.body]
+        assert (done.whole, done.asked, len(refused)) == (5, 5, 1)
+        assert sum("refuses response_format" in text for text in caplog.messages) == 1
