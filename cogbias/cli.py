@@ -547,7 +547,7 @@ def generate(
     own = {} if is_simulated(model) else {"temperature": temperature, "max_tokens": 2048}
     own |= _participants([model], base_url, setting).get(model, {})
     writer = participant(model, **own)
-    wanted = int(settings) if settings.isdigit() else settings
+    wanted = int(settings) if settings.isdecimal() else settings
     done = write_fillings(paradigm, writer, out, wanted, instances, seed, attempts)
     _show(filling_quality(load_fillings(done.path)))
     print(f"{done.whole} of {done.stories} stories are whole; {done.asked} answers, in {done.path}")
