@@ -459,10 +459,11 @@ def for_readers(
             said=said, p=[p_number(p) for p in found.differences["p_adjusted"].astype(float)]
         ),
         "Ranks": found.ranks.assign(
+            estimate=found.ranks["estimate"].astype(float).round(3) + 0.0,  # no -0.000
             interval=[
                 f"{low} to {high}" for low, high in found.ranks[["rank_low", "rank_high"]].values
-            ]
-        )[["paradigm", "participant", "estimate", "rank", "interval", "of"]].round(3),
+            ],
+        )[["paradigm", "participant", "estimate", "rank", "interval", "of"]],
         "Published minus new wording": wordings.drop(columns=_NOT_SHOWN).round(3),
     }
     return {title: table for title, table in tables.items() if len(table)}

@@ -319,7 +319,7 @@ def _named(found: Estimate, measure: str, random: float, crossed: bool, dropped:
     chance = f"a random responder scores {random:.3f}" if abs(random) > 1e-12 else ""
     return replace(
         found,
-        method=f"mean {measure}, {units}, p against {zero}",
+        method=f"mean {measure.replace('_', ' ')}, {units}, p against {zero}",
         detail=_joined(found.detail, chance, dropped),
     )
 
