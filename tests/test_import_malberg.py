@@ -282,7 +282,7 @@ def test_import_is_the_same_from_files_in_another_order(tmp_path: Path, tests: l
 def test_every_command_works_on_the_folder(tmp_path: Path, tests: list[dict]) -> None:
     kept = [test for test in tests if test["bias"] == "Conservatism"]
     decisions = decided(kept)
-    other = [each | {"model": "Gemma-2-9B-IT"} for each in decided(kept, seed=9)]
+    other = [each | {"model": "google/gemma-2-9b-it"} for each in decided(kept, seed=9)]
     folder = written(tmp_path / "in", kept, decisions + other)
     out, runner = str(tmp_path / "out"), CliRunner()
     said = runner.invoke(app, ["import", "malberg", str(folder), "--out", out])
@@ -290,7 +290,7 @@ def test_every_command_works_on_the_folder(tmp_path: Path, tests: list[dict]) ->
     assert "test cases 8, paradigms 1, decisions 16, participants 2: written" in said.output
     for command in (
         ["effects", out],
-        ["compare", out, "malberg/GPT-4o", "malberg/Gemma-2-9B-IT"],
+        ["compare", out, "malberg/GPT-4o", "malberg/google/gemma-2-9b-it"],
         ["report", out],
         ["site", out],
     ):
@@ -338,8 +338,11 @@ def test_nothing_is_written_when_a_file_is_broken(tmp_path: Path, tests: list[di
     assert not (tmp_path / "out").exists()
 
 
-def test_the_random_model_is_marked_as_simulated(tmp_path: Path, tests: list[dict]) -> None:
-    decisions = [each | {"model": "Random"} for each in decided(tests)]
+@pytest.mark.parametrize("model", ["Random", "random-model"])
+def test_the_random_model_is_marked_as_simulated(
+    tmp_path: Path, tests: list[dict], model: str
+) -> None:
+    decisions = [each | {"model": model} for each in decided(tests)]
     import_malberg(written(tmp_path / "in", tests, decisions), tmp_path / "out")
     trials = trials_of(tmp_path / "out")
     assert set(trials["participant"]) == {"sim/malberg-random"}
