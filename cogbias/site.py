@@ -747,7 +747,9 @@ SECTIONS = (
     ),
     Section("fillings", "Fillings", "Stories that a model writes: asked for, checked, reviewed."),
     Section(
-        "tutorials", "Tutorials", "First steps, a bias of your own, a model of your own, a cluster."
+        "tutorials",
+        "Tutorials",
+        "First steps, exact and sampled answers, a model of your own, stories to review.",
     ),
     Section(
         "benchmarks", "Benchmarks", "How fast it is, against its peers and against the machine."

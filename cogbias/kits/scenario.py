@@ -447,8 +447,8 @@ def written_stories(
         setting, instance, writer = key
         if setting not in known:
             raise CogbiasError(
-                f"{case.name}: the fillings speak of the setting {setting!r:.60}; "
-                f"{nearest(setting, known)}"
+                f"{case.name}: the fillings speak of the setting {setting!r:.60}, which is none of "
+                f"the {len(known)} that are known; give the file that it comes from as settings"
             )
         texts = sound_texts(case, rows)
         same = setting, *sorted(texts.items())
