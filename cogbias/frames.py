@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Draw', 'DETERMINERS', 'QUESTION_WORDS', 'FORMS', 'YOU', 'COLLEAGUE', 'NUMBER_WORDS', 'LONGEST_WORD', 'FrameError',
            'Frame', 'Filled', 'traced', 'fill', 'OneOf', 'WholeNumber', 'NormalNumber', 'draw_values', 'Gap',
-           'retelling_fault', 'text_faults', 'writing_order', 'check_gaps', 'money', 'percent']
+           'retelling_fault', 'a_or_an', 'text_faults', 'writing_order', 'check_gaps', 'money', 'percent']
 
 # %% ../nbs/03_frames.ipynb #4e48d7d0
 import re
@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .kits.business import a_or_an
 from .tables import CogbiasError, content_hash, nearest
 
 # %% ../nbs/03_frames.ipynb #01f1a03d
@@ -250,6 +249,38 @@ def retelling_fault(
     if len(there) != len(here):
         return f"{len(here)} words in place of {len(there)}"
     return ""
+
+# %% ../nbs/03_frames.ipynb #dfd86bfa
+_SILENT_H = re.compile(r"hour|honest|honou?r|heir", re.IGNORECASE)
+_CONSONANT = re.compile(
+    r"""
+      eu | ew                          # European, ewe
+    | one\b | once\b | one-            # one-way
+    | ubi                              # ubiquitous
+    | uni (?: [^nmd] | $ )             # union, university; not uninsured, unimportant
+    | us (?: [ae] | u[ar] )            # usage, useful, usual
+    | ut (?: e | il | op )             # utensil, utility, utopian
+    | unanim                           # unanimous; not unavailable
+    | ura | uri | uru                  # uranium, Uruguayan
+    | uk                               # Ukrainian, ukulele
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_SPELLED_OUT = re.compile(r"[A-Z]+\b|[a-z](?=-)")  # HR, IT, x-ray
+_VOWEL_LETTERS = "AEFHILMNORSX"  # letters whose names begin with a vowel
+
+
+def a_or_an(
+    phrase: str,  # without an article
+) -> str:  # with it
+    "A phrase with its indefinite article."
+    if _SPELLED_OUT.match(phrase):
+        vowel = phrase[0].upper() in _VOWEL_LETTERS
+    elif phrase[:1].lower() == "h":
+        vowel = bool(_SILENT_H.match(phrase))
+    else:
+        vowel = phrase[:1].lower() in "aeiou" and not _CONSONANT.match(phrase)
+    return f"{'an' if vowel else 'a'} {phrase}"
 
 # %% ../nbs/03_frames.ipynb #afeb4858
 NUMBER_WORDS = (

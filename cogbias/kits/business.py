@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['INDUSTRIES', 'SETTINGS_PER_INDUSTRY', 'SETTINGS', 'CUES', 'NUMBER_WORDS', 'DATE_WORDS', 'BEGINNINGS', 'EVERY_TEXT',
-           'RULES', 'ALIKE', 'FUNCTION_WORDS', 'a_or_an', 'TextRule', 'most_alike', 'setting_name',
-           'check_settings_table', 'business_settings']
+           'RULES', 'ALIKE', 'FUNCTION_WORDS', 'TextRule', 'most_alike', 'setting_name', 'check_settings_table',
+           'business_settings']
 
 # %% ../../nbs/kits/business.ipynb #528efd26
 import re
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ..frames import a_or_an
 from ..tables import Column, CogbiasError, Schema, load_table, shipped
 
 # %% ../../nbs/kits/business.ipynb #c5461123
@@ -57,38 +58,6 @@ SETTINGS = Schema(
         Column("decision", "text", "fits after 'deciding': whether to ...", filled=True),
     ),
 )
-
-# %% ../../nbs/kits/business.ipynb #dfd86bfa
-_SILENT_H = re.compile(r"hour|honest|honou?r|heir", re.IGNORECASE)
-_CONSONANT = re.compile(
-    r"""
-      eu | ew                          # European, ewe
-    | one\b | once\b | one-            # one-way
-    | ubi                              # ubiquitous
-    | uni (?: [^nmd] | $ )             # union, university; not uninsured, unimportant
-    | us (?: [ae] | u[ar] )            # usage, useful, usual
-    | ut (?: e | il | op )             # utensil, utility, utopian
-    | unanim                           # unanimous; not unavailable
-    | ura | uri | uru                  # uranium, Uruguayan
-    | uk                               # Ukrainian, ukulele
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_SPELLED_OUT = re.compile(r"[A-Z]+\b|[a-z](?=-)")  # HR, IT, x-ray
-_VOWEL_LETTERS = "AEFHILMNORSX"  # letters whose names begin with a vowel
-
-
-def a_or_an(
-    phrase: str,  # without an article
-) -> str:  # with it
-    "A phrase with its indefinite article."
-    if _SPELLED_OUT.match(phrase):
-        vowel = phrase[0].upper() in _VOWEL_LETTERS
-    elif phrase[:1].lower() == "h":
-        vowel = bool(_SILENT_H.match(phrase))
-    else:
-        vowel = phrase[:1].lower() in "aeiou" and not _CONSONANT.match(phrase)
-    return f"{'an' if vowel else 'a'} {phrase}"
 
 # %% ../../nbs/kits/business.ipynb #549b8fed
 @dataclass(frozen=True)
