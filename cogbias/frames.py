@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['Draw', 'DETERMINERS', 'QUESTION_WORDS', 'FORMS', 'YOU', 'COLLEAGUE', 'NUMBER_WORDS', 'LONGEST_WORD', 'FrameError',
-           'Frame', 'Filled', 'traced', 'fill', 'OneOf', 'WholeNumber', 'NormalNumber', 'draw_values', 'Gap',
-           'retelling_fault', 'a_or_an', 'text_faults', 'writing_order', 'check_gaps', 'money', 'percent']
+           'Frame', 'Filled', 'traced', 'fill', 'OneOf', 'WholeNumber', 'NormalNumber', 'draw_values', 'deal_values',
+           'Gap', 'retelling_fault', 'a_or_an', 'text_faults', 'writing_order', 'check_gaps', 'money', 'percent']
 
 # %% ../nbs/03_frames.ipynb #4e48d7d0
 import re
@@ -104,6 +104,11 @@ class WholeNumber:
     highest: int
     step: int = 1
 
+    @property
+    def values(self) -> range:
+        "The numbers that may be drawn."
+        return range(self.lowest, self.highest + 1, self.step)
+
     def draw(self, generator: np.random.Generator) -> int:
         "One number."
         steps = (self.highest - self.lowest) // self.step
@@ -149,6 +154,11 @@ def _draw_fault(draw: Any) -> str:
     return ""
 
 
+def _stream(*source: Any) -> np.random.Generator:
+    "Random numbers that belong to a source."
+    return np.random.default_rng(int(content_hash(list(source)), 16))
+
+
 def draw_values(
     draws: Mapping[str, Draw],  # gap -> its distribution
     seed: int,  # study seed
@@ -159,7 +169,25 @@ def draw_values(
     for name, draw in draws.items():
         if fault := _draw_fault(draw):
             raise CogbiasError(f"gap {name!r} {fault}")
-        drawn[name] = draw.draw(np.random.default_rng(int(content_hash([seed, key, name]), 16)))
+        drawn[name] = draw.draw(_stream(seed, key, name))
+    return drawn
+
+
+def deal_values(
+    draws: Mapping[str, Draw],  # gap -> its distribution
+    seed: int,  # study seed
+    key: str,  # what the values belong to, such as a paradigm
+    place: int,  # of the story among all, from 0
+    turn: int = 0,  # number of the story within its place, from 0
+) -> dict[str, Any]:
+    "Deal out values as from a shuffled pack: none comes again before all others have come."
+    drawn = draw_values(draws, seed, f"{key} {place} {turn}")
+    for name, draw in draws.items():
+        if isinstance(draw, NormalNumber):
+            continue
+        pack, card = divmod(place, len(draw.values))
+        order = _stream(seed, key, name, pack).permutation(len(draw.values))
+        drawn[name] = draw.values[(int(order[card]) + turn) % len(draw.values)]
     return drawn
 
 # %% ../nbs/03_frames.ipynb #ac8f779a

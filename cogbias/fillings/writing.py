@@ -19,12 +19,13 @@ import pandas as pd
 
 from ..design import Paradigm
 from ..design import paradigm as find_paradigm
-from ..frames import Frame, Gap, draw_values, fill, text_faults, writing_order
+from ..frames import Frame, Gap, fill, text_faults, writing_order
 from cogbias.kits.scenario import (
     CONDITIONS,
     GIVEN,
     Scenario,
     chosen_settings,
+    drawn_values,
     filling_hash,
     load_fillings,
     sound_texts,
@@ -272,8 +273,7 @@ def _todo(
             for gap, text, detail, status in last[["gap", "text", "detail", "status"]].to_numpy()
             if status == "broken"
         )
-        drawn = draw_values(case.draws, seed, f"{case.name} {setting['setting']} {instance}")
-        drawn |= {name: compute(drawn) for name, compute in case.derive.items()}
+        drawn = drawn_values(case, setting, instance, seed)
         yield Task(setting, instance, lacking, texts, drawn, faults), used + 1
 
 

@@ -6,8 +6,9 @@
 __all__ = ['POINTS', 'Scale', 'SHARE', 'CHANGE', 'DIFFERENCE', 'COUNT', 'QUALITY', 'LIKELIHOOD', 'HEIGHT', 'CONDITIONS', 'GIVEN',
            'Situation', 'OPENING', 'TOLD', 'STYLES', 'LETTERS', 'UNHASHED', 'TURNED_AS_PUBLISHED', 'Orders', 'LEAN',
            'SPREAD', 'MANAGERS', 'Style', 'FACTORS', 'CORRECTED', 'RATIONAL', 'steps', 'degrees', 'Metric', 'Norm',
-           'Versions', 'told_situation', 'Scenario', 'Story', 'chosen_settings', 'shelf_stories', 'filling_hash',
-           'load_fillings', 'sound_texts', 'written_stories', 'rates', 'scenario_items', 'scenario', 'planted_shift']
+           'Versions', 'told_situation', 'Scenario', 'Story', 'chosen_settings', 'drawn_values', 'shelf_stories',
+           'filling_hash', 'load_fillings', 'sound_texts', 'written_stories', 'rates', 'scenario_items', 'scenario',
+           'planted_shift']
 
 # %% ../../nbs/kits/scenario.ipynb #9356c347
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ from cogbias.frames import (
     Gap,
     OneOf,
     check_gaps,
-    draw_values,
+    deal_values,
     text_faults,
     traced,
     writing_order,
@@ -318,10 +319,11 @@ class Story(NamedTuple):
 def chosen_settings(
     settings: int | str = 50,  # how many of those that ship, or a file of one's own
     seed: int = 0,  # study seed
-) -> pd.DataFrame:  # rows of the table of settings
+) -> pd.DataFrame:  # rows of the table of settings, each with its place
     "Business settings, evenly from all industries; all of a file."
     if isinstance(settings, str):
-        return business_settings(settings)
+        own = business_settings(settings)
+        return own.assign(place=range(len(own)))
     known = business_settings()
     if type(settings) is not int or not 1 <= settings <= len(known):
         raise CogbiasError(f"settings is {settings!r}; give 1 to {len(known)}, or a file")
@@ -330,7 +332,19 @@ def chosen_settings(
     turn = shuffled.groupby("industry").cumcount()
     first = shuffled.groupby("industry")["order"].transform("min")
     ranked = shuffled.assign(turn=turn, first=first).sort_values(["turn", "first"])
-    return ranked.head(settings).drop(columns=["order", "turn", "first"]).reset_index(drop=True)
+    taken = ranked.head(settings).drop(columns=["order", "turn", "first"])
+    return taken.reset_index(drop=True).assign(place=range(settings))
+
+
+def drawn_values(
+    case: "Scenario",  # whose gaps are drawn
+    setting: Mapping[str, Any],  # a row of the chosen settings, with its place
+    instance: int,  # number of the story within its setting, from 0
+    seed: int = 0,  # study seed
+) -> dict[str, Any]:
+    "The drawn and derived values of a story, dealt out evenly over all stories."
+    drawn = deal_values(case.draws, seed, case.name, setting["place"], instance)
+    return drawn | {name: compute(drawn) for name, compute in case.derive.items()}
 
 
 def shelf_stories(
@@ -525,9 +539,7 @@ def _story_rows(
     case: Scenario, story: Story, turns: Sequence[int], told: bool, style: str, seed: int
 ) -> Iterator[dict[str, Any]]:
     "The prompts of one story."
-    key = f"{case.name} {story.setting['setting']} {story.instance}"
-    drawn = draw_values(case.draws, seed, key)
-    drawn |= {name: compute(drawn) for name, compute in case.derive.items()}
+    drawn = drawn_values(case, story.setting, story.instance, seed)
     values = {name: story.setting[name] for name in GIVEN} | drawn | dict(story.texts)
     measured = _measured_columns(case, values)
     about = {f"drawn_{name}": drawn[name] for name in drawn}
@@ -660,7 +672,8 @@ def scenario_items(
         sets = shelf(case.name, case.gaps) if shipped_one else read_shelf(fillings, case.gaps)
         stories = shelf_stories(case, sets, chosen_settings(settings, seed), instances, seed)
     else:
-        known = business_settings(None if isinstance(settings, int) else settings)
+        everything = len(business_settings()) if isinstance(settings, int) else settings
+        known = chosen_settings(everything, seed)
         stories, left_out = written_stories(case, load_fillings(fillings), known)
     asked = dict.fromkeys(story.setting["setting"] for story in stories)
     number = {name: place for place, name in enumerate(asked)}

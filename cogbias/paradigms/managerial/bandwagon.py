@@ -30,8 +30,8 @@ ABOUT = About(
         "That others hold an opinion may be evidence for it (Bikhchandani, Hirshleifer and Welch "
         "1992). The story says that the arguments are the same as before; who takes the number of "
         "holders for an argument by itself shows the effect without a blunder.",
-        "Which label the growing opinion has is drawn. A mere liking for one label cancels as far "
-        "as both are drawn equally often; the breakdown by label shows what is left.",
+        "Which label the growing opinion has is dealt out evenly, so a mere liking for one label "
+        "cancels over all stories; the breakdown by label shows it.",
     ),
 )
 

@@ -34,9 +34,9 @@ ABOUT = About(
         "Where an event is rare, most people may truly run less than the average risk, and answers "
         "can then look too rosy without any error (Harris and Hahn 2011). Our changes are not said "
         "to be rare.",
-        "Good and bad changes are drawn, story by story, and one kind may be the more frequent. "
-        "Who finds any change likelier at home shows opposite shifts for the two, so look at them "
-        "apart before you call a shift optimism.",
+        "Who finds any change likelier at home shows opposite shifts for good and for bad changes. "
+        "Both are dealt out equally often, so this cancels over all stories; the breakdown shows "
+        "it.",
     ),
 )
 
