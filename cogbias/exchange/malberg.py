@@ -34,7 +34,7 @@ from cogbias.outputs import (
     writable_folder,
     write_text,
 )
-from ..participants import Answer, participant_name
+from ..participants import Answer, is_simulated, participant_name
 from ..stats.ratings import RatingRule, m_scores
 from ..tables import CogbiasError, check_file, content_hash, inside, item_table, option
 from ..trials import fingerprint, trial_ids, trial_row
@@ -820,7 +820,7 @@ def _answer(decision: Decision, item: Mapping[str, Any]) -> Answer:
 
 def _recorded(decision: Decision) -> RecordedParticipant:
     "Who decided."
-    simulated = decision.participant.startswith("sim/")
+    simulated = is_simulated(decision.participant)
     return RecordedParticipant(
         decision.participant,
         "sim" if simulated else "malberg",
