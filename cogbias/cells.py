@@ -10,6 +10,7 @@ __all__ = ['Cell', 'collect_cell', 'suite_of', 'estimated_rows', 'estimated_effe
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -153,6 +154,11 @@ def _collected(
     return _until_valid(study, who, items, store, extractor, progress)
 
 # %% ../nbs/17_cells.ipynb #6fed3113
+def _noted(note: str, items: pd.DataFrame) -> str:
+    "A note, with what the items themselves leave out."
+    return "; ".join(filter(None, [note, items.attrs.get("note")]))
+
+
 def collect_cell(
     study: Study,  # what is planned
     who: Participant,  # who is asked
@@ -167,7 +173,7 @@ def collect_cell(
         keep_record(folder, each)
     done = _collected(study, who, items, folder.store(who.name, name), extractor, progress)
     keep_record(folder, who)  # what it learnt about itself while answering
-    return done
+    return replace(done, note=_noted(done.note, items))
 
 # %% ../nbs/17_cells.ipynb #516cd22c
 def _from_records(
@@ -211,7 +217,7 @@ def _from_records(
                 0,
                 {},
                 0.0,
-                made.note,
+                _noted(made.note, items),
                 made.trial_ids,
                 made.who,
             ),

@@ -40,6 +40,7 @@ from cogbias.kits.scenario import (
 )
 from cogbias.markup import marked
 from cogbias.participants import Answer, participant
+from cogbias.running import run
 from cogbias.tables import CogbiasError
 
 needs_server = pytest.mark.skipif(llama_server_binary() is None, reason=MISSING)
@@ -461,10 +462,44 @@ class TestManyWriters:
         )
         assert shift["generator=openai/one temperature=0.7"].endswith("=0.7; own texts")
         assert shift["generator=openai/two"].endswith("texts: openai/two")
+        gap = effects.set_index("measure").loc["rating_shift_own_texts"]
+        assert gap["estimate"] == pytest.approx(0, abs=1e-9)  # whoever wrote, it rates alike
+        assert gap["ci_low"] < 0 < gap["ci_high"] and gap["n_items"] == len(items)
         shelf = found.items(settings=8)
         alone = estimate_effects(exact_trials("human", shelf), shelf, found)
         assert alone["detail"][0].endswith("texts: shelf")
         assert not alone["group"].str.startswith("generator").any()
+        assert "rating_shift_own_texts" not in set(alone["measure"])
+
+    def test_own_minus_others_is_estimated(self, tmp_path: Path) -> None:
+        "Who leans on its own texts only shows what it leans, with an interval of both."
+        found = paradigm("managerial/escalation")
+        path = tmp_path / "written.jsonl"
+        for name, word in (("openai/one", "depot"), ("openai/two", "canteen")):
+            good = {"plan": f"a new {word}", "news": f"The {word} leaks."}
+            generate(found, Writer(good, name=name), path, settings=8)
+        items = found.items(fillings=str(path))
+        own = items["generator"] == "openai/one"
+        halves = [
+            exact_trials(who, items[mine]) for who, mine in (("human", own), ("mirror", ~own))
+        ]
+        trials = pd.concat(halves).assign(participant="openai/one")
+        effects = estimate_effects(trials, items, found).set_index("measure")
+        gap = effects.loc["rating_shift_own_texts"]
+        assert gap["estimate"] == pytest.approx(0.3, abs=0.005) and gap["ci_low"] > 0
+
+    def test_a_story_that_is_left_out_is_named_in_the_record(self, tmp_path: Path) -> None:
+        path = tmp_path / "written.jsonl"
+        found = paradigm("managerial/escalation")
+        writer = Writer({"plan": "a new depot", "news": "The depot leaks."})
+        generate(found, writer, path, settings=3)
+        story = review_sample(load_fillings(path), count=1).to_numpy(object)[0]
+        store_verdicts(path, {tuple(story): "flawed"}, "a reader")
+        study = {"settings": {"managerial/escalation": {"fillings": str(path)}}}
+        outputs = tmp_path / "out"
+        run("sim/human", "managerial/escalation", outputs=outputs, **study)
+        manifest = json.loads((outputs / "manifest.json").read_text())
+        assert "1 story is not asked" in manifest["cells"][0]["note"]
 
 
 class TestFrames:

@@ -1435,6 +1435,43 @@ def _with_own_texts(
     ]
 
 
+def _own_minus_others(found: list[dict[str, Any]], participant: str) -> list[dict[str, Any]]:
+    "The effect on texts that the participant wrote, minus the mean effect on those of others."
+    from scipy.special import stdtrit
+
+    prefix = "generator="
+    shown = [
+        row
+        for row in found
+        if row["group"].startswith(prefix) and row["measure"] == found[0]["measure"]
+    ]
+    own = [row for row in shown if _is_own(participant, row["group"].removeprefix(prefix))]
+    others = [row for row in shown if row not in own]
+    if len(own) != 1 or not others:
+        return []
+    known = all(row["se"] and row["df"] for row in [*own, *others])
+    gap = own[0]["estimate"] - float(np.mean([row["estimate"] for row in others]))
+    row = _untested(own[0]) | {
+        "measure": f"{own[0]['measure']}_own_texts",
+        "group": "all",
+        "estimate": gap,
+        "method": "difference of two estimates, Welch t",
+        "detail": "effect on own texts minus the mean effect on those of others",
+    }
+    for name in ("n_items", "n_trials", "n_valid", "n_clusters"):
+        row[name] = sum(each[name] for each in shown)
+    if not known:
+        none = {"se": None, "df": None, "ci_low": None, "ci_high": None, "status": "undefined"}
+        return [row | none | {"estimate": None}]
+    parts = [own[0]["se"] ** 2, *(each["se"] ** 2 / len(others) ** 2 for each in others)]
+    freedom = [own[0]["df"], *(each["df"] for each in others)]
+    se = float(np.sqrt(sum(parts)))
+    df = sum(parts) ** 2 / sum(part**2 / each for part, each in zip(parts, freedom))
+    reach = float(stdtrit(df, 0.975)) * se
+    limits = {"se": se, "df": df, "ci_low": gap - reach, "ci_high": gap + reach, "status": "ok"}
+    return [row | limits]
+
+
 def _headline_rows(
     paradigm: Paradigm, answers: Answered, whole: Answered, seed: int
 ) -> list[dict[str, Any]]:
@@ -1527,6 +1564,7 @@ def effect_rows(
             found += _contrast_rows(contrast, whole if everything else answers, seed)
         if paradigm.written is not None:
             found = _with_own_texts(found, participant, layout)
+            found += _own_minus_others(found, participant)
         rows += [{"paradigm": paradigm.name, "participant": participant, **row} for row in found]
     return rows
 

@@ -683,6 +683,9 @@ def scenario_items(
         rows += _story_rows(case, story, turns, told, style, seed)
     table = item_table(case.name, rows)
     table.attrs["left_out"] = left_out
+    if left_out:
+        stories = "story is" if left_out == 1 else "stories are"
+        table.attrs["note"] = f"{left_out} {stories} not asked: a text is missing, or it is flawed"
     return table
 
 
