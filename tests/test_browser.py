@@ -84,7 +84,7 @@ for (const element of document.querySelectorAll("body *")) {
       faults.push(`a table wider than the page: ${name(element)}, ${element.scrollWidth} pixels`);
   }
 }
-for (const cell of document.querySelectorAll(".text_html td, .text_html th")) {
+for (const cell of results ? document.querySelectorAll(".text_html td, .text_html th") : []) {
   const walk = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), range = document.createRange();
   while (seen(cell) && walk.nextNode()) {
     for (const word of walk.currentNode.data.matchAll(/[\w.\u2212+]{2,24}/g)) {
