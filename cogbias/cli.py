@@ -109,6 +109,21 @@ def _watch(signals: socket.socket, done: threading.Event) -> None:
             os._exit(130)
 
 
+def _hear_of_signals(
+    listener: int,  # the descriptor that hears of signals; -1: none
+) -> int:
+    "Let somebody hear of signals, if it still can; return who did before, if it still can."
+    try:
+        before = signal.set_wakeup_fd(listener, warn_on_full_buffer=False)
+    except (ValueError, OSError):  # its number is a file's of another kind by now
+        before = signal.set_wakeup_fd(-1)
+    try:  # an event loop that was closed may have left its descriptor behind
+        os.fstat(before)
+    except OSError:
+        return -1
+    return before
+
+
 @contextmanager
 def _ending_in_time(
     whole_process: bool,  # whether the process ends with the block
@@ -119,10 +134,11 @@ def _ending_in_time(
         return
     import psutil  # noqa: F401, now: at the end an import may have to wait for another
 
+    before = _hear_of_signals(-1)  # first: a number that was left behind is given out again
     done = threading.Event()
     heard, told = socket.socketpair()
     told.setblocking(False)
-    before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
+    _hear_of_signals(told.fileno())
     threading.Thread(target=_watch, args=(heard, done), daemon=True).start()
     _stopping.clear()
     hand_over()
@@ -131,7 +147,7 @@ def _ending_in_time(
     finally:
         if not whole_process:  # a test, or another program that goes on
             done.set()
-            signal.set_wakeup_fd(before)
+            _hear_of_signals(before)
             told.close()
 
 # %% ../nbs/22_cli.ipynb #b89be067

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ import psutil
 import pytest
 from doubles import Double
 
-from cogbias.cli import STOPPED
+from cogbias.cli import STOPPED, main
 from cogbias.outputs import Folder
 
 # From the signal to the end. Two seconds are promised, and kept by a machine that has a core to
@@ -249,3 +250,20 @@ def test_a_worker_that_is_killed_is_one_line(tmp_path: Path) -> None:
     lines = said.strip().splitlines()
     assert len(lines) == 2 and all("its process was killed" in line for line in lines), said
     assert {line.split()[1] for line in lines} == {"openai/tiny:", "openai/other:"}
+
+
+def test_a_listener_that_is_gone_does_not_end_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    "An event loop of the same process was closed and left its descriptor with the signals."
+    heard, told = socket.socketpair()
+    told.setblocking(False)
+    before = signal.set_wakeup_fd(told.fileno())
+    told.close()
+    heard.close()
+    try:
+        with pytest.raises(SystemExit) as end:
+            main(["items", "no/such"])
+        assert end.value.code == 2
+        assert "no/such" in capsys.readouterr().err
+        assert signal.set_wakeup_fd(-1) == -1
+    finally:
+        signal.set_wakeup_fd(before)
