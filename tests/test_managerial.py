@@ -30,7 +30,8 @@ def headline(name: str, who: str) -> pd.Series:
     "The headline of a simulated manager, from exact probabilities."
     found, items = made(name)
     effects = estimate_effects(exact_trials(who, items), items, found)
-    return effects.set_index(["measure", "group"]).loc[("rating_shift", "all")]
+    measure = found.contrasts[0].measure
+    return effects.set_index(["measure", "group"]).loc[(measure, "all")]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -23,6 +23,7 @@ _MEASURES = {
     "rating_direction": "shift_direction",
     "rating_distance": "scaled",
     "rating_scaled": "scaled",
+    "rating_nearer": "direction",
     "rating_m": "m",
     "rating_m_corrected": "m",
 }  # kind -> measure of cogbias.stats.ratings
@@ -186,6 +187,7 @@ ESTIMATORS = {
     "rating_direction": _estimator("how many more ratings lie beyond the rational one than short"),
     "rating_distance": _estimator("change of the distance to a reference, in scale lengths"),
     "rating_scaled": _estimator("the same as rating_distance"),
+    "rating_nearer": _estimator("how many more ratings come nearer to a reference than move away"),
     "rating_m": _estimator("relative change of a rating, as published (Malberg et al. 2024)"),
     "rating_m_corrected": _estimator("the same with corrected parameters"),
 }

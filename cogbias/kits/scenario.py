@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['POINTS', 'Scale', 'SHARE', 'CHANGE', 'DIFFERENCE', 'COUNT', 'QUALITY', 'LIKELIHOOD', 'HEIGHT', 'CONDITIONS', 'GIVEN',
            'Situation', 'OPENING', 'TOLD', 'STYLES', 'LETTERS', 'UNHASHED', 'TURNED_AS_PUBLISHED', 'Orders', 'LEAN',
-           'SPREAD', 'MANAGERS', 'Style', 'FACTORS', 'CORRECTED', 'RATIONAL', 'steps', 'degrees', 'Metric', 'Norm',
-           'Versions', 'told_situation', 'Scenario', 'Story', 'chosen_settings', 'drawn_values', 'shelf_stories',
-           'filling_hash', 'load_fillings', 'sound_texts', 'written_stories', 'rates', 'scenario_items', 'scenario',
-           'planted_shift']
+           'SPREAD', 'PULL', 'MANAGERS', 'PULLED_MANAGERS', 'Style', 'FACTORS', 'CORRECTED', 'RATIONAL', 'steps',
+           'degrees', 'Metric', 'Norm', 'Versions', 'told_situation', 'Scenario', 'Story', 'chosen_settings',
+           'drawn_values', 'shelf_stories', 'filling_hash', 'load_fillings', 'sound_texts', 'written_stories', 'rates',
+           'managers', 'scenario_items', 'scenario', 'planted_shift']
 
 # %% ../../nbs/kits/scenario.ipynb #9356c347
 from collections.abc import Iterator, Mapping, Sequence
@@ -160,6 +160,7 @@ class Scenario:
     norm: Norm = Norm()
     draws: Mapping[str, Draw] = field(default_factory=dict)  # drawn gap -> its distribution
     derive: Mapping[str, Any] = field(default_factory=dict)  # gap -> function of the drawn values
+    pulled: bool = False  # whether the bias is a pull to the reference, from either side
 
     def __post_init__(self) -> None:
         for name in ("situation", "question", "scale"):
@@ -167,7 +168,7 @@ class Scenario:
         for condition in CONDITIONS:
             if not all(getattr(self, name)[condition] for name in ("situation", "question")):
                 raise FrameError(f"{self.name}: {condition!r} has no situation or no question")
-        for fault in (*_scale_faults(self), *_version_faults(self)):
+        for fault in (*_scale_faults(self), *_version_faults(self), *_pull_faults(self)):
             raise FrameError(f"{self.name}: {fault}")
         try:
             check_gaps(self.frames, self.gaps, self.known)
@@ -253,6 +254,23 @@ def _version_faults(case: Scenario) -> Iterator[str]:
         gaps = {frozenset(Frame(text).gaps) for text in situation.texts.values()}
         if len(gaps) != 1:
             yield f"the versions of the situation of {condition!r} differ in their gaps"
+
+
+def _pull_faults(case: Scenario) -> Iterator[str]:
+    "What does not go together with a pull to a reference."
+    if not case.pulled:
+        return
+    for metric in filter(None, (case.metric, case.corrected)):
+        references = metric.reference_control, metric.reference_treatment
+        if references[0] != references[1] or not isinstance(references[0], str):
+            yield (
+                f"the references are {references[0]!r} and {references[1]!r}, but ratings are "
+                "pulled to one; name the same drawn or derived place twice"
+            )
+        if metric.kappa != 1 or metric.flip:
+            yield "ratings are pulled to a reference, so kappa is 1 and nothing is flipped"
+    if not case.norm.is_same:
+        yield "ratings are pulled to a reference, so the norm is the same answer"
 
 
 def _named_faults(case: Scenario) -> Iterator[str]:
@@ -525,10 +543,11 @@ def _seen(case: Scenario, condition: str, values: Mapping[str, Any]) -> dict[str
     metric = case.measured
     kappa = int(_value(metric.kappa, values))
     up = -kappa if not metric.flip else kappa  # where the bias moves the treatment rating
-    return {
+    pull = {"reference": _value(metric.reference_treatment, values)} if case.pulled else {}
+    return pull | {
         "kind": "rating",
         "points": case.points,
-        "towards": up if condition == "treatment" else 0,
+        "towards": (1 if case.pulled else up) if condition == "treatment" else 0,
         "factor": _value(case.norm.factor, values) if condition == "treatment" else 1.0,
         "steps": _value(case.norm.steps, values) if condition == "treatment" else 0.0,
         "flip": bool(metric.flip and condition == "treatment"),
@@ -594,6 +613,7 @@ _frame = cache(Frame)  # the texts of scales, of which there are few
 
 # %% ../../nbs/kits/scenario.ipynb #6221452b
 LEAN, SPREAD = 0.15, 0.12  # of the length of the scale
+PULL = 0.5  # of the way to a reference
 
 
 def _in_mind(content: Mapping[str, Any], lean: float) -> float:
@@ -602,11 +622,16 @@ def _in_mind(content: Mapping[str, Any], lean: float) -> float:
     rational = min(last, max(0.0, last / 2 * content["factor"] + content["steps"]))
     if content["flip"]:
         rational = last - rational
+    if "reference" in content:
+        pulled = rational + lean * content["towards"] * (content["reference"] - rational)
+        return min(last, max(0.0, pulled))
     return rational + lean * last * content["towards"]
 
 
 def rates(
-    lean: float,  # how far the treatment rating moves towards the bias, in lengths of the scale
+    # how far the treatment rating moves towards the bias: in lengths of the scale, or in shares of
+    # the way to a reference
+    lean: float,
     spread: float = SPREAD,  # give or take, in lengths of the scale; 0: none
 ) -> Rule:
     "A manager who rates from the middle of the scale, follows the norm, and leans."
@@ -620,14 +645,20 @@ def rates(
     return rule
 
 
-MANAGERS: Mapping[str, Rule] = MappingProxyType(
-    {
-        "human": rates(LEAN),
-        "mirror": rates(-LEAN),
+def managers(
+    lean: float,  # of the human, as in rates
+) -> Mapping[str, Rule]:
+    "Simulated managers of every kind."
+    rules = {
+        "human": rates(lean),
+        "mirror": rates(-lean),
         "noisy_rational": rates(0.0),
         "rational": rates(0.0, spread=0.0),
     }
-)
+    return MappingProxyType(rules)
+
+
+MANAGERS, PULLED_MANAGERS = managers(LEAN), managers(PULL)
 
 # %% ../../nbs/kits/scenario.ipynb #9aecbdd5
 Style = Literal["letter", "free", "published"]
@@ -689,26 +720,51 @@ def scenario_items(
     return table
 
 
-def _contrasts(about: About, case: Scenario) -> tuple[Contrast, ...]:
-    "The shift as headline, its direction, and the published score."
+def _shift_contrasts(about: About, case: Scenario) -> Iterator[Contrast]:
+    "How far the rating shifts, and which way."
     same = {"score": {}, "outcome": "value"}
     meant = {} if case.norm.is_same else {"sense": "shift", "null": "rational_factor"}
+    yield Contrast(
+        "rating_shift",
+        f"{about.title}: shift of the rating",
+        kind="rating_shift",
+        unit="scaled rating",
+        note="in lengths of the scale, towards the bias, beyond the rational answer",
+        **same,
+        **meant,
+    )
+    yield Contrast(
+        "rating_direction",
+        "Pairs that shift towards the bias, minus away from it",
+        kind="rating_direction",
+        **same,
+    )
+
+
+def _pull_contrasts(about: About) -> Iterator[Contrast]:
+    "How much nearer to the reference the rating comes, and how often."
+    same = {"score": {}, "outcome": "value"}
+    yield Contrast(
+        "rating_distance",
+        f"{about.title}: how much nearer the rating comes",
+        kind="rating_distance",
+        unit="scaled rating",
+        note="change of the distance to the reference, in lengths of the scale",
+        **same,
+    )
+    yield Contrast(
+        "rating_nearer",
+        "Pairs that come nearer to the reference, minus those that move away",
+        kind="rating_nearer",
+        **same,
+    )
+
+
+def _contrasts(about: About, case: Scenario) -> tuple[Contrast, ...]:
+    "The headline, its direction, and the published score."
+    same = {"score": {}, "outcome": "value"}
     found = [
-        Contrast(
-            "rating_shift",
-            f"{about.title}: shift of the rating",
-            kind="rating_shift",
-            unit="scaled rating",
-            note="in lengths of the scale, towards the bias, beyond the rational answer",
-            **same,
-            **meant,
-        ),
-        Contrast(
-            "rating_direction",
-            "Pairs that shift towards the bias, minus away from it",
-            kind="rating_direction",
-            **same,
-        ),
+        *(_pull_contrasts(about) if case.pulled else _shift_contrasts(about, case)),
         Contrast(
             "rating_m",
             "Published score (m)",
@@ -736,7 +792,7 @@ def _contrasts(about: About, case: Scenario) -> tuple[Contrast, ...]:
 def scenario(
     about: About,  # what readers are told
     case: Scenario,  # what is asked
-    rules: Mapping[str, Rule] = MANAGERS,  # how simulated managers answer
+    rules: Mapping[str, Rule] | None = None,  # how simulated managers answer; None: as usual
     breakdown: tuple[str, ...] = (),  # factors, besides the order, by which the shift is shown
     **more: Any,  # further fields of the paradigm
 ) -> Paradigm:
@@ -751,7 +807,7 @@ def scenario(
         items=partial(scenario_items, case),
         contrasts=_contrasts(about, case),
         breakdown=("option_order", *breakdown),
-        rules=rules,
+        rules=rules or (PULLED_MANAGERS if case.pulled else MANAGERS),
         clusters="sets of texts",
         levels={"setting_told": ("told", "hidden"), "option_order": (1, 2)},
         written=case,
@@ -759,11 +815,19 @@ def scenario(
     )
 
 # %% ../../nbs/kits/scenario.ipynb #825210ff
+def _mean_distance(chances: Mapping[str, float], reference: float) -> float:
+    "Expected distance of a rating from a reference, in points."
+    return sum(p * abs(float(place) - reference) for place, p in chances.items())
+
+
 def _mean_shift(case: Scenario, control: Mapping, treatment: Mapping, rule: Rule) -> float:
     "Expected shift of one story, from the content of its two prompts."
     last = case.points - 1
     places = [str(place) for place in range(case.points)]
     first, second = rule(control, places), rule(treatment, places)
+    if case.pulled:
+        before, after = (_mean_distance(each, treatment["reference"]) for each in (first, second))
+        return (before - after) / last
     factor, more = treatment["factor"], treatment["steps"]
     rational = sum(p * min(last, max(0.0, float(i) * factor + more)) for i, p in first.items())
     rating = sum(p * float(j) for j, p in second.items())
