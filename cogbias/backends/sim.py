@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import pandas as pd
 
-from ..design import Contrast, paradigm, selected
+from ..design import DECLARED_HERE, Contrast, paradigm, selected
 from ..settings import Setting, Temperature, check_settings
 from ..tables import TRIALS, CogbiasError, full_content
 from cogbias.participants import (
@@ -35,12 +35,18 @@ BLIND = {"random": "uniform random", "position": "always the first option"}
 
 # %% ../../nbs/backends/sim.ipynb #eb9c54a1
 @cache
-def _rules_of(name: str) -> Mapping[str, Rule]:
-    "Rules that a paradigm brings along; none for items of no installed paradigm."
+def _installed_rules(name: str) -> Mapping[str, Rule]:
+    "Rules that an installed paradigm brings along; none for items of no installed paradigm."
     try:
         return paradigm(name).rules
     except CogbiasError:
         return {}
+
+
+def _rules_of(name: str) -> Mapping[str, Rule]:
+    "Rules that a paradigm brings along; one that is declared anew brings its new ones."
+    own = DECLARED_HERE.get(name)
+    return own.rules if own else _installed_rules(name)
 
 
 def rule_of(
