@@ -729,7 +729,7 @@ def _shift_contrasts(about: About, case: Scenario) -> Iterator[Contrast]:
         f"{about.title}: shift of the rating",
         kind="rating_shift",
         unit="scaled rating",
-        note="in lengths of the scale, towards the bias, beyond the rational answer",
+        note=f"in lengths of the scale, towards the bias; zero is {case.norm.says}",
         **same,
         **meant,
     )
