@@ -30,6 +30,8 @@ ABOUT = About(
         "not a feature, and only the abstract of the report was read here.",
         "The published treatment withheld the number of failures for good. Ours can be worked "
         "out with a subtraction, so weaker effects than the published ones are to be expected.",
+        "The control has one line of figures more. Who finds a feature less important the more "
+        "figures there are, whatever they say, shows the effect, too.",
         "A manager may have reasons from elsewhere to think that a feature matters. They hold in "
         "both conditions, but figures that are spelled out may outweigh them more.",
         "Who finds the feature very important with all figures on the table has no room to move "
@@ -86,4 +88,4 @@ CASE = Scenario(
     draws={"share": WholeNumber(90, 95)},
     derive={"in_all": lambda drawn: 2 * drawn["share"]},
 )
-PARADIGM = scenario(ABOUT, CASE, breakdown=("drawn_share",))
+PARADIGM = scenario(ABOUT, CASE)
