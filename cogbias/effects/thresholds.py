@@ -59,8 +59,8 @@ def threshold_accuracy(
     judged, asked = rows.part(test), [sets[k] for k in test]
     credit = np.asarray(set_credit(scores.iloc[test].reset_index(drop=True), asked, tuned.tau))
     habit = _best_constant(asked, scores.shape[1])
-    code, strata, _ = rows.layout.unit
-    of, size = code[judged.item], np.bincount(code[judged.item], minlength=len(strata))
+    strata = rows.layout.unit[1]
+    of, size = judged.unit, np.bincount(judged.unit, minlength=len(strata))
     gain = np.bincount(of, credit - habit, len(strata))[size > 0] / size[size > 0]
     found = stratified_cluster_t(gain, strata[size > 0], unit=contrast.unit)
     said = (

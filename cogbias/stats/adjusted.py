@@ -9,6 +9,7 @@ __all__ = ['UNSEEN', 'METHOD', 'NUMBERS_FROM', 'Blocks', 'cluster_blocks', 'firm
 # %% ../../nbs/stats/01b_adjusted.ipynb #33cdff09
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from math import atanh, exp, log, tanh
 from typing import NamedTuple
 
@@ -62,38 +63,82 @@ def _stratum_weights(names: Collection, weights: Mapping | None) -> dict:
     return {name: weight for name, weight in weights.items() if weight != 0}
 
 # %% ../../nbs/stats/01b_adjusted.ipynb #164e9c35
+class _Membership(NamedTuple):
+    "Which strata and blocks clusters lie in, whatever they show."
+
+    used: np.ndarray  # whether the stratum of a row has a weight, shape (rows,)
+    stratum: np.ndarray  # number of the stratum of every row that is used
+    cluster: np.ndarray  # number of the cluster of every row that is used
+    weight: np.ndarray  # of every stratum, shape (S,)
+    size: np.ndarray  # clusters of every stratum, 1 where there is none, shape (S,)
+    adding: np.ndarray  # weight of a row in the estimate, of every row that is used
+    erring: np.ndarray  # and in its error, of every row that is used
+    block_of: np.ndarray  # block of every stratum, shape (S,)
+    block: np.ndarray  # block of every cluster, shape (G,)
+    in_block: np.ndarray  # clusters of every block, shape (B,)
+    smallest: np.ndarray  # clusters in the smallest stratum of every block, shape (B,)
+    plus: np.ndarray  # sum of the positive stratum weights of every block, shape (B,)
+    minus: np.ndarray  # size of the sum of its negative ones, shape (B,)
+
+
+@lru_cache(maxsize=256)
+def _membership(strata: tuple, clusters: tuple, weights: tuple | None) -> _Membership:
+    "The same for everybody who answered these clusters, so the last ones are kept."
+    weight_of = _stratum_weights(strata, None if weights is None else dict(weights))
+    number = {name: i for i, name in enumerate(weight_of)}
+    stratum = np.array([number.get(name, -1) for name in strata], int)
+    used = stratum >= 0
+    stratum = stratum[used]
+    cluster = _numbered(name for name, counts in zip(clusters, used.tolist()) if counts)
+    weight = np.array(list(weight_of.values()), float)
+    size = np.bincount(stratum, minlength=len(weight))
+    block_of = _block_of_stratum(stratum, cluster, len(weight))
+    block = np.zeros(cluster.max(initial=-1) + 1, int)
+    block[cluster] = block_of[stratum]
+    total = block_of.max(initial=-1) + 1
+    return _Membership(
+        used,
+        stratum,
+        cluster,
+        weight,
+        np.maximum(size, 1),
+        (weight / np.maximum(size, 1))[stratum],
+        (weight / np.sqrt(np.maximum(size * (size - 1.0), 1.0)))[stratum],
+        block_of,
+        block,
+        np.bincount(block, minlength=total),
+        np.array([size[block_of == each].min() for each in range(total)], int),
+        np.bincount(block_of, np.maximum(weight, 0), total),
+        np.bincount(block_of, np.maximum(-weight, 0), total),
+    )
+
+
+def _membership_of(differences: Columns, weights: Mapping | None) -> _Membership:
+    "Where the clusters of some differences lie."
+    names = (tuple(np.asarray(differences[name]).tolist()) for name in ("stratum", "cluster"))
+    return _membership(*names, None if weights is None else tuple(weights.items()))
+
+
 def cluster_blocks(
     differences: Columns,  # from cluster_differences; one name is one cluster, in all strata
     weights: Mapping | None = None,  # stratum -> weight, any sign; None: 1 / number of strata
 ) -> Blocks:
     "Strata gathered into blocks that share no cluster."
-    weight_of = _stratum_weights(differences["stratum"], weights)
-    number = {name: i for i, name in enumerate(weight_of)}
-    stratum = np.array([number.get(name, -1) for name in differences["stratum"]], int)
-    used = stratum >= 0
-    stratum, cluster = stratum[used], _numbered(np.asarray(differences["cluster"])[used])
-    value = settled(np.asarray(differences["difference"], float)[used])
-    weight = np.array(list(weight_of.values()), float)
-    size = np.bincount(stratum, minlength=len(weight))
-    centre = np.bincount(stratum, value, len(weight)) / np.maximum(size, 1)
-    apart = settled(value - centre[stratum], scale=np.abs(value).max(initial=1.0))
-    block_of = _block_of_stratum(stratum, cluster, len(weight))
-    block = np.zeros(cluster.max(initial=-1) + 1, int)
-    block[cluster] = block_of[stratum]
-    total, n_clusters = block_of.max(initial=-1) + 1, len(block)
-    in_block = np.bincount(block, minlength=total)
-    shrink = np.sqrt(np.maximum(size * (size - 1.0), 1.0))
-    adds = np.bincount(cluster, (weight / np.maximum(size, 1))[stratum] * value, n_clusters)
-    error = np.bincount(cluster, (weight / shrink)[stratum] * apart, n_clusters)
+    lie = _membership_of(differences, weights)
+    value = settled(np.asarray(differences["difference"], float)[lie.used])
+    centre = np.bincount(lie.stratum, value, len(lie.weight)) / lie.size
+    apart = settled(value - centre[lie.stratum], scale=np.abs(value).max(initial=1.0))
+    adds = np.bincount(lie.cluster, lie.adding * value, len(lie.block))
+    error = np.bincount(lie.cluster, lie.erring * apart, len(lie.block))
     return Blocks(
-        settled(np.bincount(block_of, weight * centre, total)),
-        np.bincount(block, error**2, total),
-        in_block,
-        np.array([size[block_of == each].min() for each in range(total)], int),
-        np.bincount(block_of, np.maximum(weight, 0), total),
-        np.bincount(block_of, np.maximum(-weight, 0), total),
-        adds * in_block[block],
-        block,
+        settled(np.bincount(lie.block_of, lie.weight * centre, len(lie.in_block))),
+        np.bincount(lie.block, error**2, len(lie.in_block)),
+        lie.in_block,
+        lie.smallest,
+        lie.plus,
+        lie.minus,
+        adds * lie.in_block[lie.block],
+        lie.block,
     )
 
 # %% ../../nbs/stats/01b_adjusted.ipynb #06bdc7dd
@@ -202,10 +247,10 @@ def _mean_firmness(
     differences: Columns, weights: Mapping | None, scale: tuple[float, float]
 ) -> float:
     "Firmness over clusters, strata weighted as in the estimate."
-    code, names = _numbered(differences["stratum"]), dict.fromkeys(differences["stratum"])
-    weight_of = _stratum_weights(differences["stratum"], weights)
-    weight = np.abs([weight_of.get(name, 0.0) for name in names]) / np.bincount(code)
-    return float(np.average(firmness(differences, scale), weights=weight[code]))
+    lie = _membership_of(differences, weights)
+    weight = np.zeros(len(lie.used))
+    weight[lie.used] = np.abs(lie.adding)
+    return float(np.average(firmness(differences, scale), weights=weight))
 
 
 def _mixture(

@@ -112,8 +112,10 @@ def coded_differences(
 ) -> CodedDifferences:
     "Treatment minus control for every numbered cluster that was asked."
     score = np.where(weight > 0, score, 0.0)
-    both = [_moments(code[here], score[here], weight[here], groups) for here in (treated, ~treated)]
-    values = _side_by_side(*both, alone)
+    sides = _moments(np.where(treated, code, code + groups), score, weight, 2 * groups)
+    treatment = {name: column[:groups] for name, column in sides.items()}
+    control = {name: column[groups:] for name, column in sides.items()}
+    values = _side_by_side(treatment, control, alone)
     lacking = np.isnan(values["difference"])
     kept = np.flatnonzero(~lacking)
     dropped = np.flatnonzero(lacking & (np.bincount(code, minlength=groups) > 0))
@@ -156,19 +158,17 @@ def _without_t(
     estimate: float, sizes: np.ndarray, parts: np.ndarray, known: dict
 ) -> Estimate | None:
     "The estimate where no t interval exists; None where one does."
-    total, known = (
-        int(np.sum(sizes)),
-        known | {"n_clusters": int(np.sum(sizes)), "method": "stratified cluster t"},
-    )
-    if len(sizes) == 0 or np.min(sizes) == 0:
+    total, smallest = int(sizes.sum()), int(sizes.min(initial=np.iinfo(int).max))
+    known = known | {"n_clusters": total, "method": "stratified cluster t"}
+    if len(sizes) == 0 or smallest == 0:
         return nothing(
             "no_valid_answers", "a stratum has no cluster with answers in every condition", **known
         )
-    if total <= 3 or np.min(sizes) == 1:
+    if total <= 3 or smallest == 1:
         return Estimate(
             estimate,
             status="too_few_clusters",
-            detail=f"{total} clusters, {int(np.min(sizes))} in the smallest stratum: no interval "
+            detail=f"{total} clusters, {smallest} in the smallest stratum: no interval "
             f"beyond these prompts",
             **known,
         )

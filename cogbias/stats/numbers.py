@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['WINSORISED', 'CENTRES', 'Centre', 'CLUSTER_MEASURES', 'Rows', 'weighted_quantile', 'weighted_median', 'weighted_mean',
            'segment_means', 'segment_medians', 'numeric_difference', 'anchoring_index', 'log_response_ratio',
-           'deviation_from_truth', 'rank_comparison', 'hodges_lehmann', 'coded_numbers', 'number_differences',
-           'number_effect', 'number_estimate']
+           'coded_deviation', 'deviation_from_truth', 'rank_comparison', 'hodges_lehmann', 'coded_numbers',
+           'number_differences', 'number_effect', 'number_estimate']
 
 # %% ../../nbs/stats/06_numbers.ipynb #d3105d6b
 from collections.abc import Callable, Sequence
@@ -613,13 +613,9 @@ def _by_cluster(
     strata = ["all"] * size if names[1] is None else names[1]
     stratum, cluster = _labels(strata, size, "strata"), _labels(names[0], size, "clusters")
     code, strata, _ = _cluster_codes(stratum[used], cluster[used])
-    middles = {"mean": segment_means, "median": segment_medians}[statistic]
-    values = middles(apart[used], weights[used], code, len(strata))
-    found = stratified_cluster_t(values, strata, level=known["ci_level"], unit=known["unit"])
-    found = flag_numbers(found, values)
-    return replace(
-        found, n=known["n"], method=f"{known['method'].split(',')[0]} per cluster, {found.method}"
-    )
+    shown = {"statistic": statistic, "level": known["ci_level"], "unit": known["unit"]}
+    found = coded_deviation(apart[used], weights[used], code, strata, **shown)
+    return replace(found, n=known["n"])
 
 # %% ../../nbs/stats/06_numbers.ipynb #c3916f4a
 def _deviation_known(
@@ -637,6 +633,28 @@ def _deviation_known(
         "unit": unit,
         "ci_level": level,
     }
+
+# %% ../../nbs/stats/06_numbers.ipynb #3d00d9b7
+def coded_deviation(
+    apart: np.ndarray,  # answers minus the right ones, shape (n,)
+    weights: np.ndarray,  # 0 or more, shape (n,)
+    code: np.ndarray,  # number of the cluster of each answer, from 0, shape (n,)
+    strata: Sequence | np.ndarray,  # stratum of each cluster, in the order of its number
+    statistic: Literal["mean", "median"] = "mean",  # of the deviations of a cluster
+    level: float = 0.95,  # coverage, between 0 and 1
+    unit: str = "answer units",  # unit of the answers
+) -> Estimate:  # about clusters like these; clusters without an answer are left out
+    "Middle deviation of each numbered cluster, then an interval over clusters."
+    method, used = f"{statistic} deviation from the truth per cluster", weights > 0
+    there = np.flatnonzero(np.bincount(code[used], minlength=len(strata)))
+    if not len(there):
+        known = _deviation_known(0, statistic, True, unit, level)
+        return nothing("no_valid_answers", "no answer to compare with the truth", **known)
+    middles = {"mean": segment_means, "median": segment_medians}[statistic]
+    values = middles(apart[used], weights[used], code[used], len(strata))[there]
+    found = stratified_cluster_t(values, np.asarray(strata)[there], level=level, unit=unit)
+    found = flag_numbers(found, values)
+    return replace(found, method=f"{method}, {found.method}")
 
 # %% ../../nbs/stats/06_numbers.ipynb #3fd490f1
 def deviation_from_truth(
@@ -994,9 +1012,9 @@ def _anchor_gaps(
             f"{'treatment' if treated[row] else 'control'} in "
             f"{where(code[row])}: an anchor belongs to a cluster and a condition"
         )
-    gaps = np.full(len(both), nan)
-    for cluster in np.flatnonzero(both):
-        gaps[cluster] = _gap(*ends[:, cluster], f" in {where(cluster)}")
+    gaps = np.where(both, ends[0] - ends[1], nan)
+    for cluster in np.flatnonzero(both & ~(np.isfinite(gaps) & (gaps != 0))):
+        _gap(*ends[:, cluster], f" in {where(cluster)}")
     return gaps
 
 # %% ../../nbs/stats/06_numbers.ipynb #89bfba3b
@@ -1012,8 +1030,12 @@ def coded_numbers(
     where: Callable[[int], str] = "cluster {}".format,  # how a cluster is named in a message
 ) -> CodedDifferences:
     "One number for every numbered cluster that was asked."
+    asked = np.bincount(code, minlength=groups) > 0
     used = weight > 0
-    clusters = _Clusters(value[used], weight[used], treated[used], code[used], groups, exact)
+    columns = [value, weight, treated, code]
+    if not used.all():
+        columns = [column[used] for column in columns]
+    clusters = _Clusters(*columns, groups, exact)
     n_treatment = np.bincount(clusters.code, clusters.treated, groups).astype(int)
     n_control = np.bincount(clusters.code, minlength=groups) - n_treatment
     both = (n_treatment > 0) & (n_control > 0)
@@ -1023,7 +1045,7 @@ def coded_numbers(
     with np.errstate(divide="ignore", invalid="ignore"):
         numbers = np.where(both, CLUSTER_MEASURES[measure][1](clusters, gap), nan)
     kept = np.flatnonzero(np.isfinite(numbers))
-    dropped = np.flatnonzero(~np.isfinite(numbers) & (np.bincount(code, minlength=groups) > 0))
+    dropped = np.flatnonzero(~np.isfinite(numbers) & asked)
     columns = {"difference": numbers, "n_treatment": n_treatment, "n_control": n_control}
     return CodedDifferences(kept, dropped, {name: each[kept] for name, each in columns.items()})
 
