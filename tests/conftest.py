@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,11 @@ import pytest
 from filelock import FileLock
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+# A run that a shell has put into the background ignores interrupts, and so would all that it
+# starts; tests interrupt what they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

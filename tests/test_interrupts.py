@@ -134,20 +134,20 @@ def test_while_a_report_is_made(tmp_path: Path) -> None:
 # takes its time over that end.
 LATE_KERNEL = """
 import atexit, os, signal, sys, threading, time
-from jupyter_client.provisioning import local_provisioner
 import cogbias.cli
+import cogbias.kernels
 
 atexit.register(time.sleep, 3)  # registered first: the last to be done
 cogbias.cli.PATIENCE = 30.0
 ended = threading.Event()
 end_children = cogbias.cli._end_children
-launch = local_provisioner.launch_kernel
+split = cogbias.kernels._First.copy
 
 
-def slow_launch(*arguments, **options):
+def slow_split(*arguments):
     os.kill(os.getpid(), signal.SIGINT)
     ended.wait(0.5)
-    return launch(*arguments, **options)
+    return split(*arguments)
 
 
 def end_and_tell():
@@ -155,7 +155,7 @@ def end_and_tell():
     ended.set()
 
 
-local_provisioner.launch_kernel, cogbias.cli._end_children = slow_launch, end_and_tell
+cogbias.kernels._First.copy, cogbias.cli._end_children = slow_split, end_and_tell
 cogbias.cli.main()
 """
 
