@@ -648,7 +648,7 @@ def _mesh(ax: "Axes", value: np.ndarray, limit: float, label: str) -> None:
     bar = ax.get_figure().colorbar(
         mesh, ax=ax, shrink=min(0.9, 8 / len(value)), pad=0.02, aspect=24
     )
-    bar.set_label(_directed(label), fontsize=9)
+    bar.set_label(label, fontsize=9)
     bar.outline.set_visible(False)
 
 # %% ../nbs/10_study_figures.ipynb #e26fbd04
@@ -695,6 +695,7 @@ def model_bias_heatmap(
     verdict: str | None = None,  # column of verdicts; None: the intervals decide what is hatched
     limit: float | None = None,  # where the colours end; None: at the largest finite estimate
     label: str = "effect",  # what is measured, with its unit
+    directed: bool = True,  # whether the sign says which way a bias lies
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
     "Effects of every participant in every bias, with their uncertainty."
@@ -716,7 +717,8 @@ def model_bias_heatmap(
         1.3 + _length(rows) + 0.6 * len(columns),
         0.8 + 0.6 * _length(columns) + 0.42 * len(rows),
     )
-    _mesh(ax, numbers if judged is None else np.where(judged, numbers, np.nan), reach, label)
+    words = _directed(label) if directed else fill(label, 44)
+    _mesh(ax, numbers if judged is None else np.where(judged, numbers, np.nan), reach, words)
     _map_texts(ax, columns, rows)
     _cells(ax, grid, reach, judged)
     _map_legend(ax, int(np.isnan(numbers).sum()), judged)
@@ -998,6 +1000,7 @@ def scatter_participants(
     identity: bool = False,  # whether to draw the line on which both agree
     xlabel: str | None = None,  # what x is; None: its name
     ylabel: str | None = None,  # what y is; None: its name
+    directed: bool = True,  # whether both measures grow towards the bias
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
     "Two measures against each other, one point per participant."
@@ -1007,9 +1010,10 @@ def scatter_participants(
     if seen.empty:
         return _nothing(_why(data, x, y), ax)
     ax = _axes(ax, 5.2, 4.2)
-    _guides(ax, identity)
+    _guides(ax, identity) if directed else _zero(ax, upright=False)
     _crosses(ax, seen)
-    ax.set(xlabel=_directed(xlabel or x), ylabel=_directed(ylabel or y))
+    words = _directed if directed else lambda label: fill(label, 44)
+    ax.set(xlabel=words(xlabel or x), ylabel=words(ylabel or y))
     _legend(ax, _entries(_levels(seen["level"]), bool(hue)), 3)
     _finish(ax, _left_out(len(table) - len(seen), "without both numbers", "participant"))
     if name:

@@ -37,7 +37,7 @@ from cogbias.stats.repeated_measures import (
 
 # %% ../nbs/13_study_reporting.ipynb #8faefea9
 COMMON_UNITS = ("probability", "Cliff's delta", "scaled rating")
-_FIELDS = ["estimate", "se", "ci_low", "ci_high", "status"]
+_FIELDS = ["estimate", "se", "df", "ci_low", "ci_high", "status"]
 
 
 def _heads(effects: pd.DataFrame) -> pd.DataFrame:
@@ -74,7 +74,7 @@ def _by_variant(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-# participant, paradigm, variant, estimate, se, limits, status, model, temperature, simulated;
+# participant, paradigm, variant, estimate, se, df, limits, status, model, temperature, simulated;
 # .attrs: left_out
 def common_effects(
     effects: pd.DataFrame,  # an effects table of a folder
