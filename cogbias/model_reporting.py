@@ -59,9 +59,17 @@ def _wide(common: pd.DataFrame, who: str, column: str) -> pd.DataFrame:
     return common.pivot(index=who, columns="paradigm", values=column).astype(float)
 
 
-def _with_df(common: pd.DataFrame) -> pd.DataFrame:
-    "The same table; tables without degrees of freedom have none."
-    return common if "df" in common else common.assign(df=np.nan)
+def _prepared(common: pd.DataFrame) -> pd.DataFrame:
+    "The same table with degrees of freedom, and whether all units of an effect agree."
+    agree = common["status"] == "degenerate_zero_variance" if "status" in common else False
+    return common.assign(agree=agree, df=common["df"] if "df" in common else np.nan)
+
+
+def _sizes(table: pd.DataFrame, who: str) -> pd.DataFrame:
+    "Sizes beyond noise of participants or models."
+    profiles = bias_profiles(table, participant=who, bias="paradigm")
+    agree = _wide(table, who, "agree") == 1
+    return beyond_noise(profiles, _wide(table, who, "df"), agree)
 
 
 def effect_sizes(
@@ -70,9 +78,7 @@ def effect_sizes(
     "The size of every effect beyond noise."
     if base["participant"].nunique() < 2 or base["paradigm"].nunique() < LEAST_PARADIGMS:
         return None
-    profiles = bias_profiles(base, bias="paradigm")
-    found = beyond_noise(profiles, _wide(_with_df(base), "participant", "df"))
-    return found.rename(columns={"bias": "paradigm"})
+    return _sizes(_prepared(base), "participant").rename(columns={"bias": "paradigm"})
 
 # %% ../nbs/13b_model_reporting.ipynb #551da279
 def _readable(effects: pd.DataFrame, name: str) -> Estimate:
@@ -113,7 +119,8 @@ def overview_notes(
     notes = (
         "The signed mean lets biases cancel; the mean size does not, but noise alone has a size "
         "too. *Noise alone* is what a participant without any bias would show on average, given "
-        "the standard errors of these effects; the interval is for these paradigms. The share of "
+        "the standard errors of these effects, and nothing where all items agree; the interval is "
+        "for these paradigms. The share of "
         "readable answers is over the headlines of all paradigms, which may differ in it."
     )
     return notes + (f" {lost} effects have no noise floor and are left out." if lost else "")
@@ -121,13 +128,13 @@ def overview_notes(
 # %% ../nbs/13b_model_reporting.ipynb #de70eba9
 def over_models(
     base: pd.DataFrame,  # common effects of one variant
-) -> pd.DataFrame:  # model, paradigm, estimate, se, df
+) -> pd.DataFrame:  # model, paradigm, estimate, se, df, agree
     "One effect per model and paradigm, the mean over its participants."
-    table = _with_df(base)[["model", "paradigm", "estimate", "se", "df"]]
-    numbers = table.astype(dict.fromkeys(["estimate", "se", "df"], float))
-    means = numbers.groupby(["model", "paradigm"], sort=False)
-    found = means.mean().where(means.count() == means.size().to_frame().to_numpy())
-    return found.assign(df=means["df"].min()).reset_index()
+    numbers = _prepared(base).astype(dict.fromkeys(["estimate", "se", "df"], float))
+    cells = numbers.groupby(["model", "paradigm"], sort=False)
+    values = cells[["estimate", "se"]]
+    means = values.mean().where(values.count() == cells.size().to_frame().to_numpy())
+    return means.assign(df=cells["df"].min(), agree=cells["agree"].all()).reset_index()
 
 # %% ../nbs/13b_model_reporting.ipynb #82fe090e
 FACTS_ASKED = {
@@ -161,8 +168,7 @@ def known_models(
     columns = ["family", "developer", *FACTS_ASKED]
     if shared["paradigm"].nunique() < LEAST_PARADIGMS:
         return pd.DataFrame(columns=["model", "beyond", *columns])
-    profiles = bias_profiles(shared, participant="model", bias="paradigm")
-    sizes = beyond_noise(profiles, _wide(shared, "model", "df"))
+    sizes = _sizes(shared, "model")
     means = sizes.groupby("participant", sort=False)["beyond"].mean()
     rows = facts.set_index("model").loc[
         shared.drop_duplicates("model").set_index("model").loc[means.index, "known"], columns

@@ -44,11 +44,14 @@ _Z = 1.959963984540054  # of 95%
 def beyond_noise(
     profiles: Profiles,  # from `bias_profiles`
     df: pd.DataFrame | None = None,  # degrees of freedom of the errors, same shape; None: normal
+    agree: pd.DataFrame | None = None,  # where all units show the same, same shape; None: nowhere
 ) -> pd.DataFrame:  # one row per participant and bias
     "How far the size of every effect lies beyond that of noise."
     value, error = profiles.effects.to_numpy(float), profiles.se.to_numpy(float)
     freedom = np.full(value.shape, nan) if df is None else df.to_numpy(float)
     floor = noise_floor(error, freedom)
+    if agree is not None:
+        floor = np.where(agree.to_numpy(bool), np.where(np.isnan(error), nan, 0.0), floor)
     who, what = np.meshgrid(profiles.effects.index, profiles.effects.columns, indexing="ij")
     beyond = np.abs(value) - floor
     return pd.DataFrame(
