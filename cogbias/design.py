@@ -17,7 +17,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import cache, wraps
 from importlib import import_module
 from importlib.metadata import entry_points
 from inspect import signature
@@ -479,6 +479,12 @@ class Paradigm(About):
 DECLARED_HERE: dict[str, Paradigm] = {}  # name -> paradigm of a notebook, for this process
 
 
+@cache
+def _of_other_packages() -> dict[str, Callable[[], Paradigm]]:
+    "Paradigms of other packages, whose records are read once in a process."
+    return {point.name: point.load for point in entry_points(group="cogbias.paradigms")}
+
+
 def _installed() -> dict[str, Callable[[], Paradigm]]:
     "Names of all paradigms, each with the call that loads it."
     files = sorted((PACKAGE / "paradigms").glob("*/[!_]*.py"))
@@ -487,10 +493,9 @@ def _installed() -> dict[str, Callable[[], Paradigm]]:
         for file in files
     }
     declared = {name: lambda name=name: DECLARED_HERE[name] for name in DECLARED_HERE}
-    others = {point.name: point.load for point in entry_points(group="cogbias.paradigms")}
     return (
         {name: lambda module=module: import_module(module).PARADIGM for name, module in own.items()}
-        | others
+        | _of_other_packages()
         | declared
     )
 

@@ -142,6 +142,12 @@ def participant_name(
     return " ".join([f"{backend}/{model}", *extra])
 
 # %% ../nbs/04_participants.ipynb #84a2b55f
+@cache
+def _of_other_packages() -> dict[str, Callable[[], Any]]:
+    "Backends of other packages, whose records are read once in a process."
+    return {point.name: point.load for point in entry_points(group="cogbias.backends")}
+
+
 def _installed() -> dict[str, Callable[[], Any]]:
     "Names of all backends, each with the call that loads its module."
     files = sorted((PACKAGE / "backends").glob("[!_]*.py"))
@@ -149,7 +155,7 @@ def _installed() -> dict[str, Callable[[], Any]]:
         file.stem: lambda name=file.stem: import_module(f"cogbias.backends.{name}")
         for file in files
     }
-    return own | {point.name: point.load for point in entry_points(group="cogbias.backends")}
+    return own | _of_other_packages()
 
 
 def backends() -> list[str]:

@@ -279,7 +279,11 @@ def test_import_is_the_same_from_files_in_another_order(tmp_path: Path, tests: l
 # -- the folder ------------------------------------------------------------------------------------
 
 
-def test_every_command_works_on_the_folder(tmp_path: Path, tests: list[dict]) -> None:
+def test_every_command_works_on_the_folder(
+    tmp_path: Path, tests: list[dict], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # pages of the library are not looked at
+    monkeypatch.setattr("cogbias.site.repository_notebooks", lambda: None)
     kept = [test for test in tests if test["bias"] == "Conservatism"]
     decisions = decided(kept)
     other = [each | {"model": "google/gemma-2-9b-it"} for each in decided(kept, seed=9)]

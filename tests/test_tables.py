@@ -5,6 +5,7 @@ import math
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -153,12 +154,17 @@ def test_trial_keys_of_the_first_version_stay():
 # --- ids ---------------------------------------------------------------------
 
 
+@cache
+def some_items(name):
+    "Up to 40 items of a paradigm; made once for all formats."
+    drawn = paradigm(name).items().sample(40, random_state=1, replace=True)
+    return drawn.drop_duplicates("item_id")
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("name", paradigms())
 def test_ids_survive_every_format(tmp_path, name, ending):
-    items = (
-        paradigm(name).items().sample(40, random_state=1, replace=True).drop_duplicates("item_id")
-    )
+    items = some_items(name)
     place = save_table(items, tmp_path / f"items.{ending}")
     assert load_table(place, ITEMS)["item_id"].tolist() == items["item_id"].tolist()
     outside = load_items(place)

@@ -33,16 +33,17 @@ def adjust(
     method: str = "holm",  # one of ADJUSTMENTS
 ) -> np.ndarray:  # adjusted p-values in the same order, nan kept, shape (m,)
     "P-values corrected for the number of tests in their family."
-    from statsmodels.stats.multitest import multipletests
-
     p = np.asarray(p_values, float)
     if method not in ADJUSTMENTS:
         raise ValueError(f"method is {method!r}: use one of {', '.join(ADJUSTMENTS)}")
     if np.any((p < 0) | (p > 1)):
         raise ValueError("a p-value lies outside [0, 1]: give raw p-values")
     known, adjusted = ~np.isnan(p), np.full(p.shape, np.nan)
-    if known.any():
-        adjusted[known] = multipletests(p[known], method=ADJUSTMENTS[method])[1]
+    if known.sum() < 2:
+        return p.copy()
+    from statsmodels.stats.multitest import multipletests
+
+    adjusted[known] = multipletests(p[known], method=ADJUSTMENTS[method])[1]
     return adjusted
 
 # %% ../../nbs/stats/17_decisions.ipynb #a122d1da
