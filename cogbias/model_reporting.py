@@ -60,16 +60,23 @@ def _wide(common: pd.DataFrame, who: str, column: str) -> pd.DataFrame:
 
 
 def _prepared(common: pd.DataFrame) -> pd.DataFrame:
-    "The same table with degrees of freedom, and whether all units of an effect agree."
-    agree = common["status"] == "degenerate_zero_variance" if "status" in common else False
-    return common.assign(agree=agree, df=common["df"] if "df" in common else np.nan)
+    "The same table with degrees of freedom; whether units agree, and answers follow the place."
+    status = common["status"] if "status" in common else pd.Series("ok", common.index)
+    return common.assign(
+        agree=status == "degenerate_zero_variance",
+        by_place=status == "position_dominated",
+        df=common["df"] if "df" in common else np.nan,
+    )
 
 
 def _sizes(table: pd.DataFrame, who: str) -> pd.DataFrame:
     "Sizes beyond noise of participants or models."
-    profiles = bias_profiles(table, participant=who, bias="paradigm")
+    content = table.assign(estimate=table["estimate"].where(~table["by_place"]))
+    profiles = bias_profiles(content, participant=who, bias="paradigm")
     agree = _wide(table, who, "agree") == 1
-    return beyond_noise(profiles, _wide(table, who, "df"), agree)
+    sizes = beyond_noise(profiles, _wide(table, who, "df"), agree)
+    sizes.attrs["by_place"] = int(table["by_place"].sum())
+    return sizes
 
 
 def effect_sizes(
@@ -95,13 +102,14 @@ def overview_table(
     rows = []
     for name, mine in sizes.groupby("participant", sort=False):
         found, read = mean_beyond_noise(mine), _readable(effects, name)
+        known = mine[mine["beyond"].notna()]
         rows.append(
             {
                 "participant": name,
                 "biases": found.n,
-                "mean effect": signed(mine["estimate"].mean()),
-                "mean size": f"{mine['estimate'].abs().mean():.3f}",
-                "noise alone": f"{mine['floor'].mean():.3f}",
+                "mean effect": signed(known["estimate"].mean()),
+                "mean size": signed(known["estimate"].abs().mean()).removeprefix("+"),
+                "noise alone": signed(known["floor"].mean()).removeprefix("+"),
                 "size beyond noise [95% interval]": interval(vars(found)),
                 "readable answers [95% interval]": interval(vars(read), sign=False),
                 "order": found.estimate,
@@ -115,7 +123,8 @@ def overview_notes(
     sizes: pd.DataFrame,  # from effect_sizes
 ) -> str:  # markdown
     "What the columns of the overview mean, and what is missing."
-    lost = int(sizes["beyond"].isna().sum())
+    by_place = sizes.attrs.get("by_place", 0)
+    lost = int(sizes["beyond"].isna().sum()) - by_place
     notes = (
         "The signed mean lets biases cancel; the mean size does not, but noise alone has a size "
         "too. *Noise alone* is what a participant without any bias would show on average, given "
@@ -123,18 +132,24 @@ def overview_notes(
         "for these paradigms. The share of "
         "readable answers is over the headlines of all paradigms, which may differ in it."
     )
-    return notes + (f" {lost} effects have no noise floor and are left out." if lost else "")
+    left_out = {
+        "have no number or no standard error": lost,
+        "follow the place of an option, not its content": by_place,
+    }
+    said = [f"{count} effects {why}" for why, count in left_out.items() if count]
+    return notes + (f" Left out: {', '.join(said)}." if said else "")
 
 # %% ../nbs/13b_model_reporting.ipynb #de70eba9
 def over_models(
     base: pd.DataFrame,  # common effects of one variant
-) -> pd.DataFrame:  # model, paradigm, estimate, se, df, agree
+) -> pd.DataFrame:  # model, paradigm, estimate, se, df, agree, by_place
     "One effect per model and paradigm, the mean over its participants."
     numbers = _prepared(base).astype(dict.fromkeys(["estimate", "se", "df"], float))
     cells = numbers.groupby(["model", "paradigm"], sort=False)
     values = cells[["estimate", "se"]]
     means = values.mean().where(values.count() == cells.size().to_frame().to_numpy())
-    return means.assign(df=cells["df"].min(), agree=cells["agree"].all()).reset_index()
+    marks = dict(agree=cells["agree"].all(), by_place=cells["by_place"].any())
+    return means.assign(df=cells["df"].min(), **marks).reset_index()
 
 # %% ../nbs/13b_model_reporting.ipynb #82fe090e
 FACTS_ASKED = {
