@@ -259,6 +259,12 @@ LEAST_MODELS = 6
 LEAST_BIASES = 4
 
 
+def _lines_to_drop(effects: pd.DataFrame) -> str:
+    "Whether models or biases with an empty cell are left out: whatever keeps more cells."
+    kept = {"participants": effects.dropna().size, "biases": effects.dropna(axis="columns").size}
+    return max(kept, key=lambda name: kept[name])
+
+
 class Structure(NamedTuple):
     "What was found over models."
 
@@ -278,10 +284,11 @@ def structure(
         return None
     table = over_models(base)
     profiles = bias_profiles(table, participant="model", bias="paradigm")
+    drop = _lines_to_drop(profiles.effects)
     return Structure(
         *profiles.effects.shape,
-        cluster_profiles(profiles, draws=99, standardise=False, seed=seed),
-        stable_components(profiles, seed=seed),
+        cluster_profiles(profiles, draws=99, drop=drop, standardise=False, seed=seed),
+        stable_components(profiles, drop=drop, seed=seed),
         bias_correlations(profiles, draws=0, seed=seed),
     )
 

@@ -9,7 +9,7 @@ __all__ = ['LEAST_FAMILIES', 'noise_floor', 'beyond_noise', 'mean_beyond_noise',
 # %% ../../nbs/stats/20_structure.ipynb #fed23641
 from collections.abc import Sequence
 from math import nan, sqrt
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -208,13 +208,14 @@ def stable_components(
     profiles: Profiles,  # from `bias_profiles`, with standard errors
     draws: int = 199,  # shuffled tables, and tables with moved effects
     bound: float = 0.85,  # smallest mean congruence
+    drop: Literal["participants", "biases"] = "participants",  # lines with an empty cell
     seed: int = 0,  # of both
 ) -> StableComponents:
     "Dimensions of bias that exceed noise and are found again when effects move within it."
-    found = profile_components(profiles, draws=draws, seed=seed)
+    found = profile_components(profiles, draws=draws, drop=drop, seed=seed)
     if found.status != "ok" or not found.components:
         return StableComponents(0, [], found, found.status, found.detail)
-    table, count = _complete(profiles, "participants", True), found.components
+    table, count = _complete(profiles, drop, True), found.components
     if not np.isfinite(table.se).all():
         why = "standard errors are missing, so effects cannot be moved within them"
         return StableComponents(0, [], found, "insufficient", why)
