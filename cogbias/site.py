@@ -750,7 +750,7 @@ SECTIONS = (
     Section(
         "tutorials",
         "Tutorials",
-        "First steps, exact and sampled answers, a model of your own, stories to review.",
+        "First steps, exact and sampled answers, a model of your own, stories to review, biases of your own.",
     ),
     Section(
         "benchmarks", "Benchmarks", "How fast it is, against its peers and against the machine."
