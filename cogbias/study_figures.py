@@ -665,7 +665,7 @@ def _map_legend(ax: "Axes", missing: int, judged: np.ndarray | None = None) -> N
     ]
     if judged is not None and not judged.all():
         handles.append(Patch(facecolor="white", edgecolor="#777777", label="no verdict"))
-    below = "in brackets: both ends of the 95% interval"
+    below = "in brackets: 95% interval"
     words = [below] * bool(_pieces(ax, "ends")) + [f"–  no number ({missing})"] * bool(missing)
     _legend(ax, handles + [Patch(facecolor="none", label=each) for each in words], 3)
 
