@@ -1,8 +1,10 @@
 """What every managerial paradigm promises, and what its shelf must keep to."""
 
+import json
 import re
 from functools import cache
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,7 @@ from cogbias.effects import estimate_effects
 from cogbias.kits.scenario import planted_shift
 from cogbias.kits.shelf import FEWEST_SETS, shelf
 
+ROOT = Path(__file__).resolve().parent.parent
 NAMES = paradigms("managerial/*")
 SAME = 8  # words in a row that two shelves may not share
 
@@ -98,15 +101,40 @@ def test_the_published_design_can_be_asked(name: str) -> None:
     assert asked["prompt"].str.contains("Option 1: ", regex=False).all()
 
 
-def phrases(name: str) -> set[tuple[str, ...]]:
-    "Every run of words in the shelf of a paradigm."
-    sets = shelf(name, paradigm(name).written.gaps)
-    texts = [text for each in sets.values() for text in each.values()]
+def runs(texts: list[str]) -> set[tuple[str, ...]]:
+    "All runs of as many words as no two of them may share."
     words = [re.findall(r"[a-z']+", text.lower()) for text in texts]
     return {tuple(each[k : k + SAME]) for each in words for k in range(len(each) - SAME + 1)}
 
 
+def phrases(name: str) -> set[tuple[str, ...]]:
+    "Every run of words in the shelf of a paradigm."
+    sets = shelf(name, paradigm(name).written.gaps)
+    texts = [text for each in sets.values() for text in each.values()]
+    return runs(texts)
+
+
 def test_no_sentence_is_copied_from_shelf_to_shelf() -> None:
     found = {name: phrases(name) for name in NAMES}
+    for one, other in combinations(NAMES, 2):
+        assert not found[one] & found[other], (one, other)
+
+
+def prose(name: str) -> list[str]:
+    "What a notebook says in sentences; headings and tables have one form in all of them."
+    notebook = json.loads((ROOT / "nbs" / "paradigms" / f"{name}.ipynb").read_text("utf-8"))
+    lines = [
+        line
+        for cell in notebook["cells"]
+        if cell["cell_type"] == "markdown"
+        for line in "".join(cell["source"]).split("\n")
+    ]
+    about = paradigm(name)
+    declared = [about.summary, about.norm, about.positive, *about.conditions.values()]
+    return [line for line in lines if line[:1] not in ("#", "|")] + [*declared, *about.caveats]
+
+
+def test_no_sentence_is_copied_from_notebook_to_notebook() -> None:
+    found = {name: runs(prose(name)) for name in NAMES}
     for one, other in combinations(NAMES, 2):
         assert not found[one] & found[other], (one, other)

@@ -17,7 +17,7 @@ ABOUT = About(
     summary="Managers who have come across a launch elsewhere think that their own will end in the "
     "same way, although such launches are many and end in both.",
     norm="A single launch by an organization of another kind, one of many whose mixed outcomes are "
-    "known, tells nothing new. So the probability is the same with and without it.",
+    "known, tells nothing new. So it leaves the probability where it was.",
     positive="the outcome of the launch that comes to mind is thought more probable",
     source="Tversky and Kahneman 1973; design after Malberg et al. 2024, wording ours",
     conditions={

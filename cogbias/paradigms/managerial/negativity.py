@@ -32,8 +32,8 @@ ABOUT = About(
         "weights may differ from the weights that their choices show.",
         "Where every further improvement is worth a little less than the one before, a step down "
         "costs slightly more than a step up is worth. A very small effect can be of this kind.",
-        "Which side is told of first is dealt out evenly, so a habit of weighing the first (or the "
-        "last) lines more cancels over all stories; the breakdown shows it.",
+        "Somebody may weigh what is read first (or last) more. Either side is read first in half "
+        "of the stories, which keeps this habit out of the headline; the breakdown shows it.",
     ),
 )
 

@@ -35,8 +35,8 @@ ABOUT = About(
         "can then look too rosy without any error (Harris and Hahn 2011). Our changes are not said "
         "to be rare.",
         "Who finds any change likelier at home shows opposite shifts for good and for bad changes. "
-        "Both are dealt out equally often, so this cancels over all stories; the breakdown shows "
-        "it.",
+        "The two are equally frequent, so that the headline does not rise by it; the breakdown "
+        "by turn tells such a person from an optimist.",
     ),
 )
 

@@ -32,7 +32,7 @@ ABOUT = About(
         "The rules were written to be equally good, and matter little. People may cling more to "
         "what matters more.",
         "Who always answers that what is current is better, for whatever reason, shows the full "
-        "bias. Asking in both orders of the scale does not remove this.",
+        "bias. Listing change before keeping does not help, since such a person reads the words.",
     ),
 )
 

@@ -24,9 +24,9 @@ ABOUT = About(
     "Malberg et al. 2024, wording ours",
     conditions={"control": "the occupation is not told", "treatment": "the occupation is told"},
     caveats=(
-        "Groups are occupations and habits are harmless. Nothing follows for stereotypes of "
-        "gender, ethnicity, religion, age or any other group. A shift of 0 is no clearance for a "
-        "system that judges people, and must not be quoted as one.",
+        "Groups are occupations and habits are harmless. Stereotypes of gender, origin, faith, "
+        "age and the like are not asked about and may be as strong as ever. So 0 is no clearance "
+        "for a system that judges people, and must not be quoted as one.",
         "A shift says that the occupation moved the expectation, not that the expectation is "
         "wrong. Nobody has counted these habits. If one is more common in an occupation, some "
         "shift is sound reasoning from a base rate, and the measure cannot tell it from the rest.",
