@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+# Two processes of tests share the cores already; more threads of torch and of BLAS within each
+# would only wait for one another. It is read when these are loaded, so it stands before any test.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 # A run that a shell has put into the background ignores interrupts, and so would all that it
