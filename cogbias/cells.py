@@ -4,12 +4,12 @@
 
 # %% auto #0
 __all__ = ['Cell', 'collect_cell', 'suite_of', 'estimated_rows', 'estimated_effects', 'open_cell', 'stored_cell', 'report_facts',
-           'trivial_labels', 'trivial_responders']
+           'trivial_labels', 'trivial_responders', 'simulated_headlines']
 
 # %% ../nbs/18_cells.ipynb #b3167258
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ from cogbias.effects import (
     effect_rows,
     effects_table,
     estimate_contrast,
+    estimate_effects,
     estimators,
     make_analysis,
 )
@@ -442,3 +443,21 @@ def trivial_responders(
             }
         )
     return pd.DataFrame(rows, columns=None if rows else ["label", "estimate"])
+
+# %% ../nbs/18_cells.ipynb #8a104d9d
+def simulated_headlines(
+    asked: Paradigm,  # whose headline
+    items: pd.DataFrame,  # its items, or some of them
+    models: Iterable[str] | None = None,  # of MODELS; None: those with a rule, and random
+) -> pd.DataFrame:  # group and model -> estimate, ci_low, ci_high
+    "What the headline of a paradigm says of simulated participants."
+    items = items.reset_index(drop=True)
+    models = (*asked.rules, "random") if models is None else models
+    effects = pd.concat(
+        estimate_effects(exact_trials(model, items), items, asked).assign(model=model)
+        for model in models
+    )
+    effects = effects[effects["measure"] == asked.headline.measure]
+    # a second row of a group, where there is one, speaks of these items only
+    found = effects.drop_duplicates(["group", "model"]).set_index(["group", "model"])
+    return found[["estimate", "ci_low", "ci_high"]].astype(float)

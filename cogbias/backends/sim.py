@@ -4,19 +4,18 @@
 
 # %% auto #0
 __all__ = ['MODELS', 'SIMULATED', 'BLIND', 'WRAPPERS', 'MISHAPS', 'rule_of', 'answer_probabilities', 'temper', 'messy_response',
-           'SimulatedParticipant', 'PARTICIPANT', 'expected_effect', 'exact_trials', 'simulated_headlines']
+           'SimulatedParticipant', 'PARTICIPANT', 'expected_effect', 'exact_trials']
 
 # %% ../../nbs/backends/sim.ipynb #b144c5a3
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
 
 import pandas as pd
 
-from ..design import DECLARED_HERE, Contrast, Paradigm, paradigm, selected
-from ..effects import estimate_effects
+from ..design import DECLARED_HERE, Contrast, paradigm, selected
 from ..settings import Setting, Temperature, check_settings
 from ..tables import TRIALS, CogbiasError, full_content
 from cogbias.participants import (
@@ -284,21 +283,3 @@ def exact_trials(
     return table.reindex(columns=TRIALS.names).astype(
         {name: "object" for name in TRIALS.names if name not in table}
     )
-
-# %% ../../nbs/backends/sim.ipynb #8a104d9d
-def simulated_headlines(
-    asked: Paradigm,  # whose headline
-    items: pd.DataFrame,  # its items, or some of them
-    models: Iterable[str] | None = None,  # of MODELS; None: those with a rule, and random
-) -> pd.DataFrame:  # group and model -> estimate, ci_low, ci_high
-    "What the headline of a paradigm says of simulated participants."
-    items = items.reset_index(drop=True)
-    models = (*asked.rules, "random") if models is None else models
-    effects = pd.concat(
-        estimate_effects(exact_trials(model, items), items, asked).assign(model=model)
-        for model in models
-    )
-    effects = effects[effects["measure"] == asked.headline.measure]
-    # a second row of a group, where there is one, speaks of these items only
-    found = effects.drop_duplicates(["group", "model"]).set_index(["group", "model"])
-    return found[["estimate", "ci_low", "ci_high"]].astype(float)
