@@ -399,6 +399,14 @@ def _write(path: Path, words: str) -> None:
     generate(ONE, Writer({"goods": words}), path, settings=25)
 
 
+def eight_stories(word: str) -> dict[int, str]:
+    "A script of eight stories that share no text."
+    return {
+        number: json.dumps({"plan": f"a new {word} of {tree}", "news": f"Its {tree} leaks."})
+        for number, tree in enumerate(PLACES[:8], 1)
+    }
+
+
 class TestManyWriters:
     "A story belongs to the one who wrote it."
 
@@ -432,6 +440,21 @@ class TestManyWriters:
         generate(ONE, Writer({"goods": "old tools"}, name="double/other"), table, settings=3)
         assert (len(items_of(table)), items_of(table).attrs["left_out"]) == (12, 3)
 
+    def test_three_stories_told_thirty_times_are_three(self, tmp_path: Path) -> None:
+        "However many settings they are told in; they were counted as thirty independent texts."
+        path, escalation = tmp_path / "three.jsonl", paradigm("managerial/escalation")
+        told = [
+            {"plan": "a depot", "news": "It stands empty."},
+            {"plan": "a canteen", "news": "Few people eat there."},
+            {"plan": "a fleet of vans", "news": "Most of them are parked."},
+        ]
+        script = {number + 1: json.dumps(told[number % 3]) for number in range(30)}
+        assert generate(escalation, Writer({}, script), path, settings=30).whole == 30
+        items = escalation.items(fillings=str(path))
+        assert (items["crossed"].nunique(), items["cluster"].nunique()) == (3, 30)
+        row = estimate_effects(exact_trials("human", items), items, escalation).iloc[0]
+        assert row["status"] == "too_few_clusters" and row["n_clusters"] == 3
+
     def test_another_seed_adds_other_settings_and_keeps_what_is_there(self, table: Path) -> None:
         before = load_fillings(table)
         done = generate(ONE, Writer({"goods": "new tools"}), table, settings=3, seed=1)
@@ -451,8 +474,7 @@ class TestManyWriters:
         found = paradigm("managerial/escalation")
         path = tmp_path / "written.jsonl"
         for name, word in (("openai/one temperature=0.7", "depot"), ("openai/two", "canteen")):
-            good = {"plan": f"a new {word}", "news": f"The {word} leaks."}
-            generate(found, Writer(good, name=name), path, settings=8)
+            generate(found, Writer({}, eight_stories(word), name=name), path, settings=8)
         items = found.items(fillings=str(path))
         trials = exact_trials("human", items).assign(participant="openai/one")
         effects = estimate_effects(trials, items, found)
@@ -476,8 +498,7 @@ class TestManyWriters:
         found = paradigm("managerial/escalation")
         path = tmp_path / "written.jsonl"
         for name, word in (("openai/one", "depot"), ("openai/two", "canteen")):
-            good = {"plan": f"a new {word}", "news": f"The {word} leaks."}
-            generate(found, Writer(good, name=name), path, settings=8)
+            generate(found, Writer({}, eight_stories(word), name=name), path, settings=8)
         items = found.items(fillings=str(path))
         own = items["generator"] == "openai/one"
         halves = [

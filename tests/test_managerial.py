@@ -5,6 +5,7 @@ import re
 from functools import cache
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 
 from cogbias.backends.sim import exact_trials
 from cogbias.design import Paradigm, paradigm, paradigms
-from cogbias.effects import estimate_effects
+from cogbias.effects import decide, estimate_effects
 from cogbias.kits.scenario import planted_shift
 from cogbias.kits.shelf import FEWEST_SETS, shelf
 
@@ -138,3 +139,37 @@ def test_no_sentence_is_copied_from_notebook_to_notebook() -> None:
     found = {name: runs(prose(name)) for name in NAMES}
     for one, other in combinations(NAMES, 2):
         assert not found[one] & found[other], (one, other)
+
+
+FLIPPED = ["disposition", "information", "negativity", "status_quo"]
+
+
+@pytest.mark.parametrize("name", FLIPPED)
+@pytest.mark.parametrize("asked", [{"orders": "published", "instances": 2}, {"orders": 1}, "one"])
+def test_the_first_option_is_no_bias_where_no_pair_is_asked_in_both_orders(
+    name: str, asked: dict[str, Any] | str
+) -> None:
+    "It was said to be reversed under the published pattern, and present in one order."
+    found = paradigm(f"managerial/{name}")
+    if asked == "one":
+        items = found.items().query("option_order == 1").reset_index(drop=True)
+    else:
+        items = found.items(**asked)
+    for model, none in (("position", True), ("human", False)):
+        effects = decide(estimate_effects(exact_trials(model, items), items, found))
+        row = effects.iloc[0]
+        assert (row["verdict"] == "none") == none, (model, row["reason"])
+        if none:
+            assert row["status"] == "position_dominated"
+    if asked != "one":  # both orders weigh the same, whatever the number of their pairs
+        effects = estimate_effects(exact_trials("position", items), items, found)
+        assert abs(effects["estimate"].iloc[0]) < 1e-9
+
+
+def test_the_published_score_keeps_the_published_pattern() -> None:
+    found = paradigm("managerial/status_quo")
+    items = found.items(settings=50, orders="published", instances=2)
+    effects = estimate_effects(exact_trials("position", items), items, found)
+    published = effects.set_index(["measure", "group"]).loc[("rating_m", "all"), "estimate"]
+    turned = (items["option_order"] == 2).mean()
+    assert published == pytest.approx(1 - 2 * turned) and turned == 0.7

@@ -4,12 +4,12 @@
 
 # %% auto #0
 __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'FLIPS_COUNTED', 'NUMBER_MEASURES', 'READS', 'ESTIMATORS', 'BOUNDED_FROM', 'REPLACED',
-           'POSITION_MEASURES', 'MOST_PLACES', 'FAMILIES', 'DECIDED', 'OLDER_RULES', 'Layout', 'Answered', 'answered',
-           'Selection', 'Rows', 'read_prompts', 'prompt_scores', 'read_numbers', 'null_of', 'difference', 'pooled',
-           'reversal', 'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy', 'log_odds', 'number_measure',
-           'deviation', 'standardised', 'read_pairs', 'Estimator', 'estimators', 'estimate_contrast', 'effect_rows',
-           'effects_table', 'estimate_effects', 'Analysis', 'make_analysis', 'bounds_of_headlines', 'unreadable_bounds',
-           'row_verdict', 'changed', 'decide']
+           'POSITION_MEASURES', 'MOST', 'MOST_PLACES', 'FAMILIES', 'DECIDED', 'OLDER_RULES', 'Layout', 'Answered',
+           'answered', 'Selection', 'Rows', 'read_prompts', 'prompt_scores', 'read_numbers', 'null_of', 'difference',
+           'pooled', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy', 'log_odds',
+           'number_measure', 'deviation', 'standardised', 'read_pairs', 'Estimator', 'estimators', 'estimate_contrast',
+           'effect_rows', 'effects_table', 'estimate_effects', 'Analysis', 'make_analysis', 'bounds_of_headlines',
+           'unreadable_bounds', 'row_verdict', 'changed', 'decide']
 
 # %% ../../nbs/06_effects.ipynb #5b3d5948
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -1322,6 +1322,23 @@ def _position(contrast: Contrast, answers: Answered, target_role: str) -> list[d
         found += _position_rows(contrast, answers, names[condition], at, target_role)
     return found
 
+# %% ../../nbs/06_effects.ipynb #a99f7231
+MOST = 0.9  # share of answers at one place from which on place explains them all
+
+
+def _gathered(
+    places: _Places,  # no prompt was asked in both orders
+    scale: bool,  # whether the options are points of a scale
+) -> str:  # a status
+    "Whether most ratings gather at one place, which may be a liking for it."
+    if not scale or not len(places.p):
+        return "position_unidentifiable"
+    at_place = float(places.p.mean(axis=0).max())
+    ratings = np.bincount(places.role.ravel(), places.p.ravel()) / len(places.p)
+    one_order = (places.role == places.role[0]).all()
+    by_place = at_place > MOST and (one_order or ratings.max() < at_place - 1e-9)
+    return "position_dominated" if by_place else "position_unidentifiable"
+
 # %% ../../nbs/06_effects.ipynb #98cae101
 def _over_clusters(of: str, formula: str, limits: tuple[float, float]) -> dict[str, Any]:
     "Fields of a row whose interval counts clusters."
@@ -1367,6 +1384,7 @@ def _position_rows(
         found = scale_consistency(places.p, places.pairs, level=0.99)
     else:
         found = consistency_of_pairs(*places, target, level=0.99)
+    status = found.status if found.n_pairs else _gathered(places, scale)
     asked = np.zeros(len(layout), bool)
     asked[at] = True
     mine, none = asked[answers.item], np.zeros(len(at), int)
@@ -1379,7 +1397,7 @@ def _position_rows(
         "n_items": len(places.p),
         "n_trials": int(mine.sum()),
         "n_valid": int(answers.ok[mine].sum()),
-        "status": found.status,
+        "status": status,
         "detail": f"{found.n_pairs} pairs of orders",
     }
     rows = []

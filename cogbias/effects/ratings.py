@@ -107,6 +107,16 @@ def _rational_words(rule: RatingRule) -> str:
     end = ", as far as the scale goes" if factor or plus else ""
     return f"zero is the rational answer, the control rating{factor}{plus}{end}"
 
+# %% ../../nbs/effects/ratings.ipynb #6197de1a
+def _order_weights(contrast: Contrast, rows: Rows) -> np.ndarray | None:
+    "A weight for every pair that makes both orders of the scale count alike; None: they do."
+    if contrast.replication or "option_order" not in rows:
+        return None
+    _, order, pairs = np.unique(rows["option_order"], return_inverse=True, return_counts=True)
+    if (pairs == pairs[0]).all():
+        return None
+    return (pairs.mean() / pairs)[order]
+
 # %% ../../nbs/effects/ratings.ipynb #eea33daa
 def _second_unit(rows: Rows) -> np.ndarray | None:
     "What crosses the clusters; a pair without it stands for its cluster."
@@ -152,6 +162,7 @@ def rating(
         rows["cluster"],
         rule,
         measure,
+        weight=_order_weights(contrast, rows),
         crossed=second,
         unread=None if towards is None else unread,
         towards=1 if towards is None else towards[0],

@@ -7,10 +7,12 @@ __all__ = ['POINTS', 'Scale', 'SHARE', 'CHANGE', 'DIFFERENCE', 'COUNT', 'QUALITY
            'Situation', 'OPENING', 'TOLD', 'STYLES', 'LETTERS', 'UNHASHED', 'TURNED_AS_PUBLISHED', 'Orders', 'LEAN',
            'SPREAD', 'PULL', 'MANAGERS', 'PULLED_MANAGERS', 'Style', 'FACTORS', 'CORRECTED', 'RATIONAL', 'steps',
            'degrees', 'Metric', 'Norm', 'Versions', 'told_situation', 'Scenario', 'Story', 'chosen_settings',
-           'drawn_values', 'shelf_stories', 'filling_hash', 'load_fillings', 'sound_texts', 'written_stories', 'rates',
-           'managers', 'scenario_items', 'scenario', 'planted_shift']
+           'drawn_values', 'shelf_stories', 'sharing_text', 'filling_hash', 'load_fillings', 'sound_texts',
+           'written_stories', 'rates', 'managers', 'scenario_items', 'scenario', 'planted_shift']
 
 # %% ../../nbs/kits/scenario.ipynb #9356c347
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -327,6 +329,7 @@ class Story(NamedTuple):
     filling_set: str  # whose texts they are
     generator: str  # shelf, or the participant who wrote them
     called: str = ""  # what tells it from what another participant wrote for the same setting
+    unit: str = ""  # stories of one unit share text; empty: those of one filling_set
 
     @property
     def name(self) -> str:
@@ -385,6 +388,39 @@ def shelf_stories(
             name = order[(number * instances + instance) % len(order)]
             stories.append(Story(setting, instance, sets[name], name, "shelf"))
     return stories
+
+# %% ../../nbs/kits/scenario.ipynb #cf5b6c4c
+def _words_of(text: str) -> str:
+    "The words of a text, without what does not tell two texts apart."
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def sharing_text(
+    stories: Sequence[Story],
+) -> list[Story]:  # the same, each with the unit that it belongs to
+    "Stories with the name of the first one that they share at least half of their texts with."
+    unit = list(range(len(stories)))
+
+    def first(number: int) -> int:
+        while unit[number] != number:
+            number = unit[number]
+        return number
+
+    holders: dict[tuple[str, str], list[int]] = {}  # gap and text -> stories
+    for number, story in enumerate(stories):
+        shared: Counter[int] = Counter()
+        for gap, text in story.texts.items():
+            others = holders.setdefault((gap, _words_of(text)), [])
+            shared.update(others)
+            others.append(number)
+        for other, texts in shared.items():
+            if 2 * texts >= len(story.texts):
+                one, two = sorted((first(number), first(other)))
+                unit[two] = one
+    return [
+        story._replace(unit=stories[first(number)].filling_set)
+        for number, story in enumerate(stories)
+    ]
 
 # %% ../../nbs/kits/scenario.ipynb #cdb0cf50
 UNHASHED = ("filling_id", "verdict", "reviewer")
@@ -496,7 +532,7 @@ def written_stories(
         raise CogbiasError(
             f"{case.name}: no story in this table is whole and sound; generate fillings first"
         )
-    return stories, left_out
+    return sharing_text(stories), left_out
 
 # %% ../../nbs/kits/scenario.ipynb #e2c2d6ab
 TURNED_AS_PUBLISHED = (0, 1, 1, 1, 0, 1, 0, 1, 1, 1)  # by place in a batch of ten
@@ -577,7 +613,7 @@ def _story_rows(
                 "prompt": filled.text,
                 "options": _options(case.scale[condition], style, turn == 2, values),
                 "content": seen | {"gaps": [list(each) for each in filled.spans]},
-                "crossed": story.filling_set,
+                "crossed": story.unit or story.filling_set,
                 "industry": story.setting["industry"],
                 "instance": story.instance,
                 "filling_set": story.filling_set,

@@ -32,6 +32,8 @@ ABOUT = About(
         "(Jiao 2013); the measure cannot take them out.",
         "A manager who sells at a loss may have to explain it to others. The story is silent about "
         "this, and a participant may think of it.",
+        "The options name the two holdings by what they gained or lost, so a liking for the words "
+        "of one end cannot be told from a liking for selling what gained.",
     ),
 )
 

@@ -47,7 +47,11 @@ CASE = Scenario(
     "aside at first?",
     scale=CHANGE,
     gaps={
-        "plan": Gap("an ambitious project that any company may start", most=12),
+        "plan": Gap(
+            "an ambitious project that any company may start",
+            most=12,
+            without=("you", "your", "predecessor", "successor", "began", "stopped", "option"),
+        ),
         "news": Gap(
             "one sentence on how badly [[plan]] has gone so far, without an outlook",
             "sentence",

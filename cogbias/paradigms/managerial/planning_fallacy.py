@@ -13,7 +13,7 @@ from ...kits.scenario import SHARE, Metric, Norm, Scenario, scenario
 # %% ../../../nbs/paradigms/managerial/planning_fallacy.ipynb #00a84a6c
 ABOUT = About(
     title="Planning fallacy",
-    bias="planning fallacy",
+    bias="neglect of overruns elsewhere",
     summary="Managers who hear that similar projects took more time than planned raise their own "
     "estimate by too little.",
     norm="Similar projects show by how much such plans are exceeded. A plan made in the same way "
@@ -26,6 +26,9 @@ ABOUT = About(
         "treatment": "they took more time than planned, by a stated percentage",
     },
     caveats=(
+        "News that is not used counts in full, whatever the reason: somebody who answers at random "
+        "scores .09, somebody who says 50% to everything .125. The effect does not tell a planner "
+        "who holds on to a rosy plan from one who has not read the story.",
         "The norm takes the control answer for a plan like those elsewhere. Who has allowed for "
         "the unforeseen need not raise it as far.",
         "Nobody can answer more than 100%. From controls of 80% on, the rational answer may lie at "
