@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import resource
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -18,10 +20,17 @@ import pytest
 from typer.testing import CliRunner
 
 from cogbias.cli import app
-from cogbias.design import paradigm
+from cogbias.design import paradigm, paradigms
 from cogbias.effects import estimate_effects
 from cogbias.exchange import import_answers, import_items
-from cogbias.exchange.malberg import DECISIONS, ODDITIES, TESTS, import_malberg, read_malberg
+from cogbias.exchange.malberg import (
+    DECISIONS,
+    ODDITIES,
+    TESTS,
+    import_malberg,
+    published_score,
+    read_malberg,
+)
 from cogbias.outputs import Folder, left_out, stored_settings, trials_of
 from cogbias.tables import CogbiasError
 
@@ -32,6 +41,49 @@ BIASES = {  # name in test cases -> paradigm, length of the scale
     "Planning Fallacy": ("managerial/planning_fallacy", 11),
     "Fundamental Attribution Error": ("managerial/attribution", 7),
 }
+ALL = BIASES | {
+    "Anchoring": ("managerial/anchoring", 11),
+    "Anthropomorphism": ("managerial/anthropomorphism", 7),
+    "Availability Heuristic": ("managerial/availability", 11),
+    "Bandwagon Effect": ("managerial/bandwagon", 7),
+    "Confirmation Bias": ("managerial/confirmation", 11),
+    "Disposition Effect": ("managerial/disposition", 7),
+    "Endowment Effect": ("managerial/endowment", 11),
+    "Framing Effect": ("managerial/framing", 7),
+    "Halo Effect": ("managerial/halo", 7),
+    "Hindsight Bias": ("managerial/hindsight", 11),
+    "Hyperbolic Discounting": ("managerial/hyperbolic_discounting", 7),
+    "Illusion Of Control": ("managerial/illusion_of_control", 11),
+    "In Group Bias": ("managerial/in_group", 7),
+    "Loss Aversion": ("managerial/loss_aversion", 7),
+    "Mental Accounting": ("managerial/mental_accounting", 7),
+    "Negativity Bias": ("managerial/negativity", 7),
+    "Not Invented Here": ("managerial/not_invented_here", 7),
+    "Optimism Bias": ("managerial/optimism", 11),
+    "Reactance": ("managerial/reactance", 11),
+    "Risk Compensation": ("managerial/risk_compensation", 11),
+    "Self Serving Bias": ("managerial/self_serving", 7),
+    "Social Desirability Bias": ("managerial/social_desirability", 7),
+    "Status Quo Bias": ("managerial/status_quo", 7),
+    "Stereotyping": ("managerial/stereotyping", 7),
+    "Survivorship Bias": ("managerial/survivorship", 7),
+}
+UPWARD = {  # biases of which the published kappa is always 1
+    *("Anchoring", "Anthropomorphism", "Confirmation Bias", "Endowment Effect", "Hindsight Bias"),
+    *("Escalation Of Commitment", "Mental Accounting", "Planning Fallacy", "Self Serving Bias"),
+    *("Stereotyping", "Survivorship Bias"),
+}
+FLIPPED = {  # biases of which the treatment rating is counted from the other end
+    *("Bandwagon Effect", "Disposition Effect", "Information Bias", "Loss Aversion"),
+    *("Negativity Bias", "Status Quo Bias"),
+}
+CUES = (
+    " ",
+    "You are competing against several other managers",
+    "You have full authority over the tests",
+    "You are very familiar with tests",
+    "For each test, you will be personally and deeply involved",
+)
 INDUSTRIES = ("energy", "banks", "media & entertainment", "utilities")
 
 
@@ -57,18 +109,72 @@ def formatted(story: str, options: list[str]) -> str:
     return f"Situation:\n{story}\n\nPrompt:\nWhich?\n\nAnswer Options:\n{listed}"
 
 
+def was_inserted(bias: str, draw: random.Random) -> tuple[dict[str, str], dict[str, str], str]:
+    "What the published code inserts into control and treatment, and its remark."
+    both: dict[str, str] = {}
+    control: dict[str, str] = {}
+    treatment: dict[str, str] = {}
+    remarks = "None"
+    one, other = draw.sample([0, 1], 2)
+    if bias == "Planning Fallacy":
+        treatment["estimation_update"] = str(10 * draw.randint(1, 4))
+    if bias == "Fundamental Attribution Error":
+        kinds = "dispositional", "situational"
+        for name, place in (("control_reason", one), ("other_control_reason", other)):
+            control[name] = f"[[Give a {kinds[place]} reason]]"
+    if bias == "Anchoring":
+        treatment["anchor"] = str(draw.randint(10, 89))
+    if bias == "Hindsight Bias":
+        treatment["percentage"] = str(draw.randint(-49, 49))
+    if bias == "Availability Heuristic":
+        both["outcome"] = ("failure", "success")[one]
+    if bias == "Bandwagon Effect":
+        both["majority_opinion"] = "AB"[one]
+    if bias == "Confirmation Bias":
+        both["kind"] = ("positive", "negative")[one]
+    if bias == "Halo Effect":
+        both["perception"] = ("positively", "negatively")[one]
+    if bias == "Optimism Bias":
+        both["event_kind"] = ("positive", "negative")[one]
+    if bias == "Hyperbolic Discounting":
+        now = (
+            "Take {{earlier_reward}} immediately",
+            "Take {{later_reward}} in {{months_delay}} months",
+        )
+        both |= {"earlier_reward": "85", "later_reward": "97"}
+        both["months_delay"] = str(draw.randint(2, 11))
+        control |= {"control_scheme": now[one], "other_control_scheme": now[other]}
+        treatment |= {"treatment_scheme": "in 1 year", "other_treatment_scheme": "in 1 year and"}
+    if bias == "Loss Aversion":
+        choices = (
+            "[[Tell]]. It guarantees {{base_amount}}",
+            "[[Tell]]. It is equally likely to lead",
+        )
+        control |= {"control_choice": choices[one], "other_control_choice": choices[other]}
+        treatment |= {"treatment_choice": choices[one], "other_treatment_choice": choices[other]}
+        both |= {"lambda_amount": "712.4", "base_amount": "31"}
+    if bias == "Risk Compensation":
+        risk = 10 * draw.randint(2, 9)
+        both["initial_risk"] = f"{risk}%"
+        treatment["risk_reduction"] = f"{draw.randrange(10, risk, 10)}%"
+    if bias == "Social Desirability Bias":
+        both["statement"] = "I'm never late"
+        remarks = str({"statement": "I'm never late", "desirable": one == 0})
+    if bias == "Not Invented Here":
+        remarks = str({"externality": draw.choice(["organizational", "contextual", "spatial"])})
+    if bias == "Illusion Of Control":
+        treatment["treatment_variant"] = draw.choice(CUES)
+        remarks = str({"treatment_variant": treatment["treatment_variant"]})
+    return both | control, both | treatment, remarks
+
+
 def a_test(number: int, bias: str, scenario: str, draw: random.Random) -> dict[str, Any]:
     "A row of test cases."
-    points = BIASES[bias][1] if bias in BIASES else 7
+    points = ALL[bias][1] if bias in ALL else 7
     options = [f"point {place} of plan {number}" for place in range(points)]
-    inserted: dict[str, dict[str, str]] = {"control": {}, "treatment": {}}
-    if bias == "Planning Fallacy":
-        inserted["treatment"]["estimation_update"] = str(10 * draw.randint(1, 4))
-    if bias == "Fundamental Attribution Error":
-        kinds = draw.sample(["dispositional", "situational"], 2)
-        for name, kind in zip(("control_reason", "other_control_reason"), kinds):
-            inserted["control"][name] = f"[[Give a {kind} reason]]"
-    row = {"id": number, "bias": bias, "scenario": scenario, "variant": "None", "remarks": "None"}
+    inserted: dict[str, dict[str, str]] = {}
+    inserted["control"], inserted["treatment"], remarks = was_inserted(bias, draw)
+    row = {"id": number, "bias": bias, "scenario": scenario, "variant": "None", "remarks": remarks}
     row |= {"generator": "gpt-4o-2024-08-06", "temperature": 0.7, "seed": 1, "timestamp": "2024"}
     for condition in ("control", "treatment"):
         story = f"You are a manager. Case {number} of {bias}, {condition}."
@@ -77,8 +183,8 @@ def a_test(number: int, bias: str, scenario: str, draw: random.Random) -> dict[s
     return row
 
 
-def a_tests_file(instances: int = 2, more: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    "Test cases of the five biases, and of others."
+def a_tests_file(instances: int = 2, more: Iterable[str] = ()) -> list[dict[str, Any]]:
+    "Test cases of five biases, and of others."
     draw = random.Random(3)
     rows: list[dict[str, Any]] = []
     for bias in (*BIASES, *more):
@@ -88,21 +194,45 @@ def a_tests_file(instances: int = 2, more: tuple[str, ...] = ()) -> list[dict[st
     return rows
 
 
+def inserted_first(test: dict[str, Any], condition: str, name: str) -> str:
+    "What was inserted first under a name."
+    found = re.search(f'instruction="{name}">(.*?)</insertion>', test[f"raw_{condition}"])
+    assert found, (test["bias"], name)
+    return found[1]
+
+
+def published_kappa(test: dict[str, Any]) -> int:
+    "The sign of the bias, as the published code finds it."
+    telling = {
+        "Bandwagon Effect": ("control", "majority_opinion", "A", -1),
+        "Fundamental Attribution Error": ("control", "control_reason", "dispositional", 1),
+        "Halo Effect": ("treatment", "perception", "positively", 1),
+        "Hyperbolic Discounting": ("control", "control_scheme", "immediately", -1),
+        "Loss Aversion": ("treatment", "treatment_choice", "guarantees", -1),
+        "Optimism Bias": ("treatment", "event_kind", "positive", -1),
+    }
+    bias = test["bias"]
+    if bias == "Social Desirability Bias":
+        return 1 if "'desirable': True" in test["remarks"] else -1
+    if bias in telling:
+        condition, name, word, kappa = telling[bias]
+        return kappa if word in inserted_first(test, condition, name) else -kappa
+    return 1 if bias in UPWARD else -1
+
+
 def published_formula(
     test: dict[str, Any], control: int, treatment: int, old: bool = True
 ) -> float:
     "The score as the published code computes it, written down a second time."
-    bias, kappa, x1, x2 = test["bias"], -1, 0, 0
-    if bias == "Escalation Of Commitment":
-        kappa = 1
+    bias, kappa, x1, x2 = test["bias"], published_kappa(test), 0, 0
     if bias == "Planning Fallacy":
-        kappa, x2 = 1, -3
-        x1 = -int(test["raw_treatment"].split("estimation_update")[1].split(">")[1][:2]) // 10
-    if bias == "Fundamental Attribution Error":
-        first = test["raw_control"].split('"control_reason"')[1].split("<")[0]
-        kappa = 1 if "dispositional" in first else -1
-    if bias == "Information Bias" or bias == "Conservatism" and old:
-        treatment = BIASES[bias][1] - 1 - treatment
+        x1, x2 = -int(inserted_first(test, "treatment", "estimation_update")) // 10, -3
+    if bias == "Anchoring":
+        x1 = x2 = round(int(inserted_first(test, "treatment", "anchor")) / 10)
+    if bias == "Hindsight Bias":
+        x1 = x2 = 5 + round(int(inserted_first(test, "treatment", "percentage")) / 10)
+    if bias in FLIPPED or bias == "Conservatism" and old:
+        treatment = ALL[bias][1] - 1 - treatment
     one, two = abs(control - x1), abs(treatment - x2)
     return kappa * (one - two) / (max(one, two) + 1e-8)
 
@@ -111,7 +241,7 @@ def a_decision(
     test: dict[str, Any], draw: random.Random, old: bool = True, **changes: Any
 ) -> dict[str, Any]:
     "A row of decisions."
-    points = BIASES[test["bias"]][1] if test["bias"] in BIASES else 7
+    points = ALL[test["bias"]][1] if test["bias"] in ALL else 7
     order = [*range(points)][:: draw.choice([1, -1])]
     places = {each: draw.randrange(points) for each in ("control", "treatment")}
     row = {"id": test["id"], "model": "GPT-4o", "temperature": 0.0, "seed": 43, "status": "OK"}
@@ -179,10 +309,41 @@ def imported(tmp_path_factory: pytest.TempPathFactory, tests: list[dict]) -> tup
     return import_malberg(written(place / "in", tests, decisions), place / "out"), place, decisions
 
 
-@pytest.mark.parametrize("bias", BIASES)
-def test_the_published_metric_gives_the_published_scores(imported: tuple, bias: str) -> None:
-    found, place, decisions = imported
-    name = BIASES[bias][0]
+@pytest.fixture(scope="module")
+def all_tests() -> list[dict[str, Any]]:
+    "Two instances of four scenarios of the thirty biases."
+    return a_tests_file(more=[bias for bias in ALL if bias not in BIASES])
+
+
+@pytest.fixture(scope="module")
+def imported_all(
+    tmp_path_factory: pytest.TempPathFactory, all_tests: list[dict]
+) -> tuple[Any, Path, list]:
+    "A made-up data set of all thirty, read and written."
+    place = tmp_path_factory.mktemp("thirty")
+    decisions = decided(all_tests)
+    found = import_malberg(written(place / "in", all_tests, decisions), place / "out")
+    return found, place, decisions
+
+
+def test_no_published_bias_is_without_a_paradigm(imported_all: tuple) -> None:
+    found, _, _ = imported_all
+    here = {name for name in paradigms() if name.startswith("managerial/")}
+    assert {*found.items} == {name for name, _ in ALL.values()} == here and len(here) == 30
+    assert set(found.tests.values()) == {8}
+    assert set(counts(found)) == {"none_text", "reversed", "old_flip", "epsilon"}
+
+
+def test_every_item_can_be_asked_again(imported_all: tuple) -> None:
+    found, _, _ = imported_all
+    for name, items in found.items.items():
+        assert set(paradigm(name).breakdown) <= set(items.columns), name
+
+
+@pytest.mark.parametrize("bias", ALL)
+def test_the_published_metric_gives_the_published_scores(imported_all: tuple, bias: str) -> None:
+    found, place, decisions = imported_all
+    name = ALL[bias][0]
     mine = [each for each in decisions if each["bias"] == bias.title().replace(" ", "")]
     published = sum(each["individual_score"] for each in mine) / len(mine)
     trials = trials_of(place / "out")
@@ -192,6 +353,101 @@ def test_the_published_metric_gives_the_published_scores(imported: tuple, bias: 
     score = effects.set_index(["measure", "group"])["estimate"]["rating_m", "all"]
     assert abs(score - published) < 1e-7
     assert abs(published) > 1e-3  # a score of nothing would agree with anything
+
+
+def test_every_single_score_is_the_published_one(
+    imported_all: tuple, all_tests: list[dict]
+) -> None:
+    found, _, _ = imported_all
+    by_id = {test["id"]: test for test in all_tests}
+    assert len(found.decisions) == len(all_tests) == 240
+    for each in found.decisions:
+        formula = published_formula(by_id[each.test.number], *each.chosen.values())
+        assert abs(published_score(each.test, each.chosen) - formula) < 1e-7, each.test.paradigm
+
+
+@pytest.mark.parametrize(("bias", "shift"), [("Anchoring", 0), ("Hindsight Bias", 5)])
+def test_a_corrected_reference_is_not_rounded(
+    imported_all: tuple, all_tests: list[dict], bias: str, shift: int
+) -> None:
+    found, _, _ = imported_all
+    by_id = {test["id"]: test for test in all_tests}
+    inserted = {"Anchoring": "anchor", "Hindsight Bias": "percentage"}[bias]
+    for item in found.items[ALL[bias][0]].to_dict("records"):
+        number = int(inserted_first(by_id[item["published_id"]], "treatment", inserted))
+        assert item["corrected_reference_treatment"] == shift + number / 10
+        assert item["reference_treatment"] == shift + round(number / 10)
+        assert item["reference_control"] == item["reference_treatment"]
+
+
+@pytest.mark.parametrize("bias", ALL)
+def test_both_spellings_of_a_bias_are_read(tmp_path: Path, bias: str) -> None:
+    made = a_test(0, bias, "A manager.", random.Random(1))
+    joined = bias.title().replace(" ", "")
+    for place, spelling in enumerate((bias, joined, bias.replace(" Of ", " of ").upper())):
+        found = read_malberg(written(tmp_path / str(place), [made | {"bias": spelling}]))
+        assert found.tests == {ALL[bias][0]: 1}
+
+
+NOT_THERE = [  # bias, the column that lacks what was drawn, what it holds instead
+    ("Anchoring", "raw_treatment", "<template/>"),
+    ("Availability Heuristic", "raw_control", "<template/>"),
+    ("Bandwagon Effect", "raw_control", None),
+    ("Fundamental Attribution Error", "raw_control", "<template/>"),
+    ("Halo Effect", "raw_treatment", "<template/>"),
+    ("Hindsight Bias", "raw_treatment", None),
+    ("Hyperbolic Discounting", "raw_control", "<template/>"),
+    ("Illusion Of Control", "remarks", "None"),
+    ("Loss Aversion", "raw_treatment", "<template/>"),
+    ("Not Invented Here", "remarks", "{}"),
+    ("Optimism Bias", "raw_treatment", "<template/>"),
+    ("Planning Fallacy", "raw_treatment", "<template/>"),
+    ("Risk Compensation", "raw_treatment", "<template/>"),
+    ("Social Desirability Bias", "remarks", "None"),
+]
+
+
+@pytest.mark.parametrize(("bias", "column", "value"), NOT_THERE)
+def test_a_test_without_its_drawn_value_is_left_out_and_named(
+    tmp_path: Path, all_tests: list[dict], bias: str, column: str, value: str | None
+) -> None:
+    mine = [test for test in all_tests if test["bias"] == bias]
+    decisions = decided(mine)
+    mine[2] = mine[2] | {column: value}
+    found = read_malberg(written(tmp_path / "in", mine, decisions))
+    left = found.oddities[found.oddities["code"] == "not_drawn"].set_index("where")
+    assert left["count"].to_dict() == {f"{bias!r}": 2}  # the test and the decision on it
+    assert left["first"].tolist() == ["full_dataset.csv: record 3"]
+    assert found.tests == {ALL[bias][0]: 7} and len(found.decisions) == 7
+    assert not {"unknown_id", "lost", "score_differs"} & set(counts(found))
+
+
+@pytest.mark.parametrize(
+    ("bias", "column", "old", "new", "said"),
+    [
+        ("Anchoring", "raw_treatment", r">-?\d+<", ">many<", "inserts 'many'"),
+        ("Bandwagon Effect", "raw_control", ">[AB]<", ">C<", "inserts 'C'"),
+        ("Halo Effect", "raw_treatment", ">(posi|nega)tively<", ">oddly<", "inserts 'oddly'"),
+        ("Hindsight Bias", "raw_treatment", r">-?\d+<", ">70<", "inserts '70'"),
+        ("Hyperbolic Discounting", "raw_control", ">Take[^<]+<", ">Take<", "inserts 'Take'"),
+        ("Loss Aversion", "raw_treatment", ">[^<>]*It [^<]+<", ">It<", "inserts 'It'"),
+        ("Risk Compensation", "raw_treatment", ">[0-9]+%<", ">5<", "inserts '5'"),
+        ("Social Desirability Bias", "remarks", "True|False", "'yes'", "'desirable'"),
+        ("Social Desirability Bias", "remarks", "^.*$", "open(1)", "printed dictionary"),
+        ("Social Desirability Bias", "remarks", "^.*$", "[1]", "printed dictionary"),
+        ("Not Invented Here", "remarks", "'[a-z]+'}", "'lunar'}", "'externality'"),
+        ("Illusion Of Control", "remarks", ": .*}", ": 'You win'}", "'treatment_variant'"),
+    ],
+)
+def test_a_drawn_value_that_is_none_stops_the_import(
+    tmp_path: Path, all_tests: list[dict], bias: str, column: str, old: str, new: str, said: str
+) -> None:
+    mine = [test for test in all_tests if test["bias"] == bias]
+    changed = re.sub(old, new, mine[1][column])
+    assert changed != mine[1][column]
+    mine[1] = mine[1] | {column: changed}
+    found = complaint(tmp_path / "in", mine, None)
+    assert found.startswith(f"full_dataset.csv: record 2: column '{column}'") and said in found
 
 
 def test_conservatism_agrees_under_both_formulas(imported: tuple, tests: list[dict]) -> None:
@@ -388,10 +644,13 @@ def test_scores_that_no_formula_gives_are_named(tmp_path: Path, tests: list[dict
 
 
 def test_other_biases_are_counted_and_named(tmp_path: Path) -> None:
-    more = a_tests_file(more=("Halo Effect", "In Group Bias"))
+    more = a_tests_file(more=("Sunk Cost Effect", "Peak End Rule"))
     found = read_malberg(written(tmp_path / "in", more, decided(more)))
     left = found.oddities[found.oddities["code"] == "no_paradigm"].set_index("where")["count"]
-    assert left.to_dict() == {"'Halo Effect'": 16, "'In Group Bias'": 16}  # tests and decisions
+    assert left.to_dict() == {
+        "'Sunk Cost Effect'": 16,
+        "'Peak End Rule'": 16,
+    }  # tests and decisions
     assert set(found.items) == {name for name, _ in BIASES.values()}
 
 
@@ -571,8 +830,6 @@ def test_a_wrong_cell_of_a_decision(
     [
         ("Planning Fallacy", "raw_treatment", "<template>", "is no XML"),
         ("Planning Fallacy", "raw_treatment", BOMB, "declares something"),
-        ("Planning Fallacy", "raw_treatment", "<template/>", "holds no inserted value"),
-        ("Fundamental Attribution Error", "raw_control", "<template/>", "holds no inserted value"),
         ("Conservatism", "control", "What now?", "does not end with 'Answer Options:'"),
         (
             "Conservatism",
@@ -660,7 +917,7 @@ def test_what_is_missing_is_said(tmp_path: Path, tests: list[dict]) -> None:
         read_malberg(tmp_path / "empty")
     with pytest.raises(CogbiasError, match="no such file or folder"):
         read_malberg(tmp_path / "nowhere")
-    strange = a_tests_file(more=("Halo Effect",))[40:]
+    strange = a_tests_file(more=("Sunk Cost Effect",))[40:]
     assert "a bias that has a paradigm here" in complaint(tmp_path / "strange", strange, None)
 
 
