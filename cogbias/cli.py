@@ -604,6 +604,7 @@ def _closing(outcome: object, outputs: Path, reports: bool) -> None:
             f"reports   {Folder(outputs).report(first['participant'], first['paradigm'])} and "
             f"{len(outcome.cells) - 1} more"
         )
+    _warn(outcome.left_out)
     for line in outcome.failed:
         _say(f"failed    {line}")
     if outcome.failed:

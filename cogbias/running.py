@@ -292,6 +292,7 @@ class Outcome(NamedTuple):
     effects: pd.DataFrame | None
     cells: list[dict[str, Any]]  # participant, paradigm, planned, stored, asked, statuses
     failed: list[str]  # one line per cell or report that failed
+    left_out: list[str] = []  # one line per cell of the folder of which something is not read
 
 # %% ../nbs/21_running.ipynb #7931b838
 def _collect_model(
@@ -367,14 +368,14 @@ def run_study(
     )
     write_manifest(study, Folder(outputs), cells, failed, started)
     before = _decided_before(Folder(outputs))
-    effects = effects_of(outputs, jobs=jobs) if cells else None
+    effects, left_out = estimate_folder(outputs, jobs=jobs) if cells else (None, [])
     if reports and cells:
         asked = [(cell["participant"], cell["paradigm"]) for cell in cells]
         older = _reported_otherwise(Folder(outputs), before, effects)
         failed += render_reports(outputs, jobs, cluster, [*asked, *older])[0]
         failed += render_study_report(outputs) if len(stored_settings(Folder(outputs))) > 1 else []
     write_manifest(study, Folder(outputs), cells, failed, started)
-    return Outcome(effects, cells, failed)
+    return Outcome(effects, cells, failed, left_out)
 
 # %% ../nbs/21_running.ipynb #c24cc9eb
 def run(

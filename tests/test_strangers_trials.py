@@ -314,3 +314,19 @@ def test_a_small_file_that_unpacks_to_all_of_the_memory_is_refused(
     said = capsys.readouterr().err
     assert end.value.code == 2 and said.count("\n") == 1, said
     assert f"{ITEMS}: unpacks to more than 2 GB" in said, said
+
+
+def test_a_run_that_strands_the_answers_of_others_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    "Another study of the same paradigm in one folder asks other items, and the old ones are gone."
+    asked = ["run", "--paradigm", "managerial/halo", "--no-reports", "--outputs", str(tmp_path)]
+    with pytest.raises(SystemExit) as end:
+        main([*asked, "--model", "sim/human", "--model", "sim/random"])
+    assert end.value.code == 0
+    assert "warning" not in capsys.readouterr().err
+    with pytest.raises(SystemExit) as end:
+        main([*asked, "--model", "sim/human", "--seed", "7"])
+    assert end.value.code == 0
+    warned = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning")]
+    assert len(warned) == 2 and any("sim-random" in line for line in warned), warned
