@@ -9,7 +9,6 @@ __all__ = ['LEAST_PARADIGMS', 'FACTS_ASKED', 'LEAST_MODELS', 'LEAST_BIASES', 'LA
            'component_sentence', 'loadings_table', 'pair_sentence', 'pair_table', 'pair_matrix']
 
 # %% ../nbs/14_model_reporting.ipynb #2274e52c
-import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,8 +35,7 @@ from cogbias.stats.structure import (
     spread_between,
     stable_components,
 )
-from .study_reporting import model_facts
-from .tables import file_text, inside
+from .study_reporting import model_facts, read_manifest
 
 # %% ../nbs/14_model_reporting.ipynb #a8890043
 def study_seed(
@@ -45,8 +43,7 @@ def study_seed(
 ) -> int:  # 0 where no study was recorded
     "The seed of a study."
     try:
-        manifest = json.loads(file_text(inside(folder, folder / "manifest.json")))
-        return int((manifest.get("study") or {}).get("seed") or 0)
+        return int((read_manifest(folder).get("study") or {}).get("seed") or 0)
     except (OSError, ValueError, AttributeError, TypeError):  # the report says what is wrong
         return 0
 

@@ -7,7 +7,7 @@ __all__ = ['COMMON_UNITS', 'HOMOGENEITY', 'NUMBERS_OF_MODELS', 'FACTS', 'scale_l
            'verdict_table', 'verdict_notes', 'capped_table', 'homogeneity_table', 'published_homogeneity',
            'homogeneity_extremes', 'variant_impact', 'temperature_table', 'model_facts', 'model_sources',
            'explained_by_models', 'feature_sentence', 'contrasts_for_readers', 'homogeneity_for_readers',
-           'homogeneity_notes', 'impact_sentence', 'profile_sentence', 'profile_tree', 'faults']
+           'homogeneity_notes', 'impact_sentence', 'profile_sentence', 'profile_tree', 'read_manifest', 'faults']
 
 # %% ../nbs/13_study_reporting.ipynb #2a8bc20a
 import json
@@ -651,13 +651,20 @@ def _unreadable(effects: pd.DataFrame) -> list[str]:
     return lines
 
 
+def read_manifest(
+    folder: Path,  # of a study
+) -> dict[str, Any]:
+    "What a run recorded; an OSError or a ValueError where there is nothing to read."
+    return json.loads(file_text(inside(folder, folder / "manifest.json")))
+
+
 def faults(
     folder: Path,  # of a study
     effects: pd.DataFrame | None = None,  # its effects table: who gave unreadable answers
 ) -> str:  # a markdown list
     "What failed, what was left out, what could not be read, and which groups stayed short."
     try:
-        manifest = json.loads(file_text(inside(folder, folder / "manifest.json")))
+        manifest = read_manifest(folder)
     except CogbiasError:  # it says what is wrong
         raise
     except (OSError, ValueError):

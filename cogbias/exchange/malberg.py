@@ -253,45 +253,77 @@ def _remark(record: Record, name: str) -> Any:
 Drawn = dict[str, Any]  # name of a drawn value in the paradigm -> value
 
 
-def _anchor(record: Record) -> Drawn:
-    "The number that is asked about first."
-    return {"number": _inserted_number(record, "raw_treatment", "anchor", range(10, 91))}
+def _drawn(
+    name: str,  # of the value in the paradigm
+    read: Callable[..., Any],  # one of the readers above
+    *where: Any,  # what it is told besides the record
+) -> Callable[[Record], Drawn]:
+    "What finds one drawn value in a test."
+    return lambda record: {name: read(record, *where)}
 
 
-def _outcome(record: Record) -> Drawn:
-    "The outcome that is told, which is also the one that is asked about."
-    known = {"failure": "failure, failure", "success": "success, success"}
-    return {"pairing": _inserted_word(record, "raw_control", "outcome", known)}
+def _fixed(**values: str) -> Callable[[Record], Drawn]:
+    "Values that every published test shares."
+    return lambda record: dict(values)
 
 
-def _majority(record: Record) -> Drawn:
-    "Which of the two opinions the majority holds."
-    known = {"A": "X", "B": "Y"}
-    return {"majority": _inserted_word(record, "raw_control", "majority_opinion", known)}
-
-
-def _first_reason(record: Record) -> Drawn:
-    "Which of two reasons comes first."
-    known = {"dispositional": "character", "situational": "circumstances"}
-    return {"reason_x": _inserted_phrase(record, "raw_control", "control_reason", known)}
-
-
-def _opinion(record: Record) -> Drawn:
-    "How the other feature is seen."
-    known = {"positively": "positive", "negatively": "negative"}
-    return {"opinion": _inserted_word(record, "raw_treatment", "perception", known)}
-
-
-def _change(record: Record) -> Drawn:
-    "What the outcome was, in percent."
-    return {"change": _inserted_number(record, "raw_treatment", "percentage", range(-50, 51))}
-
-
-def _early_scheme(record: Record) -> Drawn:
-    "Which of two schemes pays at once."
-    known = {"immediately": "X", "months": "Y"}
-    return {"early": _inserted_phrase(record, "raw_control", "control_scheme", known)}
-
+_CONTROL, _TREATMENT = "raw_control", "raw_treatment"
+# the number that is asked about first
+_anchor = _drawn("number", _inserted_number, _TREATMENT, "anchor", range(10, 91))
+# the outcome that is told, which is also the one that is asked about
+_outcome = _drawn(
+    "pairing",
+    _inserted_word,
+    _CONTROL,
+    "outcome",
+    {"failure": "failure, failure", "success": "success, success"},
+)
+# which of the two opinions the majority holds
+_majority = _drawn("majority", _inserted_word, _CONTROL, "majority_opinion", {"A": "X", "B": "Y"})
+# which of two reasons comes first
+_first_reason = _drawn(
+    "reason_x",
+    _inserted_phrase,
+    _CONTROL,
+    "control_reason",
+    {"dispositional": "character", "situational": "circumstances"},
+)
+# how the other feature is seen
+_opinion = _drawn(
+    "opinion",
+    _inserted_word,
+    _TREATMENT,
+    "perception",
+    {"positively": "positive", "negatively": "negative"},
+)
+# what the outcome was, in percent
+_change = _drawn("change", _inserted_number, _TREATMENT, "percentage", range(-50, 51))
+# which of two schemes pays at once
+_early_scheme = _drawn(
+    "early",
+    _inserted_phrase,
+    _CONTROL,
+    "control_scheme",
+    {"immediately": "X", "months": "Y"},
+)
+# which of two choices is the safe one
+_safe_choice = _drawn(
+    "safe",
+    _inserted_phrase,
+    _TREATMENT,
+    "treatment_choice",
+    {"guarantees": "X", "equally likely": "Y"},
+)
+# whether the event is a good one
+_turn_of_event = _drawn(
+    "turn",
+    _inserted_word,
+    _TREATMENT,
+    "event_kind",
+    {"positive": "better", "negative": "worse"},
+)
+# by how many percent similar projects took longer
+_longer = _drawn("longer", _inserted_number, _TREATMENT, "estimation_update", range(10, 50, 10))
 
 CUES = MappingProxyType(
     {
@@ -312,12 +344,6 @@ def _cue(record: Record) -> Drawn:
     return {"cue": found[0]}
 
 
-def _safe_choice(record: Record) -> Drawn:
-    "Which of two choices is the safe one."
-    known = {"guarantees": "X", "equally likely": "Y"}
-    return {"safe": _inserted_phrase(record, "raw_treatment", "treatment_choice", known)}
-
-
 OUTSIDE = ("organizational", "contextual", "spatial")  # in what sense a proposal is from outside
 
 
@@ -328,18 +354,6 @@ def _outside(record: Record) -> Drawn:
         known = " or ".join(OUTSIDE)
         raise record.fault("remarks", f"holds {kind!r:.40} as 'externality'; use {known}")
     return {"where": kind}
-
-
-def _turn_of_event(record: Record) -> Drawn:
-    "Whether the event is a good one."
-    known = {"positive": "better", "negative": "worse"}
-    return {"turn": _inserted_word(record, "raw_treatment", "event_kind", known)}
-
-
-def _longer(record: Record) -> Drawn:
-    "By how many percent similar projects took longer."
-    tens = range(10, 50, 10)
-    return {"longer": _inserted_number(record, "raw_treatment", "estimation_update", tens)}
 
 
 def _removed_risk(record: Record) -> Drawn:
@@ -356,11 +370,6 @@ def _keyed(record: Record) -> Drawn:
     if not isinstance(desirable, bool):
         raise record.fault("remarks", f"holds {desirable!r:.40} as 'desirable'; use True or False")
     return {"how_often": "never" if desirable else "sometimes"}
-
-
-def _fixed(**values: str) -> Callable[[Record], Drawn]:
-    "Values that every published test shares."
-    return lambda record: dict(values)
 
 # %% ../../nbs/exchange/malberg.ipynb #43003bee
 class Source(NamedTuple):

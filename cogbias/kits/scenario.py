@@ -756,9 +756,11 @@ def scenario_items(
     return table
 
 
+_RATED = MappingProxyType({"score": {}, "outcome": "value"})  # fields of every contrast of ratings
+
+
 def _shift_contrasts(about: About, case: Scenario) -> Iterator[Contrast]:
     "How far the rating shifts, and which way."
-    same = {"score": {}, "outcome": "value"}
     meant = {} if case.norm.is_same else {"sense": "shift", "null": "rational_factor"}
     yield Contrast(
         "rating_shift",
@@ -766,39 +768,37 @@ def _shift_contrasts(about: About, case: Scenario) -> Iterator[Contrast]:
         kind="rating_shift",
         unit="scaled rating",
         note=f"in lengths of the scale, towards the bias; zero is {case.norm.says}",
-        **same,
+        **_RATED,
         **meant,
     )
     yield Contrast(
         "rating_direction",
         "Pairs that shift towards the bias, minus away from it",
         kind="rating_direction",
-        **same,
+        **_RATED,
     )
 
 
 def _pull_contrasts(about: About) -> Iterator[Contrast]:
     "How much nearer to the reference the rating comes, and how often."
-    same = {"score": {}, "outcome": "value"}
     yield Contrast(
         "rating_distance",
         f"{about.title}: how much nearer the rating comes",
         kind="rating_distance",
         unit="scaled rating",
         note="change of the distance to the reference, in lengths of the scale",
-        **same,
+        **_RATED,
     )
     yield Contrast(
         "rating_nearer",
         "Pairs that come nearer to the reference, minus those that move away",
         kind="rating_nearer",
-        **same,
+        **_RATED,
     )
 
 
 def _contrasts(about: About, case: Scenario) -> tuple[Contrast, ...]:
     "The headline, its direction, and the published score."
-    same = {"score": {}, "outcome": "value"}
     found = [
         *(_pull_contrasts(about) if case.pulled else _shift_contrasts(about, case)),
         Contrast(
@@ -808,7 +808,7 @@ def _contrasts(about: About, case: Scenario) -> tuple[Contrast, ...]:
             unit="m",
             replication=True,
             note="relative to where on the scale an answer sits; see a random responder's",
-            **same,
+            **_RATED,
         ),
     ]
     if case.corrected:
@@ -819,7 +819,7 @@ def _contrasts(about: About, case: Scenario) -> tuple[Contrast, ...]:
                 kind="rating_m_corrected",
                 unit="m",
                 replication=True,
-                **same,
+                **_RATED,
             )
         )
     return tuple(found)

@@ -15,8 +15,13 @@ import numpy as np
 import pandas as pd
 
 from .estimates import Estimate, nothing
-from .profiles import ProfileComponents, Profiles, _complete, _turned
-from .profiles import profile_components
+from cogbias.stats.profiles import (
+    ProfileComponents,
+    Profiles,
+    _complete,
+    _turned,
+    profile_components,
+)
 from .proportions import wilson
 
 # %% ../../nbs/stats/20_structure.ipynb #b392643f
@@ -119,7 +124,6 @@ def rank_correlation(
     families = np.unique(owner)
     count = len(families)
     facts = dict(
-        *(),
         ci_level=level,
         n=len(x),
         n_clusters=count,
@@ -168,7 +172,6 @@ def spread_between(
     table = pd.DataFrame({"y": np.asarray(y, float), "level": level, "family": family}).dropna()
     means = table.groupby(["level", "family"], as_index=False)["y"].mean()
     facts = dict(
-        *(),
         n=len(table),
         n_clusters=len(means),
         unit="share of variance",
