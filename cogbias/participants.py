@@ -47,6 +47,7 @@ class Answer(NamedTuple):
     latency_s: float | None = None
     started_at: str | None = None
     attempt: int = 1
+    logits: dict[str, float] | None = None  # label -> raw score of an encoder
 
 # %% ../nbs/04_participants.ipynb #ad682744
 @runtime_checkable

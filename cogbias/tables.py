@@ -542,6 +542,17 @@ def _are_chances(values: Sequence[dict]) -> bool:
     labels = {type(label) for p in values for label in p}
     return labels == {str} and 0 <= min(flat) and max(flat) <= PROBABILITY["high"]
 
+# %% ../nbs/00_tables.ipynb #f3d655ee
+def _logits_fault(logits: dict) -> str:
+    "What is wrong with the raw scores of options."
+    score = Column("", "number", "", **FINITE)
+    for label, each in logits.items():
+        if not isinstance(label, str):
+            return f"holds the label {label!r:.60}, which is no text"
+        if fault := score.fault(each):
+            return f"gives {label!r:.40} a score that {fault}"
+    return ""
+
 # %% ../nbs/00_tables.ipynb #687c694f
 TRIALS = Schema(
     "trials",
@@ -586,6 +597,12 @@ TRIALS = Schema(
             "mapping?",
             "probability of each option by label, where known",
             {"parts": _p_fault, "glance": _are_chances},
+        ),
+        (
+            "logits",
+            "mapping?",
+            "raw score of each option by label, where an encoder gave it",
+            {"parts": _logits_fault, "since": 2},
         ),
         (
             "valid_mass",

@@ -641,8 +641,10 @@ def check_answers(
     "Return the trials unchanged, or raise a CogbiasError naming the first answer not on offer."
     places = ("condition",) if tagged_anew else _FROM_ITEM
     offers = items if isinstance(items, Offers) else Offers(items)
-    names = [name for name in TRIALS.names if name in trials.columns]
-    columns = {name: trials[name].tolist() for name in names}
+    empty = [None] * len(trials)
+    columns = {
+        name: trials[name].tolist() if name in trials.columns else empty for name in TRIALS.names
+    }
     for row in _to_be_looked_at(columns, offers, places):
         trial = {name: column[row] for name, column in columns.items()}
         if fault := _answer_fault(offers, trial, places):
@@ -658,16 +660,17 @@ def _to_be_looked_at(
 ) -> list[int]:
     "Rows of known items, without those that are plainly a distribution over what is offered."
     known = offers.known(places)
-    beside = (columns[name] for name in ("method", "status", "choice", "role", "value", "p"))
+    names = ("method", "status", "choice", "role", "value", "logits", "p")
+    beside = (columns[name] for name in names)
     said = zip(columns["item_id"], zip(*(columns[name] for name in places)), *beside)
     return [
         row
-        for row, (key, place, method, status, choice, role, value, p) in enumerate(said)
+        for row, (key, place, method, status, choice, role, value, logits, p) in enumerate(said)
         if key in known
         and not (
             status == "ok"
             and method in ("option_probability", "encoder")
-            and choice is role is value is None
+            and choice is role is value is logits is None
             and type(p) is dict
             and (*place, tuple(p)) == known[key]
             and _is_whole(p)
@@ -734,7 +737,8 @@ def _own_number_fault(choice: str, role: str | None, value: float | None) -> str
 
 def _status_fault(item: Mapping[str, Any], trial: Mapping[str, Any]) -> str:
     "Where an answer and its status contradict each other."
-    there = [name for name in ("choice", "value", "p") if _held(trial, name) is not None]
+    answers = ("choice", "value", "p", "logits")
+    there = [name for name in answers if _held(trial, name) is not None]
     if trial["status"] != "ok" or trial["method"] == "reasoning":
         status = f"{trial['status']!r} by {trial['method']!r}"
         return f"column {there[0]!r} is filled, but the status is {status}" if there else ""
@@ -763,6 +767,19 @@ def _chances_fault(labels: Sequence[str], trial: Mapping[str, Any]) -> str:
     return "" if abs(total - 1) < 1e-6 else f"column 'p' adds up to {total:.9g} instead of 1"
 
 
+def _logits_fault(labels: Sequence[str], trial: Mapping[str, Any]) -> str:
+    "Where raw scores are not those of the options, or not those behind the probabilities."
+    logits, p = _held(trial, "logits"), _held(trial, "p")
+    if logits is None or p is None:
+        return "" if logits is None else "column 'logits' is filled, but 'p' is empty"
+    if set(logits) != set(labels):
+        return f"column 'logits' names {', '.join(logits):.60}, its item {', '.join(labels):.60}"
+    scores = {label: math.exp(each - max(logits.values())) for label, each in logits.items()}
+    total = math.fsum(scores.values())
+    odd = [label for label, each in scores.items() if abs(each / total - p[label]) > 1e-6]
+    return f"column 'p' gives {odd[0]!r:.40} another chance than its 'logits'" if odd else ""
+
+
 def _answer_fault(offers: Offers, trial: Mapping[str, Any], places: Sequence[str]) -> str:
     "What a trial says that its item does not, or that it denies itself."
     key = trial["item_id"]
@@ -772,6 +789,7 @@ def _answer_fault(offers: Offers, trial: Mapping[str, Any], places: Sequence[str
         or _choice_fault(item, offers.offered(key), trial)
         or _chances_fault(offers.labels[key], trial)
         or _status_fault(item, trial)
+        or _logits_fault(offers.labels[key], trial)
     )
 
 # %% ../nbs/05_trials.ipynb #338c97f8

@@ -96,7 +96,7 @@ def test_no_answer_of_an_older_version_is_asked_again(folder, capsys):
         assert (folder / file.relative_to(OLD)).read_bytes() == file.read_bytes()
 
 
-LATER = Column("mood", "text", "how it was said", optional=True, since=2)
+LATER = Column("mood", "text", "how it was said", optional=True, since=TRIALS.version + 1)
 
 
 @pytest.fixture
@@ -120,25 +120,43 @@ def test_a_store_may_hold_lines_of_two_versions_and_refuses_a_third(folder, next
     next_version()
     assert store.read()["mood"].isna().all() and len(store.read()) == len(before)
     with store.writer() as writer:
-        row = json.loads(line) | {"trial_id": "another", "mood": "dry"}
+        row = json.loads(line) | {"trial_id": "another", "logits": None, "mood": "dry"}
         assert writer.write(row)
     assert store.path.read_bytes().splitlines()[0] + b"\n" == line
-    assert json.loads(store.path.read_bytes().splitlines()[-1])["schema_version"] == 2
+    assert json.loads(store.path.read_bytes().splitlines()[-1])["schema_version"] == LATER.since
     assert store.read()["mood"].dropna().tolist() == ["dry"]
-    last = json.loads(store.path.read_bytes().splitlines()[-1]) | {"schema_version": 3}
+    newest = LATER.since + 1
+    last = json.loads(store.path.read_bytes().splitlines()[-1]) | {"schema_version": newest}
     with store.path.open("ab") as file:
         file.write(json.dumps(last).encode() + b"\n")
     said = refused(store.read)
-    assert f"line {len(before) + 2}: written by a newer cogbias (trials schema 3" in said
+    assert f"line {len(before) + 2}: written by a newer cogbias (trials schema {newest}" in said
 
 
 def test_a_newer_store_is_refused_by_name(folder):
     store = Folder(folder).store("sim/messy", "classic/framing")
     lines = [json.loads(line) for line in store.path.read_bytes().splitlines()]
-    newer = [line | {"mood": "dry", "schema_version": 2} for line in lines]
+    newer = [line | {"mood": "dry", "schema_version": LATER.since} for line in lines]
     store.path.write_text("".join(json.dumps(line) + "\n" for line in newer))
     said = refused(store.read)
-    assert "classic-framing.jsonl: line 1: written by a newer cogbias (trials schema 2" in said
+    newer = f"written by a newer cogbias (trials schema {LATER.since}"
+    assert f"classic-framing.jsonl: line 1: {newer}" in said
+
+
+def test_scores_of_an_encoder_stand_beside_answers_of_the_first_version(folder):
+    store = Folder(folder).store("sim/messy", "classic/framing")
+    old = store.path.read_bytes().splitlines()
+    assert not any(b"logits" in line or b"schema_version" in line for line in old)
+    assert store.read()["logits"].isna().all()
+    p, logits = {"A": 0.5, "B": 0.5}, {"A": -3.25, "B": -3.25}
+    scored = json.loads(old[0]) | {"trial_id": "scored", "p": p, "logits": logits}
+    with store.writer() as writer:
+        assert writer.write(scored | {"method": "encoder"})
+    assert store.path.read_bytes().splitlines()[:-1] == old
+    assert store.read().set_index("trial_id").loc["scored", "logits"] == logits
+    save_table(store.read(), folder / "all.csv")
+    back = load_table(folder / "all.csv", TRIALS).set_index("trial_id")
+    assert back.loc["scored", "logits"] == logits and back["logits"].notna().sum() == 1
 
 
 def test_trial_keys_of_the_first_version_stay():

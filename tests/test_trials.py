@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cogbias import trials
-from cogbias.tables import TRIALS, CogbiasError, item_table, option
+from cogbias.tables import TRIALS, VERSION, CogbiasError, item_table, option
 from cogbias.participants import Answer
 from cogbias.trials import SLUG_BYTES, TrialStore, collect, plan, slug, trial_line, trial_row
 
@@ -519,6 +519,7 @@ def test_any_answer_becomes_one_line_of_strict_json(response, value, seed):
     line = trial_line({**rows(1)[0], "response": response, "value": value, "seed": seed})
     assert line.endswith(b"\n") and line.count(b"\n") == 1
     back = json.loads(line, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert back.pop(VERSION) == TRIALS.version
     assert list(back) == TRIALS.names and back["seed"] == seed
     assert back["value"] == (value if value is not None and abs(value) < float("inf") else None)
     if response.isprintable() or response.isascii():
