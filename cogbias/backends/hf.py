@@ -54,45 +54,50 @@ _FETCHED = [
     "tokenizer.model",
     "merges.txt",
     "vocab.txt",
+    "spiece.model",
 ]
 
 
-def _from_hub(model: str) -> Path:
+def _from_hub(model: str, backend: str, patterns: Sequence[str]) -> Path:
     "Fetch a model, or take it from the cache."
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     name, _, commit = model.partition("@")
     try:
-        return Path(snapshot_download(name, revision=commit or None, allow_patterns=_FETCHED))
+        return Path(snapshot_download(name, revision=commit or None, allow_patterns=patterns))
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         raise CogbiasError(
-            f"hf/{model}: cannot be fetched ({type(error).__name__}); check the name, your access "
-            "to it (hf auth login), and the connection; a folder is named hf/./folder"
+            f"{backend}/{model}: cannot be fetched ({type(error).__name__}); check the name, your "
+            f"access to it (hf auth login), and the connection; a folder is named "
+            f"{backend}/./folder"
         ) from None
 
 # %% ../../nbs/backends/hf.ipynb #eb68273c
+_SAVE = "save the model with save_pretrained, other formats are not opened"
+
+
 def model_folder(
     model: str,  # a folder, tiny, or a name on the hub
+    backend: str = "hf",  # who asks, for messages
+    remedy: str = _SAVE,  # what to do where there are weights of another format only
 ) -> Path:  # holds config.json and safetensors
     "The folder with a model's files."
     if model == "tiny":
         from cogbias.elicitation.tiny import tiny_folder
 
         return tiny_folder()
-    folder = Path(model).expanduser() if model.startswith((".", "/", "~")) else _from_hub(model)
+    local = model.startswith((".", "/", "~"))
+    folder = Path(model).expanduser() if local else _from_hub(model, backend, _FETCHED)
     if not (folder / "config.json").is_file():
         raise CogbiasError(
-            f"hf/{model}: {folder} holds no config.json; name the folder of a saved model"
+            f"{backend}/{model}: {folder} holds no config.json; name the folder of a saved model"
         )
     if not any(folder.glob("*.safetensors")):
-        raise CogbiasError(
-            f"hf/{model}: {folder} holds no .safetensors; save the model with save_pretrained, "
-            f"other formats are not opened"
-        )
+        raise CogbiasError(f"{backend}/{model}: {folder} holds no .safetensors; {remedy}")
     if "auto_map" in json.loads((folder / "config.json").read_text(encoding="utf-8")):
         raise CogbiasError(
-            f"hf/{model}: brings its own code, which is not run here; use a model whose "
+            f"{backend}/{model}: brings its own code, which is not run here; use a model whose "
             f"architecture transformers knows"
         )
     return folder
