@@ -19,7 +19,12 @@ from cogbias.backends.hf import HfParticipant, token_texts  # noqa: E402
 from cogbias.design import paradigm
 from cogbias.tables import CogbiasError, option  # noqa: E402
 from cogbias.elicitation.answer_trees import Look, Token, answer_tree, measure  # noqa: E402
-from cogbias.elicitation.tiny import random_model, tiny_folder, tiny_tokenizer  # noqa: E402
+from cogbias.elicitation.tiny import (  # noqa: E402
+    build_reader,
+    random_model,
+    tiny_folder,
+    tiny_tokenizer,
+)
 from cogbias.participants import Request, participant  # noqa: E402
 from cogbias.trials import TrialStore, collect  # noqa: E402
 
@@ -253,3 +258,104 @@ def test_random_models_follow_their_seed():
     assert all(torch.equal(one[name], two[name]) for name in one) and not torch.equal(
         one["lm_head.weight"], other["lm_head.weight"]
     )
+
+
+def read_one_by_one(who: HfParticipant, item: dict) -> object:
+    "The plain way for an encoder-decoder: the whole model for each prompt and each path."
+    (prompt,) = who.prompts([item])
+    texts, ends = token_texts(who.tokenizer), who.loaded.ends
+
+    def look(path):
+        with torch.inference_mode():
+            logits = who.loaded.model(
+                input_ids=torch.tensor([prompt]), decoder_input_ids=torch.tensor([[0, *path]])
+            ).logits[0, -1]
+        logprobs = logits.float().log_softmax(-1).tolist()
+        end = math.fsum(math.exp(logprobs[key]) for key in ends)
+        tokens = [
+            Token(key, text, logprobs[key])
+            for key, text in enumerate(texts)
+            if text and key not in ends
+        ]
+        return Look(tokens, math.log(end))
+
+    return measure(answer_tree(item["options"]), look, who.tolerance)
+
+
+def test_an_encoder_decoder_answers_as_one_prompt_at_a_time(tmp_path):
+    "Letters and names of several tokens, said by the decoder after the encoder has read."
+    who = participant(f"hf/{build_reader(tmp_path)}", tolerance=0.05)
+    requests = REQUESTS[:4] + REQUESTS[-3:]
+    answers = dict(who.answers(requests, "option_probability"))
+    assert who.loaded.scorer.facts["prompts_read"] == len({r.item["prompt"] for r in requests})
+    for index, request in enumerate(requests):
+        plain = read_one_by_one(who, request.item)
+        assert abs(plain.valid_mass - answers[index].valid_mass) < 1e-4
+        assert max(abs(plain.p[label] - answers[index].p[label]) for label in plain.p) < 1e-4
+
+
+def test_an_encoder_decoder_writes_what_it_would_write_alone(tmp_path):
+    "Prompts of several lengths in one batch, each with its own seed; and greedy as transformers."
+    folder = build_reader(tmp_path)
+    who, greedy = (
+        participant(f"hf/{folder}", temperature=each, max_tokens=12) for each in (1.0, 0.0)
+    )
+    requests = [REQUESTS[0], REQUESTS[-1], REQUESTS[2]]
+    together = dict(who.answers(requests, "text"))
+    for index, request in enumerate(requests):
+        alone = next(who.answers([request], "text"))[1]
+        assert alone.response == together[index].response != ""
+    (prompt,) = greedy.prompts([ITEMS[0]])
+    model = transformers.T5ForConditionalGeneration.from_pretrained(folder)
+    said = model.generate(torch.tensor([prompt]), max_new_tokens=12, do_sample=False)[0, 1:]
+    written = next(greedy.answers(REQUESTS[:1], "text"))[1].response
+    assert written == greedy.tokenizer.decode(said)
+
+
+def test_an_encoder_decoder_is_not_asked_twice_for_two_temperatures(tmp_path):
+    "What was found at a place is kept for the other temperatures."
+    folder = build_reader(tmp_path)
+    grid = (0.5, 1.0)
+    cool, warm = (
+        HfParticipant(str(folder), temperature=each, grid=grid, tolerance=0.05) for each in grid
+    )
+    first = next(cool.answers(REQUESTS[:1], "option_probability"))[1]
+    looked_at = cool.loaded.scorer.facts["looked_at"]
+    second = next(warm.answers(REQUESTS[:1], "option_probability"))[1]
+    alone = HfParticipant(str(folder), temperature=0.5, tolerance=0.05)
+    assert warm.loaded is cool.loaded
+    assert cool.loaded.scorer.facts["looked_at"] < 2 * looked_at  # most places were seen before
+    assert first.p != second.p
+    assert first.p == pytest.approx(
+        next(alone.answers(REQUESTS[:1], "option_probability"))[1].p, abs=1e-6
+    )
+
+
+def test_what_says_nothing_is_refused(tmp_path):
+    "An encoder, and half a model: one line each, before anything is asked."
+    encoder = tmp_path / "encoder"
+    config = transformers.BertConfig(
+        vocab_size=1024,
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+    )
+    transformers.BertForMaskedLM(config).save_pretrained(encoder)
+    tiny_tokenizer().save_pretrained(encoder)
+    with pytest.raises(CogbiasError, match="BertForMaskedLM is neither") as refused:
+        list(participant(f"hf/{encoder}").answers(REQUESTS[:1], "option_probability"))
+    assert "encoder/NAME_OR_FOLDER" in str(refused.value) and "\n" not in str(refused.value)
+    half = build_reader(tmp_path / "half")
+    transformers.T5EncoderModel.from_pretrained(half).save_pretrained(half)
+    with pytest.raises(CogbiasError, match="T5EncoderModel is neither"):
+        list(participant(f"hf/{half}").answers(REQUESTS[:1], "option_probability"))
+
+
+def test_weights_that_are_not_there_are_not_made_up(tmp_path):
+    "A classifier without an output layer would answer at random."
+    config = transformers.LlamaConfig(**SMALL, tie_word_embeddings=False)
+    transformers.LlamaForSequenceClassification(config).save_pretrained(tmp_path)
+    tiny_tokenizer().save_pretrained(tmp_path)
+    with pytest.raises(CogbiasError, match="holds no values for 1 of its weights, lm_head.weight"):
+        list(participant(f"hf/{tmp_path}").answers(REQUESTS[:1], "option_probability"))

@@ -331,7 +331,7 @@ def test_an_error_leaves_the_scorer_and_the_model_usable(llama, monkeypatch):
     scorer = Scorer(llama, token_budget=20)
     expected = scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))
     with monkeypatch.context() as broken:
-        broken.setattr(scoring, "_log_probabilities", lambda *given: 1 / 0)
+        broken.setattr(scoring, "log_probabilities", lambda *given: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))
     assert all(

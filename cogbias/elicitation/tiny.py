@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['TURN', 'END', 'TEXT_END', 'PAD', 'THINK', 'UNTHINK', 'SHAPE', 'DESIGN', 'Planted', 'tiny_tokenizer', 'tiny_model',
-           'tiny_probabilities', 'write_gguf', 'build_tiny', 'cache_folder', 'tiny_folder', 'random_model']
+           'tiny_probabilities', 'write_gguf', 'build_tiny', 'cache_folder', 'tiny_folder', 'random_model',
+           'build_reader']
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #ab5e6002
 import json
@@ -532,3 +533,47 @@ def random_model(
             )
         )
     return model.eval().requires_grad_(False)
+
+# %% ../../nbs/elicitation/04_tiny.ipynb #698e3137
+def build_reader(
+    folder: Path | str,  # where to write; made if need be
+    seed: int = 0,  # of the weights
+) -> Path:  # the folder: safetensors and tokenizer
+    "Build a T5 with random weights and a tokenizer of its own."
+    import torch
+    from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+    from tokenizers import processors, trainers
+    from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
+
+    pieces = Tokenizer(models.Unigram())
+    pieces.normalizer = normalizers.Replace(Regex(r"\s+"), " ")
+    pieces.pre_tokenizer = pre_tokenizers.Metaspace()
+    pieces.decoder = decoders.Metaspace()
+    special = ["<pad>", "</s>", "<unk>"]
+    pieces.train_from_iterator(
+        _corpus(),
+        trainers.UnigramTrainer(
+            vocab_size=600, special_tokens=special, unk_token="<unk>", show_progress=False
+        ),
+    )
+    pieces.post_processor = processors.TemplateProcessing("$A </s>", special_tokens=[("</s>", 1)])
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=pieces, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = T5ForConditionalGeneration(
+            T5Config(
+                vocab_size=len(tokenizer),
+                d_model=64,
+                d_kv=16,
+                d_ff=96,
+                num_layers=2,
+                num_heads=4,
+                decoder_start_token_id=0,
+                initializer_factor=2.0,
+            )
+        )
+    model.eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return Path(folder)
