@@ -133,7 +133,7 @@ def _sense_faults(contrast: "Contrast") -> Iterator[str]:
         )
 
 
-OUTCOMES = ("role", "value")
+OUTCOMES = ("role", "value", "right")
 INVALID = ("drop", "itt")
 
 
@@ -194,7 +194,8 @@ class Contrast:
         "drop"  # unreadable answers: drop, or itt (not the target, still in the denominator)
     )
     outcome: str = (
-        "role"  # what is scored: the role of the chosen option, or the value, the number given
+        "role"  # what is scored: the role of the chosen option, the value, which is the number
+        # given, or right: whether it is the role that the item's column `right` names
     )
     by: tuple[str, ...] = ()  # factors for whose levels the same estimate is made again
     direction: float = (
@@ -285,7 +286,8 @@ def _declared_faults(
     "What a contrast names although its paradigm does not declare it."
     needed = CONTRAST_KINDS[contrast.kind].factor
     null = contrast.null if isinstance(contrast.null, str) else None
-    named = filter(None, [contrast.include, needed, null])
+    right = "right" if contrast.outcome == "right" else None
+    named = filter(None, [contrast.include, needed, null, right])
     for factor in (*contrast.where, *contrast.by, *named):
         if factor not in known:
             yield f"factor {factor!r} is not declared; {nearest(factor, known)}"
@@ -349,6 +351,19 @@ def _role_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[in
                     f"({', '.join(contrast.score)}); score two at least",
                 )
 
+
+def _right_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[int, str]]:
+    "Rows whose right role is none of those that their options have."
+    for contrast in paradigm.contrasts:
+        if contrast.outcome != "right":
+            continue
+        closed = items["answer"].to_numpy() == "choice"
+        for row in np.flatnonzero(selected_mask(items, contrast) & closed):
+            right, offered = items["right"].iloc[row], items["options"].iloc[row]
+            roles = [each["role"] for each in offered]
+            if right not in roles:
+                yield row, f"has {right!r} as right, which none of its options is; {roles} are"
+
 # %% ../nbs/02_design.ipynb #97fcf88c
 def _absent(
     there: Collection[Any],  # what there is
@@ -409,7 +424,7 @@ def check_items(
     record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
 ) -> pd.DataFrame:
     "Return the items unchanged, or raise a CogbiasError naming a row unknown to the paradigm."
-    finders = (_condition_faults, _flag_faults, _role_faults)
+    finders = (_condition_faults, _flag_faults, _role_faults, _right_faults)
     for row, fault in chain.from_iterable(find(paradigm, items) for find in finders):
         raise CogbiasError(f"{paradigm.name}: {record(row)} {fault}")
     return items

@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'FLIPS_COUNTED', 'NUMBER_MEASURES', 'READS', 'ESTIMATORS', 'BOUNDED_FROM', 'REPLACED',
            'POSITION_MEASURES', 'MOST', 'MOST_PLACES', 'FAMILIES', 'DECIDED', 'OLDER_RULES', 'Layout', 'Answered',
-           'answered', 'Selection', 'Rows', 'read_prompts', 'prompt_scores', 'read_numbers', 'null_of', 'difference',
-           'pooled', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy', 'log_odds',
-           'number_measure', 'deviation', 'standardised', 'read_pairs', 'Estimator', 'estimators', 'estimate_contrast',
-           'effect_rows', 'effects_table', 'estimate_effects', 'Analysis', 'make_analysis', 'bounds_of_headlines',
-           'unreadable_bounds', 'row_verdict', 'changed', 'decide']
+           'answered', 'Selection', 'Rows', 'score_range', 'read_prompts', 'prompt_scores', 'read_options',
+           'read_numbers', 'null_of', 'difference', 'pooled', 'reversal', 'signal_shift', 'interaction', 'area',
+           'area_shift', 'accuracy', 'log_odds', 'number_measure', 'deviation', 'standardised', 'read_pairs',
+           'Estimator', 'estimators', 'estimate_contrast', 'effect_rows', 'effects_table', 'estimate_effects',
+           'Analysis', 'make_analysis', 'bounds_of_headlines', 'unreadable_bounds', 'row_verdict', 'changed', 'decide']
 
 # %% ../../nbs/06_effects.ipynb #5b3d5948
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,6 +36,7 @@ from cogbias.stats.adjusted import (
     cluster_blocks,
     flag_numbers,
 )
+from ..stats.bets import standard_choice
 from cogbias.stats.decisions import (
     ADJUSTMENTS,
     SMALLEST_EFFECT,
@@ -97,6 +98,7 @@ class Layout:
         self.items = plain.astype(dict.fromkeys(texts, object)).reset_index(drop=True)
         self.row = {item_id: row for row, item_id in enumerate(items["item_id"])}
         self.labels = [tuple(each["label"] for each in shown) for shown in options]
+        self.texts = [tuple(each["text"] for each in shown) for shown in options]
         self.shown = np.array([len(shown) for shown in options], int)
         # role of every option as a position in roles, -1 where there is none, shape (items,
         # options)
@@ -162,6 +164,13 @@ class Layout:
         present, code = np.unique(stratum * len(clusters) + cluster, return_inverse=True)
         return code, strata[present // len(clusters)], clusters[present % len(clusters)]
 
+    @cached_property
+    def right(self) -> np.ndarray:
+        "Whether an option has the role that its item's column `right` names (items, options)."
+        place = {name: number for number, name in enumerate(self.roles)}
+        named = np.array([place.get(name, -2) for name in self.column("right").tolist()], int)
+        return self.role == named[:, None]
+
     def selected(self, contrast: Contrast) -> np.ndarray:
         "Which items a contrast speaks about."
         key = _spoken_of(contrast)
@@ -195,6 +204,10 @@ class Answered:
     option_value: (
         np.ndarray
     )  # number behind every option, nan where there is none, shape (items, options)
+    # raw score of every option, nan where there is none, shape (trials, options); None: no answer
+    # has any
+    logits: np.ndarray | None = None
+    paradigm: str = ""  # whose contrasts are estimated; empty: all items are of one
     # what was read of these answers, by what decides it; another `replace` starts with nothing
     read: dict[tuple, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -206,7 +219,8 @@ class Answered:
     def part(self, keep: np.ndarray) -> "Answered":
         "The answers at some places."
         columns = {name: getattr(self, name)[keep] for name in _BY_TRIAL}
-        return replace(self, **columns)
+        logits = None if self.logits is None else self.logits[keep]
+        return replace(self, **columns, logits=logits)
 
 
 _BY_TRIAL = ("item", "p", "ok", "mass", "value", "exact")
@@ -270,7 +284,22 @@ def _answered(trials: pd.DataFrame, item: np.ndarray, layout: Layout) -> Answere
     value = np.where(p.sum(axis=1) > 0, expected, _numbers(trials["value"]))
     exact = _is_among(trials["method"], EXACT)
     mass = _numbers(trials["valid_mass"])
-    return Answered(layout, item, p, ok, mass, value, exact, bool(exact.all()), layout.option_value)
+    every, behind = bool(exact.all()), layout.option_value
+    logits = _raw_scores(trials, layout, item)
+    return Answered(layout, item, p, ok, mass, value, exact, every, behind, logits)
+
+
+def _raw_scores(trials: pd.DataFrame, layout: Layout, item: np.ndarray) -> np.ndarray | None:
+    "Raw score of every option of every trial; None where no trial has any."
+    given = trials["logits"].tolist() if "logits" in trials else []
+    if not any(isinstance(each, dict) for each in given):
+        return None
+    scores = np.full((len(given), layout.role.shape[1]), np.nan)
+    for trial, (each, row) in enumerate(zip(given, item.tolist())):
+        if isinstance(each, dict):
+            shown = [each.get(label, np.nan) for label in layout.labels[row]]
+            scores[trial, : len(shown)] = shown
+    return scores
 
 # %% ../../nbs/06_effects.ipynb #1cec4f7c
 class Selection:
@@ -405,9 +434,17 @@ def _trial_scores(answers: Answered, score: Mapping[str, float]) -> tuple[np.nda
     return (answers.p * points[role]).sum(axis=1), (answers.p * counts[role]).sum(axis=1)
 
 # %% ../../nbs/06_effects.ipynb #47795852
+def score_range(
+    contrast: Contrast,  # whose outcome is not a number
+) -> tuple[float, float]:
+    "The lowest and the highest score of an answer."
+    points = (0.0, 1.0) if contrast.outcome == "right" else tuple(contrast.score.values())
+    return min(points), max(points)
+
+
 def _replacement(answers: Answered, contrast: Contrast, invalid: str) -> np.ndarray:
     "Score that stands for an unreadable answer, by trial."
-    low, high = min(contrast.score.values()), max(contrast.score.values())
+    low, high = score_range(contrast)
     if invalid == "itt":
         return np.full(len(answers.item), low)
     asked = Rows(answers.layout, answers.item)
@@ -422,6 +459,8 @@ def read_prompts(
     invalid: str = "drop",  # what stands for an unreadable answer: drop, itt, lower or upper
 ) -> Rows:  # score, weight, n_trials, n_valid, exact
     "Mean score of every answered prompt that the contrast speaks about."
+    if contrast.outcome == "right":
+        return _right_prompts(answers, contrast, invalid)
     if contrast.outcome == "role":
         total, weight = _trial_scores(answers, contrast.score)
     else:
@@ -455,6 +494,51 @@ def prompt_scores(
 ) -> pd.DataFrame:  # one row per prompt: score, weight, n_trials, n_valid, and the factors
     "Mean score of every prompt that the contrast speaks about."
     return read_prompts(answered(trials, items), contrast, invalid).table()
+
+# %% ../../nbs/06_effects.ipynb #75ac8863
+def read_options(
+    answers: Answered,  # of one participant
+    contrast: Contrast,  # what is compared
+) -> Rows:  # p and logits, shape (prompts, places), weight, exact, n_trials, n_valid
+    "What every answered prompt that the contrast speaks about says of each of its options."
+    layout, size = answers.layout, len(answers.layout)
+    n_trials = np.bincount(answers.item, minlength=size)
+    n_valid = np.bincount(answers.item, answers.ok, size).astype(int)
+    keep = np.flatnonzero(layout.selected(contrast) & (n_trials > 0))
+
+    def mean(by_trial: np.ndarray) -> np.ndarray:
+        told = np.where(answers.ok[:, None], by_trial, 0.0).T
+        total = np.stack([np.bincount(answers.item, each, size) for each in told], axis=1)
+        with np.errstate(invalid="ignore"):
+            return total[keep] / n_valid[keep, None]
+
+    raw = np.full(answers.p.shape, np.nan) if answers.logits is None else answers.logits
+    return Rows(
+        layout,
+        keep,
+        answers.all_exact,
+        p=mean(answers.p),
+        logits=mean(raw),
+        weight=n_valid[keep] / np.maximum(n_trials[keep], 1),
+        exact=np.bincount(answers.item, ~answers.exact, size)[keep] == 0,
+        n_trials=n_trials[keep],
+        n_valid=n_valid[keep],
+    )
+
+
+def _right_prompts(answers: Answered, contrast: Contrast, invalid: str) -> Rows:
+    "Whether the favoured option of every prompt is the right one."
+    rows = read_options(answers, contrast)
+    right, read = rows.layout.right[rows.item], rows["weight"] > 0
+    ties = "first" if contrast.replication else "share"
+    favoured = standard_choice(pd.DataFrame(rows["p"]), ties).to_numpy()
+    credit = np.where(read, np.where(right, favoured, 0.0).sum(axis=1), 0.0)
+    if invalid != "drop":
+        fill = float(invalid == "upper")
+        credit = credit * rows["weight"] + fill * (1 - rows["weight"])
+    weight = rows["weight"] if invalid == "drop" else np.ones(len(rows))
+    own = {name: rows[name] for name in ("exact", "n_trials", "n_valid")}
+    return Rows(rows.layout, rows.item, rows.all_exact, score=credit, weight=weight, **own)
 
 # %% ../../nbs/06_effects.ipynb #ae583108
 def _as_numbers(answers: Answered, score: Mapping[str, float]) -> Answered:
@@ -564,15 +648,26 @@ def _estimate_row(
 def _constant_policies(contrast: Contrast, rows: Rows) -> dict[str, np.ndarray]:
     "What every constant policy scores, by prompt."
     layout = rows.layout
-    points = np.array([*(contrast.score.get(name, 0.0) for name in layout.roles), np.nan])
-    earned = points[layout.role[rows.item]]
+    if contrast.outcome == "right":
+        earned = np.where(layout.role < 0, np.nan, layout.right)[rows.item]
+    else:
+        points = np.array([*(contrast.score.get(name, 0.0) for name in layout.roles), np.nan])
+        earned = points[layout.role[rows.item]]
     policies = {f"always in place {place}": column for place, column in enumerate(earned.T, 1)}
-    shown = [layout.labels[row] for row in rows.item.tolist()]
-    for label in dict.fromkeys(chain.from_iterable(shown)):
-        at = [labels.index(label) if label in labels else -1 for labels in shown]
-        column = earned[np.arange(len(at)), at]
-        policies[f"always {label!r}"] = np.where(np.array(at) < 0, np.nan, column)
+    for shown in (layout.labels, layout.texts):
+        policies |= _constant_words([shown[row] for row in rows.item.tolist()], earned)
     return {name: each for name, each in policies.items() if not np.isnan(each).any()}
+
+
+def _constant_words(shown: list[tuple[str, ...]], earned: np.ndarray) -> dict[str, np.ndarray]:
+    "What is scored by giving the same words throughout, where every prompt offers them."
+    offered = [word for word in shown[0] if word] if shown else []
+    policies = {}
+    for word in offered:
+        if all(word in words for words in shown):
+            at = [words.index(word) for words in shown]
+            policies[f"always {word!r}"] = earned[np.arange(len(at)), at]
+    return policies
 
 
 def _unit_means(rows: Rows, values: np.ndarray) -> np.ndarray:
@@ -664,8 +759,9 @@ def _interval(
     if contrast.outcome == "value":
         found = stratified_cluster_t(table["difference"], table["stratum"], weights)
         return flag_numbers(found, table["difference"])
-    scale = min(contrast.score.values()), max(contrast.score.values())
-    return adjusted_cluster_interval(table, weights, scale, test=test, blocks=blocks)
+    return adjusted_cluster_interval(
+        table, weights, score_range(contrast), test=test, blocks=blocks
+    )
 
 # %% ../../nbs/06_effects.ipynb #b58a04cc
 def _counted_flips(
@@ -1070,6 +1166,7 @@ def read_pairs(
 READS: dict[str, Callable[[Answered, Contrast], Any]] = {
     "prompts": lambda answers, contrast: read_prompts(answers, contrast, contrast.invalid),
     "numbers": read_numbers,
+    "options": read_options,
     "pairs": read_pairs,
     "participant": lambda answers, contrast: answers,
 }  # what an estimator may read
@@ -1498,6 +1595,7 @@ def _read(contrast: Contrast, answers: Answered) -> Any:
     if reads == "participant":
         return answers
     scored = contrast.outcome, tuple(contrast.score.items()), contrast.invalid
+    scored += (contrast.replication,)  # which decides who wins a tie
     key = (reads, *scored, *_spoken_of(contrast))
     if key not in answers.read:
         answers.read[key] = READS[reads](answers, contrast)
@@ -1682,7 +1780,7 @@ def effect_rows(
     layout = items if isinstance(items, Layout) else Layout(items)
     wholes = dict(_participants(suite[0], Layout(suite[1]))) if suite else {}
     for participant, answers in _participants(trials, layout):
-        whole = wholes.get(participant, answers)
+        whole = replace(wholes.get(participant, answers), paradigm=paradigm.name)
         found = _headline_rows(paradigm, answers, whole, seed)
         for contrast in paradigm.contrasts[1:]:
             everything = kinds[contrast.kind].reads == "participant"

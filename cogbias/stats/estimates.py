@@ -31,6 +31,8 @@ STATUSES = {
     "no_counterpart": "the other condition does not exist at this level",
     "not_converged": "the fit did not converge, so its numbers are not to be used",
     "undefined": "the formula has no value here",
+    "exploratory": "the formula was made for other scores than these, so it shows a pattern and "
+    "supports no claim",
 }
 
 # %% ../../nbs/stats/00_estimates.ipynb #0d6adb0f
