@@ -8,6 +8,7 @@ __all__ = ['BELIEF_TEMPLATE', 'ESTIMATORS', 'Bar', 'bars', 'accuracy', 'balanced
 
 # %% ../../nbs/effects/bets.ipynb #b6e7829b
 from dataclasses import replace
+from math import ceil, floor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,10 +32,11 @@ from cogbias.stats.bets import (
     beliefs,
     standard_credit,
 )
-from ..stats.chance import against_chance, z_against_chance
+from ..stats.chance import exact_binomial, z_against_chance
 from ..stats.choice_curve import choice_slope
 from ..stats.crossed import crossed_mean
 from ..stats.estimates import Estimate, nothing
+from ..stats.proportions import wilson
 
 # %% ../../nbs/effects/bets.ipynb #639b22b4
 class Bar(NamedTuple):
@@ -64,7 +66,9 @@ def bars(
     guess = (layout.right.sum(axis=1) / np.maximum(layout.shown, 1))[rows.item]
     found = {
         "guessing": Bar("guessing", "guessing", guess),
-        "constant_policy": Bar("constant_policy", f"the best constant policy, {name}", score[here]),
+        "constant_policy": Bar(
+            "constant_policy", f"the best constant policy ({name})", score[here]
+        ),
     }
     if "kind" not in whole or not len(whole.levels("kind")):
         return found
@@ -100,6 +104,26 @@ def _crossed(
     return _within(found, *ends)
 
 
+def _questions(rows: Rows, values: np.ndarray) -> np.ndarray:
+    "Mean over the orders in which one question is shown, by question."
+    if "order_group" not in rows or (rows.code("order_group") < 0).any():
+        return values
+    code = np.unique(rows.code("order_group"), return_inverse=True)[1]
+    return np.bincount(code, values) / np.bincount(code)
+
+
+def _of_these(credit: np.ndarray, height: float) -> Estimate:
+    "Share of right answers to these very questions, with the exact test against a bar."
+    n, total = len(credit), float(credit.sum())
+    # parts of an answer, as where orders disagree, never count towards significance
+    counted = floor(total + 1e-9) if total > height * n else ceil(total - 1e-9)
+    found = exact_binomial(counted, n, height, "two-sided")
+    low, high = wilson(total, n)
+    parts = "" if abs(total - counted) < 1e-9 else f"tested as {counted} of {n}"
+    detail = "; ".join(filter(None, ["these questions, taken as independent", parts]))
+    return replace(found, estimate=total / n, ci_low=low, ci_high=high, detail=detail)
+
+
 def _share_against(rows: Rows, credit: np.ndarray, bar: np.ndarray) -> tuple[Estimate, Estimate]:
     "The share of right answers and its gain over a bar, either with the test of the gain."
     if not len(rows):
@@ -107,15 +131,10 @@ def _share_against(rows: Rows, credit: np.ndarray, bar: np.ndarray) -> tuple[Est
         return none, replace(none, unit=ACCURACY_GAIN)
     height = float(bar.mean())
     if _fixed(rows):
-        share = against_chance(credit, height, "two-sided")
-        gain = replace(
-            share,
-            estimate=share.estimate - height,
-            ci_low=share.ci_low - height,
-            ci_high=share.ci_high - height,
-            unit=ACCURACY_GAIN,
-        )
-        return share, gain
+        share = _of_these(_questions(rows, credit), height)
+        limits = share.ci_low - height, share.ci_high - height
+        gain = replace(share, estimate=share.estimate - height, unit=ACCURACY_GAIN)
+        return share, replace(gain, ci_low=limits[0], ci_high=limits[1])
     gain = _crossed(rows, credit - bar, (-height, 1 - height), None, 0.0)
     share = _crossed(rows, credit, (0.0, 1.0), None, height)
     share = replace(share, p_value=gain.p_value, p_method=gain.p_method)
@@ -148,7 +167,7 @@ def _bar_row(
 
 def _bar_words(bar: Bar) -> str:
     "A bar and how high it is."
-    return f"{bar.words} gets {bar.score.mean():.2f}"
+    return f"{bar.words}: {bar.score.mean():.2f}"
 
 
 def accuracy(
@@ -172,9 +191,20 @@ def accuracy(
     notes = [contrast.note, "; ".join(words), _no_better(every), found.detail, _unread(rows, part)]
     detail = "; ".join(filter(None, notes)) or None
     main_row = _estimate_row(contrast, rows, found, group, unit=contrast.unit, detail=detail)
-    return [main_row] + [
-        _bar_row(contrast, rows, group, bar, tested[name][0]) for name, bar in every.items()
-    ]
+    beside = contrast.kind != "beyond_type" and group == "all"  # its bars are the headline's
+    return [main_row, *(_beside(contrast, rows, every, tested) if beside else [])]
+
+
+def _beside(
+    contrast: Contrast, rows: Rows, every: dict[str, Bar], tested: dict[str, tuple]
+) -> list[dict[str, Any]]:
+    "The share itself where the estimate is a gain, and every bar with the test against it."
+    found = [_bar_row(contrast, rows, "all", bar, tested[name][0]) for name, bar in every.items()]
+    if contrast.unit != ACCURACY_GAIN:
+        return found
+    share, named = tested["guessing"][0], {"measure": f"{contrast.measure}_share"}
+    said = {"unit": "probability", "detail": "share of right answers, tested against guessing"}
+    return [_estimate_row(contrast, rows, share, "all", **named, **said), *found]
 
 
 def _no_better(every: dict[str, Bar]) -> str:

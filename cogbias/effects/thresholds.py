@@ -15,7 +15,7 @@ import pandas as pd
 
 from ..design import ACCURACY_GAIN, Contrast
 from . import Estimator, Rows, _estimate_row, _row
-from .bets import Bar, _bar_row, _bar_words, _share_against, _unread, by_role
+from .bets import Bar, _bar_words, _beside, _share_against, _unread, by_role
 from cogbias.stats.bets import (
     BET_TRUTHS,
     VALUE_TRUTHS,
@@ -207,9 +207,7 @@ def threshold_accuracy(
     said = {"method": f"tuned threshold, {found.method}", "unit": contrast.unit, "status": status}
     detail = "; ".join(filter(None, notes))
     main = _estimate_row(contrast, part, found, group, detail=detail, **said)
-    return [main] + [
-        _bar_row(contrast, part, group, bar, tested[name][0]) for name, bar in every.items()
-    ]
+    return [main, *(_beside(contrast, part, every, tested) if group == "all" else [])]
 
 # %% ../../nbs/effects/thresholds.ipynb #3cec10c8
 _MEANINGS = {
