@@ -30,6 +30,7 @@ from ..kits.rules import Rule
 
 # %% ../../nbs/backends/sim.ipynb #da71412d
 MODELS = ("random", "rational", "noisy_rational", "human", "mirror", "position", "messy")
+MODELS += ("type_only", "graded")  # of bets
 SIMULATED = True
 BLIND = {"random": "uniform random", "position": "always the first option"}
 
