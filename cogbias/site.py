@@ -745,6 +745,11 @@ SECTIONS = (
         "Estimators",
         "What a contrast may ask for beside a difference of shares or means.",
     ),
+    Section(
+        "published",
+        "Published results",
+        "What papers printed, recomputed from their own numbers: what holds, and what does not.",
+    ),
     Section("exchange", "Exchange", "Published data and tables of other tools, in and out."),
     Section("fillings", "Fillings", "Stories that a model writes: asked for, checked, reviewed."),
     Section(

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cogbias.published.bets import inferred_counts, published_bets, recomputed
 from cogbias.stats.bets import (
     BET_OPTIONS,
     BET_TRUTHS,
@@ -88,6 +89,35 @@ def test_published_accuracies_against_never_betting():
     ]
     assert len(percents) == 24 and sum(percent in (25, 50) for percent in percents) == 9
     assert min(binomial_p(percent, 100, 0.5) for percent in percents) > 0.05
+
+
+@beside
+def test_the_shipped_tables_are_the_published_ones():
+    "Every accuracy, every P value and every inferred range, against a reading of the paper."
+    theirs = json.loads((DATA / "bets_tables.json").read_text())
+    ours = recomputed(published_bets())
+    cells = theirs["recomputed"]
+    assert len(ours) == len(cells) == 224
+    assert sorted(ours["p_printed"]) == sorted(cell["printed"] for cell in cells)
+    few = ours[ours["n"] <= 100]
+    assert np.allclose(
+        sorted(few["p_value"]),
+        sorted(cell["computed"] for cell in cells if cell["n"] <= 100),
+        atol=1e-12,
+    )
+    percents = [
+        row[setting]["percent"]
+        for name in ("5", "6", "14", "20")
+        for row in theirs["tables"][name]["cells"]
+        for setting in ("default", "fine_tuned", "train_items", "test_items")
+        if setting in row
+    ]
+    assert sorted(ours["percent"]) == sorted(percents)
+    found = inferred_counts(published_bets())
+    for table, rows in theirs["inferred_from_p_values"].items():
+        mine = found[found["p_table"] == int(table)]
+        ranges = list(zip(mine["percent_low"], mine["percent_high"]))
+        assert ranges == [tuple(row["percent_range"]) for row in rows], table
 
 
 def test_sets_partition():
