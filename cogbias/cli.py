@@ -761,18 +761,15 @@ def _import_answers(format: str, path: Path, out: Path) -> None:
     found = import_answers(format, path, out)
     for _, rows in found.oddities.groupby("code", sort=False):
         print(_legible(_oddity(rows)))
-    people = {each.participant for each in found.decisions}
-    counts = {"test cases": sum(found.tests.values()), "paradigms": len(found.tests)}
-    counts |= {"decisions": len(found.decisions), "participants": len(people)}
-    said = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+    said = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
     print(f"{said}: written to {out}")
-    if not people:
+    if not found.counts["participants"]:
         print(f"no decisions here: ask the items with 'cogbias run --items {out / 'items'}/...'")
 
 
 @app.command("import")
 def import_command(
-    format: Annotated[str, typer.Argument(help="Such as instructed-to-bias or malberg.")],
+    format: Annotated[str, typer.Argument(help="Such as instructed-to-bias, malberg or pagliaro.")],
     path: Annotated[Path, typer.Argument(help="File or folder.")],
     out: Annotated[
         Path,

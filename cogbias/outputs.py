@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['RECORDED_FIELDS', 'PACKAGES', 'Folder', 'writable_folder', 'write_text', 'remove_left_overs', 'turn',
            'RecordedParticipant', 'facts_of', 'keep_record', 'recorded_participant', 'timestamp', 'installed_versions',
-           'keep_items', 'read_manifest', 'stored_settings', 'own_trials', 'last_run', 'stored_cells', 'StoredItems',
-           'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'not_read', 'left_out', 'StoredTrials',
-           'stored_trials', 'trials_of', 'people_of', 'load_effects']
+           'keep_items', 'keep_readings', 'kept_readings', 'read_manifest', 'stored_settings', 'own_trials', 'last_run',
+           'stored_cells', 'StoredItems', 'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'not_read',
+           'left_out', 'StoredTrials', 'stored_trials', 'trials_of', 'people_of', 'load_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
 import json
@@ -37,6 +37,7 @@ from cogbias.tables import (
     ITEMS,
     LARGEST,
     METHODS,
+    READINGS,
     CogbiasError,
     Column,
     file_text,
@@ -83,6 +84,10 @@ class Folder(NamedTuple):
     def items(self, paradigm: str) -> Path:
         "The items that were asked in one paradigm."
         return self.place("items", f"{slug(paradigm)}.parquet")
+
+    def readings(self, participant: str, paradigm: str) -> Path:
+        "What others read from the same answers, joined by trial_id."
+        return self.place("readings", slug(participant), f"{slug(paradigm)}.parquet")
 
     def report(self, participant: str, paradigm: str) -> Path:
         "The executed report of one cell."
@@ -376,6 +381,19 @@ def _same_rows(first: pd.DataFrame, second: pd.DataFrame) -> bool:
         for table in (first, second)
     ]
     return held[0] == held[1]
+
+# %% ../nbs/15_outputs.ipynb #6f7261a1
+def keep_readings(folder: Folder, participant: str, paradigm: str, readings: pd.DataFrame) -> None:
+    "Store what others read from the answers of one cell."
+    place = folder.readings(participant, paradigm)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    save_table(READINGS.check(readings), place)
+
+
+def kept_readings(folder: Folder, participant: str, paradigm: str) -> pd.DataFrame | None:
+    "What others read from the answers of one cell; None where nobody did."
+    place = folder.readings(participant, paradigm)
+    return load_table(place, READINGS) if place.exists() else None
 
 # %% ../nbs/15_outputs.ipynb #1befbf2e
 def read_manifest(folder: Folder) -> dict[str, Any] | None:

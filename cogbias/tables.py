@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWERS', 'FILLED', 'ITEMS', 'STATUSES', 'METHODS',
-           'EXACT', 'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'EFFECTS', 'FILLING_STATUSES',
+           'EXACT', 'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'READINGS', 'EFFECTS', 'FILLING_STATUSES',
            'FILLING_VERDICTS', 'FILLINGS', 'SCHEMAS', 'RANGE', 'TABLES', 'LARGEST_TEXT', 'LARGEST_NOTEBOOK',
            'LARGEST_TABLE', 'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'matching', 'content_hash',
            'is_empty', 'kind_of', 'Column', 'is_unicode', 'Schema', 'option', 'answer_range', 'full_content',
@@ -632,6 +632,17 @@ TRIALS = Schema(
             "1, or more after transport errors; a bad answer is never asked again",
             {"low": 1, "high": 10**9},
         ),
+    ),
+    key="trial_id",
+)
+
+# %% ../nbs/00_tables.ipynb #c214c740
+READINGS = Schema(
+    "readings",
+    _columns(
+        ("trial_id", "text", "as in trials", FILLED),
+        ("choice", "text?", "label that was read; empty where none was found"),
+        ("value", "number?", "number that was read; empty where none was found"),
     ),
     key="trial_id",
 )

@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..design import load_items
-from .malberg import Published, import_malberg
+from .malberg import import_malberg
+from .pagliaro import import_pagliaro
 from cogbias.tables import (
     IDENTITY,
     ITEMS,
@@ -1120,8 +1121,8 @@ FORMATS = MappingProxyType(
 )  # name -> importer
 
 # %% ../../nbs/23_exchange.ipynb #4d729c86
-ANSWERED: Mapping[str, Callable[[Path | str, Path | str], Published]] = MappingProxyType(
-    {"malberg": import_malberg}
+ANSWERED: Mapping[str, Callable[[Path | str, Path | str], Any]] = MappingProxyType(
+    {"malberg": import_malberg, "pagliaro": import_pagliaro}
 )  # name -> importer of items and answers into a folder
 
 
@@ -1129,7 +1130,7 @@ def import_answers(
     format: str,  # a key of ANSWERED
     path: Path | str,  # file or folder of the published answers
     outputs: Path | str,  # a new folder
-) -> Published:
+) -> Any:  # what was found: its items, counts and oddities
     "Read published answers, and write them as an outputs folder."
     if format not in ANSWERED:
         raise CogbiasError(

@@ -10,7 +10,6 @@ __all__ = ['TESTS', 'CONDITIONS', 'SCORES', 'DECISIONS', 'LARGEST_FILE', 'Drawn'
 # %% ../../nbs/exchange/malberg.ipynb #cad6d76c
 import ast
 import csv
-import json
 import math
 import re
 import xml.etree.ElementTree as ElementTree
@@ -25,15 +24,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..design import paradigm, paradigms
-from cogbias.outputs import (
-    RecordedParticipant,
-    installed_versions,
-    keep_items,
-    keep_record,
-    timestamp,
-    writable_folder,
-    write_text,
-)
+from .answers import PublishedCell, PublishedStudy, new_folder, write_answers
+from ..outputs import RecordedParticipant, timestamp
 from ..participants import Answer, is_simulated, participant_name
 from ..stats.ratings import RatingRule, m_scores
 from ..tables import CogbiasError, check_file, content_hash, inside, item_table, option
@@ -915,6 +907,16 @@ class Published(NamedTuple):
     tests: dict[str, int]  # paradigm -> number of test cases
     oddities: pd.DataFrame  # code, where, count, first, meaning
 
+    @property
+    def counts(self) -> dict[str, int]:
+        "How much there is."
+        return {
+            "test cases": sum(self.tests.values()),
+            "paradigms": len(self.tests),
+            "decisions": len(self.decisions),
+            "participants": len({each.participant for each in self.decisions}),
+        }
+
 
 def _csv_files(path: Path, odd: Oddities) -> list[tuple[str, Path]]:
     "Name and place of every CSV file."
@@ -1054,35 +1056,9 @@ def _trial_rows(
     return rows
 
 # %% ../../nbs/exchange/malberg.ipynb #07495d9d
-def _cell(
-    name: str, who: RecordedParticipant, rows: Sequence[Mapping[str, Any]], tests: int, source: Path
-) -> dict[str, Any]:
-    "What the manifest keeps of a cell."
-    repeats = 1 + max(row["repeat"] for row in rows)
-    again = sum(row["repeat"] > 0 for row in rows)
-    return {
-        "participant": who.name,
-        "paradigm": name,
-        "model": f"{who.backend}/{who.model}",
-        "method": METHOD,
-        "repeats": repeats,
-        "temperature": who.temperature,
-        "valid_answers": 0,
-        "attempts": 1,
-        "seed": 0,
-        "items_file": str(source.absolute()),
-        "settings": {},
-        "where": {},
-        "participants": {},
-        "extractor": None,
-        "analysis": {},
-        "who": fingerprint(who),
-        "planned": 2 * tests + again,
-        "stored": len(rows),
-        "asked": 0,
-        "statuses": dict(Counter(row["status"] for row in rows)),
-        "note": "",
-    }
+def _planned(rows: Sequence[Mapping[str, Any]], tests: int) -> int:
+    "Answers that the published design asks for, and those that were given once more."
+    return 2 * tests + sum(row["repeat"] > 0 for row in rows)
 
 
 def _note(oddities: pd.DataFrame, who: str, name: str) -> str:
@@ -1097,57 +1073,25 @@ def import_malberg(
     outputs: Path | str,  # a new folder
 ) -> Published:
     "Read published test cases and decisions, and write them as an outputs folder."
-    source, started, place = Path(path), timestamp(), Path(outputs)
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise CogbiasError(f"{place}: is not empty; name a new folder for what is imported")
+    source, started = Path(path), timestamp()
+    new_folder(outputs)
     found = read_malberg(source)
-    folder, cells = writable_folder(place), []
-    for name, items in found.items.items():
-        keep_items(items, folder.items(name))
     by_cell: dict[tuple[str, str], list[Decision]] = defaultdict(list)
     for each in found.decisions:
         by_cell[each.participant, each.test.paradigm].append(each)
+    cells = []
     for (person, name), decisions in sorted(by_cell.items(), key=lambda each: each[0]):
         who = _recorded(decisions[0])
         rows = _trial_rows(decisions, found.items[name], who)
-        keep_record(folder, who)
-        with folder.store(person, name).writer() as writer:
-            for row in rows:
-                writer.write(row)
-        cell = _cell(name, who, rows, found.tests[name], source)
-        cells.append(cell | {"note": _note(found.oddities, person, name)})
-    if cells:
-        write_text(folder.manifest, _manifest(found, cells, source, started))
+        planned, note = _planned(rows, found.tests[name]), _note(found.oddities, person, name)
+        cells.append(PublishedCell(who, name, rows, planned, note))
+    study = PublishedStudy(
+        "published decisions (Malberg et al. 2024)",
+        source,
+        METHOD,
+        found.items,
+        cells,
+        found.oddities,
+    )
+    write_answers(study, outputs, started)
     return found
-
-
-def _manifest(
-    found: Published, cells: Sequence[Mapping[str, Any]], source: Path, started: str
-) -> str:
-    "The record of what produced the folder."
-    study = {
-        "models": sorted({cell["model"] for cell in cells}),
-        "paradigms": sorted(found.items),
-        "name": "published decisions (Malberg et al. 2024)",
-        "method": METHOD,
-        "repeats": max(cell["repeats"] for cell in cells),
-        "temperature": None,
-        "seed": 0,
-        "items_file": str(source.absolute()),
-        "analysis": {},
-    }
-    manifest = {
-        "study": study,
-        "study_hash": content_hash(study),
-        "started_at": started,
-        "finished_at": timestamp(),
-        "packages": installed_versions(),
-        "items": {
-            name: {"prompts": len(table), "hash": content_hash(sorted(table["item_id"]))}
-            for name, table in found.items.items()
-        },
-        "cells": list(cells),
-        "failed": [],
-        "oddities": found.oddities.to_dict("records"),
-    }
-    return json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"

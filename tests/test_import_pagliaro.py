@@ -1,0 +1,201 @@
+"The published answers of Pagliaro (2026): counts, both readings, every row of the published table."
+
+import csv
+import io
+import json
+import tarfile
+from math import isnan, nan
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from cogbias.cli import app
+from cogbias.design import paradigm, paradigms
+from cogbias.exchange.pagliaro import BIASES, import_pagliaro, read_pagliaro
+from cogbias.outputs import Folder, kept_readings, trials_of
+from cogbias.stats.susceptibility import Pair, marks_from_the_smallest, susceptibility_index
+from cogbias.tables import CogbiasError
+
+ARCHIVE = (
+    Path(__file__).parents[2] / "shared" / "data" / "published_answers" / "pagliaro_2026.tar.gz"
+)
+pytestmark = pytest.mark.skipif(not ARCHIVE.exists(), reason="the published answers are not here")
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory):
+    "The archive as a folder."
+    out = tmp_path_factory.mktemp("pagliaro") / "out"
+    return import_pagliaro(ARCHIVE, out), out
+
+
+@pytest.fixture(scope="module")
+def files():
+    "Name -> contents of the archive."
+    with tarfile.open(ARCHIVE) as archive:
+        members = [each for each in archive.getmembers() if each.isfile()]
+        return {each.name.removeprefix("./"): archive.extractfile(each).read() for each in members}
+
+
+def test_every_answer_is_there(imported):
+    found, out = imported
+    assert found.counts == {
+        "prompts": 162,
+        "answers": 67_300,
+        "paradigms": 11,
+        "participants": 11,
+    }
+    odd = found.oddities.groupby("code")["count"].sum()
+    assert odd["interval"] == 3_960
+    trials = trials_of(out)
+    assert len(trials) == 67_300 and trials["trial_id"].is_unique
+    assert (trials["status"] == "error").sum() == 4_206  # one more is among the intervals
+    assert set(trials["backend"]) == {"published"}
+    assert {"llama-3.1-8b+D1_cot", "claude-3.5-sonnet"} <= set(trials["participant"])
+    claude = trials[trials["participant"] == "claude-3.5-sonnet"]
+    assert set(claude["model"]) == {"claude-sonnet-4-20250514"}
+
+
+def test_paradigms_of_published_answers_are_not_asked_by_accident():
+    assert not [name for name in paradigms() if name.startswith("published/")]
+    assert len(paradigms("published/*")) == len(BIASES) == 11
+    with pytest.raises(CogbiasError, match="published elsewhere"):
+        paradigm("published/pagliaro_decoy").items()
+
+
+def pairs_of(out: Path, trials: pd.DataFrame, name: str, person: str) -> list[Pair]:
+    "What the published index reads: its own readings, of pairs with ten of them in each condition."
+    items = pd.read_parquet(Folder(out).items(name)).set_index("item_id")
+    readings = kept_readings(Folder(out), person, name).set_index("trial_id")
+    mine = trials[(trials["participant"] == person) & (trials["paradigm"] == name)]
+    found = []
+    for pair, rows in mine.groupby("cluster", sort=False):
+        facts = items.loc[rows["item_id"].iloc[0]]
+        if not facts["in_index"]:
+            continue
+        is_number = facts["stratum"] == "number"
+        target = {
+            item["label"]
+            for options in items.loc[rows["item_id"].unique(), "options"]
+            for item in (json.loads(options) if isinstance(options, str) else options)
+            if item["role"] == "target"
+        }
+        told = {}
+        for condition in ("control", "treatment"):
+            read = readings.loc[rows.loc[rows["condition"] == condition, "trial_id"]]
+            column = read["value" if is_number else "choice"].dropna()
+            told[condition] = [
+                float(each) if is_number else float(each in target) for each in column
+            ]
+        if min(map(len, told.values())) >= 10:
+            anchor = float(facts["anchor"]) if is_number else None
+            found.append(Pair(told["control"], told["treatment"], anchor))
+    return found
+
+
+def test_all_rows_of_the_published_table(imported, files):
+    _, out = imported
+    trials = trials_of(out)
+    table = list(csv.DictReader(io.StringIO(files["bsi_summary.csv"].decode())))
+    assert len(table) == 87
+    p_values = []
+    for row in table:
+        arm = row["strategy"]
+        person = row["model_name"] if arm == "baseline" else f"{row['model_name']}+{arm}"
+        name = f"published/pagliaro_{BIASES[row['bias_name']]}"
+        found = susceptibility_index(pairs_of(out, trials, name, person))
+        p_values.append(found.p_value)
+        assert len(found.pairs) == int(row["n_variants"])
+        numbers = {
+            "bsi_mean": found.value,
+            "sigma_stat": found.statistical,
+            "sigma_sys": found.systematic,
+            "sigma_tot": found.total,
+        }
+        for column, number in numbers.items():
+            assert number == pytest.approx(float(row[column]), abs=1e-6), (name, person, column)
+        published = float(row["p_value"]) if row["p_value"] else nan
+        assert isnan(published) == isnan(found.p_value)
+        assert isnan(published) or found.p_value == pytest.approx(published, abs=1e-6)
+        assert found.is_significant == (row["significant"] == "True")
+    marked = marks_from_the_smallest(p_values)
+    assert marked.tolist() == [row["significant_bh"] == "True" for row in table]
+
+
+def test_commands_work_on_the_folder(imported):
+    _, out = imported
+    runner = CliRunner()
+    said = runner.invoke(app, ["effects", str(out)])
+    assert said.exit_code == 0 and "published/pagliaro_decoy" in said.output
+    people = ["gpt-4.1-mini", "mistral-large"]
+    said = runner.invoke(app, ["compare", str(out), *people])
+    assert said.exit_code == 0, said.output
+    asked = ["run", "--model", "sim/random", "--paradigm", "published/*", "--outputs", str(out)]
+    said = runner.invoke(app, asked)
+    assert said.exit_code != 0 and "published elsewhere" in said.output
+
+
+def changed(files: dict, place: Path, name: str, change) -> Path:
+    "The archive as a folder, with one file changed."
+    for each, data in files.items():
+        target = place / each
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if each == name:
+            told = json.loads(data)
+            change(told)
+            data = json.dumps(told).encode()
+        target.write_bytes(data)
+    return place
+
+
+FILE = "raw_responses/framing_effect_gpt-4.1-mini_baseline.json"
+FAULTS = {
+    "a variant is missing": (FILE, lambda told: told["variants"].pop(), "lacks 'framing_v5'"),
+    "a label that no prompt offers": (
+        FILE,
+        lambda told: told["variants"][0]["control_parsed"].__setitem__(0, "D"),
+        "framing_v1: field 'control_parsed' is not what the published code reads",
+    ),
+    "lists of unequal length": (
+        FILE,
+        lambda told: told["variants"][0]["control_responses"].pop(),
+        "differ in length",
+    ),
+    "another version": (
+        "prompts.json",
+        lambda told: told.__setitem__("source", "somewhere @0000000"),
+        "does not name @a1ffbb7",
+    ),
+    "another biased letter": (
+        "prompts.json",
+        lambda told: told["biases"]["framing_effect"]["variants"]["framing_v1"].__setitem__(
+            "biased", "A"
+        ),
+        "variant framing_v1: field 'biased' is 'A'",
+    ),
+    "an unknown model": (
+        FILE,
+        lambda told: told.__setitem__("model_name", "somebody"),
+        "field 'model_name' is 'somebody'",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_faulty_archive_is_refused_whole(files, tmp_path, fault):
+    name, change, said = FAULTS[fault]
+    some = {each: data for each, data in files.items() if each in (FILE, "prompts.json")}
+    folder = changed(some, tmp_path / "in", name, change)
+    with pytest.raises(CogbiasError, match=said) as error:
+        import_pagliaro(folder, tmp_path / "out")
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_files_of_one_model_and_bias_are_refused(files, tmp_path):
+    folder = changed({n: files[n] for n in (FILE, "prompts.json")}, tmp_path / "in", "", None)
+    (folder / "raw_responses" / "again.json").write_bytes(files[FILE])
+    with pytest.raises(CogbiasError, match="too; keep one of the two files"):
+        read_pagliaro(folder)
