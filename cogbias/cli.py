@@ -712,12 +712,15 @@ def compare(
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="An outputs folder.")],
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes.")] = 1,
+    anew: Annotated[
+        bool, typer.Option("--all", help="Also those that are up to date, as far as they say.")
+    ] = False,
 ) -> None:
-    "Render the reports of a folder again, from what it holds."
+    "Render the reports of a folder that are missing or stale, from what it holds."
     from cogbias.rendering import render_reports
 
-    failed, written = render_reports(folder, jobs)
-    print(f"{len(written)} reports in {folder / 'reports'}")
+    failed, written = render_reports(folder, jobs, None, None, anew)
+    print(f"{len(written)} reports written to {folder / 'reports'}; the others are up to date")
     for line in failed:
         _say(f"failed    {line}")
     if failed:

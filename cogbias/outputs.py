@@ -6,8 +6,9 @@
 __all__ = ['RECORDED_FIELDS', 'PACKAGES', 'Folder', 'writable_folder', 'write_text', 'remove_left_overs', 'turn',
            'RecordedParticipant', 'facts_of', 'keep_record', 'recorded_participant', 'timestamp', 'installed_versions',
            'keep_items', 'keep_readings', 'kept_readings', 'read_manifest', 'stored_settings', 'own_trials', 'last_run',
-           'stored_cells', 'StoredItems', 'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'not_read',
-           'left_out', 'StoredTrials', 'stored_trials', 'trials_of', 'people_of', 'load_effects']
+           'stored_cells', 'StoredItems', 'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'counts_not_read',
+           'said_not_read', 'not_read', 'left_out', 'StoredTrials', 'stored_trials', 'trials_of', 'people_of',
+           'load_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
 import json
@@ -300,6 +301,7 @@ _CELL = (
     Column("asked", "integer", "answers", True, **_ANY_COUNT),
     Column("statuses", "mapping", "status -> answers", True, parts=_each(int, "a number")),
     Column("note", "text", "what was left out", optional=True),
+    Column("made_from", "mapping", "hashes, once it is complete", True, parts=_each(str, "a text")),
 )
 _ALWAYS = (  # fields that every run writes, though some may be empty
     *("participant", "paradigm", "model", "who", "method"),
@@ -549,10 +551,20 @@ def _counted(cell: StoredCell) -> Iterator[str]:
         yield f"{missing} of {asked['planned']} answers of the last run are missing"
 
 
+def counts_not_read(cell: StoredCell) -> str:
+    "What the file of a cell holds and no reader sees, counted; empty where there is nothing."
+    return "; ".join(_counted(cell))
+
+
+def said_not_read(file: Path, counts: str) -> str:
+    "The line that says so."
+    return f"{file}: not all of its answers are used ({counts})"
+
+
 def not_read(cell: StoredCell) -> list[str]:
     "A line about what the file of a cell holds and no reader sees; none where there is nothing."
-    counts = "; ".join(_counted(cell))
-    return [f"{cell.file}: not all of its answers are used ({counts})"] if counts else []
+    counts = counts_not_read(cell)
+    return [said_not_read(cell.file, counts)] if counts else []
 
 
 def left_out(

@@ -8,7 +8,7 @@ __all__ = ['stored_analysis', 'FolderEffects', 'estimate_folder', 'effects_of', 
 # %% ../nbs/21_running.ipynb #0b17f7b6
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
 from itertools import groupby
@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from .cells import collect_cell, estimated_rows
-from .design import paradigm
+from .design import DECLARED_HERE, paradigm
 from cogbias.effects import (
-    DECIDED,
     Analysis,
     Layout,
     decide,
@@ -39,7 +38,8 @@ from cogbias.outputs import (
     writable_folder,
     write_text,
     StoredItems,
-    not_read,
+    counts_not_read,
+    said_not_read,
     read_cells,
     read_manifest,
     recorded_participant,
@@ -49,6 +49,7 @@ from cogbias.outputs import (
 )
 from .participants import Participant
 from .rendering import render_reports, render_study_report
+from .stamps import Hashes, code_hash, differing, files_named
 from cogbias.study import (
     Study,
     check_levels,
@@ -77,7 +78,7 @@ from cogbias.tables import (
     load_table,
     save_table,
 )
-from .trials import Collected
+from .trials import Collected, fingerprint
 
 # %% ../nbs/21_running.ipynb #16158492
 def stored_analysis(folder: Folder) -> Analysis:
@@ -119,15 +120,16 @@ class _Estimated(NamedTuple):
     "What some cells of a folder show."
 
     rows: list[dict[str, Any]]  # of the effects table
-    left_out: list[str]  # one line for each cell of which something is not read
+    left_out: list[tuple[str, str]]  # files of which something is not read, and what
 
 
 def _estimated_cells(path: Path, cells: Sequence[tuple[Path, Path]]) -> _Estimated:
     "Effects of some cells of one paradigm; its items are read, checked and laid out once."
-    rows, lines, checked = [], [], set()
+    rows, left_out, checked = [], [], set()
     layout = asked = None
     for cell in read_cells(Folder(path), cells):
-        lines += not_read(cell)
+        if counts := counts_not_read(cell):
+            left_out.append((cell.file.relative_to(path).as_posix(), counts))
         if cell.trials.empty:
             continue
         if layout is None:
@@ -137,7 +139,7 @@ def _estimated_cells(path: Path, cells: Sequence[tuple[Path, Path]]) -> _Estimat
             _check_design(cell.items, design, cells[0][0])
             checked.add(design)
         rows += estimated_rows(cell.file, cell.trials, layout, asked)
-    return _Estimated(rows, lines)
+    return _Estimated(rows, left_out)
 
 
 def _parts_of(cells: Sequence[tuple[Path, Path]], jobs: int) -> list[Sequence[tuple[Path, Path]]]:
@@ -162,6 +164,13 @@ def _decided_before(folder: Folder) -> pd.DataFrame | None:
 _NO_TRIALS = "{0}: no trials here; run 'cogbias run ... --outputs {0}' first"
 
 
+class _Estimates(NamedTuple):
+    "What a folder shows, and which files of it are not read whole."
+
+    effects: pd.DataFrame
+    left_out: list[tuple[str, str]]  # files of which something is not read, and what
+
+
 class FolderEffects(NamedTuple):
     "What a folder shows, and what of it was not read."
 
@@ -169,7 +178,12 @@ class FolderEffects(NamedTuple):
     left_out: list[str]  # one line for each cell of which something is not read
 
 
-def _estimated(folder: Folder, save: bool, jobs: int) -> FolderEffects:
+def _lines(folder: Folder, left_out: Sequence[Sequence[str]]) -> list[str]:
+    "What of a folder is not read, line by line."
+    return [said_not_read(folder.path / file, counts) for file, counts in left_out]
+
+
+def _estimated(folder: Folder, save: bool, jobs: int) -> _Estimates:
     "The effects of a folder, whose turn this process has when they are written."
     parts = _parts_of(stored_cells(folder), jobs)
     found = spread(_estimated_cells, [(folder.path, part) for part in parts], jobs, None)
@@ -180,7 +194,16 @@ def _estimated(folder: Folder, save: bool, jobs: int) -> FolderEffects:
     if save:
         for ending in ("parquet", "csv"):
             save_table(effects, folder.place(f"effects.{ending}"))
-    return FolderEffects(effects, [line for part in found for line in part.left_out])
+    return _Estimates(effects, [line for part in found for line in part.left_out])
+
+
+def _estimates(outputs: Path | str, save: bool, jobs: int) -> _Estimates:
+    "The effects of everything that a folder holds."
+    folder = Folder(Path(outputs))
+    if not stored_cells(folder):
+        raise CogbiasError(_NO_TRIALS.format(folder.path))
+    with turn(folder) if save else nullcontext():
+        return _estimated(folder, save, jobs)
 
 
 def estimate_folder(
@@ -189,11 +212,8 @@ def estimate_folder(
     jobs: int = 1,  # processes
 ) -> FolderEffects:
     "Estimate the effects of everything that a folder holds, and say what of it was not read."
-    folder = Folder(Path(outputs))
-    if not stored_cells(folder):
-        raise CogbiasError(_NO_TRIALS.format(folder.path))
-    with turn(folder) if save else nullcontext():
-        return _estimated(folder, save, jobs)
+    effects, left_out = _estimates(outputs, save, jobs)
+    return FolderEffects(effects, _lines(Folder(Path(outputs)), left_out))
 
 
 def effects_of(
@@ -204,22 +224,74 @@ def effects_of(
     "Estimate the effects of everything that a folder holds."
     return estimate_folder(outputs, save, jobs).effects
 
+# %% ../nbs/21_running.ipynb #c06cc7ba
+_NOT_HOW_ASKED = ("stored", "asked", "statuses", "note", "made_from")  # differs from run to run
+
+
+def _effects_stamp(folder: Folder, hashes: Hashes) -> str:
+    "Hash of everything that the table of effects of a folder is made from."
+    manifest = read_manifest(folder) or {"cells": [], "study": {}}
+    files = [path for pair in stored_cells(folder) for path in pair]
+    paths = [*files, *folder.places("trials/*/participant.json")]
+    held = {path.relative_to(folder.path).as_posix(): hashes.file(path) for path in paths}
+    cells = [
+        {key: value for key, value in cell.items() if key not in _NOT_HOW_ASKED}
+        for cell in manifest["cells"]
+    ]
+    settings = [files_named(cell.get("settings")) for cell in cells]
+    analysis = manifest["study"].get("analysis")
+    return content_hash([held, cells, settings, analysis, code_hash()], 32)
+
+
+def _current_effects(folder: Folder, jobs: int) -> tuple[_Estimates, dict[str, Any]]:
+    "The effects of a folder, read where nothing has changed, and what the manifest keeps of that."
+    hashes, table = Hashes(), folder.place("effects.parquet")
+    stamp = {"made_from": _effects_stamp(folder, hashes)}
+    known = (read_manifest(folder) or {}).get("effects") or {}
+    unchanged = known.get("made_from") == stamp["made_from"]
+    if unchanged and known["table"] == hashes.file(table) and not DECLARED_HERE:
+        return _Estimates(load_effects(table), known["left_out"]), known
+    made = _estimates(folder.path, True, jobs)
+    stamp |= {"table": Hashes().file(table), "left_out": [*map(list, made.left_out)]}
+    return made._replace(effects=load_effects(table)), stamp  # as every later run finds it
+
 # %% ../nbs/21_running.ipynb #a4e11d0a
 def write_manifest(
-    study: Study, folder: Folder, cells: list[dict[str, Any]], failed: list[str], started: str
+    study: Study,
+    folder: Folder,
+    cells: list[dict[str, Any]],
+    failed: list[str],
+    started: str,
+    effects: Mapping[str, Any] | None = None,  # what the table is made from; None: as it was
 ) -> Path:
     "Write manifest.json; cells of other runs, whenever they were written, stay."
     with turn(folder):
-        write_text(folder.manifest, _manifest_text(study, folder, cells, failed, started))
+        write_text(folder.manifest, _manifest_text(study, folder, cells, failed, started, effects))
     return folder.manifest
 
 
+def _recorded_items(folder: Folder, name: str, before: Mapping[str, Any]) -> dict[str, Any]:
+    "What the manifest keeps of the items of a paradigm, as it was where the file is as it was."
+    file = Hashes().file(folder.items(name))
+    known = before.get(name)
+    if isinstance(known, dict) and known.get("file") == file:
+        return known
+    table = load_table(folder.items(name), ITEMS)
+    return {"prompts": len(table), "hash": content_hash(sorted(table["item_id"])), "file": file}
+
+
 def _manifest_text(
-    study: Study, folder: Folder, cells: list[dict[str, Any]], failed: list[str], started: str
+    study: Study,
+    folder: Folder,
+    cells: list[dict[str, Any]],
+    failed: list[str],
+    started: str,
+    effects: Mapping[str, Any] | None,
 ) -> str:
     "The manifest with these cells, and with those that it holds already."
+    before = read_manifest(folder) or {}
     items = {
-        name: load_table(folder.items(name), ITEMS)
+        name: _recorded_items(folder, name, before.get("items") or {})
         for name in study_paradigms(study)
         if folder.items(name).exists()
     }
@@ -243,10 +315,8 @@ def _manifest_text(
         "platform": platform.platform(),
         "packages": installed_versions(),
         "participants": who,
-        "items": {
-            name: {"prompts": len(table), "hash": content_hash(sorted(table["item_id"]))}
-            for name, table in items.items()
-        },
+        "items": items,
+        "effects": effects or before.get("effects"),
         "cells": sorted(
             map(recorded_cell, [*earlier, *cells]),
             key=lambda cell: (cell["participant"], cell["paradigm"]),
@@ -285,6 +355,37 @@ def _cell_record(
         "note": done.note,
     }
 
+
+def _cell_stamp(
+    study: Study, model: str, who: Participant, name: str, folder: Folder, hashes: Hashes
+) -> dict[str, str]:
+    "What the answers of a cell depend on: how they are asked, the files of the cell, the code."
+    extractor = study_extractor(study)
+    people = [fingerprint(each) for each in (who, extractor) if each]
+    own = [own_settings(study, model), study.settings, study.where, study.items_file]
+    numbers = [study.method, study.repeats, study.valid_answers, study.attempts, study.seed]
+    outside = Path(study.items_file) if study.items_file else None
+    records = [folder.participant(each.name) for each in (who, extractor) if each]
+    files = [folder.items(name), folder.store(who.name, name).path, *records]
+    asked = plain_values([people, own, numbers, model, name, who.name])
+    return {
+        "asked": content_hash([asked, files_named(asked), outside and hashes.file(outside)], 32),
+        "answers": content_hash([hashes.file(path) for path in files], 32),
+        "code": code_hash(),
+    }
+
+
+def _complete_before(
+    study: Study,
+    known: Mapping[str, Any] | None,  # the record of the cell in the manifest
+    stamp: Mapping[str, str],  # of what would be asked now
+) -> dict[str, Any] | None:  # the record of a run that asks nothing; None: it has to be planned
+    "What is there already of a cell, where nothing has changed since it was complete."
+    if known is None or known["paradigm"] in DECLARED_HERE or differing(stamp, known["made_from"]):
+        return None
+    now = {"analysis": plain_values(study.analysis), "asked": 0, "statuses": {}}
+    return {**known, **now, "stored": known["planned"]}
+
 # %% ../nbs/21_running.ipynb #c8ea5a90
 class Outcome(NamedTuple):
     "What a run did: the effects, counts per cell, and what failed."
@@ -293,6 +394,7 @@ class Outcome(NamedTuple):
     cells: list[dict[str, Any]]  # participant, paradigm, planned, stored, asked, statuses
     failed: list[str]  # one line per cell or report that failed
     left_out: list[str] = []  # one line per cell of the folder of which something is not read
+    rendered: int = 0  # reports written now
 
 # %% ../nbs/21_running.ipynb #7931b838
 def _collect_model(
@@ -300,44 +402,40 @@ def _collect_model(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     "Collect all paradigms of one model; runs in a process of its own when there are several jobs."
     folder, cells, failed = Folder(outputs), [], []
+    known, several = stored_settings(folder), len(temperatures(study)) > 1
+    items_of = lru_cache(maxsize=None if several else 1)(lambda name: study_items(study, name))
     for who, name in (
         (study_participant(study, model, each), name)
         for each in temperatures(study)
         for name in study_paradigms(study)
     ):
         try:
-            done = collect_cell(study, who, study_items(study, name), folder, progress)
-            cells.append(_cell_record(study, model, who, name, done))
-            if not done.complete:
-                failed.append(
-                    f"{who.name} in {name}: "
-                    f"{done.planned - done.stored - done.asked + done.statuses.get('error', 0)} "
-                    "answers are missing; run again"
-                )
+            stamp = _cell_stamp(study, model, who, name, folder, Hashes())
+            record = _complete_before(study, known.get((who.name, name)), stamp)
+            if record is None:
+                done = collect_cell(study, who, items_of(name), folder, progress)
+                record = _cell_record(study, model, who, name, done)
+                if done.complete:
+                    record["made_from"] = _cell_stamp(study, model, who, name, folder, Hashes())
+                else:
+                    lacking = done.planned - done.stored - done.asked
+                    lacking += done.statuses.get("error", 0)
+                    failed.append(f"{who.name} in {name}: {lacking} answers are missing; run again")
+            cells.append(record)
         except CogbiasError as error:
             failed.append(f"{who.name} in {name}: {error}")
     return cells, failed
 
 # %% ../nbs/21_running.ipynb #233b7652
-def _reported_otherwise(
-    folder: Folder, before: pd.DataFrame | None, effects: pd.DataFrame
-) -> list[tuple[str, str]]:
-    "Cells whose report shows another family, correction or verdict than the table holds now."
-    if before is None:
-        return []
-    shown = ["participant", "paradigm", *DECIDED]
-    tables = [
-        each.loc[each["verdict"].notna(), shown].astype(object).fillna("")
-        for each in (before, effects)
-    ]
-    same = tables[1].merge(tables[0], on=shown)
-    agreed = set(zip(same["participant"], same["paradigm"]))
-    known = set(zip(tables[0]["participant"], tables[0]["paradigm"]))
-    return [
-        cell
-        for cell in zip(tables[1]["participant"], tables[1]["paradigm"])
-        if cell in known - agreed and folder.report(*cell).exists()
-    ]
+def _render(
+    folder: Folder,
+    asked: list[tuple[str, str]],  # participant and paradigm of what was asked now
+    jobs: int,
+    cluster: str | None,
+) -> tuple[list[str], list[Path]]:  # one line per failure; the reports written now
+    "Render the reports of what was asked, and again those of older cells that are stale."
+    older = [cell for cell in stored_settings(folder) if folder.report(*cell).exists()]
+    return render_reports(folder.path, jobs, cluster, [*asked, *older])
 
 # %% ../nbs/21_running.ipynb #dbe1a8ed
 def run_study(
@@ -366,16 +464,23 @@ def run_study(
         [cell for part, _ in collected for cell in part],
         [line for _, lines in collected for line in lines],
     )
-    write_manifest(study, Folder(outputs), cells, failed, started)
-    before = _decided_before(Folder(outputs))
-    effects, left_out = estimate_folder(outputs, jobs=jobs) if cells else (None, [])
-    if reports and cells:
+    folder = Folder(outputs)
+    write_manifest(study, folder, cells, failed, started)
+    if not cells:
+        return Outcome(None, cells, failed)
+    estimates, made_from = _current_effects(folder, jobs)
+    rendered: list[Path] = []
+    if reports:
         asked = [(cell["participant"], cell["paradigm"]) for cell in cells]
-        older = _reported_otherwise(Folder(outputs), before, effects)
-        failed += render_reports(outputs, jobs, cluster, [*asked, *older])[0]
-        failed += render_study_report(outputs) if len(stored_settings(Folder(outputs))) > 1 else []
-    write_manifest(study, Folder(outputs), cells, failed, started)
-    return Outcome(effects, cells, failed, left_out)
+        lines, rendered = _render(folder, asked, jobs, cluster)
+        failed += lines
+    write_manifest(study, folder, cells, failed, started, made_from)
+    if reports and len(stored_settings(folder)) > 1:
+        if lines := render_study_report(outputs):
+            failed += lines
+            write_manifest(study, folder, cells, failed, started, made_from)
+    left_out = _lines(folder, estimates.left_out)
+    return Outcome(estimates.effects, cells, failed, left_out, len(rendered))
 
 # %% ../nbs/21_running.ipynb #c24cc9eb
 def run(

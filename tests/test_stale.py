@@ -1,0 +1,209 @@
+"""Reports that are rendered again, and those that are not: who starts a kernel, and why."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+
+from cogbias import kernels, rendering
+from cogbias.outputs import Folder
+from cogbias.rendering import render_reports, stale_reports
+from cogbias.running import Outcome, run_study
+from cogbias.study import make_study
+
+CELLS = [("sim/human", "classic/anchoring"), ("sim/random", "classic/anchoring")]
+
+
+def asked(**more: object) -> Callable[[Path], Outcome]:
+    "A study of two cells, run in a folder with its reports."
+    given = {"models": ["sim/human", "sim/random"], "paradigms": ["classic/anchoring"]} | more
+    return lambda place: run_study(make_study(**given), place)
+
+
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    "A folder with two reports and one on the study."
+    place = tmp_path_factory.mktemp("stale") / "outputs"
+    outcome = asked()(place)
+    assert (outcome.failed, outcome.rendered) == ([], 2)
+    assert (place / "reports" / "study.ipynb").exists()
+    return place
+
+
+@pytest.fixture
+def folder(rendered: Path, tmp_path: Path) -> Path:
+    "A copy of it that may be changed."
+    return Path(shutil.copytree(rendered, tmp_path / "outputs"))
+
+
+@pytest.fixture
+def kernels_started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    "One entry for each kernel that is asked for in this process."
+    started: list[str] = []
+    split = kernels._First.copy
+
+    def counted(first: kernels._First, request: dict) -> int:
+        started.append(request["cwd"])
+        return split(first, request)
+
+    monkeypatch.setattr(kernels._First, "copy", counted)
+    return started
+
+
+def stale(place: Path) -> dict[str, list[str]]:
+    "Participant -> what has changed since the report was made."
+    return {each.cell["participant"]: each.changed for each in stale_reports(place)}
+
+
+def test_nothing_new_starts_no_kernel(folder: Path, kernels_started: list[str]) -> None:
+    before = {path: path.read_bytes() for path in folder.rglob("*.ipynb")}
+    outcome = asked()(folder)
+    assert (outcome.failed, outcome.rendered) == ([], 0)
+    assert kernels_started == []
+    assert before == {path: path.read_bytes() for path in folder.rglob("*.ipynb")}
+    assert {cell["asked"] for cell in outcome.cells} == {0}
+
+
+def test_and_the_effects_are_those_that_were_computed(folder: Path, rendered: Path) -> None:
+    from cogbias.running import effects_of
+
+    read = asked()(folder).effects
+    again = effects_of(folder, save=False)
+    assert read["estimate"].tolist() == pytest.approx(again["estimate"].tolist(), nan_ok=True)
+    assert (folder / "effects.csv").read_bytes() == (rendered / "effects.csv").read_bytes()
+
+
+def test_one_answer_more_makes_one_report_stale(folder: Path) -> None:
+    store = Folder(folder).store(*CELLS[0]).path
+    lines = store.read_text().splitlines(keepends=True)
+    store.write_text("".join(lines[:-1]))
+    assert stale(folder) == {"sim/human": ["answers"]}
+
+
+def test_an_answer_that_is_lost_is_asked_again(folder: Path, kernels_started: list[str]) -> None:
+    "What the manifest says of a cell counts only as long as its files are as they were."
+    store = Folder(folder).store(*CELLS[0]).path
+    whole = store.read_text()
+    store.write_text("".join(whole.splitlines(keepends=True)[:-1]))
+    outcome = asked()(folder)
+    assert [cell["asked"] for cell in outcome.cells] == [1, 0]
+    assert len(store.read_text().splitlines()) == len(whole.splitlines())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"seed": 1}, {"analysis": {"smallest": {"probability": 0.4}}}, {"method": "text"}],
+    ids=str,
+)
+def test_what_is_asked_otherwise_is_shown_anew(folder: Path, change: dict) -> None:
+    study = make_study(
+        models=["sim/human", "sim/random"], paradigms=["classic/anchoring"], **change
+    )
+    run_study(study, folder, reports=False)
+    changed = stale(folder)
+    assert set(changed) == {"sim/human", "sim/random"}
+    assert "parameters" in changed["sim/human"]
+
+
+def test_a_row_of_effects_that_is_shown(folder: Path) -> None:
+    "The family of a headline is that of the folder: a new cell may change what others show."
+    place = folder / "effects.parquet"
+    table = pd.read_parquet(place)
+    row = table.index[(table["participant"] == "sim/random") & table["verdict"].notna()][0]
+    table.loc[row, "p_adjusted"] = 0.123
+    table.to_parquet(place)
+    assert stale(folder) == {"sim/random": ["effects"]}
+
+
+def test_new_code(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rendering, "code_hash", lambda: "another")
+    assert stale(folder) == {"sim/human": ["code"], "sim/random": ["code"]}
+
+
+def test_a_report_that_is_not_whole(folder: Path) -> None:
+    place = Folder(folder).report(*CELLS[1])
+    place.write_bytes(place.read_bytes()[:1000])
+    assert list(stale(folder)) == ["sim/random"]
+
+
+def test_a_folder_may_be_moved(folder: Path, tmp_path: Path) -> None:
+    folder.rename(tmp_path / "elsewhere")
+    assert stale(tmp_path / "elsewhere") == {}
+
+
+def test_all_of_them_on_request(folder: Path) -> None:
+    assert [each.changed for each in stale_reports(folder, anew=True)] != []
+    assert len(stale_reports(folder, anew=True)) == 2
+
+
+def test_a_folder_of_an_earlier_version(folder: Path) -> None:
+    "Its manifest has no stamps and its reports have none: it is read, and they are made again."
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["effects"]
+    for cell in manifest["cells"]:
+        del cell["made_from"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    place = Folder(folder).report(*CELLS[0])
+    report = nbformat.read(place, 4)
+    del report.metadata["cogbias"]
+    nbformat.write(report, place)
+    assert list(stale(folder)) == ["sim/human"]
+    study = make_study(models=["sim/human", "sim/random"], paradigms=["classic/anchoring"])
+    assert {cell["asked"] for cell in run_study(study, folder, reports=False).cells} == {0}
+
+
+# --- what fails
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[int]:
+    "The first kernels do not start; the list grows with each attempt."
+    attempts: list[int] = []
+    split = kernels._First.copy
+
+    def copy(first: kernels._First, request: dict) -> int:
+        attempts.append(len(attempts))
+        if len(attempts) <= times:
+            raise RuntimeError("no memory for a kernel")
+        return split(first, request)
+
+    monkeypatch.setattr(kernels._First, "copy", copy)
+    return attempts
+
+
+def test_a_kernel_that_does_not_start_is_started_once_more(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts = failing(monkeypatch, 1)
+    failed, written = render_reports(folder, only=CELLS[:1], anew=True)
+    assert (failed, len(written), len(attempts)) == ([], 1, 2)
+
+
+def test_and_not_more_than_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = failing(monkeypatch, 2)
+    failed, written = render_reports(folder, anew=True)
+    assert len(failed) == 1 and "no memory for a kernel" in failed[0]
+    assert [path.parent.name for path in written] == ["sim-random"]  # it did not stop the other
+    assert len(attempts) == 3
+
+
+def test_a_cell_that_fails_is_shown_and_not_tried_again(
+    folder: Path, kernels_started: list[str]
+) -> None:
+    store = Folder(folder).store(*CELLS[0]).path
+    store.write_text("{\n" + store.read_text())
+    failed, written = render_reports(folder)
+    assert len(failed) == 1 and written == [] and len(kernels_started) == 1
+    left = Folder(folder).report(*CELLS[0]).with_name("classic-anchoring.running.ipynb")
+    assert str(left) in failed[0]
+    kinds = [
+        output.output_type
+        for cell in nbformat.read(left, 4).cells
+        for output in cell.get("outputs", [])
+    ]
+    assert "error" in kinds
