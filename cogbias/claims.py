@@ -55,6 +55,7 @@ STATUS_WORDS = {
     "no_counterpart": "no other condition at this level",
     "not_converged": "the fit did not converge",
     "undefined": "the formula has no value here",
+    "exploratory": "exploratory",
 }
 
 

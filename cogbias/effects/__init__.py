@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'FLIPS_COUNTED', 'NUMBER_MEASURES', 'READS', 'ESTIMATORS', 'BOUNDED_FROM', 'REPLACED',
-           'POSITION_MEASURES', 'MOST', 'MOST_PLACES', 'FAMILIES', 'DECIDED', 'OLDER_RULES', 'Layout', 'Answered',
-           'answered', 'Selection', 'Rows', 'score_range', 'read_prompts', 'prompt_scores', 'read_options',
+           'WRONG', 'POSITION_MEASURES', 'MOST', 'MOST_PLACES', 'FAMILIES', 'DECIDED', 'OLDER_RULES', 'Layout',
+           'Answered', 'answered', 'Selection', 'Rows', 'score_range', 'read_prompts', 'prompt_scores', 'read_options',
            'read_numbers', 'null_of', 'difference', 'pooled', 'reversal', 'signal_shift', 'interaction', 'area',
            'area_shift', 'accuracy', 'log_odds', 'number_measure', 'deviation', 'standardised', 'read_pairs',
            'Estimator', 'estimators', 'estimate_contrast', 'effect_rows', 'effects_table', 'estimate_effects',
@@ -1315,6 +1315,7 @@ REPLACED = {
     "lower": "invalid answers move the effect down",
     "upper": "invalid answers move the effect up",
 }  # what stands for an unreadable answer, in words
+WRONG = "invalid answers count as wrong"  # the first of these, where answers are right or wrong
 
 # %% ../../nbs/06_effects.ipynb #32e5c12b
 def _untested(row: dict[str, Any]) -> dict[str, Any]:
@@ -1372,6 +1373,8 @@ def _bounds(contrast: Contrast, answers: Answered, worst: float) -> list[dict[st
             continue
         reach = ", as far as any of their cluster" if numbers else ""
         detail = REPLACED[version] + (", as far as the scale goes" if pairs else reach)
+        if version == "itt" and contrast.outcome == "right":
+            detail = WRONG
         found.append(_untested(rows[0]) | named | {"detail": detail})
     return found
 

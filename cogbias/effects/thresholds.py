@@ -15,7 +15,15 @@ import pandas as pd
 
 from ..design import ACCURACY_GAIN, Contrast
 from . import Estimator, Rows, _estimate_row, _row
-from .bets import Bar, _bar_words, _beside, _share_against, _unread, by_role
+from cogbias.effects.bets import (
+    Bar,
+    _bar_words,
+    _beside,
+    _share_against,
+    _unread,
+    by_role,
+    kind_words,
+)
 from cogbias.stats.bets import (
     BET_TRUTHS,
     VALUE_TRUTHS,
@@ -110,7 +118,7 @@ def _set_bars(rows: Rows, sets: list[Sets], options: tuple[str, ...]) -> dict[st
     for kind in rows.levels("kind"):
         part = np.flatnonzero(rows.at("kind", kind))
         name, typed[part] = _best_set(rows.part(part), [sets[place] for place in part])
-        words.append(f"{name} in {str(kind).replace('_', ' ')}")
+        words.append(f"{name} where {kind_words(str(kind))}")
     said = "who knows only the type (" + ", ".join(words) + ")"
     return found | {"type_only": Bar("type_only", said, typed)}
 

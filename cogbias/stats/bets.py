@@ -7,8 +7,8 @@ __all__ = ['VALUE_OPTIONS', 'BET_OPTIONS', 'KINDS', 'Sets', 'VALUE_TRUTHS', 'Pay
            'standard_choice', 'standard_credit', 'threshold_set', 'value_correct_sets', 'expected_gains',
            'bet_correct_sets', 'bet_key', 'set_credit', 'Threshold', 'choose_threshold', 'random_set_rate',
            'random_set_baselines', 'permuted_baseline', 'constant_set_rates', 'bet_credit', 'value_credit',
-           'value_accuracies', 'bet_structure', 'bet_accuracies', 'beliefs', 'believed_key', 'BeliefConditioned',
-           'belief_conditioned']
+           'value_accuracies', 'bet_structure', 'bet_accuracies', 'beliefs', 'believed_key', 'own_minus_authors',
+           'BeliefConditioned', 'belief_conditioned']
 
 # %% ../../nbs/stats/09_bets.ipynb #331eb368
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -728,8 +728,12 @@ def _mcnemar_with_ties(difference: np.ndarray) -> float:
     return 1.0
 
 # %% ../../nbs/stats/09_bets.ipynb #070cb670
-def _paired(own: np.ndarray, authors: np.ndarray, level: float) -> Estimate:
-    "BCA minus ACC over the same questions."
+def own_minus_authors(
+    own: np.ndarray,  # credit of every bet by one's own values, shape (n,)
+    authors: np.ndarray,  # credit of the same bets by the authors' values, shape (n,)
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> Estimate:
+    "BCA minus ACC over the same questions, with the exact McNemar test."
     known = dict(
         method="bca minus acc, exact mcnemar, newcombe paired",
         target="F",
@@ -841,7 +845,7 @@ def _belief_tests(
         "belief_conditioned": against_chance(own, guess, level=level),
         "against_habit": against_chance(own, guess if np.isnan(habit) else habit, level=level),
         "by_pair": cluster_t_against_chance(own, pair, guess, level=level),
-        "difference": _paired(own, authors, level),
+        "difference": own_minus_authors(own, authors, level),
         "difference_by_pair": _paired_by_pair(own - authors, pair, level),
     }
 
