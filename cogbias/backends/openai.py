@@ -8,8 +8,8 @@ __all__ = ['OPENAI_URL', 'KINDS', 'NEUTRAL', 'SHAPING', 'PROBE', 'SHORT', 'ROUTE
            'complete', 'one_line', 'Peer', 'explain', 'Card', 'find_entry', 'fetch', 'list_models', 'read_card',
            'Manner', 'fields_of', 'parted', 'tokens_of', 'text_answer', 'shown_mass', 'look_at', 'OpenaiSettings',
            'Bond', 'thinkings', 'refused_field', 'agree', 'Sight', 'Seen', 'seen_in', 'check_served', 'draw',
-           'distance', 'probe', 'Eye', 'eye_answer', 'OpenaiBase', 'revision_of', 'seeing_words', 'facts_of',
-           'text_call', 'warning_of', 'check_ready', 'OpenaiParticipant', 'PARTICIPANT']
+           'distance', 'probe', 'Eye', 'eye_answer', 'OpenaiBase', 'revision_of', 'seeing_words', 'warning_of',
+           'facts_of', 'text_call', 'check_ready', 'OpenaiParticipant', 'PARTICIPANT']
 
 # %% ../../nbs/backends/openai.ipynb #74922bfd
 import json
@@ -87,7 +87,7 @@ if TYPE_CHECKING:
 # %% ../../nbs/backends/openai.ipynb #443dbbd0
 OPENAI_URL = "https://api.openai.com/v1"
 
-# %% ../../nbs/backends/openai.ipynb #f8a1223e
+
 def server_url(
     base_url: str | None = None,  # None: OPENAI_BASE_URL, else OpenAI
 ) -> str:
@@ -127,11 +127,11 @@ def make_client(
 class Unreadable(Exception):
     "Something answers, but not as a chat server does."
 
-# %% ../../nbs/backends/openai.ipynb #e225d290
+
 class Complaint(Exception):
     "An error that was sent as if all were well."
 
-# %% ../../nbs/backends/openai.ipynb #87794566
+
 def parsed(
     content: bytes,  # body of a response
 ) -> dict[str, Any]:
@@ -206,7 +206,7 @@ def _words(error: Any) -> str:
     )
     return re.sub(r"<[^>]{0,300}>", " ", str(body or "no reason given"))
 
-# %% ../../nbs/backends/openai.ipynb #63e1c7c9
+
 def _code(error: Any) -> Any:
     "The code that an error's body gives."
     return (
@@ -318,18 +318,6 @@ def explain(
         return _odd(error, peer)
     raise error
 
-# %% ../../nbs/backends/openai.ipynb #9d03440b
-KINDS = {
-    "llamacpp": "llama.cpp",
-    "vllm": "vLLM",
-    "sglang": "SGLang",
-    "library": "Ollama",
-    "organization_owner": "LM Studio",
-    "openai": "OpenAI",
-    "openai-internal": "OpenAI",
-    "system": "OpenAI",
-}
-
 # %% ../../nbs/backends/openai.ipynb #b181738b
 class Card(NamedTuple):
     "What a server says about itself and a model."
@@ -385,7 +373,7 @@ def _passing(error: Exception) -> bool:
     "Whether a page may come when asked for again; some servers say 500 for a page they lack."
     return getattr(error, "status_code", 500) in RETRIED - {500}
 
-# %% ../../nbs/backends/openai.ipynb #55b5fb9c
+
 def fetch(
     client: "OpenAI",  # the SDK's client
     path: str,  # from the root of the server
@@ -418,6 +406,18 @@ def list_models(
     return as_mappings(body.get("data"), "list of models")
 
 # %% ../../nbs/backends/openai.ipynb #d307f76d
+KINDS = {
+    "llamacpp": "llama.cpp",
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "library": "Ollama",
+    "organization_owner": "LM Studio",
+    "openai": "OpenAI",
+    "openai-internal": "OpenAI",
+    "system": "OpenAI",
+}
+
+
 def read_card(
     client: "OpenAI",  # the SDK's client
     model: str,  # as the user wrote it
@@ -514,7 +514,7 @@ def _text(
         return "".join(as_text(part.get("text"), name) for part in as_mappings(content, name))
     return as_text(content, name)
 
-# %% ../../nbs/backends/openai.ipynb #0bb3feda
+
 def parted(
     message: Mapping[str, Any],  # of a completion
 ) -> tuple[str, str | None]:  # the answer, and all thinking
@@ -561,7 +561,7 @@ def _logprob(each: Mapping[str, Any]) -> float:
         raise Misshapen("the answer's list of tokens holds one without a log-probability")
     return -math.inf if each["logprob"] is None else each["logprob"]
 
-# %% ../../nbs/backends/openai.ipynb #53c0b6f2
+
 def _is_end(each: Mapping[str, Any]) -> bool:
     "Whether a listed token ends the turn."
     text = _token(each)
@@ -684,7 +684,7 @@ class OpenaiSettings:
         "Name under which its answers are stored."
         return participant_name("openai", self.model, **_differing(self))
 
-# %% ../../nbs/backends/openai.ipynb #4c53bc81
+# %% ../../nbs/backends/openai.ipynb #5d411361
 SHAPING = (
     "temperature",
     "top_p",
@@ -695,7 +695,7 @@ SHAPING = (
     "extra",
 )  # settings that can change an answer
 
-# %% ../../nbs/backends/openai.ipynb #5d411361
+
 def _differing(who: OpenaiSettings) -> dict[str, Any]:
     "Settings that differ from the defaults, short enough for a name."
     given = {
@@ -747,12 +747,6 @@ class Bond:
                 self.learned[name] = patiently(ask, self.fault)
             return self.learned[name]
 
-# %% ../../nbs/backends/openai.ipynb #53ad7928
-PROBE = {
-    "prompt": "Name the seven days of the week, beginning with Monday."
-}  # an item of its own: several words, and few ways to begin
-SHORT = 16  # tokens, enough to see whether a model thinks
-
 # %% ../../nbs/backends/openai.ipynb #4d079bfe
 def thinkings(
     think: bool | str,  # what is wanted
@@ -799,6 +793,12 @@ def _yielding(who: "OpenaiBase", manner: Manner, error: Any) -> Manner | None:
     return None
 
 # %% ../../nbs/backends/openai.ipynb #3fcd7829
+PROBE = {
+    "prompt": "Name the seven days of the week, beginning with Monday."
+}  # an item of its own: several words, and few ways to begin
+SHORT = 16  # tokens, enough to see whether a model thinks
+
+
 def _tried(who: "OpenaiBase", manner: Manner) -> tuple[Manner, dict[str, Any]] | None:
     "The manner in which a question is taken, and its answer; None where this thinking is refused."
     import openai
@@ -881,7 +881,7 @@ class Sight(NamedTuple):
         True  # whether prompt tokens are counted such that a beginning cut otherwise is noticed
     )
 
-# %% ../../nbs/backends/openai.ipynb #d7ca2941
+
 ROUTES: dict[str, dict[str, Any]] = {
     "plain": {},
     "continue_final_message": {"continue_final_message": True, "add_generation_prompt": False},
@@ -899,7 +899,7 @@ class Seen(NamedTuple):
     said: str  # content
     prompt_tokens: int | None
 
-# %% ../../nbs/backends/openai.ipynb #ecd6d40b
+
 def seen_in(
     body: Mapping[str, Any],  # of a completion
 ) -> Seen:
@@ -1027,7 +1027,7 @@ def _route(who: "OpenaiBase", messages: Sequence[Mapping[str, str]], listed: int
             return Sight(listed, route=name, difference=apart, counts=counts)
     return Sight(listed)
 
-# %% ../../nbs/backends/openai.ipynb #42890e5b
+# %% ../../nbs/backends/openai.ipynb #0fbd2fe2
 DRAWING = frozenset(
     {
         *NEUTRAL["llama.cpp"],
@@ -1042,7 +1042,7 @@ DRAWING = frozenset(
     }
 )  # they change the draw and not the list
 
-# %% ../../nbs/backends/openai.ipynb #0fbd2fe2
+
 def _ruled_out(who: "OpenaiBase") -> str:
     "Why probabilities would not be those of the answers; empty where they are."
     if who.think is not False or who.manner.thinks:
@@ -1097,7 +1097,7 @@ def _probed(who: "OpenaiBase", messages: Sequence[Mapping[str, str]]) -> Sight:
 # %% ../../nbs/backends/openai.ipynb #4df2a7dc
 LOST = Look((), unlisted=0.0)  # all that comes here is lost sight of
 
-# %% ../../nbs/backends/openai.ipynb #ebf08588
+
 @dataclass
 class Eye:
     "Looks at the next tokens of one item."
@@ -1262,6 +1262,24 @@ def seeing_words(sight: Sight) -> str:
         f"answers are {'begun by ' + sight.route if sight.route else 'not continued'}"
     )
 
+# %% ../../nbs/backends/openai.ipynb #676909da
+def warning_of(
+    who: "OpenaiBase",  # who is asked
+) -> str | None:
+    "What is odd about asking this model at this server."
+    manner = who.manner
+    odd = {
+        "the model thinks although it is told not to": manner.thinks and not who.think,
+        "the model does not show that it thinks although it is told to": who.think
+        and not manner.thinks,
+        f"the server refuses {' and '.join(manner.left_out)}, so it is "
+        f"asked without": manner.left_out,
+        f"the server answers to any name, and serves "
+        f"{one_line(manner.served, limit=80)!r}": who.card.kind == "llama.cpp"
+        and manner.served != who.model,
+    }
+    return "; ".join(words for words, holds in odd.items() if holds) or None
+
 # %% ../../nbs/backends/openai.ipynb #fe3921ed
 def facts_of(
     who: "OpenaiParticipant",  # who is asked
@@ -1298,7 +1316,7 @@ def facts_of(
 # %% ../../nbs/backends/openai.ipynb #486f9cf9
 _log = logging.getLogger(__name__)
 
-# %% ../../nbs/backends/openai.ipynb #52033696
+
 def _schema_field(item: Mapping[str, Any]) -> dict[str, Any]:
     "The field that asks for JSON of a schema, where the item has one."
     schema = item.get("response_schema")
@@ -1341,24 +1359,6 @@ def text_call(who: "OpenaiParticipant", request: Request) -> Answer:
     for name in ("content", "reasoning", "reasoning_content"):
         check_length(_text(chosen(body)["message"].get(name), name), name, who.max_tokens)
     return text_answer(request.item, body)
-
-# %% ../../nbs/backends/openai.ipynb #676909da
-def warning_of(
-    who: "OpenaiBase",  # who is asked
-) -> str | None:
-    "What is odd about asking this model at this server."
-    manner = who.manner
-    odd = {
-        "the model thinks although it is told not to": manner.thinks and not who.think,
-        "the model does not show that it thinks although it is told to": who.think
-        and not manner.thinks,
-        f"the server refuses {' and '.join(manner.left_out)}, so it is "
-        f"asked without": manner.left_out,
-        f"the server answers to any name, and serves "
-        f"{one_line(manner.served, limit=80)!r}": who.card.kind == "llama.cpp"
-        and manner.served != who.model,
-    }
-    return "; ".join(words for words, holds in odd.items() if holds) or None
 
 # %% ../../nbs/backends/openai.ipynb #588b08da
 def check_ready(
@@ -1436,7 +1436,7 @@ class OpenaiParticipant(OpenaiBase):
                 f"are stored under the old ones, remove those that you doubt"
             )
 
-# %% ../../nbs/backends/openai.ipynb #a9cca0c3
+# %% ../../nbs/backends/openai.ipynb #f2ccd2c0
 OURS = (
     "model",
     "messages",
@@ -1449,10 +1449,7 @@ OURS = (
     *settings_of(OpenaiSettings),
 )  # fields that extra may not set
 
-# %% ../../nbs/backends/openai.ipynb #9fb3eed8
-MODELS: tuple[str, ...] = ()  # any name may do
 
-# %% ../../nbs/backends/openai.ipynb #f2ccd2c0
 def _checked(model: str, settings: dict[str, Any]) -> dict[str, Any]:
     "Settings that make sense."
     check_settings(f"openai/{model}", OpenaiSettings, settings, "has no setting {name!r}")
@@ -1465,6 +1462,9 @@ def _checked(model: str, settings: dict[str, Any]) -> dict[str, Any]:
     return {"max_tokens": 4096} | settings if settings.get("think") else settings
 
 # %% ../../nbs/backends/openai.ipynb #c2e67681
+MODELS: tuple[str, ...] = ()  # any name may do
+
+
 def PARTICIPANT(
     model: str,  # as the server calls it
     **settings: Any,  # of OpenaiSettings
