@@ -181,20 +181,6 @@ def trial_row(
         row["latency_s"] = row["started_at"] = None
     return {name: row[name] for name in TRIALS.names}
 
-# %% ../nbs/05_trials.ipynb #65b1ebbb
-_TYPES = {
-    "text": {str},
-    "integer": {int},
-    "number": {int, float},
-    "flag": {bool},
-    "list": {list},
-    "mapping": {dict},
-}
-_CELLS = [
-    (column.name, _TYPES[column.kind] | ({type(None)} if column.optional else set()))
-    for column in TRIALS.columns
-]
-
 # %% ../nbs/05_trials.ipynb #5f7570af
 def _plain(value: Any) -> Any:
     "The value as a plain Python object."
@@ -217,7 +203,21 @@ def _cell(name: str, value: Any, types: set[type]) -> Any:
         )
     return value
 
-# %% ../nbs/05_trials.ipynb #6b1d7cbe
+# %% ../nbs/05_trials.ipynb #fe85b5cc
+_TYPES = {
+    "text": {str},
+    "integer": {int},
+    "number": {int, float},
+    "flag": {bool},
+    "list": {list},
+    "mapping": {dict},
+}
+_CELLS = [
+    (column.name, _TYPES[column.kind] | ({type(None)} if column.optional else set()))
+    for column in TRIALS.columns
+]
+
+
 _NAMES = frozenset(TRIALS.names)
 
 
@@ -235,7 +235,7 @@ def _checked(trial: Mapping[str, Any]) -> dict[str, Any]:
     _check_words(row)
     return row
 
-# %% ../nbs/05_trials.ipynb #fe85b5cc
+
 def _check_words(row: Mapping[str, Any]) -> None:
     "Refuse a status or method that is not in the vocabulary."
     for name, words in (("status", STATUSES), ("method", METHODS)):
@@ -253,7 +253,7 @@ def _finite(value: Any) -> Any:
         return [_finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
-# %% ../nbs/05_trials.ipynb #ddaf91de
+
 _encode = json.JSONEncoder(
     separators=(",", ":"),
     ensure_ascii=False,
@@ -485,7 +485,7 @@ def _release(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
 
-# %% ../nbs/05_trials.ipynb #41a53413
+
 @contextmanager
 def _locked(path: Path) -> Iterator[int]:
     "The file, open for appending by this process alone."
@@ -797,7 +797,7 @@ def _open_numbers(items: pd.DataFrame) -> pd.Series:
     "Which items ask for a number and offer none."
     return (items["answer"] == "number") & (items["options"].map(len) == 0)
 
-# %% ../nbs/05_trials.ipynb #b5a14f0c
+
 def _method(participant: Participant, items: pd.DataFrame, method: str, repeats: int) -> str:
     "The method for these items; an open number has no options to be probable."
     open_number = not items.empty and _open_numbers(items).all()
@@ -974,7 +974,7 @@ def _watched() -> bool:
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     return sys.stderr.isatty() or hasattr(shell, "kernel")
 
-# %% ../nbs/05_trials.ipynb #050491fb
+
 @contextmanager
 def _progress(wanted: bool, todo: Plan, title: str) -> Iterator[Callable[[], Any]]:
     "What to call after each answer."

@@ -6,8 +6,8 @@
 __all__ = ['AGAIN', 'LISTED', 'FLAT', 'TRIES', 'ROUTES', 'Place', 'PROBE', 'SAME', 'TOLERANCE', 'SHAPING', 'LEARNING',
            'CHECK_SECONDS', 'WAYS', 'MODELS', 'make_client', 'NotOllama', 'answered', 'fetch', 'explain', 'Card',
            'find_entry', 'read_entry', 'read_card', 'card_facts', 'template_hash', 'checked_card', 'render', 'sampling',
-           'counts_of', 'text_answer', 'cut_note', 'noting', 'at_temperature', 'look_at', 'Seen', 'draw', 'draw_until',
-           'as_prompt', 'Sight', 'distance', 'probe', 'Eye', 'probability_answer', 'OllamaSettings', 'Bond',
+           'cut_note', 'noting', 'counts_of', 'text_answer', 'at_temperature', 'look_at', 'Seen', 'draw', 'draw_until',
+           'as_prompt', 'distance', 'Sight', 'probe', 'Eye', 'probability_answer', 'OllamaSettings', 'Bond',
            'OllamaBase', 'DigestWatch', 'words_answer', 'check_ready', 'OllamaParticipant', 'running_facts',
            'PARTICIPANT']
 
@@ -112,7 +112,7 @@ def make_client(
 class NotOllama(Exception):
     "Something answers, but not as Ollama does."
 
-# %% ../../nbs/backends/ollama.ipynb #12a46985
+
 def answered(
     ask: Callable[[], Any],  # a call of the client
 ) -> Any:
@@ -140,10 +140,10 @@ def _line(text: Any, limit: int = 200) -> str:
     plain = scrub(str(text))
     return plain if len(plain) <= limit else plain[:limit] + "..."
 
-# %% ../../nbs/backends/ollama.ipynb #eaec70fe
+# %% ../../nbs/backends/ollama.ipynb #482fb5a9
 AGAIN = (408, 425, 429, 499)  # beside 5xx; -1 is the client's mark for an error in mid-stream
 
-# %% ../../nbs/backends/ollama.ipynb #482fb5a9
+
 def _refused(status: int, said: str, model: str, host: str) -> Fault:
     "What an error of the server means."
     text, missing = _line(said), status == 404 and "model" in said
@@ -312,7 +312,7 @@ def read_card(
         as_name(fetch(client, "/api/version").get("version"), "version") or "",
     )
 
-# %% ../../nbs/backends/ollama.ipynb #8e735cad
+# %% ../../nbs/backends/ollama.ipynb #ecfd2ff8
 def card_facts(card: Card) -> dict[str, str | int]:
     "Provenance as texts and numbers; what the server does not say is left out."
     shown, details, info = (
@@ -340,7 +340,7 @@ def card_facts(card: Card) -> dict[str, str | int]:
     }
     return plain_facts(facts, 1000)
 
-# %% ../../nbs/backends/ollama.ipynb #ecfd2ff8
+
 def template_hash(card: Card) -> str:
     "Hash of what makes a prompt: template, built-in renderer, and the model's own system text."
     return content_hash([card.shown.get(part) for part in ("template", "renderer", "system")])
@@ -393,6 +393,23 @@ def sampling(
         "stop": list(stop),
     }
 
+# %% ../../nbs/backends/ollama.ipynb #afbb3f30
+def cut_note(
+    tokens: int | None,  # of the prompt, as the server counted them
+    context: int,  # tokens that fit
+) -> str | None:
+    "What to say about a prompt that fills the context."
+    return (
+        f"the prompt fills the context of {context} tokens and was probably cut; raise num_ctx"
+        if (tokens or 0) >= context - 1
+        else None
+    )
+
+
+def noting(*notes: str | None) -> str | None:
+    "Notes joined to one detail."
+    return "; ".join(note for note in notes if note) or None
+
 # %% ../../nbs/backends/ollama.ipynb #f15150af
 def counts_of(
     response: Any,  # of the client
@@ -422,23 +439,6 @@ def text_answer(
         )
     answer = answer_from_text(item, content, thinking=thinking, finish_reason=finish, **counts)
     return answer._replace(detail=noting(answer.detail, cut_note(counts["tokens_in"], context)))
-
-# %% ../../nbs/backends/ollama.ipynb #afbb3f30
-def cut_note(
-    tokens: int | None,  # of the prompt, as the server counted them
-    context: int,  # tokens that fit
-) -> str | None:
-    "What to say about a prompt that fills the context."
-    return (
-        f"the prompt fills the context of {context} tokens and was probably cut; raise num_ctx"
-        if (tokens or 0) >= context - 1
-        else None
-    )
-
-
-def noting(*notes: str | None) -> str | None:
-    "Notes joined to one detail."
-    return "; ".join(note for note in notes if note) or None
 
 # %% ../../nbs/backends/ollama.ipynb #6f2f8bdf
 LISTED = 20  # tokens, the most that Ollama shows
@@ -503,7 +503,7 @@ class Seen(NamedTuple):
     said: str  # thinking and content
     prompt_tokens: int | None
 
-# %% ../../nbs/backends/ollama.ipynb #5f20f1c2
+
 def draw(
     who: "OllamaBase",  # who is asked
     place: Place,  # where the answer goes on
@@ -554,17 +554,6 @@ def as_prompt(
     "The prompt of a chat; a server that shows none must not take long to answer instead."
     return render(who.client, who.model, messages, think=False, options=who.options | FLAT)
 
-# %% ../../nbs/backends/ollama.ipynb #fa0910e9
-class Sight(NamedTuple):
-    "Whether and how probabilities can be seen."
-
-    route: str | None  # how an answer is begun; None: they cannot be seen
-    reason: str = ""  # why not
-    difference: float = 0.0  # total variation distance between the lists that should be equal
-    counts: bool = (
-        True  # whether prompt tokens are counted such that a beginning cut otherwise is noticed
-    )
-
 # %% ../../nbs/backends/ollama.ipynb #7ea02225
 def distance(
     one: Sequence[Any],  # listed next tokens
@@ -583,12 +572,6 @@ def distance(
         / 2
     )
 
-# %% ../../nbs/backends/ollama.ipynb #40df7dde
-PROBE = {
-    "prompt": "Which letter comes first in the alphabet?\nReply with A or B only."
-}  # an item of its own
-SAME = 0.05  # total variation distance up to which two lists count as the same
-
 # %% ../../nbs/backends/ollama.ipynb #2af82102
 def _why_blind(plain: Look | None) -> str:
     "Why a look tells nothing about the answer; empty where it does."
@@ -606,12 +589,29 @@ def _why_blind(plain: Look | None) -> str:
         else ""
     )
 
-# %% ../../nbs/backends/ollama.ipynb #1077835e
+# %% ../../nbs/backends/ollama.ipynb #84c0e48a
+class Sight(NamedTuple):
+    "Whether and how probabilities can be seen."
+
+    route: str | None  # how an answer is begun; None: they cannot be seen
+    reason: str = ""  # why not
+    difference: float = 0.0  # total variation distance between the lists that should be equal
+    counts: bool = (
+        True  # whether prompt tokens are counted such that a beginning cut otherwise is noticed
+    )
+
+
+PROBE = {
+    "prompt": "Which letter comes first in the alphabet?\nReply with A or B only."
+}  # an item of its own
+SAME = 0.05  # total variation distance up to which two lists count as the same
+
+
 def _is_word(seen: Seen) -> bool:
     "Whether two tokens came, the first a plain word: other signs may merge with what is before."
     return len(seen.lists) >= 2 and seen.tokens[0].strip().isalnum()
 
-# %% ../../nbs/backends/ollama.ipynb #84c0e48a
+
 def _passes(
     who: "OllamaBase", messages: Sequence[Mapping[str, str]], flat: Seen, route: str
 ) -> Sight | None:
@@ -704,10 +704,10 @@ class Eye:
             return Look((), unlisted=0.0)  # all that came here is lost sight of
         return look_at(seen.lists[0], self.who.temperature)
 
-# %% ../../nbs/backends/ollama.ipynb #c7f9fb4a
+# %% ../../nbs/backends/ollama.ipynb #e6cd5d70
 TOLERANCE = 1e-3  # share of the valid mass that may be left unexplored
 
-# %% ../../nbs/backends/ollama.ipynb #e6cd5d70
+
 def probability_answer(
     who: "OllamaBase",  # who is asked
     request: Request,  # what is asked
@@ -818,10 +818,10 @@ def _differing(who: OllamaSettings) -> dict[str, Any]:
     }
     return {name: short.get(name, lambda value: value)(value) for name, value in given.items()}
 
-# %% ../../nbs/backends/ollama.ipynb #0584690c
+# %% ../../nbs/backends/ollama.ipynb #74eb8747
 _log = logging.getLogger(__name__)
 
-# %% ../../nbs/backends/ollama.ipynb #74eb8747
+
 class Bond:
     "A connection and what was learned over it; never pickled, never shared between processes."
 
@@ -840,10 +840,10 @@ class Bond:
                 self.learned[name] = ask()
             return self.learned[name]
 
-# %% ../../nbs/backends/ollama.ipynb #ff6f78a8
+# %% ../../nbs/backends/ollama.ipynb #5ccea136
 LEARNING = Tries(attempts=3)  # questions about the model
 
-# %% ../../nbs/backends/ollama.ipynb #5ccea136
+
 class OllamaBase(OllamaSettings):
     "A participant's side of its server."
 
@@ -904,10 +904,10 @@ class OllamaBase(OllamaSettings):
             self.bond.learned["context"] = length
         return min(self.num_ctx, self.bond.learned["context"])
 
-# %% ../../nbs/backends/ollama.ipynb #89d98aef
+# %% ../../nbs/backends/ollama.ipynb #65d8acd6
 CHECK_SECONDS = 2.0
 
-# %% ../../nbs/backends/ollama.ipynb #65d8acd6
+
 class DigestWatch:
     "Sees to it that a tag leads to the same weights."
 
@@ -956,10 +956,10 @@ def words_answer(
         check_length(getattr(response.message, name) or "", name, who.max_tokens)
     return text_answer(request.item, response, who.context)
 
-# %% ../../nbs/backends/ollama.ipynb #79c91890
+# %% ../../nbs/backends/ollama.ipynb #e69b8259
 WAYS = {"text": words_answer, "option_probability": probability_answer}
 
-# %% ../../nbs/backends/ollama.ipynb #e69b8259
+
 def check_ready(
     who: OllamaBase,  # who will be asked
     method: str,  # how
@@ -1061,9 +1061,6 @@ def running_facts(who: OllamaBase) -> dict[str, str | int | float]:
     }
     return plain_facts(facts, 2000)
 
-# %% ../../nbs/backends/ollama.ipynb #9e39a783
-MODELS: tuple[str, ...] = ()  # any name may do
-
 # %% ../../nbs/backends/ollama.ipynb #e08bf3b0
 def _checked(model: str, settings: dict[str, Any]) -> dict[str, Any]:
     "Settings that make sense."
@@ -1079,6 +1076,9 @@ def _checked(model: str, settings: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 # %% ../../nbs/backends/ollama.ipynb #d255865e
+MODELS: tuple[str, ...] = ()  # any name may do
+
+
 def PARTICIPANT(
     model: str,  # name of a pulled model
     **settings: Any,  # of OllamaSettings

@@ -44,7 +44,7 @@ from ..design import SOURCE_COLUMNS, with_typed_factors
 _MONEY = r"\$?([0-9]{1,9}(?:\.[0-9]{1,2})?)(K?)"
 _SHARE = r"([0-9]{1,3}(?:\.[0-9]{1,6})?)"
 
-# %% ../../nbs/23_exchange.ipynb #e6377a88
+
 @lru_cache(maxsize=4096)
 def _number(text: str, pattern: str, example: str) -> float:
     "A number written in a fixed way; whole where it is whole."
@@ -80,7 +80,7 @@ _LETTERS = MappingProxyType(
     {("All", False): "A", ("No", False): "E", ("Some", False): "I", ("Some", True): "O"}
 )
 
-# %% ../../nbs/23_exchange.ipynb #0a19544a
+
 def read_sentence(
     text: str,  # such as "Some bakers are joggers."
 ) -> list[str]:  # quantifier letter, subject, predicate
@@ -97,7 +97,7 @@ def read_sentence(
 # %% ../../nbs/23_exchange.ipynb #61ff4ac5
 LIMIT = 200_000_000  # bytes of all files together, unpacked
 
-# %% ../../nbs/23_exchange.ipynb #befb6bcc
+
 def _refuse(path: Path, sizes: Sequence[tuple[str, int]]) -> None:
     "Raise unless every name is safe, every file is JSON and the whole is of a reasonable size."
     total, names = sum(size for _, size in sizes), [name for name, _ in sizes]
@@ -224,18 +224,6 @@ def _parse(file: str, data: bytes) -> dict[str, Any]:
         )
     return parsed
 
-# %% ../../nbs/23_exchange.ipynb #3912f1e3
-_TYPES = MappingProxyType(
-    {
-        "text": (str,),
-        "integer": (int,),
-        "flag": (bool,),
-        "object": (dict,),
-        "integer_or_text": (int, str),
-        "integer_or_flag": (int, bool),
-    }
-)
-
 # %% ../../nbs/23_exchange.ipynb #49fdfbf7
 def _schema(**listed: str) -> Mapping[str, str]:
     "Field -> kind, from the names of each kind."
@@ -243,7 +231,7 @@ def _schema(**listed: str) -> Mapping[str, str]:
         {name: kind for kind, names in listed.items() for name in names.split()}
     )
 
-# %% ../../nbs/23_exchange.ipynb #4c447887
+
 FIELDS = MappingProxyType(
     {  # bias_name -> field -> kind
         "decoy": _schema(
@@ -270,6 +258,18 @@ FIELDS = MappingProxyType(
 )
 
 # %% ../../nbs/23_exchange.ipynb #189d69d7
+_TYPES = MappingProxyType(
+    {
+        "text": (str,),
+        "integer": (int,),
+        "flag": (bool,),
+        "object": (dict,),
+        "integer_or_text": (int, str),
+        "integer_or_flag": (int, bool),
+    }
+)
+
+
 def _check(fields: Mapping[str, Any], schema: Mapping[str, str], within: str = "") -> None:
     "Raise unless every field is there and of its kind."
     for name, kind in schema.items():
@@ -348,7 +348,7 @@ _SUBTEMPLATES = _schema(
 _LOTTERY = _schema(text="option_text option_type")
 Lottery = list[list[float]]  # [prize in dollars, chance in percent], ...
 
-# %% ../../nbs/23_exchange.ipynb #ba044975
+
 def _lottery(fields: Mapping[str, Any], name: str) -> Lottery:
     "The numbered prizes and chances of an option."
     _check(fields[name], _LOTTERY, f"{name}.")
@@ -459,7 +459,7 @@ def _difference(lotteries: Mapping[str, Lottery]) -> dict[float, Fraction]:
             gap[prize] += Fraction(str(chance)) * (-1 if role == "target" else 1)
     return gap
 
-# %% ../../nbs/23_exchange.ipynb #13b7467c
+
 def is_linked(
     treatment: Mapping[str, Lottery],  # role -> lottery
     control: Mapping[str, Lottery],  # the same in the other condition
@@ -507,7 +507,7 @@ def _dominates(better: Offer, worse: Offer) -> bool:
         and better != worse
     )
 
-# %% ../../nbs/23_exchange.ipynb #a52ac46c
+
 def _decoy_fault(offers: Mapping[str, Offer]) -> str:
     "What keeps a decoy from being dominated by the target alone."
     if "decoy" not in offers:
@@ -629,7 +629,7 @@ BELIEF_TYPES = MappingProxyType(
 )
 _FIGURES = MappingProxyType({("MP", "SM"): 1, ("PM", "SM"): 2, ("MP", "MS"): 3, ("PM", "MS"): 4})
 
-# %% ../../nbs/23_exchange.ipynb #9574a973
+
 def _logical_form(premises: Sequence[list[str]], conclusion: list[str]) -> dict[str, Any]:
     "Form, mood, figure and the order of the premises."
     letters = dict(zip(conclusion[1:], "SP"))
@@ -741,7 +741,7 @@ def _belief_clusters(rows: Sequence[dict[str, Any]]) -> None:
         )
         _belief_keys(row, row["triple_index"] if full else row["part"])
 
-# %% ../../nbs/23_exchange.ipynb #6c4daa79
+
 def _belief_keys(row: dict[str, Any], cluster: int | str) -> None:
     "What joins a belief item to others."
     row["cluster"] = f"triple/{cluster}" if isinstance(cluster, int) else "dm_1,dm_2"
@@ -761,7 +761,7 @@ class Finding(NamedTuple):
     usable: bool  # whether the item may be asked
     meaning: str
 
-# %% ../../nbs/23_exchange.ipynb #c4090b95
+
 FINDINGS = MappingProxyType(
     {
         "copy_of_control": Finding(
@@ -824,7 +824,7 @@ FINDINGS = MappingProxyType(
 # %% ../../nbs/23_exchange.ipynb #f5196ba6
 _VOLATILE = frozenset(("text", "with_bias", "human_or_right_answer", "vals_range"))
 
-# %% ../../nbs/23_exchange.ipynb #085f8b60
+
 class _Record(NamedTuple):
     "A record and where it stands."
 
@@ -860,11 +860,6 @@ def _fault_finder(records: Iterable[_Record]) -> Callable[[_Record], str]:
 
     return fault
 
-# %% ../../nbs/23_exchange.ipynb #bcd65bd0
-READERS = MappingProxyType(
-    {"decoy": _decoy, "certainty": _certainty, "false_belief": _belief}
-)  # bias_name -> reader
-
 # %% ../../nbs/23_exchange.ipynb #f2d62ffb
 def _record(file: str, key: str, fields: Any) -> _Record:
     "A record that has been checked for its fields."
@@ -893,6 +888,11 @@ def _record(file: str, key: str, fields: Any) -> _Record:
         ) from None
 
 # %% ../../nbs/23_exchange.ipynb #27bca090
+READERS = MappingProxyType(
+    {"decoy": _decoy, "certainty": _certainty, "false_belief": _belief}
+)  # bias_name -> reader
+
+
 def _row(record: _Record) -> dict[str, Any]:
     "The item that a record stands for."
     fields = record.fields
@@ -1018,7 +1018,7 @@ def _source(row: Mapping[str, Any]) -> dict[str, Any]:
         "usable": _is_usable(row),
     }
 
-# %% ../../nbs/23_exchange.ipynb #f9fcce07
+
 def _table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
     "The items table of completed rows."
     clean = [{name: value for name, value in row.items() if name not in _HELPERS} for row in rows]
@@ -1183,7 +1183,7 @@ def _save_inspect(table: pd.DataFrame, path: Path) -> Path:
         path,
     )
 
-# %% ../../nbs/23_exchange.ipynb #de658d7c
+# %% ../../nbs/23_exchange.ipynb #69ce73fe
 EXPORTS = MappingProxyType(
     {
         "csv": (".csv", save_table),
@@ -1193,7 +1193,7 @@ EXPORTS = MappingProxyType(
     }
 )
 
-# %% ../../nbs/23_exchange.ipynb #69ce73fe
+
 def export_table(
     format: str,  # a key of EXPORTS
     table: pd.DataFrame,  # items, trials or effects; items for inspect
