@@ -235,7 +235,7 @@ class _Flow:
         elif label == "" and arriving > 0:
             self.waiting[path] = (text, arriving)
 
-# %% ../../nbs/elicitation/00_answer_trees.ipynb #3dc7ffe3
+
 def _rest(look: Look) -> float:
     "Probability of the tokens that a list does not show."
     if look.unlisted == -math.inf:
@@ -382,7 +382,7 @@ class Vocabulary:
                 return
             yield self._sorted[index]
 
-# %% ../../nbs/elicitation/00_answer_trees.ipynb #3d7ec20c
+
 def _rests(tree: AnswerTree, text: str) -> set[str]:
     "First characters by which an answer can go on in the tree, and the line break that ends it."
     following = {
@@ -423,7 +423,7 @@ def _send(pouring: Walk, looks: list[Look]) -> list[Path] | Measured:
     except StopIteration as done:
         return done.value
 
-# %% ../../nbs/elicitation/00_answer_trees.ipynb #91bba2a0
+
 def _together(
     trees: Mapping[int, AnswerTree],
     look: Callable[[list[Place]], list[Look]],

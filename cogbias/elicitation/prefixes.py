@@ -123,7 +123,7 @@ class Chunk(NamedTuple):
     last: int  # the node after the last one
     above: np.ndarray  # ancestors of the first node, one for each depth
 
-# %% ../../nbs/elicitation/01_prefixes.ipynb #ea036733
+
 def _ends(size: int, budget: int, looked_at: np.ndarray, rows: int) -> list[int]:
     "Where chunks end: at the budget of tokens or of rows, whichever comes first."
     seen = np.cumsum(np.bincount(looked_at, minlength=size) > 0)
@@ -150,15 +150,6 @@ def chunks(
         )  # of several nodes of one depth the last one stays, as it should
         first = last
 
-# %% ../../nbs/elicitation/01_prefixes.ipynb #6e46bd55
-class Blocks(NamedTuple):
-    "For each block of consecutive tokens the tokens it looks at, and which of them may be seen."
-
-    keys: (
-        np.ndarray
-    )  # [blocks, width] positions among the ancestors kept and the tokens of the chunk
-    seen: np.ndarray  # [blocks, size, width] whether a token of the block may look at that key
-
 # %% ../../nbs/elicitation/01_prefixes.ipynb #5ade55d4
 def _latest(depth: np.ndarray, size: int) -> np.ndarray:
     "For each block and depth the last position before the block with that depth."
@@ -181,6 +172,15 @@ def _within(depth: np.ndarray) -> np.ndarray:
     return (earlier & (lowest > depth[:, :, None])).transpose(0, 2, 1)
 
 # %% ../../nbs/elicitation/01_prefixes.ipynb #a151d093
+class Blocks(NamedTuple):
+    "For each block of consecutive tokens the tokens it looks at, and which of them may be seen."
+
+    keys: (
+        np.ndarray
+    )  # [blocks, width] positions among the ancestors kept and the tokens of the chunk
+    seen: np.ndarray  # [blocks, size, width] whether a token of the block may look at that key
+
+
 def attention_blocks(
     depth: np.ndarray,  # [tokens] of a chunk
     size: int = 64,  # tokens in a block
