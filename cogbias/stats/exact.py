@@ -19,18 +19,6 @@ from .clusters import stratified_cluster_t
 from .estimates import Estimate, nothing
 from .proportions import wilson
 
-# %% ../../nbs/stats/12_exact.ipynb #7ac5d15d
-LOW_MASS = 0.9  # valid mass below which renormalised probabilities deserve a warning
-
-# %% ../../nbs/stats/12_exact.ipynb #0ed63e1d
-class ValidDistribution(NamedTuple):
-    "Probabilities over the options on offer, and what they held together."
-
-    p: np.ndarray  # renormalised, rows of nan without valid mass, shape (n, K)
-    valid_mass: np.ndarray  # before renormalising, shape (n,)
-    mean_valid_mass: float  # nan without prompts
-    n_low: int  # prompts with a valid mass below LOW_MASS
-
 # %% ../../nbs/stats/12_exact.ipynb #0bec5ca6
 def _mass(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     "Probabilities as a table and their row sums, once they can be probabilities."
@@ -50,6 +38,18 @@ def _mass(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return raw, mass
 
 # %% ../../nbs/stats/12_exact.ipynb #c8140604
+LOW_MASS = 0.9  # valid mass below which renormalised probabilities deserve a warning
+
+
+class ValidDistribution(NamedTuple):
+    "Probabilities over the options on offer, and what they held together."
+
+    p: np.ndarray  # renormalised, rows of nan without valid mass, shape (n, K)
+    valid_mass: np.ndarray  # before renormalising, shape (n,)
+    mean_valid_mass: float  # nan without prompts
+    n_low: int  # prompts with a valid mass below LOW_MASS
+
+
 def renormalise(
     probabilities: np.ndarray,  # probability of each option, surface forms summed, shape (n, K)
 ) -> ValidDistribution:
@@ -78,7 +78,7 @@ def _clusters(
 # %% ../../nbs/stats/12_exact.ipynb #a75bfbff
 PromptTarget = Literal["S", "F"]  # prompts like these, or exactly these
 
-# %% ../../nbs/stats/12_exact.ipynb #b57eb246
+
 def _is_fixed(target: str) -> bool:
     "Whether the question is about exactly these prompts."
     if target not in ("S", "F"):
@@ -86,6 +86,24 @@ def _is_fixed(target: str) -> bool:
             f"target is {target!r}: give 'S' for prompts like these or 'F' for exactly these"
         )
     return target == "F"
+
+# %% ../../nbs/stats/12_exact.ipynb #43038440
+def _joined(*details: str) -> str:
+    "What there is to say."
+    return "; ".join(filter(None, details))
+
+
+def _cut(found: Estimate) -> Estimate:
+    "A mean probability with its interval cut at 0 and 1."
+    if not (found.ci_low < 0 or found.ci_high > 1):
+        return found
+    return replace(
+        found,
+        ci_low=max(found.ci_low, 0.0),
+        ci_high=min(found.ci_high, 1.0),
+        status="bounded" if found.status == "ok" else found.status,
+        detail=_joined(found.detail, "the interval is cut at the edge of the scale"),
+    )
 
 # %% ../../nbs/stats/12_exact.ipynb #166cc7ab
 def _over_prompts(
@@ -114,24 +132,6 @@ def _over_prompts(
             method=f"{method}, {unit}",
             detail=_joined(found.detail, lost),
         )
-    )
-
-# %% ../../nbs/stats/12_exact.ipynb #43038440
-def _joined(*details: str) -> str:
-    "What there is to say."
-    return "; ".join(filter(None, details))
-
-# %% ../../nbs/stats/12_exact.ipynb #79271035
-def _cut(found: Estimate) -> Estimate:
-    "A mean probability with its interval cut at 0 and 1."
-    if not (found.ci_low < 0 or found.ci_high > 1):
-        return found
-    return replace(
-        found,
-        ci_low=max(found.ci_low, 0.0),
-        ci_high=min(found.ci_high, 1.0),
-        status="bounded" if found.status == "ok" else found.status,
-        detail=_joined(found.detail, "the interval is cut at the edge of the scale"),
     )
 
 # %% ../../nbs/stats/12_exact.ipynb #3d66a058
@@ -176,6 +176,19 @@ def _fixed(value: np.ndarray, level: float, method: str) -> Estimate:
         detail=lost,
     )
 
+# %% ../../nbs/stats/12_exact.ipynb #d140c44d
+def _mass_note(mass: np.ndarray, n: int) -> str:
+    "A warning where the options held too little."
+    if len(mass) != n:
+        raise ValueError(f"{n} prompts but {len(mass)} valid masses: give one per prompt")
+    low = int((mass < LOW_MASS).sum())
+    return (
+        f"the options held less than {LOW_MASS} of the probability in {low} of {n} prompts (mean "
+        f"{np.mean(mass):.3f})"
+        if low
+        else ""
+    )
+
 # %% ../../nbs/stats/12_exact.ipynb #5b6351e0
 def exact_mean(
     p: Sequence[float]
@@ -200,19 +213,6 @@ def exact_mean(
         else _over_prompts(value, cluster, stratum, level, "exact probabilities")
     )
     return replace(found, detail=_joined(found.detail, note))
-
-# %% ../../nbs/stats/12_exact.ipynb #d140c44d
-def _mass_note(mass: np.ndarray, n: int) -> str:
-    "A warning where the options held too little."
-    if len(mass) != n:
-        raise ValueError(f"{n} prompts but {len(mass)} valid masses: give one per prompt")
-    low = int((mass < LOW_MASS).sum())
-    return (
-        f"the options held less than {LOW_MASS} of the probability in {low} of {n} prompts (mean "
-        f"{np.mean(mass):.3f})"
-        if low
-        else ""
-    )
 
 # %% ../../nbs/stats/12_exact.ipynb #40141eeb
 def _hit_shares(hits: Sequence[float], draws: Sequence[int] | int) -> tuple[np.ndarray, np.ndarray]:
@@ -285,7 +285,7 @@ def _factor(total: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
         where=spread > 1e-12,
     )
 
-# %% ../../nbs/stats/12_exact.ipynb #75c90e3a
+
 def _jackknife(p: np.ndarray) -> float:
     "Standard error of the factor; nan where leaving out a prompt leaves nothing to vary."
     left = _factor(p.sum() - p, (p**2).sum() - p**2, len(p) - 1)
@@ -351,7 +351,7 @@ class DrawVariance(NamedTuple):
         float  # prompts or clusters with K draws that one with exact probabilities replaces
     )
 
-# %% ../../nbs/stats/12_exact.ipynb #a91a3600
+
 def draw_variance(
     p: Sequence[float] | np.ndarray,  # P(target) of each prompt, shape (n,)
     draws: int = 1,  # K, answers drawn per prompt
@@ -403,7 +403,7 @@ class TopKBounds(NamedTuple):
     valid_low: np.ndarray  # mass that the options hold for certain, shape (n,)
     missing: np.ndarray  # probability that is not on the list, shape (n,)
 
-# %% ../../nbs/stats/12_exact.ipynb #88c97f90
+
 def _room(
     missing: np.ndarray, smallest: Sequence[float] | None, unlisted: Sequence[int] | int | None
 ) -> np.ndarray:
@@ -411,6 +411,16 @@ def _room(
     if smallest is None or unlisted is None:
         return missing
     return np.minimum(missing, np.asarray(smallest, float) * np.asarray(unlisted, float))
+
+# %% ../../nbs/stats/12_exact.ipynb #40a88019
+def _ratio(
+    part: np.ndarray, whole: np.ndarray, seen: np.ndarray, unseen: np.ndarray, fallback: float
+) -> np.ndarray:
+    "A share; the worst case where nothing was seen, nan where nothing valid is possible."
+    share = np.divide(
+        part, whole, out=np.full(whole.shape, fallback), where=(whole > 0) & (seen > 0)
+    )
+    return np.where((seen == 0) & (unseen == 0), nan, share)
 
 # %% ../../nbs/stats/12_exact.ipynb #5fb58113
 def top_k_bounds(
@@ -442,16 +452,6 @@ def top_k_bounds(
         t + o,
         missing,
     )
-
-# %% ../../nbs/stats/12_exact.ipynb #40a88019
-def _ratio(
-    part: np.ndarray, whole: np.ndarray, seen: np.ndarray, unseen: np.ndarray, fallback: float
-) -> np.ndarray:
-    "A share; the worst case where nothing was seen, nan where nothing valid is possible."
-    share = np.divide(
-        part, whole, out=np.full(whole.shape, fallback), where=(whole > 0) & (seen > 0)
-    )
-    return np.where((seen == 0) & (unseen == 0), nan, share)
 
 # %% ../../nbs/stats/12_exact.ipynb #2ccec6e4
 def bounded_mean(

@@ -28,7 +28,7 @@ def _critical(alpha: float, sides: int) -> float:
     "The normal quantile beyond which a test rejects."
     return _NORMAL.inv_cdf(1 - alpha / sides)
 
-# %% ../../nbs/stats/07_power.ipynb #373de01f
+
 def _normal_power(shift: float, alpha: float, sides: int) -> float:
     "Power of a z test whose statistic is centred at `shift` >= 0."
     z = _critical(alpha, sides)
@@ -56,14 +56,14 @@ def _wald_power(p: float, c: float, n: float, alpha: float, sides: int) -> float
     spread = sqrt(p * (1 - p) + c * (1 - c))
     return _NORMAL.cdf(abs(p - c) * sqrt(n) / spread - _critical(alpha, sides)) if spread else 1.0
 
-# %% ../../nbs/stats/07_power.ipynb #9e32a9f0
+
 def _fleiss_power(p: float, c: float, n: float, alpha: float, sides: int) -> float:
     "Pooled variance under the null, unpooled under the alternative, far tail ignored."
     spread, pooled = sqrt(p * (1 - p) + c * (1 - c)), sqrt((p + c) * (1 - (p + c) / 2))
     reach = abs(p - c) * sqrt(n) - _critical(alpha, sides) * pooled
     return _NORMAL.cdf(reach / spread) if spread else float(reach >= 0)
 
-# %% ../../nbs/stats/07_power.ipynb #9d4a75a1
+
 def _continuity_power(p: float, c: float, n: float, alpha: float, sides: int) -> float:
     "The same for a continuity-corrected test."
     left = 1 - 1 / (n * abs(p - c)) if p != c else 0.0
@@ -74,12 +74,12 @@ def _arcsine_power(p: float, c: float, n: float, alpha: float, sides: int) -> fl
     "Arcsine-transformed proportions."
     return _normal_power(abs(2 * asin(sqrt(p)) - 2 * asin(sqrt(c))) * sqrt(n / 2), alpha, sides)
 
-# %% ../../nbs/stats/07_power.ipynb #2990e38f
+
 def _one_sample_power(p: float, c: float, n: float, alpha: float, sides: int) -> float:
     "Arcsine-transformed proportion against a known one."
     return _arcsine_power(p, c, 2 * n, alpha, sides)
 
-# %% ../../nbs/stats/07_power.ipynb #ac93c5c9
+
 def _t_kind_power(p: float, c: float, n: float, alpha: float, sides: int) -> float:
     "Student's t test on 0/1 answers."
     spread = sqrt((p * (1 - p) + c * (1 - c)) / 2)
@@ -110,14 +110,14 @@ def _check_design(alpha: float, sides: int, power: float | None = None) -> None:
             f"power is {power}: give a number between alpha ({alpha}) and 1, such as 0.8"
         )
 
-# %% ../../nbs/stats/07_power.ipynb #279c2a53
+
 def _check_proportions(*p: float) -> None:
     "Proportions lie between 0 and 1."
     for value in p:
         if not 0 <= value <= 1:
             raise ValueError(f"a proportion is {value}: give numbers between 0 and 1")
 
-# %% ../../nbs/stats/07_power.ipynb #954d596c
+
 def _check_kind(kind: str, *p: float) -> tuple[Callable, float]:
     "The formula of this name, once the proportions are proportions."
     if kind not in _KINDS:
@@ -152,7 +152,7 @@ class SampleSize(NamedTuple):
     each: float  # rounded up: answers per condition, or questions
     total: float  # answers altogether
 
-# %% ../../nbs/stats/07_power.ipynb #05576cea
+
 def _rounded(kind: str, exact: float, times: float) -> SampleSize:
     "The next whole number, forgiving the last bits of a search."
     each = inf if isinf(exact) else ceil(exact - 1e-9)
@@ -282,7 +282,7 @@ def _check_level(level: float) -> None:
     if not 0 < level < 1:
         raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
 
-# %% ../../nbs/stats/07_power.ipynb #f7443a2f
+
 def expected_half_width(
     sd: float,  # standard deviation of one cluster's difference
     clusters: float,  # number of clusters, all strata together
@@ -326,7 +326,7 @@ class DesignEffect(NamedTuple):
     design_effect: float  # ratio of variances; nan when both are 0
     effective_n: float  # independent answers that would be as good; nan when the ratio is nan
 
-# %% ../../nbs/stats/07_power.ipynb #300f94fb
+
 def design_effect(
     se: float,  # standard error that respects the clusters
     naive_se: float,  # standard error with all answers independent
@@ -423,7 +423,7 @@ def _evaluated(
     df = units - 1.0 if reference == "t" else nan
     return Estimate(mean, se, df, **_with_reference(mean, se, df, known["ci_level"]), **known)
 
-# %% ../../nbs/stats/07_power.ipynb #3de749f2
+
 def _evaluation(
     y: np.ndarray, code: np.ndarray | None, what: str, reference: str, level: float, unit: str
 ) -> Estimate:
@@ -491,7 +491,7 @@ class QuestionVariances(NamedTuple):
     between: float  # variance of the true question means
     within: float  # average variance of answers to one question; nan with one answer each
 
-# %% ../../nbs/stats/07_power.ipynb #44e8a2b5
+
 def question_variances(
     answers: np.ndarray,  # scores, shape (questions, answers per question)
 ) -> QuestionVariances:  # nan where it cannot be told

@@ -151,7 +151,7 @@ def _left_out(table: pd.DataFrame, whole: pd.Series) -> str:
         )
     return "; ".join(notes)
 
-# %% ../../nbs/stats/14_repeated_measures.ipynb #f98c22cb
+
 def _complete(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     "The rows without a gap, and a sentence about what was left out on the way."
     values = table.astype(float)
@@ -177,7 +177,7 @@ def _together(*notes: str) -> str:
     "Notes that are not empty, in one sentence."
     return "; ".join(filter(None, notes))
 
-# %% ../../nbs/stats/14_repeated_measures.ipynb #52a25927
+
 def _with_notes(found: Estimate, units: int, *notes: str) -> Estimate:
     "The estimate with its notes, flagged with four or five units and without a test below."
     if found.status != "ok" or units > 5:
@@ -348,7 +348,7 @@ def _orders(ranks: np.ndarray) -> float:
     _, counts = np.unique(ranks, return_counts=True)
     return float(np.exp(gammaln(len(ranks) + 1) - gammaln(counts + 1).sum()))
 
-# %% ../../nbs/stats/14_repeated_measures.ipynb #7d798289
+
 def _p_f(w: float, ranks: np.ndarray) -> tuple[float, float, float, float]:
     "F, its degrees of freedom and its p-value."
     units, variants = ranks.shape
@@ -447,13 +447,20 @@ def contrasts_against_base(
     )
     return rows.assign(p_adjusted=adjust(p, adjustment), family_size=int(np.sum(~np.isnan(p))))
 
-# %% ../../nbs/stats/14_repeated_measures.ipynb #7936a1ec
-class SignedRank(NamedTuple):
-    "Wilcoxon's test of paired differences."
-
-    correlation: Estimate  # rank-biserial, -1 to 1; 1 when every difference is positive
-    v: float = nan  # sum of the ranks of positive differences
-    n_zero: int = 0  # pairs without a difference, left out
+# %% ../../nbs/stats/14_repeated_measures.ipynb #4a393c7a
+def _paired(
+    first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray
+) -> np.ndarray:
+    "Differences of two columns of the same units; those equal up to the last bit are 0."
+    x, y = np.asarray(first, float), np.asarray(second, float)
+    if x.shape != y.shape or x.ndim != 1:
+        raise ValueError(
+            f"first has shape {x.shape}, second {y.shape}: give one value per unit in each"
+        )
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise ValueError("a value is missing or infinite: leave out and count those units first")
+    scale = max(np.abs(x).max(initial=0), np.abs(y).max(initial=0))
+    return np.round((x - y) / scale, 12) * scale if scale else x - y
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #b3d1c433
 def _p_signs(signed: np.ndarray, method: str, seed: int | np.random.Generator) -> float:
@@ -466,6 +473,14 @@ def _p_signs(signed: np.ndarray, method: str, seed: int | np.random.Generator) -
     return float(2 * ndtr(-abs(signed.sum()) / np.sqrt(np.sum(signed**2))))
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #98c22e5d
+class SignedRank(NamedTuple):
+    "Wilcoxon's test of paired differences."
+
+    correlation: Estimate  # rank-biserial, -1 to 1; 1 when every difference is positive
+    v: float = nan  # sum of the ranks of positive differences
+    n_zero: int = 0  # pairs without a difference, left out
+
+
 def signed_rank(
     first: Sequence[float] | np.ndarray,  # one value per unit, shape (n,)
     second: Sequence[float] | np.ndarray,  # of the same units, shape (n,)
@@ -503,22 +518,7 @@ def signed_rank(
         len(difference) - len(moved),
     )
 
-# %% ../../nbs/stats/14_repeated_measures.ipynb #4a393c7a
-def _paired(
-    first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray
-) -> np.ndarray:
-    "Differences of two columns of the same units; those equal up to the last bit are 0."
-    x, y = np.asarray(first, float), np.asarray(second, float)
-    if x.shape != y.shape or x.ndim != 1:
-        raise ValueError(
-            f"first has shape {x.shape}, second {y.shape}: give one value per unit in each"
-        )
-    if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise ValueError("a value is missing or infinite: leave out and count those units first")
-    scale = max(np.abs(x).max(initial=0), np.abs(y).max(initial=0))
-    return np.round((x - y) / scale, 12) * scale if scale else x - y
-
-# %% ../../nbs/stats/14_repeated_measures.ipynb #3b671f5e
+# %% ../../nbs/stats/14_repeated_measures.ipynb #552ac48a
 class Equivalence(NamedTuple):
     "Whether a difference is too small to matter."
 
@@ -528,7 +528,7 @@ class Equivalence(NamedTuple):
     verdict: str  # equivalent, different, inconclusive or none
     reason: str  # in a few words
 
-# %% ../../nbs/stats/14_repeated_measures.ipynb #552ac48a
+
 def equivalence(
     table: pd.DataFrame,  # one row per unit, one column per variant
     variant: Any,  # name of the column of interest
@@ -580,7 +580,7 @@ def _no_gaps(used: np.ndarray, keys: pd.DataFrame, formula: str) -> None:
             f"out and count them"
         )
 
-# %% ../../nbs/stats/14_repeated_measures.ipynb #57800cab
+
 def _design(
     table: pd.DataFrame, formula: str, cluster: Sequence[str]
 ) -> tuple[np.ndarray, pd.DataFrame]:
@@ -688,6 +688,20 @@ class MixedModel(NamedTuple):
     status: str  # ok, bounded, or why there are no numbers
     detail: str  # the reason
 
+
+def _unfitted(names: list[str], status: str, detail: str, reml: bool, known: dict) -> MixedModel:
+    "The result where there is no fit to report."
+    return MixedModel(
+        _terms({name: nothing(status, detail, **known) for name in names}),
+        pd.Series(dtype=float),
+        nan,
+        reml,
+        known["n"],
+        0,
+        status,
+        detail,
+    )
+
 # %% ../../nbs/stats/14_repeated_measures.ipynb #e74af155
 def _mixed(
     table: pd.DataFrame, formula: str, cluster: str, slopes: str | None, crossed: Sequence[str]
@@ -717,7 +731,7 @@ def _failure(fit: Any, caught: list) -> str:
         else "a standard error or the likelihood is not finite"
     )
 
-# %% ../../nbs/stats/14_repeated_measures.ipynb #337ba988
+
 def _fitted(model: Any, reml: bool) -> tuple[Any, str]:
     "The fit, and in which way it failed; empty when it did not."
     with warnings.catch_warnings(record=True) as caught:
@@ -786,20 +800,6 @@ def _mixed_result(
         len(names) + len(variances),
         told.get("status", "ok"),
         told.get("detail", ""),
-    )
-
-# %% ../../nbs/stats/14_repeated_measures.ipynb #3dfde56f
-def _unfitted(names: list[str], status: str, detail: str, reml: bool, known: dict) -> MixedModel:
-    "The result where there is no fit to report."
-    return MixedModel(
-        _terms({name: nothing(status, detail, **known) for name in names}),
-        pd.Series(dtype=float),
-        nan,
-        reml,
-        known["n"],
-        0,
-        status,
-        detail,
     )
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #8ca06860
@@ -882,7 +882,7 @@ def _undetermined(x: np.ndarray) -> np.ndarray:
     value, vector = np.linalg.eigh(x.T @ x)
     return (np.abs(vector[:, value < 1e-10]) > 1e-6).any(axis=1)
 
-# %% ../../nbs/stats/14_repeated_measures.ipynb #50561c36
+
 def _resting_on_one(design: pd.DataFrame, code: np.ndarray) -> set[str]:
     "Terms that could not be estimated without some one cluster."
     x = design.to_numpy(float) / np.sqrt(np.sum(design.to_numpy(float) ** 2, axis=0))
@@ -893,7 +893,7 @@ def _resting_on_one(design: pd.DataFrame, code: np.ndarray) -> set[str]:
 # %% ../../nbs/stats/14_repeated_measures.ipynb #b6fccaee
 _ONE_ANSWER = "a condition gives one answer throughout, so its logit is infinite"
 
-# %% ../../nbs/stats/14_repeated_measures.ipynb #e7e0fd33
+
 def _gee_trouble(fit: Any) -> tuple[str, str] | None:
     "Status and reason of a fit that is not to be used."
     if not fit.converged:
@@ -902,7 +902,7 @@ def _gee_trouble(fit: Any) -> tuple[str, str] | None:
         return "separated", _ONE_ANSWER
     return None
 
-# %% ../../nbs/stats/14_repeated_measures.ipynb #845f537e
+
 def _gee(
     y: np.ndarray, design: pd.DataFrame, code: np.ndarray, working: str, covariance: str
 ) -> tuple[Any, tuple[str, str] | None]:
@@ -921,35 +921,6 @@ def _gee(
         except (np.linalg.LinAlgError, ValueError) as error:
             return None, ("not_converged", f"the linear algebra failed ({_first_line(error)})")
     return fit, _gee_trouble(fit)
-
-# %% ../../nbs/stats/14_repeated_measures.ipynb #fb966aad
-def gee_logit(
-    table: pd.DataFrame,  # one row per answer, without gaps
-    formula: str,  # outcome in [0, 1] and terms, in R's notation
-    cluster: str = "cluster",  # column of the independent unit
-    working: Literal[
-        "independence", "exchangeable"
-    ] = "independence",  # assumed correlation within clusters
-    covariance: Literal[
-        "bias_reduced", "robust"
-    ] = "bias_reduced",  # with or without the leverage correction
-    level: float = 0.95,  # coverage of each interval, between 0 and 1
-) -> pd.DataFrame:  # one row per term: the fields of its Estimate, on the logit scale
-    "Logistic regression by estimating equations, with cluster-robust t tests."
-    if working not in ("independence", "exchangeable"):
-        raise ValueError(f"working is {working!r}: give 'independence' or 'exchangeable'")
-    if covariance not in ("bias_reduced", "robust"):
-        raise ValueError(f"covariance is {covariance!r}: give 'bias_reduced' or 'robust'")
-    y, design = _design(table, formula, [cluster])
-    if ((y < 0) | (y > 1)).any():
-        raise ValueError(
-            f"the outcome of {formula!r} lies outside [0, 1]: give answers coded 0 and 1, or "
-            f"probabilities"
-        )
-    code, clusters = _groups(table[cluster])
-    method = f"GEE logit, {working}, {covariance.replace('_', ' ')}, t"
-    known = dict(ci_level=_level(level), method=method, n=len(y), n_clusters=clusters, unit="logit")
-    return _gee_terms(y, design, code, working, covariance, known)
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #1271435c
 def _robust_terms(
@@ -1004,8 +975,34 @@ def _gee_terms(
     )
     return found
 
-# %% ../../nbs/stats/14_repeated_measures.ipynb #cd7cb195
-ROBUST_KINDS = ("CR0", "CR1", "CR1S", "CR2", "CR3")
+# %% ../../nbs/stats/14_repeated_measures.ipynb #fb966aad
+def gee_logit(
+    table: pd.DataFrame,  # one row per answer, without gaps
+    formula: str,  # outcome in [0, 1] and terms, in R's notation
+    cluster: str = "cluster",  # column of the independent unit
+    working: Literal[
+        "independence", "exchangeable"
+    ] = "independence",  # assumed correlation within clusters
+    covariance: Literal[
+        "bias_reduced", "robust"
+    ] = "bias_reduced",  # with or without the leverage correction
+    level: float = 0.95,  # coverage of each interval, between 0 and 1
+) -> pd.DataFrame:  # one row per term: the fields of its Estimate, on the logit scale
+    "Logistic regression by estimating equations, with cluster-robust t tests."
+    if working not in ("independence", "exchangeable"):
+        raise ValueError(f"working is {working!r}: give 'independence' or 'exchangeable'")
+    if covariance not in ("bias_reduced", "robust"):
+        raise ValueError(f"covariance is {covariance!r}: give 'bias_reduced' or 'robust'")
+    y, design = _design(table, formula, [cluster])
+    if ((y < 0) | (y > 1)).any():
+        raise ValueError(
+            f"the outcome of {formula!r} lies outside [0, 1]: give answers coded 0 and 1, or "
+            f"probabilities"
+        )
+    code, clusters = _groups(table[cluster])
+    method = f"GEE logit, {working}, {covariance.replace('_', ' ')}, t"
+    known = dict(ci_level=_level(level), method=method, n=len(y), n_clusters=clusters, unit="logit")
+    return _gee_terms(y, design, code, working, covariance, known)
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #569c1a1d
 def _power(matrix: np.ndarray, exponent: float) -> np.ndarray:
@@ -1049,6 +1046,9 @@ def _sandwich(
     return b, np.sum(scores**2, axis=0), df
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #dbad51c9
+ROBUST_KINDS = ("CR0", "CR1", "CR1S", "CR2", "CR3")
+
+
 def cluster_robust(
     table: pd.DataFrame,  # one row per answer, without gaps
     formula: str,  # outcome and terms, in R's notation
@@ -1089,7 +1089,7 @@ class _Answers(NamedTuple):
     x: np.ndarray  # design matrix
     code: np.ndarray  # number of the cluster of each row
 
-# %% ../../nbs/stats/14_repeated_measures.ipynb #8583c754
+
 def _modes(data: _Answers, eta: np.ndarray, sd: float) -> tuple[np.ndarray, np.ndarray]:
     "Most likely u of each cluster, and the spread of its integrand."
     from scipy.special import expit
@@ -1131,7 +1131,7 @@ def _covariance(parameter: np.ndarray, data: _Answers, quadrature: int) -> np.nd
         else None
     )
 
-# %% ../../nbs/stats/14_repeated_measures.ipynb #437183cf
+
 def _maximum(data: _Answers, quadrature: int) -> tuple[np.ndarray, np.ndarray | None]:
     "Parameters and their covariance; None where no maximum was reached."
     from scipy.optimize import minimize
@@ -1156,6 +1156,15 @@ class RandomInterceptLogit(NamedTuple):
     )  # one row per term: the fields of its Estimate, on the logit scale, without tests
     sd: Estimate  # standard deviation of the intercepts, on the logit scale
 
+
+def _undescribed(
+    design: pd.DataFrame, declined: tuple[str, str], known: dict
+) -> RandomInterceptLogit:
+    "The result where there is nothing to describe."
+    return RandomInterceptLogit(
+        _terms({name: nothing(*declined, **known) for name in design}), nothing(*declined, **known)
+    )
+
 # %% ../../nbs/stats/14_repeated_measures.ipynb #7a0d32ea
 def _no_logit(data: _Answers, design: pd.DataFrame) -> tuple[str, str] | None:
     "Status and reason where the model cannot be fitted."
@@ -1166,6 +1175,30 @@ def _no_logit(data: _Answers, design: pd.DataFrame) -> tuple[str, str] | None:
     if len(rates) <= data.x.shape[1] and ((rates == 0) | (rates == 1)).any():
         return "separated", _ONE_ANSWER
     return None
+
+# %% ../../nbs/stats/14_repeated_measures.ipynb #cbb98b49
+def _described(
+    data: _Answers, design: pd.DataFrame, quadrature: int, known: dict
+) -> RandomInterceptLogit:
+    "Coefficients and spread, or the reason why there are none."
+    covariance, declined = None, _no_logit(data, design)
+    if not declined:
+        parameter, covariance = _maximum(data, quadrature)
+    if covariance is None:
+        return _undescribed(
+            design, declined or ("not_converged", "the likelihood has no clear maximum"), known
+        )
+    edge = (
+        {"status": "bounded", "detail": "the standard deviation is estimated at its lower edge, 0"}
+        if abs(parameter[-1]) < 1e-3
+        else {}
+    )
+    se = np.sqrt(np.diag(covariance))
+    found = {
+        name: Estimate(float(parameter[j]), float(se[j]), **known, **edge)
+        for j, name in enumerate(design)
+    }
+    return RandomInterceptLogit(_terms(found), Estimate(abs(float(parameter[-1])), **known, **edge))
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #ff974a30
 def random_intercept_logit(
@@ -1193,43 +1226,10 @@ def random_intercept_logit(
     )
     return _described(_Answers(y, n, design.to_numpy(float), code), design, quadrature, known)
 
-# %% ../../nbs/stats/14_repeated_measures.ipynb #cbb98b49
-def _described(
-    data: _Answers, design: pd.DataFrame, quadrature: int, known: dict
-) -> RandomInterceptLogit:
-    "Coefficients and spread, or the reason why there are none."
-    covariance, declined = None, _no_logit(data, design)
-    if not declined:
-        parameter, covariance = _maximum(data, quadrature)
-    if covariance is None:
-        return _undescribed(
-            design, declined or ("not_converged", "the likelihood has no clear maximum"), known
-        )
-    edge = (
-        {"status": "bounded", "detail": "the standard deviation is estimated at its lower edge, 0"}
-        if abs(parameter[-1]) < 1e-3
-        else {}
-    )
-    se = np.sqrt(np.diag(covariance))
-    found = {
-        name: Estimate(float(parameter[j]), float(se[j]), **known, **edge)
-        for j, name in enumerate(design)
-    }
-    return RandomInterceptLogit(_terms(found), Estimate(abs(float(parameter[-1])), **known, **edge))
-
-# %% ../../nbs/stats/14_repeated_measures.ipynb #4c6efb30
-def _undescribed(
-    design: pd.DataFrame, declined: tuple[str, str], known: dict
-) -> RandomInterceptLogit:
-    "The result where there is nothing to describe."
-    return RandomInterceptLogit(
-        _terms({name: nothing(*declined, **known) for name in design}), nothing(*declined, **known)
-    )
-
-# %% ../../nbs/stats/14_repeated_measures.ipynb #6368115a
+# %% ../../nbs/stats/14_repeated_measures.ipynb #37c0f3e7
 ICC_KINDS = ("ICC1", "ICC2", "ICC3", "ICC1k", "ICC2k", "ICC3k")
 
-# %% ../../nbs/stats/14_repeated_measures.ipynb #37c0f3e7
+
 def _pingouin_icc(values: pd.DataFrame) -> pd.DataFrame:
     "Its six rows in unrounded numbers."
     import pingouin

@@ -43,7 +43,7 @@ def _z(level: float) -> float:
     _check_level(level)
     return NormalDist().inv_cdf((1 + level) / 2)
 
-# %% ../../nbs/stats/05_standardised.ipynb #64b9a217
+
 def _known(method: str, unit: str, n: int, level: float) -> dict:
     "Fields of an estimate that do not depend on its value."
     _check_level(level)  # a wrong one is an error even where no interval can be given
@@ -90,7 +90,7 @@ class GroupSummary(NamedTuple):
     n: int  # valid answers
     left_out: int = 0  # missing answers, not part of n
 
-# %% ../../nbs/stats/05_standardised.ipynb #ec3b67f4
+
 Answers = (
     Sequence[float] | np.ndarray | GroupSummary
 )  # answers, nan where there is none, or their summary
@@ -498,13 +498,13 @@ def _risk_difference(table: _Table) -> tuple[float, float]:
     p, q = table.shares()
     return p - q, p * (1 - p) / table.n1 + q * (1 - q) / table.n2
 
-# %% ../../nbs/stats/05_standardised.ipynb #35cb1b63
+
 def _log_odds_ratio(table: _Table) -> tuple[float, float]:
     "Logarithm of the odds ratio and its variance."
     a, b, c, d = table.cells()
     return log(a / b) - log(c / d), 1 / a + 1 / b + 1 / c + 1 / d
 
-# %% ../../nbs/stats/05_standardised.ipynb #8173f54d
+
 def _log_risk_ratio(table: _Table) -> tuple[float, float]:
     "Logarithm of the risk ratio and its variance."
     p, q = table.shares()
@@ -516,7 +516,7 @@ def _arcsine_difference(table: _Table) -> tuple[float, float]:
     p, q = np.arcsin(np.sqrt(table.shares()))
     return float(p - q), 1 / (4 * table.n1) + 1 / (4 * table.n2)
 
-# %% ../../nbs/stats/05_standardised.ipynb #b6c41efc
+
 def _probit_difference(table: _Table) -> tuple[float, float]:
     "Difference of normal quantiles and its variance."
     from scipy.special import ndtri
@@ -548,7 +548,7 @@ class BinaryMeasure(NamedTuple):
     needs_half: bool  # whether a cell of zero must be corrected
     metafor: str  # name in metafor::escalc; empty where it has none
 
-# %% ../../nbs/stats/05_standardised.ipynb #9ac88223
+
 BINARY_MEASURES = MappingProxyType(
     {
         "risk_difference": BinaryMeasure(_risk_difference, 1.0, "probability", 1.0, False, "RD"),
@@ -735,23 +735,12 @@ def unsigned_d(
         )
     )
 
-# %% ../../nbs/stats/05_standardised.ipynb #46a74da0
-class CellAggregate(NamedTuple):
-    "One average over cells in three forms, and what it rests on."
-
-    uncapped: Estimate  # mean of the cells
-    capped: Estimate  # that mean, cut at 0 and 1 afterwards, as published
-    capped_first: Estimate  # mean of cells each cut at 0 and 1
-    cells: int  # cells given
-    separated: int  # of these, with an infinite value
-    missing: int  # of these, without a value
-
 # %% ../../nbs/stats/05_standardised.ipynb #7eb2a892
 def _cap(value: float) -> float:
     "Between 0 and 1; nan stays."
     return value if isnan(value) else min(1.0, max(0.0, value))
 
-# %% ../../nbs/stats/05_standardised.ipynb #c2a093af
+
 def _capped(mean: Estimate) -> Estimate:
     "The same estimate cut at 0 and 1, limits too."
     before = mean.estimate, mean.ci_low, mean.ci_high
@@ -818,6 +807,17 @@ def _capped_first(cells: list[Estimate], counts: str, known: dict) -> Estimate:
     )
 
 # %% ../../nbs/stats/05_standardised.ipynb #6e1c1fff
+class CellAggregate(NamedTuple):
+    "One average over cells in three forms, and what it rests on."
+
+    uncapped: Estimate  # mean of the cells
+    capped: Estimate  # that mean, cut at 0 and 1 afterwards, as published
+    capped_first: Estimate  # mean of cells each cut at 0 and 1
+    cells: int  # cells given
+    separated: int  # of these, with an infinite value
+    missing: int  # of these, without a value
+
+
 def aggregate_cells(
     cells: Sequence[Estimate],  # one per cell, from cohens_d, bias_detected or unsigned_d
     replication: bool = False,  # whether separated cells stay in the mean, as published
