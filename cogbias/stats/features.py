@@ -29,7 +29,7 @@ class _Table(NamedTuple):
     design: pd.DataFrame  # design columns, one row per effect
     dropped: int  # rows without a finite effect
 
-# %% ../../nbs/stats/15_features.ipynb #963247ca
+
 def _of_models(effects: pd.DataFrame, model: str, column: str) -> pd.Series:
     "One value per model of a column that may not change within a model."
     kinds = effects.groupby(model, observed=True)[column].nunique(dropna=False)
@@ -58,7 +58,7 @@ def _checked(effects: pd.DataFrame, columns: list[str]) -> None:
     if not pd.api.types.is_numeric_dtype(effects[columns[0]]):
         raise ValueError(f"column {columns[0]!r} is not numeric: give effects as numbers")
 
-# %% ../../nbs/stats/15_features.ipynb #5a272886
+
 def _named(effects: pd.DataFrame, column: str) -> None:
     "Every row says whose it is."
     if column not in effects:
@@ -159,7 +159,7 @@ TREES = {
     "random_state": 0,
 }
 
-# %% ../../nbs/stats/15_features.ipynb #bbc946ca
+
 def _regressor(trees: Mapping | None):
     "Gradient-boosted trees from an optional package."
     try:
@@ -170,7 +170,7 @@ def _regressor(trees: Mapping | None):
         ) from None
     return XGBRegressor(**(TREES | dict(trees or {})))
 
-# %% ../../nbs/stats/15_features.ipynb #985f5d28
+
 def _one_thread():
     "A context with one thread: tables so small wait for threads longer than they compute."
     from xgboost import config_context
@@ -187,6 +187,18 @@ class _Problem(NamedTuple):
     design: np.ndarray  # encoded design columns, shape (n, D)
     folds: list  # pairs of training rows and held-out rows
     trees: Mapping | None  # settings that replace those of TREES
+
+
+def _problem(table: _Table, folds: int, trees: Mapping | None) -> tuple[_Problem, np.ndarray]:
+    "Folds and encoded columns, ready to be fitted."
+    from sklearn.model_selection import GroupKFold
+
+    features, owner = _encode(table.values)
+    rows = table.group[table.model]
+    pairs = list(GroupKFold(min(folds, table.group.max() + 1)).split(rows, groups=rows))
+    return _Problem(
+        table.outcome, table.model, owner, _encode(table.design)[0], pairs, trees
+    ), features
 
 # %% ../../nbs/stats/15_features.ipynb #9d193acb
 def _with_other_values(
@@ -265,7 +277,7 @@ class FeatureExplanation(NamedTuple):
     status: str  # one of STATUSES; undefined where no ranking is given
     detail: str  # the reason
 
-# %% ../../nbs/stats/15_features.ipynb #2302d5c6
+
 def _known(values: pd.DataFrame) -> pd.DataFrame:
     "What is known of each feature, over models."
     kinds = [
@@ -283,7 +295,7 @@ def _flat(y: np.ndarray) -> bool:
     "Whether all effects are equal, but for the last bits."
     return bool(np.ptp(y) <= 1e-12 * np.abs(y).max())
 
-# %% ../../nbs/stats/15_features.ipynb #4053600f
+
 def _unusable(table: _Table, known: dict) -> Estimate | None:
     "Why nothing can be learned; None where something can."
     groups, y = known["n_clusters"], table.outcome
@@ -323,7 +335,7 @@ _IMPORTANCE = [
     *_SHARED,
 ]
 
-# %% ../../nbs/stats/15_features.ipynb #9c0b0f42
+
 def _ranking(
     observed: np.ndarray, null: np.ndarray, features: pd.DataFrame, r2: Estimate
 ) -> pd.DataFrame:
@@ -370,18 +382,6 @@ def _ranking_status(r2: float, p_value: float, alpha: float, null: np.ndarray) -
         f"no ranking: grouped R^2 is {r2:.2f}; relabelled models give {np.mean(null):.2f} on "
         f"average, {p_words(p_value)}",
     )
-
-# %% ../../nbs/stats/15_features.ipynb #e09f65f0
-def _problem(table: _Table, folds: int, trees: Mapping | None) -> tuple[_Problem, np.ndarray]:
-    "Folds and encoded columns, ready to be fitted."
-    from sklearn.model_selection import GroupKFold
-
-    features, owner = _encode(table.values)
-    rows = table.group[table.model]
-    pairs = list(GroupKFold(min(folds, table.group.max() + 1)).split(rows, groups=rows))
-    return _Problem(
-        table.outcome, table.model, owner, _encode(table.design)[0], pairs, trees
-    ), features
 
 # %% ../../nbs/stats/15_features.ipynb #50dc5aa0
 def _explained(
@@ -462,19 +462,6 @@ def explain_by_features(
     nowhere = pd.DataFrame(columns=_IMPORTANCE), _known(table.values), np.empty(0)
     return FeatureExplanation(lacking, *nowhere, table.dropped, lacking.status, lacking.detail)
 
-# %% ../../nbs/stats/15_features.ipynb #248ffe38
-class FeatureRegression(NamedTuple):
-    "A linear regression of effects on features of models."
-
-    r2: Estimate  # in the very rows that were fitted; its p-value is the published F test
-    coefficients: (
-        pd.DataFrame
-    )  # one row per term, an Estimate each, with `published_se` and `published_p`
-    dropped: int  # rows without a finite effect
-    incomplete: int  # further rows left out because a feature is unknown
-    status: str  # one of STATUSES
-    detail: str  # the reason
-
 # %% ../../nbs/stats/15_features.ipynb #adb0adc3
 def _term_names(values: pd.DataFrame) -> list[str]:
     "Names of the columns of `_encode(values, skip=1)`."
@@ -499,7 +486,7 @@ class _Regression(NamedTuple):
     group: np.ndarray  # number of the group of each row, shape (n,)
     terms: list[str]  # names of the columns
 
-# %% ../../nbs/stats/15_features.ipynb #4602aed5
+
 def _regression(table: _Table) -> tuple[_Regression, int]:
     "Rows without unknown values, and how many had some."
     values = pd.concat(
@@ -570,6 +557,15 @@ def _term_estimate(
     tested = {"p_value": p_value, "p_method": "t"} if se > 0 else {}
     return Estimate(value, se, groups - 1.0, value - half, value + half, **tested, **few, **known)
 
+# %% ../../nbs/stats/15_features.ipynb #257c9b87
+def _published_fit(rows: _Regression):
+    "The regression of statsmodels, silent about repeated columns: their coefficients get a status."
+    from statsmodels.api import OLS
+
+    with catch_warnings(), np.errstate(all="ignore"):
+        simplefilter("ignore")
+        return OLS(rows.y, rows.X, hasconst=True).fit()
+
 # %% ../../nbs/stats/15_features.ipynb #d7098792
 def _coefficients(rows: _Regression, fit, level: float) -> pd.DataFrame:
     "All coefficients with published and with jackknife errors."
@@ -598,6 +594,19 @@ def _coefficients(rows: _Regression, fit, level: float) -> pd.DataFrame:
     )
 
 # %% ../../nbs/stats/15_features.ipynb #20f77a89
+class FeatureRegression(NamedTuple):
+    "A linear regression of effects on features of models."
+
+    r2: Estimate  # in the very rows that were fitted; its p-value is the published F test
+    coefficients: (
+        pd.DataFrame
+    )  # one row per term, an Estimate each, with `published_se` and `published_p`
+    dropped: int  # rows without a finite effect
+    incomplete: int  # further rows left out because a feature is unknown
+    status: str  # one of STATUSES
+    detail: str  # the reason
+
+
 def _no_regression(rows: _Regression) -> tuple[str, str]:
     "Status and reason where no line can be fitted; empty where one can."
     n, k = rows.X.shape
@@ -606,15 +615,6 @@ def _no_regression(rows: _Regression) -> tuple[str, str]:
     if _flat(rows.y):
         return "degenerate_zero_variance", f"all {n} effects are equal: there is nothing to explain"
     return "", ""
-
-# %% ../../nbs/stats/15_features.ipynb #257c9b87
-def _published_fit(rows: _Regression):
-    "The regression of statsmodels, silent about repeated columns: their coefficients get a status."
-    from statsmodels.api import OLS
-
-    with catch_warnings(), np.errstate(all="ignore"):
-        simplefilter("ignore")
-        return OLS(rows.y, rows.X, hasconst=True).fit()
 
 # %% ../../nbs/stats/15_features.ipynb #1cbe663e
 def ols_on_features(

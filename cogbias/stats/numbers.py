@@ -110,6 +110,24 @@ WINSORISED = 0.05  # share pulled in at each end
 CENTRES = ("median", "mean", "winsorised mean")
 Centre = Literal["median", "mean", "winsorised mean"]
 
+
+def _centre(values: np.ndarray, weights: np.ndarray, statistic: str) -> float:
+    "The middle of one distribution; weights sum to 1."
+    if statistic == "median":
+        return sum(_edges(values, weights, 0.5)) / 2
+    if statistic == "mean":
+        return float(weights @ values)
+    if statistic != "winsorised mean":
+        raise ValueError(f"statistic is {statistic!r}: use one of {', '.join(CENTRES)}")
+    return float(
+        weights
+        @ np.clip(
+            values,
+            _edges(values, weights, WINSORISED)[1],
+            _edges(values, weights, 1 - WINSORISED)[0],
+        )
+    )
+
 # %% ../../nbs/stats/06_numbers.ipynb #72281148
 def segment_means(
     values: np.ndarray,  # numbers of all segments, shape (n,)
@@ -145,24 +163,6 @@ def segment_medians(
     at = [first + np.minimum(place.astype(int), np.maximum(size - 1, 0)) for place in places]
     ends = [np.append(value, np.nan)[np.where(size > 0, each, len(value))] for each in at]
     return (ends[0] + ends[1]) / 2
-
-# %% ../../nbs/stats/06_numbers.ipynb #5f7ae765
-def _centre(values: np.ndarray, weights: np.ndarray, statistic: str) -> float:
-    "The middle of one distribution; weights sum to 1."
-    if statistic == "median":
-        return sum(_edges(values, weights, 0.5)) / 2
-    if statistic == "mean":
-        return float(weights @ values)
-    if statistic != "winsorised mean":
-        raise ValueError(f"statistic is {statistic!r}: use one of {', '.join(CENTRES)}")
-    return float(
-        weights
-        @ np.clip(
-            values,
-            _edges(values, weights, WINSORISED)[1],
-            _edges(values, weights, 1 - WINSORISED)[0],
-        )
-    )
 
 # %% ../../nbs/stats/06_numbers.ipynb #75562049
 class _Arms(NamedTuple):
@@ -215,10 +215,20 @@ def _empty(arms: _Arms, known: dict[str, Any]) -> Estimate | None:
         else None
     )
 
-# %% ../../nbs/stats/06_numbers.ipynb #a16db741
-_EXACT = "exact probabilities: over these very prompts nothing was sampled"
+# %% ../../nbs/stats/06_numbers.ipynb #20013443
+def _constant(arms: _Arms) -> str:
+    "A note on a condition that gave one answer throughout."
+    alike = [
+        f"every {name} answer is {y[0]:g}"
+        for name, y in (("treatment", arms.treatment), ("control", arms.control))
+        if np.ptp(y) == 0
+    ]
+    return " and ".join(alike)
 
 # %% ../../nbs/stats/06_numbers.ipynb #a2ae2757
+_EXACT = "exact probabilities: over these very prompts nothing was sampled"
+
+
 def _without_interval(
     arms: _Arms, estimate: float, smallest: int, known: dict[str, Any]
 ) -> Estimate | None:
@@ -266,10 +276,10 @@ def _check_level(level: float) -> None:
     if not 0 < level < 1:
         raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
 
-# %% ../../nbs/stats/06_numbers.ipynb #7195fde1
+# %% ../../nbs/stats/06_numbers.ipynb #a1901395
 _Compare = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
-# %% ../../nbs/stats/06_numbers.ipynb #a1901395
+
 def _bootstrapped(
     arms: _Arms,
     statistic: str,
@@ -305,16 +315,6 @@ def _squared_errors(arms: _Arms) -> np.ndarray:
     "Variance of either mean."
     return np.array([y.var(ddof=1) / len(y) for y in arms[:2]])
 
-# %% ../../nbs/stats/06_numbers.ipynb #20013443
-def _constant(arms: _Arms) -> str:
-    "A note on a condition that gave one answer throughout."
-    alike = [
-        f"every {name} answer is {y[0]:g}"
-        for name, y in (("treatment", arms.treatment), ("control", arms.control))
-        if np.ptp(y) == 0
-    ]
-    return " and ".join(alike)
-
 # %% ../../nbs/stats/06_numbers.ipynb #f325d26b
 def _welch(arms: _Arms, gap: float, known: dict[str, Any]) -> Estimate:
     "Difference of means divided by `gap`, with Welch's interval and test."
@@ -342,14 +342,14 @@ def _welch(arms: _Arms, gap: float, known: dict[str, Any]) -> Estimate:
         **known,
     )
 
-# %% ../../nbs/stats/06_numbers.ipynb #e4c68c5c
+# %% ../../nbs/stats/06_numbers.ipynb #0bc302a2
 _SMALLEST = {
     "mean": 2,
     "median": 6,
     "winsorised mean": 6,
 }  # answers per condition below which there is no interval
 
-# %% ../../nbs/stats/06_numbers.ipynb #0bc302a2
+
 def _known(
     arms: _Arms, statistic: str, what: str, interval: str, unit: str, level: float
 ) -> dict[str, Any]:
@@ -449,7 +449,7 @@ def _log_ratio(top: np.ndarray | float, bottom: np.ndarray | float) -> np.ndarra
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.log(top) - np.log(bottom)
 
-# %% ../../nbs/stats/06_numbers.ipynb #d0aff1e4
+
 def _no_ratio(arms: _Arms, statistic: str, known: dict[str, Any]) -> Estimate | None:
     "The estimate when a middle is 0 or negative; None when a ratio exists."
     top, bottom = arms.point(statistic)
@@ -600,23 +600,6 @@ def _labels(labels: Sequence | np.ndarray, size: int, name: str) -> np.ndarray:
         raise ValueError(f"{lost} {name} are missing: give one for each answer")
     return given
 
-# %% ../../nbs/stats/06_numbers.ipynb #9c0c4629
-def _by_cluster(
-    apart: np.ndarray,
-    weights: np.ndarray,
-    names: tuple[Sequence, Sequence | None],
-    statistic: str,
-    known: dict[str, Any],
-) -> Estimate:
-    "Middle of each cluster, then an interval over clusters."
-    size, used = len(apart), weights > 0
-    strata = ["all"] * size if names[1] is None else names[1]
-    stratum, cluster = _labels(strata, size, "strata"), _labels(names[0], size, "clusters")
-    code, strata, _ = _cluster_codes(stratum[used], cluster[used])
-    shown = {"statistic": statistic, "level": known["ci_level"], "unit": known["unit"]}
-    found = coded_deviation(apart[used], weights[used], code, strata, **shown)
-    return replace(found, n=known["n"])
-
 # %% ../../nbs/stats/06_numbers.ipynb #c3916f4a
 def _deviation_known(
     n: int, statistic: str, exact: bool, unit: str, level: float
@@ -655,6 +638,23 @@ def coded_deviation(
     found = stratified_cluster_t(values, np.asarray(strata)[there], level=level, unit=unit)
     found = flag_numbers(found, values)
     return replace(found, method=f"{method}, {found.method}")
+
+# %% ../../nbs/stats/06_numbers.ipynb #9c0c4629
+def _by_cluster(
+    apart: np.ndarray,
+    weights: np.ndarray,
+    names: tuple[Sequence, Sequence | None],
+    statistic: str,
+    known: dict[str, Any],
+) -> Estimate:
+    "Middle of each cluster, then an interval over clusters."
+    size, used = len(apart), weights > 0
+    strata = ["all"] * size if names[1] is None else names[1]
+    stratum, cluster = _labels(strata, size, "strata"), _labels(names[0], size, "clusters")
+    code, strata, _ = _cluster_codes(stratum[used], cluster[used])
+    shown = {"statistic": statistic, "level": known["ci_level"], "unit": known["unit"]}
+    found = coded_deviation(apart[used], weights[used], code, strata, **shown)
+    return replace(found, n=known["n"])
 
 # %% ../../nbs/stats/06_numbers.ipynb #3fd490f1
 def deviation_from_truth(
@@ -756,7 +756,7 @@ def _rank_p(arms: _Arms) -> float:
 
     return float(mannwhitneyu(arms.treatment, arms.control, alternative="two-sided").pvalue)
 
-# %% ../../nbs/stats/06_numbers.ipynb #1c22c6fa
+
 def _ranked(
     arms: _Arms, delta: float, variance: float, interval: str, known: dict[str, Any]
 ) -> Estimate:

@@ -18,15 +18,6 @@ import pandas as pd
 from .decisions import ADJUSTMENTS, adjust
 from .estimates import Estimate, nothing, p_words
 
-# %% ../../nbs/stats/16_profiles.ipynb #7f19846c
-class Profiles(NamedTuple):
-    "Effects of participants, bias by bias."
-
-    effects: pd.DataFrame  # participants in rows, biases in columns, nan where there is none
-    se: pd.DataFrame  # standard errors of the same shape, nan where unknown
-    missing: int  # empty cells
-    separated: int  # cells that were infinite, among the empty ones
-
 # %% ../../nbs/stats/16_profiles.ipynb #aa4c1d3d
 def _checked(effects: pd.DataFrame, columns: list[str]) -> None:
     "Every column is there, no cell is filled twice, and no standard error is negative."
@@ -51,6 +42,15 @@ def _checked(effects: pd.DataFrame, columns: list[str]) -> None:
         raise ValueError(f"column {columns[3]!r} holds negative standard errors: give 0 or more")
 
 # %% ../../nbs/stats/16_profiles.ipynb #b3784c97
+class Profiles(NamedTuple):
+    "Effects of participants, bias by bias."
+
+    effects: pd.DataFrame  # participants in rows, biases in columns, nan where there is none
+    se: pd.DataFrame  # standard errors of the same shape, nan where unknown
+    missing: int  # empty cells
+    separated: int  # cells that were infinite, among the empty ones
+
+
 def bias_profiles(
     effects: pd.DataFrame,  # one row per participant and bias
     participant: str = "participant",  # column of participants
@@ -109,16 +109,6 @@ def profile_reliability(
     table[["reliability", "status", "detail"]] = pd.DataFrame(found, index=table.index)
     return table.rename_axis("bias").reset_index()
 
-# %% ../../nbs/stats/16_profiles.ipynb #ab5519bc
-class _Complete(NamedTuple):
-    "A table without holes."
-
-    values: np.ndarray  # participants by biases
-    se: np.ndarray  # standard errors in the same units
-    participants: list  # names of the rows
-    biases: list  # names of the columns
-    left_out: str  # what had to go, in words; empty when nothing
-
 # %% ../../nbs/stats/16_profiles.ipynb #a2ef4a4e
 def _keep(profiles: Profiles, drop: str) -> tuple[pd.DataFrame, str]:
     "Rows and columns that are complete and vary, and what had to go."
@@ -141,6 +131,16 @@ def _keep(profiles: Profiles, drop: str) -> tuple[pd.DataFrame, str]:
     return whole[moves], ", ".join(f"{count} {each}" for count, each in zip(lost, what) if count)
 
 # %% ../../nbs/stats/16_profiles.ipynb #394d5715
+class _Complete(NamedTuple):
+    "A table without holes."
+
+    values: np.ndarray  # participants by biases
+    se: np.ndarray  # standard errors in the same units
+    participants: list  # names of the rows
+    biases: list  # names of the columns
+    left_out: str  # what had to go, in words; empty when nothing
+
+
 def _complete(profiles: Profiles, drop: str, standardise: bool) -> _Complete:
     "The complete part of the table, each column in its own standard deviations."
     kept, left_out = _keep(profiles, drop)
@@ -180,7 +180,14 @@ def _distances(values: np.ndarray) -> np.ndarray:
 
     return squareform(pdist(values))
 
-# %% ../../nbs/stats/16_profiles.ipynb #79ba6db1
+# %% ../../nbs/stats/16_profiles.ipynb #d51b42d2
+def _tree(values: np.ndarray, linkage: str) -> np.ndarray:
+    "The linkage matrix of `scipy`."
+    from scipy.cluster.hierarchy import linkage as join
+
+    return join(values, method=linkage)
+
+
 def _cut(tree: np.ndarray, most: int) -> np.ndarray:
     "Group numbers for 2, 3, ... `most` groups, shape (most - 1, participants)."
     from scipy.cluster.hierarchy import cut_tree
@@ -198,13 +205,6 @@ def _silhouette(distance: np.ndarray, groups: np.ndarray) -> float:
         nearest = np.where(member > 0, np.inf, total / size).min(axis=1)
         width = (nearest - inside) / np.maximum(inside, nearest)
     return float(np.mean(np.where((own > 1) & np.isfinite(width), width, 0.0)))
-
-# %% ../../nbs/stats/16_profiles.ipynb #d51b42d2
-def _tree(values: np.ndarray, linkage: str) -> np.ndarray:
-    "The linkage matrix of `scipy`."
-    from scipy.cluster.hierarchy import linkage as join
-
-    return join(values, method=linkage)
 
 # %% ../../nbs/stats/16_profiles.ipynb #5a9ca707
 def _best(values: np.ndarray, linkage: str, most: int) -> tuple[np.ndarray, np.ndarray]:
@@ -251,7 +251,7 @@ class ProfileClusters(NamedTuple):
     status: str  # one of STATUSES; undefined where no groups are named
     detail: str  # the reason, and what was left out
 
-# %% ../../nbs/stats/16_profiles.ipynb #04d397f2
+
 def _no_clusters(why: str, table: _Complete, status: str = "insufficient") -> ProfileClusters:
     "The answer where no tree can be cut."
     lacking = nothing(
@@ -422,7 +422,7 @@ class ProfileComponents(NamedTuple):
     status: str  # one of STATUSES
     detail: str  # the reason, and what was left out
 
-# %% ../../nbs/stats/16_profiles.ipynb #dd7aeeda
+
 def _eigenvalues(values: np.ndarray) -> np.ndarray:
     "Variances of the principal components, in decreasing order."
     return np.linalg.svd(values, compute_uv=False) ** 2 / (len(values) - 1)

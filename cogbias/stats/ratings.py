@@ -22,7 +22,7 @@ from .estimates import Estimate, nothing
 # %% ../../nbs/stats/10_ratings.ipynb #a7253fdb
 PerTest = float | Sequence[float] | np.ndarray  # one value for all tests, or one per test
 
-# %% ../../nbs/stats/10_ratings.ipynb #660d572e
+
 class RatingRule(NamedTuple):
     "How a control and a treatment rating become one score."
 
@@ -38,7 +38,7 @@ class RatingRule(NamedTuple):
     rational_factor: PerTest = 1.0
     rational_steps: PerTest = 0.0  # ... plus this, as far as the scale goes
 
-# %% ../../nbs/stats/10_ratings.ipynb #29050469
+
 _FIELDS = RatingRule._fields[1:]  # those that may hold one value per test
 
 
@@ -68,7 +68,7 @@ def _ratings(values: PerTest, options: int, condition: str) -> np.ndarray:
         )
     return rating
 
-# %% ../../nbs/stats/10_ratings.ipynb #5bbeea0c
+
 def _check_lengths(control: np.ndarray, treatment: np.ndarray, rule: RatingRule) -> None:
     "Refuse ratings and fields that do not belong to the same tests."
     try:
@@ -123,13 +123,13 @@ def _scaled(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarra
     first, second, kappa = _deviations(control, treatment, rule)
     return kappa * (np.abs(first) - np.abs(second)) / (rule.options - 1) + 0.0
 
-# %% ../../nbs/stats/10_ratings.ipynb #9c3c1a88
+
 def _signed(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarray:
     "Shift between the two ratings, in scale lengths."
     first, second, kappa = _deviations(control, treatment, rule)
     return kappa * (first - second) / (rule.options - 1) + 0.0
 
-# %% ../../nbs/stats/10_ratings.ipynb #cd4fefe2
+
 def _shift(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarray:
     "How far the treatment rating lies beyond the rational one, in scale lengths."
     first, second, rule = _coded(control, treatment, rule)
@@ -150,7 +150,7 @@ RATING_MEASURES = MappingProxyType(
 )
 RATIONAL_ZERO = ("shift", "shift_direction")  # measured from the rational answer
 
-# %% ../../nbs/stats/10_ratings.ipynb #062bf4a8
+
 def rating_scores(
     control: PerTest,  # ratings 0 to K-1, nan where there is no answer, shape (n,)
     treatment: PerTest,  # the same, in the same order
@@ -184,7 +184,7 @@ class RandomResponder(NamedTuple):
     share_zero: float  # pairs without a bias
     share_extreme: float  # pairs at +1 or -1
 
-# %% ../../nbs/stats/10_ratings.ipynb #b54e0262
+
 def random_responder(
     rule: RatingRule,  # fields hold one value, or one for each of equally likely tests
     measure: str = "m",  # one of RATING_MEASURES
@@ -267,7 +267,7 @@ def _joined(*details: str) -> str:
     "What there is to say."
     return "; ".join(filter(None, details))
 
-# %% ../../nbs/stats/10_ratings.ipynb #ae831afb
+
 def _within(found: Estimate, limits: tuple[float, float]) -> Estimate:
     "The estimate with its interval cut at the ends of the scale."
     low, high = max(found.ci_low, limits[0]), min(found.ci_high, limits[1])
@@ -430,16 +430,6 @@ def rating_difference(
     reach = float(tables.max() - tables.min())
     return replace(_within(found, (-reach, reach)), method=f"{method}, {found.method}")
 
-# %% ../../nbs/stats/10_ratings.ipynb #fe0cd5e6
-class RatingEffects(NamedTuple):
-    "The published metric with its companions."
-
-    m: Estimate  # mean m
-    above_random: Estimate  # mean m minus that of a random responder on the same pairs
-    scaled: Estimate  # change of distance in scale lengths
-    direction: Estimate  # P(m > 0) - P(m < 0)
-    null: RandomResponder  # of m, over the rules of all pairs
-
 # %% ../../nbs/stats/10_ratings.ipynb #95393b4c
 def _shifted(found: Estimate, null: float) -> Estimate:
     "The estimate counted from another zero."
@@ -463,6 +453,16 @@ def _null_of_answered(
     return float(weights @ null / weights.sum()) if weights.any() else nan
 
 # %% ../../nbs/stats/10_ratings.ipynb #4df4ce68
+class RatingEffects(NamedTuple):
+    "The published metric with its companions."
+
+    m: Estimate  # mean m
+    above_random: Estimate  # mean m minus that of a random responder on the same pairs
+    scaled: Estimate  # change of distance in scale lengths
+    direction: Estimate  # P(m > 0) - P(m < 0)
+    null: RandomResponder  # of m, over the rules of all pairs
+
+
 def rating_effects(
     # ratings, shape (n,), or distributions over the options, shape (n, K); nan where there is no
     # answer

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['SHARE_CORRECTIONS', 'COMPREHENSION_LIMIT', 'COUNT_COLUMNS', 'SHARE_KINDS', 'DecoyCounts', 'ShareValues',
-           'share_values', 'luce_shares', 'DecoyShares', 'relative_share', 'absolute_share', 'log_odds_shift',
-           'decoy_share', 'decoy_shares', 'share_by_cluster', 'decoy_shares_by_cluster', 'TargetPair',
+           'share_values', 'luce_shares', 'relative_share', 'absolute_share', 'log_odds_shift', 'decoy_share',
+           'DecoyShares', 'decoy_shares', 'share_by_cluster', 'decoy_shares_by_cluster', 'TargetPair',
            'target_pair_by_cluster', 'target_pair']
 
 # %% ../../nbs/stats/11_shares.ipynb #6a26c483
@@ -45,7 +45,7 @@ class DecoyCounts(NamedTuple):
         "Answers for target or competitor, treatment and control."
         return sum(self[:2]), sum(self[3:5])
 
-# %% ../../nbs/stats/11_shares.ipynb #7b5ffc5d
+
 def _counts(counts: Sequence[float]) -> DecoyCounts:
     "The same counts as plain numbers, once none is negative or missing."
     checked = DecoyCounts(*map(float, counts))
@@ -54,7 +54,12 @@ def _counts(counts: Sequence[float]) -> DecoyCounts:
             raise ValueError(f"{name} is {count}: give the number of answers, 0 or more")
     return checked
 
-# %% ../../nbs/stats/11_shares.ipynb #ccf7d2de
+# %% ../../nbs/stats/11_shares.ipynb #8b9220b6
+def _share(part: float, whole: float) -> float:
+    "A share; nan of nothing."
+    return part / whole if whole > 0 else nan
+
+# %% ../../nbs/stats/11_shares.ipynb #f825c5e3
 SHARE_CORRECTIONS = (
     "empty",
     "always",
@@ -62,21 +67,7 @@ SHARE_CORRECTIONS = (
 )  # when 1/2 is added to the four cells of a log-odds shift
 COMPREHENSION_LIMIT = 0.10  # share of decoys above which a cell is flagged
 
-# %% ../../nbs/stats/11_shares.ipynb #5609e92a
-class ShareValues(NamedTuple):
-    "Four ways to say what the decoy did."
 
-    relative: float  # change of the target's share among target and competitor
-    absolute: float  # change of the target's share among all valid answers
-    log_odds: float  # change of the log-odds of target against competitor
-    decoy_share: float  # share of the decoy in treatment
-
-# %% ../../nbs/stats/11_shares.ipynb #8b9220b6
-def _share(part: float, whole: float) -> float:
-    "A share; nan of nothing."
-    return part / whole if whole > 0 else nan
-
-# %% ../../nbs/stats/11_shares.ipynb #f825c5e3
 def _cells(counts: DecoyCounts, correction: str) -> tuple[float, float, float, float]:
     "The four cells of target against competitor, corrected where asked for."
     if correction not in SHARE_CORRECTIONS:
@@ -105,6 +96,15 @@ def _log_odds(counts: DecoyCounts, correction: str) -> float:
     return log(top / bottom) if min(top, bottom) > 0 else inf if top > 0 else -inf
 
 # %% ../../nbs/stats/11_shares.ipynb #c5f352ef
+class ShareValues(NamedTuple):
+    "Four ways to say what the decoy did."
+
+    relative: float  # change of the target's share among target and competitor
+    absolute: float  # change of the target's share among all valid answers
+    log_odds: float  # change of the log-odds of target against competitor
+    decoy_share: float  # share of the decoy in treatment
+
+
 def share_values(
     counts: Sequence[
         float
@@ -138,18 +138,6 @@ def luce_shares(
     t, c, d = exp(target + effect), exp(competitor), exp(decoy)
     before = exp(target) / (exp(target) + c)
     return share_values((t / (t + c + d), c / (t + c + d), d / (t + c + d), before, 1 - before))
-
-# %% ../../nbs/stats/11_shares.ipynb #cdfe6061
-class DecoyShares(NamedTuple):
-    "Four ways to say what the decoy did, with intervals."
-
-    relative: Estimate  # change of the target's share among target and competitor; the default
-    absolute: Estimate  # change of the target's share among all answers; a coin scores -1/6
-    log_odds: Estimate  # change of the log-odds of target against competitor
-    decoy_share: Estimate  # share of the decoy in treatment
-    decoy_chosen: (
-        bool  # whether that share is above .10, so that the answers do not follow the attributes
-    )
 
 # %% ../../nbs/stats/11_shares.ipynb #f0823b75
 def _difference(
@@ -233,6 +221,28 @@ def _log_odds_status(given: DecoyCounts, value: float, correction: str) -> tuple
         return "undefined", "a cell is empty and no correction was asked for"
     return "ok", "a cell is empty, so 1/2 was added to all four"
 
+# %% ../../nbs/stats/11_shares.ipynb #4e1315ca
+def _woolf(value: float, cells: Sequence[float], status: str, detail: str, known: dict) -> Estimate:
+    "The shift with its large-sample interval and test."
+    from scipy.special import ndtr, ndtri
+
+    se = sqrt(sum(1 / cell for cell in cells))
+    half, p_value = (
+        float(ndtri((1 + known["ci_level"]) / 2)) * se,
+        float(2 * ndtr(-abs(value) / se)),
+    )
+    return Estimate(
+        value,
+        se,
+        ci_low=value - half,
+        ci_high=value + half,
+        p_value=p_value,
+        p_method="normal",
+        status=status,
+        detail=detail,
+        **known,
+    )
+
 # %% ../../nbs/stats/11_shares.ipynb #67893de1
 def log_odds_shift(
     counts: Sequence[float],  # in the order of DecoyCounts
@@ -261,28 +271,6 @@ def log_odds_shift(
         return Estimate(value, status=status, detail=detail, **known)
     return _woolf(value, _cells(given, correction), status, detail, known)
 
-# %% ../../nbs/stats/11_shares.ipynb #4e1315ca
-def _woolf(value: float, cells: Sequence[float], status: str, detail: str, known: dict) -> Estimate:
-    "The shift with its large-sample interval and test."
-    from scipy.special import ndtr, ndtri
-
-    se = sqrt(sum(1 / cell for cell in cells))
-    half, p_value = (
-        float(ndtri((1 + known["ci_level"]) / 2)) * se,
-        float(2 * ndtr(-abs(value) / se)),
-    )
-    return Estimate(
-        value,
-        se,
-        ci_low=value - half,
-        ci_high=value + half,
-        p_value=p_value,
-        p_method="normal",
-        status=status,
-        detail=detail,
-        **known,
-    )
-
 # %% ../../nbs/stats/11_shares.ipynb #57c3141c
 def decoy_share(
     counts: Sequence[float],  # in the order of DecoyCounts
@@ -299,7 +287,7 @@ def decoy_share(
     low, high = wilson(k, n, level)
     return Estimate(k / n, ci_low=low, ci_high=high, detail=_comprehension(k / n), **known)
 
-# %% ../../nbs/stats/11_shares.ipynb #c4a62a0c
+
 def _comprehension(share: float) -> str:
     "What a large share of decoys means."
     return (
@@ -309,6 +297,18 @@ def _comprehension(share: float) -> str:
     )
 
 # %% ../../nbs/stats/11_shares.ipynb #ff4924de
+class DecoyShares(NamedTuple):
+    "Four ways to say what the decoy did, with intervals."
+
+    relative: Estimate  # change of the target's share among target and competitor; the default
+    absolute: Estimate  # change of the target's share among all answers; a coin scores -1/6
+    log_odds: Estimate  # change of the log-odds of target against competitor
+    decoy_share: Estimate  # share of the decoy in treatment
+    decoy_chosen: (
+        bool  # whether that share is above .10, so that the answers do not follow the attributes
+    )
+
+
 def decoy_shares(
     counts: Sequence[float],  # in the order of DecoyCounts
     level: float = 0.95,  # coverage, between 0 and 1
@@ -328,7 +328,7 @@ def decoy_shares(
 # %% ../../nbs/stats/11_shares.ipynb #3e22235c
 COUNT_COLUMNS = list(DecoyCounts._fields[:5])  # columns that a table of counts needs
 
-# %% ../../nbs/stats/11_shares.ipynb #be5a605c
+
 def _by_cluster(table: Columns, correction: str) -> dict[str, np.ndarray]:
     "The four values of each row."
     absent = [name for name in ("cluster", "stratum", *COUNT_COLUMNS) if name not in table]
@@ -349,7 +349,7 @@ def _joined(*details: str) -> str:
     "What there is to say."
     return "; ".join(filter(None, details))
 
-# %% ../../nbs/stats/11_shares.ipynb #0d21a17a
+
 def _cut(found: Estimate, low: float, high: float) -> Estimate:
     "The estimate with its interval cut at the edges of the scale."
     if not (found.ci_low < low or found.ci_high > high):
@@ -370,7 +370,7 @@ SHARE_KINDS = {
     "decoy_share": ("decoy share", "probability", (0.0, 1.0)),
 }  # method, unit, edges
 
-# %% ../../nbs/stats/11_shares.ipynb #f34b65b4
+
 def _over_clusters(values: Columns, name: str, column: str, level: float) -> Estimate:
     "Stratified cluster t of the values that exist in a column."
     method, unit, edges = SHARE_KINDS[name]
@@ -425,7 +425,7 @@ def decoy_shares_by_cluster(
     )
     return DecoyShares(**found, decoy_chosen=share.estimate > COMPREHENSION_LIMIT)
 
-# %% ../../nbs/stats/11_shares.ipynb #fa2e6fec
+# %% ../../nbs/stats/11_shares.ipynb #40cd8063
 class TargetPair(NamedTuple):
     "The two possible targets, set against each other."
 
@@ -434,7 +434,7 @@ class TargetPair(NamedTuple):
     effect: Estimate  # mean of both: the decoy effect
     taste: Estimate  # half of first minus second: what favours the first option whatever the decoy
 
-# %% ../../nbs/stats/11_shares.ipynb #40cd8063
+
 def target_pair_by_cluster(
     # counts per cluster with a decoy for the first option; columns as for decoy_shares_by_cluster
     first: pd.DataFrame,

@@ -108,7 +108,7 @@ def _left_out(studies: _Studies) -> str:
         else ""
     )
 
-# %% ../../nbs/stats/13_synthesis.ipynb #374ca767
+
 def _sentence(*notes: str) -> str:
     "The notes that say something, in a row."
     return "; ".join(filter(None, notes))
@@ -126,7 +126,7 @@ class _Fit(NamedTuple):
     def q(self) -> float:
         return float(self.weight @ self.residual**2)
 
-# %% ../../nbs/stats/13_synthesis.ipynb #5776fba7
+
 def _fit(studies: _Studies, weight: np.ndarray) -> _Fit:
     "Weighted least squares by QR, which squares no condition number."
     root = np.sqrt(weight)
@@ -163,7 +163,7 @@ def _lack(studies: _Studies, **known) -> Estimate | None:
     reason = "the moderators repeat each other or are constant: leave one out"
     return nothing("undefined", _sentence(reason, _left_out(studies)), n_clusters=k, **known)
 
-# %% ../../nbs/stats/13_synthesis.ipynb #508c23dd
+# %% ../../nbs/stats/13_synthesis.ipynb #a707cf7b
 class Homogeneity(NamedTuple):
     "Whether sampling error alone explains how much the effects differ."
 
@@ -176,7 +176,7 @@ class Homogeneity(NamedTuple):
     status: str  # one of STATUSES
     detail: str  # the reason, and what was left out
 
-# %% ../../nbs/stats/13_synthesis.ipynb #a707cf7b
+
 def homogeneity(
     effects: Sequence[float] | np.ndarray,  # shape (k,)
     variances: Sequence[float] | np.ndarray,  # squared standard errors, shape (k,)
@@ -363,7 +363,7 @@ _SCALES = {
     "z": "normal",
 }
 
-# %% ../../nbs/stats/13_synthesis.ipynb #598541e1
+
 def _check(method: str, level: float, interval: str = "z") -> None:
     "Refuse an unknown method or interval and an impossible level."
     if interval not in _SCALES:
@@ -405,7 +405,7 @@ def _critical(df: float, level: float) -> float:
         else NormalDist().inv_cdf((1 + level) / 2)
     )
 
-# %% ../../nbs/stats/13_synthesis.ipynb #311703b9
+
 def _two_sided(ratio: float, df: float) -> float:
     "Two-sided p-value of an estimate over its standard error."
     from scipy.special import ndtr, stdtr
@@ -459,7 +459,7 @@ def _share(studies: _Studies, spread: Estimate) -> Estimate:
         unit="percent",
     )
 
-# %% ../../nbs/stats/13_synthesis.ipynb #cfc14578
+
 def _root(spread: Estimate, unit: str) -> Estimate:
     "The spread as a standard deviation."
     return replace(
@@ -470,7 +470,7 @@ def _root(spread: Estimate, unit: str) -> Estimate:
         unit=unit,
     )
 
-# %% ../../nbs/stats/13_synthesis.ipynb #d156dddc
+# %% ../../nbs/stats/13_synthesis.ipynb #765b9fd2
 @dataclass(frozen=True)
 class Synthesis:
     "What several studies say together."
@@ -489,29 +489,7 @@ class Synthesis:
     n_missing: int  # left out: effect or variance missing
     n_no_variance: int  # left out: variance not positive and finite
 
-# %% ../../nbs/stats/13_synthesis.ipynb #e7c5138d
-def synthesise(
-    effects: Sequence[float] | np.ndarray,  # shape (k,)
-    variances: Sequence[float] | np.ndarray,  # squared standard errors, shape (k,)
-    method: str = "REML",  # one of SPREAD_METHODS
-    # "knapp-hartung": scale at least 1; "untruncated": as published; "z": normal
-    interval: Interval = "knapp-hartung",
-    level: float = 0.95,  # coverage, between 0 and 1
-    unit: str = "probability",  # unit of the effects
-) -> Synthesis:
-    "Random-effects mean, prediction interval and spread of independent studies."
-    _check(method, level, interval)
-    studies, known = _usable(effects, variances), {"ci_level": level, "unit": unit}
-    asked = (
-        studies,
-        method,
-        homogeneity(effects, variances),
-        interval,
-        known | {"n_clusters": len(studies.y)},
-    )
-    return _many(*asked) if studies.df > 0 else _alone(*asked) if len(studies.y) else _none(*asked)
 
-# %% ../../nbs/stats/13_synthesis.ipynb #765b9fd2
 def _none(studies: _Studies, method: str, q: Homogeneity, interval: str, known: dict) -> Synthesis:
     "The synthesis of no study."
     lack = nothing(
@@ -611,18 +589,27 @@ def _many(studies: _Studies, method: str, q: Homogeneity, interval: str, known: 
         *studies[3:6],
     )
 
-# %% ../../nbs/stats/13_synthesis.ipynb #0406b410
-class MetaRegression(NamedTuple):
-    "Effects explained by properties of the studies."
-
-    coefficients: dict[str, Estimate]  # "intercept" and one for each moderator
-    tau: Estimate  # standard deviation of the true effects that the moderators leave
-    r2: float  # percent of tau squared that they take away; nan where there was none
-    q_moderators: float  # Wald statistic: chi-squared, or F in the Knapp-Hartung forms
-    df_moderators: int  # number of moderators
-    p_moderators: float  # their joint test
-    residual: Homogeneity  # whether the rest is sampling error
-    k: int  # studies weighed
+# %% ../../nbs/stats/13_synthesis.ipynb #e7c5138d
+def synthesise(
+    effects: Sequence[float] | np.ndarray,  # shape (k,)
+    variances: Sequence[float] | np.ndarray,  # squared standard errors, shape (k,)
+    method: str = "REML",  # one of SPREAD_METHODS
+    # "knapp-hartung": scale at least 1; "untruncated": as published; "z": normal
+    interval: Interval = "knapp-hartung",
+    level: float = 0.95,  # coverage, between 0 and 1
+    unit: str = "probability",  # unit of the effects
+) -> Synthesis:
+    "Random-effects mean, prediction interval and spread of independent studies."
+    _check(method, level, interval)
+    studies, known = _usable(effects, variances), {"ci_level": level, "unit": unit}
+    asked = (
+        studies,
+        method,
+        homogeneity(effects, variances),
+        interval,
+        known | {"n_clusters": len(studies.y)},
+    )
+    return _many(*asked) if studies.df > 0 else _alone(*asked) if len(studies.y) else _none(*asked)
 
 # %% ../../nbs/stats/13_synthesis.ipynb #d1110734
 def _names(moderators: pd.DataFrame | np.ndarray, count: int) -> list[str]:
@@ -662,30 +649,20 @@ def _coefficients(
     }
     return {name: _read_mean(one, studies) for name, one in each.items()}
 
-# %% ../../nbs/stats/13_synthesis.ipynb #c02a803f
-def meta_regression(
-    effects: Sequence[float] | np.ndarray,  # shape (k,)
-    variances: Sequence[float] | np.ndarray,  # squared standard errors, shape (k,)
-    moderators: pd.DataFrame | np.ndarray,  # numeric, shape (k, m), without an intercept
-    method: str = "REML",  # one of SPREAD_METHODS
-    interval: Interval = "knapp-hartung",  # as in `synthesise`
-    level: float = 0.95,  # coverage, between 0 and 1
-    unit: str = "probability",  # unit of the effects
-) -> MetaRegression:  # no numbers when studies do not outnumber coefficients
-    "Random-effects regression of effects on properties of the studies."
-    _check(method, level, interval)
-    studies, known = _usable(effects, variances, moderators), {"ci_level": level, "unit": unit}
-    lack, rest = _lack(studies, method=method, **known), homogeneity(effects, variances, moderators)
-    names = _names(moderators, studies.x.shape[1] - 1)
-    if lack:
-        return MetaRegression(
-            dict.fromkeys(names, lack), lack, nan, nan, len(names) - 1, nan, rest, len(studies.y)
-        )
-    return _regression(
-        studies, rest, method, interval, names, known | {"n_clusters": len(studies.y)}
-    )
-
 # %% ../../nbs/stats/13_synthesis.ipynb #366e90b9
+class MetaRegression(NamedTuple):
+    "Effects explained by properties of the studies."
+
+    coefficients: dict[str, Estimate]  # "intercept" and one for each moderator
+    tau: Estimate  # standard deviation of the true effects that the moderators leave
+    r2: float  # percent of tau squared that they take away; nan where there was none
+    q_moderators: float  # Wald statistic: chi-squared, or F in the Knapp-Hartung forms
+    df_moderators: int  # number of moderators
+    p_moderators: float  # their joint test
+    residual: Homogeneity  # whether the rest is sampling error
+    k: int  # studies weighed
+
+
 def _regression(
     studies: _Studies, rest: Homogeneity, method: str, interval: str, names: list[str], known: dict
 ) -> MetaRegression:
@@ -707,6 +684,29 @@ def _regression(
         *_wald(studies, fit, scale, interval),
         rest,
         len(studies.y),
+    )
+
+# %% ../../nbs/stats/13_synthesis.ipynb #c02a803f
+def meta_regression(
+    effects: Sequence[float] | np.ndarray,  # shape (k,)
+    variances: Sequence[float] | np.ndarray,  # squared standard errors, shape (k,)
+    moderators: pd.DataFrame | np.ndarray,  # numeric, shape (k, m), without an intercept
+    method: str = "REML",  # one of SPREAD_METHODS
+    interval: Interval = "knapp-hartung",  # as in `synthesise`
+    level: float = 0.95,  # coverage, between 0 and 1
+    unit: str = "probability",  # unit of the effects
+) -> MetaRegression:  # no numbers when studies do not outnumber coefficients
+    "Random-effects regression of effects on properties of the studies."
+    _check(method, level, interval)
+    studies, known = _usable(effects, variances, moderators), {"ci_level": level, "unit": unit}
+    lack, rest = _lack(studies, method=method, **known), homogeneity(effects, variances, moderators)
+    names = _names(moderators, studies.x.shape[1] - 1)
+    if lack:
+        return MetaRegression(
+            dict.fromkeys(names, lack), lack, nan, nan, len(names) - 1, nan, rest, len(studies.y)
+        )
+    return _regression(
+        studies, rest, method, interval, names, known | {"n_clusters": len(studies.y)}
     )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #c17c614c
@@ -752,7 +752,7 @@ def _columns(table: pd.DataFrame, names: list[str]) -> None:
             f"the call"
         )
 
-# %% ../../nbs/stats/13_synthesis.ipynb #9124147f
+
 def _once(table: pd.DataFrame, keys: list[str]) -> None:
     "Refuse a table that holds a combination twice, or a row that names none."
     nameless = int(table[keys].isna().any(axis=1).sum())
@@ -767,7 +767,7 @@ def _once(table: pd.DataFrame, keys: list[str]) -> None:
             f"{name} has more than one row: choose one measure and group, or average them first"
         )
 
-# %% ../../nbs/stats/13_synthesis.ipynb #c9f8398b
+
 def _one_unit(table: pd.DataFrame, where: str) -> str:
     "The unit that all rows share; the default where the table names none."
     units = list(table["unit"].dropna().unique()) if "unit" in table else []
@@ -801,6 +801,12 @@ def _row(found: Synthesis) -> dict:
         | left
         | {name: getattr(found.mean, name) for name in ("unit", "method", "status", "detail")}
     )
+
+# %% ../../nbs/stats/13_synthesis.ipynb #20516082
+def _variances(se: pd.Series) -> np.ndarray:
+    "Squares of standard errors; a negative one stays negative, so that it is counted and not used."
+    values = _numbers(se, "standard errors")
+    return np.sign(values) * values**2
 
 # %% ../../nbs/stats/13_synthesis.ipynb #2088c2f4
 def _squeezed(found: Estimate, reach: float) -> Estimate:
@@ -847,12 +853,6 @@ def synthesise_by(
         [row(name, part) for name, part in table.groupby(by, sort=False, observed=True)]
     )
 
-# %% ../../nbs/stats/13_synthesis.ipynb #20516082
-def _variances(se: pd.Series) -> np.ndarray:
-    "Squares of standard errors; a negative one stays negative, so that it is counted and not used."
-    values = _numbers(se, "standard errors")
-    return np.sign(values) * values**2
-
 # %% ../../nbs/stats/13_synthesis.ipynb #1a50578a
 class CrossedEffects(NamedTuple):
     "A table of effects by two kinds of unit."
@@ -864,7 +864,7 @@ class CrossedEffects(NamedTuple):
     k: int  # cells weighed
     n_left_out: int  # cells that could not be
 
-# %% ../../nbs/stats/13_synthesis.ipynb #7b941774
+
 def _kernels(first: pd.Series, second: pd.Series) -> list[np.ndarray]:
     "Which cells share a unit: one matrix for each variance, shape (k, k)."
     same = [
@@ -946,34 +946,6 @@ def _crossed_mean(
     rough = _sentence(f"{df + 1:.0f} units of the rarer kind: the interval is rough", found.detail)
     return found if df >= 5 else replace(found, status="few_clusters", detail=rough)
 
-# %% ../../nbs/stats/13_synthesis.ipynb #3df872a3
-def crossed_effects(
-    table: pd.DataFrame,  # effects table: one row per cell
-    first: str = "participant",  # column of one kind of unit
-    second: str = "paradigm",  # column of the other
-    effect: str = "estimate",  # column of effects, all in one unit
-    se: str = "se",  # column of standard errors over clusters
-    level: float = 0.95,  # coverage, between 0 and 1
-) -> CrossedEffects:
-    "Mean of a table of effects, with both kinds of unit and the cell as random (REML)."
-    (
-        _check("REML", level),
-        _columns(table, [first, second, effect, se]),
-        _once(table, [first, second]),
-    )
-    studies = _usable(table[effect], _variances(table[se]))
-    cells = table.loc[studies.kept, [first, second]]
-    known = {
-        "ci_level": level,
-        "unit": _one_unit(table, "the table"),
-        "method": "crossed random effects, REML",
-    }
-    known["n_clusters"] = int(cells.nunique().min())
-    reason = _no_grid(cells, first, second)
-    if reason:
-        return _no_crossed("insufficient", reason, studies, known)
-    return _crossed(studies, _kernels(cells[first], cells[second]), known)
-
 # %% ../../nbs/stats/13_synthesis.ipynb #bdb96561
 def _crossed(studies: _Studies, kernels: list[np.ndarray], known: dict) -> CrossedEffects:
     "The crossed model of clean cells."
@@ -1001,8 +973,36 @@ def _crossed(studies: _Studies, kernels: list[np.ndarray], known: dict) -> Cross
         int((~studies.kept).sum()),
     )
 
-# %% ../../nbs/stats/13_synthesis.ipynb #52ee4652
+
 def _no_crossed(status: str, reason: str, studies: _Studies, known: dict) -> CrossedEffects:
     "A crossed model without numbers, and why."
     lack = nothing(status, _sentence(reason, _left_out(studies)), **known)
     return CrossedEffects(lack, lack, lack, lack, len(studies.y), int((~studies.kept).sum()))
+
+# %% ../../nbs/stats/13_synthesis.ipynb #3df872a3
+def crossed_effects(
+    table: pd.DataFrame,  # effects table: one row per cell
+    first: str = "participant",  # column of one kind of unit
+    second: str = "paradigm",  # column of the other
+    effect: str = "estimate",  # column of effects, all in one unit
+    se: str = "se",  # column of standard errors over clusters
+    level: float = 0.95,  # coverage, between 0 and 1
+) -> CrossedEffects:
+    "Mean of a table of effects, with both kinds of unit and the cell as random (REML)."
+    (
+        _check("REML", level),
+        _columns(table, [first, second, effect, se]),
+        _once(table, [first, second]),
+    )
+    studies = _usable(table[effect], _variances(table[se]))
+    cells = table.loc[studies.kept, [first, second]]
+    known = {
+        "ci_level": level,
+        "unit": _one_unit(table, "the table"),
+        "method": "crossed random effects, REML",
+    }
+    known["n_clusters"] = int(cells.nunique().min())
+    reason = _no_grid(cells, first, second)
+    if reason:
+        return _no_crossed("insufficient", reason, studies, known)
+    return _crossed(studies, _kernels(cells[first], cells[second]), known)
