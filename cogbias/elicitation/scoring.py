@@ -51,9 +51,81 @@ class _Reading:
     )  # `kept` of the next chunk
     windows: set[int] = field(default_factory=set)  # sliding windows that layers asked for
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #a137a408
+
 _READING: ContextVar[_Reading] = ContextVar("cogbias_reading")
 _NAME = "cogbias_tree"  # of the attention function
+
+# %% ../../nbs/elicitation/02_scoring.ipynb #b1588d5d
+def _with_ancestors(
+    reading: _Reading, key: "torch.Tensor", value: "torch.Tensor"
+) -> "tuple[torch.Tensor, torch.Tensor]":
+    "Put the ancestors' keys and values before the chunk's, and pass on what the next chunk needs."
+    import torch
+
+    layer = len(reading.passed_on)  # attention is called in the same order in every chunk
+    if reading.kept:
+        key, value = (torch.cat(pair, dim=1) for pair in zip(reading.kept[layer], (key, value)))
+    following = reading.following.to(key.device)  # a model may be spread over several devices
+    reading.passed_on.append((key.index_select(1, following), value.index_select(1, following)))
+    return key, value
+
+# %% ../../nbs/elicitation/02_scoring.ipynb #191f40e9
+def _attend_blocks(
+    query: "torch.Tensor",
+    key: "torch.Tensor",
+    value: "torch.Tensor",
+    keys: "torch.Tensor",
+    mask: "torch.Tensor",
+    softcap: float | None,
+) -> "torch.Tensor":
+    "[heads, blocks, size, width] in, [blocks * size, heads, width] out."
+    import torch
+
+    (_, blocks, size, _), groups = query.shape, key.shape[0]
+    exact = torch.promote_types(query.dtype, torch.float32)
+    near, far = (each.index_select(1, keys).unflatten(1, (blocks, -1)) for each in (key, value))
+    together = (
+        query.unflatten(0, (groups, -1)).transpose(1, 2).flatten(2, 3)
+    )  # [groups, blocks, heads of a group * size, width]
+    scores = together.to(exact) @ near.to(exact).transpose(-1, -2)
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+    scores = scores.unflatten(2, (-1, size)).add_(mask)
+    seen = torch.softmax(scores, dim=-1).flatten(2, 3).to(far.dtype) @ far
+    return seen.unflatten(2, (-1, size)).permute(1, 3, 0, 2, 4).flatten(2, 3).flatten(0, 1)
+
+# %% ../../nbs/elicitation/02_scoring.ipynb #7121e04c
+_SCORES = 2**24  # numbers that the scores of one step may hold
+
+
+def _attend(
+    query: "torch.Tensor",
+    key: "torch.Tensor",
+    value: "torch.Tensor",
+    keys: "torch.Tensor",
+    mask: "torch.Tensor",
+    softcap: float | None,
+) -> "torch.Tensor":
+    "[heads, tokens, width] in, [tokens, heads, width] out, a few blocks at a time."
+    import torch
+    from torch.nn.functional import pad
+
+    blocks, _, size, width = mask.shape
+    heads, tokens, _ = query.shape
+    query = pad(query, (0, 0, 0, blocks * size - tokens)).unflatten(1, (blocks, size))
+    step = max(1, _SCORES // (heads * size * width))
+    parts = [
+        _attend_blocks(
+            query[:, first : first + step],
+            key,
+            value,
+            keys[first * width : (first + step) * width],
+            mask[first : first + step],
+            softcap,
+        )
+        for first in range(0, blocks, step)
+    ]
+    return torch.cat(parts)[:tokens] if len(parts) > 1 else parts[0][:tokens]
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #b6476a22
 def _tree_attention(
@@ -89,78 +161,6 @@ def _tree_attention(
         softcap,
     )[None], None
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #b1588d5d
-def _with_ancestors(
-    reading: _Reading, key: "torch.Tensor", value: "torch.Tensor"
-) -> "tuple[torch.Tensor, torch.Tensor]":
-    "Put the ancestors' keys and values before the chunk's, and pass on what the next chunk needs."
-    import torch
-
-    layer = len(reading.passed_on)  # attention is called in the same order in every chunk
-    if reading.kept:
-        key, value = (torch.cat(pair, dim=1) for pair in zip(reading.kept[layer], (key, value)))
-    following = reading.following.to(key.device)  # a model may be spread over several devices
-    reading.passed_on.append((key.index_select(1, following), value.index_select(1, following)))
-    return key, value
-
-# %% ../../nbs/elicitation/02_scoring.ipynb #7121e04c
-_SCORES = 2**24  # numbers that the scores of one step may hold
-
-
-def _attend(
-    query: "torch.Tensor",
-    key: "torch.Tensor",
-    value: "torch.Tensor",
-    keys: "torch.Tensor",
-    mask: "torch.Tensor",
-    softcap: float | None,
-) -> "torch.Tensor":
-    "[heads, tokens, width] in, [tokens, heads, width] out, a few blocks at a time."
-    import torch
-    from torch.nn.functional import pad
-
-    blocks, _, size, width = mask.shape
-    heads, tokens, _ = query.shape
-    query = pad(query, (0, 0, 0, blocks * size - tokens)).unflatten(1, (blocks, size))
-    step = max(1, _SCORES // (heads * size * width))
-    parts = [
-        _attend_blocks(
-            query[:, first : first + step],
-            key,
-            value,
-            keys[first * width : (first + step) * width],
-            mask[first : first + step],
-            softcap,
-        )
-        for first in range(0, blocks, step)
-    ]
-    return torch.cat(parts)[:tokens] if len(parts) > 1 else parts[0][:tokens]
-
-# %% ../../nbs/elicitation/02_scoring.ipynb #191f40e9
-def _attend_blocks(
-    query: "torch.Tensor",
-    key: "torch.Tensor",
-    value: "torch.Tensor",
-    keys: "torch.Tensor",
-    mask: "torch.Tensor",
-    softcap: float | None,
-) -> "torch.Tensor":
-    "[heads, blocks, size, width] in, [blocks * size, heads, width] out."
-    import torch
-
-    (_, blocks, size, _), groups = query.shape, key.shape[0]
-    exact = torch.promote_types(query.dtype, torch.float32)
-    near, far = (each.index_select(1, keys).unflatten(1, (blocks, -1)) for each in (key, value))
-    together = (
-        query.unflatten(0, (groups, -1)).transpose(1, 2).flatten(2, 3)
-    )  # [groups, blocks, heads of a group * size, width]
-    scores = together.to(exact) @ near.to(exact).transpose(-1, -2)
-    if softcap is not None:
-        scores = softcap * torch.tanh(scores / softcap)
-    scores = scores.unflatten(2, (-1, size)).add_(mask)
-    seen = torch.softmax(scores, dim=-1).flatten(2, 3).to(far.dtype) @ far
-    return seen.unflatten(2, (-1, size)).permute(1, 3, 0, 2, 4).flatten(2, 3).flatten(0, 1)
-
 # %% ../../nbs/elicitation/02_scoring.ipynb #79648dac
 def _view(model: Any, linears: Mapping[str, Callable[..., Any]] | None = None) -> Any:
     "A copy of the model's modules over the same weights, some of its linear layers replaced."
@@ -192,21 +192,21 @@ def _onednn(
 
     return torch.ops.mkldnn._linear_pointwise(inputs.contiguous(), weight, bias, "none", [], "")
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #5bc9c7ed
+
 def _packed(weight: "torch.Tensor") -> "torch.Tensor":
     "A copy of a weight in oneDNN's own order."
     import torch
 
     return torch.ops.mkldnn._reorder_linear_weight(weight.contiguous())
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #919dbd32
+# %% ../../nbs/elicitation/02_scoring.ipynb #9a1c691f
 def _seconds(run: Callable[[], Any]) -> float:
     "How long it takes."
     begun = perf_counter()
     run()
     return perf_counter() - begun
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #6d13b8e8
+
 @cache
 def _rates(dtype: "torch.dtype", threads: int) -> dict[str, float]:
     "Operations per second of a product of middling size, the best of a few alternating trials."
@@ -231,7 +231,7 @@ def _rates(dtype: "torch.dtype", threads: int) -> dict[str, float]:
     trials = [[_seconds(run) for run in ways.values()] for _ in range(6)]
     return {way: 2 * 512 * 768 * 1024 / min(seconds) for way, seconds in zip(ways, zip(*trials))}
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #9a1c691f
+
 def linear_rates(
     dtype: "torch.dtype",  # of weights and inputs
 ) -> dict[str, float]:  # torch, and where it works onednn and packed -> operations per second
@@ -264,16 +264,6 @@ def _free_memory(device: "torch.device") -> int:
     if group.exists() and group.read_text().strip().isdigit():
         limits.append(int(group.read_text()) - int(group.with_name("memory.current").read_text()))
     return max(0, min(limits))
-
-# %% ../../nbs/elicitation/02_scoring.ipynb #4354ab78
-class _Linears(NamedTuple):
-    "How the linear layers of a model are computed."
-
-    forwards: dict[
-        str, Callable[..., Any]
-    ]  # name of the layer -> what takes the place of its forward
-    packed_bytes: int  # memory that copies of weights take
-    said: str  # the choice in words
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #ab0f31bd
 def _linear_layers(model: Any) -> dict[str, "tuple[torch.Tensor, torch.Tensor | None]"]:
@@ -321,6 +311,16 @@ def _way_of_linears(
     )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #56409231
+class _Linears(NamedTuple):
+    "How the linear layers of a model are computed."
+
+    forwards: dict[
+        str, Callable[..., Any]
+    ]  # name of the layer -> what takes the place of its forward
+    packed_bytes: int  # memory that copies of weights take
+    said: str  # the choice in words
+
+
 def _linears(model: Any, pack: bool | None) -> _Linears:
     "Choose how the linear layers are computed."
     way, room, rates = _way_of_linears(model.dtype, model.device, pack)
@@ -351,12 +351,12 @@ def _tensor(numbers: np.ndarray, device: "torch.device") -> "torch.Tensor":
 
     return torch.from_numpy(np.ascontiguousarray(numbers)).to(device)
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #a3abea7e
+
 def _keeps(model: Any) -> bool:
     "Whether the model can be asked for some rows of its output only."
     return "logits_to_keep" in signature(model.forward).parameters
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #fbe17139
+
 def _forward(model: Any, token: np.ndarray, kept: np.ndarray, **more: Any) -> "torch.Tensor":
     "Logits [rows, kept, vocabulary] of the tokens [rows, tokens] at the positions `kept`."
     inputs, places = _tensor(token, model.device), _tensor(kept, model.device)
@@ -462,7 +462,7 @@ def _said(error: Exception) -> str:
     "The first line of a message, or at least what kind of error it was."
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #c2de1976
+
 def _not_finite(name: str) -> CogbiasError:
     "The error about logits that are no numbers."
     return CogbiasError(
@@ -589,15 +589,6 @@ def _keep_freed_memory() -> bool:
     except (AttributeError, OSError, TypeError):  # another C library
         return False
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #d5d1d7d7
-class _Trial(NamedTuple):
-    "Made-up sequences and what the plain loop says about them."
-
-    tree: PrefixTree
-    expected: "torch.Tensor"  # [nodes, vocabulary] log-probabilities
-    exact: bool  # 32 bits or more: the largest deviation counts; in 16 bits their root mean square
-    allowed: float  # deviation
-
 # %% ../../nbs/elicitation/02_scoring.ipynb #bec4b921
 def _made_up(size: int, vocabulary: int) -> list[list[int]]:
     "Sequences that share beginnings: two long ones, a third that parts early, and a single token."
@@ -626,6 +617,15 @@ def _plain(model: Any, sequence: Sequence[int]) -> "torch.Tensor":
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #bbdf55ac
+class _Trial(NamedTuple):
+    "Made-up sequences and what the plain loop says about them."
+
+    tree: PrefixTree
+    expected: "torch.Tensor"  # [nodes, vocabulary] log-probabilities
+    exact: bool  # 32 bits or more: the largest deviation counts; in 16 bits their root mean square
+    allowed: float  # deviation
+
+
 def _trial(model: Any, reach: float) -> _Trial:
     "Run the plain loop, one sequence after the other."
     import torch
@@ -656,7 +656,7 @@ def _deviation(trial: _Trial, batches: Batches) -> float:
     off = (found - trial.expected).abs()
     return float(off.max() if trial.exact else off.square().mean().sqrt())
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #4c891477
+# %% ../../nbs/elicitation/02_scoring.ipynb #b8da8dad
 class _Chosen(NamedTuple):
     "A way that passed the test."
 
@@ -666,7 +666,7 @@ class _Chosen(NamedTuple):
     deviation: float
     why: str  # reasons against the ways before it
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #b8da8dad
+
 def _tried(model: Any, trial: _Trial, way: str, linears: _Linears, reach: float) -> _Chosen:
     "Try one way; whatever an architecture raises is a reason against it."
     every, windows = np.arange(len(trial.tree)), set()
@@ -741,7 +741,7 @@ def _check_tokens(tree: PrefixTree, vocabulary: int) -> None:
             f"{vocabulary - 1}; {_FOREIGN}"
         )
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #8fb57d79
+
 def _check_wanted(ids: np.ndarray, vocabulary: int) -> None:
     "Refuse ids that have no logit."
     if ids.size and (ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= vocabulary):
@@ -758,6 +758,32 @@ def _check_temperatures(temperatures: Sequence[float]) -> None:
             raise CogbiasError(
                 f"temperature {each} is not possible; it must be a finite number, at least 0"
             )
+
+# %% ../../nbs/elicitation/02_scoring.ipynb #cb9a6ab2
+def _first_facts(
+    model: Any, chosen: _Chosen, trial: _Trial, linears: _Linears, limits: tuple[int, int]
+) -> dict[str, Any]:
+    "What is known before anything is asked; `cells` and below count what was asked and computed."
+    reach = {"longest_by_tree": int(chosen.reach)} if isfinite(chosen.reach) else {}
+    return {
+        "model_class": type(model).__name__,
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "device": str(model.device),
+        "way": chosen.way,
+        "why": chosen.why,
+        **reach,
+        "deviation": chosen.deviation,
+        "deviation_allowed": trial.allowed,
+        "linear": linears.said,
+        "packed_bytes": linears.packed_bytes,
+        "token_budget": limits[0],
+        "row_budget": limits[1],
+        "cells": 0,
+        "sequences": 0,
+        "tokens": 0,
+        "prefixes": 0,
+        "by_rows": 0,
+    }
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #4054bc92
 class Scorer:
@@ -835,32 +861,6 @@ class Scorer:
             values if np.ndim(temperature) else values[0], np.cumsum(counts)[:-1], axis=-1
         )[: len(counts)]
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #cb9a6ab2
-def _first_facts(
-    model: Any, chosen: _Chosen, trial: _Trial, linears: _Linears, limits: tuple[int, int]
-) -> dict[str, Any]:
-    "What is known before anything is asked; `cells` and below count what was asked and computed."
-    reach = {"longest_by_tree": int(chosen.reach)} if isfinite(chosen.reach) else {}
-    return {
-        "model_class": type(model).__name__,
-        "dtype": str(model.dtype).removeprefix("torch."),
-        "device": str(model.device),
-        "way": chosen.way,
-        "why": chosen.why,
-        **reach,
-        "deviation": chosen.deviation,
-        "deviation_allowed": trial.allowed,
-        "linear": linears.said,
-        "packed_bytes": linears.packed_bytes,
-        "token_budget": limits[0],
-        "row_budget": limits[1],
-        "cells": 0,
-        "sequences": 0,
-        "tokens": 0,
-        "prefixes": 0,
-        "by_rows": 0,
-    }
-
 # %% ../../nbs/elicitation/02_scoring.ipynb #38daf783
 class _Asked(NamedTuple):
     "Cells of an answer."
@@ -870,7 +870,7 @@ class _Asked(NamedTuple):
     ids: np.ndarray  # [cells] tokens whose probability is wanted
     temperatures: tuple[float, ...]
 
-# %% ../../nbs/elicitation/02_scoring.ipynb #d29e8262
+
 def _fill(batches: Batches, node: np.ndarray, asked: _Asked) -> np.ndarray:
     "[temperatures, cells] from the logits of all nodes."
     order = np.argsort(node, kind="stable")
