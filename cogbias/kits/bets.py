@@ -609,6 +609,13 @@ UNSAID = (
 )
 
 
+def _of_two_sides() -> tuple[Contrast, ...]:
+    "What is defined for bets with two sides only."
+    own = scored("belief_conditioned", "Accuracy by its own values", "belief_conditioned", "bet")
+    gap = scored("belief_difference", "By its own values minus ours", "belief_difference", "bet")
+    return (own, gap, *thresholds("bet", BET_TRUTHS))
+
+
 def bets(
     about: About,  # what readers are told
     modality: Modality,
@@ -616,7 +623,6 @@ def bets(
 ) -> Paradigm:
     "A way to bet as a paradigm: items, factors, contrasts, simulated participants."
     check_apart(each for listed in sets for each in listed.pairs)
-    two_sided = len(modality.sides) == 2
     further = (
         scored("beyond_type", "Accuracy beyond the type", "beyond_type", "bet"),
         scored(
@@ -626,9 +632,7 @@ def bets(
             "bet",
             FRESH_TEST,
         ),
-        scored("belief_conditioned", "Accuracy by its own values", "belief_conditioned", "bet"),
-        scored("belief_difference", "By its own values minus ours", "belief_difference", "bet"),
-        *(thresholds("bet", BET_TRUTHS) if two_sided else ()),
+        *(_of_two_sides() if len(modality.sides) == 2 else ()),
     )
     first, *others = accuracies("bet", ("layout",))
     if not modality.published:

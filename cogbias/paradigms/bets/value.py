@@ -46,6 +46,7 @@ ABOUT = About(
     caveats=(
         "In the published order the first choice is right in every question, so that who always "
         "says A scores 100%. Orders are counterbalanced here.",
+        "Who says the thing that is named first is right in half of the questions.",
         NO_PEOPLE,
     ),
 )
