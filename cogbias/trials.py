@@ -805,10 +805,11 @@ def _method(participant: Participant, items: pd.DataFrame, method: str, repeats:
     if open_number and method == "auto" and others:
         return others[0]
     chosen = resolve_method(participant, method)
-    if open_number and chosen in ("option_probability", "option_draw"):
+    if open_number and chosen in EXACT:
+        ask = f"use method {' or '.join(others)}" if others else "put them to one that writes"
         raise CogbiasError(
             f"{participant.name}: items that ask for a number have no options to give "
-            f"probabilities of; use method {' or '.join(others) or 'text'}"
+            f"probabilities of; {ask}"
         )
     return "option_draw" if chosen == "option_probability" and repeats > 1 else chosen
 
@@ -905,11 +906,10 @@ def _plan(
     items, left_out = _askable(items, method)
     rounds, note = _rounds(method, repeats)
     note = "; ".join(filter(None, [left_out, note]))
-    rows, who, study_seed = (
-        _items(items),
-        _who(participant, method, extractor),
-        _whole("seed", seed, 0),
-    )
+    rows = _items(items)
+    if hasattr(participant, "check_items"):
+        participant.check_items(rows)
+    who, study_seed = _who(participant, method, extractor), _whole("seed", seed, 0)
     requests = [
         Request(item, repeat, trial_seed(study_seed, item["item_id"], repeat))
         for repeat in range(rounds)

@@ -598,6 +598,11 @@ class EncoderParticipant:
         "Where its answers come from."
         return _facts(self)
 
+    def check_items(self, items: Sequence[Mapping[str, Any]]) -> None:
+        "Refuse items that are no pairs of a bare question and options."
+        for item in items:
+            pair_texts(item, self.name)
+
     def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
         "Answer every request, as soon as all of its pairs are scored."
         return _answers(self, requests)
