@@ -19,19 +19,6 @@ import pandas as pd
 from .clusters import Columns, combine_strata, sign_flip
 from .estimates import EQUAL, Estimate, is_dust, settled
 
-# %% ../../nbs/stats/01b_adjusted.ipynb #05c9b64e
-class Blocks(NamedTuple):
-    "What is needed of strata that share clusters; one entry per block."
-
-    mean: np.ndarray  # what the block adds to the estimate, shape (B,)
-    variance: np.ndarray  # of that, shape (B,)
-    size: np.ndarray  # clusters, shape (B,)
-    smallest: np.ndarray  # clusters in the smallest of its strata, shape (B,)
-    plus: np.ndarray  # sum of its positive stratum weights, shape (B,)
-    minus: np.ndarray  # size of the sum of its negative ones, shape (B,)
-    part: np.ndarray  # what each cluster adds, times the size of its block, shape (G,)
-    block: np.ndarray  # block of each cluster, shape (G,)
-
 # %% ../../nbs/stats/01b_adjusted.ipynb #c9b809cf
 def _numbered(names: Iterable) -> np.ndarray:
     "The number of every name, in the order in which they come."
@@ -63,6 +50,19 @@ def _stratum_weights(names: Collection, weights: Mapping | None) -> dict:
     return {name: weight for name, weight in weights.items() if weight != 0}
 
 # %% ../../nbs/stats/01b_adjusted.ipynb #164e9c35
+class Blocks(NamedTuple):
+    "What is needed of strata that share clusters; one entry per block."
+
+    mean: np.ndarray  # what the block adds to the estimate, shape (B,)
+    variance: np.ndarray  # of that, shape (B,)
+    size: np.ndarray  # clusters, shape (B,)
+    smallest: np.ndarray  # clusters in the smallest of its strata, shape (B,)
+    plus: np.ndarray  # sum of its positive stratum weights, shape (B,)
+    minus: np.ndarray  # size of the sum of its negative ones, shape (B,)
+    part: np.ndarray  # what each cluster adds, times the size of its block, shape (G,)
+    block: np.ndarray  # block of each cluster, shape (G,)
+
+
 class _Membership(NamedTuple):
     "Which strata and blocks clusters lie in, whatever they show."
 

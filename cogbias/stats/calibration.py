@@ -109,6 +109,17 @@ def _upper_tail(centre: float, sd: float) -> float:
 
     return float(ndtr(centre / sd)) if sd else float(centre > 0)
 
+# %% ../../nbs/stats/calibration.ipynb #1b2af430
+def _wald(hits: Sequence[np.ndarray], n: Sequence[np.ndarray]) -> np.ndarray:
+    "Pooled difference and its standard error with all prompts independent, shape (R, 2)."
+    (p, p_control), (total, total_control) = (
+        [h.sum(1) / m.sum(1) for h, m in zip(hits, n)],
+        [m.sum(1) for m in n],
+    )
+    return np.column_stack(
+        [p - p_control, np.sqrt(p * (1 - p) / total + p_control * (1 - p_control) / total_control)]
+    )
+
 # %% ../../nbs/stats/calibration.ipynb #634f54fb
 def certainty_world(
     rng: np.random.Generator,  # source of chance
@@ -142,17 +153,6 @@ def certainty_world(
         {1: 0.5, 2: 0.5},
         _wald(hits, n),
         truth,
-    )
-
-# %% ../../nbs/stats/calibration.ipynb #1b2af430
-def _wald(hits: Sequence[np.ndarray], n: Sequence[np.ndarray]) -> np.ndarray:
-    "Pooled difference and its standard error with all prompts independent, shape (R, 2)."
-    (p, p_control), (total, total_control) = (
-        [h.sum(1) / m.sum(1) for h, m in zip(hits, n)],
-        [m.sum(1) for m in n],
-    )
-    return np.column_stack(
-        [p - p_control, np.sqrt(p * (1 - p) / total + p_control * (1 - p_control) / total_control)]
     )
 
 # %% ../../nbs/stats/calibration.ipynb #36a2e84c
@@ -229,6 +229,16 @@ def _rating_probabilities(centre: np.ndarray, sd: float = 1.5) -> np.ndarray:
     edges = np.concatenate([[-np.inf], np.arange(10) + 0.5, [np.inf]])
     return np.diff(ndtr((edges - np.asarray(centre)[..., None]) / sd), axis=-1)
 
+# %% ../../nbs/stats/calibration.ipynb #9e741405
+def _ratings_truth(shift: float, effect_sd: float) -> float:
+    "Expected m over scenarios, effects and answers."
+    node, weight = np.polynomial.hermite_e.hermegauss(41)
+    weight = weight / weight.sum()
+    table = _rating_metric(*np.meshgrid(np.arange(11.0), np.arange(11.0), indexing="ij"))
+    control = _rating_probabilities(5 + node)
+    treatment = _rating_probabilities(5 + node[:, None] + shift + effect_sd * node[None, :])
+    return float(np.einsum("s,e,sa,ab,seb->", weight, weight, control, table, treatment))
+
 # %% ../../nbs/stats/calibration.ipynb #39863b2a
 def ratings_world(
     rng: np.random.Generator,  # source of chance
@@ -248,16 +258,6 @@ def ratings_world(
     return Studies(
         m.mean(2), np.repeat("all", 200), {"all": 1.0}, naive, _ratings_truth(shift, effect_sd)
     )
-
-# %% ../../nbs/stats/calibration.ipynb #9e741405
-def _ratings_truth(shift: float, effect_sd: float) -> float:
-    "Expected m over scenarios, effects and answers."
-    node, weight = np.polynomial.hermite_e.hermegauss(41)
-    weight = weight / weight.sum()
-    table = _rating_metric(*np.meshgrid(np.arange(11.0), np.arange(11.0), indexing="ij"))
-    control = _rating_probabilities(5 + node)
-    treatment = _rating_probabilities(5 + node[:, None] + shift + effect_sd * node[None, :])
-    return float(np.einsum("s,e,sa,ab,seb->", weight, weight, control, table, treatment))
 
 # %% ../../nbs/stats/calibration.ipynb #1e268a57
 def bets_world(
@@ -613,7 +613,7 @@ CASES: dict[str, tuple[Case, str]] = {  # name -> the case, and why it is expect
     "synthesis of 4 effects, tau .3": (lambda rng: _synthesis(rng, 4, 0.3), ""),
 }
 
-# %% ../../nbs/stats/calibration.ipynb #a112fbe6
+
 def try_case(
     name: str,  # one of CASES
     R: int = 1000,  # made-up studies

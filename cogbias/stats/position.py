@@ -69,7 +69,7 @@ class PositionShares(NamedTuple):
     role_imbalance: float  # 0 when every role was shown equally often in every place
     n_prompts: int  # prompts behind the shares
 
-# %% ../../nbs/stats/03_position.ipynb #15b95f45
+
 def _role_imbalance(role: np.ndarray, roles: int) -> float:
     "Largest distance of a role's share of a place from equal shares."
     shown = np.stack([np.bincount(place, minlength=roles) for place in role.T])
@@ -106,7 +106,7 @@ class LabelShares(NamedTuple):
     n_prompts: int  # prompts behind the shares
     status: str  # ok; undefined where labels and places cannot be told apart, or without prompts
 
-# %% ../../nbs/stats/03_position.ipynb #18304b09
+
 def label_shares(
     # one row per prompt: label_at (labels by place) and p (probabilities by place)
     table: pd.DataFrame,
@@ -159,7 +159,33 @@ def order_pairs(
     moved = (role[first] != role[second]).all(axis=1)
     return np.column_stack([first[moved], second[moved]])
 
-# %% ../../nbs/stats/03_position.ipynb #f04cb465
+# %% ../../nbs/stats/03_position.ipynb #ac6569b0
+def _by_role(role: np.ndarray, p: np.ndarray, roles: int) -> np.ndarray:
+    "Probabilities with one column per role instead of one per place."
+    by_role = np.zeros((len(p), roles))
+    np.put_along_axis(by_role, role, p, axis=1)
+    return by_role
+
+
+def _agreement(
+    p: np.ndarray, pairs: np.ndarray, first: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    "Per pair: both answers in column `first`, and both in the same other column."
+    both = p[pairs[:, 0]] * p[pairs[:, 1]]
+    chosen = both[:, first] if first is not None else np.zeros(len(both))
+    return chosen, both.sum(axis=1) - chosen
+
+# %% ../../nbs/stats/03_position.ipynb #8cc92d4f
+def _primacy_p(first: np.ndarray, other: np.ndarray, places: int) -> float:
+    "Exact McNemar test of always-first against always-second; nan where it does not apply."
+    sampled = np.isin(first, (0, 1)).all() and np.isin(other, (0, 1)).all()
+    return (
+        mcnemar_exact(int(first.sum()), int(other.sum()))
+        if sampled and places == 2
+        else float("nan")
+    )
+
+# %% ../../nbs/stats/03_position.ipynb #0491a377
 class OrderConsistency(NamedTuple):
     "What two answers to the same content in two orders share, averaged over pairs."
 
@@ -178,30 +204,34 @@ class OrderConsistency(NamedTuple):
     n_unpaired: int  # prompts that are in no such pair
     status: str  # ok, position_dominated, position_unidentifiable
 
-# %% ../../nbs/stats/03_position.ipynb #ac6569b0
-def _by_role(role: np.ndarray, p: np.ndarray, roles: int) -> np.ndarray:
-    "Probabilities with one column per role instead of one per place."
-    by_role = np.zeros((len(p), roles))
-    np.put_along_axis(by_role, role, p, axis=1)
-    return by_role
 
-# %% ../../nbs/stats/03_position.ipynb #e858d8a0
-def _agreement(
-    p: np.ndarray, pairs: np.ndarray, first: int | None
-) -> tuple[np.ndarray, np.ndarray]:
-    "Per pair: both answers in column `first`, and both in the same other column."
-    both = p[pairs[:, 0]] * p[pairs[:, 1]]
-    chosen = both[:, first] if first is not None else np.zeros(len(both))
-    return chosen, both.sum(axis=1) - chosen
-
-# %% ../../nbs/stats/03_position.ipynb #8cc92d4f
-def _primacy_p(first: np.ndarray, other: np.ndarray, places: int) -> float:
-    "Exact McNemar test of always-first against always-second; nan where it does not apply."
-    sampled = np.isin(first, (0, 1)).all() and np.isin(other, (0, 1)).all()
-    return (
-        mcnemar_exact(int(first.sum()), int(other.sum()))
-        if sampled and places == 2
-        else float("nan")
+def _summary(
+    content: tuple[np.ndarray, np.ndarray],
+    place: tuple[np.ndarray, np.ndarray],
+    places: int,
+    used: int,
+    unpaired: int,
+    level: float,
+) -> OrderConsistency:
+    "Averages over pairs, and whether place dominates."
+    target, other, first, elsewhere = (float(part.mean()) for part in (*content, *place))
+    consistency, locked = target + other, first + elsewhere
+    low = wilson(min(1.0, locked) * used / 2, used / 2, level)[0]
+    return OrderConsistency(
+        target,
+        other,
+        first,
+        elsewhere,
+        consistency,
+        locked,
+        max(0.0, 1 - consistency - locked),
+        first - elsewhere / (places - 1),
+        _primacy_p(*place, places),
+        low,
+        low > 0.5,
+        len(place[0]),
+        unpaired,
+        "position_dominated" if low > 0.5 else "ok",
     )
 
 # %% ../../nbs/stats/03_position.ipynb #5e5b25f7
@@ -233,36 +263,6 @@ def consistency_of_pairs(
     content = _agreement(_by_role(role, p, int(role.max()) + 1), pairs, target)
     place = _agreement(p, pairs, 0)
     return _summary(content, place, p.shape[1], len(p) - unpaired, unpaired, level)
-
-# %% ../../nbs/stats/03_position.ipynb #0491a377
-def _summary(
-    content: tuple[np.ndarray, np.ndarray],
-    place: tuple[np.ndarray, np.ndarray],
-    places: int,
-    used: int,
-    unpaired: int,
-    level: float,
-) -> OrderConsistency:
-    "Averages over pairs, and whether place dominates."
-    target, other, first, elsewhere = (float(part.mean()) for part in (*content, *place))
-    consistency, locked = target + other, first + elsewhere
-    low = wilson(min(1.0, locked) * used / 2, used / 2, level)[0]
-    return OrderConsistency(
-        target,
-        other,
-        first,
-        elsewhere,
-        consistency,
-        locked,
-        max(0.0, 1 - consistency - locked),
-        first - elsewhere / (places - 1),
-        _primacy_p(*place, places),
-        low,
-        low > 0.5,
-        len(place[0]),
-        unpaired,
-        "position_dominated" if low > 0.5 else "ok",
-    )
 
 # %% ../../nbs/stats/03_position.ipynb #14e2a6f8
 def reversed_pairs(
@@ -324,7 +324,7 @@ class LogitPosition(NamedTuple):
     position: np.ndarray  # per item, positive for primacy
     n_clipped: int  # probabilities at or beyond the limits
 
-# %% ../../nbs/stats/03_position.ipynb #7358f764
+
 def logit_position(
     p_first: float
     | Sequence[float]

@@ -22,7 +22,7 @@ def _check(k: float, n: float) -> None:
             f"{k} answers out of {n}: a count lies between 0 and the number of valid answers"
         )
 
-# %% ../../nbs/stats/02_proportions.ipynb #01402400
+
 def _z(level: float) -> float:
     "Half-width of a central normal interval, in standard deviations."
     if not 0 < level < 1:
@@ -148,22 +148,6 @@ def pooled_difference(
     _check(k_treatment, n_treatment), _check(k_control, n_control)
     return k_treatment / n_treatment - k_control / n_control if n_treatment and n_control else nan
 
-# %% ../../nbs/stats/02_proportions.ipynb #923faf72
-class ValidityVersions(NamedTuple):
-    "One score in three versions, and the validity behind it."
-
-    itt: float  # invalid answers count as "not the target"
-    valid: float  # among valid answers; the default
-    # if every invalid treatment answer hid a non-target and every invalid control answer a target
-    bound_low: float
-    bound_high: float  # the reverse
-    invalid_treatment: float  # share of prompts without a valid answer
-    invalid_control: float  # the same under control
-    validity_difference: float  # valid share, treatment minus control
-    validity_ci_low: float  # its 95 % Newcombe limits
-    validity_ci_high: float
-    bounds_needed: bool  # whether either invalid share exceeds 2 %
-
 # %% ../../nbs/stats/02_proportions.ipynb #a168f3e2
 def _bounds(
     k_treatment: float,
@@ -188,6 +172,22 @@ def _bounds(
     )
 
 # %% ../../nbs/stats/02_proportions.ipynb #fa43b77d
+class ValidityVersions(NamedTuple):
+    "One score in three versions, and the validity behind it."
+
+    itt: float  # invalid answers count as "not the target"
+    valid: float  # among valid answers; the default
+    # if every invalid treatment answer hid a non-target and every invalid control answer a target
+    bound_low: float
+    bound_high: float  # the reverse
+    invalid_treatment: float  # share of prompts without a valid answer
+    invalid_control: float  # the same under control
+    validity_difference: float  # valid share, treatment minus control
+    validity_ci_low: float  # its 95 % Newcombe limits
+    validity_ci_high: float
+    bounds_needed: bool  # whether either invalid share exceeds 2 %
+
+
 def validity_bounds(
     k_treatment: float,  # target answers under treatment
     valid_treatment: float,  # valid answers under treatment

@@ -306,7 +306,7 @@ def area_shift_of_judgements(
     p_value = float(2 * stdtr(found.df, -abs(gap) / found.se))
     return replace(found, ci_low=low, ci_high=high, p_value=p_value)
 
-# %% ../../nbs/stats/18_roc.ipynb #6f459a2e
+# %% ../../nbs/stats/18_roc.ipynb #466d9733
 class ZRoc(NamedTuple):
     "Straight line through a ROC curve on z axes."
 
@@ -316,7 +316,7 @@ class ZRoc(NamedTuple):
     n_points: int  # distinct points on the line
     status: str  # ok, or undefined with fewer than two distinct points
 
-# %% ../../nbs/stats/18_roc.ipynb #466d9733
+
 def z_roc(
     signal: np.ndarray,  # true for signals such as valid arguments, shape (n,)
     rating: np.ndarray,  # the higher, the more like a signal, shape (n,)

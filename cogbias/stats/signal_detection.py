@@ -34,23 +34,12 @@ def dprime_from_rates(
     z_hit, z_false = float(ndtri(hit_rate)), float(ndtri(false_alarm_rate))
     return z_hit - z_false, -(z_hit + z_false) / 2
 
-# %% ../../nbs/stats/04_signal_detection.ipynb #fa8e514c
-class SignalDetection(NamedTuple):
-    "Sensitivity and criterion of one cell pair, with binomial standard errors."
-
-    d_prime: float  # 0 at chance
-    criterion: float  # 0 without a leaning, negative when "valid" comes readily
-    se_d_prime: float  # for these prompts
-    se_criterion: float  # half of it
-    hit_rate: float  # corrected
-    false_alarm_rate: float  # corrected
-
 # %% ../../nbs/stats/04_signal_detection.ipynb #a6b1bc66
 def _density(z: np.ndarray) -> np.ndarray:
     "Standard normal density."
     return np.exp(-z * z / 2) / sqrt(2 * np.pi)
 
-# %% ../../nbs/stats/04_signal_detection.ipynb #b9929108
+
 EDGE = 1e-6  # nearest that an exact share may come to 0 or 1 before it has a z or a logit
 
 
@@ -73,6 +62,17 @@ def _corrected_z(
     return rate, z, np.zeros_like(z) if exact else binomial
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #828580a8
+class SignalDetection(NamedTuple):
+    "Sensitivity and criterion of one cell pair, with binomial standard errors."
+
+    d_prime: float  # 0 at chance
+    criterion: float  # 0 without a leaning, negative when "valid" comes readily
+    se_d_prime: float  # for these prompts
+    se_criterion: float  # half of it
+    hit_rate: float  # corrected
+    false_alarm_rate: float  # corrected
+
+
 def dprime_criterion(
     hits: float,  # accepted valid syllogisms, 0 <= hits <= n_signal
     n_signal: float,  # answers to valid syllogisms
@@ -104,15 +104,6 @@ CONTRASTS = {
     }.items()
 }
 
-# %% ../../nbs/stats/04_signal_detection.ipynb #5fe54036
-class _CellZ(NamedTuple):
-    "The four cells on the z scale."
-
-    z: np.ndarray  # shape (4,)
-    size: np.ndarray  # syllogisms per cell, shape (4,)
-    influence: np.ndarray  # per syllogism, shape (G,)
-    stand_in: np.ndarray  # binomial variance of z where all syllogisms agree, else 0, shape (4,)
-
 # %% ../../nbs/stats/04_signal_detection.ipynb #fdff9ada
 def _read_cells(
     table: Columns, cell: str, accept: str, n: str
@@ -137,6 +128,15 @@ def _read_cells(
     return number, rate, answers
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #83a27335
+class _CellZ(NamedTuple):
+    "The four cells on the z scale."
+
+    z: np.ndarray  # shape (4,)
+    size: np.ndarray  # syllogisms per cell, shape (4,)
+    influence: np.ndarray  # per syllogism, shape (G,)
+    stand_in: np.ndarray  # binomial variance of z where all syllogisms agree, else 0, shape (4,)
+
+
 def _cell_z(
     number: np.ndarray, rate: np.ndarray, answers: np.ndarray, exact: bool = False
 ) -> _CellZ:
@@ -163,14 +163,6 @@ def signal_detection_by_level(
     count = total * np.bincount(number, rate, 4) / np.maximum(size, 1)
     rows = [dprime_criterion(count[i], total[i], count[i + 2], total[i + 2]) for i in (0, 1)]
     return pd.DataFrame(rows, index=pd.Index(["believable", "unbelievable"], name="level"))
-
-# %% ../../nbs/stats/04_signal_detection.ipynb #31e57003
-class SignalDetectionShift(NamedTuple):
-    "What belief does to the criterion and to sensitivity, each with its interval over syllogisms."
-
-    criterion: Estimate  # c_U - c_B, positive when believable conclusions are accepted more readily
-    sensitivity: Estimate  # d'_U - d'_B, positive when logic counts for more against belief
-    dropped_clusters: int  # syllogisms that lack one version; 0 where there is only one version
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #f1f2e63b
 def _flagged(found: Estimate, constant: bool) -> Estimate:
@@ -215,6 +207,14 @@ def _cluster_names(table: Columns, cluster: str | None) -> np.ndarray:
     return np.asarray(table[cluster])
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #7d44d743
+class SignalDetectionShift(NamedTuple):
+    "What belief does to the criterion and to sensitivity, each with its interval over syllogisms."
+
+    criterion: Estimate  # c_U - c_B, positive when believable conclusions are accepted more readily
+    sensitivity: Estimate  # d'_U - d'_B, positive when logic counts for more against belief
+    dropped_clusters: int  # syllogisms that lack one version; 0 where there is only one version
+
+
 def _shift(
     number: np.ndarray, cluster: np.ndarray, scale: _CellZ, level: float, dropped: int = 0
 ) -> SignalDetectionShift:
