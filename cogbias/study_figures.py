@@ -31,7 +31,7 @@ class _Look(NamedTuple):
     line: Any = "-"
     hatch: str = ""
 
-# %% ../nbs/10_study_figures.ipynb #bc38d495
+
 _KNOWN = {
     "participant": _Look(COLOURS["estimate"]),
     "synthesis": _Look(COLOURS["estimate"], "D"),
@@ -83,7 +83,7 @@ def _floats(column: pd.Series) -> pd.Series:
             f"where there is none"
         ) from None
 
-# %% ../nbs/10_study_figures.ipynb #7011d8b0
+
 def _named(column: pd.Series) -> pd.Series:
     "A column of names, with a name for those that have none."
     return column.astype(object).where(column.notna(), "unnamed") if column.hasnans else column
@@ -154,7 +154,7 @@ def _why(data: pd.DataFrame, *names: str) -> str:
         else f"no row has a finite number in {' and '.join(map(repr, names))}"
     )
 
-# %% ../nbs/10_study_figures.ipynb #6bab3c04
+
 def _left_out(count: int, why: str = "without a number", what: str = "row") -> str:
     "How many rows are not drawn; empty when all are."
     return f"not drawn: {count} {what}{'' if count == 1 else 's'} {why}" if count else ""
@@ -177,7 +177,12 @@ def _directed(label: str) -> str:
     "A label, and which way the bias lies."
     return f"{fill(label, 44)}\n{DIRECTION}"
 
-# %% ../nbs/10_study_figures.ipynb #5a46eabb
+# %% ../nbs/10_study_figures.ipynb #7bdbe016
+def _pieces(ax: "Axes", gid: str) -> list:
+    "Everything drawn under this name."
+    return [each for each in ax.findobj() if each.get_gid() == gid]
+
+
 def _zero(ax: "Axes", upright: bool = True) -> None:
     "The line of no bias."
     (ax.axvline if upright else ax.axhline)(0, color="#555555", linewidth=1, zorder=1, gid="zero")
@@ -269,6 +274,15 @@ def _handle(label: str, look: _Look, line: bool = False, **more: Any) -> "Artist
         **more,
     )
 
+
+def _entries(levels: Sequence[Any], named: bool, **more: Any) -> list["Artist"]:
+    "Legend entries of all levels, none where levels have no column."
+    return (
+        [_handle(str(level), look, **more) for level, look in _looks(levels).items()]
+        if named
+        else []
+    )
+
 # %% ../nbs/10_study_figures.ipynb #c6fb26ad
 def _legend(ax: "Axes", handles: Sequence["Artist"], columns: int = 2, height: float = 1.0) -> None:
     "A legend above the axes, in as many columns as there is room for."
@@ -294,7 +308,7 @@ def _legend(ax: "Axes", handles: Sequence["Artist"], columns: int = 2, height: f
             break
     _room(ax, -(-len(handles) // count), height)
 
-# %% ../nbs/10_study_figures.ipynb #94a42f5d
+
 def _room(ax: "Axes", lines: int, height: float) -> None:
     "Keep lines above the axes free: the layout reserves the height of an invisible text."
     ax.text(
@@ -309,26 +323,12 @@ def _room(ax: "Axes", lines: int, height: float) -> None:
         gid="room",
     )
 
-# %% ../nbs/10_study_figures.ipynb #46c3f23b
-def _entries(levels: Sequence[Any], named: bool, **more: Any) -> list["Artist"]:
-    "Legend entries of all levels, none where levels have no column."
-    return (
-        [_handle(str(level), look, **more) for level, look in _looks(levels).items()]
-        if named
-        else []
-    )
-
-# %% ../nbs/10_study_figures.ipynb #7bdbe016
-def _pieces(ax: "Axes", gid: str) -> list:
-    "Everything drawn under this name."
-    return [each for each in ax.findobj() if each.get_gid() == gid]
-
 # %% ../nbs/10_study_figures.ipynb #75831473
 def _length(texts: Iterable[Any]) -> float:
     "Room in inches for the longest of some names."
     return 0.085 * max((len(str(text)) for text in texts), default=0)
 
-# %% ../nbs/10_study_figures.ipynb #303f602f
+
 def _rows(ax: "Axes", texts: Sequence[Any], headings: Sequence[int] = ()) -> None:
     "Names of rows from top to bottom, headings in bold."
     ax.set_yticks(range(len(texts)), [str(text) for text in texts])
@@ -426,7 +426,7 @@ def _span(ax: "Axes", values: np.ndarray) -> None:
     reach = float(np.ptp(finite)) or 1.0
     ax.set_xlim(finite.min() - 0.06 * reach, finite.max() + 0.06 * reach)
 
-# %% ../nbs/10_study_figures.ipynb #ba70f4f3
+
 def _band(ax: "Axes", row: Mapping[str, Any], top: float, bottom: float) -> None:
     "The human interval behind some rows."
     if np.isfinite([row["low"], row["high"]]).all():
@@ -651,6 +651,20 @@ def _mesh(ax: "Axes", value: np.ndarray, limit: float, label: str) -> None:
     bar.set_label(label, fontsize=9)
     bar.outline.set_visible(False)
 
+
+def _map_texts(ax: "Axes", columns: Sequence[Any], rows: Sequence[Any]) -> None:
+    "Names of columns and rows of a map."
+    ax.set_xticks(
+        range(len(columns)),
+        [str(name) for name in columns],
+        rotation=35,
+        ha="right",
+        rotation_mode="anchor",
+    )
+    ax.set_yticks(range(len(rows)), [str(name) for name in rows])
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.grid(visible=False)
+
 # %% ../nbs/10_study_figures.ipynb #e26fbd04
 def _map_legend(ax: "Axes", missing: int, judged: np.ndarray | None = None) -> None:
     "The marks that are there."
@@ -668,20 +682,6 @@ def _map_legend(ax: "Axes", missing: int, judged: np.ndarray | None = None) -> N
     below = "in brackets: 95% interval"
     words = [below] * bool(_pieces(ax, "ends")) + [f"–  no number ({missing})"] * bool(missing)
     _legend(ax, handles + [Patch(facecolor="none", label=each) for each in words], 3)
-
-# %% ../nbs/10_study_figures.ipynb #e0958ade
-def _map_texts(ax: "Axes", columns: Sequence[Any], rows: Sequence[Any]) -> None:
-    "Names of columns and rows of a map."
-    ax.set_xticks(
-        range(len(columns)),
-        [str(name) for name in columns],
-        rotation=35,
-        ha="right",
-        rotation_mode="anchor",
-    )
-    ax.set_yticks(range(len(rows)), [str(name) for name in rows])
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.grid(visible=False)
 
 # %% ../nbs/10_study_figures.ipynb #93e8cab9
 def model_bias_heatmap(
@@ -775,7 +775,7 @@ def _profile_legend(ax: "Axes", who: str, kinds: Iterable[str]) -> None:
         4,
     )
 
-# %% ../nbs/10_study_figures.ipynb #88288654
+
 def _mine(data: pd.DataFrame, of: str, who: str) -> np.ndarray:
     "Which rows are those of one participant."
     mine = (data[of] == who).to_numpy(bool)
@@ -933,7 +933,7 @@ def _along(x: Sequence[float], y: Sequence[float], count: int = 40) -> np.ndarra
         else np.empty((0, 2))
     )
 
-# %% ../nbs/10_study_figures.ipynb #b3849d94
+
 def _ink(ax: "Axes", table: pd.DataFrame, identity: bool) -> np.ndarray:
     "Points, crosses and guides as places, shape (n, 2)."
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
@@ -968,7 +968,7 @@ def _guides(ax: "Axes", identity: bool) -> None:
             gid="identity",
         )
 
-# %% ../nbs/10_study_figures.ipynb #fee91854
+
 def _crosses(ax: "Axes", table: pd.DataFrame) -> None:
     "Points with the intervals of both measures, in the look of their level."
     looks = _looks(_levels(table["level"]))
@@ -1097,7 +1097,7 @@ def _line_looks(table: pd.DataFrame) -> dict[Any, _Look]:
     }
     return {name: fixed.get(name, look) for name, look in _looks(_levels(table["level"])).items()}
 
-# %% ../nbs/10_study_figures.ipynb #092d1c46
+
 def _lines(ax: "Axes", table: pd.DataFrame, order: Sequence[Any]) -> dict[Any, tuple[float, float]]:
     "All lines side by side; returns their ends."
     looks = _line_looks(table)
@@ -1180,7 +1180,7 @@ def _stack(ax: "Axes", row: int, widths: Mapping[str, float]) -> None:
         )
         left += width
 
-# %% ../nbs/10_study_figures.ipynb #0bd87576
+
 def _chance_marks(ax: "Axes", row: int, places: float) -> None:
     "What a uniformly random responder would score."
     if places >= 2:
@@ -1366,7 +1366,7 @@ def _step(answers: pd.Series) -> float:
     steps = np.diff(np.unique(answers))
     return 0.86 * float(steps.min()) if len(steps) else 0.86
 
-# %% ../nbs/10_study_figures.ipynb #79c185a7
+
 def _fill(look: _Look, first: bool) -> dict[str, Any]:
     "The first distribution is filled, the others are hatched outlines."
     if first:
@@ -1654,7 +1654,7 @@ def _shares_only(table: pd.DataFrame, names: Mapping[str, str]) -> None:
                 f"column {name!r} leaves 0 to 1: give coverage as a share, such as 0.95"
             )
 
-# %% ../nbs/10_study_figures.ipynb #e362def4
+
 def _percent(table: pd.DataFrame, nominal: pd.Series | float = 0.0) -> pd.DataFrame:
     "Coverage less the nominal one, with its Monte-Carlo limits, in percentage points."
     value, reach = 100 * (table["coverage"] - nominal), 196 * table["error"]
