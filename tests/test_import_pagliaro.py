@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from cogbias.cli import app
 from cogbias.design import paradigm, paradigms
-from cogbias.exchange.pagliaro import BIASES, import_pagliaro, read_pagliaro
+from cogbias.exchange.pagliaro import BIASES, OUTCOMES, import_pagliaro, read_pagliaro
 from cogbias.outputs import Folder, kept_readings, trials_of
 from cogbias.stats.susceptibility import Pair, marks_from_the_smallest, susceptibility_index
-from cogbias.tables import CogbiasError
+from cogbias.tables import CogbiasError, shipped
 
 ARCHIVE = (
     Path(__file__).parents[2] / "shared" / "data" / "published_answers" / "pagliaro_2026.tar.gz"
@@ -199,3 +199,20 @@ def test_two_files_of_one_model_and_bias_are_refused(files, tmp_path):
     (folder / "raw_responses" / "again.json").write_bytes(files[FILE])
     with pytest.raises(CogbiasError, match="too; keep one of the two files"):
         read_pagliaro(folder)
+
+
+def test_the_shipped_facts_give_the_same_effects(imported, tmp_path):
+    "Outcomes without texts carry the whole analysis."
+    _, out = imported
+    import_pagliaro(shipped("data", "published", OUTCOMES), tmp_path / "facts")
+    tables = []
+    for folder in (out, tmp_path / "facts"):
+        said = CliRunner().invoke(
+            app, ["effects", str(folder), "--out", str(tmp_path / "table.parquet")]
+        )
+        assert said.exit_code == 0, said.output
+        tables.append(pd.read_parquet(tmp_path / "table.parquet"))
+    names = ["participant", "paradigm", "measure", "group", "estimate", "ci_low", "ci_high"]
+    pd.testing.assert_frame_equal(tables[0][names], tables[1][names], atol=1e-12)
+    trials = trials_of(tmp_path / "facts")
+    assert trials["response"].isna().all() and len(trials) == 67_300

@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['BIASES', 'LEFT_OUT', 'CONDITIONS', 'BASELINE', 'VERSION', 'PROMPTS', 'MODELS', 'PLANNED', 'ODDITIES', 'METHOD',
-           'RETRIES', 'Question', 'read_prompts', 'with_arm', 'published_choice', 'published_number', 'Answers',
-           'Oddities', 'PublishedAnswers', 'read_pagliaro', 'import_pagliaro']
+           'RETRIES', 'OUTCOMES', 'Question', 'read_prompts', 'with_arm', 'published_choice', 'published_number',
+           'Answers', 'Oddities', 'PublishedAnswers', 'read_pagliaro', 'outcomes_of', 'read_outcomes',
+           'import_pagliaro']
 
 # %% ../../nbs/exchange/pagliaro.ipynb #1d2e2a78
 import json
@@ -514,7 +515,7 @@ def _note(
     elif _differs(row, reading):
         odd.add("read_otherwise", who, where)
 
-# %% ../../nbs/exchange/pagliaro.ipynb #bb387bb3
+# %% ../../nbs/exchange/pagliaro.ipynb #8b7426c8
 class PublishedAnswers(NamedTuple):
     "What an archive holds."
 
@@ -592,15 +593,161 @@ def _told(answers: Answers) -> str:
         told += f"; the files say claude-3.5-sonnet, the settings call {MODELS[answers.model]}"
     return told
 
+# %% ../../nbs/exchange/pagliaro.ipynb #3f8124f8
+OUTCOMES = "pagliaro.parquet"  # name of the file of facts
+_FACTS = {
+    "model": "category",
+    "arm": "category",
+    "content_set": "category",
+    "condition": "category",
+    "repeat": "int16",
+    "status": "category",
+    "choice": "category",
+    "value": "float64",
+    "published_choice": "category",
+    "published_value": "float64",
+}  # column -> type
+_ELSEWHERE = (
+    "[{name}, {condition}, {arm}: the text is in the published archive, doi "
+    "10.5281/zenodo.20406397, CC BY 4.0]"
+)
 
+
+def outcomes_of(
+    found: PublishedAnswers,  # from `read_pagliaro`
+) -> pd.DataFrame:  # one row per answer: model, arm, content_set, condition, repeat, ...
+    "What was chosen in every answer, without its text."
+    parts = []
+    for cell in found.cells:
+        rows = pd.DataFrame(list(cell.rows))
+        read = found.readings[cell.who.name, cell.paradigm].set_index("trial_id")
+        read = read.loc[rows["trial_id"]]
+        is_choice = rows["stratum"] == "choice"
+        parts.append(
+            pd.DataFrame(
+                {
+                    "model": cell.who.recorded["name in the files"],
+                    "arm": cell.who.identity["arm"],
+                    "content_set": rows["cluster"],
+                    "condition": rows["condition"],
+                    "repeat": rows["repeat"],
+                    "status": rows["status"],
+                    "choice": rows["choice"].where(is_choice),
+                    "value": pd.to_numeric(rows["value"]).where(~is_choice),
+                    "published_choice": read["choice"].to_numpy(),
+                    "published_value": pd.to_numeric(read["value"]).to_numpy(),
+                }
+            )
+        )
+    table = pd.concat(parts, ignore_index=True)
+    return table[list(_FACTS)].astype(_FACTS)
+
+# %% ../../nbs/exchange/pagliaro.ipynb #f2225df9
+def _bare_question(bias: str, pair: Any, arm: str) -> Question:
+    "A pair of prompts without its texts."
+    prompts = {
+        each: _ELSEWHERE.format(name=pair.name, condition=each, arm=arm) for each in CONDITIONS
+    }
+    offered = {"control": "AB", "treatment": "ACB" if pair.roles and "C" in pair.roles else "AB"}
+    options = {
+        each: [option(letter, f"option {letter}", pair.role_of(letter)) for letter in letters]
+        if pair.target
+        else []
+        for each, letters in offered.items()
+    }
+    return Question(bias, pair, prompts, options)
+
+
+def _bare_items(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    "Paradigm -> items, without their texts."
+    rows: dict[str, list[dict]] = {}
+    present = set(zip(table["content_set"], table["arm"]))
+    for arm in sorted(set(table["arm"]), key=lambda name: (name != BASELINE, name)):
+        for bias in BIASES:
+            for pair in _pairs(bias).values():
+                if (pair.name, arm) not in present:
+                    continue
+                question = _bare_question(bias, pair, arm)
+                for condition in CONDITIONS:
+                    row = _item_row(question, condition, BASELINE, {})
+                    row |= {"arm": arm}
+                    if arm != BASELINE:
+                        row["pair_id"] = f"{pair.name}+{arm}"
+                    rows.setdefault(_paradigm(bias), []).append(row)
+    return {name: item_table(name, each) for name, each in sorted(rows.items())}
+
+# %% ../../nbs/exchange/pagliaro.ipynb #b7d78a0d
+def _fact_answer(item: Mapping[str, Any], fact: Mapping[str, Any]) -> Answer:
+    "An answer of which only the outcome is known."
+    said = "the text of the answer is in the published archive"
+    if item["answer"] == "number":
+        number = None if pd.isna(fact["value"]) else float(fact["value"])
+        written = None if number is None else f"{number:.15g}"
+        return Answer(fact["status"], choice=written, value=number, detail=said)
+    chosen = None if pd.isna(fact["choice"]) else fact["choice"]
+    role = next((each["role"] for each in item["options"] if each["label"] == chosen), None)
+    return Answer(fact["status"], choice=chosen, role=role, detail=said)
+
+
+def _fact_cell(
+    person: str, name: str, facts: pd.DataFrame, items: pd.DataFrame
+) -> tuple[PublishedCell, pd.DataFrame]:
+    "One participant in one paradigm, and the published readings."
+    model, arm = facts["model"].iloc[0], facts["arm"].iloc[0]
+    who = _recorded(person, model, arm)
+    known = {
+        (item["content_set"], item["condition"]): item
+        for item in items[items["arm"] == arm].to_dict("records")
+    }
+    rows, readings, fingerprinted = [], [], fingerprint(who)
+    for fact in facts.to_dict("records"):
+        item = known[fact["content_set"], fact["condition"]]
+        key = trial_ids([(item["item_id"], fact["repeat"])], fingerprinted, METHOD, 0)[0]
+        answer = _fact_answer(item, fact)
+        rows.append(trial_row(item, who, answer, METHOD, fact["repeat"], None, key))
+        choice = fact["published_choice"]
+        readings.append((key, None if pd.isna(choice) else choice, fact["published_value"]))
+    told = "published answers of Pagliaro 2026 (CC BY 4.0), read again; outcomes without texts"
+    read = pd.DataFrame(readings, columns=["trial_id", "choice", "value"])
+    return PublishedCell(who, name, rows, len(rows), told), read
+
+
+def read_outcomes(
+    path: Path | str,  # the file of facts
+) -> PublishedAnswers:
+    "The data set as far as its facts tell."
+    try:
+        table = pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise CogbiasError(
+            f"{path}: cannot be read ({error!s:.80}); use the shipped file"
+        ) from None
+    lacking = [name for name in _FACTS if name not in table]
+    if lacking:
+        raise CogbiasError(f"{path}: has no column {lacking[0]!r}; use the shipped file")
+    plain = table.astype({name: "object" for name, kind in _FACTS.items() if kind == "category"})
+    bias_of = {pair: bias for bias in BIASES for pair in _pairs(bias)}
+    arm = plain["arm"].where(plain["arm"] == BASELINE, plain["model"] + "+" + plain["arm"])
+    people = plain["model"].where(arm == BASELINE, arm)
+    names = plain["content_set"].map(lambda pair: _paradigm(bias_of[pair]))
+    items = _bare_items(plain)
+    cells, readings = [], {}
+    for (person, name), facts in plain.groupby([people.rename("who"), names.rename("paradigm")]):
+        cell, read = _fact_cell(person, name, facts, items[name])
+        cells.append(cell)
+        readings[person, name] = read
+    return PublishedAnswers(items, cells, readings, Oddities().table())
+
+# %% ../../nbs/exchange/pagliaro.ipynb #38b79069
 def import_pagliaro(
-    path: Path | str,  # the published archive or its folder
+    path: Path | str,  # the published archive or its folder, or the file of facts
     outputs: Path | str,  # a new folder
 ) -> PublishedAnswers:
     "Read the published answers, and write them as an outputs folder."
     started = timestamp()
     new_folder(outputs)
-    found = read_pagliaro(path)
+    is_facts = Path(path).name == OUTCOMES
+    found = read_outcomes(path) if is_facts else read_pagliaro(path)
     study = PublishedStudy(
         "published answers (Pagliaro 2026)",
         Path(path),
