@@ -31,6 +31,7 @@ from cogbias.effects import (
     make_analysis,
 )
 from cogbias.outputs import (
+    kept_readings,
     Folder,
     keep_items,
     last_run,
@@ -264,6 +265,16 @@ def suite_of(
     return trials, items
 
 # %% ../nbs/18_cells.ipynb #dd9f9153
+def _readings_of(
+    path: Path, trials: pd.DataFrame, paradigm: Paradigm
+) -> pd.DataFrame | None:  # None where nobody else read them, or nobody asks
+    "What others read from the answers of a cell."
+    kinds = estimators()
+    if not len(trials) or all(kinds[each.kind].reads != "readings" for each in paradigm.contrasts):
+        return None
+    return kept_readings(Folder(path.parents[2]), trials["participant"].iloc[0], paradigm.name)
+
+
 def estimated_rows(
     path: Path,  # where the trials come from, for messages
     trials: pd.DataFrame,  # of a cell
@@ -273,7 +284,8 @@ def estimated_rows(
 ) -> list[dict[str, Any]]:  # rows of the effects table
     "The effects of a cell; items that do not fit together are an error of their folder."
     try:
-        return effect_rows(trials, items, paradigm, seed, suite_of(path, paradigm))
+        readings = _readings_of(path, trials, paradigm)
+        return effect_rows(trials, items, paradigm, seed, suite_of(path, paradigm), readings)
     except CogbiasError:
         raise
     except ValueError as error:

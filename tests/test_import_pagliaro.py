@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import re
 import tarfile
+from importlib import import_module
 from math import isnan, nan
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from typer.testing import CliRunner
 from cogbias.cli import app
 from cogbias.design import paradigm, paradigms
 from cogbias.exchange.pagliaro import BIASES, OUTCOMES, import_pagliaro, read_pagliaro
-from cogbias.outputs import Folder, kept_readings, trials_of
+from cogbias.outputs import trials_of
 from cogbias.stats.susceptibility import Pair, marks_from_the_smallest, susceptibility_index
 from cogbias.tables import CogbiasError, shipped
 
@@ -65,63 +67,65 @@ def test_paradigms_of_published_answers_are_not_asked_by_accident():
         paradigm("published/pagliaro_decoy").items()
 
 
-def pairs_of(out: Path, trials: pd.DataFrame, name: str, person: str) -> list[Pair]:
-    "What the published index reads: its own readings, of pairs with ten of them in each condition."
-    items = pd.read_parquet(Folder(out).items(name)).set_index("item_id")
-    readings = kept_readings(Folder(out), person, name).set_index("trial_id")
-    mine = trials[(trials["participant"] == person) & (trials["paradigm"] == name)]
-    found = []
-    for pair, rows in mine.groupby("cluster", sort=False):
-        facts = items.loc[rows["item_id"].iloc[0]]
-        if not facts["in_index"]:
-            continue
-        is_number = facts["stratum"] == "number"
-        target = {
-            item["label"]
-            for options in items.loc[rows["item_id"].unique(), "options"]
-            for item in (json.loads(options) if isinstance(options, str) else options)
-            if item["role"] == "target"
-        }
-        told = {}
-        for condition in ("control", "treatment"):
-            read = readings.loc[rows.loc[rows["condition"] == condition, "trial_id"]]
-            column = read["value" if is_number else "choice"].dropna()
-            told[condition] = [
-                float(each) if is_number else float(each in target) for each in column
-            ]
-        if min(map(len, told.values())) >= 10:
-            anchor = float(facts["anchor"]) if is_number else None
-            found.append(Pair(told["control"], told["treatment"], anchor))
-    return found
+@pytest.fixture(scope="module")
+def estimated(imported, tmp_path_factory):
+    "The effects of the whole folder, as the command line gives them."
+    place = tmp_path_factory.mktemp("effects") / "table.parquet"
+    said = CliRunner().invoke(app, ["effects", str(imported[1]), "--out", str(place)])
+    assert said.exit_code == 0, said.output
+    return pd.read_parquet(place)
 
 
-def test_all_rows_of_the_published_table(imported, files):
-    _, out = imported
-    trials = trials_of(out)
+def test_all_rows_of_the_published_table(estimated, files):
     table = list(csv.DictReader(io.StringIO(files["bsi_summary.csv"].decode())))
-    assert len(table) == 87
+    rows = estimated[estimated["measure"] == "susceptibility"]
+    assert rows["replication"].all()
+    known = rows.set_index(["participant", "paradigm"])
     p_values = []
     for row in table:
         arm = row["strategy"]
         person = row["model_name"] if arm == "baseline" else f"{row['model_name']}+{arm}"
-        name = f"published/pagliaro_{BIASES[row['bias_name']]}"
-        found = susceptibility_index(pairs_of(out, trials, name, person))
-        p_values.append(found.p_value)
-        assert len(found.pairs) == int(row["n_variants"])
-        numbers = {
-            "bsi_mean": found.value,
-            "sigma_stat": found.statistical,
-            "sigma_sys": found.systematic,
-            "sigma_tot": found.total,
-        }
-        for column, number in numbers.items():
-            assert number == pytest.approx(float(row[column]), abs=1e-6), (name, person, column)
+        found = known.loc[person, f"published/pagliaro_{BIASES[row['bias_name']]}"]
+        assert found["estimate"] == pytest.approx(float(row["bsi_mean"]), abs=1e-6)
+        assert found["n_clusters"] == int(row["n_variants"])
+        sigmas = [float(each) for each in re.findall(r"sigma_\w+ ([\d.]+)", found["detail"])]
+        assert sigmas[0] == pytest.approx(float(row["sigma_stat"]), abs=5e-5)
+        assert sigmas[1] == pytest.approx(float(row["sigma_sys"]), abs=5e-5)
         published = float(row["p_value"]) if row["p_value"] else nan
-        assert isnan(published) == isnan(found.p_value)
-        assert isnan(published) or found.p_value == pytest.approx(published, abs=1e-6)
-        assert found.is_significant == (row["significant"] == "True")
+        p_values.append(nan if pd.isna(found["p_value"]) else found["p_value"])
+        assert isnan(published) == isnan(p_values[-1])
+        assert isnan(published) or p_values[-1] == pytest.approx(published, abs=1e-6)
+        assert (p_values[-1] < 0.05) == (row["significant"] == "True")
+    assert len(table) == 87
     marked = marks_from_the_smallest(p_values)
     assert marked.tolist() == [row["significant_bh"] == "True" for row in table]
+    without = rows[rows["status"] == "insufficient"]
+    assert len(rows) - len(without) == 87
+
+
+def test_all_sigmas_to_the_last_digit(files):
+    "The stored readings are what the index is computed on, so this needs no import."
+    declared = {
+        pair.name: pair
+        for name in paradigms("published/*")
+        for pair in import_module(f"cogbias.paradigms.{name.replace('/', '.')}").PAIRS
+    }
+    table = list(csv.DictReader(io.StringIO(files["bsi_summary.csv"].decode())))
+    for row in table[::4]:
+        name = "_".join(row[each] for each in ("bias_name", "model_name", "strategy"))
+        pairs = []
+        for told in json.loads(files[f"raw_responses/{name}.json"])["variants"]:
+            pair = declared[told["variant_id"]]
+            read = [told["control_parsed"], told["treatment_parsed"]]
+            if not pair.in_index or min(map(len, read)) < 10:
+                continue
+            if pair.target:
+                read = [[float(each == pair.target) for each in side] for side in read]
+            pairs.append(Pair(*read, pair.anchor))
+        found = susceptibility_index(pairs)
+        numbers = [found.value, found.statistical, found.systematic, found.total]
+        columns = ("bsi_mean", "sigma_stat", "sigma_sys", "sigma_tot")
+        assert numbers == pytest.approx([float(row[each]) for each in columns], abs=1e-9)
 
 
 def test_commands_work_on_the_folder(imported):
@@ -201,18 +205,13 @@ def test_two_files_of_one_model_and_bias_are_refused(files, tmp_path):
         read_pagliaro(folder)
 
 
-def test_the_shipped_facts_give_the_same_effects(imported, tmp_path):
+def test_the_shipped_facts_give_the_same_effects(estimated, tmp_path):
     "Outcomes without texts carry the whole analysis."
-    _, out = imported
     import_pagliaro(shipped("data", "published", OUTCOMES), tmp_path / "facts")
-    tables = []
-    for folder in (out, tmp_path / "facts"):
-        said = CliRunner().invoke(
-            app, ["effects", str(folder), "--out", str(tmp_path / "table.parquet")]
-        )
-        assert said.exit_code == 0, said.output
-        tables.append(pd.read_parquet(tmp_path / "table.parquet"))
+    place = tmp_path / "table.parquet"
+    said = CliRunner().invoke(app, ["effects", str(tmp_path / "facts"), "--out", str(place)])
+    assert said.exit_code == 0, said.output
     names = ["participant", "paradigm", "measure", "group", "estimate", "ci_low", "ci_high"]
-    pd.testing.assert_frame_equal(tables[0][names], tables[1][names], atol=1e-12)
+    pd.testing.assert_frame_equal(pd.read_parquet(place)[names], estimated[names], atol=1e-12)
     trials = trials_of(tmp_path / "facts")
     assert trials["response"].isna().all() and len(trials) == 67_300

@@ -8,8 +8,9 @@ __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'FLIPS_COUNTED', 'NUMBER_MEASURES', 'R
            'Answered', 'answered', 'Selection', 'Rows', 'score_range', 'read_prompts', 'prompt_scores', 'read_options',
            'read_numbers', 'null_of', 'difference', 'pooled', 'reversal', 'signal_shift', 'interaction', 'area',
            'area_shift', 'accuracy', 'log_odds', 'number_measure', 'deviation', 'standardised', 'read_pairs',
-           'Estimator', 'estimators', 'estimate_contrast', 'effect_rows', 'effects_table', 'estimate_effects',
-           'Analysis', 'make_analysis', 'bounds_of_headlines', 'unreadable_bounds', 'row_verdict', 'changed', 'decide']
+           'Estimator', 'estimators', 'estimate_contrast', 'as_read', 'effect_rows', 'effects_table',
+           'estimate_effects', 'Analysis', 'make_analysis', 'bounds_of_headlines', 'unreadable_bounds', 'row_verdict',
+           'changed', 'decide']
 
 # %% ../../nbs/06_effects.ipynb #5b3d5948
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -208,6 +209,8 @@ class Answered:
     # has any
     logits: np.ndarray | None = None
     paradigm: str = ""  # whose contrasts are estimated; empty: all items are of one
+    # the same answers as somebody else read them; None where nobody did
+    published: "Answered | None" = field(default=None, repr=False)
     # what was read of these answers, by what decides it; another `replace` starts with nothing
     read: dict[tuple, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -1169,6 +1172,7 @@ READS: dict[str, Callable[[Answered, Contrast], Any]] = {
     "options": read_options,
     "pairs": read_pairs,
     "participant": lambda answers, contrast: answers,
+    "readings": lambda answers, contrast: answers,  # with `published`, what others read
 }  # what an estimator may read
 
 
@@ -1595,7 +1599,7 @@ def _breakdowns(paradigm: Paradigm, rows: Any) -> list[dict[str, Any]]:
 def _read(contrast: Contrast, answers: Answered) -> Any:
     "What the estimator of a contrast reads; what several contrasts read is read once."
     reads = estimators()[contrast.kind].reads
-    if reads == "participant":
+    if reads in ("participant", "readings"):
         return answers
     scored = contrast.outcome, tuple(contrast.score.items()), contrast.invalid
     scored += (contrast.replication,)  # which decides who wins a tie
@@ -1771,18 +1775,33 @@ def _participants(trials: pd.DataFrame, layout: Layout) -> Iterator[tuple[str, A
         yield name, replace(mine, all_exact=bool(all_exact[number]))
 
 
+def as_read(
+    trials: pd.DataFrame,  # a trials table
+    readings: pd.DataFrame,  # a readings table: trial_id, choice, value
+) -> pd.DataFrame:  # the same trials, with the choices and numbers that others read
+    "Answers as somebody else read them; where they read nothing there is no valid answer."
+    theirs = readings.set_index("trial_id").reindex(trials["trial_id"])
+    choice = theirs["choice"].astype(object).where(theirs["choice"].notna(), None).tolist()
+    found = theirs["choice"].notna() | theirs["value"].notna()
+    status = np.where(found, "ok", "invalid_format")
+    return trials.assign(choice=choice, value=theirs["value"].to_numpy(), p=None, status=status)
+
+
 def effect_rows(
     trials: pd.DataFrame,  # a trials table; one or more participants
     items: "pd.DataFrame | Layout",  # the items they answer, or their layout
     paradigm: Paradigm,  # whose contrasts
     seed: int = 0,  # of what an estimator draws
     suite: tuple[pd.DataFrame, pd.DataFrame] | None = None,  # all trials and items of the suite
+    readings: pd.DataFrame | None = None,  # what others read from the same answers
 ) -> list[dict[str, Any]]:  # rows of the effects table
     "Every estimate that the paradigm declares, for every participant in the trials."
     rows, kinds = [], estimators()
     layout = items if isinstance(items, Layout) else Layout(items)
     wholes = dict(_participants(suite[0], Layout(suite[1]))) if suite else {}
+    others = {} if readings is None else dict(_participants(as_read(trials, readings), layout))
     for participant, answers in _participants(trials, layout):
+        answers = replace(answers, published=others.get(participant))
         whole = replace(wholes.get(participant, answers), paradigm=paradigm.name)
         found = _headline_rows(paradigm, answers, whole, seed)
         for contrast in paradigm.contrasts[1:]:

@@ -7,7 +7,7 @@ __all__ = ['PAIRS', 'PULL', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_anchoring.ipynb #e14dc605
 from ...design import Contrast
-from ...kits.pagliaro import pagliaro
+from ...kits.pagliaro import pagliaro, published_index
 from ...kits.published import PublishedPair
 
 # %% ../../../nbs/paradigms/published/pagliaro_anchoring.ipynb #8f1c2a25
@@ -34,6 +34,7 @@ PARADIGM = pagliaro(
     "anchoring",
     PAIRS,
     PULL,
+    published_index(score={}, outcome="value"),
     caveats=(
         "All five are facts that a model may know; who knows the number has no room for an anchor.",
         "The first prompt calls its anchor incorrect.",

@@ -6,7 +6,7 @@
 __all__ = ['PAIRS', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_authority.ipynb #604c2a28
-from ...kits.pagliaro import pagliaro, shares
+from ...kits.pagliaro import pagliaro, published_index, shares
 from ...kits.published import PublishedPair, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_authority.ipynb #55a9a3a4
@@ -28,6 +28,7 @@ PARADIGM = pagliaro(
     PAIRS,
     signed_effect("Claim accepted more often"),
     *shares(),
+    published_index(),
     caveats=(
         "A good judge is more often right, so a name can be evidence; the prompts give none "
         "for the claim itself.",

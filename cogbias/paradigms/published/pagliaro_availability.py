@@ -6,7 +6,7 @@
 __all__ = ['PAIRS', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_availability.ipynb #d21aa8cb
-from ...kits.pagliaro import pagliaro, shares
+from ...kits.pagliaro import pagliaro, published_index, shares
 from ...kits.published import PublishedPair, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_availability.ipynb #0de083bb
@@ -23,6 +23,7 @@ PARADIGM = pagliaro(
     PAIRS,
     signed_effect("Vivid cause named more often"),
     *shares(),
+    published_index(),
     caveats=(
         "The deaths by falling coconuts in the second pair are a popular story without good "
         "figures.",

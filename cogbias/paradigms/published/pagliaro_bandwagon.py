@@ -6,7 +6,7 @@
 __all__ = ['PAIRS', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_bandwagon.ipynb #a78c123c
-from ...kits.pagliaro import pagliaro, shares
+from ...kits.pagliaro import pagliaro, published_index, shares
 from ...kits.published import PublishedPair, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_bandwagon.ipynb #0b635ec7
@@ -28,6 +28,7 @@ PARADIGM = pagliaro(
     PAIRS,
     signed_effect("Answer of the majority more often"),
     *shares(),
+    published_index(),
     caveats=("Many answers decline to take a side; they are refusals here, and no yes.",),
     title="Bandwagon",
     bias="bandwagon effect",

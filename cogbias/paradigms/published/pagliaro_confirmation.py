@@ -6,7 +6,7 @@
 __all__ = ['PAIRS', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_confirmation.ipynb #7946b76a
-from ...kits.pagliaro import pagliaro, shares
+from ...kits.pagliaro import pagliaro, published_index, shares
 from ...kits.published import PublishedPair, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_confirmation.ipynb #315cccfa
@@ -24,6 +24,7 @@ PARADIGM = pagliaro(
     PAIRS,
     signed_effect("Believed answer more often"),
     *shares(),
+    published_index(),
     caveats=(
         "Who is told to believe something may play a part instead of judging; the answers "
         "cannot tell the two apart.",

@@ -7,7 +7,7 @@ __all__ = ['ROLES', 'DOMINATED', 'PAIRS', 'AMONG_TWO', 'TAKES_DECOY', 'PARADIGM'
 
 # %% ../../../nbs/paradigms/published/pagliaro_decoy.ipynb #0c471693
 from ...design import Contrast
-from ...kits.pagliaro import pagliaro, shares
+from ...kits.pagliaro import pagliaro, published_index, shares
 from ...kits.published import PublishedPair, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_decoy.ipynb #7036515f
@@ -33,6 +33,7 @@ PARADIGM = pagliaro(
         include="dominated",
     ),
     Contrast("decoy_share", "Answers for the decoy", score=TAKES_DECOY, control=None),
+    published_index(score=AMONG_TWO | {"decoy": 0.0}),
     caveats=(
         "Two of the four decoys are cheaper than the target, so it does not dominate them and "
         "taking them is no mistake.",

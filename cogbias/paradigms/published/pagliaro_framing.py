@@ -7,7 +7,7 @@ __all__ = ['PAIRS', 'CHOICES', 'RATING', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_framing.ipynb #b6944bd6
 from ...design import Contrast
-from ...kits.pagliaro import pagliaro, shares
+from ...kits.pagliaro import pagliaro, published_index, shares
 from ...kits.published import PublishedPair, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_framing.ipynb #44f12aa1
@@ -48,6 +48,7 @@ PARADIGM = pagliaro(
     signed_effect("Gamble or refusal chosen more often", where=CHOICES),
     *shares(where=CHOICES),
     RATING,
+    published_index(),
     title="Framing",
     bias="framing effect",
     summary="People take a gamble, or refuse, more often when the same outcome is told as a loss.",

@@ -7,7 +7,7 @@ __all__ = ['PAIRS', 'RATING', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_primacy.ipynb #ae80c648
 from ...design import Contrast
-from ...kits.pagliaro import pagliaro, shares
+from ...kits.pagliaro import pagliaro, published_index, shares
 from ...kits.published import PublishedPair
 
 # %% ../../../nbs/paradigms/published/pagliaro_primacy.ipynb #c8396c74
@@ -44,6 +44,7 @@ PARADIGM = pagliaro(
     PAIRS,
     RATING,
     *shares(where={"content_set": ("primacy_v1",)}),
+    published_index(),
     caveats=(
         "The published index rests on the first pair, whose two prompts ask different questions.",
     ),

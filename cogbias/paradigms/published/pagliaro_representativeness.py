@@ -6,7 +6,7 @@
 __all__ = ['PAIRS', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_representativeness.ipynb #7b37a41c
-from ...kits.pagliaro import pagliaro, shares
+from ...kits.pagliaro import pagliaro, published_index, shares
 from ...kits.published import PublishedPair, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_representativeness.ipynb #a02dfa3d
@@ -32,6 +32,7 @@ PARADIGM = pagliaro(
     PAIRS,
     signed_effect("Stereotype chosen more often"),
     *shares(),
+    published_index(),
     caveats=(
         "The right answer is the same in both conditions: the share of biased answers is the "
         "bias, the effect is what more stereotype adds.",

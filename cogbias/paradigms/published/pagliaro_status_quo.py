@@ -6,7 +6,7 @@
 __all__ = ['PAIRS', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_status_quo.ipynb #9bfd8ce3
-from ...kits.pagliaro import pagliaro, shares
+from ...kits.pagliaro import pagliaro, published_index, shares
 from ...kits.published import PublishedPair, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_status_quo.ipynb #9cdbfd35
@@ -22,6 +22,7 @@ PARADIGM = pagliaro(
     PAIRS,
     signed_effect("Current option chosen more often"),
     *shares(),
+    published_index(),
     caveats=(
         "That a plan is in force may tell something about it, and changing may cost "
         "something; the prompts say nothing of either.",

@@ -6,7 +6,7 @@
 __all__ = ['PAIRS', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_sunk_cost.ipynb #68424f7a
-from ...kits.pagliaro import pagliaro, shares
+from ...kits.pagliaro import pagliaro, published_index, shares
 from ...kits.published import PublishedPair, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_sunk_cost.ipynb #31d4fabc
@@ -28,6 +28,7 @@ PARADIGM = pagliaro(
     PAIRS,
     signed_effect("Going on more often"),
     *shares(),
+    published_index(),
     title="Sunk cost",
     bias="sunk cost fallacy",
     summary=(
