@@ -8,6 +8,7 @@ __all__ = ['COLOURS', 'BARS', 'set_theme', 'interval_rows', 'effect_in_context',
 
 # %% ../nbs/09_figures.ipynb #b0115359
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -143,16 +144,17 @@ def accuracy_in_context(
     "Shares of right answers beside what is had for nothing."
     parts = [_points(shares, "estimate"), _points(trivial, "trivial")]
     rows = pd.concat([part for part in parts if len(part)], ignore_index=True)
-    ax = interval_rows(
-        rows["label"], rows["estimate"], rows["ci_low"], rows["ci_high"], rows["colour"], ax
-    )
+    labels = ["\n".join(wrap(label, 36)) for label in rows["label"]]
+    ax = _axes(ax, 7.6, 1.2 + 0.45 * len(rows))
+    numbers = (rows[name] for name in ("estimate", "ci_low", "ci_high", "colour"))
+    interval_rows(labels, *numbers, ax)
     for name, (words, colour, line) in BARS.items():
         heights = pd.to_numeric(shares[name]) if name in shares else pd.Series(dtype=float)
         for row, height in enumerate(heights):
             ax.plot([height, height], [row - 0.4, row + 0.4], line, color=colour, label=words)
     shown = dict(zip(*reversed(ax.get_legend_handles_labels())))
-    ax.legend(shown.values(), shown, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3)
-    ax.set_xlim(-0.02, 1.02)
+    ax.figure.legend(shown.values(), shown, loc="outside upper center", ncols=3)
+    ax.set_xlim(-0.03, 1.03)
     ax.set_xlabel(xlabel)
     return ax
 

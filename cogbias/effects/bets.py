@@ -294,20 +294,24 @@ def published_z(
 ) -> list[dict[str, Any]]:
     "The share of right answers with the published z test against guessing."
     part = rows.part(rows["weight"] > 0)
-    guess = float(bars(contrast, part)["guessing"].score.mean()) if len(part) else np.nan
     if not len(part):
         none = {"status": "no_valid_answers", "detail": "no question has a readable answer"}
         return [_row(contrast, rows, group, method="z against chance", **none)]
-    right = float(part["score"].sum())
+    every, right = bars(contrast, part), float(part["score"].sum())
     if right % 1:
         said = "options tie; the published test needs the first of them to win: replication=True"
         none = {"status": "undefined", "detail": said}
         return [_row(contrast, rows, group, method="z against chance", **none)]
-    found = z_against_chance(int(right), len(part), guess)
-    detail = "; ".join(
-        filter(None, [contrast.note, f"{right:.0f} of {len(part)} right", found.detail])
-    )
-    return [_estimate_row(contrast, rows, found, group, detail=detail)]
+    tested = {
+        name: z_against_chance(int(right), len(part), float(bar.score.mean()))
+        for name, bar in every.items()
+    }
+    found = replace(tested["guessing"], n_clusters=len(part))
+    words = [f"{right:.0f} of {len(part)} right", *map(_bar_words, every.values())]
+    detail = "; ".join(filter(None, [contrast.note, *words, _no_better(every), found.detail]))
+    rows_beside = _beside(contrast, part, every, {name: (one,) for name, one in tested.items()})
+    main = _estimate_row(contrast, rows, found, group, detail=detail)
+    return [main, *(rows_beside if group == "all" else [])]
 
 # %% ../../nbs/effects/bets.ipynb #7541dd7f
 BELIEF_TEMPLATE = "CV"  # value questions that supply the belief, where there are several templates
@@ -419,6 +423,7 @@ def belief_gain(
     if _fixed(part):
         credits = (_over_orders(part, each[there]) for each in (own, authors))
         found = own_minus_authors(*credits)
+        found = replace(found, n_clusters=found.n)
     else:
         found = _crossed(part, own[there] - authors[there], (-1.0, 1.0), None, 0.0)
     detail = "; ".join(filter(None, [contrast.note, words, found.detail]))
