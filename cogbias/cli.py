@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['app', 'PATIENCE', 'StudyFile', 'OFTEN', 'Models', 'Paradigms', 'Outputs', 'Repeats', 'Temperature', 'Valid', 'Method',
-           'Seed', 'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'Out', 'KINDS', 'common', 'main', 'list_names',
-           'items', 'generate', 'plan', 'run_command', 'effects', 'compare', 'report', 'site', 'import_command',
-           'export_command']
+           'Seed', 'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'Out', 'AsJson', 'KINDS', 'common', 'main',
+           'list_names', 'items', 'generate', 'plan', 'run_command', 'status', 'effects', 'compare', 'report', 'site',
+           'import_command', 'export_command']
 
 # %% ../nbs/24_cli.ipynb #ab4f58fa
 import json
@@ -35,7 +35,7 @@ app = typer.Typer(
     name="cogbias",
     help="Measure cognitive biases in language models.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -232,6 +232,42 @@ def main(
         _end_children()
         sys.exit(130)
 
+# %% ../nbs/24_cli.ipynb #c34f5991
+def _paradigm_names() -> list[str]:
+    "What a shell may complete a paradigm to: names, and a pattern for each suite."
+    from cogbias.design import paradigms
+
+    names = paradigms()
+    return [*names, *dict.fromkeys(f"{name.partition('/')[0]}/*" for name in names)]
+
+
+def _model_names() -> list[str]:
+    "What a shell may complete a model to; of a backend that takes any name, the beginning."
+    from importlib import import_module
+
+    from cogbias.participants import backends
+
+    names = []
+    for backend in backends():
+        try:
+            known = import_module(f"cogbias.backends.{backend}").MODELS
+        except ImportError:  # of another package, or one that needs what is not installed
+            known = ()
+        names += [f"{backend}/{model}" for model in known] or [f"{backend}/"]
+    return names
+
+
+def _study_names() -> list[str]:
+    "What a shell may complete a study to: those that ship, and the files at hand."
+    from cogbias.study import studies
+
+    return [*studies(), *sorted(map(str, Path().glob("*.toml")))]
+
+
+def _completed(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:
+    "What typer asks for: the names that begin as what was typed."
+    return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
+
 # %% ../nbs/24_cli.ipynb #61eb7b3a
 def _option(
     name: str,  # of a field of Study
@@ -248,12 +284,19 @@ def _option(
 StudyFile = Annotated[
     str | None,
     typer.Argument(
-        metavar="[STUDY.toml]", help="Study file, or the name of one that ships with the package."
+        metavar="[STUDY.toml]",
+        help="Study file, or the name of one that ships with the package.",
+        autocompletion=_completed(_study_names),
     ),
 ]
 OFTEN = "; may be given more than once"
-Models = Annotated[list[str] | None, _option("models", "--model", OFTEN)]
-Paradigms = Annotated[list[str] | None, _option("paradigms", "--paradigm", OFTEN)]
+Models = Annotated[
+    list[str] | None, _option("models", "--model", OFTEN, autocompletion=_completed(_model_names))
+]
+Paradigms = Annotated[
+    list[str] | None,
+    _option("paradigms", "--paradigm", OFTEN, autocompletion=_completed(_paradigm_names)),
+]
 Outputs = Annotated[
     Path, typer.Option("--outputs", help="Folder for items, answers, effects and reports.")
 ]
@@ -467,6 +510,19 @@ def _show(table: "pd.DataFrame", rows: int = 40) -> None:
         print(f"... {len(table) - rows} more rows; --out FILE writes all of them")
 
 
+AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable.")]
+
+
+def _records(table: "pd.DataFrame") -> list[dict]:
+    "Rows as JSON has them: what is missing is null."
+    return json.loads(table.to_json(orient="records", double_precision=15))
+
+
+def _show_json(value: object) -> None:
+    "Print for a program; what is not ASCII is escaped, so a terminal can only show it."
+    print(json.dumps(value, indent=1))
+
+
 def _warn_left_out(folder: Path) -> None:
     "Say what lies in a folder and was not read."
     from cogbias.outputs import left_out
@@ -487,41 +543,93 @@ def _warn(lines: list[str]) -> None:
 # %% ../nbs/24_cli.ipynb #5f786769
 KINDS = ("paradigms", "backends", "studies")
 
+
+def _listed_paradigms(details: bool) -> list[dict[str, Any]]:
+    "Names and titles of the paradigms; with details, what they ask."
+    from cogbias.design import paradigm, paradigms
+
+    found = []
+    for name in paradigms():
+        each = paradigm(name)
+        row = {"name": name, "title": each.title}
+        if details:
+            made = each.items()
+            row |= {"prompts": len(made), "clusters": made["cluster"].nunique()}
+            row |= {"clusters_are": each.clusters}
+        found.append(row)
+    return found
+
+
+def _listed_backends(details: bool) -> list[dict[str, Any]]:
+    "Names of the backends, and of the models that each knows."
+    names = _model_names()
+    found: dict[str, list[str]] = {}
+    for name in names:
+        backend, _, model = name.partition("/")
+        found.setdefault(backend, []).append(name if model else f"{backend}/NAME")
+    return [{"name": name, "models": models} for name, models in found.items()]
+
+
+def _listed_studies(details: bool) -> list[dict[str, Any]]:
+    "Names of the studies that ship, and what they ask of whom."
+    from cogbias.study import read_study, studies
+
+    found = []
+    for name, place in studies().items():
+        study = read_study(place)
+        found.append(
+            {"name": name, "models": list(study.models), "paradigms": list(study.paradigms)}
+        )
+    return found
+
 # %% ../nbs/24_cli.ipynb #bae0896a
+def _line(row: dict[str, Any], width: int) -> str:
+    "One name, and what there is to say of it."
+    said = [row.get("title", "")]
+    if "prompts" in row:
+        said.append(f"{row['prompts']:,} prompts in {row['clusters']} {row['clusters_are']}")
+    said += [", ".join(row[kind]) for kind in ("models", "paradigms") if kind in row]
+    return f"{row['name']:<{width}}  {'; '.join(filter(None, said))}"
+
+
 @app.command("list")
 def list_names(
     what: Annotated[
         str | None, typer.Argument(help="paradigms, backends or studies; all three without it.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+    as_json: AsJson = False,
+    details: Annotated[
+        bool, typer.Option("--details", help="Count the items of each paradigm too.")
+    ] = False,
 ) -> None:
     "Name the paradigms, backends and studies."
-    from cogbias.design import paradigms
     from cogbias.tables import CogbiasError, nearest
-    from cogbias.participants import backends
-    from cogbias.study import studies
 
     if what is not None and what not in KINDS:
         raise CogbiasError(f"list: {what!r} is not known; {nearest(what, KINDS)}")
-    names = {"paradigms": paradigms, "backends": backends, "studies": lambda: list(studies())}
-    found = {kind: names[kind]() for kind in KINDS if what in (None, kind)}
+    listed = (_listed_paradigms, _listed_backends, _listed_studies)
+    found = {kind: each(details) for kind, each in zip(KINDS, listed) if what in (None, kind)}
     if as_json:
-        print(json.dumps(found if what is None else found[what], indent=1))
+        if not details:
+            found = {kind: [row["name"] for row in rows] for kind, rows in found.items()}
+        _show_json(found if what is None else found[what])
         return
-    for kind, entries in found.items():
-        print(
-            "\n".join(
-                ([f"{kind}:"] if what is None else [])
-                + [("  " if what is None else "") + entry for entry in entries]
-            )
-        )
+    for kind, rows in found.items():
+        indent, width = "  " if what is None else "", max(len(row["name"]) for row in rows)
+        if what is None:
+            print(f"{kind}:")
+        for row in rows:
+            print(_legible(indent + _line(row, width)))
 
 # %% ../nbs/24_cli.ipynb #c4a27831
 @app.command()
 def items(
-    paradigm: Annotated[str, typer.Argument(help="suite/name.")],
+    paradigm: Annotated[
+        str, typer.Argument(help="suite/name.", autocompletion=_completed(_paradigm_names))
+    ],
     seed: Annotated[int, typer.Option(min=0, max=2**62 - 1, help="Study seed.")] = 0,
     out: Out = None,
+    as_json: AsJson = False,
 ) -> None:
     "Generate the items of a paradigm."
     from cogbias import design
@@ -529,8 +637,11 @@ def items(
 
     table = design.paradigm(paradigm).items(seed=seed)
     if out:
-        print(f"{len(table)} items written to {save_table(table, out)}")
-    else:
+        written = f"{len(table)} items written to {save_table(table, out)}"
+        _say(written) if as_json else print(written)
+    if as_json:
+        _show_json(_records(table))
+    elif not out:
         _show(
             table.assign(prompt=table["prompt"].str.replace("\n", " / "))[
                 ["item_id", "condition", "cluster", "prompt"]
@@ -585,10 +696,44 @@ def plan(asked: Study, outputs: Path) -> None:
     )
 
 # %% ../nbs/24_cli.ipynb #fc4e4e2d
-def _closing(outcome: object, outputs: Path, reports: bool) -> None:
-    "Say where everything lies; status 1 where something is missing."
-    from cogbias.outputs import Folder
+def _headlines(outcome: object) -> "pd.DataFrame":
+    "The headline of every cell that was asked, for readers."
+    asked = {(cell["participant"], cell["paradigm"]) for cell in outcome.cells}
+    heads = outcome.effects.groupby(["participant", "paradigm"], sort=False).head(1)
+    rows = [
+        {
+            "participant": row.participant,
+            "paradigm": row.paradigm,
+            "headline": row.measure,
+            "estimate": _number(row.estimate),
+            "95% interval": f"{_number(row.ci_low)} to {_number(row.ci_high)}",
+            "verdict": row.verdict if isinstance(row.verdict, str) else row.status,
+        }
+        for row in heads.itertuples()
+        if (row.participant, row.paradigm) in asked
+    ]
+    import pandas as pd
 
+    return pd.DataFrame(rows)
+
+
+def _number(value: float | None) -> str:
+    "A number of a table on a terminal."
+    return "–" if value is None or value != value else f"{value:.3f}"
+
+
+def _nothing_new(outcome: object) -> bool:
+    "Whether a run found everything as it was."
+    asked = sum(cell["asked"] for cell in outcome.cells)
+    return bool(outcome.cells) and not (asked or outcome.rendered or outcome.failed)
+
+
+def _say_cells(outcome: object) -> None:
+    "What was asked in each cell, and what came of it; one line where nothing is new."
+    if _nothing_new(outcome):
+        stored = sum(cell["stored"] for cell in outcome.cells)
+        print(f"nothing new: {len(outcome.cells)} cells complete, {stored} stored, 0 asked")
+        return
     for cell in outcome.cells:
         counts = (
             ", ".join(f"{count} {status}" for status, count in sorted(cell["statuses"].items()))
@@ -596,6 +741,20 @@ def _closing(outcome: object, outputs: Path, reports: bool) -> None:
         )
         said = f"{cell['stored']} stored, {cell['asked']} asked ({counts}), method {cell['method']}"
         print(_legible(f"{cell['participant']}  {cell['paradigm']}: {said}"))
+    if outcome.effects is not None and sum(cell["asked"] for cell in outcome.cells):
+        print()
+        _show(_headlines(outcome), 1000)
+        print()
+
+
+def _closing(outcome: object, outputs: Path, reports: bool) -> None:
+    "Say what came of it and where everything lies; status 1 where something is missing."
+    from cogbias.outputs import Folder
+
+    _say_cells(outcome)
+    whole = outputs / "reports" / "study.ipynb"
+    if reports and outcome.cells and whole.exists():
+        print(f"study     {whole}")
     if outcome.effects is not None:
         print(f"effects   {outputs / 'effects.csv'}")
     if reports and outcome.cells:
@@ -632,11 +791,42 @@ def run_command(
 
     _closing(run_study(asked, outputs, jobs, reports, cluster, progress=True), outputs, reports)
 
+# %% ../nbs/24_cli.ipynb #19dc9338
+@app.command()
+def status(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="An outputs folder.")],
+    as_json: AsJson = False,
+) -> None:
+    "Say how far a folder is: what is done, missing and failed, and why."
+    from cogbias.status import folder_status, status_lines, status_totals
+
+    found = folder_status(folder)
+    if as_json:
+        cells = _records(found.cells)
+        _show_json({**found._asdict(), "cells": cells, "totals": status_totals(found)})
+        return
+    table = found.cells
+    of = ["?" if each is None else f"{each:,}" for each in table["planned"]]
+    shares = ["–" if each is None else f"{each:.0%}" for each in table["readable"]]
+    shown = table[["participant", "paradigm", "state"]].assign(
+        answers=[f"{count:,} of {planned}" for count, planned in zip(table["answers"], of)],
+        readable=shares,
+        report=table["report"],
+    )
+    _show(shown, 1000)
+    for line in status_lines(found):
+        print(_legible(line))
+    for row in table[table["reason"] != ""].itertuples():
+        _say(f"{row.state:<9} {row.participant} in {row.paradigm}: {row.reason}")
+    for line in found.failed:
+        _say(f"failed    {line}")
+
 # %% ../nbs/24_cli.ipynb #ac1bd07a
 @app.command()
 def effects(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="An outputs folder.")],
     out: Out = None,
+    as_json: AsJson = False,
 ) -> None:
     "Estimate the effects of everything a folder holds."
     from cogbias.running import estimate_folder
@@ -646,8 +836,11 @@ def effects(
     table, lines = estimate_folder(folder)
     _warn(lines)
     if out:
-        print(f"{len(table)} estimates written to {save_table(table, out)}")
-    else:
+        written = f"{len(table)} estimates written to {save_table(table, out)}"
+        _say(written) if as_json else print(written)
+    if as_json:
+        _show_json(_records(table))
+    elif not out:
         headline = table.groupby(["participant", "paradigm"], sort=False).head(1).round(4)
         headline["p_adjusted"] = [p_number(p, "–") for p in headline["p_adjusted"]]
         _show(
@@ -668,11 +861,6 @@ def effects(
         )
 
 # %% ../nbs/24_cli.ipynb #f97aa35a
-def _records(table: "pd.DataFrame") -> list[dict]:
-    "Rows as JSON has them: what is missing is null."
-    return json.loads(table.to_json(orient="records", double_precision=15))
-
-
 @app.command()
 def compare(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="An outputs folder.")],
@@ -682,7 +870,7 @@ def compare(
             metavar="[A B ...]", help="Participants to compare; everybody without them."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+    as_json: AsJson = False,
     out: Out = None,
 ) -> None:
     "Say who shows more of each bias: paired differences, ranks, published against new wording."
@@ -694,9 +882,7 @@ def compare(
         written = save_table(found.differences, out)
         _say(f"{len(found.differences)} differences written to {written}")
     if as_json:
-        print(
-            json.dumps({name: _records(each) for name, each in found._asdict().items()}, indent=1)
-        )
+        _show_json({name: _records(each) for name, each in found._asdict().items()})
     elif not out:
         tables = for_readers(found)
         for row in tables.pop("Differences").to_dict("records"):

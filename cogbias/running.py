@@ -263,10 +263,12 @@ def write_manifest(
     failed: list[str],
     started: str,
     effects: Mapping[str, Any] | None = None,  # what the table is made from; None: as it was
+    ended: bool = True,  # whether everything was asked
 ) -> Path:
     "Write manifest.json; cells of other runs, whenever they were written, stay."
     with turn(folder):
-        write_text(folder.manifest, _manifest_text(study, folder, cells, failed, started, effects))
+        text = _manifest_text(study, folder, cells, failed, started, effects, ended)
+        write_text(folder.manifest, text)
     return folder.manifest
 
 
@@ -287,6 +289,7 @@ def _manifest_text(
     failed: list[str],
     started: str,
     effects: Mapping[str, Any] | None,
+    ended: bool,
 ) -> str:
     "The manifest with these cells, and with those that it holds already."
     before = read_manifest(folder) or {}
@@ -310,12 +313,15 @@ def _manifest_text(
         "study": recorded_study(study),
         "study_hash": study_hash(study),
         "started_at": started,
-        "finished_at": timestamp(),
+        "finished_at": timestamp() if ended else None,
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": installed_versions(),
         "participants": who,
         "items": items,
+        "asked_cells": [
+            [who.name, name] for who in study_participants(study) for name in study_paradigms(study)
+        ],
         "effects": effects or before.get("effects"),
         "cells": sorted(
             map(recorded_cell, [*earlier, *cells]),
@@ -453,6 +459,7 @@ def run_study(
     check_methods(study)
     stored_settings(writable_folder(outputs))
     remove_left_overs(Folder(outputs))
+    write_manifest(study, Folder(outputs), [], [], started, ended=False)
     collected = spread(
         _collect_model,
         [(study, model, outputs, progress) for model in study.models],

@@ -1,0 +1,193 @@
+"""What a run says, what status says of a folder, tables for programs, names for a shell."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cogbias.cli import app
+from cogbias.outputs import Folder
+from cogbias.running import run_study
+from cogbias.status import folder_status, status_totals
+from cogbias.study import make_study
+
+COMMAND = [sys.executable, "-c", "from cogbias.cli import main; main()"]
+FRAMING = ["--paradigm", "classic/framing"]
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    "Exit status, standard output and standard error of a call."
+    done = CliRunner().invoke(app, list(arguments))
+    return done.exit_code, done.stdout, done.stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    "Two participants in one paradigm; a third that no server answers for."
+    study = make_study(
+        models=["sim/human", "sim/messy", "openai/none"],
+        paradigms=["classic/framing"],
+        participants={"openai/*": {"base_url": "http://127.0.0.1:9/v1"}},
+    )
+    failed = run_study(study, tmp_path / "outputs", reports=False).failed
+    assert len(failed) == 1
+    return tmp_path / "outputs"
+
+
+def states(place: Path) -> dict[str, str]:
+    "Participant -> state."
+    cells = folder_status(place).cells
+    return dict(zip(cells["participant"], cells["state"]))
+
+
+def test_each_cell_has_a_state(folder: Path) -> None:
+    store = Folder(folder).store("sim/messy", "classic/framing").path
+    store.write_text("".join(store.read_text().splitlines(keepends=True)[:10]))
+    found = folder_status(folder)
+    assert states(folder) == {
+        "sim/human": "done",
+        "sim/messy": "incomplete",
+        "openai/none": "failed",
+    }
+    failed = found.cells.set_index("participant").loc["openai/none"]
+    assert "127.0.0.1:9" in failed["reason"] and failed["answers"] == 0
+    totals = status_totals(found)
+    assert (totals["cells"], totals["done"], totals["failed"]) == (3, 1, 1)
+    assert totals["answers"] == 384 + 10
+
+
+def test_a_file_that_cannot_be_read(folder: Path) -> None:
+    Folder(folder).store("sim/human", "classic/framing").path.write_text("[]\n{}\n")
+    found = folder_status(folder).cells.set_index("participant").loc["sim/human"]
+    assert found["state"] == "unreadable" and "classic-framing.jsonl" in found["reason"]
+
+
+def test_nobody_is_asked_and_nothing_changed(folder: Path) -> None:
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert run("status", str(folder))[0] == 0
+    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_readable_shares_and_errors(folder: Path) -> None:
+    store = Folder(folder).store("sim/messy", "classic/framing")
+    share = (store.read()["status"] == "ok").mean()
+    found = folder_status(folder).cells.set_index("participant").loc["sim/messy"]
+    assert found["readable"] == pytest.approx(share)
+    assert found["tokens_in"] is None  # nobody counted
+
+
+def test_tokens_are_added_up(folder: Path) -> None:
+    store = Folder(folder).store("sim/human", "classic/framing").path
+    rows = [json.loads(line) for line in store.read_text().splitlines()]
+    for row in rows:
+        row |= {"tokens_in": 20, "tokens_out": 3}
+    store.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    totals = status_totals(folder_status(folder))
+    assert (totals["tokens_in"], totals["tokens_out"]) == (20 * 384, 3 * 384)
+
+
+def test_a_run_that_is_killed(tmp_path: Path) -> None:
+    "What it was to do is known from its beginning on, and what it has done from its answers."
+    command = ["run", "--model", "sim/human", "--paradigm", "managerial/*", "--no-reports"]
+    process = subprocess.Popen(
+        [*COMMAND, *command, "--outputs", str(tmp_path)], stdout=subprocess.DEVNULL
+    )
+    end = time.monotonic() + 120
+    while len(list(tmp_path.glob("trials/*/*.jsonl"))) < 3 and time.monotonic() < end:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    found = folder_status(tmp_path)
+    totals = status_totals(found)
+    assert (totals["cells"], found.finished_at) == (30, None)
+    assert totals["done"] >= 2 and totals["missing"] > 10
+    assert totals["done"] + totals["incomplete"] + totals["missing"] == 30
+    said = run("status", str(tmp_path))[1]
+    assert "goes on, or was stopped on the way" in said
+
+
+def test_a_folder_without_cells_is_refused(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "status", str(tmp_path)], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2 and done.stdout == ""
+    assert "no cells here" in done.stderr and len(done.stderr.strip().splitlines()) == 1
+
+
+# --- what a run says
+
+
+def test_nothing_new_is_one_line(tmp_path: Path) -> None:
+    asked = ["run", "--model", "sim/human", *FRAMING, "--outputs", str(tmp_path), "--no-reports"]
+    first, second = run(*asked)[1], run(*asked)[1]
+    assert "0 stored, 384 asked" in first and "nothing new" not in first
+    assert second.splitlines() == [
+        "nothing new: 1 cells complete, 384 stored, 0 asked",
+        f"effects   {tmp_path / 'effects.csv'}",
+    ]
+
+
+def test_the_headline_of_every_cell_and_the_study_first(tmp_path: Path) -> None:
+    models = ["--model", "sim/human", "--model", "sim/random"]
+    code, said, _ = run("run", *models, *FRAMING, "--outputs", str(tmp_path))
+    assert code == 0
+    lines = said.splitlines()
+    table = [line.split() for line in lines if line.split()[:1] in (["sim/human"], ["sim/random"])]
+    assert ["present" in words for words in table] == [False, False, True, False]
+    paths = [line for line in lines if line.split()[:1] in (["study"], ["effects"], ["reports"])]
+    assert [line.split()[0] for line in paths] == ["study", "effects", "reports"]
+    assert paths[0].endswith("reports/study.ipynb")
+
+
+# --- for programs
+
+
+@pytest.mark.parametrize("command", ["list", "items", "effects", "compare", "status"])
+def test_tables_for_programs(folder: Path, command: str) -> None:
+    what = {"list": [], "items": ["classic/framing"]}.get(command, [str(folder)])
+    code, said, _ = run(command, *what, "--json")
+    assert code == 0 and json.loads(said)
+
+
+def test_errors_of_them_stay_on_standard_error(tmp_path: Path) -> None:
+    for command in ("effects", "compare", "status"):
+        done = subprocess.run(
+            [*COMMAND, command, str(tmp_path), "--json"], capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith("cogbias: ")
+
+
+def test_what_is_listed() -> None:
+    said = run("list")[1]
+    assert "The certainty effect" in said and "sim/human" in said and "openai/NAME" in said
+    listed = json.loads(run("list", "--json", "--details")[1])
+    framing = next(row for row in listed["paradigms"] if row["name"] == "classic/framing")
+    assert (framing["prompts"], framing["title"]) == (384, "Framing")
+    demo = next(row for row in listed["studies"] if row["name"] == "demo")
+    assert "sim/human" in demo["models"] and "choice/*" in demo["paradigms"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("run --paradigm classic/f", ["classic/framing"]),
+        ("run --model sim/hu", ["sim/human"]),
+        ("plan dem", ["demo"]),
+        ("items choice/c", ["choice/certainty"]),
+    ],
+)
+def test_a_shell_completes_names(words: str, expected: list[str], tmp_path: Path) -> None:
+    told = {"_COGBIAS_COMPLETE": "complete_bash", "COMP_WORDS": f"cogbias {words}"}
+    told["COMP_CWORD"] = str(len(words.split()))
+    done = subprocess.run(
+        COMMAND, env=os.environ | told, cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.split() == expected, done.stderr
