@@ -1,0 +1,477 @@
+"""Bets: published counts and gains, what comes for free, what simulated participants score."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+
+import pandas as pd
+import pytest
+
+from cogbias.backends.sim import exact_trials
+from cogbias.cli import main
+from cogbias.design import Paradigm, paradigm, paradigms
+from cogbias.effects import estimate_effects
+from cogbias.kits.bets import (
+    Modality,
+    Side,
+    bets,
+    expected_gains,
+    graded,
+    right_choice,
+    wager_range,
+)
+from cogbias.kits.goods import DEV, ITEM_SETS, TEST, TRAIN, ItemSet, check_apart, item_pairs
+from cogbias.stats import bets as theory
+from cogbias.tables import CogbiasError, content_hash
+
+SUITE = paradigms("bets/*")
+BETS = [name for name in SUITE if name != "bets/value"]
+TWO_SIDED = [name for name in BETS if name != "bets/spinner"]
+PUBLISHED = ["bets/card", "bets/coin", "bets/dice"]
+
+
+@cache
+def asked(name: str, **settings: object) -> pd.DataFrame:
+    "The items of a paradigm, made once."
+    return paradigm(name).items(**settings)
+
+
+def refused(make) -> str:
+    "The one line with which something is refused; fails where it is not."
+    with pytest.raises(CogbiasError) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+# --- the published questions -------------------------------------------------
+
+
+def test_the_lists_are_those_of_the_paper():
+    assert [(len(each.high), len(each.low)) for each in (TRAIN, DEV, TEST)] == [
+        (14, 15),
+        (5, 5),
+        (5, 5),
+    ]
+    assert " ".join([*TEST.high, *TEST.low]) == (
+        "car house diamond airplane computer pen paper water slipper sock"
+    )
+    assert " ".join([*DEV.high, *DEV.low]) == (
+        "watch ipad phone tv telescope egg apple soda toothbrush toothpaste"
+    )
+
+
+def published(name: str) -> pd.DataFrame:
+    "The published questions of all splits."
+    table = asked(name, splits=("train", "dev", "test"))
+    return table[table["is_published"]]
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_counts_of_published_bets(name):
+    table = published(name)
+    counts = table.groupby(["split", "kind"]).size().unstack()
+    for split, each in (("train", 420), ("dev", 50), ("test", 50)):
+        assert counts.loc[split].tolist() == [each, each], split
+    place = table[table["split"] == "test"]["target_position"].value_counts()
+    assert place.to_dict() == {1: 25, 2: 25, 3: 50}
+
+
+def test_counts_of_published_values():
+    counts = published("bets/value").groupby(["split", "template"]).size().unstack()
+    assert counts.loc[["train", "dev", "test"]].to_numpy().tolist() == [
+        [210] * 4,
+        [25] * 4,
+        [25] * 4,
+    ]
+    assert set(published("bets/value")["target_position"]) == {1}
+
+
+def test_the_published_layouts():
+    coin = published("bets/coin")
+    one = coin[coin["pair"] == "car/pen"].sort_values("layout")
+    told = [(row["first"], row["kind"]) for row in one["content"]]
+    assert told == [
+        ("win", "win_high"),
+        ("lose", "win_high"),
+        ("win", "win_low"),
+        ("lose", "win_low"),
+    ]
+    start = [prompt.partition(". What")[0] for prompt in one["prompt"]]
+    assert start == [
+        "If the coin comes up heads, then I win a car. If it comes up tails, then I lose a pen",
+        "If the coin comes up heads, then I lose a pen. If it comes up tails, then I win a car",
+        "If the coin comes up heads, then I win a pen. If it comes up tails, then I lose a car",
+        "If the coin comes up heads, then I lose a car. If it comes up tails, then I win a pen",
+    ]
+    texts = [[each["text"] for each in options] for options in one["options"]]
+    assert (
+        texts
+        == [["I should bet on heads", "I should bet on tails", "I should not bet on either one"]]
+        * 4
+    )
+
+
+def test_no_modality_but_the_published_ones_has_published_questions():
+    for name in SUITE:
+        counted = asked(name)["is_published"].sum()
+        assert counted == {"bets/value": 200}.get(name, 200 * (name in PUBLISHED)), name
+
+
+# --- gains, and when the right choice is right ---------------------------------
+
+
+@pytest.mark.parametrize(
+    "high, low, wager, region",
+    [
+        (10, 1, 2, {"win_high": "+-+0", "win_low": "---0"}),
+        (10, 1, 1, {"win_high": "+-+0", "win_low": "0--0"}),
+        (10, 1, 4.5, {"win_high": "+-00", "win_low": "---0"}),
+        (3, 1, 1, {"win_high": "+-00", "win_low": "0--0"}),
+    ],
+)
+def test_signs_at_the_edges_of_the_assumption(high, low, wager, region):
+    "Backing the winning side, the losing one, both, none: inside, at either edge, in the corner."
+    fair = {"win": "1/2", "lose": "1/2"}
+    for kind, signs in region.items():
+        gains = expected_gains(kind, high, low, wager, fair)
+        both = (gains["win"] + gains["lose"]) / 2
+        listed = [gains["win"], gains["lose"], both, gains["none"]]
+        assert "".join("+" if x > 0 else "-" if x < 0 else "0" for x in listed) == signs
+        table = theory.expected_gains(kind, high, low, wager)
+        assert listed == [table[name] for name in ("win", "lose", "both", "none")]
+    inside = wager_range(high, low, "1/2", sets=True)
+    strictly = inside.least < Fraction(str(wager)) < inside.most
+    assert strictly == ("0" not in region["win_high"][:3] + region["win_low"][:3])
+
+
+@pytest.mark.parametrize("name", BETS)
+def test_the_right_choice_is_derived_and_alone(name):
+    "Exact gains of every item, graded pairs included, have one best choice: the one called right."
+    table = asked(name, splits=("train", "dev", "test"), item_sets=("published", "fresh", "graded"))
+    for content, right in zip(table["content"], table["right"]):
+        known = [content[each] for each in ("kind", "value_high", "value_low", "wager", "chances")]
+        assert right_choice(expected_gains(*known)) == right
+        assert sum(map(Fraction, content["chances"].values())) == 1
+    assert ((table["right"] == "win") == (table["kind"] == "win_high")).all()
+
+
+def test_published_and_fresh_pairs_meet_the_condition_for_all_ground_truths():
+    for each in item_pairs(["train", "dev", "test"]):
+        assert each.ratio > 8
+        for chance in ("1/2", "1/3", "2/3"):
+            assert not wager_range(each.value_high, each.value_low, chance, sets=True).is_empty
+
+
+# --- items ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [each for each in SUITE if each != "bets/open"])
+def test_places_are_balanced(name):
+    "Every choice stands in every place equally often, the right one too, in every layout."
+    table = asked(name)
+    by = "template" if name == "bets/value" else "layout"
+    places = len(table["options"].iloc[0])
+    for _, rows in table.groupby(["pair", by, "item_order"]):
+        assert sorted(rows["target_position"]) == sorted(
+            [*range(1, places + 1)] * (len(rows) // places)
+        )
+        shown = pd.DataFrame([order.split() for order in rows["option_order"]])
+        assert all(column.nunique() == places for _, column in shown.items())
+    assert table["item_order"].value_counts().nunique() == 1
+    assert table.groupby("order_group").size().unique().tolist() == [places]
+
+
+@pytest.mark.parametrize("name", SUITE)
+def test_orders_published_and_all(name):
+    one = asked(name, orders="published", splits=("test",))
+    assert one["order_group"].is_unique
+    if name != "bets/open":
+        every = asked(name, orders="all", splits=("test",), item_sets=("published",))
+        size = 24 if name == "bets/spinner" else 6
+        assert set(every.groupby("order_group").size()) == {size}
+    first = asked(name, item_order="hl", splits=("test",))
+    assert set(first["item_order"]) == {"hl"}
+
+
+@pytest.mark.parametrize("name", SUITE)
+def test_a_study_trains_only_when_it_asks_to(name):
+    assert set(asked(name)["split"]) == {"dev", "test"}
+    assert set(asked(name)["item_set"]) == {"published", "fresh"}
+    train = asked(name, splits=("train",), orders="published", item_order="hl")
+    assert set(train["split"]) == {"train"} and set(train["item_set"]) == {"published"}
+
+
+@pytest.mark.parametrize("name", SUITE)
+def test_no_two_splits_share_a_thing(name):
+    table = asked(name, splits=("train", "dev", "test"), item_sets=("published", "fresh", "graded"))
+    things = table.groupby("split")[["high", "low"]].agg(set)
+    held = {split: row["high"] | row["low"] for split, row in things.iterrows()}
+    assert all(not held[one] & held[other] for one, other in combinations(held, 2))
+    assert set(table["pair"]) == set(table["cluster"] + "/" + table["crossed"])
+
+
+@pytest.mark.parametrize("name", SUITE)
+def test_pair_text_has_no_letters(name):
+    "What an encoder reads is the question and the text of a choice, and nothing of the menu."
+    for item in asked(name, splits=("test",)).to_dict("records")[::97]:
+        question = item["content"]["question"]
+        assert item["prompt"].startswith(question) and "Reply with" not in question
+        letters = [f"{each['label']})" for each in item["options"]]
+        assert not [letter for letter in letters if letter in question]
+    if name == "bets/open":
+        return
+    table = asked(name, choices="apart", splits=("test",))
+    assert (table["prompt"] == [content["question"] for content in table["content"]]).all()
+    assert all(each["label"] == each["text"] for row in table["options"] for each in row)
+    assert table["order_group"].is_unique
+
+
+def test_the_wager_is_said_or_not():
+    implicit, stated = asked("bets/coin"), asked("bets/coin", wager="stated")
+    assert not implicit["prompt"].str.contains(r"\$").any()
+    assert stated["prompt"].str.contains(r"I lose \$[\d,.]+ and nothing else happens\.").all()
+    assert not stated["is_published"].any() and set(stated["wager"]) == {"stated"}
+    assert stated["right"].tolist() == implicit["right"].tolist()
+
+
+FIRST_IDS = {  # hash of all ids of a paradigm; changes only when the questions do
+    "bets/card": "efa6e35756aa9644",
+    "bets/clock": "683d88ccdef3882b",
+    "bets/coin": "c0165149e15d1d6f",
+    "bets/dice": "5cb2abb893356027",
+    "bets/marble": "de87fabce8c959d1",
+    "bets/open": "ca60a33ade52d4b1",
+    "bets/spinner": "b302052d1a4dcc09",
+    "bets/urn": "91427fa383879617",
+    "bets/value": "c69792301d640f13",
+}
+
+
+@pytest.mark.parametrize("name", SUITE)
+def test_ids_are_stable(name):
+    table = asked(name)
+    assert table["item_id"].is_unique
+    assert content_hash(table["item_id"].tolist()) == FIRST_IDS[name]
+    again = paradigm(name).items(seed=7)
+    assert again["item_id"].tolist() == table["item_id"].tolist()  # nothing is drawn
+
+
+# --- what comes for free ---------------------------------------------------------
+
+POLICIES = {  # a policy -> the roles it takes; accuracy under strict, positive, non-negative
+    "always the first side": (lambda kind, roles: {roles[0]}, (25, 50, 25)),
+    "always the second side": (lambda kind, roles: {roles[1]}, (25, 50, 25)),
+    "always no bet": (lambda kind, roles: {"none"}, (50, 0, 100)),
+    "always the side that says win": (lambda kind, roles: {"win"}, (50, 100, 50)),
+    "always both sides": (lambda kind, roles: {"win", "lose"}, (0, 100, 50)),
+    "knows the type, takes the first side": (
+        lambda kind, roles: {roles[0]} if kind == "win_high" else {"none"},
+        (75, 50, 75),
+    ),
+    "knows the type, takes both sides": (
+        lambda kind, roles: {"win", "lose"} if kind == "win_high" else {"none"},
+        (50, 100, 100),
+    ),
+    "rational": (lambda kind, roles: {"win"} if kind == "win_high" else {"none"}, (100, 100, 100)),
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_policies_on_the_published_test_bets(name, policy):
+    takes, expected = POLICIES[policy]
+    table = asked(name, orders="published", splits=("test",), item_sets=("published",))
+    for truth, percent in zip(theory.BET_TRUTHS, expected):
+        right = []
+        for kind, order in zip(table["kind"], table["option_order"]):
+            sets = theory.bet_correct_sets(kind, truth)
+            if sets:  # no gain can be made in the other half, which is left out
+                right.append(frozenset(takes(kind, order.split())) in sets)
+        assert len(right) == (50 if truth == "positive" else 100)
+        assert 100 * sum(right) / len(right) == percent, truth
+
+
+# simulated participant -> accuracy by the standard method and under every ground truth
+BET_ACCURACY = {
+    "rational": {"standard": 1, "strict": 1, "positive": 1, "non_negative": 1},
+    "graded": {"standard": 1, "strict": 1, "positive": 1, "non_negative": 1},
+    "human": {"standard": 1, "strict": 1, "positive": 1, "non_negative": 1},
+    "type_only": {"standard": 3 / 4, "strict": 3 / 4, "positive": 1 / 2, "non_negative": 3 / 4},
+    "mirror": {"standard": 0, "strict": 0, "positive": 0, "non_negative": 1 / 2},
+    "position": {"standard": 1 / 3, "strict": 1 / 3, "positive": 1 / 3, "non_negative": 1 / 2},
+    # all or nothing exceeds a threshold, and neither set is right
+    "random": {"standard": 1 / 3, "strict": 0, "positive": 0, "non_negative": 0},
+}
+VALUE_ACCURACY = {
+    "rational": {"standard": 1, "normal": 1, "weak_normal": 1, "weak": 1},
+    "graded": {"standard": 1, "normal": 1, "weak_normal": 1, "weak": 1},
+    "human": {"standard": 1, "normal": 1, "weak_normal": 1, "weak": 1},
+    "type_only": {"standard": 1 / 2, "normal": 1 / 2, "weak_normal": 1 / 2, "weak": 1},
+    "mirror": {"standard": 0, "normal": 0, "weak_normal": 0, "weak": 1},
+    "position": {"standard": 1 / 3, "normal": 1 / 3, "weak_normal": 1 / 3, "weak": 1},
+    "random": {"standard": 1 / 3, "normal": 0, "weak_normal": 0, "weak": 0},
+}
+IN_ORDER = {"standard": 1 / 4, "strict": 1 / 4, "positive": 1 / 2, "non_negative": 1 / 4}
+NAMES = {"standard": "right_share"}
+
+
+def accuracies(name: str, who: str, **settings: object) -> dict[str, float]:
+    "Accuracy of a simulated participant under every truth, from the effects table."
+    table, made = asked(name, **settings), paradigm(name)
+    found = estimate_effects(exact_trials(who, table), table, made)
+    whole = (
+        found[found["group"] == "all"].drop_duplicates("measure").set_index("measure")["estimate"]
+    )
+    truths = VALUE_ACCURACY if name == "bets/value" else BET_ACCURACY
+    return {
+        truth: whole[NAMES.get(truth, f"threshold_{truth}")]
+        for truth in truths[who]
+        if NAMES.get(truth, f"threshold_{truth}") in whole
+    }
+
+
+@pytest.mark.parametrize("who", BET_ACCURACY)
+@pytest.mark.parametrize("name", [each for each in TWO_SIDED if each != "bets/open"])
+def test_closed_forms_of_bets(name, who):
+    assert accuracies(name, who) == pytest.approx(BET_ACCURACY[who])
+
+
+@pytest.mark.parametrize("who", VALUE_ACCURACY)
+def test_closed_forms_of_values(who):
+    assert accuracies("bets/value", who) == pytest.approx(VALUE_ACCURACY[who])
+
+
+def test_closed_forms_in_the_published_order():
+    "Whoever always says A is right in a quarter of the bets, and in all value questions."
+    assert accuracies("bets/coin", "position", orders="published") == pytest.approx(IN_ORDER)
+    found = accuracies("bets/value", "position", orders="published", item_order="hl")
+    assert found == pytest.approx(dict.fromkeys(found, 1))
+
+
+@pytest.mark.parametrize(
+    "who, right", [("type_only", 2 / 3), ("position", 1 / 4), ("random", 1 / 4)]
+)
+def test_closed_forms_of_three_outcomes(who, right):
+    assert accuracies("bets/spinner", who) == pytest.approx({"standard": right})
+
+
+@pytest.mark.parametrize("who", ["rational", "graded", "human", "type_only", "mirror"])
+def test_closed_forms_of_the_open_form(who):
+    assert accuracies("bets/open", who) == pytest.approx(BET_ACCURACY[who])
+
+
+@pytest.mark.parametrize("name", SUITE)
+def test_graded_choices_follow_the_ratio_of_the_values(name):
+    "The chance of the right choice is H/(H + L); with another sensitivity H^s/(H^s + L^s)."
+    table = asked(name, item_sets=("graded",), orders="published")
+    for s in (0.5, 1.0, 2.0):
+        rule = graded(s)
+        for content, right in zip(table["content"], table["right"]):
+            roles = [*content["chances"], "none"] if name in BETS else ["high", "low", "same"]
+            high, low = content["value_high"], content["value_low"]
+            assert rule(content, roles)[right] == pytest.approx(high**s / (high**s + low**s))
+    ratios = sorted({round(1 / (1 + 2.718281828459045**-x), 6) for x in table["log_ratio"]})
+    assert ratios == [
+        round(n / (n + m), 6) for n, m in ((6, 5), (4, 3), (3, 2), (2, 1), (4, 1), (8, 1))
+    ]
+
+
+def test_the_choice_curve_of_graded_has_slope_one():
+    table = asked("bets/coin", item_sets=("published", "graded"), splits=("test",))
+    found = estimate_effects(exact_trials("graded", table), table, paradigm("bets/coin"))
+    slope = found[(found["measure"] == "choice_slope") & (found["group"] == "all")]["estimate"]
+    assert slope.tolist() == pytest.approx([1.0])
+
+
+@pytest.mark.parametrize("who, own, authors", [("rational", 1, 1), ("mirror", 1, 0)])
+def test_beliefs_of_ones_own(who, own, authors):
+    "Who holds the cheap thing dear and bets like it is right by its own values, never by ours."
+    made = paradigm("bets/coin")
+    both = pd.concat([asked("bets/coin"), asked("bets/value")], ignore_index=True)
+    suite = exact_trials(who, both), both
+    mine = exact_trials(who, asked("bets/coin"))
+    found = estimate_effects(mine, asked("bets/coin"), made, suite=suite)
+    whole = (
+        found[found["group"] == "all"].drop_duplicates("measure").set_index("measure")["estimate"]
+    )
+    assert whole["belief_conditioned"] == pytest.approx(own)
+    assert whole["right_share"] == pytest.approx(authors)
+    assert whole["belief_difference"] == pytest.approx(own - authors)
+
+
+# --- bad input -------------------------------------------------------------------
+
+TOLD = {name: getattr(paradigm("bets/coin"), name) for name in ("title", "bias", "summary")}
+COIN = Modality(
+    "penny",
+    (Side("heads", "On heads I {event}."), Side("tails", "On tails I {event}.")),
+)
+
+
+def made_of(*sets: ItemSet) -> Paradigm:
+    "A bet about things of one's own."
+    from cogbias.design import About
+
+    about = About(**TOLD, norm="", positive="", source="")
+    return bets(about, COIN, sets)
+
+
+def test_a_split_that_leaks_is_named():
+    leaking = ItemSet("published", "train", {"car": 20000}, {"pen": 1})
+    said = refused(lambda: made_of(TEST, leaking))
+    assert "the splits test and train share the pair 'car/pen'" in said
+    leaking = ItemSet("published", "train", {"gem": 20000}, {"pen": 1})
+    assert "test and train share the item 'pen'" in refused(lambda: made_of(TEST, leaking))
+    swapped = ItemSet("published", "dev", {"pen": 5}, {"crumb": 1})  # dear here, cheap there
+    assert "test and dev share the item 'pen'" in refused(lambda: made_of(TEST, swapped))
+    check_apart(each for listed in ITEM_SETS for each in listed.pairs)
+
+
+@pytest.mark.parametrize("chance, total", [("1/3", "5/6"), ("2/3", "7/6"), ("0.4", "9/10")])
+def test_chances_that_do_not_add_up_are_named(chance, total):
+    said = refused(
+        lambda: replace(COIN, sides=(COIN.sides[0], replace(COIN.sides[1], chance=chance)))
+    )
+    assert f"bets/penny: the chances of heads, tails add up to {total}" in said
+
+
+@pytest.mark.parametrize("chance", ["half", "0", "-1/2", "1/0", ""])
+def test_a_chance_is_a_fraction_above_zero(chance):
+    said = refused(
+        lambda: replace(COIN, sides=(COIN.sides[0], replace(COIN.sides[1], chance=chance)))
+    )
+    assert f"the chance of 'tails' is {chance!r}" in said
+
+
+def test_equal_values_have_no_order():
+    said = refused(lambda: ItemSet("mine", "test", {"ring": 3, "comb": 2}, {"spoon": 2}))
+    assert "item set 'mine', split 'test': 'comb' and 'spoon' are both worth 2" in said
+    assert "exchange them" in refused(lambda: ItemSet("mine", "test", {"ring": 1}, {"spoon": 2}))
+    assert "above 0" in refused(lambda: ItemSet("mine", "test", {"ring": 1}, {"spoon": 0}))
+
+
+@pytest.mark.parametrize(
+    "setting, said",
+    [
+        ({"splits": ["tset"]}, "did you mean 'test'"),
+        ({"item_sets": ["fersh"]}, "did you mean 'fresh'"),
+        ({"orders": "latn"}, "did you mean 'latin'"),
+        ({"wager": "sated"}, "did you mean 'stated'"),
+        ({"splits": ["train"], "item_sets": ["fresh"]}, "no item set is fresh"),
+    ],
+)
+def test_a_wrong_setting_is_one_line(setting, said):
+    assert said in refused(lambda: paradigm("bets/coin").items(**setting))
+
+
+def test_who_has_no_rule_is_told(capsys, tmp_path):
+    run = ["run", "--model", "sim/noisy_rational", "--paradigm", "bets/coin", "--no-reports"]
+    with pytest.raises(SystemExit) as end:
+        main([*run, "--outputs", str(tmp_path / "bets")])
+    assert end.value.code == 1
+    said = capsys.readouterr()
+    assert "sim/noisy_rational has no rule" in said.out + said.err
