@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['app', 'PATIENCE', 'StudyFile', 'OFTEN', 'Models', 'Paradigms', 'Outputs', 'Repeats', 'Temperature', 'Valid', 'Method',
-           'Seed', 'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'Out', 'AsJson', 'KINDS', 'common', 'main',
-           'list_names', 'items', 'generate', 'plan', 'run_command', 'status', 'effects', 'compare', 'report', 'site',
-           'import_command', 'export_command']
+           'Seed', 'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'Limits', 'Prices', 'Out', 'AsJson', 'KINDS',
+           'common', 'main', 'list_names', 'items', 'generate', 'plan', 'run_command', 'status', 'effects', 'compare',
+           'report', 'site', 'import_command', 'export_command']
 
 # %% ../nbs/24_cli.ipynb #ab4f58fa
 import json
@@ -323,6 +323,8 @@ Set = Annotated[
     ),
 ]
 Extractor = Annotated[str | None, _option("extractor", "", ", for --method two_step")]
+Limits = Annotated[list[str] | None, _option("limits", "--limit", OFTEN, metavar="NAME=NUMBER")]
+Prices = Annotated[list[str] | None, _option("prices", "--price", OFTEN, metavar="MODEL=IN,OUT")]
 Out = Annotated[
     Path | None,
     typer.Option(
@@ -344,6 +346,41 @@ def _levels(pairs: list[str] | None) -> dict[str, list[str]] | None:
             raise CogbiasError(f"--where {pair!r} should read FACTOR=LEVEL, such as template=1")
         levels.setdefault(factor, []).append(level)
     return levels
+
+# %% ../nbs/24_cli.ipynb #b0505d5f
+def _number(option: str, text: str, example: str) -> float:
+    "A number of an option."
+    from cogbias.tables import CogbiasError
+
+    try:
+        return float(text)
+    except ValueError:
+        raise CogbiasError(f"{option}: {text!r} is no number; write it as in {example}") from None
+
+
+def _limits(pairs: list[str] | None) -> dict[str, float] | None:
+    "NAME=NUMBER arguments as a mapping."
+    example = "usd=5 or requests_per_minute=60"
+    found = {}
+    for pair in pairs or []:
+        name, _, text = pair.partition("=")
+        found[name] = _number(f"--limit {name}", text, example)
+    return found or None
+
+
+def _prices(pairs: list[str] | None) -> dict[str, dict[str, float]] | None:
+    "MODEL=IN,OUT arguments as a mapping; a name may hold an equals sign."
+    example = "openai/x=0.15,0.60, usd per million tokens in and out"
+    found = {}
+    for pair in pairs or []:
+        name, _, both = pair.rpartition("=")
+        sent, _, written = both.partition(",")
+        option = f"--price {name}"
+        found[name] = {
+            "in": _number(option, sent, example),
+            "out": _number(option, written, example),
+        }
+    return found or None
 
 # %% ../nbs/24_cli.ipynb #0165411b
 def _value(pair: str) -> tuple[str, object]:
@@ -440,7 +477,11 @@ def _study(
         }.items()
         if value is not None
     }
-    given = _still_asked(_base(file, models, paradigms) | options)
+    base = _base(file, models, paradigms)
+    for name in ("limits", "prices"):
+        if name in options:
+            options[name] = {**base.get(name, {}), **options[name]}
+    given = _still_asked(base | options)
     models = [*given["models"], *filter(None, [given.get("extractor")])]
     of_file = given.get("participants", {})
     own = dict(of_file)
@@ -465,6 +506,8 @@ def _asked(
     base_url: BaseUrl = None,
     set_: Set = None,
     extractor: Extractor = None,
+    limit: Limits = None,
+    price: Prices = None,
 ) -> tuple[Study, Path]:
     "The study that the options describe, and the folder of its answers."
     asked = _study(
@@ -481,6 +524,8 @@ def _asked(
         items_file=items_file,
         where=_levels(where),
         extractor=extractor,
+        limits=_limits(limit),
+        prices=_prices(price),
     )
     return asked, outputs
 
@@ -682,18 +727,67 @@ def generate(
         raise typer.Exit(1)
 
 # %% ../nbs/24_cli.ipynb #f7c64d5f
+def _amount(value: object) -> str:
+    "A cell of a table for readers; what is not known is a dash."
+    if value is None or value != value:
+        return "\u2013"
+    if not isinstance(value, (int, float)):
+        return str(value)
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"
+
+
+def _readable(table: "pd.DataFrame", columns: dict[str, str]) -> "pd.DataFrame":
+    "Some columns under readable names."
+    chosen = table[list(columns)].astype(object).map(_amount)
+    return chosen.rename(columns=columns)
+
+
+_PLAN_CELLS = {name: name for name in ("participant", "paradigm", "method", "prompts")}
+_PLAN_CELLS |= {"planned": "answers", "stored": "stored", "missing": "missing", "calls": "calls"}
+_PLAN_CELLS |= {"tokens_in": "tokens in", "tokens_out": "tokens out", "usd": "usd"}
+_PLAN_MODELS = {"model": "model", "calls": "calls", "tokens_in": "tokens in"}
+_PLAN_MODELS |= {"tokens_out": "tokens out", "usd": "usd", "most_usd": "at most"}
+_PLAN_MODELS |= {"spent_usd": "spent so far"}
+_PLAN_POWER = {"paradigm": "paradigm", "measure": "headline", "clusters": "clusters"}
+_PLAN_POWER |= {"detectable": "can be seen", "unit": "unit", "smallest": "of interest"}
+_PLAN_POWER |= {"for_half": "half with", "there": "there are", "told": "spread"}
+
+
+def _tell_notes(cells: "pd.DataFrame", notes: list[str]) -> None:
+    "Say what a plan rests on."
+    for told, rows in cells[cells["calls"] > 0].groupby("told", sort=False):
+        print(_legible(f"tokens of {len(rows)} of {len(cells)} cells: {told}"))
+    for note in dict.fromkeys(filter(None, cells["note"])):
+        print(_legible(note))
+    for note in notes:
+        print(_legible(note))
+
+
 @app.command()
 @_about_a_study
-def plan(asked: Study, outputs: Path) -> None:
-    "Say what a run would ask; asks nothing."
-    from cogbias.study import plan_study
+def plan(
+    asked: Study,
+    outputs: Path,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+) -> None:
+    "Say what a run would ask, cost and show; contacts nobody."
+    from cogbias.planning.plans import plan_run
 
-    planned = plan_study(asked, outputs)
-    _show(planned, 1000)
-    print(
-        f"{planned['missing'].sum()} of {planned['planned'].sum()} answers are missing, about "
-        f"{planned['estimated_tokens'].sum():,} tokens to send"
-    )
+    planned = plan_run(asked, outputs)
+    if as_json:
+        tables = {name: _records(getattr(planned, name)) for name in ("cells", "models", "power")}
+        print(json.dumps(tables | {"notes": planned.notes}, indent=1))
+        return
+    cells, models = planned.cells, planned.models
+    _show(_readable(cells, _PLAN_CELLS), 1000)
+    missing, of = int(cells["missing"].sum()), int(cells["planned"].sum())
+    print(f"\n{missing:,} of {of:,} answers are missing")
+    _show(_readable(models, _PLAN_MODELS), 1000)
+    _tell_notes(cells, planned.notes)
+    print("\nThe smallest effects that this plan can be expected to see (in 4 of 5 such studies)")
+    _show(_readable(planned.power, _PLAN_POWER).drop_duplicates(), 1000)
+    for note in dict.fromkeys(filter(None, planned.power["note"])):
+        print(_legible(note))
 
 # %% ../nbs/24_cli.ipynb #fc4e4e2d
 def _headlines(outcome: object) -> "pd.DataFrame":
@@ -766,6 +860,9 @@ def _closing(outcome: object, outputs: Path, reports: bool) -> None:
     _warn(outcome.left_out)
     for line in outcome.failed:
         _say(f"failed    {line}")
+    if outcome.stopped:
+        _say(f"stopped   {outcome.stopped}")
+        raise typer.Exit(3)
     if outcome.failed:
         raise typer.Exit(1)
 

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['NEEDS', 'EXTRACTION', 'Request', 'Answer', 'Participant', 'answer_from_text', 'answer_from_probabilities',
-           'participant_name', 'backends', 'participant', 'is_simulated', 'settings_for', 'resolve_method',
+           'participant_name', 'backends', 'participant', 'is_simulated', 'calls_out', 'settings_for', 'resolve_method',
            'drawn_answer', 'ask', 'extraction_item']
 
 # %% ../nbs/04_participants.ipynb #c52b8a11
@@ -194,6 +194,17 @@ def is_simulated(
     "Whether nobody real answers under that name; a backend not installed is taken for real."
     load = _installed().get(name.partition("/")[0])
     return bool(load and getattr(load(), "SIMULATED", False))
+
+# %% ../nbs/04_participants.ipynb #7d9bedd0
+@cache
+def calls_out(
+    name: str,  # of a participant
+) -> bool:
+    "Whether somebody outside this process answers under that name."
+    load = _installed().get(name.partition("/")[0])
+    module = load() if load else None
+    here = getattr(module, "LOCAL", False) or getattr(module, "SIMULATED", False)
+    return not here
 
 # %% ../nbs/04_participants.ipynb #54fab127
 def settings_for(

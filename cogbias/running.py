@@ -28,6 +28,7 @@ from cogbias.effects import (
 )
 from .elicitation.calls import without_secrets
 from .executors import LOST, spread
+from .limits import limit_behind, metered
 from cogbias.outputs import (
     RECORDED_FIELDS,
     Folder,
@@ -48,6 +49,8 @@ from cogbias.outputs import (
     turn,
 )
 from .participants import Participant
+from .planning.spending import check_limits, open_account, study_meter
+from .planning.plans import stopped_line
 from .rendering import render_reports, render_study_report
 from .stamps import Hashes, code_hash, differing, files_named
 from cogbias.study import (
@@ -401,6 +404,7 @@ class Outcome(NamedTuple):
     failed: list[str]  # one line per cell or report that failed
     left_out: list[str] = []  # one line per cell of the folder of which something is not read
     rendered: int = 0  # reports written now
+    stopped: str = ""  # one line where a limit of the study stopped the run
 
 # %% ../nbs/21_running.ipynb #7931b838
 def _collect_model(
@@ -419,7 +423,8 @@ def _collect_model(
             stamp = _cell_stamp(study, model, who, name, folder, Hashes())
             record = _complete_before(study, known.get((who.name, name)), stamp)
             if record is None:
-                done = collect_cell(study, who, items_of(name), folder, progress)
+                with metered(study_meter(study, outputs)):
+                    done = collect_cell(study, who, items_of(name), folder, progress)
                 record = _cell_record(study, model, who, name, done)
                 if done.complete:
                     record["made_from"] = _cell_stamp(study, model, who, name, folder, Hashes())
@@ -429,7 +434,8 @@ def _collect_model(
                     failed.append(f"{who.name} in {name}: {lacking} answers are missing; run again")
             cells.append(record)
         except CogbiasError as error:
-            failed.append(f"{who.name} in {name}: {error}")
+            if not limit_behind(error):  # what a limit stopped is told for the whole run
+                failed.append(f"{who.name} in {name}: {error}")
     return cells, failed
 
 # %% ../nbs/21_running.ipynb #233b7652
@@ -456,9 +462,11 @@ def run_study(
     started, outputs = timestamp(), Path(outputs).absolute()
     check_names(study)  # an unknown name stops here, before anything is asked
     check_levels(study)
+    check_limits(study)
     check_methods(study)
     stored_settings(writable_folder(outputs))
     remove_left_overs(Folder(outputs))
+    open_account(study, outputs)
     write_manifest(study, Folder(outputs), [], [], started, ended=False)
     collected = spread(
         _collect_model,
@@ -472,9 +480,10 @@ def run_study(
         [line for _, lines in collected for line in lines],
     )
     folder = Folder(outputs)
+    stopped = stopped_line(study, outputs)
     write_manifest(study, folder, cells, failed, started)
     if not cells:
-        return Outcome(None, cells, failed)
+        return Outcome(None, cells, failed, stopped=stopped)
     estimates, made_from = _current_effects(folder, jobs)
     rendered: list[Path] = []
     if reports:
@@ -487,7 +496,7 @@ def run_study(
             failed += lines
             write_manifest(study, folder, cells, failed, started, made_from)
     left_out = _lines(folder, estimates.left_out)
-    return Outcome(estimates.effects, cells, failed, left_out, len(rendered))
+    return Outcome(estimates.effects, cells, failed, left_out, len(rendered), stopped)
 
 # %% ../nbs/21_running.ipynb #c24cc9eb
 def run(
@@ -503,6 +512,8 @@ def run(
     outcome = run_study(
         make_study(models=listed[0], paradigms=listed[1], **settings), outputs, jobs, reports
     )
+    if outcome.stopped:
+        raise CogbiasError(outcome.stopped)
     if outcome.failed:
         raise CogbiasError(
             f"{len(outcome.failed)} cells failed, the others are stored: {outcome.failed[0]}"

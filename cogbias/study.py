@@ -6,16 +6,17 @@
 __all__ = ['temperatures', 'make_study', 'check_places', 'study_items', 'study_paradigms', 'study_participant',
            'study_participants', 'study_extractor', 'check_methods', 'check_names', 'check_levels', 'read_study',
            'studies', 'answer_groups', 'group_counts', 'least_rounds', 'study_of_cell', 'own_settings', 'plain_values',
-           'recorded_study', 'study_hash', 'recorded_cell', 'plan_study']
+           'recorded_study', 'study_hash', 'recorded_cell', 'Unmet', 'within_reach', 'PlannedCell', 'planned_cells',
+           'plan_study']
 
 # %% ../nbs/16_study.ipynb #38f2befe
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -24,6 +25,7 @@ from .tables import matching
 from .effects import make_analysis
 from .elicitation.calls import without_secrets
 from .outputs import Folder, recorded_participant
+from .prices import check_prices
 from cogbias.settings import (
     LARGEST_CELL,
     REPORT_PARAMETERS,
@@ -32,6 +34,7 @@ from cogbias.settings import (
 )
 from cogbias.participants import (
     Participant,
+    calls_out,
     participant,
     resolve_method,
     settings_for,
@@ -46,7 +49,7 @@ from cogbias.tables import (
     nearest,
     shipped,
 )
-from .trials import fingerprint, plan
+from .trials import Plan, plan
 
 # %% ../nbs/16_study.ipynb #e917dbeb
 def temperatures(study: Study) -> tuple[float | None, ...]:
@@ -69,6 +72,7 @@ def _check_meaning(source: str, study: Study) -> None:
             f"{source}: method {study.method!r} is not known; {nearest(study.method, known)}"
         )
     make_analysis(source, study.analysis)
+    check_prices(source, study.prices)
 
 # %% ../nbs/16_study.ipynb #4229ea1d
 def make_study(
@@ -391,9 +395,13 @@ def recorded_study(study: Study) -> dict[str, Any]:
     return plain_values(asdict(study) | {"participants": without_secrets(study.participants)})
 
 
+_OF_A_RUN = ("limits", "prices")
+
+
 def study_hash(study: Study) -> str:
     "Identity of a study: the same text of settings gives the same hash everywhere."
-    return content_hash(recorded_study(study))
+    recorded = recorded_study(study)
+    return content_hash({name: recorded[name] for name in recorded if name not in _OF_A_RUN})
 
 
 def recorded_cell(cell: Mapping[str, Any]) -> dict[str, Any]:
@@ -401,52 +409,83 @@ def recorded_cell(cell: Mapping[str, Any]) -> dict[str, Any]:
     return {**cell, "participants": without_secrets(cell.get("participants") or {})}
 
 # %% ../nbs/16_study.ipynb #77e08a85
-def _within_reach(folder: Folder, who: Participant) -> Participant:
-    "The participant, or its record where it cannot be reached."
-    try:
-        fingerprint(who)
+@dataclass(frozen=True)
+class Unmet:
+    "Somebody who has not answered here yet, as far as settings tell."
+
+    name: str
+    backend: str
+    model: str
+    temperature: float | None
+    revision: str | None = None
+    simulated: bool = False
+    methods: tuple[str, ...] = ("text", "option_probability", "encoder")
+    identity: dict[str, Any] = field(default_factory=dict)
+
+    def answers(self, requests: Any, method: str) -> Any:
+        "Nobody is there."
+        raise CogbiasError(f"{self.name}: was only planned; run the study to ask")
+
+
+def within_reach(
+    folder: Folder,  # where answers may lie already
+    who: Participant,  # as the study describes it
+) -> Participant:
+    "A participant as it is known without contacting anybody."
+    if not calls_out(who.name) and getattr(who, "at_hand", True):
         return who
-    except CogbiasError:
-        if record := recorded_participant(folder, who.name):
-            return record
-        raise
+    record = recorded_participant(folder, who.name)
+    return record or Unmet(who.name, who.backend, who.model, who.temperature)
 
 # %% ../nbs/16_study.ipynb #cbe64573
+class PlannedCell(NamedTuple):
+    "One participant in one paradigm, before it is asked."
+
+    who: Participant  # as the study describes it; not contacted
+    known: Participant  # the same, as it is known without contacting anybody
+    extractor: Participant | None  # likewise
+    paradigm: str  # suite/name
+    items: pd.DataFrame  # an items table
+    plan: Plan  # what is missing
+
+
+def planned_cells(
+    study: Study,  # what is planned
+    outputs: Path | str,  # where answers may lie already
+) -> list[PlannedCell]:
+    "Every cell of a study, and what of it is missing."
+    check_names(study)
+    folder, cells = Folder(Path(outputs)), []
+    reader = study_extractor(study)
+    extractor = within_reach(folder, reader) if reader else None
+    for name in study_paradigms(study):
+        items = study_items(study, name)
+        for who in study_participants(study):
+            known = within_reach(folder, who)
+            exact = resolve_method(known, study.method) in EXACT
+            rounds = study.repeats if exact else least_rounds(study, items)
+            store = folder.store(who.name, name)
+            made = plan(items, known, study.method, rounds, study.seed, store, extractor)
+            cells.append(PlannedCell(who, known, extractor, name, items, made))
+    check_levels(study)
+    return cells
+
+
 def plan_study(
     study: Study,  # what is planned
     outputs: Path | str,  # where answers may lie already
 ) -> pd.DataFrame:  # one row per cell
-    "Cells, prompts, what is stored and an estimate of tokens."
-    check_names(study)
-    folder, rows = Folder(Path(outputs)), []
-    for name in study_paradigms(study):
-        items = study_items(study, name)
-        for who in study_participants(study):
-            near = _within_reach(folder, who)
-            rounds = (
-                study.repeats
-                if resolve_method(near, study.method) in EXACT
-                else least_rounds(study, items)
-            )
-            made = plan(
-                items,
-                near,
-                study.method,
-                rounds,
-                study.seed,
-                folder.store(who.name, name),
-                study_extractor(study),
-            )
-            rows.append(
-                {
-                    "participant": who.name,
-                    "paradigm": name,
-                    "method": made.method,
-                    "prompts": len(items),
-                    **made.counts,
-                    "unusable": items.attrs.get("left_out", 0),
-                    "note": made.note,
-                }
-            )
-    check_levels(study)
+    "Cells, prompts, what is stored and a rough estimate of tokens."
+    rows = [
+        {
+            "participant": cell.who.name,
+            "paradigm": cell.paradigm,
+            "method": cell.plan.method,
+            "prompts": len(cell.items),
+            **cell.plan.counts,
+            "unusable": cell.items.attrs.get("left_out", 0),
+            "note": cell.plan.note,
+        }
+        for cell in planned_cells(study, outputs)
+    ]
     return pd.DataFrame(rows)

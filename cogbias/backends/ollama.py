@@ -1031,6 +1031,7 @@ class OllamaParticipant(OllamaBase):
             requests,
             self.fault,
             concurrency=self.concurrency,
+            who=self,
         ):
             watch.check(CHECK_SECONDS)
             yield index, answer

@@ -680,6 +680,11 @@ class OpenaiSettings:
         return without_secrets({"extra": self.extra})["extra"]
 
     @property
+    def host(self) -> str:
+        "The server that is asked, by its name."
+        return urlsplit(server_url(self.base_url)).hostname or ""
+
+    @property
     def name(self) -> str:
         "Name under which its answers are stored."
         return participant_name("openai", self.model, **_differing(self))
@@ -1424,7 +1429,7 @@ class OpenaiParticipant(OpenaiBase):
             if method == "option_probability"
             else lambda request: text_call(self, request)
         )
-        yield from ask_all(ask, requests, self.fault, concurrency=self.concurrency)
+        yield from ask_all(ask, requests, self.fault, concurrency=self.concurrency, who=self)
         self._check_weights()
 
     def _check_weights(self) -> None:

@@ -26,8 +26,9 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
+from ..limits import LimitReached, NobodyWaits, taking
 from ..tables import STATUSES, CogbiasError, content_hash
-from ..participants import Answer, Request
+from ..participants import Answer, Participant, Request
 
 # %% ../../nbs/elicitation/03_calls.ipynb #6189a689
 _SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
@@ -346,10 +347,6 @@ class Retries:
         )
 
 # %% ../../nbs/elicitation/03_calls.ipynb #8d9f774e
-class _Stopped(Exception):
-    "Nobody waits for the answer any more."
-
-
 class _Fatal(CogbiasError):
     "A fault that holds for every request."
 
@@ -395,6 +392,24 @@ def sound(
     return Answer("error", detail=f"the answer's {odd} is {held}, which no trial can hold")
 
 # %% ../../nbs/elicitation/03_calls.ipynb #58469dd9
+class _Beginning:
+    "When an attempt began, and how much of it was waiting for its turn."
+
+    def __init__(self) -> None:
+        self.waited = 0.0
+        self.now()
+
+    def now(self) -> None:
+        "It begins."
+        self.clock = time.perf_counter()
+        self.date = datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+    def times(self) -> dict[str, Any]:
+        "What an answer keeps of it; waiting for a turn is no part of the server's time."
+        latency = time.perf_counter() - self.clock - self.waited
+        return {"latency_s": max(0.0, latency), "started_at": self.date}
+
+
 @dataclass
 class _Caller:
     "What the threads of one collection share."
@@ -403,21 +418,19 @@ class _Caller:
     fault: Callable[[Exception], Fault]
     retries: Retries
     sleep: Callable[[float], bool]  # true when nobody waits any more
+    who: Participant | None = None  # who is asked
     patience: Patience = field(default_factory=Patience)
 
     def answer(self, request: Request) -> Answer:
         "One request, repeated while that may help; how long the last attempt took is kept."
         waited = 0.0
         for attempt in range(1, self.retries.attempts + 1):
-            started, clock = (
-                datetime.now(timezone.utc).isoformat(timespec="seconds"),
-                time.perf_counter(),
-            )
+            began = _Beginning()
             try:
-                answer = sound(self.ask(request))
-                return answer._replace(
-                    attempt=attempt, latency_s=time.perf_counter() - clock, started_at=started
-                )
+                answer = self._asked(request, began)
+                return answer._replace(attempt=attempt, **began.times())
+            except (LimitReached, NobodyWaits):
+                raise
             except Exception as error:
                 fault = self.fault(error)
             if fault.fatal:
@@ -428,16 +441,25 @@ class _Caller:
                     "error",
                     detail=told_to_wait(fault, waited),
                     attempt=attempt,
-                    latency_s=time.perf_counter() - clock,
-                    started_at=started,
+                    **began.times(),
                 )
             seconds = self.retries.seconds(fault, attempt, request.seed)
             seconds = min(seconds, max(0.0, LONGEST_WAIT - waited)) if fault.wait else seconds
             waited += seconds
             self.patience.tell(fault, seconds)
             if self.sleep(seconds):
-                raise _Stopped
+                raise NobodyWaits
         raise AssertionError("a request has at least one attempt")
+
+    def _asked(self, request: Request, began: _Beginning) -> Answer:
+        "One attempt, when it is its turn."
+        characters = len(request.item.get("prompt") or "") + len(request.item.get("system") or "")
+        with taking(self.who, characters, self.sleep) as taken:
+            began.now()
+            answer = sound(self.ask(request))
+            began.waited = taken.waited
+            taken.settle(answer.tokens_in, answer.tokens_out)
+        return answer
 
 
 def told_to_wait(
@@ -465,6 +487,7 @@ def ask_all(
     attempts: int = 5,  # per request
     pause: float = 0.5,  # seconds before the second attempt, doubling
     give_up_after: int = 20,  # failed requests in a row
+    who: Participant | None = None,  # who is asked; limits in usd need to know
 ) -> Iterator[tuple[int, Answer]]:  # index of the request, its answer, as they arrive
     "Ask a server many requests at once."
     if concurrency < 1 or attempts < 1:
@@ -472,7 +495,7 @@ def ask_all(
             f"concurrency {concurrency} and attempts {attempts} should be at least 1"
         )
     stop = threading.Event()
-    caller = _Caller(ask, fault, Retries(attempts, pause), stop.wait)
+    caller = _Caller(ask, fault, Retries(attempts, pause), stop.wait, who)
     pool = ThreadPoolExecutor(concurrency, thread_name_prefix="cogbias-call")
     try:
         yield from _watched(_in_flight(pool, caller, requests, 2 * concurrency), give_up_after)
@@ -487,13 +510,22 @@ def _in_flight(
     "Answers as they arrive, with at most `window` requests handed out."
     flying: dict[Future[Answer], int] = {}
     waiting = iter(enumerate(requests))
+    reached: LimitReached | None = None
     while True:
-        while len(flying) < window and (pair := next(waiting, None)):
+        while not reached and len(flying) < window and (pair := next(waiting, None)):
             flying[pool.submit(caller.answer, pair[1])] = pair[0]
         if not flying:
-            return
+            break
         for future in wait(flying, return_when=FIRST_COMPLETED).done:
-            yield flying.pop(future), future.result()
+            index = flying.pop(future)
+            try:
+                answer = future.result()
+            except LimitReached as limit:
+                reached = limit
+                continue
+            yield index, answer
+    if reached:
+        raise reached
 
 # %% ../../nbs/elicitation/03_calls.ipynb #d40fc4ab
 def _watched(

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ..choices import without_thinking
+from ..limits import another_request
 from ..tables import CogbiasError
 from .answer_trees import NoDistribution
 from cogbias.elicitation.calls import (
@@ -444,7 +445,9 @@ class Guard:
         self.inner, self.home, self.seconds = inner, home, seconds
 
     def handle_request(self, request: Any) -> Any:
-        "One request and its whole answer."
+        "One request and its whole answer; a question waits for its turn."
+        if request.method == "POST":
+            another_request()
         if not same_place(self.home, str(request.url)):
             raise Elsewhere(
                 f"{shown_url(self.home)} sends us on to {shown_url(str(request.url))}, which was "

@@ -1,0 +1,238 @@
+"A plan asks nobody; a run stops before it costs too much, keeps its pace, and goes on from there."
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from doubles import Double
+from test_interrupts import COMMAND, started, stop, until
+from typer.testing import CliRunner
+
+from cogbias.cli import STOPPED, app, main
+from cogbias.limits import Clock, Meter, metered
+from cogbias.outputs import Folder
+from cogbias.participants import Request, participant
+from cogbias.planning.plans import plan_run
+from cogbias.study import make_study, plan_study, study_items
+
+ASKED = ["--paradigm", "choice/certainty", "--where", "template=1"]
+ASKED += ["--where", "design=common_ratio", "--no-reports"]
+PROMPTS = 140
+USD = 21e-6  # of an answer of the double, which takes 20 tokens and writes one, at 1 usd a million
+PRICE = ["--price", "openai/*=1,1"]
+
+
+def run(double: Double, outputs: Path, *more: str, model: str = "openai/tiny") -> tuple[int, str]:
+    "A run of the command line in this process: its status, and what it said on standard error."
+    command = ["run", "--model", model, *ASKED, "--base-url", double.openai]
+    found = CliRunner().invoke(app, [*command, "--outputs", str(outputs), *more])
+    return found.exit_code, found.stderr
+
+
+def stored(outputs: Path, model: str = "openai/tiny") -> int:
+    "Answers of a model in a folder."
+    return len(Folder(outputs).store(model, "choice/certainty").keys())
+
+
+def questions(double: Double) -> Counter:
+    "How often each question was put, but for those that find out how a server wants to be asked."
+    asked = [(each.prompt, each.seed) for each in double.asked]
+    return Counter(each for each in asked if "days of the week" not in each[0])
+
+
+def test_a_run_stops_at_its_limit_and_goes_on_without_doubling(tmp_path: Path) -> None:
+    with Double() as double:
+        status, said = run(double, tmp_path, *PRICE, "--limit", "usd=0.002")
+        first = stored(tmp_path)
+        assert status == 3, said
+        lines = [line for line in said.splitlines() if line.startswith("stopped")]
+        assert len(lines) == 1 and "failed" not in said, said
+        assert "the limit of 0.002 usd is reached" in lines[0]
+        assert f"{PROMPTS - first:,} of {PROMPTS:,} answers are missing" in lines[0]
+        assert 60 < first < PROMPTS and first * USD <= 0.002, "and not much earlier"
+        assert first == questions(double).total(), "what was paid for is stored"
+
+        status, said = run(double, tmp_path, *PRICE, "--limit", "usd=0.002")
+        assert status == 3 and stored(tmp_path) == first, "stored answers count"
+
+        status, said = run(double, tmp_path, *PRICE, "--limit", "usd=1")
+        assert status == 0, said
+    assert stored(tmp_path) == PROMPTS
+    assert set(questions(double).values()) == {1}
+
+
+def test_processes_keep_one_limit_together(tmp_path: Path) -> None:
+    with Double() as double:
+        more = ["--model", "openai/other", "--jobs", "2", *PRICE, "--limit", "usd=0.003"]
+        status, said = run(double, tmp_path, *more)
+        both = stored(tmp_path) + stored(tmp_path, "openai/other")
+    assert status == 3, said
+    assert 100 < both < 2 * PROMPTS and both * USD <= 0.003
+
+
+def test_a_limit_without_a_price_asks_nobody(tmp_path: Path, capsys) -> None:
+    with Double() as double:
+        command = ["run", "--model", "openai/tiny", *ASKED, "--base-url", double.openai]
+        with pytest.raises(SystemExit) as ended:
+            main([*command, "--outputs", str(tmp_path), "--limit", "usd=5"])
+    said = capsys.readouterr().err
+    assert ended.value.code == 2 and double.asked == []
+    assert "no price is known of openai/tiny, so a limit of 5 usd cannot be kept" in said
+    assert said.count("\n") == 1
+
+
+def test_an_interrupt_while_requests_wait_for_their_turn(tmp_path: Path) -> None:
+    with Double() as double:
+        command = ["run", "--model", "openai/tiny", *ASKED, "--base-url", double.openai]
+        command += ["--outputs", str(tmp_path)]
+        with started(*command, "--limit", "requests_per_minute=60") as process:
+            until(lambda: questions(double).total() >= 2)
+            assert stop(process) == [STOPPED]
+        kept, asked = stored(tmp_path), questions(double).total()
+        assert asked - 2 <= kept <= asked
+        done = subprocess.run([*COMMAND, *command], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert stored(tmp_path) == PROMPTS
+    assert questions(double).total() <= PROMPTS + (asked - kept)
+
+
+class Doubled(Clock):
+    "A clock that moves when somebody waits."
+
+    def __init__(self) -> None:
+        self.time, self.began = 1_000.0, 1_000.0
+
+    def now(self) -> float:
+        "The time."
+        return self.time
+
+    def wait_until(self, moment: float, wait: object) -> float:
+        "It is that time now."
+        waited = max(0.0, moment - self.time)
+        self.time += waited
+        return waited
+
+
+@pytest.mark.parametrize("model", ["openai/tiny", "ollama/tiny"])
+def test_no_minute_sees_more_requests_than_allowed(tmp_path: Path, model: str) -> None:
+    clock, times = Doubled(), []
+    study = make_study(models=[model], paradigms=["classic/framing"])
+    items = study_items(study, "classic/framing").head(60).to_dict("records")
+    requests = [Request(item, 0, number) for number, item in enumerate(items)]
+    with Double(lambda asked: times.append(clock.time)) as double:
+        address = double.openai if model.startswith("openai") else double.url
+        who = participant(model, base_url=address, concurrency=1)
+        begun = time.monotonic()
+        with metered(Meter({"requests_per_minute": 20}, tmp_path / "account", clock=clock)):
+            answers = dict(who.answers(requests, "text"))
+    assert len(answers) == 60 and time.monotonic() - begun < 30
+    assert len(times) >= 60 and min(b - a for a, b in zip(times, times[1:])) >= 3 - 1e-6
+    busiest = max(sum(start <= each < start + 60 for each in times) for start in times)
+    assert busiest <= 20
+    taken = [answer.latency_s for answer in answers.values()]
+    assert max(taken) < 2, "waiting for a turn is no part of an answer's time"
+
+
+def test_many_threads_leave_one_after_the_other(tmp_path: Path) -> None:
+    clock = Doubled()
+    study = make_study(models=["openai/tiny"], paradigms=["classic/framing"])
+    items = study_items(study, "classic/framing").head(40).to_dict("records")
+    requests = [Request(item, 0, number) for number, item in enumerate(items)]
+    with Double() as double:
+        who = participant("openai/tiny", base_url=double.openai, concurrency=8)
+        meter = Meter({"tokens_per_minute": 210}, tmp_path / "account", clock=clock)
+        with metered(meter):
+            list(who.answers(requests, "text"))
+    assert 40 * 21 / 210 * 60 <= clock.time - clock.began, "40 answers of 21 tokens"
+
+
+def test_a_limit_is_part_of_no_answer(tmp_path: Path) -> None:
+    "With and without limits a run gives the same trials, and the manifest says what held."
+    with Double() as double:
+        for folder, more in (("bare", []), ("limited", ["--limit", "tokens_per_minute=90000000"])):
+            assert run(double, tmp_path / folder, *more)[0] == 0
+    ids = [
+        Folder(tmp_path / folder).store("openai/tiny", "choice/certainty").keys()
+        for folder in ("bare", "limited")
+    ]
+    assert ids[0] == ids[1]
+    said = json.loads((tmp_path / "limited" / "manifest.json").read_text())
+    assert said["study"]["limits"] == {"tokens_per_minute": 90000000.0}
+    bare = json.loads((tmp_path / "bare" / "manifest.json").read_text())
+    assert bare["study_hash"] == said["study_hash"]
+
+
+class Unreachable(Exception):
+    "Somebody was contacted."
+
+
+def _refuse(*_: object, **__: object) -> None:
+    raise Unreachable
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    "No network and no key."
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST", "HF_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(socket.socket, "connect", _refuse)
+    monkeypatch.setattr(socket.socket, "connect_ex", _refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", _refuse)
+
+
+MODELS = ["openai/gpt-4o-mini", "ollama/gemma2:9b", "hf/Qwen/Qwen2.5-0.5B", "hf/tiny", "sim/human"]
+
+
+def test_a_plan_needs_no_network_and_no_key(offline: None, tmp_path: Path) -> None:
+    command = ["plan", *(part for model in MODELS for part in ("--model", model))]
+    command += ["--paradigm", "classic/framing", "--outputs", str(tmp_path / "none")]
+    shown = CliRunner().invoke(app, [*command, "--limit", "usd=5"])
+    assert shown.exit_code == 0, (shown.stderr, shown.exception)
+    assert "no price is known of ollama/gemma2:9b" in shown.stdout
+    found = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
+    cells = {cell["participant"]: cell for cell in found["cells"]}
+    assert set(cells) == set(MODELS) and not (tmp_path / "none").exists()
+    assert "own tokenizer" in cells["hf/tiny"]["told"]
+    assert "estimated" in cells["hf/Qwen/Qwen2.5-0.5B"]["told"]
+    assert cells["sim/human"]["tokens_in"] is None and cells["hf/tiny"]["usd"] is None
+    assert cells["openai/gpt-4o-mini"]["usd"] > 0 and cells["ollama/gemma2:9b"]["usd"] is None
+
+
+def test_two_steps_are_planned_without_contact(offline: None) -> None:
+    study = make_study(
+        models=["openai/a"],
+        paradigms=["classic/framing"],
+        method="two_step",
+        extractor="ollama/b",
+    )
+    planned = plan_run(study, "nowhere")
+    assert planned.models["model"].tolist() == ["openai/a", "ollama/b"]
+    assert planned.models["calls"].tolist() == [384, 384]
+    assert plan_study(study, "nowhere")["missing"].sum() == 384
+
+
+def test_a_plan_subtracts_what_is_stored_and_learns_from_it(tmp_path: Path) -> None:
+    with Double() as double:
+        run(double, tmp_path, *PRICE, "--limit", "usd=0.002")
+        address = double.openai
+    kept = stored(tmp_path)
+    study = make_study(
+        models=["openai/tiny"],
+        paradigms=["choice/certainty"],
+        where={"template": [1], "design": ["common_ratio"]},
+        participants={"openai/tiny": {"base_url": address}},
+        prices={"openai/tiny": {"in": 1.0, "out": 1.0}},
+    )
+    planned = plan_run(study, tmp_path)  # the server is gone by now
+    cell, model = planned.cells.iloc[0], planned.models.iloc[0]
+    assert (cell["stored"], cell["missing"]) == (kept, PROMPTS - kept)
+    assert cell["tokens_out"] == PROMPTS - kept and cell["seconds"] > 0
+    assert abs(cell["tokens_in"] / (20 * (PROMPTS - kept)) - 1) < 0.1
+    assert abs(model["spent_usd"] - kept * USD) < 1e-9
+    assert cell["told"] == f"as in its {kept} answers here"
