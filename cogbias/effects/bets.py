@@ -448,8 +448,13 @@ def slope_of_choices(
     ratio = rows["log_ratio"].astype(float)
     if one == "win":
         ratio = np.where(rows.at("kind", "win_high"), ratio, -ratio)
-    share = np.where(ahead, scores[one], scores[other]) / (scores[one] + scores[other])
-    found = choice_slope(np.asarray(share), sign * ratio, rows["cluster"], _second_unit(rows))
+    either = (scores[one] + scores[other]).to_numpy()
+    if not (either > 0).all():
+        said = f"{(either <= 0).sum()} of {len(rows)} choices take neither of the two things"
+        none = {"status": "undefined", "method": "slope of log-odds", "detail": said}
+        return [_row(contrast, rows, group, **none)]
+    share = np.where(ahead, scores[one], scores[other]) / either
+    found = choice_slope(share, sign * ratio, rows["cluster"], _second_unit(rows))
     return [_estimate_row(contrast, rows, found, group)]
 
 # %% ../../nbs/effects/bets.ipynb #4712c0ce

@@ -7,8 +7,8 @@ __all__ = ['choice_slope']
 
 # %% ../../nbs/stats/21_choice_curve.ipynb #0193e3af
 from collections.abc import Sequence
-from dataclasses import replace
 from math import inf, nan
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,77 +24,100 @@ def choice_slope(
 ) -> Estimate:  # in logits per unit of the difference; p-value against 0
     "Slope of the log-odds of a choice over the difference of the values, with its t interval."
     share, difference = np.asarray(share, float), np.asarray(difference, float)
-    known = {"method": "slope of log-odds, two-way cluster t", "unit": "logit", "ci_level": level}
+    known = {"unit": "logit", "ci_level": level, "n": len(share), "method": _METHODS[0]}
     if not (np.isfinite(share).all() and np.isfinite(difference).all()):
         raise ValueError("a share or a difference is not finite: drop and count such questions")
     if len(share) < 3 or is_dust(np.ptp(difference)):
-        few = (
-            f"{len(share)} questions of {len(np.unique(difference))} differences: a slope has none"
-        )
+        few = f"{len(share)} questions, {len(np.unique(difference))} differences: no slope"
         return nothing("insufficient", few, **known)
-    sure = (share <= 0) | (share >= 1)
-    if sure.any():
-        return _certain(share, difference, sure, known)
-    units = [
-        np.unique(list(map(str, each)), return_inverse=True)[1]
-        for each in (first, second)
-        if each is not None
-    ]
-    return _fitted(np.log(share / (1 - share)), difference, units, known)
+    certain = (share <= 0) | (share >= 1)
+    if certain.any():
+        return _of_certain(share, difference, certain, known)
+    units = _kinds(first, second)
+    line = _line(np.log(share / (1 - share)), difference, units)
+    return _with_interval(line, known | {"method": _METHODS[len(units) - 1]})
+
+
+_METHODS = ("slope of log-odds, cluster jackknife", "slope of log-odds, two-way cluster jackknife")
+
+
+def _kinds(first: Sequence, second: Sequence | None) -> list[np.ndarray]:
+    "Number of the unit of every question, for every kind of unit; nested kinds are one."
+    named = [each for each in (first, second) if each is not None]
+    units = [np.unique(list(map(str, each)), return_inverse=True)[1] for each in named]
+    if len(units) == 2:
+        cells = len(set(zip(*(each.tolist() for each in units))))
+        sizes = [int(each.max()) + 1 for each in units]
+        if cells in sizes:  # every unit of one kind lies in one of the other
+            return [units[int(np.argmin(sizes))]]
+    return units
 
 # %% ../../nbs/stats/21_choice_curve.ipynb #f50f9835
-def _certain(share: np.ndarray, difference: np.ndarray, sure: np.ndarray, known: dict) -> Estimate:
-    "What can be said where some choices are certain: there is no finite slope."
-    said = f"{sure.sum()} of {len(share)} choices are certain, so their log-odds are infinite"
-    towards = np.sign(difference[sure]) * (share[sure] - 0.5)
-    if (towards > 0).all():
-        return Estimate(inf, status="separated", detail=said, n=len(share), **known)
-    return nothing("undefined", said, **known, n=len(share))
-
-
-def _fitted(
-    log_odds: np.ndarray, difference: np.ndarray, units: list[np.ndarray], known: dict
+def _of_certain(
+    share: np.ndarray, difference: np.ndarray, certain: np.ndarray, known: dict
 ) -> Estimate:
-    "The line, with units of one or two kinds resampled."
+    "What can be said where some choices are certain: there is no finite slope."
+    said = f"{certain.sum()} of {len(share)} choices are certain, so their log-odds are infinite"
+    towards = np.sign(difference[certain]) * (share[certain] - 0.5)
+    if (towards > 0).all():
+        return Estimate(inf, status="separated", detail=said, **known)
+    return nothing("undefined", said, **known)
+
+
+class _Line(NamedTuple):
+    "A slope, and how far it would move with other units."
+
+    slope: float
+    variance: float  # nan where a kind of units has one unit only
+    units: int  # the fewest of a kind
+    df: float
+
+
+def _line(log_odds: np.ndarray, difference: np.ndarray, units: list[np.ndarray]) -> _Line:
+    "The straight line, with the units of one or two kinds left out in turn."
+    slope = float(np.polyfit(difference, log_odds, 1)[0])
+    sizes = [int(each.max()) + 1 for each in units]
+    if min(sizes) < 2:
+        return _Line(slope, nan, min(sizes), nan)
+    parts = [_left_out(log_odds, difference, each) for each in units]
+    if len(units) == 1:
+        return _Line(slope, parts[0], sizes[0], _carriers(difference, units[0]))
+    both = np.unique(units[0] * sizes[1] + units[1], return_inverse=True)[1]
+    shared = _left_out(log_odds, difference, both)
+    return _Line(slope, float(max(sum(parts) - shared, *parts)), min(sizes), min(sizes) - 1.0)
+
+
+def _left_out(log_odds: np.ndarray, difference: np.ndarray, unit: np.ndarray) -> float:
+    "Jackknife variance of the slope with one unit left out at a time."
+    columns = (np.ones_like(difference), difference, difference**2, log_odds, difference * log_odds)
+    sums = np.stack([np.bincount(unit, each) for each in columns])
+    n, x, xx, y, xy = sums.sum(axis=1, keepdims=True) - sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slopes = (n * xy - x * y) / (n * xx - x * x)
+    size = sums.shape[1]
+    n, x, xx, y, xy = sums.sum(axis=1)
+    whole = (n * xy - x * y) / (n * xx - x * x)
+    return float((size - 1) / size * ((slopes - whole) ** 2).sum())
+
+
+def _carriers(difference: np.ndarray, unit: np.ndarray) -> float:
+    "How many units the slope rests on: those far out count for more."
+    weight = np.bincount(unit, (difference - difference.mean()) ** 2)
+    return float(weight.sum() ** 2 / (weight**2).sum())
+
+
+def _with_interval(line: _Line, known: dict) -> Estimate:
+    "The t interval of a slope and its test against 0."
     from scipy.special import stdtr, stdtrit
 
-    design = np.column_stack([np.ones_like(difference), difference])
-    bread = np.linalg.inv(design.T @ design)
-    intercept, slope = bread @ design.T @ log_odds
-    residual = log_odds - design @ [intercept, slope]
-    influence = residual * (design @ bread[1])
-    fewest = min(int(unit.max()) + 1 for unit in units)
-    known |= {"n": len(difference), "n_clusters": fewest}
-    if fewest < 2:
-        return replace(
-            nothing("too_few_clusters", "one unit has no spread", **known), estimate=slope
-        )
-    se = float(np.sqrt(_two_way_variance(influence, units)))
+    known = known | {"n_clusters": line.units}
+    if not np.isfinite(line.variance):
+        few = "one unit carries the slope alone, so there is no interval beyond these questions"
+        return Estimate(line.slope, status="too_few_clusters", detail=few, **known)
+    se = float(np.sqrt(line.variance))
     if is_dust(se):
-        return Estimate(float(slope), status="degenerate_zero_variance", **known)
-    half = float(stdtrit(fewest - 1, (1 + known["ci_level"]) / 2)) * se
-    p_value = float(2 * stdtr(fewest - 1, -abs(slope) / se))
-    return Estimate(
-        float(slope),
-        se,
-        fewest - 1,
-        slope - half,
-        slope + half,
-        p_value=p_value,
-        p_method="t",
-        **known,
-    )
-
-
-def _two_way_variance(influence: np.ndarray, units: list[np.ndarray]) -> float:
-    "Variance of a sum of influences, whose units may cross (CR1)."
-
-    def through(unit: np.ndarray) -> float:
-        total = np.bincount(unit, influence)
-        return len(total) / (len(total) - 1) * float(total @ total)
-
-    parts = [through(each) for each in units]
-    if len(parts) == 1:
-        return parts[0]
-    both = np.unique(units[0] * (units[1].max() + 1) + units[1], return_inverse=True)[1]
-    return max(sum(parts) - through(both), *parts)
+        return Estimate(line.slope, status="degenerate_zero_variance", **known)
+    half = float(stdtrit(line.df, (1 + known["ci_level"]) / 2)) * se
+    limits = {"ci_low": line.slope - half, "ci_high": line.slope + half}
+    p_value = float(2 * stdtr(line.df, -abs(line.slope) / se))
+    return Estimate(line.slope, se, line.df, **limits, p_value=p_value, p_method="t", **known)
