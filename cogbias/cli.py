@@ -348,7 +348,7 @@ def _levels(pairs: list[str] | None) -> dict[str, list[str]] | None:
     return levels
 
 # %% ../nbs/24_cli.ipynb #b0505d5f
-def _number(option: str, text: str, example: str) -> float:
+def _number_of(option: str, text: str, example: str) -> float:
     "A number of an option."
     from cogbias.tables import CogbiasError
 
@@ -364,7 +364,7 @@ def _limits(pairs: list[str] | None) -> dict[str, float] | None:
     found = {}
     for pair in pairs or []:
         name, _, text = pair.partition("=")
-        found[name] = _number(f"--limit {name}", text, example)
+        found[name] = _number_of(f"--limit {name}", text, example)
     return found or None
 
 
@@ -377,8 +377,8 @@ def _prices(pairs: list[str] | None) -> dict[str, dict[str, float]] | None:
         sent, _, written = both.partition(",")
         option = f"--price {name}"
         found[name] = {
-            "in": _number(option, sent, example),
-            "out": _number(option, written, example),
+            "in": _number_of(option, sent, example),
+            "out": _number_of(option, written, example),
         }
     return found or None
 
