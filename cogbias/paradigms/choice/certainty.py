@@ -37,7 +37,7 @@ class ValueSet(NamedTuple):
     target: dict[str, Lottery]  # condition -> the sure or likelier lottery
     rival: dict[str, Lottery]  # condition -> the lottery with the larger prize
 
-# %% ../../../nbs/paradigms/choice/certainty.ipynb #cac43408
+
 def expected_value(lottery: Lottery) -> Fraction:
     "Mean prize in dollars, exact."
     return sum(Fraction(str(prize)) * Fraction(str(chance)) for prize, chance in lottery) / 100
@@ -152,7 +152,7 @@ def _win_chance(lottery: Lottery, prize: float) -> Fraction:
     "Chance of one prize, in percent, exact."
     return sum((Fraction(str(chance)) for each, chance in lottery if each == prize), Fraction(0))
 
-# %% ../../../nbs/paradigms/choice/certainty.ipynb #b4d8d8a1
+
 def is_consistent(values: ValueSet) -> bool:
     "Whether expected utility forbids a switch between the two conditions of a value set."
     top, prize = values.rival["treatment"][0][0], values.target["treatment"][0][0]
@@ -334,10 +334,10 @@ def _row(values: ValueSet, arm: dict[str, Any], original: bool) -> dict[str, Any
         ),
     }
 
-# %% ../../../nbs/paradigms/choice/certainty.ipynb #015bddaa
+# %% ../../../nbs/paradigms/choice/certainty.ipynb #fdf6aca8
 VALUE_SETS = ("published", "fresh", "both")
 
-# %% ../../../nbs/paradigms/choice/certainty.ipynb #fdf6aca8
+
 def value_sets(
     source: str = "published",  # published, fresh or both
     designs: Sequence[str] = DESIGNS,  # which designs
@@ -377,13 +377,13 @@ def items(
         ],
     )
 
-# %% ../../../nbs/paradigms/choice/certainty.ipynb #9aebd4fc
+# %% ../../../nbs/paradigms/choice/certainty.ipynb #08abeb19
 _CERTAINTY = MappingProxyType({"design": ("common_consequence", "common_ratio")})
 
 
 _SHARE = MappingProxyType({"target": 1.0, "better_expected_value": 0.0})
 
-# %% ../../../nbs/paradigms/choice/certainty.ipynb #08abeb19
+
 CONTRASTS = (
     Contrast(
         "certainty_effect",

@@ -34,7 +34,7 @@ class Product(NamedTuple):
     unit: int = 1  # dollars
     cents: float = 0.0  # ending of every price, in dollars
 
-# %% ../../../nbs/paradigms/choice/decoy.ipynb #1097d7ec
+
 PRODUCTS = MappingProxyType(
     {
         "car": Product(
@@ -56,7 +56,7 @@ PRODUCTS = MappingProxyType(
 )
 TARGET_SIDES = ("expensive", "cheaper")  # which of the two real options the decoy supports
 
-# %% ../../../nbs/paradigms/choice/decoy.ipynb #49eb0465
+# %% ../../../nbs/paradigms/choice/decoy.ipynb #b4d086de
 SOURCES = ("repaired", "published")
 QUALITY_PAIRS = MappingProxyType(
     {  # (competitor, target)
@@ -71,7 +71,7 @@ PUBLISHED_EXCEPTIONS = MappingProxyType(
     }
 )
 
-# %% ../../../nbs/paradigms/choice/decoy.ipynb #b4d086de
+
 def quality_pairs(
     product_name: str,  # a key of PRODUCTS
     target_side: str,  # expensive or cheaper
@@ -281,7 +281,7 @@ ORDERS = MappingProxyType(
     }
 )
 
-# %% ../../../nbs/paradigms/choice/decoy.ipynb #628bdabd
+# %% ../../../nbs/paradigms/choice/decoy.ipynb #343c8c0c
 class Template(NamedTuple):
     "One way to put the question."
 
@@ -289,7 +289,7 @@ class Template(NamedTuple):
     question_place: str  # before or after the options
     line_style: str  # short or long
 
-# %% ../../../nbs/paradigms/choice/decoy.ipynb #4c99226d
+
 _PLAIN = (
     "You want to buy a {noun} and have {number} brands to choose from.\n"
     "Two things are known about each: what a {noun} costs, and the mean quality score from "
@@ -305,7 +305,7 @@ _WHICH, _PICK = (
     "Judging by these facts alone, which of the brands do you pick?\n",
 )
 
-# %% ../../../nbs/paradigms/choice/decoy.ipynb #343c8c0c
+
 TEMPLATES = MappingProxyType(
     {
         1: Template(Frame(_PLAIN + _WHICH + "{options}\n{instruction}"), "before", "short"),
@@ -600,7 +600,7 @@ _DISPLAY = {
 }
 FACTORS = MappingProxyType(_VALUES | _DISPLAY)
 
-# %% ../../../nbs/paradigms/choice/decoy.ipynb #43833e2d
+# %% ../../../nbs/paradigms/choice/decoy.ipynb #aca2e42e
 CAVEATS = (
     "The published score is -1/6 for somebody who tosses a coin; read it beside the share among "
     "the two real options.",
@@ -612,7 +612,7 @@ CAVEATS = (
     "competitor swapped.",
 )
 
-# %% ../../../nbs/paradigms/choice/decoy.ipynb #aca2e42e
+
 PARADIGM = Paradigm(
     name="choice/decoy",
     title="The decoy effect",

@@ -36,12 +36,12 @@ ABOUT = About(
     ),
 )
 
-# %% ../../../nbs/paradigms/classic/framing.ipynb #53928e66
+# %% ../../../nbs/paradigms/classic/framing.ipynb #3cff8800
 def _prices(amount: int) -> dict[str, Variable]:
     "What a ticket costs, and the cash that is missing in the control."
     return variables("money", price=amount, cash=amount)
 
-# %% ../../../nbs/paradigms/classic/framing.ipynb #3cff8800
+
 FRAMES = {
     "control": "{plan} There, {ticket} costs ${price}, to be paid on arrival. "
     "At {place} you find that ${cash} in cash is missing from your pocket. "
@@ -128,7 +128,7 @@ def _stimulus(condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
         "booked": values["price"] if condition == "treatment" else 0,
     }
 
-# %% ../../../nbs/paradigms/classic/framing.ipynb #f645e023
+
 QUESTION = Question(
     "classic/framing",
     "lost_ticket",

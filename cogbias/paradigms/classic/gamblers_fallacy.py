@@ -212,7 +212,7 @@ def _stimulus(condition: str, values: Mapping[str, Any], side: str = "tails") ->
         "truth": 50,
     }
 
-# %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #8349f132
+
 QUESTION = Question(
     "classic/gamblers_fallacy",
     "streak",
@@ -233,7 +233,7 @@ def _one_side(side: str, variants: Sequence[str] | None, contents: str, style: s
     table = question_items(asked, variants, contents, style=style)
     return table.assign(pair_id=table["pair_id"] + f"-{side}", side=side)
 
-# %% ../../../nbs/paradigms/classic/gamblers_fallacy.ipynb #733d9acd
+
 def items(
     seed: Seed = 0,  # study seed; nothing is drawn
     variants: VariantNames = None,  # base, no_persona, odd, large; None: all

@@ -55,7 +55,7 @@ def _paid(both: int, more: int) -> dict[str, Variable]:
     same = variables("money", target_control=both, liked_control=both, liked_treatment=both)
     return same | variables("money", target_treatment=more)
 
-# %% ../../../nbs/paradigms/classic/sunk_cost.ipynb #d5187c76
+
 PRICES = (
     Invariant(
         "the liked one costs the same in both conditions",

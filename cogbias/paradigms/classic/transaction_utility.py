@@ -39,13 +39,13 @@ ABOUT = About(
     ),
 )
 
-# %% ../../../nbs/paradigms/classic/transaction_utility.ipynb #8fdd9ea6
+# %% ../../../nbs/paradigms/classic/transaction_utility.ipynb #2d2bcbed
 def _prices(dear: int, cheap: int, saving: int) -> dict[str, Variable]:
     "Two prices and one saving, all money; the minutes of the drive are a duration and never scale."
     money = variables("money", dear=dear, cheap=cheap, saving=saving)
     return money | variables("duration", minutes=20)
 
-# %% ../../../nbs/paradigms/classic/transaction_utility.ipynb #2d2bcbed
+
 TEXT = (
     "You are in a shop to buy {PRODUCT_name}, which costs ${PRODUCT} here. "
     "The assistant tells you that another branch, {minutes} minutes away by car, "

@@ -38,7 +38,7 @@ class Sentence(NamedTuple):
     subject: str
     predicate: str
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #1aaf682b
+
 def say(
     sentence: Sentence,  # what is said
 ) -> str:  # without a full stop
@@ -48,7 +48,7 @@ def say(
 # %% ../../../nbs/paradigms/logic/belief.ipynb #c600bda6
 Region = Collection[str]  # the terms that hold there
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #2167d539
+
 def holds(
     sentence: Sentence,  # what is said
     world: Collection[Region],  # the inhabited regions
@@ -85,7 +85,7 @@ def _terms(*sentences: Sentence) -> set[str]:
     "The terms that occur in sentences."
     return {term for sentence in sentences for term in (sentence.subject, sentence.predicate)}
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #3f94d1e1
+
 def is_valid(
     premises: Sequence[Sentence],  # what is assumed
     conclusion: Sentence,  # what is said to follow
@@ -112,7 +112,7 @@ def consistent(
 # %% ../../../nbs/paradigms/logic/belief.ipynb #4f5bfa2e
 FIGURES = MappingProxyType({1: ("MP", "SM"), 2: ("PM", "SM"), 3: ("MP", "MS"), 4: ("PM", "MS")})
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #94595177
+
 def syllogism(
     mood: str,  # quantifiers of major premise, minor premise and conclusion
     figure: int,  # a key of FIGURES
@@ -143,7 +143,7 @@ RELATIONS = MappingProxyType(
     }
 )
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #9cd4c91b
+# %% ../../../nbs/paradigms/logic/belief.ipynb #f363f76d
 class Triple(NamedTuple):
     "Three nouns and the two arguments that are made of them."
 
@@ -154,7 +154,7 @@ class Triple(NamedTuple):
         str, str
     ]  # subject and predicate, by letter, of the believable and of the unbelievable conclusion
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #f363f76d
+
 _PAIRS = (  # nouns of the valid and of the invalid triple, mood, their figures, their conclusions
     ("hammers tools objects", "sonnets poems texts", "AAA", (1, 4), ("ab", "ba")),
     ("eagles birds vertebrates", "bungalows houses dwellings", "AAA", (1, 4), ("bc", "cb")),
@@ -186,7 +186,7 @@ class Argument(NamedTuple):
     conclusion: Sentence
     nouns: tuple[str, str, str]  # for a, b, c
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #6e485836
+
 def _argument(number: int, triple: Triple, ends: str) -> Argument:
     "One argument of a triple; the noun that its conclusion lacks is the middle term."
     subject, predicate = ends
@@ -225,7 +225,7 @@ def _worded(argument: Argument, sentence: Sentence) -> Sentence:
     noun = dict(zip("abc", argument.nouns))
     return Sentence(sentence.quantifier, noun[sentence.subject], noun[sentence.predicate])
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #09cf2bf5
+# %% ../../../nbs/paradigms/logic/belief.ipynb #2f66a275
 BEGINNINGS = ("bla", "cro", "dwe", "fli", "glu", "kre", "plo", "sni", "tru", "vo", "wi", "ze")
 ENDINGS = (
     "bants",
@@ -242,7 +242,7 @@ ENDINGS = (
     "zells",
 )
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #2f66a275
+
 def invented_nouns(
     seed: int = 0,  # study seed
 ) -> list[tuple[str, ...]]:  # 48 triples, in the order of arguments()
@@ -290,12 +290,12 @@ INSTRUCTIONS = {
     "letter": "A) {first}\nB) {second}\nReply with A or B only.\nAnswer:",
 }
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #8010df68
+
 def _words(option_order: int) -> tuple[str, str]:
     "The two options in the order shown."
     return ("valid", "invalid") if option_order == 1 else ("invalid", "valid")
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #42dff4eb
+
 def _options(arm: dict[str, Any]) -> list[dict[str, Any]]:
     "The two options in the order shown."
     words = _words(arm["option_order"])
@@ -442,7 +442,7 @@ def _weights(
         }
     )
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #b49f650c
+
 _ACCEPT = MappingProxyType({"accept": 1.0, "reject": 0.0})
 _BELIEF, _LOGIC, _INTERACTION = (
     _weights(0.5, -0.5, 0.5, -0.5),
@@ -570,7 +570,7 @@ _MEASURES = (
     ),
 )
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #631c33a5
+# %% ../../../nbs/paradigms/logic/belief.ipynb #dc285ff2
 def _published(measure: str, cell: str, sign: int) -> Contrast:
     "A published score: one real cell against both invented cells of the same validity."
     validity = cell.split("_")[0]
@@ -597,7 +597,7 @@ def _published(measure: str, cell: str, sign: int) -> Contrast:
         note=note,
     )
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #dc285ff2
+
 _REPLICATIONS = (
     _published("belief_valid_score", "valid_unbelievable", sign=-1),
     _published("belief_invalid_score", "invalid_believable", sign=1),
@@ -642,10 +642,10 @@ TRIVIAL = MappingProxyType(
     {"rational": "logic, no noise", "noisy_rational": "noisy logic, neutral criterion"}
 )
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #797a5f6a
+# %% ../../../nbs/paradigms/logic/belief.ipynb #8f587344
 CONTRASTS = _MEASURES + _REPLICATIONS
 
-# %% ../../../nbs/paradigms/logic/belief.ipynb #8f587344
+
 FACTORS = MappingProxyType(
     {
         "template": "instruction: 1 validity, 2 does it follow, 3 whatever you know, 4 "
