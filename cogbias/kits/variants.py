@@ -130,7 +130,7 @@ def variables(
     "Several numbers of one kind."
     return {name: Variable(kind, value) for name, value in values.items()}
 
-# %% ../../nbs/kits/variants.ipynb #8ff45edc
+# %% ../../nbs/kits/variants.ipynb #fcbc03d4
 @dataclass(frozen=True)
 class Invariant:
     "A relation that every variant must keep."
@@ -144,7 +144,7 @@ Derive = Mapping[
     str, Callable[[Mapping[str, Any]], Any]
 ]  # name -> value from the values so far, in this order
 
-# %% ../../nbs/kits/variants.ipynb #fcbc03d4
+
 def variant_values(
     variables: Mapping[str, Variable],  # name -> variable
     variant: str,  # one of VARIANTS
@@ -318,7 +318,7 @@ STYLES = ("default", "documented", "executed")
 Style = Literal[*STYLES]
 VariantNames = Sequence[Literal[*VARIANTS]] | None  # None: all that make sense
 
-# %% ../../nbs/kits/variants.ipynb #da4bb2b0
+
 _TOKENS = "Only 2 tokens can be produced."
 _FORCED = {
     "choice": "Choose one option and answer with its letter only, such as A or B.",
