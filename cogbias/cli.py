@@ -819,7 +819,8 @@ def _number(value: float | None) -> str:
 def _nothing_new(outcome: object) -> bool:
     "Whether a run found everything as it was."
     asked = sum(cell["asked"] for cell in outcome.cells)
-    return bool(outcome.cells) and not (asked or outcome.rendered or outcome.failed)
+    new = asked or outcome.rendered or outcome.failed or outcome.stopped
+    return bool(outcome.cells) and not new
 
 
 def _say_cells(outcome: object) -> None:
@@ -1002,7 +1003,7 @@ def report(
     "Render the reports of a folder that are missing or stale, from what it holds."
     from cogbias.rendering import render_reports
 
-    failed, written = render_reports(folder, jobs, None, None, anew)
+    failed, written = render_reports(folder, jobs, None, None, anew, True)
     print(f"{len(written)} reports written to {folder / 'reports'}; the others are up to date")
     for line in failed:
         _say(f"failed    {line}")

@@ -85,21 +85,30 @@ def _result(future: Future, task: tuple, lost: Callable[..., Any] | None) -> Any
         return lost(*task)
 
 
+def _followed(done: Callable[[tuple], Any], task: tuple, result: Any) -> Any:
+    "The result of a task, once somebody has been told that it is there."
+    done(task)
+    return result
+
+
 def spread(
     work: Callable[..., Any],
     tasks: list[tuple],
     jobs: int,
     cluster: str | None,
     lost: Callable[..., Any] | None = None,  # result of a task whose process was killed
+    done: Callable[[tuple], Any] = lambda task: None,  # called for each task that is done
 ) -> list[Any]:
     "Results in the order of the tasks; in this process when one job is enough."
     if cluster is None and (jobs == 1 or len(tasks) <= 1):
-        return [work(*task) for task in tasks]
+        return [_followed(done, task, work(*task)) for task in tasks]
     others = set(active_children())
     pool = _pool(min(jobs, len(tasks)), cluster)
     try:
         with _interrupts_held():
             futures = [pool.submit(work, *task) for task in tasks]
+        for future, task in zip(futures, tasks):
+            future.add_done_callback(lambda _, task=task: done(task))
         found = [_result(future, task, lost) for future, task in zip(futures, tasks)]
     except BaseException:  # nobody waits any more, least of all for a server that hangs
         for worker in set(active_children()) - others:

@@ -30,6 +30,7 @@ from cogbias.outputs import (
     stored_settings,
 )
 from .participants import Participant
+from .progress import steps
 from .reporting import plain_words, shown_name
 from cogbias.study import (
     Study,
@@ -452,6 +453,7 @@ def render_reports(
     cluster: str | None = None,  # address of a Dask scheduler
     only: Iterable[tuple[str, str]] | None = None,  # (participant, paradigm); None: all
     anew: bool = False,  # also those that are up to date
+    progress: bool = False,  # a bar on a terminal
 ) -> tuple[list[str], list[Path]]:  # one line per failure; the reports written now
     "Render what is missing or stale, from the answers that a folder holds; nobody is contacted."
     folder = Folder(Path(outputs).absolute())
@@ -469,13 +471,15 @@ def render_reports(
     except OSError as error:
         raise _not_writable(place, error) from None
     stale = stale_reports(folder.path, wanted, anew)
-    lines = spread(
-        _report_task,
-        [(folder.path, each.cell, each.stamp) for each in stale],
-        jobs,
-        cluster,
-        lambda _, cell, *__: f"report of {cell['participant']} in {cell['paradigm']}: {LOST}",
-    )
+    with steps(progress, len(stale), "reports", "report") as done:
+        lines = spread(
+            _report_task,
+            [(folder.path, each.cell, each.stamp) for each in stale],
+            jobs,
+            cluster,
+            lambda _, cell, *__: f"report of {cell['participant']} in {cell['paradigm']}: {LOST}",
+            lambda task: done(f"{task[1]['participant']} in {task[1]['paradigm']}"),
+        )
     return [line for line in lines if line], [
         folder.report(each.cell["participant"], each.cell["paradigm"])
         for each, line in zip(stale, lines)

@@ -51,6 +51,7 @@ from cogbias.outputs import (
 from .participants import Participant
 from .planning.spending import check_limits, open_account, study_meter
 from .planning.plans import stopped_line
+from .progress import collecting, steps
 from .rendering import render_reports, render_study_report
 from .stamps import Hashes, code_hash, differing, files_named
 from cogbias.study import (
@@ -408,7 +409,7 @@ class Outcome(NamedTuple):
 
 # %% ../nbs/21_running.ipynb #7931b838
 def _collect_model(
-    study: Study, model: str, outputs: Path, progress: bool
+    study: Study, model: str, outputs: Path
 ) -> tuple[list[dict[str, Any]], list[str]]:
     "Collect all paradigms of one model; runs in a process of its own when there are several jobs."
     folder, cells, failed = Folder(outputs), [], []
@@ -424,7 +425,7 @@ def _collect_model(
             record = _complete_before(study, known.get((who.name, name)), stamp)
             if record is None:
                 with metered(study_meter(study, outputs)):
-                    done = collect_cell(study, who, items_of(name), folder, progress)
+                    done = collect_cell(study, who, items_of(name), folder)
                 record = _cell_record(study, model, who, name, done)
                 if done.complete:
                     record["made_from"] = _cell_stamp(study, model, who, name, folder, Hashes())
@@ -444,10 +445,11 @@ def _render(
     asked: list[tuple[str, str]],  # participant and paradigm of what was asked now
     jobs: int,
     cluster: str | None,
+    progress: bool,
 ) -> tuple[list[str], list[Path]]:  # one line per failure; the reports written now
     "Render the reports of what was asked, and again those of older cells that are stale."
     older = [cell for cell in stored_settings(folder) if folder.report(*cell).exists()]
-    return render_reports(folder.path, jobs, cluster, [*asked, *older])
+    return render_reports(folder.path, jobs, cluster, [*asked, *older], False, progress)
 
 # %% ../nbs/21_running.ipynb #dbe1a8ed
 def run_study(
@@ -468,13 +470,18 @@ def run_study(
     remove_left_overs(Folder(outputs))
     open_account(study, outputs)
     write_manifest(study, Folder(outputs), [], [], started, ended=False)
-    collected = spread(
-        _collect_model,
-        [(study, model, outputs, progress) for model in study.models],
-        jobs,
-        cluster,
-        lambda study, model, *_: ([], [f"{model}: {LOST}"]),
-    )
+    asked = [
+        (who.name, name) for who in study_participants(study) for name in study_paradigms(study)
+    ]
+    rounds = study.repeats * (2 if study.method == "two_step" else 1)
+    with collecting(progress, Folder(outputs), asked, rounds):
+        collected = spread(
+            _collect_model,
+            [(study, model, outputs) for model in study.models],
+            jobs,
+            cluster,
+            lambda study, model, *_: ([], [f"{model}: {LOST}"]),
+        )
     cells, failed = (
         [cell for part, _ in collected for cell in part],
         [line for _, lines in collected for line in lines],
@@ -484,15 +491,20 @@ def run_study(
     write_manifest(study, folder, cells, failed, started)
     if not cells:
         return Outcome(None, cells, failed, stopped=stopped)
-    estimates, made_from = _current_effects(folder, jobs)
+    with steps(progress, 1, "effects", "table") as done:
+        estimates, made_from = _current_effects(folder, jobs)
+        done(f"of {len(stored_cells(folder))} cells")
     rendered: list[Path] = []
     if reports:
-        asked = [(cell["participant"], cell["paradigm"]) for cell in cells]
-        lines, rendered = _render(folder, asked, jobs, cluster)
+        collected_now = [(cell["participant"], cell["paradigm"]) for cell in cells]
+        lines, rendered = _render(folder, collected_now, jobs, cluster, progress)
         failed += lines
     write_manifest(study, folder, cells, failed, started, made_from)
     if reports and len(stored_settings(folder)) > 1:
-        if lines := render_study_report(outputs):
+        with steps(progress, 1, "report on the study", "report") as done:
+            lines = render_study_report(outputs)
+            done("")
+        if lines:
             failed += lines
             write_manifest(study, folder, cells, failed, started, made_from)
     left_out = _lines(folder, estimates.left_out)

@@ -191,3 +191,54 @@ def test_a_shell_completes_names(words: str, expected: list[str], tmp_path: Path
         COMMAND, env=os.environ | told, cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
     assert done.stdout.split() == expected, done.stderr
+
+
+# --- while it runs
+
+
+def on_a_terminal(*arguments: str) -> str:
+    "What a command shows on a terminal of its own."
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    mine, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 200, 0, 0))
+    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=its)
+    os.close(its)
+    shown = b""
+    while True:
+        try:
+            part = os.read(mine, 4096)
+        except OSError:  # everybody has closed it
+            break
+        if not part:
+            break
+        shown += part
+    assert process.wait() == 0
+    return shown.decode(errors="replace")
+
+
+MODELS = ["--model", "sim/human", "--model", "sim/random"]
+
+
+def test_a_terminal_is_told_what_is_done_and_how_long_it_takes(tmp_path: Path) -> None:
+    shown = on_a_terminal("run", *MODELS, *FRAMING, "--outputs", str(tmp_path))
+    assert "cells 2 of 2" in shown and "768/768" in shown
+    assert "in classic/framing" in shown and "answer/s" in shown
+    for title in ("effects", "reports", "report on the study"):
+        assert f"{title}: 100%" in shown, shown
+    assert "0/2" in shown and "2/2" in shown
+
+
+def test_also_where_several_processes_collect(tmp_path: Path) -> None:
+    several = ["--outputs", str(tmp_path), "--no-reports", "--jobs", "2"]
+    shown = on_a_terminal("run", *MODELS, *FRAMING, *several)
+    assert "cells 2 of 2" in shown and "768/768" in shown
+
+
+def test_and_nobody_else(tmp_path: Path) -> None:
+    asked = ["run", "--model", "sim/human", *FRAMING, "--outputs", str(tmp_path), "--no-reports"]
+    done = subprocess.run([*COMMAND, *asked], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
