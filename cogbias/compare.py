@@ -28,6 +28,7 @@ from cogbias.effects import (
     estimators,
 )
 from .outputs import Folder, read_cells, read_manifest
+from .participants import reads_pairs
 from .stats.adjusted import UNSEEN, adjusted_cluster_interval, flag_numbers
 from .stats.clusters import stratified_cluster_t
 from .stats.decisions import CLAIMABLE, adjust
@@ -448,22 +449,36 @@ def difference_sentence(
 _NOT_SHOWN = ["measure", "unit", "published", "new"]  # of FAMILIAR
 
 
+def _instrument(name: str) -> str:
+    "How a participant is asked."
+    return "option by option" if reads_pairs(name) else "in one prompt"
+
+
+def _instruments(found: Comparison) -> list[str]:
+    "How those compared are asked, each way once."
+    return sorted({_instrument(name) for name in found.ranks["participant"]})
+
+
 def for_readers(
     found: Comparison,  # from compare
 ) -> dict[str, pd.DataFrame]:  # title -> table
     "The three tables as a page shows them; those without rows are left out."
     said = [difference_sentence(row) for row in found.differences.to_dict("records")]
     wordings = found.familiar[found.familiar["estimate"].notna()]
+    ranks = found.ranks.assign(
+        estimate=found.ranks["estimate"].astype(float).round(3) + 0.0,  # no -0.000
+        interval=[
+            f"{low} to {high}" for low, high in found.ranks[["rank_low", "rank_high"]].values
+        ],
+    )[["paradigm", "participant", "estimate", "rank", "interval", "of"]]
+    if len(_instruments(found)) > 1:
+        asked = [_instrument(name) for name in ranks["participant"]]
+        ranks.insert(2, "asked", asked)
     tables = {
         "Differences": found.differences[["paradigm"]].assign(
             said=said, p=[p_number(p) for p in found.differences["p_adjusted"].astype(float)]
         ),
-        "Ranks": found.ranks.assign(
-            estimate=found.ranks["estimate"].astype(float).round(3) + 0.0,  # no -0.000
-            interval=[
-                f"{low} to {high}" for low, high in found.ranks[["rank_low", "rank_high"]].values
-            ],
-        )[["paradigm", "participant", "estimate", "rank", "interval", "of"]],
+        "Ranks": ranks,
         "Published minus new wording": wordings.drop(columns=_NOT_SHOWN).round(3),
     }
     return {title: table for title, table in tables.items() if len(table)}
@@ -481,6 +496,11 @@ def comparison_notes(
         f"One family: {found.differences['family'].iloc[0]}.",
         "Rank intervals follow from the corrected differences and hold together.",
     ]
+    if len(_instruments(found)) > 1:
+        notes.append(
+            "Encoders read each option by itself behind the bare question, the others one prompt "
+            "with all of its options: a difference between the two is one of instruments too."
+        )
     one_sided = found.familiar[found.familiar["estimate"].isna()]["paradigm"].unique()
     if len(one_sided):
         notes.append(

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['NEEDS', 'EXTRACTION', 'Request', 'Answer', 'Participant', 'answer_from_text', 'answer_from_probabilities',
-           'participant_name', 'backends', 'participant', 'is_simulated', 'calls_out', 'settings_for', 'resolve_method',
-           'drawn_answer', 'ask', 'extraction_item']
+           'participant_name', 'backends', 'participant', 'is_simulated', 'reads_pairs', 'calls_out', 'settings_for',
+           'resolve_method', 'drawn_answer', 'ask', 'extraction_item']
 
 # %% ../nbs/04_participants.ipynb #c52b8a11
 import random
@@ -194,6 +194,15 @@ def is_simulated(
     "Whether nobody real answers under that name; a backend not installed is taken for real."
     load = _installed().get(name.partition("/")[0])
     return bool(load and getattr(load(), "SIMULATED", False))
+
+# %% ../nbs/04_participants.ipynb #3cf4a79f
+@cache
+def reads_pairs(
+    name: str,  # of a participant
+) -> bool:
+    "Whether an encoder answers under that name, which reads pairs of question and option."
+    load = _installed().get(name.partition("/")[0])
+    return bool(load and getattr(load(), "READS_PAIRS", False))
 
 # %% ../nbs/04_participants.ipynb #7d9bedd0
 @cache

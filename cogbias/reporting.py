@@ -531,6 +531,9 @@ def _how_often(mine: pd.DataFrame, label: str) -> str:
     if answered.empty:
         return "no readable answer"
     p = answered["p"].iloc[0]
+    scores = answered["logits"].iloc[0] if "logits" in answered else None
+    if isinstance(scores, dict):
+        return f"score {scores[label]:.2f}"
     return (
         f"probability {p[label]:.2f}"
         if isinstance(p, dict)
@@ -1106,7 +1109,9 @@ _ANSWERED = {
     "renormalised, so nothing was sampled",
     "option_draw": "The distribution over the options was read from the model; draws from it are "
     "stored, and the estimates use the distribution",
-    "encoder": "The distribution over the options was read from the model, so nothing was sampled",
+    "encoder": "An encoder read each option by itself, behind the bare question and without the "
+    "letters of the prompt; the option with the highest score is its answer, and nothing was "
+    "sampled",
     "text": "The answers were sampled as text and read by rule",
     "two_step": "The participant reasoned freely, and its choice was extracted from the reasoning "
     "in a second step",

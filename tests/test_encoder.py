@@ -23,9 +23,12 @@ from cogbias.backends.encoder import (  # noqa: E402
     sparse_blocks,
     to_safetensors,
 )
+from cogbias.compare import compare, comparison_notes, for_readers  # noqa: E402
 from cogbias.elicitation.tiny import ENCODERS, encoder_config, encoder_tokenizer  # noqa: E402
+from cogbias.outputs import Folder, read_cells  # noqa: E402
 from cogbias.participants import Request, participant  # noqa: E402
-from cogbias.tables import CogbiasError, item_table, option  # noqa: E402
+from cogbias.reporting import _answers_given, _answers_sentence  # noqa: E402
+from cogbias.tables import EFFECTS, CogbiasError, item_table, load_table, option  # noqa: E402
 from cogbias.trials import TrialStore, check_answers, collect, plan  # noqa: E402
 
 THINGS = ("car", "pen", "house", "sock", "computer", "slipper")
@@ -247,6 +250,57 @@ def test_a_run_of_the_program(checkpoints, tmp_path, monkeypatch, capsys):
     known = json.loads(facts.read_text())["facts"]
     assert known["attention"] == "full for texts of up to 704 tokens, in blocks beyond"
     assert known["architecture"] == "BigBirdForMultipleChoice"
+
+
+# --- beside others -----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def beside(checkpoints, tmp_path_factory) -> Path:
+    "Two encoders and a simulated participant in one folder."
+    out = tmp_path_factory.mktemp("beside")
+    for model in (f"encoder/{checkpoints['bert']}", f"encoder/{checkpoints['roberta']}"):
+        run_bets(model, out)
+    run_bets("sim/type_only", out)
+    return out
+
+
+def run_bets(model: str, out: Path) -> None:
+    where = ["--where", "item_set=published", "--where", "split=test", "--no-reports"]
+    with pytest.raises(SystemExit) as ended:
+        asked = ["run", "--model", model, "--paradigm", "bets/coin", *where]
+        cli.main([*asked, "--outputs", str(out)])
+    assert ended.value.code == 0
+
+
+def test_an_encoder_cannot_see_the_order_of_options(beside):
+    "Read as chances, scores that lie close together would look like a liking for places."
+    effects = load_table(beside / "effects.parquet", EFFECTS)
+    mine = effects[effects["participant"].str.startswith("encoder/")].set_index("measure")
+    assert (mine.loc["order_consistency", "estimate"] == 1).all()
+    assert (mine.loc["position_locked", "estimate"] == 0).all()
+
+
+def test_encoders_are_not_ranked_beside_others_unmarked(beside):
+    found = compare(beside)
+    ranks = for_readers(found)["Ranks"].set_index("participant")["asked"]
+    assert ranks["sim/type_only"] == "in one prompt"
+    assert (ranks.drop("sim/type_only") == "option by option").all()
+    assert "a difference between the two is one of instruments too" in comparison_notes(found)
+    alike = compare(beside, *ranks.drop("sim/type_only").index)
+    assert "asked" not in for_readers(alike)["Ranks"]
+    assert "instruments" not in comparison_notes(alike)
+
+
+def test_a_report_says_how_an_encoder_is_asked(beside):
+    cells = {cell.trials["participant"].iloc[0]: cell for cell in read_cells(Folder(beside))}
+    (cell,) = (cell for name, cell in cells.items() if name.endswith("roberta"))
+    trials = cell.trials
+    assert "read each option by itself, behind the bare question" in _answers_sentence(trials)
+    item = cell.items.table.iloc[0].to_dict()
+    said = _answers_given(item, trials)
+    scores = trials.set_index("item_id").loc[item["item_id"], "logits"]
+    assert all(f": score {score:.2f}" in said for score in scores.values()) and "prob" not in said
 
 
 # --- what cannot be asked ----------------------------------------------------

@@ -1415,9 +1415,21 @@ POSITION_MEASURES = {
 }  # measure -> field of OrderConsistency
 
 # %% ../../nbs/06_effects.ipynb #497b5daa
+def _taken(answers: Answered) -> np.ndarray:
+    "Share of each option in the answers; of scores the highest is taken, by ties in equal parts."
+    if answers.logits is None:
+        return answers.p
+    known = np.nan_to_num(answers.logits, nan=-np.inf)
+    scored = np.isfinite(known).any(axis=1)
+    highest = np.isfinite(known) & (known == known.max(axis=1, keepdims=True))
+    shares = highest / np.maximum(1, highest.sum(axis=1, keepdims=True))
+    return np.where(scored[:, None], shares, answers.p)
+
+
 def _position(contrast: Contrast, answers: Answered, target_role: str) -> list[dict[str, Any]]:
     "Order consistency and shares of the places, per condition."
     layout, found = answers.layout, []
+    answers = replace(answers, p=_taken(answers))
     if contrast.outcome == "value":  # a number in words has no place
         answers = replace(answers, ok=answers.ok & (answers.p.sum(axis=1) > 0))
     chosen, (code, names) = layout.selected(contrast), layout.code("condition")
