@@ -22,7 +22,7 @@ from .claims import claim, explained, p_words, status_words
 from .tables import CogbiasError, file_text, inside, shipped
 from .effects import changed
 from .reporting import interval, plain_words, signed
-from .stats.decisions import TOLERANCE
+from .stats.decisions import TOLERANCE, is_bias
 from .stats.estimates import STATUSES, Estimate, p_number
 from .stats.features import FeatureExplanation, explain_by_features
 from .stats.profiles import Profiles, bias_profiles, cluster_profiles
@@ -52,7 +52,9 @@ def _common_measure(effects: pd.DataFrame, name: str) -> str | None:
         & ~effects["replication"].astype(bool)
         & effects["unit"].isin(COMMON_UNITS)
     ]
-    headline = effects.loc[effects["paradigm"] == name, "measure"].iloc[0]
+    headline, unit = effects.loc[effects["paradigm"] == name, ["measure", "unit"]].iloc[0]
+    if not is_bias(unit):
+        return None
     return (
         "dominance"
         if (mine["measure"] == "dominance").any()
@@ -65,6 +67,7 @@ def _common_measure(effects: pd.DataFrame, name: str) -> str | None:
 def scale_label(effects: pd.DataFrame) -> str:
     "What the numbers of `common_effects` are, for an axis."
     heads = effects.groupby("paradigm", sort=False).head(1)
+    heads = heads[heads["unit"].map(is_bias).astype(bool)]
     rated = (heads["unit"] == "scaled rating").to_numpy()
     if rated.all():
         return "shift, in lengths of the scale"

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['ADJUSTMENTS', 'TOLERANCE', 'SMALLEST_EFFECT', 'ONE_SIDED', 'VERDICTS', 'WORDS', 'OTHER_VERDICTS', 'NO_CLAIM',
            'CLAIMABLE', 'RANGES', 'KEEPS_ITS_RANGE', 'adjust', 'equivalence_p', 'bounded_equivalence_p', 'Verdict',
-           'without_width', 'verdict']
+           'is_bias', 'without_width', 'verdict']
 
 # %% ../../nbs/stats/17_decisions.ipynb #ff5eeb30
 from collections.abc import Sequence
@@ -139,6 +139,13 @@ OTHER_VERDICTS = {
     "worse": "fewer answers are right than the best constant policy gets right",
     "no better": "no more answers are right than under the best constant policy, or hardly more",
 }  # what these words mean
+
+
+def is_bias(
+    unit: str,  # of a headline
+) -> bool:
+    "Whether a headline in this unit measures a bias; overviews of biases show no other."
+    return unit not in WORDS
 
 # %% ../../nbs/stats/17_decisions.ipynb #7d88a5e8
 NO_CLAIM = {

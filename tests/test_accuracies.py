@@ -1,0 +1,257 @@
+"Accuracies: their ground truths through the registry, their words, their place in a report."
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cogbias.backends.sim import exact_trials
+from cogbias.design import paradigm
+from cogbias.effects import decide, estimate_effects
+from cogbias.reporting import headline_sentence, opening
+from cogbias.study_reporting import common_effects, scale_label
+
+BETS = ("bets/coin", "bets/dice", "bets/card")
+
+
+def items_of(name: str, **settings: object) -> pd.DataFrame:
+    "The published items of a paradigm."
+    return paradigm(name).items(**{"item_sets": ("published",)} | settings)
+
+
+def told(items: pd.DataFrame, say: object) -> pd.DataFrame:
+    "Trials of somebody who gives every role of a question a probability: say(item)."
+    p = []
+    for item in items.to_dict("records"):
+        chances = say(item)
+        p.append({each["label"]: chances.get(each["role"], 0.0) for each in item["options"]})
+    return exact_trials("rational", items).assign(p=p)
+
+
+def encoded(items: pd.DataFrame, score: object) -> pd.DataFrame:
+    "Trials of an encoder whose raw scores have this logistic function: score(item), by role."
+    trials = told(items, score)
+    raw = [{label: float(np.log(s / (1 - s))) for label, s in p.items()} for p in trials["p"]]
+    spread = [{label: s / sum(p.values()) for label, s in p.items()} for p in trials["p"]]
+    return trials.assign(logits=raw, p=spread, method="encoder")
+
+
+def whole(effects: pd.DataFrame) -> pd.DataFrame:
+    "Rows over all prompts, by measure."
+    return effects[effects["group"] == "all"].drop_duplicates("measure").set_index("measure")
+
+
+def estimated(name: str, items: pd.DataFrame, trials: pd.DataFrame, **more: object) -> pd.DataFrame:
+    "The effects of one participant."
+    return decide(estimate_effects(trials, items, paradigm(name), **more))
+
+
+# --- ground truths -----------------------------------------------------------------
+
+
+def with_sets(items: pd.DataFrame, chosen: tuple[str, ...]) -> pd.DataFrame:
+    "Trials whose scores are high for these roles and low for all others."
+    roles = {each["role"] for each in items["options"].iloc[0]}
+    return encoded(items, lambda item: {role: 0.9 if role in chosen else 0.1 for role in roles})
+
+
+VALUE_SETS = {  # set -> right under normal, weak normal, weak: table 7 of the paper
+    (): (0, 0, 0),
+    ("high",): (1, 1, 1),
+    ("low",): (0, 0, 1),
+    ("same",): (0, 0, 1),
+    ("high", "same"): (0, 1, 1),
+    ("low", "same"): (0, 0, 1),
+    ("high", "low"): (0, 0, 0),
+    ("high", "low", "same"): (0, 0, 0),
+}
+TRUTHS = ("normal", "weak_normal", "weak")
+
+
+@pytest.mark.parametrize("chosen", VALUE_SETS)
+def test_every_set_of_a_value_question_under_every_ground_truth(chosen):
+    "Table 7 row by row, through items, trials and registry."
+    items = items_of("bets/value", orders="published", item_order="hl")
+    found = whole(estimated("bets/value", items, with_sets(items, chosen)))
+    for truth, right in zip(TRUTHS, VALUE_SETS[chosen]):
+        assert found.loc[f"threshold_{truth}", "estimate"] == right, truth
+        assert found.loc[f"threshold_{truth}", "status"] != "exploratory"
+    chances = [found.loc[f"threshold_{truth}_guessing", "estimate"] for truth in TRUTHS]
+    assert chances == pytest.approx([1 / 8, 2 / 8, 5 / 8])
+
+
+BET_SETS = {  # set -> right under strict, positive, non-negative; win_high first, then win_low
+    (): ((0, 0), 0, (0, 0)),
+    ("win",): ((1, 0), 1, (1, 0)),
+    ("lose",): ((0, 0), 0, (0, 0)),
+    ("none",): ((0, 1), 0, (1, 1)),
+    ("win", "lose"): ((0, 0), 1, (1, 0)),
+    ("win", "none"): ((0, 0), 0, (0, 0)),
+    ("lose", "none"): ((0, 0), 0, (0, 0)),
+    ("win", "lose", "none"): ((0, 0), 0, (0, 0)),
+}
+
+
+@pytest.mark.parametrize("chosen", BET_SETS)
+def test_every_set_of_a_bet_under_every_ground_truth(chosen):
+    "Table 8.4 row by row: the mean over both types of bet; positive over the first alone."
+    items = items_of("bets/dice", orders="published")
+    found = whole(estimated("bets/dice", items, with_sets(items, chosen)))
+    strict, positive, no_loss = BET_SETS[chosen]
+    shares = {"strict": np.mean(strict), "positive": positive, "non_negative": np.mean(no_loss)}
+    for truth, share in shares.items():
+        assert found.loc[f"threshold_{truth}", "estimate"] == pytest.approx(share), truth
+    assert found.loc["threshold_positive", "n_items"] == 50
+    chances = [found.loc[f"threshold_{truth}_guessing", "estimate"] for truth in shares]
+    assert chances == pytest.approx([1 / 8, 1 / 4, 1 / 4])
+    bars = [found.loc[f"threshold_{truth}_constant_policy", "estimate"] for truth in shares]
+    assert bars == pytest.approx([0.5, 1, 1])  # no bet; both sides; no bet
+
+
+def test_a_threshold_in_a_gap_is_flagged():
+    "Half of the dev questions need .10 and half .90: .50, which is right for none of them."
+    items = items_of("bets/value", templates=("CV",), orders="published", item_order="hl")
+    dev = items["split"] == "dev"
+    half = {pair: place % 2 for place, pair in enumerate(items[dev]["pair"].unique())}
+
+    def torn(item: dict) -> dict[str, float]:
+        if item["split"] == "test":
+            return {"high": 0.7, "low": 0.2, "same": 0.2}
+        low = 0.095 if half[item["pair"]] else 0.895
+        return {"high": low + 0.01, "low": low, "same": 0.01}
+
+    trials = encoded(items, torn)
+    few = items[~((items["split"] == "dev") & (items["pair"] == list(half)[-1]))]  # 12 and 12
+    mine = trials[trials["item_id"].isin(few["item_id"])]
+    row = whole(estimated("bets/value", few, mine)).loc["threshold_normal"]
+    assert (
+        "threshold 0.5 for CV from 24 development questions (2 values of 101 do best" in row.detail
+    )
+    assert "0.80 from first to last" in row.detail
+    assert "does not do best itself (0.00 and not 0.50)" in row.detail
+    assert row.estimate == 1.0
+
+
+# --- beliefs -------------------------------------------------------------------------
+
+
+def believing(belief: str) -> object:
+    "Somebody who holds the high or the low thing dear, or both the same, and acts on it."
+    acts = {
+        "high": {"win_high": "win", "win_low": "none"},
+        "low": {"win_high": "none", "win_low": "win"},
+        "same": {"win_high": "none", "win_low": "none"},
+    }[belief]
+
+    def say(item: dict) -> dict[str, float]:
+        return {belief: 1.0} if item["condition"] == "value" else {acts[item["kind"]]: 1.0}
+
+    return say
+
+
+@pytest.mark.parametrize("belief, own, authors", [("high", 1, 1), ("low", 1, 0), ("same", 1, 0.5)])
+@pytest.mark.parametrize("name", BETS)
+def test_bets_by_ones_own_values(name, belief, own, authors):
+    "Nobody is called irrational for preferring another thing; fixture 7."
+    items, values = items_of(name), items_of("bets/value")
+    say = believing(belief)
+    bets, said = told(items, say), told(values, say)
+    suite = pd.concat([bets, said]), pd.concat([items, values], ignore_index=True)
+    found = whole(estimated(name, items, bets, suite=suite))
+    assert found.loc["belief_conditioned", "estimate"] == own
+    assert found.loc["right_share", "estimate"] == authors
+    assert found.loc["belief_difference", "estimate"] == own - authors
+    assert "300 of 300 bets have a belief" in found.loc["belief_conditioned", "detail"]
+    same = "hold both things worth the same" in found.loc["belief_conditioned", "detail"]
+    assert same == (belief == "same")
+
+
+def test_a_belief_of_another_modality_is_not_mixed_in():
+    "The whole suite is read for the values; the bets are those of the paradigm."
+    coin, dice, values = items_of("bets/coin"), items_of("bets/dice"), items_of("bets/value")
+    right, wrong = believing("high"), believing("low")
+    trials = [told(coin, right), told(dice, wrong), told(values, right)]
+    suite = pd.concat(trials), pd.concat([coin, dice, values], ignore_index=True)
+    for name, items, mine, share in (("bets/coin", coin, 0, 1.0), ("bets/dice", dice, 1, 0.0)):
+        found = whole(estimated(name, items, trials[mine], suite=suite))
+        assert found.loc["belief_conditioned", "estimate"] == share
+        assert found.loc["belief_conditioned", "n_items"] == 300
+
+
+def test_without_values_there_is_no_accuracy_by_them():
+    "Insufficient, not zero."
+    items = items_of("bets/card")
+    found = whole(estimated("bets/card", items, told(items, believing("high"))))
+    for measure in ("belief_conditioned", "belief_difference"):
+        assert found.loc[measure, "status"] == "insufficient"
+        assert pd.isna(found.loc[measure, "estimate"])
+
+
+# --- the published test and its ties -------------------------------------------------
+
+
+@pytest.mark.parametrize("right, p", [(42, 0.04031), (100, 0.0), (0, 1.0)])
+def test_the_published_z_test(right, p):
+    "Fixture 5 through the registry: 42 of 100 published bets."
+    items = items_of("bets/coin")
+    published = items[items["is_published"] & (items["split"] == "test")]["item_id"].tolist()
+    lucky = set(published[:right])
+
+    def say(item: dict) -> dict[str, float]:
+        wrong = "lose" if item["right"] == "win" else "win"
+        return {item["right"] if item["item_id"] in lucky else wrong: 1.0}
+
+    row = whole(estimated("bets/coin", items, told(items, say))).loc["published_accuracy"]
+    assert row["n_items"] == 100 and row["estimate"] == right / 100
+    assert row["p_value"] == pytest.approx(p, abs=5e-6)
+
+
+def test_ties_are_shared_and_in_replication_the_first_takes_them():
+    "Equal scores for all options: a third of each question, and as published always heads."
+    items = items_of("bets/coin")
+    alike = told(items, lambda item: dict.fromkeys(("win", "lose", "none"), 1 / 3))
+    found = whole(estimated("bets/coin", items, alike))
+    assert found.loc["right_share", "estimate"] == pytest.approx(1 / 3)
+    assert found.loc["published_accuracy", "estimate"] == 0.25
+
+
+# --- words ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role, word", [("high", "no better"), ("low", "worse")])
+def test_nobody_is_better_where_a_constant_policy_gets_everything(role, word):
+    "The published order of the value questions: the headline says so in words."
+    items = items_of("bets/value", orders="published", item_order="hl")
+    found = estimated("bets/value", items, told(items, lambda item: {role: 1.0}))
+    row = found.iloc[0]
+    assert row["verdict"] == word
+    assert "no answer can do better than the best constant policy" in row["detail"]
+    sentence = headline_sentence(row, paradigm("bets/value"), "x")
+    assert f"is {word}" in sentence or f"is {word} than" in sentence
+
+
+@pytest.mark.parametrize("who", ["rational", "random", "type_only", "position"])
+def test_no_sentence_of_the_first_screen_speaks_of_a_bias_of_people(who):
+    made, items = paradigm("bets/coin"), items_of("bets/coin")
+    found = estimated("bets/coin", items, exact_trials(who, items))
+    words = opening(found.iloc[0], made, who, items).replace("This is no bias", "")
+    for forbidden in ("human", "towards", "Without bias", made.bias, "shows a"):
+        assert forbidden not in words, forbidden
+
+
+def test_accuracies_stay_out_of_what_is_said_of_biases():
+    "One rule: a headline with words of its own is no bias."
+    items, luck = items_of("bets/coin"), paradigm("managerial/optimism")
+    rated = luck.items(settings=10)
+    found = pd.concat(
+        [
+            estimated("bets/coin", items, exact_trials("rational", items)),
+            decide(estimate_effects(exact_trials("human", rated), rated, luck)),
+        ],
+        ignore_index=True,
+    ).assign(participant="sim/x")
+    common = common_effects(found)
+    assert common["paradigm"].unique().tolist() == ["managerial/optimism"]
+    assert common.attrs["left_out"] == ["bets/coin"]
+    assert scale_label(found) == "shift, in lengths of the scale"
