@@ -181,7 +181,7 @@ def _bar_row(
         "unit": "probability",
         "target": share.target,
         "p_value": share.p_value,
-        "p_method": share.p_method or None,
+        "p_method": None if np.isnan(share.p_value) else share.p_method or None,
         "detail": bar.words,
     }
     return _row(contrast, rows, group, estimate=height, **said)
