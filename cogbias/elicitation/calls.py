@@ -346,10 +346,6 @@ class Retries:
             0.5 + random.Random(f"{seed} {attempt}").random()
         )
 
-# %% ../../nbs/elicitation/03_calls.ipynb #8d9f774e
-class _Fatal(CogbiasError):
-    "A fault that holds for every request."
-
 # %% ../../nbs/elicitation/03_calls.ipynb #e02b7770
 MOST_TOKENS = 2**40  # in one answer; more is no count
 _TEXTS = ("response", "thinking", "finish_reason", "choice", "role", "detail")
@@ -392,6 +388,10 @@ def sound(
     return Answer("error", detail=f"the answer's {odd} is {held}, which no trial can hold")
 
 # %% ../../nbs/elicitation/03_calls.ipynb #58469dd9
+class _Fatal(CogbiasError):
+    "A fault that holds for every request."
+
+
 class _Beginning:
     "When an attempt began, and how much of it was waiting for its turn."
 
@@ -474,35 +474,6 @@ def told_to_wait(
         f"were waited: run again later"
     )
 
-# %% ../../nbs/elicitation/03_calls.ipynb #b2b8f063
-def ask_all(
-    ask: Callable[
-        [Request], Answer
-    ],  # one call, without retries of its own; raises what goes wrong
-    requests: Sequence[Request],  # what is asked
-    fault: Callable[
-        [Exception], Fault
-    ],  # says what an exception means; raises it again where it does not know
-    concurrency: int = 4,  # requests in flight
-    attempts: int = 5,  # per request
-    pause: float = 0.5,  # seconds before the second attempt, doubling
-    give_up_after: int = 20,  # failed requests in a row
-    who: Participant | None = None,  # who is asked; limits in usd need to know
-) -> Iterator[tuple[int, Answer]]:  # index of the request, its answer, as they arrive
-    "Ask a server many requests at once."
-    if concurrency < 1 or attempts < 1:
-        raise CogbiasError(
-            f"concurrency {concurrency} and attempts {attempts} should be at least 1"
-        )
-    stop = threading.Event()
-    caller = _Caller(ask, fault, Retries(attempts, pause), stop.wait, who)
-    pool = ThreadPoolExecutor(concurrency, thread_name_prefix="cogbias-call")
-    try:
-        yield from _watched(_in_flight(pool, caller, requests, 2 * concurrency), give_up_after)
-    finally:
-        stop.set()  # sleepers wake up and leave
-        pool.shutdown(wait=False, cancel_futures=True)
-
 # %% ../../nbs/elicitation/03_calls.ipynb #e883f478
 def _in_flight(
     pool: ThreadPoolExecutor, caller: _Caller, requests: Sequence[Request], window: int
@@ -541,3 +512,32 @@ def _watched(
                 f"the last {failed} requests failed ({answer.detail:.200}); see whether the "
                 f"server is still there"
             )
+
+# %% ../../nbs/elicitation/03_calls.ipynb #b2b8f063
+def ask_all(
+    ask: Callable[
+        [Request], Answer
+    ],  # one call, without retries of its own; raises what goes wrong
+    requests: Sequence[Request],  # what is asked
+    fault: Callable[
+        [Exception], Fault
+    ],  # says what an exception means; raises it again where it does not know
+    concurrency: int = 4,  # requests in flight
+    attempts: int = 5,  # per request
+    pause: float = 0.5,  # seconds before the second attempt, doubling
+    give_up_after: int = 20,  # failed requests in a row
+    who: Participant | None = None,  # who is asked; limits in usd need to know
+) -> Iterator[tuple[int, Answer]]:  # index of the request, its answer, as they arrive
+    "Ask a server many requests at once."
+    if concurrency < 1 or attempts < 1:
+        raise CogbiasError(
+            f"concurrency {concurrency} and attempts {attempts} should be at least 1"
+        )
+    stop = threading.Event()
+    caller = _Caller(ask, fault, Retries(attempts, pause), stop.wait, who)
+    pool = ThreadPoolExecutor(concurrency, thread_name_prefix="cogbias-call")
+    try:
+        yield from _watched(_in_flight(pool, caller, requests, 2 * concurrency), give_up_after)
+    finally:
+        stop.set()  # sleepers wake up and leave
+        pool.shutdown(wait=False, cancel_futures=True)
