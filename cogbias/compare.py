@@ -26,12 +26,13 @@ from cogbias.effects import (
     _participants,
     _weights,
     estimators,
+    score_range,
 )
 from .outputs import Folder, read_cells, read_manifest
 from .participants import reads_pairs
 from .stats.adjusted import UNSEEN, adjusted_cluster_interval, flag_numbers
 from .stats.clusters import stratified_cluster_t
-from .stats.decisions import CLAIMABLE, adjust
+from .stats.decisions import CLAIMABLE, adjust, is_bias
 from .stats.estimates import EQUAL, Estimate, p_number
 from .tables import CogbiasError, nearest
 from .trials import typed_trials
@@ -57,8 +58,8 @@ def _shown(contrast: Contrast, answers: Answered) -> _Shown | None:
         table, weights = _number_differences(contrast, rows).table, None
     sign = 1.0 if kind.shares else contrast.direction
     names = zip(table["stratum"].tolist(), table["cluster"].tolist())
-    points = contrast.score.values() if contrast.outcome == "role" else ()
-    reach = max(points) - min(points) if points and kind.shares else None
+    low, high = (0.0, 0.0) if contrast.outcome == "value" else score_range(contrast)
+    reach = high - low if kind.shares and contrast.outcome != "value" else None
     return _Shown(dict(zip(names, (sign * table["difference"]).tolist())), weights, reach)
 
 
@@ -443,7 +444,8 @@ def difference_sentence(
         rough = row["status"] not in CLAIMABLE and row["detail"]
         why = f" ({row['detail']}: too rough for a claim)" if rough else ""
         return f"{row['first']} and {row['second']} are not told apart: {size}{why}"
-    return f"{row['larger']} shows more: {row['first']} minus {row['second']} is {size}"
+    more = "shows more" if is_bias(row["unit"]) else "is right more often"
+    return f"{row['larger']} {more}: {row['first']} minus {row['second']} is {size}"
 
 
 _NOT_SHOWN = ["measure", "unit", "published", "new"]  # of FAMILIAR
