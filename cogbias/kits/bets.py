@@ -459,7 +459,7 @@ def bet_rows(
             and in_order,
         }
 
-# %% ../../nbs/kits/bets.ipynb #28f34b32
+# %% ../../nbs/kits/bets.ipynb #47425b61
 def items_of(
     modality: Modality,
     sets: Sequence[ItemSet] = ITEM_SETS,  # things of high and of low value
@@ -488,7 +488,7 @@ def items_of(
 
     return items
 
-# %% ../../nbs/kits/bets.ipynb #2da4feb1
+# %% ../../nbs/kits/bets.ipynb #28f34b32
 PUBLISHED_TEST = {"item_set": ("published",), "split": ("test",)}
 FRESH_TEST = {"item_set": ("fresh",), "split": ("test",)}
 TUNED = {"item_set": ("published",), "split": ("dev", "test")}
@@ -568,7 +568,7 @@ def thresholds(
         for name, title in truths.items()
     )
 
-# %% ../../nbs/kits/bets.ipynb #7f57e685
+# %% ../../nbs/kits/bets.ipynb #2da4feb1
 FACTORS = {
     "split": "train, dev or test; fresh and graded things are test items",
     "item_set": "published, fresh (new things) or graded (close in value)",

@@ -9,7 +9,7 @@ __all__ = ['ABOUT', 'SPINNER', 'PARADIGM']
 from ...design import About
 from ...kits.bets import Modality, Side, bets
 
-# %% ../../../nbs/paradigms/bets/spinner.ipynb #7a2ee0bf
+# %% ../../../nbs/paradigms/bets/spinner.ipynb #346e2744
 ABOUT = About(
     title="Bets on a spinner",
     bias="lapse in bets",

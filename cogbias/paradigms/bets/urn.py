@@ -9,7 +9,7 @@ __all__ = ['ABOUT', 'URN', 'PARADIGM']
 from ...design import About
 from ...kits.bets import Modality, Side, bets
 
-# %% ../../../nbs/paradigms/bets/urn.ipynb #a4ebf82a
+# %% ../../../nbs/paradigms/bets/urn.ipynb #f58162de
 ABOUT = About(
     title="Bets on an urn",
     bias="lapse in bets",

@@ -51,7 +51,7 @@ ABOUT = About(
     ),
 )
 
-# %% ../../../nbs/paradigms/bets/value.ipynb #282bac29
+# %% ../../../nbs/paradigms/bets/value.ipynb #7d6991c2
 class Template(NamedTuple):
     "A wording of the question; {first} is the thing that is named first."
 
