@@ -6,7 +6,7 @@
 __all__ = ['app', 'PATIENCE', 'StudyFile', 'OFTEN', 'Models', 'Paradigms', 'Outputs', 'Repeats', 'Temperature', 'Valid', 'Method',
            'Seed', 'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'Limits', 'Prices', 'Out', 'AsJson', 'KINDS',
            'common', 'main', 'list_names', 'items', 'generate', 'plan', 'run_command', 'status', 'effects', 'compare',
-           'report', 'site', 'import_command', 'export_command']
+           'report', 'verify', 'site', 'import_command', 'export_command']
 
 # %% ../nbs/24_cli.ipynb #ab4f58fa
 import json
@@ -1010,6 +1010,27 @@ def report(
     if failed:
         raise typer.Exit(1)
     _warn_left_out(folder)
+
+# %% ../nbs/24_cli.ipynb #7afe915c
+@app.command()
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="An outputs folder.")],
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    "Say whether the numbers of a folder follow from its answers."
+    from cogbias.verification import verified_lines, verify_folder
+
+    found = verify_folder(folder, jobs)
+    if as_json:
+        rows = {"differences": found.differences, "sources": found.sources}
+        listed = {name: [each._asdict() for each in held] for name, held in rows.items()}
+        _show_json({**found._asdict(), **listed, "follows": found.follows})
+    else:
+        for line in verified_lines(found):
+            print(_legible(line))
+    if not found.follows:
+        raise typer.Exit(1)
 
 # %% ../nbs/24_cli.ipynb #86b09f3e
 @app.command()

@@ -262,6 +262,29 @@ def _study_fault(study: Mapping[str, Any]) -> str:
     return "" if fits else f"holds an analysis that is {kind_of(analysis)}, not a mapping"
 
 
+def _pairs_fault(entries: Sequence[Any]) -> str:
+    "Which entry of a list is no participant with a paradigm."
+    fits = (isinstance(each, list) and [*map(type, each)] == [str, str] for each in entries)
+    at = next((number for number, fit in enumerate(fits, 1) if not fit), 0)
+    return f"holds an entry {at} that is no participant and paradigm" if at else ""
+
+
+def _lines_fault(entries: Sequence[Any]) -> str:
+    "Which entry of a list is no text."
+    odd = (number for number, each in enumerate(entries, 1) if not isinstance(each, str))
+    return next((f"holds {kind_of(entries[at - 1])} as entry {at}, not text" for at in odd), "")
+
+
+def _effects_entry_fault(entry: Mapping[str, Any]) -> str:
+    "What is wrong with the record of what the table of effects was made from."
+    if not all(isinstance(entry.get(name), str) for name in ("made_from", "table")):
+        return "lacks a hash"
+    left_out = entry.get("left_out")
+    if not isinstance(left_out, list):
+        return f"holds left_out as {kind_of(left_out)}, not a list"
+    return _pairs_fault(left_out)
+
+
 _PERSON = (
     Column("name", "text", "as in trials", filled=True),
     Column("backend", "text", "as in trials", filled=True),
@@ -277,7 +300,18 @@ _ONE_OR_MORE = {"low": 1, "high": 10**9}
 _ANY_COUNT = {"low": 0, "high": 10**9}
 _MANIFEST = (
     Column("study", "mapping", "the study of the last run", parts=_study_fault),
+    Column("study_hash", "text", "hash of it", optional=True),
+    Column("started_at", "text", "when the last run began, UTC", optional=True),
+    Column("finished_at", "text", "when everything was asked; empty before", optional=True),
+    Column("python", "text", "version", optional=True),
+    Column("platform", "text", "the system", optional=True),
+    Column("packages", "mapping", "name -> version", True, parts=_each(str, "a version")),
+    Column("participants", "list", "who was asked", True, parts=_mappings_fault),
+    Column("items", "mapping", "paradigm -> prompts, hashes", True, parts=_each(dict, "hashes")),
+    Column("asked_cells", "list", "what the last run was to ask", True, parts=_pairs_fault),
+    Column("effects", "mapping", "what the table was made from", True, parts=_effects_entry_fault),
     Column("cells", "list", "what was asked, cell by cell", parts=_mappings_fault),
+    Column("failed", "list", "what failed, a line each", True, parts=_lines_fault),
 )
 _CELL = (
     Column("participant", "text", "as in trials", filled=True),

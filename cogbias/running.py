@@ -375,12 +375,13 @@ def _cell_stamp(
     own = [own_settings(study, model), study.settings, study.where, study.items_file]
     numbers = [study.method, study.repeats, study.valid_answers, study.attempts, study.seed]
     outside = Path(study.items_file) if study.items_file else None
-    records = [folder.participant(each.name) for each in (who, extractor) if each]
-    files = [folder.items(name), folder.store(who.name, name).path, *records]
+    records = [hashes.file(folder.participant(each.name)) for each in (who, extractor) if each]
     asked = plain_values([people, own, numbers, model, name, who.name])
     return {
         "asked": content_hash([asked, files_named(asked), outside and hashes.file(outside)], 32),
-        "answers": content_hash([hashes.file(path) for path in files], 32),
+        "items": hashes.file(folder.items(name)) or "",
+        "answers": hashes.file(folder.store(who.name, name).path) or "",
+        "records": content_hash(records, 32),
         "code": code_hash(),
     }
 

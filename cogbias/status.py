@@ -7,7 +7,7 @@ __all__ = ['STATES', 'CellStatus', 'Status', 'folder_status', 'status_totals', '
 
 # %% ../nbs/28_status.ipynb #233dddda
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,9 +18,11 @@ from cogbias.outputs import (
     Folder,
     own_trials,
     read_manifest,
+    recorded_participant,
     stored_items,
     stored_settings,
 )
+from .prices import price_of
 from .rendering import stale_reports
 from .tables import EXACT, CogbiasError
 from .trials import slug
@@ -41,6 +43,7 @@ class CellStatus(NamedTuple):
     errors: int  # answers that a server never gave
     tokens_in: int | None  # of everything stored; None: nobody counted
     tokens_out: int | None
+    usd: float | None  # what these tokens cost; None: no price is known, or nobody counted
     last_answer: str | None  # when, UTC
     report: str  # current, stale, stopped or missing
     reason: str  # why it failed, or what cannot be read
@@ -73,6 +76,20 @@ def _moment(file: Path, stored: pd.DataFrame) -> str:
     return max(said, default=changed.isoformat(timespec="seconds"))
 
 
+def _cost(
+    folder: Folder, who: str, study: Mapping[str, Any], tokens: Sequence[int | None]
+) -> float | None:
+    "What tokens have cost, where the study or the list of prices says."
+    record = recorded_participant(folder, who)
+    if record is None or None in tokens:
+        return None
+    try:
+        price = price_of(record, study.get("prices") or {}, study.get("models") or ())
+        return None if price is None else price.usd(*tokens)
+    except (TypeError, ValueError, KeyError, AttributeError):  # edited by hand
+        return None
+
+
 def _counted(
     folder: Folder, key: tuple[str, str], asked: Mapping[str, Any] | None, study: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -87,13 +104,15 @@ def _counted(
     statuses = Counter(mine["status"])
     answers = len(mine) - statuses["error"]
     method = mine["method"].iloc[-1] if len(mine) else None
+    tokens = [_total(stored["tokens_in"]), _total(stored["tokens_out"])]
     return {
         "answers": answers,
         "planned": _planned(asked, study, None if table is None else len(table), method),
         "readable": statuses["ok"] / answers if answers else None,
         "errors": statuses["error"],
-        "tokens_in": _total(stored["tokens_in"]),
-        "tokens_out": _total(stored["tokens_out"]),
+        "tokens_in": tokens[0],
+        "tokens_out": tokens[1],
+        "usd": _cost(folder, key[0], study, tokens),
         "last_answer": _moment(store.path, stored) if len(stored) else None,
     }
 
@@ -231,6 +250,9 @@ def status_totals(
         "errors": sum(cells["errors"]),
         "tokens_in": _total(cells["tokens_in"]),
         "tokens_out": _total(cells["tokens_out"]),
+        "usd": sum(known)
+        if (known := [each for each in cells["usd"] if each is not None])
+        else None,
         "reports": {kind: reports[kind] for kind in ("current", "stale", "stopped", "missing")},
     }
 
@@ -255,7 +277,8 @@ def status_lines(
     lines.append(f"reports: {_some(totals['reports'], kinds)}")
     if totals["tokens_in"] is not None or totals["tokens_out"] is not None:
         counts = f"{totals['tokens_in'] or 0:,} in, {totals['tokens_out'] or 0:,} out"
-        lines.append(f"tokens of all stored answers: {counts}")
+        cost = "" if totals["usd"] is None else f", {totals['usd']:.2f} usd where a price is known"
+        lines.append(f"tokens of all stored answers: {counts}{cost}")
     if status.last_activity:
         lines.append(f"last answer {status.last_activity}")
     if status.started_at and not status.finished_at:

@@ -1,0 +1,183 @@
+"""Whether the numbers of a folder follow from its answers, wherever it lies."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from cogbias import verification
+from cogbias.cli import app
+from cogbias.outputs import _CELL, _MANIFEST, Folder, read_manifest
+from cogbias.running import run_study
+from cogbias.status import folder_status
+from cogbias.study import make_study
+from cogbias.tables import CogbiasError
+from cogbias.verification import verify_folder
+
+STUDY = {"models": ["sim/human", "sim/messy"], "paradigms": ["classic/framing"]}
+
+
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    "A folder with effects."
+    place = tmp_path_factory.mktemp("verify") / "outputs"
+    assert run_study(make_study(**STUDY), place, reports=False).failed == []
+    return place
+
+
+@pytest.fixture
+def folder(collected: Path, tmp_path: Path) -> Path:
+    "A copy of it that may be changed."
+    return Path(shutil.copytree(collected, tmp_path / "outputs"))
+
+
+def verified(place: Path, *more: str) -> tuple[int, str]:
+    "Exit status and what is said."
+    done = CliRunner().invoke(app, ["verify", str(place), *more])
+    return done.exit_code, done.stdout
+
+
+def edit_effects(place: Path, column: str, value: Any) -> None:
+    "The first row of the table says something else."
+    table = pd.read_parquet(place / "effects.parquet")
+    table.loc[0, column] = value
+    table.to_parquet(place / "effects.parquet")
+
+
+def test_they_follow(folder: Path) -> None:
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    code, said = verified(folder)
+    assert code == 0 and "all follow" in said and "768 answers in 2 cells" in said
+    assert "as the run left them in 2 cells" in said
+    after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert {name: text for name, text in after.items() if name.name != ".lock"} == {
+        name: text for name, text in before.items() if name.name != ".lock"
+    }
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("estimate", 0.4321), ("p_adjusted", 0.5), ("verdict", "absent")]
+)
+def test_a_number_that_was_edited(folder: Path, column: str, value: Any) -> None:
+    if column == "estimate":
+        edit_effects(folder, "ci_low", 0.0)
+        edit_effects(folder, "ci_high", 0.9)
+    edit_effects(folder, column, value)
+    code, said = verified(folder)
+    assert code == 1 and "not all follow" in said
+    assert f"{column} {value} is " in said and "sim/human in classic/framing" in said
+
+
+def test_a_row_that_is_gone_and_one_too_many(folder: Path) -> None:
+    table = pd.read_parquet(folder / "effects.parquet")
+    odd = table.iloc[[1]].assign(group="invented=1")
+    pd.concat([table.iloc[2:], odd]).to_parquet(folder / "effects.parquet")
+    said = [(each.group, each.column, each.stored) for each in verify_folder(folder).differences]
+    assert len(said) == 3 and {column for _, column, _ in said} == {""}
+    assert [stored is None for _, _, stored in said] == [False, True, True]
+
+
+def test_answers_that_were_edited(folder: Path) -> None:
+    "Half of the answers turned round: the numbers are others, and so is the file."
+    store = Folder(folder).store("sim/human", "classic/framing").path
+    rows = [json.loads(line) for line in store.read_text().splitlines()]
+    for row in rows[::2]:
+        row["p"] = dict(zip(row["p"], reversed(row["p"].values())))
+    store.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    found = verify_folder(folder)
+    assert not found.follows
+    assert {each.participant for each in found.differences if each.column == "estimate"} == {
+        "sim/human"
+    }
+    assert [each.as_left for each in found.sources] == [False, True]
+    assert "changed   trials/sim-human/classic-framing.jsonl" in verified(folder)[1]
+
+
+def test_for_programs(folder: Path) -> None:
+    code, said = verified(folder, "--json")
+    told = json.loads(said)
+    assert code == 0 and told["follows"] and told["differences"] == []
+    assert [each["answers"] for each in told["sources"]] == [384, 384]
+    assert all(len(each["answers_hash"]) == 32 for each in told["sources"])
+
+
+def test_an_archive_opened_elsewhere(folder: Path, tmp_path: Path) -> None:
+    archive = shutil.make_archive(str(tmp_path / "archive"), "gztar", folder)
+    shutil.rmtree(folder)
+    elsewhere = tmp_path / "another place"
+    shutil.unpack_archive(archive, elsewhere)
+    assert verified(elsewhere)[0] == 0
+    assert set(folder_status(elsewhere).cells["state"]) == {"done"}
+    outcome = run_study(make_study(**STUDY), elsewhere, reports=False)
+    assert {cell["asked"] for cell in outcome.cells} == {0}
+
+
+def test_a_folder_of_an_earlier_version(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for name in ("effects", "asked_cells"):
+        del manifest[name]
+    for cell in manifest["cells"]:
+        del cell["made_from"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    code, said = verified(folder)
+    assert code == 0 and "of 2 cells: the run did not keep the hashes" in said
+
+
+def test_opened_by_a_newer_version(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    "What it does not know is left alone, and versions that differ are named."
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["of_the_future"] = {"more": 1}
+    manifest["cells"][0]["of_the_future"] = 2
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    later = verification.installed_versions() | {"cogbias": "9.9.9"}
+    monkeypatch.setattr(verification, "installed_versions", lambda: later)
+    code, said = verified(folder)
+    assert code == 0 and "version   cogbias: 0.1.0 then, 9.9.9 now" in said
+
+
+# --- the manifest
+
+
+def test_every_field_of_a_manifest_is_declared(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert set(manifest) == {column.name for column in _MANIFEST}
+    for cell in manifest["cells"]:
+        assert set(cell) == {column.name for column in _CELL}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "fault"),
+    [
+        ("packages", {"numpy": 2}, "field 'packages' names 'numpy' without a version"),
+        ("participants", ["sim/human"], "field 'participants' holds text as entry 1"),
+        ("items", {"classic/framing": 384}, "field 'items' names 'classic/framing' without hashes"),
+        ("asked_cells", [["sim/human"]], "field 'asked_cells' holds an entry 1"),
+        ("failed", [1], "field 'failed' holds integer as entry 1"),
+        ("effects", {"made_from": "x"}, "field 'effects' lacks a hash"),
+        ("finished_at", 5, "field 'finished_at' should hold text"),
+    ],
+)
+def test_and_has_a_type(folder: Path, field: str, value: Any, fault: str) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {field: value}))
+    with pytest.raises(CogbiasError, match="broken manifest") as raised:
+        read_manifest(Folder(folder))
+    assert fault in str(raised.value)
+
+
+def test_no_secret_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
+    study = make_study(
+        models=["sim/human", "openai/none"],
+        paradigms=["classic/framing"],
+        participants={"openai/*": {"base_url": "http://127.0.0.1:9/v1"}},
+    )
+    assert len(run_study(study, tmp_path, reports=False).failed) == 1
+    for file in filter(Path.is_file, tmp_path.rglob("*")):
+        assert b"sk-planted" not in file.read_bytes(), file
