@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from cogbias.backends.sim import exact_trials
+from cogbias.compare import compare, difference_sentence
 from cogbias.design import paradigm
 from cogbias.effects import decide, estimate_effects
 from cogbias.reporting import headline_sentence, opening
@@ -255,3 +256,27 @@ def test_accuracies_stay_out_of_what_is_said_of_biases():
     assert common["paradigm"].unique().tolist() == ["managerial/optimism"]
     assert common.attrs["left_out"] == ["bets/coin"]
     assert scale_label(found) == "shift, in lengths of the scale"
+
+
+# --- two participants ------------------------------------------------------------------
+
+
+def test_shares_that_differ_in_part_are_told_apart():
+    "Orders that tie give a third of a question: as sure a difference as whole ones."
+    items = items_of("bets/coin", splits=("test",))
+    named = [exact_trials(who, items).assign(participant=who) for who in ("rational", "random")]
+    (apart,) = compare(pd.concat(named), "rational", "random").differences.to_dict("records")
+    assert apart["estimate"] == pytest.approx(2 / 3) and apart["p_value"] < 1e-4
+    assert "sign flips" in apart["method"]
+    assert "rational is right more often" in difference_sentence(apart)
+
+
+def test_the_likeliest_answer_and_a_drawn_one_are_two_numbers():
+    "Somebody graded takes the right choice most often; drawn answers show how surely."
+    items = items_of("bets/value", splits=("test",), item_sets=("graded",))
+    items["item_set"] = "published"
+    found = whole(estimated("bets/value", items, exact_trials("graded", items)))
+    ratio = np.exp(items["log_ratio"].to_numpy(float))
+    assert found.loc["accuracy_gain_share", "estimate"] == 1.0
+    drawn = found.loc["accuracy_gain_probability", "estimate"]
+    assert drawn == pytest.approx((ratio / (1 + ratio)).mean())

@@ -541,6 +541,7 @@ def _right_prompts(answers: Answered, contrast: Contrast, invalid: str) -> Rows:
         credit = credit * rows["weight"] + fill * (1 - rows["weight"])
     weight = rows["weight"] if invalid == "drop" else np.ones(len(rows))
     own = {name: rows[name] for name in ("exact", "n_trials", "n_valid")}
+    own["probability"] = np.where(right, rows["p"], 0.0).sum(axis=1)
     return Rows(rows.layout, rows.item, rows.all_exact, score=credit, weight=weight, **own)
 
 # %% ../../nbs/06_effects.ipynb #ae583108

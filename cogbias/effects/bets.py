@@ -35,8 +35,9 @@ from cogbias.stats.bets import (
 )
 from ..stats.chance import balanced_accuracy, exact_binomial, z_against_chance
 from ..stats.choice_curve import choice_slope
+from ..stats.clusters import sign_flip
 from ..stats.crossed import crossed_mean
-from ..stats.estimates import Estimate, nothing
+from ..stats.estimates import Estimate, is_dust, nothing
 from ..stats.proportions import wilson
 
 # %% ../../nbs/effects/bets.ipynb #639b22b4
@@ -226,7 +227,25 @@ def _beside(
         return found
     share, named = tested["guessing"][0], {"measure": f"{contrast.measure}_share"}
     said = {"unit": "probability", "detail": "share of right answers, tested against guessing"}
-    return [_estimate_row(contrast, rows, share, "all", **named, **said), *found]
+    shares = [_estimate_row(contrast, rows, share, "all", **named, **said)]
+    if "probability" in rows:
+        shares.append(_probability_row(contrast, rows))
+    return [*shares, *found]
+
+
+def _probability_row(contrast: Contrast, rows: Rows) -> dict[str, Any]:
+    "The mean probability of the right answer, which answers drawn one by one would get."
+    read = rows["weight"] > 0
+    mean = float(rows["probability"][read].mean()) if read.any() else np.nan
+    said = {
+        "measure": f"{contrast.measure}_probability",
+        "method": "mean probability",
+        "target": "F",
+        "unit": "probability",
+        "detail": "mean probability of the right answer: what answers get that are drawn and not "
+        "the likeliest ones; of an encoder, no more than its softmax",
+    }
+    return _row(contrast, rows, estimate=mean, **said)
 
 
 def _no_better(every: dict[str, Bar]) -> str:
@@ -243,6 +262,20 @@ def _unread(rows: Rows, part: Rows) -> str:
     return f"{lost} of {len(rows)} questions without a readable answer left out" if lost else ""
 
 # %% ../../nbs/effects/bets.ipynb #2aca4378
+def _paired(rows: Rows, first: np.ndarray, second: np.ndarray, what: str) -> Estimate:
+    "Difference of two shares over the published questions."
+    pair = [_over_orders(rows, each) for each in (first, second)]
+    found = own_minus_authors(*pair)
+    found = replace(found, method=f"{what}, exact mcnemar, newcombe paired", n_clusters=found.n)
+    gap = pair[0] - pair[1]
+    if is_dust(float(np.abs(gap - np.round(gap)).max())):
+        return found
+    # orders disagree, or options tie: some questions differ in part
+    known = {"p_value": sign_flip(gap, ["all"] * len(gap)), "p_method": "sign flips over questions"}
+    method = f"{what}, sign flips, newcombe paired"
+    return replace(found, method=method, status="ok", detail="", **known)
+
+
 def accuracy_difference(
     contrast: Contrast,  # its kind is one of _MAIN_BAR
     one: Rows,  # from read_prompts
@@ -256,9 +289,7 @@ def accuracy_difference(
         return nothing("no_valid_answers", "no question was answered by both", method="accuracy")
     if not _fixed(one):
         return _crossed(one, one["score"] - other["score"], (-1.0, 1.0), None, 0.0)
-    found = own_minus_authors(_over_orders(one, one["score"]), _over_orders(one, other["score"]))
-    method = "difference of shares, exact mcnemar, newcombe paired"
-    return replace(found, method=method, n_clusters=found.n)
+    return _paired(one, one["score"], other["score"], "difference of shares")
 
 # %% ../../nbs/effects/bets.ipynb #d6338b9e
 def _right_words(contrast: Contrast, rows: Rows) -> np.ndarray:
@@ -439,9 +470,7 @@ def belief_gain(
         return [_without_beliefs(contrast, rows, group, words)]
     part = rows.part(there)
     if _fixed(part):
-        credits = (_over_orders(part, each[there]) for each in (own, authors))
-        found = own_minus_authors(*credits)
-        found = replace(found, n_clusters=found.n)
+        found = _paired(part, own[there], authors[there], "bca minus acc")
     else:
         found = _crossed(part, own[there] - authors[there], (-1.0, 1.0), None, 0.0)
     detail = "; ".join(filter(None, [contrast.note, words, found.detail]))
