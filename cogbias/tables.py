@@ -33,6 +33,7 @@ from collections.abc import (
 )
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -267,7 +268,7 @@ class Schema:
         "The column names, in order."
         return [column.name for column in self.columns]
 
-    @property
+    @cached_property
     def version(self) -> int:
         "The version: that of the latest column."
         return max(column.since for column in self.columns)

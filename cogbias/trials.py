@@ -361,6 +361,8 @@ def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
 def _at_version(path: Path, number: int, record: dict[str, Any]) -> dict[str, Any]:
     "The row with empty values for the columns that came after its version."
     version = record.pop(VERSION, 1)
+    if type(version) is int and version == TRIALS.version and record.keys() == _NAMES:
+        return record
     try:
         return record | dict.fromkeys(TRIALS.later(version, record))
     except CogbiasError as error:

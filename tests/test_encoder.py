@@ -449,6 +449,11 @@ def test_a_fresh_head_is_asked_for_by_its_seed_and_said(checkpoints, tmp_path, f
     refused(lambda: load_encoder(checkpoints[family], fresh_head=0), "leave fresh_head out")
 
 
+@pytest.mark.parametrize("device", ["cuda:7", "nowhere"])
+def test_a_device_that_is_not_there_is_refused_in_a_line(checkpoints, device):
+    refused(lambda: load_encoder(checkpoints["bert"], device), f"device {device!r}", "auto or cpu")
+
+
 # --- while scoring -----------------------------------------------------------
 
 
@@ -561,6 +566,8 @@ def test_a_pickle_is_converted_by_name_and_scores_alike(bert, tmp_path):
     ]
     assert np.array_equal(score_pairs(*load_encoder(made), TEXTS[:5]), before)
     refused(lambda: to_safetensors(str(bert), made), "is there already; name a new folder")
+    behind_a_file = made / "config.json" / "new"
+    refused(lambda: to_safetensors(str(bert), behind_a_file), "cannot write", "you may write to")
 
 
 def test_weights_in_parts_are_converted_whole(bert, tmp_path):

@@ -157,8 +157,8 @@ def to_safetensors(
         raise CogbiasError(f"{out}: is there already; name a new folder")
     weights = _pickled_weights(str(source), folder)
     part = out.with_name(f"{out.name}.{os.getpid()}.part")
-    part.mkdir(parents=True)
     try:
+        part.mkdir(parents=True)
         for pattern in _BESIDE:
             for file in folder.glob(pattern):
                 if file.name not in _PICKLED:
@@ -166,6 +166,11 @@ def to_safetensors(
         copies = {name: each.detach().clone().contiguous() for name, each in weights.items()}
         save_file(copies, part / "model.safetensors", {"format": "pt"})
         part.rename(out)
+    except OSError as error:
+        raise CogbiasError(
+            f"{out}: cannot write ({error.strerror or error}); choose a folder that you may "
+            f"write to"
+        ) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return out
@@ -337,7 +342,13 @@ def load_encoder(
         )
     if fresh_head is not None:
         _draw_head(found, missing, fresh_head)
-    return found.to(chosen_device(device)).eval(), tokenizer
+    try:
+        return found.to(chosen_device(device)).eval(), tokenizer
+    except (RuntimeError, AssertionError) as error:  # of torch, built without it or out of memory
+        raise CogbiasError(
+            f"{source}: cannot be put on device {device!r} ({' '.join(str(error).split()):.80}); "
+            f"use auto or cpu"
+        ) from None
 
 
 def _check_fit(source: str, tokenizer: Any, config: Any) -> None:
