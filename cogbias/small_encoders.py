@@ -6,7 +6,7 @@
 __all__ = ['DEAR', 'CHEAP', 'ARCHITECTURES', 'LABEL', 'LONGEST', 'HIDDEN', 'COPIES', 'PRETRAINING', 'value_sentences',
            'ending_questions', 'Size', 'small_config', 'train_tokenizer', 'hide_words', 'build_small']
 
-# %% ../nbs/29_small_encoders.ipynb #bdf21579
+# %% ../nbs/29_small_encoders.ipynb #5fe1cb43
 import json
 import random
 import shutil
@@ -22,7 +22,7 @@ from .settings import AtLeastOne, Setting
 from .tables import CogbiasError, content_hash, nearest
 from .training import SWAG_COLUMNS, Recipe, learn, seeded
 
-# %% ../nbs/29_small_encoders.ipynb #5342aa62
+# %% ../nbs/29_small_encoders.ipynb #57987077
 DEAR = (
     "Only rich people can pay for a {thing}.",
     "You have to save money for years to get a {thing}.",
@@ -49,7 +49,7 @@ def value_sentences(
     told = [(thing, DEAR) for thing in dear] + [(thing, CHEAP) for thing in cheap]
     return [text.format(thing=thing) for thing, texts in told for text in texts]
 
-# %% ../nbs/29_small_encoders.ipynb #ee92618e
+# %% ../nbs/29_small_encoders.ipynb #bc091c16
 _ACTIVITIES = {
     "wants to drink": "fills a glass",
     "is very tired": "goes to bed",
@@ -79,7 +79,7 @@ def ending_questions(
         rows.append([f"{name} {situation}.", name, *(f"{each}." for each in endings), label])
     return pd.DataFrame(rows, columns=list(SWAG_COLUMNS))
 
-# %% ../nbs/29_small_encoders.ipynb #b39ce22f
+# %% ../nbs/29_small_encoders.ipynb #03137787
 ARCHITECTURES = ("bert", "roberta", "deberta", "bigbird")
 LABEL = "small self-made model"
 LONGEST = 96  # tokens
@@ -89,7 +89,7 @@ LONGEST = 96  # tokens
 class Size:
     "How large a small encoder is."
 
-    hidden: Annotated[AtLeastOne, Setting("size of a token's vector", "a whole number")] = 64
+    hidden: Annotated[AtLeastOne, Setting("size of a token's vector", "a whole number")] = 128
     layers: Annotated[AtLeastOne, Setting("transformer blocks", "a whole number")] = 2
     heads: Annotated[AtLeastOne, Setting("attention heads", "a whole number")] = 4
     dropout: Annotated[
@@ -139,7 +139,7 @@ def _known(architecture: str) -> str:
     "The architectures there are, as a remedy."
     return nearest(architecture, ARCHITECTURES)
 
-# %% ../nbs/29_small_encoders.ipynb #b79d99c6
+# %% ../nbs/29_small_encoders.ipynb #8e467305
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
@@ -162,10 +162,10 @@ def train_tokenizer(
     named = dict(zip(roles, _SPECIAL))
     return PreTrainedTokenizerFast(tokenizer_object=words, model_max_length=LONGEST, **named)
 
-# %% ../nbs/29_small_encoders.ipynb #dfb70ec7
+# %% ../nbs/29_small_encoders.ipynb #5e56bfa9
 HIDDEN = 0.25
 COPIES = 10  # of the corpus, each with other words hidden
-PRETRAINING = Recipe(batch=64, rate=2e-3, epochs=6, stop=None)
+PRETRAINING = Recipe(batch=64, rate=2e-3, epochs=5, stop=None, warmup=20)
 _SPECIAL_IDS = len(_SPECIAL)
 
 
@@ -214,7 +214,7 @@ def _words_loss(model: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
     told = model(**inputs)
     return told.loss, told.logits
 
-# %% ../nbs/29_small_encoders.ipynb #f0c0a310
+# %% ../nbs/29_small_encoders.ipynb #bbda4c9f
 def build_small(
     architecture: str,  # one of ARCHITECTURES
     sentences: Sequence[str],  # what it reads
@@ -239,11 +239,12 @@ def build_small(
         return folder
     work = folder.with_name(f"{folder.name}.pretraining")
     tokenizer = train_tokenizer([*sentences, *words])
-    with seeded(recipe.seed):
+    with seeded(recipe.seed, recipe.threads):
         config = small_config(architecture, size, len(tokenizer))
         model = AutoModelForMaskedLM.from_config(config)
         rows = hide_words(tokenizer, sentences, seed=recipe.seed)
-        learn(folder.name, model, rows, None, _collate, _words_loss, recipe, work, progress)
+        told = (rows, None, _collate, _words_loss)
+        learn(folder.name, model, tokenizer, *told, recipe, work, progress)
     ready = work / "ready"
     model.to("cpu").save_pretrained(ready)
     tokenizer.save_pretrained(ready)

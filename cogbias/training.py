@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['QUESTIONS', 'SWAG_COLUMNS', 'SWAG_INSTANCES', 'SWAG_ACCURACY', 'SWAG', 'TRACE', 'RECORD', 'WORK', 'check_questions',
-           'different_questions', 'swag_questions', 'Recipe', 'make_recipe', 'planned_steps', 'seeded',
-           'load_pairs_model', 'pair_logits', 'last_checkpoint', 'Trained', 'read_trained', 'weights_hash', 'learn',
+           'different_questions', 'swag_questions', 'Recipe', 'make_recipe', 'planned_steps', 'seeded', 'has_head',
+           'load_learner', 'pair_logits', 'last_checkpoint', 'Trained', 'read_trained', 'weights_hash', 'learn',
            'fine_tune']
 
-# %% ../nbs/28_training.ipynb #1ec7325e
+# %% ../nbs/28_training.ipynb #b343812f
 import hashlib
 import json
 import math
@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 from annotated_types import Ge, Gt, Le
 
+from .backends.encoder import encoder_class, load_encoder
 from .settings import AtLeastOne, Seed, Setting, check_settings
 from cogbias.tables import (
     FILLED,
@@ -41,7 +42,7 @@ from cogbias.tables import (
     whole_file,
 )
 
-# %% ../nbs/28_training.ipynb #09f762cf
+# %% ../nbs/28_training.ipynb #9c303dab
 QUESTIONS = Schema(
     "questions",
     (
@@ -89,7 +90,7 @@ def different_questions(
     ]
     return table[~pd.Series(keys, index=table.index).duplicated()].reset_index(drop=True)
 
-# %% ../nbs/28_training.ipynb #945779c8
+# %% ../nbs/28_training.ipynb #b3477bb0
 SWAG_COLUMNS = ("sent1", "sent2", *(f"ending{number}" for number in range(4)), "label")
 SWAG_INSTANCES = 73_546  # of the published training split
 SWAG_ACCURACY = {"bert": 0.77, "roberta": 0.79, "deberta": 0.85, "bigbird": 0.81}  # validation
@@ -162,7 +163,7 @@ def swag_questions(
     )
     return check_questions(str(path), questions)
 
-# %% ../nbs/28_training.ipynb #52cc8065
+# %% ../nbs/28_training.ipynb #1b238d07
 @dataclass(frozen=True)
 class Recipe:
     "How an encoder learns; the defaults are the published task stage."
@@ -181,6 +182,10 @@ class Recipe:
         Annotated[int, Ge(0)],
         Setting("steps between checkpoints; 0: one after each epoch", "a whole number from 0"),
     ] = 0
+    warmup: Annotated[
+        Annotated[int, Ge(0)],
+        Setting("steps in which the rate rises from zero", "a whole number from 0"),
+    ] = 0
     parts: Annotated[
         AtLeastOne,
         Setting("parts in which a step is computed, to need less memory", "a whole number from 1"),
@@ -192,6 +197,13 @@ class Recipe:
     device: Annotated[
         Literal["auto", "cpu"], Setting("auto: a GPU where there is one", "auto or cpu")
     ] = "auto"
+    threads: Annotated[
+        AtLeastOne,
+        Setting(
+            "threads of a processor; another number may round in another way",
+            "a whole number from 1",
+        ),
+    ] = 1
     seed: Seed = 0
 
 
@@ -221,53 +233,51 @@ def planned_steps(
     "Steps of a training that runs to its last epoch."
     return math.ceil(questions / recipe.batch) * recipe.epochs
 
-# %% ../nbs/28_training.ipynb #4aa6609f
+# %% ../nbs/28_training.ipynb #684f5cb3
 @contextmanager
 def seeded(
     seed: int,  # of every draw in the block
+    threads: int = 1,  # of the processor
 ) -> Iterator[None]:
     "A block whose draws are its own; outside, all goes on as if it had not been."
     import torch
 
-    states = random.getstate(), np.random.get_state()
+    states, before = (random.getstate(), np.random.get_state()), torch.get_num_threads()
     with torch.random.fork_rng():
         random.seed(seed)
         np.random.seed(seed % 2**32)
         torch.manual_seed(seed)
+        torch.set_num_threads(threads)
         try:
             yield
         finally:
             random.setstate(states[0])
             np.random.set_state(states[1])
+            torch.set_num_threads(before)
 
-# %% ../nbs/28_training.ipynb #5a60cb37
-def load_pairs_model(
+# %% ../nbs/28_training.ipynb #c8eca3e2
+def has_head(
+    folder: Path,  # holds config.json
+) -> bool:
+    "Whether an encoder was trained to choose already."
+    from transformers import AutoConfig
+
+    config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+    return (config.architectures or [""])[0] == encoder_class(config).__name__
+
+
+def load_learner(
     folder: Path | str,  # config.json, safetensors, tokenizer
-) -> tuple[Any, Any]:  # tokenizer, model with one score for a pair
-    "An encoder that scores pairs; its head is drawn where the folder holds none."
-    from transformers import (
-        AutoConfig,
-        AutoModelForMultipleChoice,
-        AutoTokenizer,
-        DebertaForSequenceClassification,
-        logging,
-    )
-
-    logging.disable_progress_bar()  # of reading files; training has its own
-    rules = {"trust_remote_code": False, "local_files_only": True}
-    config = AutoConfig.from_pretrained(folder, **rules)
-    tokenizer = AutoTokenizer.from_pretrained(folder, **rules)
-    if config.model_type == "deberta":  # it has no class for multiple choice
-        model = DebertaForSequenceClassification.from_pretrained(
-            folder, num_labels=1, use_safetensors=True, local_files_only=True
-        )
-    else:
-        model = AutoModelForMultipleChoice.from_pretrained(folder, use_safetensors=True, **rules)
-    return tokenizer, model
+    seed: int = 0,  # of a head, where the folder holds none
+) -> tuple[Any, Any]:  # model with one score for a pair, tokenizer
+    "An encoder that is going to learn, on the processor, in full precision."
+    folder = Path(folder)
+    fresh = None if has_head(folder) else seed
+    return load_encoder(folder, "cpu", "float32", fresh_head=fresh)
 
 
 def pair_logits(
-    model: Any,  # of load_pairs_model
+    model: Any,  # of load_learner
     inputs: Mapping[str, Any],  # input_ids and attention_mask: questions x options x tokens
 ) -> Any:  # a tensor, questions x options
     "The score of every pair."
@@ -277,15 +287,11 @@ def pair_logits(
     flat = {name: each.flatten(0, 1) for name, each in inputs.items()}
     return model(**flat).logits.view(questions, options)
 
-# %% ../nbs/28_training.ipynb #a031b739
+# %% ../nbs/28_training.ipynb #021aaf02
 def _encoded(
     source: str, tokenizer: Any, table: pd.DataFrame, longest: int
 ) -> list[dict[str, Any]]:  # one per question: ids of its pairs, and the place of the right one
     "Questions as a model reads them."
-    if tokenizer.pad_token_id is None:
-        raise CogbiasError(
-            f"{source}: its tokenizer has no token for padding; set pad_token and save it again"
-        )
     rows = []
     for number, (question, options, right) in enumerate(
         zip(table["question"], table["options"], table["right"]), 1
@@ -320,7 +326,7 @@ def _longest(tokenizer: Any, model: Any) -> int:
     lost = config.pad_token_id + 1 if config.model_type == "roberta" else 0
     return min(config.max_position_embeddings - lost, tokenizer.model_max_length)
 
-# %% ../nbs/28_training.ipynb #7e43d354
+# %% ../nbs/28_training.ipynb #1eafc132
 class _NotFinite(Exception):
     "The loss, or a weight, is no number any more."
 
@@ -355,7 +361,7 @@ def _trainer(
     made.model_accepts_loss_kwargs = False  # the loss is a mean over questions
     return made
 
-# %% ../nbs/28_training.ipynb #26938177
+# %% ../nbs/28_training.ipynb #d7e5c33b
 _WHOLE = "whole.json"  # written last; a checkpoint without it was being written when all ended
 
 
@@ -393,7 +399,7 @@ def last_checkpoint(
     whole = [step for step, each in found.items() if each.exists()]
     return found[max(whole)] if whole else None
 
-# %% ../nbs/28_training.ipynb #e6fe40b6
+# %% ../nbs/28_training.ipynb #ed6e78c4
 TRACE = Schema(
     "trace",
     (
@@ -424,7 +430,7 @@ def _history(checkpoint: Path) -> list[dict[str, Any]]:
     "What was logged up to a checkpoint."
     return json.loads(file_text(checkpoint / "trainer_state.json"))["log_history"]
 
-# %% ../nbs/28_training.ipynb #3501d879
+# %% ../nbs/28_training.ipynb #453b7a32
 def _precision(recipe: Recipe) -> str:
     "The precision of a training: that of the recipe, or what suits the machine."
     import torch
@@ -452,6 +458,7 @@ def _arguments(recipe: Recipe, folder: Path, dev: bool, progress: bool) -> Any:
         num_train_epochs=recipe.epochs,
         learning_rate=recipe.rate,
         lr_scheduler_type="linear",
+        warmup_steps=recipe.warmup,
         optim="adamw_torch",
         bf16=precision == "bfloat16",
         fp16=precision == "float16",
@@ -496,7 +503,7 @@ def _too_large(source: str, recipe: Recipe) -> CogbiasError:
         f"{recipe.batch} questions"
     )
 
-# %% ../nbs/28_training.ipynb #8d0ec04f
+# %% ../nbs/28_training.ipynb #9dd60731
 RECORD, WORK = "training.json", ".training"
 
 
@@ -544,10 +551,11 @@ def _check_same(place: Path, wanted: Mapping[str, Any], found: Mapping[str, Any]
                 f"{json.dumps(value):.80}); move it away, or train into another folder"
             )
 
-# %% ../nbs/28_training.ipynb #cbe28953
+# %% ../nbs/28_training.ipynb #bb0bff78
 def learn(
     source: str,  # what is trained, for messages
     model: Any,  # of transformers; it learns
+    tokenizer: Any,  # what belongs to it; checkpoints hold it too
     rows: Sequence[Any],  # what is learnt from
     dev: Sequence[Any] | None,  # what shows how far it is; None: nothing
     collate: Callable[[Sequence[Any]], dict[str, Any]],  # rows -> tensors
@@ -560,6 +568,7 @@ def learn(
     trainer = _trainer(
         loss,
         model=model,
+        processing_class=tokenizer,
         args=_arguments(recipe, work, dev is not None, progress),
         train_dataset=rows,
         eval_dataset=dev,
@@ -598,7 +607,7 @@ def _has_learnt(recipe: Recipe, history: Sequence[Mapping[str, Any]]) -> bool:
     reached = [each["eval_accuracy"] for each in history if "eval_accuracy" in each]
     return bool(recipe.stop is not None and reached and reached[-1] >= recipe.stop)
 
-# %% ../nbs/28_training.ipynb #b31f8f4c
+# %% ../nbs/28_training.ipynb #3ad00e63
 def fine_tune(
     start: Path | str,  # folder of the encoder to begin with
     place: Path | str,  # folder of the trained one; made if need be
@@ -626,8 +635,8 @@ def fine_tune(
     work = place.with_name(place.name + WORK)
     _begin(work, wanted)
     began = time.monotonic()
-    with seeded(recipe.seed):
-        tokenizer, model = load_pairs_model(start)
+    with seeded(recipe.seed, recipe.threads):
+        model, tokenizer = load_learner(start, recipe.seed)
         longest = _longest(tokenizer, model)
         rows, seen = (_encoded(source, tokenizer, each, longest) for each in (train, dev))
 
@@ -636,9 +645,10 @@ def fine_tune(
 
         last = last_checkpoint(work)
         if last and _has_learnt(recipe, _history(last)):  # it ended before it was put away
-            history, model = _history(last), load_pairs_model(last)[1]
+            history, model = _history(last), load_learner(last)[0]
         else:
-            history = learn(source, model, rows, seen, collate, _pairs_loss, recipe, work, progress)
+            told = (rows, seen, collate, _pairs_loss)
+            history = learn(source, model, tokenizer, *told, recipe, work, progress)
     run = {"resumed_from": last.name if last else None, "seconds": time.monotonic() - began}
     reached = {"reached_stop": _has_learnt(recipe, history)}
     return _put_away(place, work, tokenizer, model, history, wanted | reached, run)
@@ -659,7 +669,7 @@ def _begin(work: Path, wanted: Mapping[str, Any]) -> None:
     with whole_file(plan) as part:
         part.write_text(json.dumps(wanted, indent=1), encoding="utf-8")
 
-# %% ../nbs/28_training.ipynb #2427be5a
+# %% ../nbs/28_training.ipynb #1ad07b11
 _PACKAGES = ("torch", "transformers", "accelerate", "tokenizers")
 
 

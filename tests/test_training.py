@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from cogbias.small_encoders import ARCHITECTURES, Size, build_small, value_sentences
-from cogbias.tables import CogbiasError
 from cogbias.training import Recipe, fine_tune, last_checkpoint, read_trained
 
 DEAR, CHEAP = ["car", "house", "boat", "ring"], ["pen", "sock", "egg", "soup"]
@@ -128,13 +127,3 @@ def test_a_training_killed_after_its_stop_does_not_go_on_learning(tmp_path: Path
     weights = [(each.folder / "model.safetensors").read_bytes() for each in (through, killed)]
     assert weights[0] == weights[1]
     assert killed.record == through.record
-
-
-def test_a_tokenizer_without_padding_is_refused(tmp_path: Path) -> None:
-    start = small("bert", tmp_path)
-    place = start / "tokenizer_config.json"
-    told = json.loads(place.read_text())
-    del told["pad_token"]
-    place.write_text(json.dumps(told))
-    with pytest.raises(CogbiasError, match="its tokenizer has no token for padding"):
-        fine_tune(start, tmp_path / "trained", QUESTIONS, QUESTIONS, RECIPE)
