@@ -139,6 +139,10 @@ class Study:
         Mapping[str, Any],
         Setting("family, adjustment, smallest, alpha: declared before results are seen", "a table"),
     ] = field(default_factory=dict)
+    training: Annotated[
+        Mapping[str, Any],
+        Setting("how encoders named encoder/<architecture>@<task> are trained", "a table"),
+    ] = field(default_factory=dict)
     limits: Annotated[
         Mapping[Limit, Annotated[float, Gt(0)]],
         Setting(
@@ -355,7 +359,7 @@ _OF_A_REPORT = {
     "paradigm": ("choice/certainty", "suite/name"),
     "outputs": ("outputs/report", "folder for items and answers; what it holds is not asked again"),
 }
-_OF_A_STUDY_ALONE = ("models", "paradigms", "name", "limits", "prices")
+_OF_A_STUDY_ALONE = ("models", "paradigms", "name", "training", "limits", "prices")
 _STORED = "name of one whose answers the folder holds: they are read, nobody is asked"
 
 

@@ -6,8 +6,8 @@
 __all__ = ['temperatures', 'make_study', 'check_places', 'study_items', 'study_paradigms', 'study_participant',
            'study_participants', 'study_extractor', 'check_methods', 'check_names', 'check_levels', 'read_study',
            'studies', 'answer_groups', 'group_counts', 'least_rounds', 'study_of_cell', 'own_settings', 'plain_values',
-           'recorded_study', 'study_hash', 'recorded_cell', 'Unmet', 'within_reach', 'PlannedCell', 'planned_cells',
-           'plan_study']
+           'recorded_study', 'study_hash', 'recorded_cell', 'model_folder_of', 'with_checkpoints', 'Unmet',
+           'within_reach', 'PlannedCell', 'planned_cells', 'plan_study']
 
 # %% ../nbs/16_study.ipynb #38f2befe
 import json
@@ -316,6 +316,13 @@ def read_study(
     study = make_study(str(path), **values)
     if study.items_file:
         study = replace(study, items_file=str(path.parent / study.items_file))
+    files = {name: study.training.get(name, "hub") for name in ("swag", "swag_validation")}
+    beside = {
+        name: str(path.parent / file)
+        for name, file in files.items()
+        if isinstance(file, str) and file != "hub"
+    }
+    study = replace(study, training={**study.training, **beside})
     check_names(study)
     return study
 
@@ -401,12 +408,34 @@ _OF_A_RUN = ("limits", "prices")
 def study_hash(study: Study) -> str:
     "Identity of a study: the same text of settings gives the same hash everywhere."
     recorded = recorded_study(study)
-    return content_hash({name: recorded[name] for name in recorded if name not in _OF_A_RUN})
+    left_out = {*_OF_A_RUN, *(() if study.training else ("training",))}
+    return content_hash({name: recorded[name] for name in recorded if name not in left_out})
 
 
 def recorded_cell(cell: Mapping[str, Any]) -> dict[str, Any]:
     "The record of a cell without secrets, which earlier versions wrote down."
     return {**cell, "participants": without_secrets(cell.get("participants") or {})}
+
+# %% ../nbs/16_study.ipynb #0a76d195
+def model_folder_of(folder: Folder) -> Path:
+    "Where the encoders lie that a study trains."
+    return folder.place("models")
+
+
+def with_checkpoints(
+    study: Study,  # what is planned
+    folder: Folder,  # of its results
+) -> Study:
+    "The study, with the place of the encoders that it trains."
+    place = str(model_folder_of(folder).absolute())
+    own = {
+        model: {"checkpoints": place}
+        for model in study.models
+        if model.startswith("encoder/") and "@" in model
+    }
+    for model in own:
+        own[model] |= settings_for(model, study.participants, _models(study))
+    return replace(study, participants={**study.participants, **own}) if own else study
 
 # %% ../nbs/16_study.ipynb #77e08a85
 @dataclass(frozen=True)
@@ -456,6 +485,7 @@ def planned_cells(
     "Every cell of a study, and what of it is missing."
     check_names(study)
     folder, cells = Folder(Path(outputs)), []
+    study = with_checkpoints(study, folder)
     reader = study_extractor(study)
     extractor = within_reach(folder, reader) if reader else None
     for name in study_paradigms(study):
