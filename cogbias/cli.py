@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['app', 'PATIENCE', 'StudyFile', 'OFTEN', 'Models', 'Paradigms', 'Outputs', 'Repeats', 'Temperature', 'Valid', 'Method',
            'Seed', 'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'Limits', 'Prices', 'Out', 'AsJson', 'KINDS',
-           'common', 'main', 'list_names', 'items', 'generate', 'plan', 'run_command', 'status', 'effects', 'compare',
-           'report', 'verify', 'site', 'import_command', 'export_command']
+           'common', 'main', 'list_names', 'items', 'generate', 'plan', 'train', 'run_command', 'status', 'effects',
+           'compare', 'report', 'verify', 'site', 'import_command', 'export_command']
 
 # %% ../nbs/24_cli.ipynb #ab4f58fa
 import json
@@ -865,6 +865,43 @@ def _closing(outcome: object, outputs: Path, reports: bool) -> None:
         _say(f"stopped   {outcome.stopped}")
         raise typer.Exit(3)
     if outcome.failed:
+        raise typer.Exit(1)
+
+# %% ../nbs/24_cli.ipynb #282e43b9
+def _told_of_encoder(row: dict[str, Any]) -> str:
+    "One line on a trained encoder."
+    if row["steps"] is None or row["steps"] != row["steps"]:
+        return f"{row['encoder']}: not trained"
+    of_paper = row["published_accuracy"]
+    beside = f" (paper: {of_paper:.0%})" if of_paper == of_paper and of_paper else ""
+    stop = {True: ", stop reached", False: ", stop not reached"}[bool(row["reached_stop"])]
+    stop = "" if row["encoder"].endswith("@default") else stop
+    seen = f"{row['dev_accuracy']:.1%} of the development questions{beside}"
+    return f"{row['encoder']}: {row['steps']:.0f} steps, {seen}{stop}; {row['label']}"
+
+
+@app.command()
+@_about_a_study
+def train(
+    asked: Study,
+    outputs: Path,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes.")] = 1,
+) -> None:
+    "Train the encoders of a study that are not trained yet; asks nobody."
+    from cogbias.tables import CogbiasError
+    from cogbias.trained_encoders import train_encoders, trained_name
+
+    if not any(map(trained_name, asked.models)):
+        raise CogbiasError(
+            f"{asked.name}: names no encoder that is trained here, such as encoder/bert@coin"
+        )
+    done = train_encoders(asked, outputs, jobs, progress=sys.stderr.isatty())
+    for row in done.encoders.to_dict("records"):
+        print(_legible(_told_of_encoder(row)))
+    print(f"models    {outputs / 'models'}")
+    for line in done.failed:
+        _say(f"failed    {line}")
+    if done.failed:
         raise typer.Exit(1)
 
 # %% ../nbs/24_cli.ipynb #9409ef36

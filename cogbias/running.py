@@ -10,6 +10,7 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -73,6 +74,7 @@ from cogbias.study import (
     study_participant,
     study_participants,
     temperatures,
+    with_checkpoints,
 )
 from cogbias.tables import (
     IDENTITY,
@@ -82,6 +84,7 @@ from cogbias.tables import (
     load_table,
     save_table,
 )
+from .trained_encoders import train_encoders, trained_name
 from .trials import Collected, fingerprint
 
 # %% ../nbs/21_running.ipynb #16158492
@@ -453,6 +456,19 @@ def _render(
     return render_reports(folder.path, jobs, cluster, [*asked, *older], False, progress)
 
 # %% ../nbs/21_running.ipynb #dbe1a8ed
+def _with_trained(
+    study: Study, outputs: Path, jobs: int, progress: bool
+) -> tuple[Study, list[str]]:
+    "The study with those encoders that could be trained, and a line for each of the others."
+    own = {model for model in study.models if trained_name(model)}
+    if not own:
+        return study, []
+    done = train_encoders(study, outputs, jobs, progress)
+    there = set(done.encoders.loc[done.encoders["steps"].notna(), "encoder"])
+    models = tuple(model for model in study.models if model not in own or model in there)
+    return replace(with_checkpoints(study, Folder(outputs)), models=models), done.failed
+
+
 def run_study(
     study: Study,  # what is planned
     outputs: Path | str,  # outputs folder
@@ -469,23 +485,24 @@ def run_study(
     check_methods(study)
     stored_settings(writable_folder(outputs))
     remove_left_overs(Folder(outputs))
+    asked, not_trained = _with_trained(study, outputs, jobs, progress)
     open_account(study, outputs)
-    write_manifest(study, Folder(outputs), [], [], started, ended=False)
-    asked = [
-        (who.name, name) for who in study_participants(study) for name in study_paradigms(study)
+    write_manifest(study, Folder(outputs), [], not_trained, started, ended=False)
+    expected = [
+        (who.name, name) for who in study_participants(asked) for name in study_paradigms(asked)
     ]
     rounds = study.repeats * (2 if study.method == "two_step" else 1)
-    with collecting(progress, Folder(outputs), asked, rounds):
+    with collecting(progress, Folder(outputs), expected, rounds):
         collected = spread(
             _collect_model,
-            [(study, model, outputs) for model in study.models],
+            [(asked, model, outputs) for model in asked.models],
             jobs,
             cluster,
             lambda study, model, *_: ([], [f"{model}: {LOST}"]),
         )
     cells, failed = (
         [cell for part, _ in collected for cell in part],
-        [line for _, lines in collected for line in lines],
+        [*not_trained, *(line for _, lines in collected for line in lines)],
     )
     folder = Folder(outputs)
     stopped = stopped_line(study, outputs)

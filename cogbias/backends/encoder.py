@@ -30,6 +30,7 @@ from cogbias.backends.hf import (
     PRECISIONS,
     chosen_device,
     fetch_model,
+    folder_at_hand,
     folder_revision,
     model_folder,
     precision,
@@ -72,7 +73,7 @@ def encoder_class(
     return getattr(transformers, _CLASSES[config.model_type])
 
 # %% ../../nbs/backends/encoder.ipynb #aa717902
-_TRAINED = re.compile(rf"({'|'.join(ARCHITECTURES)})@\w+([+]\w+)*")
+_TRAINED = re.compile(rf"(small_(untold_)?)?({'|'.join(ARCHITECTURES)})@\w+([+]\w+)*")
 
 
 def is_trained_here(
@@ -583,6 +584,14 @@ class EncoderParticipant:
         "Where its files are."
         return encoder_folder(self.model, self.checkpoints)
 
+    @property
+    def at_hand(self) -> bool:
+        "Whether its files can be read without fetching or training anything."
+        if is_trained_here(self.model):
+            return (Path(self.checkpoints or ".").expanduser() / self.model).is_dir()
+        local = self.model.startswith((".", "/", "~"))
+        return local or folder_at_hand(self.model) is not None
+
     @cached_property
     def revision(self) -> str:
         "Commit of the hub, or hash of the files."
@@ -636,6 +645,11 @@ def _facts(who: EncoderParticipant) -> dict[str, Any]:
         "instrument": "each option scored by itself, read behind the bare question",
         "warning": _warning(who),
     }
+    made = who.folder / "training.json"
+    if made.is_file():  # trained here: what it began with, and how far it came
+        record = json.loads(made.read_text(encoding="utf-8"))
+        told = ("label", "task", "dev_accuracy", "reached_stop", "steps")
+        found |= {name: record.get(name) for name in told}
     if config.get("attention_type") == "block_sparse":
         blocks = 5 + 2 * config.get("num_random_blocks", 3)
         in_full = blocks * config.get("block_size", 64)
