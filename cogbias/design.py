@@ -364,6 +364,22 @@ def _right_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[i
             if right not in roles:
                 yield row, f"has {right!r} as right, which none of its options is; {roles} are"
 
+# %% ../nbs/02_design.ipynb #938499c9
+def _split_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[int, str]]:
+    "Rows whose unit is in another split as well."
+    if "split" not in paradigm.factors:
+        return
+    found: dict[str, str] = {}  # unit -> the split it was first seen in
+    for unit in ("cluster", "crossed"):
+        named = items[unit].tolist() if unit in items else []
+        for row, (name, split) in enumerate(zip(named, items["split"].tolist())):
+            if isinstance(name, str) and found.setdefault(name, split) != split:
+                yield (
+                    row,
+                    f"is in the split {split!r}, but {name!r} is in {found[name]!r} too; leave it "
+                    "in one of them",
+                )
+
 # %% ../nbs/02_design.ipynb #97fcf88c
 def _absent(
     there: Collection[Any],  # what there is
@@ -424,7 +440,7 @@ def check_items(
     record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
 ) -> pd.DataFrame:
     "Return the items unchanged, or raise a CogbiasError naming a row unknown to the paradigm."
-    finders = (_condition_faults, _flag_faults, _role_faults, _right_faults)
+    finders = (_condition_faults, _flag_faults, _role_faults, _right_faults, _split_faults)
     for row, fault in chain.from_iterable(find(paradigm, items) for find in finders):
         raise CogbiasError(f"{paradigm.name}: {record(row)} {fault}")
     return items

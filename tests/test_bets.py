@@ -10,9 +10,9 @@ from itertools import combinations
 import pandas as pd
 import pytest
 
-from cogbias.backends.sim import exact_trials
+from cogbias.backends.sim import SimulatedParticipant, exact_trials
 from cogbias.cli import main
-from cogbias.design import Paradigm, paradigm, paradigms
+from cogbias.design import Paradigm, check_items, paradigm, paradigms
 from cogbias.effects import estimate_effects
 from cogbias.kits.bets import (
     Modality,
@@ -24,11 +24,13 @@ from cogbias.kits.bets import (
     wager_range,
 )
 from cogbias.kits.goods import DEV, ITEM_SETS, TEST, TRAIN, ItemSet, check_apart, item_pairs
+from cogbias.participants import Request
 from cogbias.stats import bets as theory
-from cogbias.tables import CogbiasError, content_hash
+from cogbias.tables import CogbiasError, content_hash, save_table
 
 SUITE = paradigms("bets/*")
 BETS = [name for name in SUITE if name != "bets/value"]
+LISTED = [name for name in SUITE if name != "bets/open"]
 TWO_SIDED = [name for name in BETS if name != "bets/spinner"]
 PUBLISHED = ["bets/card", "bets/coin", "bets/dice"]
 
@@ -169,7 +171,7 @@ def test_published_and_fresh_pairs_meet_the_condition_for_all_ground_truths():
 # --- items ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [each for each in SUITE if each != "bets/open"])
+@pytest.mark.parametrize("name", LISTED)
 def test_places_are_balanced(name):
     "Every choice stands in every place equally often, the right one too, in every layout."
     table = asked(name)
@@ -185,23 +187,33 @@ def test_places_are_balanced(name):
     assert table.groupby("order_group").size().unique().tolist() == [places]
 
 
-@pytest.mark.parametrize("name", SUITE)
+@pytest.mark.parametrize("name", LISTED)
 def test_orders_published_and_all(name):
     one = asked(name, orders="published", splits=("test",))
     assert one["order_group"].is_unique
-    if name != "bets/open":
-        every = asked(name, orders="all", splits=("test",), item_sets=("published",))
-        size = 24 if name == "bets/spinner" else 6
-        assert set(every.groupby("order_group").size()) == {size}
-    first = asked(name, item_order="hl", splits=("test",))
-    assert set(first["item_order"]) == {"hl"}
+    every = asked(name, orders="all", splits=("test",), item_sets=("published",))
+    size = 24 if name == "bets/spinner" else 6
+    assert set(every.groupby("order_group").size()) == {size}
+
+
+@pytest.mark.parametrize("name", SUITE)
+def test_either_thing_can_be_named_first(name):
+    both, first = asked(name, splits=("test",)), asked(name, splits=("test",), item_order="hl")
+    assert set(first["item_order"]) == {"hl"} and 2 * len(first) == len(both)
+    assert set(first["item_id"]) < set(both["item_id"])
+
+
+def test_what_is_not_listed_has_no_order():
+    said = refused(lambda: paradigm("bets/open").items(orders="all"))
+    assert "'orders' is not an argument of its items()" in said
+    assert asked("bets/open")["order_group"].is_unique
 
 
 @pytest.mark.parametrize("name", SUITE)
 def test_a_study_trains_only_when_it_asks_to(name):
     assert set(asked(name)["split"]) == {"dev", "test"}
     assert set(asked(name)["item_set"]) == {"published", "fresh"}
-    train = asked(name, splits=("train",), orders="published", item_order="hl")
+    train = asked(name, splits=("train",), item_order="hl")
     assert set(train["split"]) == {"train"} and set(train["item_set"]) == {"published"}
 
 
@@ -367,7 +379,7 @@ def test_closed_forms_of_the_open_form(who):
 @pytest.mark.parametrize("name", SUITE)
 def test_graded_choices_follow_the_ratio_of_the_values(name):
     "The chance of the right choice is H/(H + L); with another sensitivity H^s/(H^s + L^s)."
-    table = asked(name, item_sets=("graded",), orders="published")
+    table = asked(name, item_sets=("graded",))
     for s in (0.5, 1.0, 2.0):
         rule = graded(s)
         for content, right in zip(table["content"], table["right"]):
@@ -403,6 +415,19 @@ def test_beliefs_of_ones_own(who, own, authors):
     assert whole["belief_difference"] == pytest.approx(own - authors)
 
 
+@pytest.mark.parametrize("name", SUITE)
+def test_every_simulated_participant_can_talk_about_every_prompt(name):
+    for choices in ("listed", "apart") if name in LISTED else (None,):
+        given = {"choices": choices} if choices else {}
+        table = asked(name, splits=("test",), **given).iloc[::7]
+        rows = [Request(row, 0, seed) for seed, row in enumerate(table.to_dict("records"))]
+        for model in ("rational", "type_only", "graded", "position", "random", "messy"):
+            who = SimulatedParticipant(model)
+            statuses = [answer.status for _, answer in who.answers(rows, "text")]
+            read = statuses.count("ok") / len(statuses)
+            assert read == 1 or (model == "messy" and read > 0.6), (model, choices)
+
+
 # --- bad input -------------------------------------------------------------------
 
 TOLD = {name: getattr(paradigm("bets/coin"), name) for name in ("title", "bias", "summary")}
@@ -429,6 +454,22 @@ def test_a_split_that_leaks_is_named():
     swapped = ItemSet("published", "dev", {"pen": 5}, {"crumb": 1})  # dear here, cheap there
     assert "test and dev share the item 'pen'" in refused(lambda: made_of(TEST, swapped))
     check_apart(each for listed in ITEM_SETS for each in listed.pairs)
+
+
+def test_a_table_from_outside_whose_splits_leak_is_named(tmp_path, capsys):
+    "Somebody trains on the test items by changing a word in a file."
+    table = asked("bets/coin", orders="published")
+    moved = table["split"].where(table["pair"] != "car/pen", "train")
+    assert "'car' is in " in refused(
+        lambda: check_items(paradigm("bets/coin"), table.assign(split=moved))
+    )
+    place = save_table(table.assign(split=moved), tmp_path / "mine.jsonl")
+    asking = ["run", "--model", "sim/rational", "--paradigm", "bets/coin", "--items", str(place)]
+    with pytest.raises(SystemExit) as end:
+        main([*asking, "--outputs", str(tmp_path / "out"), "--no-reports"])
+    said = capsys.readouterr().err
+    assert end.value.code in (1, 2)
+    assert "is in the split" in said and "leave it in one of them" in said
 
 
 @pytest.mark.parametrize("chance, total", [("1/3", "5/6"), ("2/3", "7/6"), ("0.4", "9/10")])

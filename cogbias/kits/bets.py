@@ -466,27 +466,48 @@ def items_of(
 ) -> Callable[..., pd.DataFrame]:  # items(seed=0, ...)
     "The function that makes the items of a modality."
 
-    def items(
+    def made(
+        splits: Sequence[str],
+        item_sets: Sequence[str],
+        item_order: str,
+        **shown: Any,  # of `bet_rows`
+    ) -> pd.DataFrame:
+        "The items of some pairs in some layouts."
+        named = [each for each in layouts(modality) if item_order in ("both", _named_first(each))]
+        rows = [
+            row
+            for pair in item_pairs(splits, item_sets, sets)
+            for layout in named
+            for row in bet_rows(modality, pair, layout, **shown)
+        ]
+        return item_table(f"bets/{modality.name}", rows)
+
+    def listed(
         seed: Seed = 0,  # study seed; nothing is drawn
         splits: Sequence[Split] = ("dev", "test"),  # train only for who is trained
         item_sets: Sequence[SetName] = ("published", "fresh"),  # published, fresh, graded
-        orders: Orders = "latin",  # of the choices: rotations, the published one, or all
+        orders: Orders = "latin",  # of listed choices: rotations, the published one, or all
         item_order: ItemOrder = "both",  # hl: the dear thing is named first; lh: the cheap one
         wager: Wager = "implicit",  # implicit, or stated in the question in dollars
         choices: Choices = "listed",  # in one string with the question, or apart from it
         article: Article = "literal",  # always "a", as published, or English
     ) -> pd.DataFrame:  # an items table
         "The prompts of one way to bet."
-        named = [each for each in layouts(modality) if item_order in ("both", _named_first(each))]
-        rows = [
-            row
-            for pair in item_pairs(splits, item_sets, sets)
-            for layout in named
-            for row in bet_rows(modality, pair, layout, orders, wager, choices, article)
-        ]
-        return item_table(f"bets/{modality.name}", rows)
+        shown = {"orders": orders, "wager": wager, "how": choices, "article": article}
+        return made(splits, item_sets, item_order, **shown)
 
-    return items
+    def unlisted(
+        seed: Seed = 0,  # study seed; nothing is drawn
+        splits: Sequence[Split] = ("dev", "test"),  # train only for who is trained
+        item_sets: Sequence[SetName] = ("published", "fresh"),  # published, fresh, graded
+        item_order: ItemOrder = "both",  # hl: the dear thing is named first; lh: the cheap one
+        wager: Wager = "implicit",  # implicit, or stated in the question in dollars
+        article: Article = "literal",  # always "a", as published, or English
+    ) -> pd.DataFrame:  # an items table
+        "The prompts of a way to bet whose choices are nowhere listed."
+        return made(splits, item_sets, item_order, wager=wager, article=article)
+
+    return listed if modality.listed else unlisted
 
 # %% ../../nbs/kits/bets.ipynb #28f34b32
 PUBLISHED_TEST = {"item_set": ("published",), "split": ("test",)}
@@ -601,7 +622,8 @@ NO_PEOPLE = (
 )
 MUCH_FOR_NOTHING = (
     "Who never bets earns half of all bets. Who knows whether the dear thing can be won, and "
-    "nothing else, earns three quarters. An accuracy of 75% is therefore no sign of betting well."
+    "nothing else, earns three quarters where there are two sides. An accuracy of 75% is "
+    "therefore no sign of betting well."
 )
 UNSAID = (
     "The published question names no wager. That the right choice is right takes one between the "
