@@ -580,14 +580,14 @@ def accuracies(
 def thresholds(
     condition: str,  # bet or value
     truths: Mapping[str, str],  # name of the estimator's ground truth -> its title
+    by: Sequence[str] = (),  # factors for whose levels it is judged again
 ) -> tuple[Contrast, ...]:
     "The threshold method under each ground truth."
-    return tuple(
-        scored(
-            f"threshold_{name}", f"Threshold method, {title}", f"threshold_{name}", condition, TUNED
-        )
-        for name, title in truths.items()
-    )
+    found = []
+    for name, title in truths.items():
+        measure, said = f"threshold_{name}", f"Threshold method, {title}"
+        found.append(scored(measure, said, measure, condition, TUNED, by=tuple(by)))
+    return tuple(found)
 
 # %% ../../nbs/kits/bets.ipynb #2da4feb1
 FACTORS = {

@@ -168,7 +168,10 @@ PARADIGM = Paradigm(
     factors={name: FACTORS[name] for name in FACTORS}
     | {"template": "BE, BV: a true statement; CE, CV: a choice; E: expensive; V: valuable"},
     items=items,
-    contrasts=(*accuracies("value", ("template",)), *thresholds("value", VALUE_TRUTHS)),
+    contrasts=(
+        *accuracies("value", ("template",)),
+        *thresholds("value", VALUE_TRUTHS, ("template",)),
+    ),
     breakdown=("template", "item_order"),
     rules=RULES,
     trivial=TRIVIAL,
