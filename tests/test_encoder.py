@@ -4,6 +4,9 @@ import json
 import math
 import pickle
 import shutil
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -232,6 +235,35 @@ def test_place_and_batch_size_change_no_key(checkpoints, tmp_path):
     (home / "bert@coin+dice" / "config.json").write_text(text)
     three = participant("encoder/bert@coin+dice", checkpoints=str(home))
     assert plan(items, one).trial_ids != plan(items, three).trial_ids
+
+
+def test_threads_take_turns_with_a_model(checkpoints, monkeypatch):
+    "One that reads in blocks must not be switched by another while it does."
+    plain, inside, met = encoder._logits, [], []
+
+    def watched(model, rows, width):
+        inside.append(threading.get_ident())
+        met.append(len(inside))
+        time.sleep(0.01)
+        inside.pop()
+        return plain(model, rows, width)
+
+    model, tokenizer = load_encoder(checkpoints["bigbird"])
+    alone = score_pairs(model, tokenizer, TEXTS[:12], 3)
+    monkeypatch.setattr(encoder, "_logits", watched)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: score_pairs(model, tokenizer, TEXTS[:12], 3), range(8)))
+    assert all(np.array_equal(each, alone) for each in found)
+    assert len(met) == 32 and set(met) == {1}
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_another_precision_is_another_participant(checkpoints, dtype):
+    plain = participant(f"encoder/{checkpoints['roberta']}")
+    coarse = participant(f"encoder/{checkpoints['roberta']}", dtype=dtype)
+    assert coarse.name == f"{plain.name} dtype={dtype}" and coarse.identity != plain.identity
+    fine, rough = (score_pairs(*who.loaded, TEXTS[:9]) for who in (plain, coarse))
+    assert 0 < np.abs(fine - rough).max() < 0.2 * np.abs(fine).max()
 
 
 def test_a_run_of_the_program(checkpoints, tmp_path, monkeypatch, capsys):

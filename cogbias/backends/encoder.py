@@ -452,14 +452,27 @@ def _is_exhausted(error: RuntimeError) -> bool:
     return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
 
 
+@contextmanager
+def _numpy_draws_kept() -> Iterator[None]:
+    "A block that leaves numpy's generator as it was: BigBird seeds it for its random blocks."
+    state = np.random.get_state()
+    try:
+        yield
+    finally:
+        np.random.set_state(state)
+
+
+_scoring = threading.Lock()  # a thread must not switch the attention under another's batch
+
+
 def _score(
     source: str, model: Any, rows: Sequence[Sequence[int]], width: int, blocks: int
 ) -> np.ndarray:
     "Score of each row; where memory runs out, the size that may do is named."
-    state = np.random.get_state()  # BigBird seeds numpy for its random blocks
     try:
-        _switch_attention(model, blocks)
-        return _logits(model, rows, width)
+        with _scoring, _numpy_draws_kept():
+            _switch_attention(model, blocks)
+            return _logits(model, rows, width)
     except RuntimeError as error:
         if not _is_exhausted(error):
             raise
@@ -469,8 +482,6 @@ def _score(
             f"{source}: memory of {model.device} exhausted by batch_size={len(rows)} with texts of "
             f"{width} tokens; {advice}"
         ) from None
-    finally:
-        np.random.set_state(state)
 
 # %% ../../nbs/backends/encoder.ipynb #af0756b3
 class Scored(NamedTuple):
