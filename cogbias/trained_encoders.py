@@ -359,7 +359,8 @@ def train_encoders(
                 _pretrained(study, name)
         done = []
         for work, part in ((_train_default, first), (_train_task, _tasks(missing))):
-            each = [(study, name, models, progress) for name in part]
+            bars = progress and jobs == 1  # those of several processes would write over each other
+            each = [(study, name, models, bars) for name in part]
             done += spread(work, each, jobs, None, lambda study, name, *_: (None, _lost(name)))
     failed = [line for _, line in done if line]
     rows = [_row(name, read_trained(models / name.folder)) for name in names]

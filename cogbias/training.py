@@ -6,7 +6,7 @@
 __all__ = ['QUESTIONS', 'SWAG_COLUMNS', 'SWAG_INSTANCES', 'SWAG_ACCURACY', 'SWAG', 'TRACE', 'RECORD', 'WORK', 'check_questions',
            'different_questions', 'swag_questions', 'Recipe', 'make_recipe', 'planned_steps', 'seeded', 'has_head',
            'load_learner', 'pair_logits', 'last_checkpoint', 'Trained', 'read_trained', 'weights_hash', 'learn',
-           'fine_tune']
+           'fine_tune', 'draw_trace']
 
 # %% ../nbs/28_training.ipynb #b343812f
 import hashlib
@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 from annotated_types import Ge, Gt, Le
 
-from .backends.encoder import encoder_class, load_encoder
+from .backends.encoder import _quiet, encoder_class, load_encoder
 from .settings import AtLeastOne, Seed, Setting, check_settings
 from cogbias.tables import (
     FILLED,
@@ -388,6 +388,25 @@ def _keeper(stop: float | None) -> Any:  # a TrainerCallback
     return Keeper()
 
 
+def _bar(title: str) -> Any:  # a TrainerCallback
+    "Shows how far a training is, on standard error."
+    from tqdm.auto import tqdm
+    from transformers import TrainerCallback
+
+    class Bar(TrainerCallback):
+        def on_train_begin(self, args, state, control, **_):
+            done = {"total": state.max_steps, "initial": state.global_step}
+            self.shown = tqdm(**done, desc=title, unit="step")
+
+        def on_step_end(self, args, state, control, **_):
+            self.shown.update()
+
+        def on_train_end(self, args, state, control, **_):
+            self.shown.close()
+
+    return Bar()
+
+
 def last_checkpoint(
     folder: Path,  # checkpoints of one training
 ) -> Path | None:
@@ -441,7 +460,7 @@ def _precision(recipe: Recipe) -> str:
     return "bfloat16" if on_gpu and torch.cuda.is_bf16_supported() else "float32"
 
 
-def _arguments(recipe: Recipe, folder: Path, dev: bool, progress: bool) -> Any:
+def _arguments(recipe: Recipe, folder: Path, dev: bool) -> Any:
     "The arguments of a Trainer."
     from transformers import TrainingArguments
 
@@ -470,7 +489,7 @@ def _arguments(recipe: Recipe, folder: Path, dev: bool, progress: bool) -> Any:
         label_names=["labels"],
         remove_unused_columns=False,
         dataloader_pin_memory=False,
-        disable_tqdm=not progress,
+        disable_tqdm=True,  # its own bar prints the log, too
         report_to="none",
         **saved,
     )
@@ -565,24 +584,24 @@ def learn(
     progress: bool = False,  # show a bar
 ) -> list[dict[str, Any]]:  # what was logged
     "Train until the end, from the last checkpoint where there is one."
+    from transformers import PrinterCallback
+
     trainer = _trainer(
         loss,
         model=model,
         processing_class=tokenizer,
-        args=_arguments(recipe, work, dev is not None, progress),
+        args=_arguments(recipe, work, dev is not None),
         train_dataset=rows,
         eval_dataset=dev,
         data_collator=collate,
         compute_metrics=_accuracy if dev is not None else None,
-        callbacks=[_keeper(recipe.stop)],
+        callbacks=[_keeper(recipe.stop), *([_bar(source)] if progress else [])],
     )
-    if not progress:
-        from transformers import PrinterCallback
-
-        trainer.remove_callback(PrinterCallback)
+    trainer.remove_callback(PrinterCallback)
     last = last_checkpoint(work)
     try:
-        trainer.train(resume_from_checkpoint=str(last) if last else None)
+        with _quiet():
+            trainer.train(resume_from_checkpoint=str(last) if last else None)
     except _NotFinite as error:
         kept = last_checkpoint(work)
         place = f"the last good checkpoint is kept, {kept}" if kept else "no checkpoint came before"
@@ -700,3 +719,22 @@ def _put_away(
     ready.rename(place)
     shutil.rmtree(work)
     return Trained(place, record, trace)
+
+# %% ../nbs/28_training.ipynb #e7b43ccc
+def draw_trace(
+    trained: Trained,  # as fine_tune returns it
+    axes: Any = None,  # of matplotlib; None: new ones
+) -> Any:  # the axes
+    "How an encoder learnt."
+    import matplotlib.pyplot as plt
+
+    axes = axes if axes is not None else plt.subplots(figsize=(6, 3))[1]
+    seen = trained.trace.dropna(subset="dev_accuracy")
+    lost = trained.trace.dropna(subset="loss")
+    axes.plot(lost["step"], lost["loss"], color="0.6", label="mean loss")
+    axes.plot(seen["step"], seen["dev_accuracy"], marker="o", label="development accuracy")
+    if (stop := trained.record["recipe"]["stop"]) is not None:
+        axes.axhline(stop, linestyle=":", color="0.3", label="ends here")
+    axes.set(xlabel="step", ylim=(0, None), title=trained.folder.name)
+    axes.legend(frameon=False)
+    return axes

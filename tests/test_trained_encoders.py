@@ -1,0 +1,214 @@
+"Encoders that a study trains before it asks: resumption, refusal, doubles, the whole matrix."
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cogbias.cli import main
+from cogbias.running import run_study
+from cogbias.small_encoders import ending_questions
+from cogbias.study import Study, make_study, read_study, studies
+from cogbias.tables import CogbiasError
+from cogbias.trained_encoders import planned_encoders, train_encoders
+from cogbias.training import SWAG_INSTANCES, planned_steps, swag_questions
+
+TINY = {
+    "size": {"hidden": 16, "layers": 1, "heads": 2},
+    "pretraining": {"epochs": 1, "device": "cpu"},
+    "default": {"epochs": 1, "save_every": 0, "device": "cpu"},
+    "task": {"epochs": 2, "rate": 1e-3, "device": "cpu"},
+}
+ASKED = {"paradigms": ["bets/coin"], "settings": {"bets/coin": {"orders": "published"}}}
+
+
+def tiny_study(*models: str, **training: Any) -> Study:
+    "A study of encoders that are trained in a moment."
+    return make_study(name="tiny", models=list(models), training=TINY | training, **ASKED)
+
+
+def test_a_run_trains_what_is_missing_and_then_asks(tmp_path: Path) -> None:
+    study = tiny_study("encoder/small_bert@coin", "sim/rational")
+    assert not planned_encoders(study, tmp_path)["trained"].any()
+    first = run_study(study, tmp_path, reports=False)
+    assert first.failed == []
+    assert {cell["participant"] for cell in first.cells} == {
+        "encoder/small_bert@coin",
+        "sim/rational",
+    }
+    assert planned_encoders(study, tmp_path)["trained"].all()
+    weights = tmp_path / "models" / "small_bert@coin" / "model.safetensors"
+    before = weights.stat().st_mtime_ns
+    again = run_study(study, tmp_path, reports=False)
+    assert [cell["asked"] for cell in again.cells] == [0, 0]
+    assert weights.stat().st_mtime_ns == before
+
+
+def test_facts_say_that_an_encoder_is_small_and_self_made(tmp_path: Path) -> None:
+    from cogbias.outputs import Folder, recorded_participant
+
+    run_study(tiny_study("encoder/small_untold_bert@coin"), tmp_path, reports=False)
+    facts = recorded_participant(Folder(tmp_path), "encoder/small_untold_bert@coin").facts()
+    assert facts["label"].startswith("small self-made model, corpus B")
+    assert facts["reached_stop"] in (True, False)
+
+
+def test_a_training_that_fails_costs_only_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import cogbias.trained_encoders as room
+
+    learn = room.fine_tune
+
+    def fails_on_coin(start: Path, place: Path, *rest: Any) -> Any:
+        if place.name.endswith("@coin"):
+            raise CogbiasError(f"{place.name}: the loss is nan in step 3")
+        return learn(start, place, *rest)
+
+    monkeypatch.setattr(room, "fine_tune", fails_on_coin)
+    study = tiny_study("encoder/small_bert@coin", "encoder/small_bert@default")
+    done = run_study(study, tmp_path, reports=False)
+    assert done.failed == ["encoder/small_bert@coin: small_bert@coin: the loss is nan in step 3"]
+    assert [cell["participant"] for cell in done.cells] == ["encoder/small_bert@default"]
+
+
+def test_the_published_study_is_planned_and_refused_without_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "nothing"))
+    study = read_study(studies()["bets_published"])
+    planned = planned_encoders(study, tmp_path)
+    tasks = planned["encoder"].str.partition("@")[2]
+    assert (tasks == "default").sum() == 4
+    assert tasks.str.startswith("value_").sum() == 16
+    assert tasks.isin(["coin", "dice", "card"]).sum() == 12
+    assert tasks.str.contains("+", regex=False).sum() == 12
+    with pytest.raises(SystemExit) as end:
+        main(["train", "bets_published", "--outputs", str(tmp_path / "out")])
+    said = capsys.readouterr().err.strip().splitlines()
+    assert (end.value.code, len(said)) == (2, 1)
+    assert "encoder/bert@default begins with bert-base-uncased" in said[0]
+    assert "[training.start] bert = './folder'" in said[0]
+    assert not list((tmp_path / "out" / "models").glob("*@*"))
+
+
+def swag_on_the_hub(folder: Path) -> None:
+    "The files of the hub's data set, as the double serves them."
+    place = folder / "regular"
+    place.mkdir(parents=True)
+    for split, seed in (("train", 0), ("validation", 1)):
+        table = ending_questions(24, seed).assign(gold="gold")
+        table.to_parquet(place / f"{split}-00000-of-00001.parquet")
+
+
+def test_swag_comes_from_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    "A double of the hub: a pretrained folder of ours learns SWAG from it, then its task."
+    import huggingface_hub
+
+    swag_on_the_hub(tmp_path / "hub")
+    asked = []
+
+    def snapshot(name: str, **given: Any) -> str:
+        asked.append((name, given["repo_type"], *given["allow_patterns"]))
+        return str(tmp_path / "hub")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
+    train_encoders(tiny_study("encoder/small_bert@default"), tmp_path / "made")
+    start = {"bert": str(tmp_path / "made" / "models" / "small_bert")}
+    study = tiny_study("encoder/bert@value_be", start=start)
+    done = train_encoders(study, tmp_path / "out")
+    assert done.failed == []
+    assert done.encoders["label"].tolist() == ["pretrained", "pretrained"]
+    assert done.encoders["published_accuracy"].tolist()[0] == 0.77
+    assert ("allenai/swag", "dataset", "regular/train*.parquet") in asked
+
+
+def test_swag_from_a_file_of_its_columns_gives_the_same(tmp_path: Path) -> None:
+    table = ending_questions(24)
+    for ending in ("csv", "parquet", "jsonl"):
+        path = tmp_path / f"swag.{ending}"
+        if ending == "jsonl":
+            table.to_json(path, orient="records", lines=True)
+        else:
+            getattr(table, f"to_{ending}")(path, index=False)
+        pd.testing.assert_frame_equal(swag_questions(path), swag_questions(tmp_path / "swag.csv"))
+
+
+def test_the_published_stage_has_as_many_steps_as_the_specification() -> None:
+    from cogbias.training import SWAG
+
+    assert planned_steps(SWAG, SWAG_INSTANCES) == 27_582
+
+
+def test_a_killed_command_goes_on(tmp_path: Path) -> None:
+    study = tmp_path / "tiny.toml"
+    sizes = "size = {hidden = 16, layers = 1, heads = 2}\npretraining = {epochs = 1}\n"
+    stages = "default = {epochs = 1, save_every = 0}\ntask = {epochs = 6, rate = 1e-5}\n"
+    study.write_text(
+        'models = ["encoder/small_bert@coin"]\nparadigms = ["bets/coin"]\n'
+        f"[training]\n{sizes}{stages}"
+    )
+    command = [sys.executable, "-m", "cogbias.entry", "train", str(study)]
+    command = [sys.executable, "-c", "from cogbias.entry import main; main()", *command[3:]]
+    place = tmp_path / "out"
+    process = subprocess.Popen([*command, "--outputs", str(place)])
+    work = place / "models" / "small_bert@coin.training"
+    deadline = time.monotonic() + 200
+    while not list(work.glob("checkpoint-*/whole.json")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+        assert process.poll() is None
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    done = train_encoders(read_study(study), place)
+    assert done.failed == []
+    run = (place / "models" / "small_bert@coin" / "training" / "run.json").read_text()
+    assert '"resumed_from": "checkpoint-' in run
+
+
+@pytest.mark.slow
+def test_the_matrix_of_small_encoders(tmp_path: Path) -> None:
+    """Told what things are worth, encoders learn the questions; not told, they cannot.
+
+    In the way to bet that it was trained on, every architecture beats its best constant policy,
+    and one at least reaches 90%. Who was not told does not beat a policy that never says "the
+    same" and decides between two things by chance.
+    """
+    study = read_study(studies()["bets_small"])
+    done = run_study(study, tmp_path, jobs=2, reports=False)
+    assert done.failed == []
+    shown = matrix(done.effects)
+    print(shown.to_string())
+    own = shown[shown["own"] & shown["task"].isin(["coin", "dice", "card"])]
+    assert (own.groupby("base")["gain"].max() > 0).all()
+    assert (own.groupby("base")["accuracy"].max() >= 0.9).any()
+    told = shown[shown["own"] & shown["task"].str.startswith("value")]
+    untold = told[told["base"].str.contains("untold")]
+    rest = told[~told["base"].str.contains("untold")]
+    assert rest["accuracy"].mean() > 0.9
+    spread = untold.groupby("base")["accuracy"].mean()
+    margin = 2.35 * spread.std(ddof=1) / np.sqrt(len(spread))  # one-sided 95%, four architectures
+    assert spread.mean() - margin <= 0.5
+
+
+def matrix(effects: pd.DataFrame) -> pd.DataFrame:
+    "Accuracies on the published test questions, a row for each encoder and what it was asked."
+    rows = []
+    for (who, paradigm), each in effects.groupby(["participant", "paradigm"]):
+        base, _, task = who.removeprefix("encoder/").partition("@")
+        asked = paradigm.removeprefix("bets/")
+        group = f"template={task[6:].upper()}" if task.startswith("value") else "all"
+        own = asked == task or (asked == "value" and task.startswith("value"))
+        found = each[each["group"] == (group if asked == "value" else "all")]
+        estimate = found.drop_duplicates("measure").set_index("measure")["estimate"]
+        told = {"gain": estimate.get("accuracy_gain"), "accuracy": estimate.get("right_share")}
+        rows.append({"base": base, "task": task, "asked": asked, "own": own, **told})
+    return pd.DataFrame(rows)
