@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['app', 'PATIENCE', 'StudyFile', 'OFTEN', 'Models', 'Paradigms', 'Outputs', 'Repeats', 'Temperature', 'Valid', 'Method',
            'Seed', 'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'Limits', 'Prices', 'Out', 'AsJson', 'KINDS',
-           'common', 'main', 'list_names', 'items', 'generate', 'plan', 'train', 'run_command', 'status', 'effects',
-           'compare', 'report', 'verify', 'site', 'import_command', 'export_command']
+           'FEW', 'common', 'main', 'list_names', 'items', 'generate', 'plan', 'train', 'run_command', 'status',
+           'effects', 'compare', 'report', 'verify', 'site', 'import_command', 'export_command']
 
 # %% ../nbs/24_cli.ipynb #ab4f58fa
 import json
@@ -628,12 +628,21 @@ def _listed_studies(details: bool) -> list[dict[str, Any]]:
     return found
 
 # %% ../nbs/24_cli.ipynb #bae0896a
+FEW = 8  # names on a line; --json has all of them
+
+
+def _few(names: list[str]) -> str:
+    "The first names of a list, and how many more there are."
+    more = [f"{len(names) - FEW} more"] if len(names) > FEW + 1 else []
+    return ", ".join([*names[: FEW if more else None], *more])
+
+
 def _line(row: dict[str, Any], width: int) -> str:
     "One name, and what there is to say of it."
     said = [row.get("title", "")]
     if "prompts" in row:
         said.append(f"{row['prompts']:,} prompts in {row['clusters']} {row['clusters_are']}")
-    said += [", ".join(row[kind]) for kind in ("models", "paradigms") if kind in row]
+    said += [_few(row[kind]) for kind in ("models", "paradigms") if kind in row]
     return f"{row['name']:<{width}}  {'; '.join(filter(None, said))}"
 
 
