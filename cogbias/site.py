@@ -50,7 +50,7 @@ from cogbias.tables import (
 from .markup import TAGS, Part, clean_html, harmless, markdown_html, markdown_parts
 from .claims import DIGITS, bound_of, claim, explained, signed, status_words
 from .effects import changed
-from .stats.decisions import without_width
+from .stats.decisions import is_bias, without_width
 from .outputs import load_effects
 from .participants import is_simulated
 from .trials import slug
@@ -1312,6 +1312,7 @@ def matrix(
     "All headlines at a glance."
     paradigms, people = _pairs(results)
     suites: dict[str, list[dict[str, Any]]] = {}
+    accuracies: dict[str, list[dict[str, Any]]] = {}  # of answers that are right or wrong
     units = {row["paradigm"]: row["unit"] for row in results.headlines}
     bounds = {row["paradigm"]: bound_of(row["unit"], row) for row in results.headlines}
     for name in paradigms:
@@ -1323,14 +1324,17 @@ def matrix(
             "bound": bounds.get(name, ""),
             "cells": [_matrix_cell(results, name, each) for each in people],
         }
-        suites.setdefault(name.partition("/")[0], []).append(line)
-    every = [cell for lines in suites.values() for line in lines for cell in line["cells"]]
+        among = suites if is_bias(unit) else accuracies
+        among.setdefault(name.partition("/")[0], []).append(line)
+    lines = [line for among in (suites, accuracies) for each in among.values() for line in each]
+    every = [cell for line in lines for cell in line["cells"]]
     return {
         "heads": [_head(results, each) for each in people],
         "unasked": not all(every),
-        "suites": [
-            {"title": suite_title(suite), "lines": lines} for suite, lines in suites.items()
-        ],
+        **{
+            name: [{"title": suite_title(suite), "lines": lines} for suite, lines in each.items()]
+            for name, each in {"suites": suites, "accuracies": accuracies}.items()
+        },
         **spoken_for(results),
     }
 
@@ -1378,6 +1382,7 @@ def _forest_group(
         + (f", smallest effect of interest {bound}" if bound else ""),
         "limit": f"{limit:g}",
         "rows": shown + people,
+        **({} if is_bias(rows[0]["unit"]) else {"accuracy": True}),
     }
 
 # %% ../nbs/22_site.ipynb #ffa2e855
@@ -1524,6 +1529,7 @@ def _paradigm_text(results: Results, name: str, page: str | None, layout: Layout
         **words,
         caveats=known.caveats if known else (),
         page=page,
+        right=known is not None and known.headline.sense == "accuracy",
         said=spoken_for(results),
         parts=_paradigm_parts(results, name),
         reports=reports,
