@@ -26,7 +26,14 @@ import sys
 import tempfile
 import tokenize
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from functools import cache
 from html.parser import HTMLParser
 from importlib.util import find_spec
@@ -35,7 +42,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from .design import Paradigm, human_reference, paradigm
+from .design import IMPORTED, Paradigm, human_reference, paradigm
 from cogbias.tables import (
     EFFECTS,
     LARGEST_NOTEBOOK,
@@ -767,6 +774,7 @@ SUITES = {
     "classic": "Classic experiments",
     "managerial": "Managerial decisions",
     "bets": "Bets",
+    "published": "Published answers, read again",
 }  # in this order
 
 # %% ../nbs/22_site.ipynb #e172035e
@@ -1227,29 +1235,58 @@ class Results:
         return f"{found[0].docname}.html" if found else None
 
 # %% ../nbs/22_site.ipynb #951256d9
+def _pairs(results: Results) -> tuple[list[str], list[str]]:
+    "All paradigms and participants with a report or a headline; models before simulated ones."
+    paradigms = {each.paradigm for each in results.reports} | {
+        row["paradigm"] for row in results.headlines
+    }
+    people = {each.participant for each in results.reports} | {
+        row["participant"] for row in results.headlines
+    }
+    return sorted(paradigms, key=_paradigm_rank), sorted(
+        people, key=lambda name: (is_simulated(name), name)
+    )
+
+
+def _counted(count: int, noun: str) -> str:
+    "A number of things."
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _whom(people: Collection[str], paradigms: Collection[str]) -> str:
+    "How many participants in how many paradigms."
+    return f"{_counted(len(people), 'participant')} in {_counted(len(paradigms), 'paradigm')}"
+
+
+def _imported(results: Results, people: Iterable[str]) -> list[str]:
+    "Participants of whom there are only published answers."
+    asked: dict[str, set[bool]] = {}
+    for row in results.headlines:
+        asked.setdefault(row["participant"], set()).add(row["paradigm"].startswith(IMPORTED))
+    return [name for name in people if asked.get(name) == {True}]
+
+
+def _who_is(what: str, people: Collection[str], such: Collection[str]) -> Iterator[str]:
+    "How many participants are of a kind; nothing where none is."
+    if such:
+        share = "All" if len(such) == len(people) else f"{len(such)} of the"
+        yield f"{share} participants {'is' if len(such) == 1 < len(people) else 'are'} {what}."
+
+
 def _counts(results: Results) -> str:
     "How much there is, in a sentence."
-    people = {each.participant for each in results.reports}
-    simulated = sum(map(is_simulated, people))
-    parts = [
-        (len(results.reports), "report"),
-        (len(people), "participant"),
-        (len({each.paradigm for each in results.reports}), "paradigm"),
-    ]
-    reports, participants, paradigms = (
-        f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in parts
-    )
-    share = "All" if simulated == len(people) else f"{simulated} of the"
-    note = (
-        f" {share} participants {'is' if simulated == 1 < len(people) else 'are'} simulated."
-        if simulated
-        else ""
-    )
+    reported = {each.participant for each in results.reports}
+    asked = {each.paradigm for each in results.reports}
+    paradigms, people = _pairs(results)
+    told = [f"{_counted(len(results.reports), 'report')} on {_whom(reported, asked)}."]
+    if (reported, asked) != (set(people), set(paradigms)):
+        told.append(f"Headlines of {_whom(people, paradigms)}.")
+    told += [*_who_is("simulated", people, list(filter(is_simulated, people)))]
+    told += [*_who_is("published answers, read again", people, _imported(results, people))]
     failed = sum(each.failed for each in results.reports)
     faults = [(failed, "stopped with an error"), (results.unfinished, "unfinished and not shown")]
-    return f"{reports} on {participants} in {paradigms}.{note}" + "".join(
-        f" Reports {fault}: {count}." for count, fault in faults if count
-    )
+    told += [f"Reports {fault}: {count}." for count, fault in faults if count]
+    return " ".join(told)
 
 # %% ../nbs/22_site.ipynb #5725855e
 def _paradigm_page(results: Results, name: str) -> str | None:
@@ -1281,19 +1318,6 @@ def _matrix_cell(results: Results, name: str, participant: str) -> dict[str, Any
     return {"side": said.look, "href": href, "text": said.number, "word": said.word}
 
 # %% ../nbs/22_site.ipynb #548cef89
-def _pairs(results: Results) -> tuple[list[str], list[str]]:
-    "All paradigms and participants with a report or a headline; models before simulated ones."
-    paradigms = {each.paradigm for each in results.reports} | {
-        row["paradigm"] for row in results.headlines
-    }
-    people = {each.participant for each in results.reports} | {
-        row["participant"] for row in results.headlines
-    }
-    return sorted(paradigms, key=_paradigm_rank), sorted(
-        people, key=lambda name: (is_simulated(name), name)
-    )
-
-
 def _head(results: Results, participant: str) -> dict[str, Any]:
     "The head of a participant's column."
     page = next(
@@ -1302,7 +1326,8 @@ def _head(results: Results, participant: str) -> dict[str, Any]:
     return {
         "label": participant,
         "href": f"results/participants/{page}/index.html" if page else None,
-        "tags": ["simulated"] * is_simulated(participant),
+        "tags": ["simulated"] * is_simulated(participant)
+        + ["published"] * bool(_imported(results, [participant])),
     }
 
 # %% ../nbs/22_site.ipynb #8cb77088
