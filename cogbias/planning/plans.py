@@ -133,8 +133,8 @@ def _price_lines(study: Study, prices: dict[str, Price | None], models: pd.DataF
     lacking = [model for model in prices if prices[model] is None and model in out]
     if lacking:
         lines.append(
-            f"no price is known of {', '.join(lacking)}: give one with --price MODEL=IN,OUT or "
-            "under [prices]"
+            f"no price is known of {', '.join(lacking)}: where somebody is paid, give one with "
+            "--price MODEL=IN,OUT or under [prices]"
         )
     limit = study.limits.get("usd")
     if limit is not None and not lacking:

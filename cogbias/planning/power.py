@@ -143,8 +143,10 @@ def _note(row: dict[str, Any]) -> str:
         return f"fewer than {FEWEST} clusters: no interval"
     if row["for_half"] <= row["there"]:
         return ""
-    lacking = f"{row['paradigm']} has {row['there']:,} clusters, {row['for_half']:,} are needed"
-    return f"{lacking}: write more, or ask for a larger effect"
+    return (
+        f"{row['paradigm']} has {row['there']:,} clusters as it ships, and half of that effect "
+        f"needs {row['for_half']:,}: write more of them, or see what its items() can make"
+    )
 
 
 def cell_power(
