@@ -12,7 +12,7 @@ __all__ = ['temperatures', 'make_study', 'check_places', 'study_items', 'study_p
 # %% ../nbs/16_study.ipynb #38f2befe
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from inspect import signature
 from pathlib import Path
@@ -481,10 +481,10 @@ class PlannedCell(NamedTuple):
 def planned_cells(
     study: Study,  # what is planned
     outputs: Path | str,  # where answers may lie already
-) -> list[PlannedCell]:
-    "Every cell of a study, and what of it is missing."
+) -> Iterator[PlannedCell]:
+    "Every cell of a study, one after the other, and what of it is missing."
     check_names(study)
-    folder, cells = Folder(Path(outputs)), []
+    folder = Folder(Path(outputs))
     study = with_checkpoints(study, folder)
     reader = study_extractor(study)
     extractor = within_reach(folder, reader) if reader else None
@@ -496,9 +496,8 @@ def planned_cells(
             rounds = study.repeats if exact else least_rounds(study, items)
             store = folder.store(who.name, name)
             made = plan(items, known, study.method, rounds, study.seed, store, extractor)
-            cells.append(PlannedCell(who, known, extractor, name, items, made))
+            yield PlannedCell(who, known, extractor, name, items, made)
     check_levels(study)
-    return cells
 
 
 def plan_study(

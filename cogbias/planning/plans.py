@@ -6,7 +6,7 @@
 __all__ = ['duration', 'PlannedRun', 'plan_run', 'stopped_line']
 
 # %% ../../nbs/planning/03_plans.ipynb #dcd2e52e
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..outputs import Folder
 from ..participants import Participant, calls_out
-from .power import planned_power
+from .power import Powers
 from cogbias.planning.spending import (
     Spent,
     asked_elsewhere,
@@ -145,16 +145,16 @@ def _price_lines(study: Study, prices: dict[str, Price | None], models: pd.DataF
     return lines
 
 
-def _unknown_lines(cells: Sequence[PlannedCell]) -> list[str]:
+def _unknown_lines(known: Mapping[str, Participant]) -> list[str]:
     "What was taken for granted about people who were not contacted."
-    new = {cell.who.name for cell in cells if isinstance(cell.known, Unmet)}
+    new = {name for name, who in known.items() if isinstance(who, Unmet)}
     lines = []
     if new:
         lines.append(
             f"{', '.join(sorted(new))}: no answers here yet, planned by the settings alone; where "
             "a server shows probabilities each prompt is asked once, whatever the repeats"
         )
-    recorded = {cell.who.name for cell in cells if calls_out(cell.who.name)} - new
+    recorded = {name for name in known if calls_out(name)} - new
     if recorded:
         lines.append(
             f"{', '.join(sorted(recorded))}: as on the last run; another revision is asked anew"
@@ -186,34 +186,30 @@ def plan_run(
     outputs: Path | str,  # where answers may lie already
 ) -> PlannedRun:
     "Plan a run; nobody is contacted."
-    folder, cells = Folder(Path(outputs)), planned_cells(study, outputs)
-    habits = Habits(folder, cells)
-    steps = [cell_tokens(cell, habits) for cell in cells]
-    models = dict.fromkeys(step.model for found in steps for step in found)
+    folder = Folder(Path(outputs))
+    habits, powers, spent = Habits(folder, study), Powers(folder, study), spent_by(study, outputs)
     payers = {f"{who.backend}/{who.model}": who for who in asked_elsewhere(study)}
-    prices = {
-        model: study_price(study, payers[model]) if model in payers else None for model in models
-    }
-    spent = spent_by(study, outputs)
-    by_cell = pd.DataFrame([_cell_row(*each, prices) for each in zip(cells, steps)])
-    by_model = pd.DataFrame(
-        [
-            _model_row(
-                model,
-                [step for found in steps for step in found if step.model == model],
-                prices[model],
-                spent.get(model),
-            )
-            for model in models
-        ]
-    )
+    prices: dict[str, Price | None] = {}
+    steps: dict[str, list[Step]] = {}  # by model
+    by_cell, by_power, known = [], [], {}
+    for cell in planned_cells(study, outputs):  # one at a time: a cell holds all its prompts
+        found = cell_tokens(cell, habits)
+        for step in found:
+            payer = payers.get(step.model)
+            prices.setdefault(step.model, payer and study_price(study, payer))
+            steps.setdefault(step.model, []).append(step)
+        by_cell.append(_cell_row(cell, found, prices))
+        by_power.append(powers.of(cell))
+        known[cell.who.name] = cell.known
+    rows = [_model_row(model, steps[model], prices[model], spent.get(model)) for model in steps]
+    cells, models = pd.DataFrame(by_cell), pd.DataFrame(rows)
     notes = [
-        *_price_lines(study, prices, by_model),
-        *_time_lines(study, by_cell, by_model),
-        *_unknown_lines(cells),
+        *_price_lines(study, prices, models),
+        *_time_lines(study, cells, models),
+        *_unknown_lines(known),
         *_estimated_lines(spent),
     ]
-    return PlannedRun(by_cell, by_model, planned_power(cells, folder, study), notes)
+    return PlannedRun(cells, models, pd.DataFrame(by_power), notes)
 
 # %% ../../nbs/planning/03_plans.ipynb #21c9e346
 def stopped_line(

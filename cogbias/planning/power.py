@@ -4,10 +4,9 @@
 
 # %% auto #0
 __all__ = ['BETWEEN', 'RATING', 'FEWEST', 'POWER', 'Clusters', 'clusters_of', 'clusters_there', 'Spread', 'assumed_spread',
-           'clusters_for', 'cell_power', 'planned_power']
+           'clusters_for', 'cell_power', 'Powers']
 
 # %% ../../nbs/planning/02_power.ipynb #fccab6b1
-from collections.abc import Sequence
 from functools import cache
 from math import inf, isfinite, nan, sqrt
 from typing import Any, NamedTuple
@@ -153,10 +152,11 @@ def cell_power(
     cell: PlannedCell,  # what is asked
     effects: pd.DataFrame | None,  # of the folder
     study: Study,  # its repeats and its analysis
+    clusters: Clusters | None = None,  # of the cell, where they were counted already
 ) -> dict[str, Any]:  # a row
     "The smallest effect that a cell can be expected to show."
     headline = paradigm(cell.paradigm).headline
-    clusters = clusters_of(cell.items, headline)
+    clusters = clusters or clusters_of(cell.items, headline)
     answers = inf if cell.plan.method in EXACT else max(1, study.repeats)
     stored = None
     if effects is not None:
@@ -184,11 +184,16 @@ def cell_power(
     return row | {"note": _note(row)}
 
 
-def planned_power(
-    cells: Sequence[PlannedCell],  # of a study
-    folder: Folder,  # where effects may lie already
-    study: Study,  # its repeats and its analysis
-) -> pd.DataFrame:  # one row per cell
-    "The smallest effect that each cell of a plan can be expected to show."
-    effects = _stored_effects(folder)
-    return pd.DataFrame([cell_power(cell, effects, study) for cell in cells])
+class Powers:
+    "The smallest effects that the cells of a study can be expected to show, one by one."
+
+    def __init__(self, folder: Folder, study: Study):
+        self.effects, self.study = _stored_effects(folder), study
+        self.clusters: dict[str, Clusters] = {}  # by paradigm; everybody is asked the same
+
+    def of(self, cell: PlannedCell) -> dict[str, Any]:
+        "The row of a cell."
+        if cell.paradigm not in self.clusters:
+            headline = paradigm(cell.paradigm).headline
+            self.clusters[cell.paradigm] = clusters_of(cell.items, headline)
+        return cell_power(cell, self.effects, self.study, self.clusters[cell.paradigm])

@@ -37,7 +37,10 @@ def stored_calls(
     paradigm: str,  # suite/name
 ) -> pd.DataFrame:  # empty where there are none
     "The calls whose answers a folder holds."
-    stored = folder.store(who.name, paradigm).read_plain()
+    store = folder.store(who.name, paradigm)
+    if not store.path.exists():
+        return pd.DataFrame()
+    stored = store.read_plain()
     return calls_of(stored) if len(stored) else stored
 
 # %% ../../nbs/planning/00_spending.ipynb #59aac878

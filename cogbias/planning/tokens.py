@@ -16,7 +16,7 @@ import pandas as pd
 from ..outputs import Folder
 from ..participants import EXTRACTION, Participant, Request, calls_out
 from .spending import stored_calls
-from ..study import PlannedCell
+from ..study import PlannedCell, Study, study_items, study_paradigms
 from ..tables import shipped
 from ..trials import fingerprint, trial_id
 
@@ -81,32 +81,43 @@ def habit_of(
 
 
 class Habits:
-    "What the participants of a folder are known for; each file is read once."
+    "What the participants of a study are known for; each file is read once."
 
-    def __init__(self, folder: Folder, cells: Sequence[PlannedCell]):
-        self.folder, self.cells = folder, cells
+    def __init__(self, folder: Folder, study: Study):
+        self.folder, self.study = folder, study
+        self.lengths: dict[str, dict[str, int]] = {}  # of prompts, by paradigm and item
         self.read: dict[tuple[str, str], pd.DataFrame] = {}
 
-    def calls(self, cell: PlannedCell) -> pd.DataFrame:
-        "The calls of a cell, with the characters of their prompts."
-        key = (cell.who.name, cell.paradigm)
+    def _length_of(self, paradigm: str) -> dict[str, int]:
+        "Characters of the prompts of a paradigm."
+        if paradigm not in self.lengths:
+            rows = _rows(study_items(self.study, paradigm))
+            self.lengths[paradigm] = {item["item_id"]: characters(item) for item in rows}
+        return self.lengths[paradigm]
+
+    def calls(self, who: Participant, paradigm: str) -> pd.DataFrame:
+        "The calls of a cell, with the characters of their prompts; empty where there are none."
+        key = (who.name, paradigm)
         if key not in self.read:
-            found = stored_calls(self.folder, cell.who, cell.paradigm)
+            found = stored_calls(self.folder, who, paradigm)
             if len(found):
-                lengths = {item["item_id"]: characters(item) for item in _rows(cell.items)}
-                found = found.assign(characters=found["item_id"].map(lengths).fillna(0))
+                length = found["item_id"].map(self._length_of(paradigm))
+                found = found[_TOLD].assign(characters=length.fillna(0))
             self.read[key] = found
         return self.read[key]
 
     def of(self, cell: PlannedCell, method: str) -> Habit | None:
         "What is known of a participant when it is asked by a method."
-        mine = [each for each in self.cells if each.who.name == cell.who.name]
-        for cells, here in (([cell], True), (mine, False)):
-            tables = [self.calls(each) for each in cells]
+        everywhere = study_paradigms(self.study)
+        for paradigms, here in (([cell.paradigm], True), (everywhere, False)):
+            tables = [self.calls(cell.who, name) for name in paradigms]
             tables = [each[each["method"] == method] for each in tables if len(each)]
             if tables and (found := habit_of(pd.concat(tables), here)):
                 return found
         return None
+
+
+_TOLD = ["item_id", "method", "tokens_in", "tokens_out", "latency_s"]
 
 
 def _rows(items: pd.DataFrame) -> list[dict[str, Any]]:
