@@ -256,7 +256,7 @@ FIRST_IDS = {  # hash of all ids of a paradigm; changes only when the questions 
     "bets/coin": "c0165149e15d1d6f",
     "bets/dice": "5cb2abb893356027",
     "bets/marble": "de87fabce8c959d1",
-    "bets/open": "ca60a33ade52d4b1",
+    "bets/open": "f1c96258c5a00c73",
     "bets/spinner": "b302052d1a4dcc09",
     "bets/urn": "91427fa383879617",
     "bets/value": "c69792301d640f13",

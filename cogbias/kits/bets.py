@@ -409,8 +409,8 @@ NAMED = "neither"  # the answer of who does not bet, where no choice is listed
 def _unlisted(modality: Modality, question: str, choices: Sequence[Choice]) -> dict[str, Any]:
     "A question whose choices are nowhere listed; an answer is the name of a side, or neither."
     names = [*(side.name for side in modality.sides), NAMED]
-    listed = [option(name, each.text, each.role) for name, each in zip(names, choices)]
-    return {"prompt": f"{question}\nAnswer:", "options": listed}
+    known = [option(name, name, each.role) for name, each in zip(names, choices)]
+    return {"prompt": f"{question}\nAnswer:", "options": known}
 
 
 def bet_rows(
