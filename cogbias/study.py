@@ -463,8 +463,10 @@ def within_reach(
     "A participant as it is known without contacting anybody."
     if not calls_out(who.name) and getattr(who, "at_hand", True):
         return who
-    record = recorded_participant(folder, who.name)
-    return record or Unmet(who.name, who.backend, who.model, who.temperature)
+    if record := recorded_participant(folder, who.name):
+        return record
+    unmet = Unmet(who.name, who.backend, who.model, who.temperature)
+    return unmet if calls_out(who.name) else replace(unmet, methods=who.methods)
 
 # %% ../nbs/16_study.ipynb #cbe64573
 class PlannedCell(NamedTuple):
