@@ -7,10 +7,10 @@ __all__ = ['WHOLES', 'AS_ASKED', 'ON_THE_SCALE', 'TURNED', 'DISTANT', 'Options',
            'FAR_FROM_THE_BARS', 'REFERENCES', 'ADJUSTMENT_SOURCES', 'FORMULAS', 'FAMILIES_OF_FORMULAS', 'interval',
            'plain_words', 'shown_name', 'html_table', 'shown', 'prose', 'headline_sentence', 'verdict_sentence',
            'opening', 'summary_table', 'notes', 'headline_trials', 'counted', 'accuracy_table', 'accuracy_notes',
-           'accuracy_rows', 'level_rows', 'as_shares', 'example_pair', 'example_prompts', 'counted_ratings',
-           'number_answers', 'unreadable_answers', 'validity_table', 'position_table', 'below', 'caveats',
-           'headline_label', 'score_label', 'human_rows', 'human_table', 'comparison_note', 'provenance_table',
-           'methods_paragraph', 'formula_source', 'trace_table']
+           'accuracy_rows', 'level_rows', 'as_shares', 'choice_points', 'example_pair', 'example_prompts',
+           'counted_ratings', 'number_answers', 'unreadable_answers', 'validity_table', 'position_table', 'below',
+           'caveats', 'headline_label', 'score_label', 'human_rows', 'human_table', 'comparison_note',
+           'provenance_table', 'methods_paragraph', 'formula_source', 'trace_table']
 
 # %% ../nbs/12_reporting.ipynb #188de06c
 import html
@@ -22,8 +22,8 @@ import pandas as pd
 
 from .design import ACCURACY_GAIN, Contrast, Paradigm, human_reference, selected
 from .claims import claim, explained, signed, status_words
-from .effects import Analysis, estimators
-from .effects.bets import kind_words
+from .effects import Analysis, answered, estimators, read_options
+from .effects.bets import better_of_two, kind_words
 from .stats.decisions import without_width
 from .markup import NO_FORMULAS, markdown_html, marked
 from .stats.adjusted import METHOD
@@ -488,6 +488,20 @@ def as_shares(
     row = _whole_rows(effects).get(f"{paradigm.headline.measure}_constant_policy")
     height = 0.0 if row is None else row["estimate"]
     return trivial.assign(estimate=trivial["estimate"].astype(float) + height)
+
+
+def choice_points(
+    items: pd.DataFrame,  # an items table
+    trials: pd.DataFrame,  # trials of one participant
+    paradigm: Paradigm,  # whose contrasts
+) -> tuple[pd.DataFrame, Contrast | None]:  # log_ratio and share of every graded pair
+    "How probable the better choice is for every graded pair, and the contrast of its slope."
+    contrast = next((each for each in paradigm.contrasts if each.kind == "choice_slope"), None)
+    if contrast is None or "log_ratio" not in items:
+        return pd.DataFrame(columns=["log_ratio", "share"]), None
+    rows = read_options(answered(trials, items), contrast)
+    shares = better_of_two(rows.part((rows["weight"] > 0) & rows["exact"]))
+    return shares.groupby(["pair", "log_ratio"], as_index=False)["share"].mean(), contrast
 
 # %% ../nbs/12_reporting.ipynb #e5547f16
 def _of_every_kind(rows: pd.DataFrame) -> list[dict[str, Any]]:

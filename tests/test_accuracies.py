@@ -11,7 +11,9 @@ from cogbias.compare import compare, difference_sentence
 from cogbias.design import paradigm
 from cogbias.effects import decide, estimate_effects
 from cogbias.reporting import headline_sentence, opening
+from cogbias.site import Results, matrix, paradigm_groups
 from cogbias.study_reporting import common_effects, scale_label
+from cogbias.tables import save_table
 
 BETS = ("bets/coin", "bets/dice", "bets/card")
 
@@ -280,3 +282,26 @@ def test_the_likeliest_answer_and_a_drawn_one_are_two_numbers():
     assert found.loc["accuracy_gain_share", "estimate"] == 1.0
     drawn = found.loc["accuracy_gain_probability", "estimate"]
     assert drawn == pytest.approx((ratio / (1 + ratio)).mean())
+
+
+def test_the_site_keeps_accuracies_apart(tmp_path):
+    "Two tables at a glance, and an axis that does not point towards a bias."
+    coin, certain = items_of("bets/coin", splits=("test",)), paradigm("choice/certainty")
+    lotteries = certain.items()
+    found = pd.concat(
+        [
+            estimate_effects(exact_trials("rational", coin), coin, paradigm("bets/coin")),
+            estimate_effects(exact_trials("rational", lotteries), lotteries, certain),
+        ],
+        ignore_index=True,
+    ).assign(participant="sim/rational")
+    for name in ("bets-coin", "choice-certainty"):
+        report = tmp_path / "reports" / "sim-rational" / f"{name}.ipynb"
+        report.parent.mkdir(parents=True, exist_ok=True)
+        report.write_text('{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}')
+    save_table(decide(found), tmp_path / "effects.parquet")
+    results = Results(tmp_path)
+    glance = matrix(results)
+    assert [suite["title"] for suite in glance["suites"]] == ["Choice"]
+    assert [suite["title"] for suite in glance["accuracies"]] == ["Bets"]
+    assert [bool(group.get("accuracy")) for group in paradigm_groups(results)] == [False, True]

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['BELIEF_TEMPLATE', 'ESTIMATORS', 'Bar', 'kind_words', 'bars', 'accuracy', 'accuracy_difference', 'balanced',
-           'published_z', 'by_role', 'belief_accuracy', 'belief_gain', 'slope_of_choices']
+           'published_z', 'by_role', 'belief_accuracy', 'belief_gain', 'better_of_two', 'slope_of_choices']
 
 # %% ../../nbs/effects/bets.ipynb #b6e7829b
 from dataclasses import replace
@@ -478,6 +478,21 @@ def belief_gain(
 
 # %% ../../nbs/effects/bets.ipynb #6ff63d73
 _RIVALS = (("high", "low"), ("win", "none"))  # roles between which a choice is made
+
+
+def better_of_two(
+    rows: Rows,  # from read_options
+) -> pd.DataFrame:  # pair, log_ratio and share; questions that take neither are left out
+    "Probability of the better of two choices: the dear thing, or the better of a bet and none."
+    one, other = next(pair for pair in _RIVALS if set(pair) <= set(rows.layout.roles))
+    scores = by_role(rows, (one, other))
+    better = scores[one].to_numpy()
+    if one == "win":
+        better = np.where(rows.at("kind", "win_high"), better, scores[other])
+    either = (scores[one] + scores[other]).to_numpy()
+    table = pd.DataFrame({name: rows[name] for name in ("pair", "log_ratio")})
+    kept = either > 0
+    return table[kept].assign(share=better[kept] / either[kept])
 
 
 def slope_of_choices(
