@@ -556,6 +556,71 @@ def encoder_answer(
     answer = answer_from_probabilities(item, p, **received)
     return answer._replace(valid_mass=None, logits=dict(logits))
 
+# %% ../../nbs/backends/encoder.ipynb #02a64252
+_log = logging.getLogger(__name__)
+
+
+def _facts(who: "EncoderParticipant") -> dict[str, Any]:
+    "Provenance; more of it once the model is loaded."
+    config = json.loads((who.folder / "config.json").read_text(encoding="utf-8"))
+    found = {
+        "architecture": ", ".join(config.get("architectures") or [config["model_type"]]),
+        "instrument": "each option scored by itself, read behind the bare question",
+        "warning": _warning(who),
+    }
+    made = who.folder / "training.json"
+    if made.is_file():  # trained here: what it began with, and how far it came
+        record = json.loads(made.read_text(encoding="utf-8"))
+        told = ("label", "task", "dev_accuracy", "reached_stop", "steps")
+        found |= {name: record.get(name) for name in told}
+    if config.get("attention_type") == "block_sparse":
+        blocks = 5 + 2 * config.get("num_random_blocks", 3)
+        in_full = blocks * config.get("block_size", 64)
+        found["attention"] = f"full for texts of up to {in_full} tokens, in blocks beyond"
+    if "loaded" in vars(who):
+        model, _ = who.loaded
+        found |= {"parameter_count": model.num_parameters(), "device": str(model.device)}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _warning(who: "EncoderParticipant") -> str | None:
+    "What is odd about asking this model."
+    if who.fresh_head is None:
+        return None
+    return f"{who.model} has a head that was never trained; its answers are random"
+
+# %% ../../nbs/backends/encoder.ipynb #8f075d32
+def _answers(
+    who: "EncoderParticipant", requests: Sequence[Request]
+) -> Iterator[tuple[int, Answer]]:
+    "Score the pairs of all requests; one that stands in several is scored once."
+    pairs = [pair_texts(request.item, who.name) for request in requests]
+    waiting = [set(each.values()) for each in pairs]
+    askers: dict[str, list[int]] = {}
+    for index, each in enumerate(waiting):
+        for text in each:
+            askers.setdefault(text, []).append(index)
+    if warning := _warning(who):
+        _log.warning("%s", warning)
+    scores, tokens = {}, {}
+    for found in scored_batches(*who.loaded, list(askers), who.batch_size, who.name):
+        scores.update(zip(found.texts, found.scores.tolist()))
+        tokens.update(zip(found.texts, found.tokens))
+        for text in found.texts:
+            for index in askers[text]:
+                waiting[index].remove(text)
+                if waiting[index]:
+                    continue
+                yield (
+                    index,
+                    encoder_answer(
+                        requests[index].item,
+                        {label: scores[pair] for label, pair in pairs[index].items()},
+                        tokens_in=sum(tokens[pair] for pair in pairs[index].values()),
+                        started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+                    ),
+                )
+
 # %% ../../nbs/backends/encoder.ipynb #f4e97bd5
 @dataclass(frozen=True)
 class EncoderParticipant:
@@ -645,69 +710,6 @@ class EncoderParticipant:
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
-
-# %% ../../nbs/backends/encoder.ipynb #02a64252
-_log = logging.getLogger(__name__)
-
-
-def _facts(who: EncoderParticipant) -> dict[str, Any]:
-    "Provenance; more of it once the model is loaded."
-    config = json.loads((who.folder / "config.json").read_text(encoding="utf-8"))
-    found = {
-        "architecture": ", ".join(config.get("architectures") or [config["model_type"]]),
-        "instrument": "each option scored by itself, read behind the bare question",
-        "warning": _warning(who),
-    }
-    made = who.folder / "training.json"
-    if made.is_file():  # trained here: what it began with, and how far it came
-        record = json.loads(made.read_text(encoding="utf-8"))
-        told = ("label", "task", "dev_accuracy", "reached_stop", "steps")
-        found |= {name: record.get(name) for name in told}
-    if config.get("attention_type") == "block_sparse":
-        blocks = 5 + 2 * config.get("num_random_blocks", 3)
-        in_full = blocks * config.get("block_size", 64)
-        found["attention"] = f"full for texts of up to {in_full} tokens, in blocks beyond"
-    if "loaded" in vars(who):
-        model, _ = who.loaded
-        found |= {"parameter_count": model.num_parameters(), "device": str(model.device)}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _warning(who: EncoderParticipant) -> str | None:
-    "What is odd about asking this model."
-    if who.fresh_head is None:
-        return None
-    return f"{who.model} has a head that was never trained; its answers are random"
-
-# %% ../../nbs/backends/encoder.ipynb #8f075d32
-def _answers(who: EncoderParticipant, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-    "Score the pairs of all requests; one that stands in several is scored once."
-    pairs = [pair_texts(request.item, who.name) for request in requests]
-    waiting = [set(each.values()) for each in pairs]
-    askers: dict[str, list[int]] = {}
-    for index, each in enumerate(waiting):
-        for text in each:
-            askers.setdefault(text, []).append(index)
-    if warning := _warning(who):
-        _log.warning("%s", warning)
-    scores, tokens = {}, {}
-    for found in scored_batches(*who.loaded, list(askers), who.batch_size, who.name):
-        scores.update(zip(found.texts, found.scores.tolist()))
-        tokens.update(zip(found.texts, found.tokens))
-        for text in found.texts:
-            for index in askers[text]:
-                waiting[index].remove(text)
-                if waiting[index]:
-                    continue
-                yield (
-                    index,
-                    encoder_answer(
-                        requests[index].item,
-                        {label: scores[pair] for label, pair in pairs[index].items()},
-                        tokens_in=sum(tokens[pair] for pair in pairs[index].values()),
-                        started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-                    ),
-                )
 
 # %% ../../nbs/backends/encoder.ipynb #c8b988f7
 LOCAL = True  # its answers are computed in this process
