@@ -8,7 +8,6 @@ __all__ = ['LINE', 'FEWEST_CHARACTERS', 'FRAME', 'MOST_WRITTEN', 'MINUTE', 'LONG
            'another_request']
 
 # %% ../nbs/29_limits.ipynb #c02463b2
-import fcntl
 import json
 import math
 import os
@@ -96,6 +95,8 @@ def _read(path: Path, descriptor: int) -> Account:
 @contextmanager
 def account(path: Path) -> Iterator[Account]:
     "The account, for this process and thread alone; what the block makes of it is written."
+    import fcntl
+
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     try:
