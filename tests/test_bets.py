@@ -392,9 +392,10 @@ def test_graded_choices_follow_the_ratio_of_the_values(name):
     ]
 
 
-def test_the_choice_curve_of_graded_has_slope_one():
-    table = asked("bets/coin", item_sets=("published", "graded"), splits=("test",))
-    found = estimate_effects(exact_trials("graded", table), table, paradigm("bets/coin"))
+@pytest.mark.parametrize("name", SUITE)
+def test_the_choice_curve_of_graded_has_slope_one(name):
+    table = asked(name, item_sets=("published", "graded"), splits=("test",))
+    found = estimate_effects(exact_trials("graded", table), table, paradigm(name))
     slope = found[(found["measure"] == "choice_slope") & (found["group"] == "all")]["estimate"]
     assert slope.tolist() == pytest.approx([1.0])
 
