@@ -946,8 +946,9 @@ def status(
 
     found = folder_status(folder)
     if as_json:
-        cells = _records(found.cells)
-        _show_json({**found._asdict(), "cells": cells, "totals": status_totals(found)})
+        told = {**found._asdict(), "totals": status_totals(found)}
+        told |= {"cells": _records(found.cells), "runs": [each._asdict() for each in found.runs]}
+        _show_json(told)
         return
     table = found.cells
     of = ["?" if each is None else f"{each:,}" for each in table["planned"]]

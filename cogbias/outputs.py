@@ -5,15 +5,16 @@
 # %% auto #0
 __all__ = ['RECORDED_FIELDS', 'PACKAGES', 'Folder', 'writable_folder', 'write_text', 'remove_left_overs', 'turn',
            'RecordedParticipant', 'facts_of', 'keep_record', 'recorded_participant', 'timestamp', 'installed_versions',
-           'keep_items', 'keep_readings', 'kept_readings', 'read_manifest', 'stored_settings', 'own_trials', 'last_run',
-           'stored_cells', 'StoredItems', 'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'counts_not_read',
-           'said_not_read', 'not_read', 'left_out', 'StoredTrials', 'stored_trials', 'trials_of', 'people_of',
-           'load_effects']
+           'keep_items', 'keep_readings', 'kept_readings', 'read_manifest', 'stored_settings', 'Begun', 'begun_runs',
+           'begun', 'own_trials', 'last_run', 'stored_cells', 'StoredItems', 'stored_items', 'StoredCell', 'read_cells',
+           'read_cell', 'counts_not_read', 'said_not_read', 'not_read', 'left_out', 'StoredTrials', 'stored_trials',
+           'trials_of', 'people_of', 'load_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
 import json
 import math
 import os
+import re
 from collections.abc import (
     Callable,
     Collection,
@@ -41,6 +42,8 @@ from cogbias.tables import (
     READINGS,
     CogbiasError,
     Column,
+    _is_running,
+    _node,
     file_text,
     inside,
     is_empty,
@@ -451,6 +454,62 @@ def stored_settings(folder: Folder) -> dict[tuple[str, str], dict[str, Any]]:
     empty = dict.fromkeys(column.name for column in _CELL)
     known = [empty | cell for cell in cells if cell.get("who")]
     return {(cell["participant"], cell["paradigm"]): cell for cell in known}
+
+# %% ../nbs/15_outputs.ipynb #027f0bde
+_BEGUN = re.compile(r"\.begun-(?P<node>[\w-]+)-(?P<process>\d+)\.json")
+_OF_A_RUN = (
+    Column("started_at", "text", "when it began, UTC", filled=True),
+    Column("study", "mapping", "what it was to do", parts=_study_fault),
+    Column("cells", "list", "participants and paradigms", parts=_pairs_fault),
+)
+
+
+class Begun(NamedTuple):
+    "A run that has not ended, or never will."
+
+    started_at: str
+    study: dict[str, Any]
+    cells: list[tuple[str, str]]  # participant and paradigm of what it is to ask
+    goes_on: bool | None  # None: on another machine, so nobody knows
+
+
+def _goes_on(place: Path) -> bool | None:
+    "Whether the run of such a file is alive; None where it is of another machine."
+    found = _BEGUN.fullmatch(place.name)
+    if found is None or found["node"] != _node():
+        return None
+    return _is_running(int(found["process"]))
+
+
+def begun_runs(
+    folder: Folder,  # an outputs folder
+) -> list[Begun]:
+    "The runs of a folder that have not ended."
+    found = []
+    for place in folder.places("trials/.begun-*.json"):
+        record = _read_record(place)
+        if record is not None:
+            _check_fields(place, "", _OF_A_RUN, record)
+            cells = [tuple(each) for each in record["cells"]]
+            found.append(Begun(record["started_at"], record["study"], cells, _goes_on(place)))
+    return found
+
+
+@contextmanager
+def begun(
+    folder: Folder,  # an outputs folder
+    study: Mapping[str, Any],  # as it is recorded
+    cells: Sequence[tuple[str, str]],  # what is asked of whom
+    started: str,  # when, UTC
+) -> Iterator[None]:
+    "Say in the folder what a run is going to ask, until the block ends well."
+    for place in folder.places("trials/.begun-*.json"):
+        if _goes_on(place) is False:
+            place.unlink(missing_ok=True)
+    mine = folder.place("trials", f".begun-{_node()}-{os.getpid()}.json")
+    write_text(mine, json.dumps({"started_at": started, "study": study, "cells": cells}))
+    yield
+    mine.unlink(missing_ok=True)
 
 # %% ../nbs/15_outputs.ipynb #18d7208c
 def own_trials(

@@ -12,6 +12,7 @@ import logging
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -480,7 +481,7 @@ def _report_task(
 def render_reports(
     outputs: Path | str,  # an outputs folder with a manifest
     jobs: int = 1,  # processes
-    cluster: str | None = None,  # address of a Dask scheduler
+    cluster: str | Executor | None = None,  # address of a Dask scheduler, or an executor
     only: Iterable[tuple[str, str]] | None = None,  # (participant, paradigm); None: all
     anew: bool = False,  # also those that are up to date
     progress: bool = False,  # a bar on a terminal

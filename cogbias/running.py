@@ -9,6 +9,7 @@ __all__ = ['stored_analysis', 'FolderEffects', 'estimate_folder', 'effects_of', 
 import json
 import platform
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import lru_cache
@@ -33,6 +34,7 @@ from .limits import limit_behind, metered
 from cogbias.outputs import (
     RECORDED_FIELDS,
     Folder,
+    begun,
     timestamp,
     remove_left_overs,
     installed_versions,
@@ -270,12 +272,10 @@ def write_manifest(
     failed: list[str],
     started: str,
     effects: Mapping[str, Any] | None = None,  # what the table is made from; None: as it was
-    ended: bool = True,  # whether everything was asked
 ) -> Path:
     "Write manifest.json; cells of other runs, whenever they were written, stay."
     with turn(folder):
-        text = _manifest_text(study, folder, cells, failed, started, effects, ended)
-        write_text(folder.manifest, text)
+        write_text(folder.manifest, _manifest_text(study, folder, cells, failed, started, effects))
     return folder.manifest
 
 
@@ -296,7 +296,6 @@ def _manifest_text(
     failed: list[str],
     started: str,
     effects: Mapping[str, Any] | None,
-    ended: bool,
 ) -> str:
     "The manifest with these cells, and with those that it holds already."
     before = read_manifest(folder) or {}
@@ -320,7 +319,7 @@ def _manifest_text(
         "study": recorded_study(study),
         "study_hash": study_hash(study),
         "started_at": started,
-        "finished_at": timestamp() if ended else None,
+        "finished_at": timestamp(),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": installed_versions(),
@@ -413,16 +412,16 @@ class Outcome(NamedTuple):
 
 # %% ../nbs/21_running.ipynb #7931b838
 def _collect_model(
-    study: Study, model: str, outputs: Path
+    study: Study, model: str, names: Sequence[str], outputs: Path
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    "Collect all paradigms of one model; runs in a process of its own when there are several jobs."
+    "Collect paradigms of one model; a task that any process can do that sees the folder."
     folder, cells, failed = Folder(outputs), [], []
     known, several = stored_settings(folder), len(temperatures(study)) > 1
     items_of = lru_cache(maxsize=None if several else 1)(lambda name: study_items(study, name))
     for who, name in (
         (study_participant(study, model, each), name)
         for each in temperatures(study)
-        for name in study_paradigms(study)
+        for name in names
     ):
         try:
             stamp = _cell_stamp(study, model, who, name, folder, Hashes())
@@ -443,12 +442,30 @@ def _collect_model(
                 failed.append(f"{who.name} in {name}: {error}")
     return cells, failed
 
+
+def _tasks(
+    study: Study,
+    outputs: Path,
+    elsewhere: bool,  # whether other machines may help
+) -> list[tuple]:
+    "What can be collected at the same time: models here, cells elsewhere."
+    names = study_paradigms(study)
+    parts = [[name] for name in names] if elsewhere else [names]
+    return [(study, model, part, outputs) for model in study.models for part in parts]
+
+
+def _lost(study: Study, model: str, names: Sequence[str]) -> list[str]:
+    "What to say of cells whose process was killed."
+    if list(names) == study_paradigms(study):
+        return [f"{model}: {LOST}"]
+    return [f"{model} in {name}: {LOST}" for name in names]
+
 # %% ../nbs/21_running.ipynb #233b7652
 def _render(
     folder: Folder,
     asked: list[tuple[str, str]],  # participant and paradigm of what was asked now
     jobs: int,
-    cluster: str | None,
+    cluster: str | Executor | None,
     progress: bool,
 ) -> tuple[list[str], list[Path]]:  # one line per failure; the reports written now
     "Render the reports of what was asked, and again those of older cells that are stale."
@@ -469,43 +486,43 @@ def _with_trained(
     return replace(with_checkpoints(study, Folder(outputs)), models=models), done.failed
 
 
-def run_study(
-    study: Study,  # what is planned
-    outputs: Path | str,  # outputs folder
-    jobs: int = 1,  # processes
-    reports: bool = True,  # render a report per cell
-    cluster: str | None = None,  # address of a Dask scheduler
-    progress: bool = False,  # bars on a terminal
-) -> Outcome:
-    "Collect, estimate, render, and write the manifest."
-    started, outputs = timestamp(), Path(outputs).absolute()
-    check_names(study)  # an unknown name stops here, before anything is asked
-    check_levels(study)
-    check_limits(study)
-    check_methods(study)
-    stored_settings(writable_folder(outputs))
-    remove_left_overs(Folder(outputs))
-    asked, not_trained = _with_trained(study, outputs, jobs, progress)
-    open_account(study, outputs)
-    write_manifest(study, Folder(outputs), [], not_trained, started, ended=False)
-    expected = [
-        (who.name, name) for who in study_participants(asked) for name in study_paradigms(asked)
-    ]
+def _collected(
+    study: Study,
+    folder: Folder,
+    expected: list[tuple[str, str]],  # participant and paradigm
+    jobs: int,
+    cluster: str | Executor | None,
+    progress: bool,
+) -> tuple[list[dict[str, Any]], list[str]]:  # records of cells; one line per failure
+    "Ask what is missing in all cells of a study."
     rounds = study.repeats * (2 if study.method == "two_step" else 1)
-    with collecting(progress, Folder(outputs), expected, rounds):
-        collected = spread(
+    with collecting(progress, folder, expected, rounds):
+        parts = spread(
             _collect_model,
-            [(asked, model, outputs) for model in asked.models],
+            _tasks(study, folder.path, cluster is not None),
             jobs,
             cluster,
-            lambda study, model, *_: ([], [f"{model}: {LOST}"]),
+            lambda _, model, names, __: ([], _lost(study, model, names)),
         )
-    cells, failed = (
-        [cell for part, _ in collected for cell in part],
-        [*not_trained, *(line for _, lines in collected for line in lines)],
-    )
-    folder = Folder(outputs)
-    stopped = stopped_line(study, outputs)
+    places = {key: place for place, key in enumerate(expected)}
+    cells = [cell for part, _ in parts for cell in part]
+    cells.sort(key=lambda cell: places[cell["participant"], cell["paradigm"]])
+    return cells, [line for _, lines in parts for line in lines]
+
+
+def _shown(
+    study: Study,
+    folder: Folder,
+    cells: list[dict[str, Any]],
+    failed: list[str],
+    started: str,
+    jobs: int,
+    reports: bool,
+    cluster: str | Executor | None,
+    progress: bool,
+) -> Outcome:
+    "Estimate and render what was collected, and write the manifest."
+    stopped = stopped_line(study, folder.path)
     write_manifest(study, folder, cells, failed, started)
     if not cells:
         return Outcome(None, cells, failed, stopped=stopped)
@@ -520,13 +537,40 @@ def run_study(
     write_manifest(study, folder, cells, failed, started, made_from)
     if reports and len(stored_settings(folder)) > 1:
         with steps(progress, 1, "report on the study", "report") as done:
-            lines = render_study_report(outputs)
+            lines = render_study_report(folder.path)
             done("")
         if lines:
             failed += lines
             write_manifest(study, folder, cells, failed, started, made_from)
     left_out = _lines(folder, estimates.left_out)
     return Outcome(estimates.effects, cells, failed, left_out, len(rendered), stopped)
+
+
+def run_study(
+    study: Study,  # what is planned
+    outputs: Path | str,  # outputs folder
+    jobs: int = 1,  # processes
+    reports: bool = True,  # render a report per cell
+    cluster: str | Executor | None = None,  # address of a Dask scheduler, or an executor
+    progress: bool = False,  # bars on a terminal
+) -> Outcome:
+    "Collect, estimate, render, and write the manifest."
+    started, folder = timestamp(), Folder(Path(outputs).absolute())
+    check_names(study)  # an unknown name stops here, before anything is asked
+    check_levels(study)
+    check_limits(study)
+    check_methods(study)
+    stored_settings(writable_folder(folder.path))
+    remove_left_overs(folder)
+    asked, not_trained = _with_trained(study, folder.path, jobs, progress)
+    open_account(study, folder.path)
+    expected = [
+        (who.name, name) for who in study_participants(asked) for name in study_paradigms(asked)
+    ]
+    with begun(folder, recorded_study(study), expected, started):
+        cells, failed = _collected(asked, folder, expected, jobs, cluster, progress)
+        failed = [*not_trained, *failed]
+        return _shown(study, folder, cells, failed, started, jobs, reports, cluster, progress)
 
 # %% ../nbs/21_running.ipynb #c24cc9eb
 def run(

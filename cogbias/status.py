@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from cogbias.outputs import (
+    Begun,
     Folder,
+    begun_runs,
     own_trials,
     read_manifest,
     recorded_participant,
@@ -121,8 +123,9 @@ class Status(NamedTuple):
     "How far a folder is."
 
     study: str | None  # name of the last study
-    started_at: str | None  # the last run, UTC
-    finished_at: str | None  # None: it goes on, or was killed
+    started_at: str | None  # the last run that has ended, UTC
+    finished_at: str | None
+    runs: list[Begun]  # that have not ended
     last_activity: str | None  # when the last answer came
     cells: pd.DataFrame  # one row per cell, with the fields of CellStatus
     failed: list[str]  # what failed beside cells, such as reports
@@ -130,8 +133,9 @@ class Status(NamedTuple):
 
 def _named(folder: Folder, manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     "All cells of a folder: asked in the last run, asked before, or with answers."
+    going = [cell for each in begun_runs(folder) for cell in each.cells]
     asked = [tuple(each) for each in manifest.get("asked_cells") or []]
-    named = list(dict.fromkeys([*asked, *stored_settings(folder)]))
+    named = list(dict.fromkeys([*going, *asked, *stored_settings(folder)]))
     known = {folder.store(*key).path for key in named}
     for file in folder.places("trials/*/*.jsonl"):
         if file not in known:
@@ -206,7 +210,8 @@ def folder_status(
 ) -> Status:
     "Say how far a folder is; nobody is asked and nothing is changed."
     folder = Folder(Path(outputs).absolute())
-    manifest = read_manifest(folder) or {}
+    manifest, runs = read_manifest(folder) or {}, begun_runs(folder)
+    study = runs[-1].study if runs else manifest.get("study") or {}
     settings, reports = stored_settings(folder), _report_states(folder)
     lines = list(manifest.get("failed") or [])
     cells = []
@@ -214,7 +219,7 @@ def folder_status(
         before = f"{key[0]} in {key[1]}: "
         reasons = [line for line in lines if line.startswith(before)]
         reason = "; ".join(line.removeprefix(before) for line in reasons)
-        study, report = manifest.get("study") or {}, reports.get(key, "missing")
+        report = reports.get(key, "missing")
         cells.append(_cell_status(folder, key, settings.get(key), study, reason, report))
         lines = [line for line in lines if line not in reasons]
     if not cells:
@@ -225,9 +230,10 @@ def folder_status(
     table = table.where(table.notna(), None)
     moments = [each for each in table["last_answer"] if each]
     return Status(
-        (manifest.get("study") or {}).get("name"),
+        study.get("name"),
         manifest.get("started_at"),
         manifest.get("finished_at"),
+        runs,
         max(moments, default=None),
         table,
         lines,
@@ -262,6 +268,13 @@ def _some(counts: Mapping[str, int], kinds: tuple[str, ...]) -> str:
     return ", ".join(f"{counts[kind]} {kind}" for kind in kinds if counts[kind])
 
 
+_WHETHER = {
+    True: "goes on",
+    False: "was stopped on the way; run the same command to go on",
+    None: "on another machine goes on, or was stopped on the way",
+}
+
+
 def status_lines(
     status: Status,  # from folder_status
 ) -> list[str]:
@@ -281,6 +294,6 @@ def status_lines(
         lines.append(f"tokens of all stored answers: {counts}{cost}")
     if status.last_activity:
         lines.append(f"last answer {status.last_activity}")
-    if status.started_at and not status.finished_at:
-        lines.append(f"the run that began {status.started_at} goes on, or was stopped on the way")
+    for each in status.runs:
+        lines.append(f"a run that began {each.started_at} {_WHETHER[each.goes_on]}")
     return lines

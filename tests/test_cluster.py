@@ -1,0 +1,164 @@
+"""A study on a real scheduler, whose workers are killed; and on other executors."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+from cogbias.running import run_study
+from cogbias.study import make_study
+
+COMMAND = [sys.executable, "-c", "from cogbias.cli import main; main()"]
+MODELS, PARADIGMS = ["sim/human", "sim/messy"], "managerial/[a-h]*"
+ASKED = ["--model", MODELS[0], "--model", MODELS[1], "--paradigm", PARADIGMS]
+RUN = ["run", *ASKED, "--no-reports"]
+
+
+def until(true: Callable[[], object], seconds: float = 180) -> None:
+    "Wait for something."
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come to pass"
+        time.sleep(0.02)
+
+
+class Cluster:
+    "A scheduler and its workers, each a process of its own."
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.workers, self.file = folder, [], folder / "scheduler.json"
+        self.scheduler = self.started("scheduler", "--port", "0", "--no-dashboard")
+        until(self.file.exists)
+        until(lambda: self.file.read_text().endswith("}"))
+        self.address = json.loads(self.file.read_text())["address"]
+
+    def started(self, kind: str, *options: str) -> subprocess.Popen:
+        "A new process of the cluster."
+        command = [sys.executable, "-m", "distributed.cli.dask_" + kind]
+        return subprocess.Popen(
+            [*command, "--scheduler-file", str(self.file), *options],
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def add_worker(self) -> None:
+        "One more that works."
+        one = ["--nthreads", "1", "--no-nanny", "--memory-limit", "0", "--no-dashboard"]
+        self.workers.append(self.started("worker", *one))
+
+    def kill_worker(self) -> None:
+        "One of them is gone without a word."
+        worker = self.workers.pop()
+        worker.send_signal(signal.SIGKILL)
+        worker.wait()
+
+    def end(self) -> None:
+        "End all processes."
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
+    place = tmp_path / "cluster"
+    place.mkdir()
+    cluster = Cluster(place)
+    yield cluster
+    cluster.end()
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    "The same study in one process."
+    place = tmp_path_factory.mktemp("alone")
+    study = make_study(models=MODELS, paradigms=[PARADIGMS])
+    assert run_study(study, place, reports=False).failed == []
+    return place
+
+
+def answers(place: Path) -> dict[str, list[str]]:
+    "File -> ids of its trials, one a line."
+    return {
+        path.relative_to(place).as_posix(): [
+            json.loads(line)["trial_id"] for line in path.read_text().splitlines()
+        ]
+        for path in sorted(place.glob("trials/*/*.jsonl"))
+    }
+
+
+def begun(place: Path) -> int:
+    "How many cells have answers."
+    return len(list(place.glob("trials/*/*.jsonl")))
+
+
+def test_workers_are_killed_and_others_take_over(
+    cluster: Cluster, alone: Path, tmp_path: Path
+) -> None:
+    "One is killed, then all of them, then others come: nothing is lost, nothing is asked twice."
+    place = tmp_path / "outputs"
+    for _ in range(2):
+        cluster.add_worker()
+    command = [*COMMAND, *RUN, "--cluster", cluster.address, "--outputs", str(place)]
+    said = tmp_path / "said"
+    with said.open("w") as errors:
+        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+    try:
+        until(lambda: begun(place) >= 3)
+        cluster.kill_worker()
+        until(lambda: begun(place) >= 9)
+        cluster.kill_worker()
+        assert begun(place) < begun(alone) and run.poll() is None
+        until(lambda: "has no worker; waiting for one" in said.read_text())
+        assert run.poll() is None
+        cluster.add_worker()
+        out, _ = run.communicate(timeout=300)
+    finally:
+        run.kill()
+    assert run.returncode == 0, said.read_text()
+    lines = said.read_text().splitlines()
+    assert len(lines) == 2 and "a worker is there again" in lines[1], lines
+    found, expected = answers(place), answers(alone)
+    assert {name: sorted(ids) for name, ids in found.items()} == {
+        name: sorted(ids) for name, ids in expected.items()
+    }
+    assert (place / "effects.csv").read_bytes() == (alone / "effects.csv").read_bytes()
+
+
+def test_no_scheduler_is_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
+    command = [*COMMAND, *RUN, "--cluster", "tcp://127.0.0.1:9", "--outputs", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and done.stdout == ""
+    (line,) = done.stderr.strip().splitlines()
+    assert "no scheduler answers there" in line
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_any_executor(kind: str, alone: Path, tmp_path: Path) -> None:
+    "Tasks and results can be pickled; the answers and effects are the same."
+    made = {
+        "threads": lambda: ThreadPoolExecutor(2),
+        "processes": lambda: ProcessPoolExecutor(2, mp_context=get_context("spawn")),
+    }
+    study = make_study(models=MODELS, paradigms=[PARADIGMS])
+    with made[kind]() as executor:
+        outcome = run_study(study, tmp_path, reports=False, cluster=executor)
+        assert executor.submit(int, "1").result() == 1  # it is its owner's to close
+    assert outcome.failed == []
+    names = [(cell["participant"], cell["paradigm"]) for cell in outcome.cells]
+    assert names == sorted(names)
+    assert (tmp_path / "effects.csv").read_bytes() == (alone / "effects.csv").read_bytes()
