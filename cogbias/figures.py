@@ -165,7 +165,7 @@ def choice_curve(
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
     "Choices of the better thing over the ratio of the values."
-    ax = _axes(ax, 5.6, 3.2)
+    ax = _axes(ax, 7.2, 3.2)
     means = points.groupby("log_ratio")["share"].mean()
     ax.plot(points["log_ratio"], points["share"], "o", color="#BBBBBB", markersize=4, zorder=1)
     ax.plot(means.index, means, "o", color=COLOURS["estimate"], markersize=7, zorder=3)

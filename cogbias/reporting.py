@@ -403,7 +403,7 @@ def accuracy_table(
                 "ground truth": contrast.title,
                 "share right [95% interval]": said,
                 **bars,
-                "questions": row["n_items"],
+                "prompts": row["n_items"],
                 "note": "; ".join(filter(None, [status_words(row["status"]), _no_room(constant)])),
             }
         )

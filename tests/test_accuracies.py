@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from cogbias.backends.sim import exact_trials
 from cogbias.compare import compare, difference_sentence
 from cogbias.design import paradigm
-from cogbias.effects import decide, estimate_effects
+from cogbias.effects import decide, estimate_contrast, estimate_effects
 from cogbias.reporting import headline_sentence, opening
 from cogbias.site import Results, matrix, paradigm_groups
 from cogbias.study_reporting import common_effects, scale_label
@@ -180,6 +182,8 @@ def test_a_belief_of_another_modality_is_not_mixed_in():
         found = whole(estimated(name, items, trials[mine], suite=suite))
         assert found.loc["belief_conditioned", "estimate"] == share
         assert found.loc["belief_conditioned", "n_items"] == 300
+        assert found.loc["threshold_strict", "estimate"] == share
+        assert found.loc["threshold_strict", "n_items"] == 300
 
 
 def test_without_values_there_is_no_accuracy_by_them():
@@ -194,20 +198,49 @@ def test_without_values_there_is_no_accuracy_by_them():
 # --- the published test and its ties -------------------------------------------------
 
 
-@pytest.mark.parametrize("right, p", [(42, 0.04031), (100, 0.0), (0, 1.0)])
-def test_the_published_z_test(right, p):
-    "Fixture 5 through the registry: 42 of 100 published bets."
-    items = items_of("bets/coin")
+@pytest.mark.parametrize(
+    "name, right, asked, p",
+    [
+        ("bets/coin", 42, 100, 0.04031),
+        ("bets/value", 12, 25, 0.07519),
+        ("bets/value", 13, 25, 0.03359),
+        ("bets/value", 0, 25, 1.0),
+        ("bets/value", 25, 25, 0.0),
+    ],
+)
+def test_the_published_z_test(name, right, asked, p):
+    "Fixture 5 through the registry: so many of the published test questions."
+    items = items_of(name, **({"templates": ("CV",)} if name == "bets/value" else {}))
     published = items[items["is_published"] & (items["split"] == "test")]["item_id"].tolist()
     lucky = set(published[:right])
 
     def say(item: dict) -> dict[str, float]:
-        wrong = "lose" if item["right"] == "win" else "win"
+        wrong = "lose" if item["condition"] == "bet" and item["right"] == "win" else "win"
+        wrong = "low" if item["condition"] == "value" else wrong
         return {item["right"] if item["item_id"] in lucky else wrong: 1.0}
 
-    row = whole(estimated("bets/coin", items, told(items, say))).loc["published_accuracy"]
-    assert row["n_items"] == 100 and row["estimate"] == right / 100
+    row = whole(estimated(name, items, told(items, say))).loc["published_accuracy"]
+    assert row["n_items"] == asked and row["estimate"] == right / asked
     assert row["p_value"] == pytest.approx(p, abs=5e-6)
+
+
+@pytest.mark.parametrize("truth, right, p", [("strict", 12, 0.56084), ("positive", 13, 0.43660)])
+def test_the_published_z_test_of_the_threshold_method(truth, right, p):
+    "12 of 100 against 1/8, 13 of 50 against 1/4."
+    made, items = paradigm("bets/coin"), items_of("bets/coin", orders="published")
+    test = items[(items["split"] == "test") & (items["kind"] == "win_high")]["item_id"]
+    lucky = set(test.tolist()[:right])
+
+    def score(item: dict) -> dict[str, float]:
+        takes = "win" if item["split"] == "dev" or item["item_id"] in lucky else "lose"
+        return {role: 0.9 if role == takes else 0.1 for role in ("win", "lose", "none")}
+
+    tuned = next(each for each in made.contrasts if each.measure == f"threshold_{truth}")
+    published = replace(tuned, replication=True, include="is_published")
+    row = estimate_contrast(published, encoded(items, score), items)[0]
+    assert row["estimate"] == right / (100 if truth == "strict" else 50)
+    assert row["p_value"] == pytest.approx(p, abs=5e-6)
+    assert "z with sample sd" in row["method"]
 
 
 def test_ties_are_shared_and_in_replication_the_first_takes_them():
@@ -258,6 +291,23 @@ def test_accuracies_stay_out_of_what_is_said_of_biases():
     assert common["paradigm"].unique().tolist() == ["managerial/optimism"]
     assert common.attrs["left_out"] == ["bets/coin"]
     assert scale_label(found) == "shift, in lengths of the scale"
+
+
+def test_a_place_is_a_constant_policy_and_no_reason_for_silence():
+    "Always A is worse than never to bet, and the verdict may say so."
+    items = items_of("bets/coin")
+    found = estimated("bets/coin", items, exact_trials("position", items))
+    assert found.iloc[0]["verdict"] == "worse"
+    assert "position_dominated" in set(found["status"])  # said where places are told of
+
+
+def test_right_answers_may_be_scored_by_any_estimator_of_prompts():
+    "The outcome `right` without an estimator of bets: the mean of every cluster."
+    items = items_of("bets/coin", splits=("test",))
+    usual = replace(paradigm("bets/coin").headline, kind="difference")
+    row = estimate_contrast(usual, exact_trials("rational", items), items)[0]
+    assert row["estimate"] == pytest.approx(0.5)
+    assert "always 'I should not bet on either one', which gets 0.50 right" in row["detail"]
 
 
 # --- two participants ------------------------------------------------------------------

@@ -1733,7 +1733,9 @@ def _headline_rows(
     position = _position(contrast, answers, paradigm.target_role) if ordered else []
     headline = _or_nothing(_contrast_rows(contrast, source, seed, read), contrast, rows)
     dominated = any(row["status"] == "position_dominated" for row in position)
-    if dominated and headline[0]["status"] in ("ok", "few_clusters", "degenerate_zero_variance"):
+    open_to_it = headline[0]["status"] in ("ok", "few_clusters", "degenerate_zero_variance")
+    # to follow a place is a constant policy, which is the zero of an accuracy
+    if dominated and open_to_it and contrast.sense != "accuracy":
         headline[0]["status"] = "position_dominated"
     valid = _validity(contrast, rows)
     worst = 1 - min(row["estimate"] for row in valid if row["measure"] == "valid_share")

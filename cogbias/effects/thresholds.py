@@ -7,6 +7,7 @@ __all__ = ['ESTIMATORS', 'threshold_words', 'threshold_accuracy']
 
 # %% ../../nbs/effects/thresholds.ipynb #13839ea1
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -24,6 +25,8 @@ from cogbias.effects.bets import (
     by_role,
     kind_words,
 )
+from ..stats.chance import z_against_chance
+from ..stats.estimates import Estimate
 from cogbias.stats.bets import (
     BET_TRUTHS,
     VALUE_TRUTHS,
@@ -174,6 +177,12 @@ _EXPLORATORY = (
 )
 
 
+def _published_test(rows: Rows, credit: np.ndarray, bar: Bar) -> Estimate:
+    "The z test of the paper; questions count as often as they were asked."
+    found = z_against_chance(int(credit.sum()), len(credit), float(bar.score.mean()))
+    return replace(found, n_clusters=len(credit))
+
+
 def threshold_accuracy(
     contrast: Contrast,  # its kind is one of ESTIMATORS
     rows: Rows,  # from read_options
@@ -198,7 +207,9 @@ def threshold_accuracy(
     part, asked, options = read.part(at), [sets[place] for place in at], tuple(scores.columns)
     every = _set_bars(part, asked, options)
     tested = {name: _share_against(part, credit[at], bar.score) for name, bar in every.items()}
-    gain = contrast.unit == ACCURACY_GAIN
+    gain = contrast.unit == ACCURACY_GAIN and not contrast.replication
+    if contrast.replication:
+        tested = {name: (_published_test(part, credit[at], bar),) for name, bar in every.items()}
     found = tested["constant_policy"][1] if gain else tested["guessing"][0]
     constant = every["constant_policy"].score.mean()
     right = f"{credit[at].mean():.2f} right, {constant:.2f} by the best constant set"
