@@ -757,9 +757,27 @@ _PLAN_CELLS |= {"tokens_in": "tokens in", "tokens_out": "tokens out", "usd": "us
 _PLAN_MODELS = {"model": "model", "calls": "calls", "tokens_in": "tokens in"}
 _PLAN_MODELS |= {"tokens_out": "tokens out", "usd": "usd", "most_usd": "at most"}
 _PLAN_MODELS |= {"spent_usd": "spent so far"}
-_PLAN_POWER = {"paradigm": "paradigm", "measure": "headline", "clusters": "clusters"}
+_PLAN_POWER = {
+    "participant": "participant",
+    "paradigm": "paradigm",
+    "measure": "headline",
+    "clusters": "clusters",
+}
 _PLAN_POWER |= {"detectable": "can be seen", "unit": "unit", "smallest": "of interest"}
 _PLAN_POWER |= {"for_half": "half with", "there": "there are", "told": "spread"}
+
+
+def _joined(names: "pd.Series") -> str:
+    "Two names, or how many there are."
+    return ", ".join(names) if len(names) < 3 else f"{len(names)} participants"
+
+
+def _power_rows(power: "pd.DataFrame") -> "pd.DataFrame":
+    "What a plan can see; participants of whom the same holds stand in one row."
+    shown = _readable(power, _PLAN_POWER)
+    same = list(shown.columns[1:])
+    rows = shown.groupby(same, sort=False)["participant"].agg(_joined).reset_index()
+    return rows[list(shown.columns)]
 
 
 def _tell_notes(cells: "pd.DataFrame", notes: list[str]) -> None:
@@ -794,7 +812,7 @@ def plan(
     _show(_readable(models, _PLAN_MODELS), 1000)
     _tell_notes(cells, planned.notes)
     print("\nThe smallest effects that this plan can be expected to see (in 4 of 5 such studies)")
-    _show(_readable(planned.power, _PLAN_POWER).drop_duplicates(), 1000)
+    _show(_power_rows(planned.power), 1000)
     for note in dict.fromkeys(filter(None, planned.power["note"])):
         print(_legible(note))
 

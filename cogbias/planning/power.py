@@ -17,6 +17,7 @@ import pandas as pd
 from ..design import Contrast, paradigm, selected
 from ..effects import make_analysis
 from ..outputs import Folder, load_effects
+from ..participants import is_simulated
 from ..stats.decisions import SMALLEST_EFFECT
 from ..stats.power import cluster_sd, minimum_detectable_effect
 from ..study import PlannedCell, Study
@@ -71,10 +72,15 @@ class Spread(NamedTuple):
 
 def _stored_spread(effects: pd.DataFrame, headline: Contrast, name: str, who: str) -> Spread | None:
     "The spread that stored effects show."
-    of_all = (effects["group"] == "all") & ~effects["replication"].astype(bool)
-    known = (effects["n_clusters"] >= FEWEST) & (effects["se"] > 0)
-    rows = effects[(effects["paradigm"] == name) & (effects["measure"] == headline.measure)]
-    rows = rows[of_all & known]
+    rows = effects[
+        (effects["paradigm"] == name)
+        & (effects["measure"] == headline.measure)
+        & (effects["group"] == "all")
+        & ~effects["replication"].astype(bool)
+        & (effects["n_clusters"] >= FEWEST)
+        & (effects["se"] > 0)
+        & (effects["participant"].map(is_simulated) == is_simulated(who))
+    ]
     if rows.empty:
         return None
     sd = rows["se"].astype(float) * np.sqrt(rows["n_clusters"].astype(float))
