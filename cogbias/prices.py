@@ -40,7 +40,7 @@ COLUMNS = ("host", "model", "usd_per_million_in", "usd_per_million_out", "date",
 def price_list() -> pd.DataFrame:
     "The prices that ship with the package."
     table = pd.read_csv(shipped("data", "prices.csv"), dtype=dict.fromkeys(COLUMNS[:2], str))
-    return table.set_index(["host", "model"], verify_integrity=True)
+    return table.set_index(["host", "model"])
 
 # %% ../nbs/30_prices.ipynb #06aca076
 def check_prices(
