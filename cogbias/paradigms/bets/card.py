@@ -19,7 +19,7 @@ ABOUT = About(
     norm="Back the winning side when the dear thing can be won and the cheap one lost; do not bet "
     "when it is the other way round. No other choice has as large an expected gain.",
     positive="more right choices than the best constant policy makes",
-    source="Tang and Kejriwal, Can Language Representation Models Think in Bets?",
+    source="Tang and Kejriwal 2023, doi:10.1098/rsos.221585",
     conditions={"bet": "a bet on one dear and one cheap thing"},
 )
 CARD = Modality(

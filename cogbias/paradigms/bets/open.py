@@ -18,7 +18,7 @@ ABOUT = About(
     norm="Back the winning side when the dear thing can be won and the cheap one lost; do not bet "
     "when it is the other way round. No other choice has as large an expected gain.",
     positive="more right choices than the best constant policy makes",
-    source="ours; Tang and Kejriwal suggest an open-ended setting for generative models",
+    source="ours; Tang and Kejriwal 2023 suggest an open-ended setting for generative models",
     conditions={"bet": "a bet on one dear and one cheap thing"},
     caveats=(
         "The wording is ours, so nothing here is a published question.",

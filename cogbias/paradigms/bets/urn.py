@@ -20,7 +20,7 @@ ABOUT = About(
     "it may be the less likely one; do not bet when it is the other way round. No other choice has "
     "as large an expected gain.",
     positive="more right choices than the best constant policy makes",
-    source="ours; Tang and Kejriwal name unequal chances as what comes next",
+    source="ours; Tang and Kejriwal 2023 name unequal chances as what comes next",
     conditions={"bet": "a bet on one dear and one cheap thing"},
     caveats=(
         "The wording is ours, so nothing here is a published question.",

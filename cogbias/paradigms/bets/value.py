@@ -41,7 +41,7 @@ ABOUT = About(
     "which one.",
     norm="The dear thing is worth more; hardly anybody would say otherwise.",
     positive="the dear thing is named more often than by the best constant policy",
-    source="Tang and Kejriwal, Can Language Representation Models Think in Bets?",
+    source="Tang and Kejriwal 2023, doi:10.1098/rsos.221585",
     conditions={"value": "which of two things is worth more"},
     caveats=(
         "In the published order the first choice is right in every question, so that who always "
