@@ -199,8 +199,8 @@ def outcome_notes(
         for key, kinds in alike.items():
             is_value, _, said = key.partition(" ")
             what = "which is worth more" if is_value == "True" else f"bets ({', '.join(kinds)})"
-            parts.append(f"{what}: {said}")
-        lines.append(f"- **{plain_words(shown)}**, {asked}. Right answers. {'; '.join(parts)}.")
+            parts.append(f"*{what}* {said}")
+        lines.append(f"- **{plain_words(shown)}**, {asked}. Right answers: {'; '.join(parts)}.")
     return "\n".join(lines)
 
 # %% ../nbs/28_bets_reporting.ipynb #61ab4eb8
