@@ -49,7 +49,7 @@ from cogbias.tables import (
     nearest,
     shipped,
 )
-from .trials import Plan, plan
+from .trials import Plan, checked_rows, plan
 
 # %% ../nbs/16_study.ipynb #e917dbeb
 def temperatures(study: Study) -> tuple[float | None, ...]:
@@ -492,12 +492,13 @@ def planned_cells(
     extractor = within_reach(folder, reader) if reader else None
     for name in study_paradigms(study):
         items = study_items(study, name)
+        rows = checked_rows(items)
         for who in study_participants(study):
             known = within_reach(folder, who)
             exact = resolve_method(known, study.method) in EXACT
             rounds = study.repeats if exact else least_rounds(study, items)
             store = folder.store(who.name, name)
-            made = plan(items, known, study.method, rounds, study.seed, store, extractor)
+            made = plan(items, known, study.method, rounds, study.seed, store, extractor, rows)
             yield PlannedCell(who, known, extractor, name, items, made)
     check_levels(study)
 

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['SLUG_BYTES', 'slug', 'trial_seed', 'fingerprint', 'trial_id', 'trial_ids', 'trial_row', 'RefusedTrial', 'trial_line',
-           'StoreIndex', 'typed_trials', 'TrialWriter', 'TrialStore', 'Offers', 'check_answers', 'Plan', 'plan',
-           'Collected', 'collect']
+           'StoreIndex', 'typed_trials', 'TrialWriter', 'TrialStore', 'checked_rows', 'Offers', 'check_answers', 'Plan',
+           'plan', 'Collected', 'collect']
 
 # %% ../nbs/05_trials.ipynb #1d0d036f
 import hashlib
@@ -591,8 +591,10 @@ def _read(path: Path, ids: Collection[str] | None) -> pd.DataFrame:
     return table
 
 # %% ../nbs/05_trials.ipynb #f8b74225
-def _items(table: pd.DataFrame) -> list[dict[str, Any]]:
-    "Rows of a table that has yet to be checked, as mappings, with None for what is empty."
+def checked_rows(
+    table: pd.DataFrame,  # of items, yet to be checked
+) -> list[dict[str, Any]]:  # None for what is empty
+    "Rows of an items table as mappings; several plans may share them."
     return _rows_of(ITEMS.check(table))
 
 
@@ -902,13 +904,18 @@ def _plan(
     seed: int,
     answered: Collection[str],
     extractor: Participant | None = None,
+    rows: Sequence[Mapping[str, Any]] | None = None,
 ) -> Plan:
     "The plan, given what is stored."
     method = _method(participant, items, method, _whole("repeats", repeats, 1))
     items, left_out = _askable(items, method)
     rounds, note = _rounds(method, repeats)
     note = "; ".join(filter(None, [left_out, note]))
-    rows = _items(items)
+    if rows is None:
+        rows = checked_rows(items)
+    elif left_out:
+        kept = set(items["item_id"])
+        rows = [row for row in rows if row["item_id"] in kept]
     if hasattr(participant, "check_items"):
         participant.check_items(rows)
     who, study_seed = _who(participant, method, extractor), _whole("seed", seed, 0)
@@ -941,11 +948,11 @@ def plan(
     store: TrialStore | None = None,  # what it holds is not asked again; None: nothing is stored
     extractor: Participant
     | None = None,  # who reads the choice off in the second of two steps; None: the participant
+    rows: Sequence[Mapping[str, Any]] | None = None,  # of the items, where they are checked already
 ) -> Plan:
     "List the trials that are needed and missing; asks nothing."
-    return _plan(
-        participant, items, method, repeats, seed, store.keys() if store else (), extractor
-    )
+    answered = store.keys() if store else ()
+    return _plan(participant, items, method, repeats, seed, answered, extractor, rows)
 
 # %% ../nbs/05_trials.ipynb #c5d55b11
 @dataclass(frozen=True)

@@ -85,6 +85,7 @@ class Habits:
 
     def __init__(self, folder: Folder, study: Study):
         self.folder, self.study = folder, study
+        self.everywhere = study_paradigms(study)
         self.lengths: dict[str, dict[str, int]] = {}  # of prompts, by paradigm and item
         self.read: dict[tuple[str, str], pd.DataFrame] = {}
 
@@ -108,8 +109,7 @@ class Habits:
 
     def of(self, cell: PlannedCell, method: str) -> Habit | None:
         "What is known of a participant when it is asked by a method."
-        everywhere = study_paradigms(self.study)
-        for paradigms, here in (([cell.paradigm], True), (everywhere, False)):
+        for paradigms, here in (([cell.paradigm], True), (self.everywhere, False)):
             tables = [self.calls(cell.who, name) for name in paradigms]
             tables = [each[each["method"] == method] for each in tables if len(each)]
             if tables and (found := habit_of(pd.concat(tables), here)):
