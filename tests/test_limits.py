@@ -257,3 +257,12 @@ def test_a_pilot_says_how_much_clusters_differ(tmp_path: Path) -> None:
     assert other["told"] == "stored: median of 1 others here"
     assert real["told"].startswith("assumed"), "simulated participants say nothing of a real one"
     assert own["detectable"] < real["detectable"] and own["for_half"] > own["there"]
+
+
+def test_who_costs_nothing_goes_on_when_the_money_is_used_up(tmp_path: Path) -> None:
+    with Double() as double:
+        more = ["--model", "sim/human", *PRICE, "--limit", "usd=0.001"]
+        status, said = run(double, tmp_path, *more)
+    assert status == 3, said
+    assert stored(tmp_path, "sim/human") == PROMPTS and 0 < stored(tmp_path) < PROMPTS
+    assert "sim/human" in (tmp_path / "effects.csv").read_text()
