@@ -7,7 +7,7 @@ __all__ = ['SUITE', 'VALUE', 'RULE', 'INSTRUMENTS', 'CONSTANT', 'READS_NOTHING',
            'PUBLISHED', 'REBUILT', 'asked_bets', 'instruments', 'percent', 'points', 'trained_on', 'outcome_notes',
            'values_table', 'bets_table', 'accuracy_rows', 'own_values_table', 'truths_table', 'transfer_table',
            'transfer_rows', 'transfer_sentence', 'letters_table', 'published_values', 'published_bets_table',
-           'published_truths', 'published_figure', 'published_transfer', 'rebuilt']
+           'published_truths', 'published_figure', 'published_transfer', 'rebuilt', 'readable']
 
 # %% ../nbs/28_bets_reporting.ipynb #00fe7d6a
 from collections.abc import Callable, Mapping, Sequence
@@ -303,6 +303,18 @@ def bets_table(
     return pd.concat([pd.DataFrame(bars), table], ignore_index=True)
 
 # %% ../nbs/28_bets_reporting.ipynb #173510a3
+def _in_context(effects: pd.DataFrame, who: str, name: str) -> dict[str, Any]:
+    "An accuracy with its interval and its bars; empty where there is none."
+    share = _row(effects, who, name, "right_share")
+    if share is None or pd.isna(share["estimate"]):
+        return {}
+    bars = {
+        bar: (_row(effects, who, name, f"right_share_{bar}") or {}).get("estimate")
+        for bar in ("guessing", *BARS)
+    }
+    return {each: share[each] for each in ("estimate", "ci_low", "ci_high")} | bars
+
+
 def accuracy_rows(
     effects: pd.DataFrame,  # an effects table
     people: Mapping[str, Mapping[str, Any]],  # participant -> simulated
@@ -312,15 +324,8 @@ def accuracy_rows(
     rows = []
     for name in (each for each in asked_bets(effects) if each in _IN_PAPER and each != VALUE):
         for who, (shown, _) in _who(effects, people, how).items():
-            share = _row(effects, who, name, "right_share")
-            if share is None or pd.isna(share["estimate"]):
-                continue
-            bars = {
-                bar: (_row(effects, who, name, f"right_share_{bar}") or {}).get("estimate")
-                for bar in ("guessing", *BARS)
-            }
-            ends = {each: share[each] for each in ("estimate", "ci_low", "ci_high")}
-            rows.append({"label": f"{_kind(name)}: {shown}", **ends, **bars})
+            if row := _in_context(effects, who, name):
+                rows.append({"label": f"{_kind(name)}: {shown}", **row})
     return pd.DataFrame(rows)
 
 # %% ../nbs/28_bets_reporting.ipynb #1947c7ea
@@ -406,27 +411,21 @@ def transfer_table(
 
 def transfer_rows(
     effects: pd.DataFrame,  # an effects table
-) -> pd.DataFrame:  # architecture, trained_on, asked, same, estimate
-    "The accuracies behind the transfer table, as numbers."
+) -> pd.DataFrame:  # architecture, trained_on, asked, same, label, estimate, limits, bars
+    "The accuracies behind the transfer table, for a figure and for means."
     rows = []
-    for row in effects.to_dict("records"):
-        known = trained_on(row["participant"])
-        kind = row["paradigm"].removeprefix(SUITE)
-        if known is None or row["measure"] != "right_share" or row["group"] != "all":
+    for who in sorted(effects["participant"].unique()):
+        known = trained_on(who)
+        if known is None or not set(known[1]) & set(BETS):
             continue
-        if not set(known[1]) & set(BETS) or row["paradigm"] == VALUE:
-            continue
-        rows.append(
-            {
-                "architecture": known[0],
-                "trained_on": "+".join(known[1]),
-                "asked": kind,
-                "same": kind in known[1],
-                "estimate": row["estimate"],
-            }
-        )
-    columns = ["architecture", "trained_on", "asked", "same", "estimate"]
-    return pd.DataFrame(rows, columns=columns)
+        for name in (each for each in asked_bets(effects) if each != VALUE):
+            kind, trained = name.removeprefix(SUITE), "+".join(known[1])
+            if row := _in_context(effects, who, name):
+                cell = {"architecture": known[0], "trained_on": trained, "asked": kind}
+                label = f"{known[0]}, trained on {trained}: {_kind(name)}"
+                rows.append({**cell, "same": kind in known[1], "label": label, **row})
+    columns = ["architecture", "trained_on", "asked", "same", "label", "estimate"]
+    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
 
 
 def transfer_sentence(
@@ -468,10 +467,12 @@ def letters_table(
     effects: pd.DataFrame,  # an effects table
     people: Mapping[str, Mapping[str, Any]],  # participant -> simulated
     how: Mapping[str, str],  # from instruments
-) -> pd.DataFrame:  # one row per participant and published kind of question
+) -> pd.DataFrame:  # one row per participant who sees a list, and published kind of question
     "Whether answers follow the things or the places of the choices."
     rows = []
     for who, (shown, asked) in _who(effects, people, how).items():
+        if asked == INSTRUMENTS["encoder"]:
+            continue  # reads no letter and no other choice
         for name in asked_bets(effects):
             if name not in _IN_PAPER or _row(effects, who, name, "right_share") is None:
                 continue
@@ -642,3 +643,16 @@ def _trained_here(cell: Mapping[str, Any]) -> str:
     if cell["trained_on"] == "default":
         return "everyday scenes only"
     return "this wording" if cell["trained_on"] == cell["asked"] in VALUES else cell["trained_on"]
+
+# %% ../nbs/28_bets_reporting.ipynb #1c9378cd
+def readable(
+    table: pd.DataFrame,  # with a column participant
+    most: int = 60,  # rows that a reader can take in
+) -> tuple[pd.DataFrame, str]:  # the table, and what was left out, in a sentence
+    "A table without its trained encoders where it would be too long."
+    if len(table) <= most:
+        return table, ""
+    trained = [trained_on(name.split(" ")[0]) is not None for name in table["participant"]]
+    rest = table[[not each for each in trained]]
+    said = f"{sum(trained)} rows of trained encoders are left out here; see the tables below."
+    return rest.reset_index(drop=True), said
