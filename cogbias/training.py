@@ -396,7 +396,7 @@ def _bar(title: str) -> Any:  # a TrainerCallback
     class Bar(TrainerCallback):
         def on_train_begin(self, args, state, control, **_):
             done = {"total": state.max_steps, "initial": state.global_step}
-            self.shown = tqdm(**done, desc=title, unit="step")
+            self.shown = tqdm(**done, desc=title, unit="step", disable=None)  # terminals only
 
         def on_step_end(self, args, state, control, **_):
             self.shown.update()
