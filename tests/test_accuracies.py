@@ -310,6 +310,28 @@ def test_right_answers_may_be_scored_by_any_estimator_of_prompts():
     assert "always 'I should not bet on either one', which gets 0.50 right" in row["detail"]
 
 
+def test_unreadable_answers_count_as_wrong_and_at_their_worst_and_best():
+    "A tenth of the questions is refused by somebody who is right in all others."
+    items = items_of("bets/coin", splits=("test",), orders="published")
+    trials = exact_trials("rational", items)
+    lost = trials["item_id"].isin(items["item_id"][::10])
+    refused = trials.assign(status=["refusal" if each else "ok" for each in lost])
+    found = whole(estimated("bets/coin", items, refused.assign(p=trials["p"].where(~lost, None))))
+    assert found.loc["accuracy_gain", "estimate"] == pytest.approx(0.5, abs=0.06)
+    share = found.loc["accuracy_gain_share", "estimate"]
+    assert share == 1.0
+    for version, right in (("itt", 0.9), ("lower", 0.9), ("upper", 1.0)):
+        assert found.loc[f"accuracy_gain_{version}", "estimate"] == pytest.approx(right - 0.5)
+    assert found.loc["accuracy_gain_itt", "detail"] == "invalid answers count as wrong"
+    silent = whole(estimated("bets/coin", items, trials.assign(status="refusal", p=None)))
+    assert set(silent.filter(like="accuracy_gain", axis=0)["status"]) <= {
+        "no_valid_answers",
+        "ok",
+    }
+    assert silent.loc["accuracy_gain", "status"] == "no_valid_answers"
+    assert silent.loc["accuracy_gain_lower", "estimate"] == pytest.approx(-0.5)
+
+
 # --- two participants ------------------------------------------------------------------
 
 

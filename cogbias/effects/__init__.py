@@ -1351,7 +1351,7 @@ def _replaced(contrast: Contrast, answers: Answered, version: str) -> Rows:
     if reads == "pairs":
         rows = read_pairs(answers, contrast)
         return rows.having(towards=np.full(len(rows), towards))
-    if contrast.outcome == "role":
+    if contrast.outcome != "value":
         return read_prompts(answers, contrast, version)
     return READS[reads](_filled(contrast, answers, towards), contrast)
 

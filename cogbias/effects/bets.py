@@ -176,7 +176,8 @@ def _bar_row(
 ) -> dict[str, Any]:
     "A bar as a row of its own, with the test of the accuracy against it."
     height = float(bar.score.mean()) if len(bar.score) else np.nan
-    said = {
+    none = {} if len(bar.score) else {"status": "no_valid_answers"}
+    said = none | {
         "measure": f"{contrast.measure}_{bar.name}",
         "method": "policy",
         "unit": "probability",
@@ -237,7 +238,8 @@ def _probability_row(contrast: Contrast, rows: Rows) -> dict[str, Any]:
     "The mean probability of the right answer, which answers drawn one by one would get."
     read = rows["weight"] > 0
     mean = float(rows["probability"][read].mean()) if read.any() else np.nan
-    said = {
+    none = {} if read.any() else {"status": "no_valid_answers"}
+    said = none | {
         "measure": f"{contrast.measure}_probability",
         "method": "mean probability",
         "target": "F",
