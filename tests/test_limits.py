@@ -266,3 +266,22 @@ def test_who_costs_nothing_goes_on_when_the_money_is_used_up(tmp_path: Path) -> 
     assert status == 3, said
     assert stored(tmp_path, "sim/human") == PROMPTS and 0 < stored(tmp_path) < PROMPTS
     assert "sim/human" in (tmp_path / "effects.csv").read_text()
+
+
+WRONG = {
+    "--limit usd": "'' is no number; write it as in usd=5",
+    "--limit usd=much": "'much' is no number",
+    "--limit eur=5": "limits has no entry 'eur'; known: requests_per_minute",
+    "--limit usd=nan": "limits 'usd' should be a number above 0, not nan",
+    "--limit usd=-1": "limits 'usd' should be a number above 0, not -1.0",
+    "--price openai/x=1": "'' is no number; write it as in openai/x=0.15,0.60",
+    "--price openai/x=1,-2": "prices 'openai/x' should be a table with in and out",
+}
+
+
+@pytest.mark.parametrize("option", WRONG)
+def test_a_wrong_limit_or_price_is_one_line(option: str, capsys) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["plan", "--model", "openai/x", "--paradigm", "classic/framing", *option.split()])
+    said = capsys.readouterr().err
+    assert ended.value.code == 2 and said.count("\n") == 1 and WRONG[option] in said, said
