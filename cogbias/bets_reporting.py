@@ -333,8 +333,10 @@ def _believed(effects: pd.DataFrame, who: str, name: str) -> str:
     "Accuracy by one's own values, its coverage, and the difference to ours."
     found = _row(effects, who, name, "belief_conditioned")
     share = _row(effects, who, name, "right_share")
-    if found is None or share is None:
+    if share is None:
         return "not asked"
+    if found is None:  # beliefs about two things say nothing of a third side
+        return "– (not defined)"
     if pd.isna(found["estimate"]):
         return f"– (belief about 0 of {share['n_items']:,})"
     gain = _row(effects, who, name, "belief_difference") or {"estimate": None}

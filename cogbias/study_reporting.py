@@ -150,16 +150,14 @@ def opening_notes(
         if simulated
         else []
     )
-    return " ".join(
-        [
-            *notes,
-            *(
-                [f"Not on the common scale, and left out below: {', '.join(left_out)}."]
-                if left_out
-                else []
-            ),
-        ]
-    )
+    heads = effects.drop_duplicates("paradigm").set_index("paradigm")["unit"]
+    right = [name for name in left_out if not is_bias(heads[name])]
+    others = [name for name in left_out if name not in right]
+    if right:
+        notes.append(f"Accuracies, which have no place among biases: {', '.join(right)}.")
+    if others:
+        notes.append(f"Not on the common scale, and left out below: {', '.join(others)}.")
+    return " ".join(notes)
 
 
 def verdict_table(

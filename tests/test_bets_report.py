@@ -97,6 +97,12 @@ def test_how_they_were_asked_is_recorded(folder):
     assert set(instruments(folder)) == {"sim/rational", "sim/type_only", "sim/position"}
 
 
+def test_without_a_bias_nothing_is_said_of_biases(text):
+    for title in ("## Models and biases", "## Temperature", "## Profiles", "Cohen's d"):
+        assert title not in text
+    assert "Accuracies, which have no place among biases: bets/coin, bets/value." in text
+
+
 def test_no_bets_no_section(tmp_path):
     text = words(
         asked(tmp_path, '["sim/human", "sim/rational"]', '["classic/sunk_cost"]')
@@ -104,3 +110,4 @@ def test_no_bets_no_section(tmp_path):
         / "study.ipynb"
     )
     assert TITLE not in text and "Tang" not in text and "What did not work" in text
+    assert "## Models and biases" in text and "## Temperature" in text
