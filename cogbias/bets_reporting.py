@@ -252,7 +252,9 @@ def values_table(
         for column, measure in bar.items()
     }
     first = pd.DataFrame([{"participant": CONSTANT, "how asked": READS_NOTHING, **constant}])
-    return pd.concat([first.reindex(columns=table.columns).fillna("–"), table], ignore_index=True)
+    return pd.concat(
+        [first.reindex(columns=table.columns).astype(object).fillna("–"), table], ignore_index=True
+    )
 
 # %% ../nbs/28_bets_reporting.ipynb #60eb8757
 def _by_bet(
@@ -632,7 +634,7 @@ def rebuilt(
         {"encoder": architecture, "trained on": trained, **row}
         for (architecture, trained), row in rows.items()
     ]
-    return pd.DataFrame(table).fillna("–")
+    return pd.DataFrame(table).astype(object).fillna("–")
 
 
 def _asked_words(asked: str) -> str:
