@@ -148,14 +148,17 @@ READS_NOTHING = "reads no question"
 
 
 def _height(effects: pd.DataFrame, name: str, measure: str) -> str:
-    "How high a bar is; those of different participants are the same."
+    "How high a bar is; where answers are unreadable, participants have bars of their own."
     rows = effects[
         (effects["paradigm"] == name)
         & (effects["measure"] == measure)
         & (effects["group"] == "all")
         & effects["estimate"].notna()
     ]
-    return percent(rows.iloc[0].to_dict()) if len(rows) else "–"
+    heights = sorted({round(100 * height) for height in rows["estimate"]})
+    if len(heights) < 2:
+        return f"{heights[0]}%" if heights else "–"
+    return f"{heights[0]}% to {heights[-1]}%"
 
 # %% ../nbs/28_bets_reporting.ipynb #1bc4c6e7
 def _kind(name: str) -> str:
@@ -340,7 +343,10 @@ def _believed(effects: pd.DataFrame, who: str, name: str) -> str:
     if found is None:  # beliefs about two things say nothing of a third side
         return "– (not defined)"
     if pd.isna(found["estimate"]):
-        return f"– (belief about 0 of {share['n_items']:,})"
+        values = _row(effects, who, VALUE, "right_share")
+        asked = values is not None and not pd.isna(values["estimate"])
+        why = "value answers contradict each other" if asked else "no value answers"
+        return f"– (belief about 0 of {share['n_items']:,}: {why})"
     gain = _row(effects, who, name, "belief_difference") or {"estimate": None}
     coverage = f"{found['n_items']:,} of {share['n_items']:,}"
     return f"{percent(found)} ({coverage}; {_hundredfold(gain['estimate'], '+') or '–'})"

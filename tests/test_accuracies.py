@@ -15,7 +15,7 @@ from cogbias.effects import decide, estimate_contrast, estimate_effects
 from cogbias.reporting import headline_sentence, opening
 from cogbias.site import Results, matrix, paradigm_groups
 from cogbias.study_reporting import common_effects, scale_label
-from cogbias.tables import save_table
+from cogbias.tables import CogbiasError, save_table
 
 BETS = ("bets/coin", "bets/dice", "bets/card")
 
@@ -377,3 +377,187 @@ def test_the_site_keeps_accuracies_apart(tmp_path):
     assert [suite["title"] for suite in glance["suites"]] == ["Choice"]
     assert [suite["title"] for suite in glance["accuracies"]] == ["Bets"]
     assert [bool(group.get("accuracy")) for group in paradigm_groups(results)] == [False, True]
+
+
+# --- answers of which only a part can be read ------------------------------------------
+
+
+def read_where(items: pd.DataFrame, say: object, readable: object) -> pd.DataFrame:
+    "Trials of somebody whose answers can be read where readable(item) says so."
+    there = np.array([bool(readable(item)) for item in items.to_dict("records")])
+    trials = told(items, say)
+    status = np.where(there, "ok", "refusal")
+    return trials.assign(status=status, p=trials["p"].where(there, None))
+
+
+def dear_kind_first(item: dict) -> bool:
+    "Readable throughout where the dear thing can be won, else where 'no bet' stands first."
+    return item["kind"] == "win_high" or item["options"][0]["role"] == "none"
+
+
+def cheap_kind_first(item: dict) -> bool:
+    "The same, types exchanged."
+    return item["kind"] == "win_low" or item["options"][0]["role"] == "none"
+
+
+def not_first(item: dict) -> bool:
+    "Where the cheap thing can be won, readable unless 'no bet' stands first."
+    return item["kind"] == "win_high" or item["options"][0]["role"] != "none"
+
+
+def some_pairs(item: dict) -> bool:
+    "Where the dear thing can be won, about half of the prompts."
+    return item["kind"] == "win_low" or int(item["item_id"], 16) % 2 == 0
+
+
+def only_where_wrong(item: dict) -> bool:
+    "Only bets that are worth taking."
+    return item["kind"] == "win_high"
+
+
+# readable -> what "no bet" gains over the best constant policy, published and fresh
+GAINS = {
+    dear_kind_first: (-1 / 6, -1 / 4),  # always the first place gets more of what is read
+    cheap_kind_first: (0, 0),
+    not_first: (0, 0),
+    some_pairs: (0, 0),
+    only_where_wrong: (-1 / 2, -1 / 2),  # one side throughout
+}
+FIRST_SIDE = {1: "win", 2: "lose"}  # layout -> role of the first side, where the dear thing is won
+
+
+def never_bets(item: dict) -> dict[str, float]:
+    return {"none": 1.0}
+
+
+def knows_the_type(item: dict) -> dict[str, float]:
+    return {FIRST_SIDE.get(item["layout"], "none"): 1.0}
+
+
+@pytest.mark.parametrize("readable", GAINS)
+@pytest.mark.parametrize("item_set, ending", [("published", ""), ("fresh", "_fresh")])
+def test_a_constant_answer_gains_nothing_whatever_can_be_read(readable, item_set, ending):
+    "Bars are of the questions that were read, with the weights of the share."
+    items = items_of("bets/coin", item_sets=("published", "fresh"), splits=("test",))
+    never = whole(estimated("bets/coin", items, read_where(items, never_bets, readable)))
+    typed = whole(estimated("bets/coin", items, read_where(items, knows_the_type, readable)))
+    gain = never.loc[f"accuracy_gain{ending}", "estimate"]
+    assert gain == pytest.approx(GAINS[readable][item_set == "fresh"])
+    assert gain <= 0
+    assert never.loc[f"beyond_type{ending}", "estimate"] <= 0
+    assert typed.loc[f"beyond_type{ending}", "estimate"] <= 0
+    if readable is not some_pairs:  # there, chance leaves more bets that the other side wins
+        assert typed.loc[f"beyond_type{ending}", "estimate"] == 0
+    share = never.loc[f"accuracy_gain{ending}_share", "estimate"]
+    bar = never.loc[f"accuracy_gain{ending}_constant_policy", "estimate"]
+    assert gain == pytest.approx(share - bar)
+    if item_set == "published":
+        drawn = never.loc["accuracy_gain_probability", "estimate"]
+        assert drawn == pytest.approx(share)  # these answers are certain
+
+
+@pytest.mark.parametrize("side", ["I should bet on heads", "I should bet on tails", 0, 1, 2])
+def test_no_constant_answer_beats_the_best_of_them_where_it_is_right(side):
+    "Read only where it is right: the best policy of these questions is this one."
+    items = items_of("bets/coin", splits=("test",))
+
+    def taken(item: dict) -> str:
+        places = [each["role"] for each in item["options"]]
+        texts = {each["text"]: each["role"] for each in item["options"]}
+        return places[side] if isinstance(side, int) else texts[side]
+
+    def say(item: dict) -> dict[str, float]:
+        return {taken(item): 1.0}
+
+    mine = read_where(items, say, lambda item: taken(item) == item["right"])
+    row = whole(estimated("bets/coin", items, mine)).loc["accuracy_gain"]
+    assert row["estimate"] == 0 and "1.00 right" in row["detail"]
+    assert "prompts without a readable answer left out" in row["detail"]
+
+
+def test_bars_of_thresholds_weigh_questions_as_the_share_does():
+    "Never to bet is the best constant set for either ground truth, however little is read."
+    items = items_of("bets/coin")
+
+    def score(item: dict) -> dict[str, float]:
+        return {"win": 0.1, "lose": 0.1, "none": 0.9}
+
+    trials = encoded(items, score)
+    keep = [cheap_kind_first(item) for item in items.to_dict("records")]
+    found = whole(estimated("bets/coin", items, trials[keep]))
+    for truth in ("strict", "non_negative"):
+        share = found.loc[f"threshold_{truth}", "estimate"]
+        bar = found.loc[f"threshold_{truth}_constant_policy", "estimate"]
+        assert bar == pytest.approx(share), truth
+        assert f"{share:.2f} right" in found.loc[f"threshold_{truth}", "detail"]
+
+
+def test_balanced_accuracy_has_questions_as_its_units():
+    "A value question is right at every place in turn: 100 questions, not 300."
+    items = items_of("bets/value", splits=("test",))
+
+    def say(item: dict) -> dict[str, float]:
+        return {item["right"] if item["pair"] < "d" else "low": 1.0}
+
+    found = whole(estimated("bets/value", items, told(items, say)))
+    share, balanced = found.loc["right_share"], found.loc["balanced_accuracy"]
+    for each in ("estimate", "ci_low", "ci_high", "n_clusters"):
+        assert balanced[each] == pytest.approx(share[each]), each
+    assert "share questions" in balanced["method"]
+    assert 0.15 < balanced["ci_high"] - balanced["ci_low"] < 0.25
+
+
+def test_balanced_accuracy_covers_whatever_can_be_read():
+    "A belief per question, right in 60 of 100 of them; a third of the prompts is not readable."
+    items = items_of("bets/value", splits=("test",))
+    code = pd.factorize(items["pair"] + items["template"])[0]
+    number = dict(zip(items["item_id"], code))
+    draw, held = np.random.default_rng(0), []
+    for _ in range(40):
+        luck, read = draw.random(code.max() + 1) < 0.6, draw.random(len(items)) < 2 / 3
+        there = dict(zip(items["item_id"], read))
+
+        def say(item: dict) -> dict[str, float]:
+            return {"high" if luck[number[item["item_id"]]] else "low": 1.0}
+
+        mine = read_where(items, say, lambda item: there[item["item_id"]])
+        contrast = next(
+            each for each in paradigm("bets/value").contrasts if each.measure == "balanced_accuracy"
+        )
+        row = estimate_contrast(contrast, mine, items)[0]
+        held.append(row["ci_low"] <= 0.6 <= row["ci_high"])
+    assert np.mean(held) >= 0.88  # with kinds taken as independent: about three quarters
+
+
+@pytest.mark.parametrize("name", [*BETS, "bets/value", "bets/open", "bets/clock", "bets/urn"])
+def test_who_never_answers_has_rows_that_can_be_stored(name, tmp_path):
+    "Every row says why it is empty."
+    items = paradigm(name).items()
+    silent = told(items, lambda item: {}).assign(status="refusal", p=None)
+    found = estimated(name, items, silent)
+    save_table(found, tmp_path / "effects.parquet")
+    empty = found[found["estimate"].isna()]
+    assert len(empty) and not (empty["status"] == "ok").any()
+
+
+# --- words of what is lacking ----------------------------------------------------------
+
+
+def test_contradicting_values_are_told_apart_from_values_never_asked():
+    "Both are no belief, and either has its words."
+    items, values = items_of("bets/coin"), items_of("bets/value")
+    bets = told(items, believing("high"))
+    torn = told(values, lambda item: {item["options"][0]["role"]: 1.0})  # always the first
+    suite = pd.concat([bets, torn]), pd.concat([items, values], ignore_index=True)
+    never = whole(estimated("bets/coin", items, bets)).loc["belief_conditioned"]
+    row = whole(estimated("bets/coin", items, bets, suite=suite)).loc["belief_conditioned"]
+    assert {row["status"], never["status"]} == {"insufficient"}
+    assert "300 bets: its value answers name no single choice" in row["detail"]
+    assert "300 bets: no readable value answer" in never["detail"]
+
+
+def test_items_without_a_test_split_are_named_as_such():
+    "The error says what the items lack, not that answers are missing."
+    items = items_of("bets/coin", splits=("dev",))
+    with pytest.raises(CogbiasError, match="the items hold no split 'test'"):
+        estimate_effects(told(items, believing("high")), items, paradigm("bets/coin"))

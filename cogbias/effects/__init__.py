@@ -369,6 +369,7 @@ class Rows:
         **own: np.ndarray,  # further columns, shape (n,)
     ) -> None:
         self.layout, self.all_exact, self.own = layout, all_exact, own
+        self.whole = self  # the rows that these are a part of
         self.selection = layout.selection(item)
         self.item = self.selection.item
 
@@ -390,7 +391,9 @@ class Rows:
         "The rows at some places."
         at = np.flatnonzero(keep) if keep.dtype == bool else keep
         own = {name: column[at] for name, column in self.own.items()}
-        return Rows(self.layout, self.item[at], self.all_exact, **own)
+        found = Rows(self.layout, self.item[at], self.all_exact, **own)
+        found.whole = self.whole
+        return found
 
     def having(self, **own: np.ndarray) -> "Rows":
         "The same rows with other columns of their own."
@@ -1714,6 +1717,18 @@ def _own_minus_others(found: list[dict[str, Any]], participant: str) -> list[dic
     return [row | limits]
 
 
+def _why_empty(contrast: Contrast, layout: Layout) -> str:
+    "Why a contrast has no answer at all, and what to do."
+    lacking = [
+        f"{factor} {' or '.join(map(repr, levels))}"
+        for factor, levels in contrast.where.items()
+        if not any(layout.at(factor, level).any() for level in levels)
+    ]
+    if lacking:
+        return f"the items hold no {' and no '.join(lacking)}, which the headline is about; add it"
+    return "no trial answers an item of the headline contrast; collect answers first"
+
+
 def _headline_rows(
     paradigm: Paradigm, answers: Answered, whole: Answered, seed: int
 ) -> list[dict[str, Any]]:
@@ -1725,10 +1740,7 @@ def _headline_rows(
     alike = kind.reads == "prompts" and contrast.invalid == "drop"
     rows = read if alike else read_prompts(answers, contrast)
     if not len(rows):
-        raise CogbiasError(
-            f"{paradigm.name}: no trial answers an item of the headline contrast; collect "
-            f"answers first"
-        )
+        raise CogbiasError(f"{paradigm.name}: {_why_empty(contrast, answers.layout)}")
     ordered = "order_group" in answers.layout
     position = _position(contrast, answers, paradigm.target_role) if ordered else []
     headline = _or_nothing(_contrast_rows(contrast, source, seed, read), contrast, rows)

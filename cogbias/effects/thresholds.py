@@ -18,12 +18,15 @@ from ..design import ACCURACY_GAIN, Contrast
 from . import Estimator, Rows, _estimate_row, _row
 from cogbias.effects.bets import (
     Bar,
+    Mean,
     _bar_words,
     _beside,
     _share_against,
     _unread,
     by_role,
     kind_words,
+    prompt_mean,
+    question_mean,
 )
 from ..stats.chance import z_against_chance
 from ..stats.estimates import Estimate
@@ -96,34 +99,38 @@ def _constant_sets(rows: Rows) -> dict[str, list[frozenset]]:
     return found
 
 
-def _best_set(rows: Rows, sets: list[Sets]) -> tuple[str, np.ndarray]:
+def _best_set(rows: Rows, sets: list[Sets], mean: Mean) -> tuple[str, np.ndarray]:
     "The constant set that is right most often, and where it is right."
     scored = {
         name: np.array([float(one in right) for one, right in zip(chosen, sets)])
         for name, chosen in _constant_sets(rows).items()
     }
-    best = max(scored, key=lambda name: scored[name].mean())
+    best = max(scored, key=lambda name: round(mean(rows, scored[name]), 12))
     return best, scored[best]
 
 
-def _set_bars(rows: Rows, sets: list[Sets], options: tuple[str, ...]) -> dict[str, Bar]:
+def _set_bars(rows: Rows, sets: list[Sets], options: tuple[str, ...], mean: Mean) -> dict[str, Bar]:
     "What random sets, the best constant set and one for every type of bet score."
+
+    def bar(name: str, words: str, score: np.ndarray) -> Bar:
+        return Bar(name, words, score, mean(rows, score))
+
     rate = {right: float(random_set_rate(right, options)) for right in set(sets)}
     guess = np.array([rate[right] for right in sets])
-    name, constant = _best_set(rows, sets)
+    name, constant = _best_set(rows, sets, mean)
     found = {
-        "guessing": Bar("guessing", "a random set", guess),
-        "constant_policy": Bar("constant_policy", f"the best constant set ({name})", constant),
+        "guessing": bar("guessing", "a random set", guess),
+        "constant_policy": bar("constant_policy", f"the best constant set ({name})", constant),
     }
     if "kind" not in rows or not len(rows.levels("kind")):
         return found
     typed, words = np.full(len(rows), np.nan), []
     for kind in rows.levels("kind"):
         part = np.flatnonzero(rows.at("kind", kind))
-        name, typed[part] = _best_set(rows.part(part), [sets[place] for place in part])
+        name, typed[part] = _best_set(rows.part(part), [sets[place] for place in part], mean)
         words.append(f"{name} where {kind_words(str(kind))}")
     said = "who knows only the type (" + ", ".join(words) + ")"
-    return found | {"type_only": Bar("type_only", said, typed)}
+    return found | {"type_only": bar("type_only", said, typed)}
 
 # %% ../../nbs/effects/thresholds.ipynb #54f0a6b3
 class _Judged(NamedTuple):
@@ -179,7 +186,7 @@ _EXPLORATORY = (
 
 def _published_test(rows: Rows, credit: np.ndarray, bar: Bar) -> Estimate:
     "The z test of the paper; questions count as often as they were asked."
-    found = z_against_chance(int(credit.sum()), len(credit), float(bar.score.mean()))
+    found = z_against_chance(int(credit.sum()), len(credit), bar.height)
     return replace(found, n_clusters=len(credit))
 
 
@@ -205,14 +212,15 @@ def threshold_accuracy(
         said = {"status": "insufficient", "method": "tuned threshold", "detail": none}
         return [_row(contrast, rows, group, **said)]
     part, asked, options = read.part(at), [sets[place] for place in at], tuple(scores.columns)
-    every = _set_bars(part, asked, options)
-    tested = {name: _share_against(part, credit[at], bar.score) for name, bar in every.items()}
+    mean = prompt_mean if contrast.replication else question_mean
+    every = _set_bars(part, asked, options, mean)
+    tested = {name: _share_against(part, credit[at], bar) for name, bar in every.items()}
     gain = contrast.unit == ACCURACY_GAIN and not contrast.replication
     if contrast.replication:
         tested = {name: (_published_test(part, credit[at], bar),) for name, bar in every.items()}
     found = tested["constant_policy"][1] if gain else tested["guessing"][0]
-    constant = every["constant_policy"].score.mean()
-    right = f"{credit[at].mean():.2f} right, {constant:.2f} by the best constant set"
+    constant = every["constant_policy"].height
+    right = f"{mean(part, credit[at]):.2f} right, {constant:.2f} by the best constant set"
     notes = [
         contrast.note,
         "" if free else _EXPLORATORY,
