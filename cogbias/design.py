@@ -4,10 +4,12 @@
 
 # %% auto #0
 __all__ = ['CONTRAST_KINDS', 'SENSES', 'ACCURACY_GAIN', 'OUTCOMES', 'INVALID', 'UNBIASED', 'DECLARED_HERE', 'IMPORTED',
-           'SOURCE_COLUMNS', 'Contrast', 'selected_mask', 'selected', 'About', 'check_items', 'Paradigm', 'paradigms',
-           'paradigm', 'declare', 'load_items', 'with_typed_factors', 'usable_items', 'human_reference']
+           'BEHIND_A_TEXT', 'SOURCE_COLUMNS', 'Contrast', 'selected_mask', 'selected', 'About', 'check_items',
+           'Paradigm', 'paradigms', 'paradigm', 'declare', 'load_items', 'refused_edit', 'check_texts',
+           'with_typed_factors', 'usable_items', 'human_reference']
 
 # %% ../nbs/02_design.ipynb #43f7adc7
+import re
 from collections.abc import (
     Callable,
     Collection,
@@ -35,6 +37,8 @@ from cogbias.tables import (
     ITEMS,
     PACKAGE,
     CogbiasError,
+    content_hash,
+    is_empty,
     kind_of,
     load_outside_items,
     nearest,
@@ -380,6 +384,71 @@ def _split_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[i
                     "in one of them",
                 )
 
+# %% ../nbs/02_design.ipynb #1b13b3a6
+_LISTED = re.compile(
+    r"""
+    ^[ \t]*(?:[-*][ \t]+)?             # perhaps a bullet
+    (?:option[ \t]+)?                  # perhaps the word
+    [(\[]?(?P<label>\w{1,12})[)\].:]   # A) or (A) or [A] or A. or A:
+    [ \t]+(?P<text>\S.*)$
+    """,
+    re.VERBOSE | re.MULTILINE | re.IGNORECASE,
+)
+
+
+def _bare(text: str) -> str:
+    "A text without case, breaks and the stop at its end."
+    return " ".join(text.split()).casefold().rstrip(".;,")
+
+
+def _listed_texts(prompt: str, labels: Collection[str]) -> dict[str, set[str]]:
+    "What a prompt lists at each of these labels; an example may list them more than once."
+    found: dict[str, set[str]] = {}
+    for line in _LISTED.finditer(prompt):
+        if line["label"] in labels:
+            found.setdefault(line["label"], set()).add(_bare(line["text"]))
+    return found
+
+
+def _listing_fault(prompt: str, options: Sequence[Mapping[str, Any]]) -> str:
+    "Which label stands with the text of another one."
+    texts = {each["label"]: _bare(each["text"]) for each in options}
+    listed = _listed_texts(prompt, texts)
+    for label, shown in listed.items():
+        if {texts[label], *_first_lines(options, label)} & shown:
+            continue
+        elsewhere = {text for other, text in texts.items() if other != label}
+        listed_elsewhere = set().union(*(listed[other] for other in listed if other != label))
+        if shown & elsewhere or texts[label] in listed_elsewhere:
+            held = next(each["text"] for each in options if each["label"] == label)
+            return (
+                f"has {held!r:.60} as the text of {label}, but its prompt lists "
+                f"{min(shown)!r:.60} there; write the options as the prompt lists them"
+            )
+    return ""
+
+
+def _first_lines(options: Sequence[Mapping[str, Any]], label: str) -> set[str]:
+    "The first line of the option with that label, where it has several."
+    found = (each["text"].splitlines() for each in options if each["label"] == label)
+    return {_bare(lines[0]) for lines in found if lines}
+
+
+def _listing_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[int, str]]:
+    "Rows whose options contradict the list in their prompt."
+    for row, (prompt, options) in enumerate(zip(items["prompt"].tolist(), items["options"])):
+        if options and (fault := _listing_fault(prompt, options)):
+            yield row, fault
+
+# %% ../nbs/02_design.ipynb #b8ad1581
+def _content_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[int, str]]:
+    "Rows whose content contradicts itself."
+    if paradigm.content_fault is None:
+        return
+    for row, content in enumerate(items["content"]):
+        if fault := paradigm.content_fault(content):
+            yield row, f"has a content that cannot be: {fault}"
+
 # %% ../nbs/02_design.ipynb #97fcf88c
 def _absent(
     there: Collection[Any],  # what there is
@@ -440,7 +509,15 @@ def check_items(
     record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
 ) -> pd.DataFrame:
     "Return the items unchanged, or raise a CogbiasError naming a row unknown to the paradigm."
-    finders = (_condition_faults, _flag_faults, _role_faults, _right_faults, _split_faults)
+    finders = (
+        _condition_faults,
+        _flag_faults,
+        _role_faults,
+        _right_faults,
+        _split_faults,
+        _listing_faults,
+        _content_faults,
+    )
     for row, fault in chain.from_iterable(find(paradigm, items) for find in finders):
         raise CogbiasError(f"{paradigm.name}: {record(row)} {fault}")
     return items
@@ -494,6 +571,8 @@ class Paradigm(About):
     roles: Mapping[str, str] = field(
         default_factory=dict
     )  # role that no contrast scores -> what it is
+    # content of an item -> what is wrong with it, empty where nothing is
+    content_fault: Callable[[Mapping[str, Any]], str] | None = None
     written: Any = None  # the scenario whose gaps somebody writes, where there is one
 
     def __post_init__(self) -> None:
@@ -569,9 +648,85 @@ def declare(
 # %% ../nbs/02_design.ipynb #d7842e52
 def load_items(
     path: Path | str,  # a table from outside
-) -> pd.DataFrame:  # items; attrs count the rows whose text is not the one their id stands for
+) -> (
+    pd.DataFrame
+):  # items; attrs count the rows that were edited, and name those not known to be as saved
     "Read items that come from outside: whatever id they carry, each gets that of what it holds."
     return load_outside_items(path, _installed())
+
+# %% ../nbs/02_design.ipynb #439c1593
+BEHIND_A_TEXT = ("condition", "options", "answer", "content")  # what our text stands for
+
+
+def refused_edit(
+    where: str,  # file and record
+    column: str,  # name of a column, or of a part of it
+    value: Any,  # what it holds
+    wanted: Any,  # what the item of the same text has
+) -> CogbiasError:
+    "The error of an item that has our text, and something else beside it."
+    return CogbiasError(
+        f"{where}: column {column} holds {value!r:.60}, but the item of that text has "
+        f"{wanted!r:.60}; undo the edit, or change its text too"
+    )
+
+
+def _same(value: Any, wanted: Any) -> bool:
+    "Whether two cells hold the same."
+    return content_hash(value) == content_hash(wanted)
+
+
+def _first_difference(column: str, value: Any, wanted: Any) -> tuple[str, Any, Any]:
+    "The innermost part of a column that differs: its name and both values."
+    inner: list[str] = []
+    while True:
+        if isinstance(value, Mapping) and isinstance(wanted, Mapping):
+            names = [*wanted, *(name for name in value if name not in wanted)]
+            parts = [(str(name), value.get(name), wanted.get(name)) for name in names]
+        elif isinstance(value, list) and isinstance(wanted, list) and len(value) == len(wanted):
+            numbered = enumerate(zip(value, wanted), 1)
+            parts = [(str(number), *pair) for number, pair in numbered]
+        else:
+            parts = []
+        apart = [part for part in parts if not _same(*part[1:])]
+        if not apart:
+            return repr(column) + (f" ({', '.join(inner)})" if inner else ""), value, wanted
+        name, value, wanted = apart[0]
+        inner.append(name)
+
+
+def _by_text(items: pd.DataFrame) -> list[tuple[str | None, str]]:
+    "System prompt and prompt of every row."
+    systems = [None if is_empty(each) or each == "" else each for each in items["system"].tolist()]
+    return list(zip(systems, items["prompt"].tolist()))
+
+
+def check_texts(
+    items: pd.DataFrame,  # items of one paradigm from a file
+    made: pd.DataFrame,  # items as the paradigm makes them
+    changed: Collection[str],  # ids of the rows that are not known to be as saved
+    record: Callable[[int], str],  # how a row is named in a message
+) -> None:  # raises CogbiasError
+    "Refuse a changed row that has the text of an item of ours and something else behind it."
+    known = set(made["item_id"])
+    new = set(changed) - known
+    rows = [row for row, item_id in enumerate(items["item_id"].tolist()) if item_id in new]
+    ours: dict[tuple[str | None, str], list[int]] = {}
+    for at, text in enumerate(_by_text(made) if rows else ()):
+        ours.setdefault(text, []).append(at)
+    texts = _by_text(items) if rows else []
+    held = {name: (items[name].tolist(), made[name].tolist()) for name in BEHIND_A_TEXT}
+    for row in rows:
+        least: list[str] | None = None  # columns in which it differs from the item most like it
+        for at in ours.get(texts[row], ()):
+            apart = [
+                name for name, (mine, theirs) in held.items() if not _same(mine[row], theirs[at])
+            ]
+            if least is None or len(apart) < len(least):
+                least, like = apart, at
+        if least:
+            mine, theirs = held[least[0]]
+            raise refused_edit(record(row), *_first_difference(least[0], mine[row], theirs[like]))
 
 # %% ../nbs/02_design.ipynb #5d09bef3
 SOURCE_COLUMNS = MappingProxyType(

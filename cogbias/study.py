@@ -20,7 +20,16 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from .design import Paradigm, check_items, load_items, paradigm, paradigms, usable_items
+from cogbias.design import (
+    Paradigm,
+    check_items,
+    check_texts,
+    load_items,
+    paradigm,
+    paradigms,
+    refused_edit,
+    usable_items,
+)
 from .tables import matching
 from .effects import make_analysis
 from .elicitation.calls import without_secrets
@@ -178,10 +187,7 @@ def check_places(
             if all(is_empty(each) or each == "" for each in (value, wanted)):
                 continue  # formats differ in how they write nothing
             if value != wanted and str(value) != str(wanted):
-                raise CogbiasError(
-                    f"{record(row)}: column {name!r} holds {value!r:.60}, but the item of that "
-                    f"text has {wanted!r:.60}; undo the edit, or change its text too"
-                )
+                raise refused_edit(record(row), repr(name), value, wanted)
 
 
 def study_items(
@@ -201,6 +207,7 @@ def study_items(
             return f"{study.items_file}: record {numbers[row]}"
 
         check_items(paradigm(name), items, record)
+        check_texts(items, made, table.attrs.get("changed", ()), record)
         check_places(items, made, paradigm(name).factors, record)
         return _kept(study, items, name)
     arguments = {"seed": study.seed, **_arguments(study, name)}

@@ -1236,7 +1236,9 @@ def _check_ids(table: pd.DataFrame, key: str) -> None:
 def load_outside_items(
     path: Path | str,  # a table from outside
     known: Collection[str],  # names of paradigms that an item may belong to
-) -> pd.DataFrame:  # items; attrs count the rows whose text is not the one their id stands for
+) -> (
+    pd.DataFrame
+):  # items; attrs count the rows that were edited, and name those not known to be as saved
     "Read items that come from outside: whatever id they carry, each gets that of what it holds."
     path = Path(path)
     table = _stored(path, ITEMS)
@@ -1249,8 +1251,10 @@ def load_outside_items(
                     f"which is not known; {nearest(name, known)}"
                 )
     given = table["item_id"].tolist() if "item_id" in table else [None] * len(made)
-    pairs = zip(given, made["item_id"].tolist())
-    made.attrs["edited"] = sum(not is_empty(old) and old != new for old, new in pairs)
+    changed = [(old, new) for old, new in zip(given, made["item_id"].tolist()) if old != new]
+    made.attrs["edited"] = sum(not is_empty(old) for old, _ in changed)
+    if changed:
+        made.attrs["changed"] = [new for _, new in changed]  # edited, or without an id
     return _typed(made[[*ITEMS.names, *made.columns.difference(ITEMS.names, sort=False)]], ITEMS)
 
 # %% ../nbs/00_tables.ipynb #7e650052

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -26,6 +27,7 @@ from cogbias.kits.bets import (
 from cogbias.kits.goods import DEV, ITEM_SETS, TEST, TRAIN, ItemSet, check_apart, item_pairs
 from cogbias.participants import Request
 from cogbias.stats import bets as theory
+from cogbias.study import make_study, study_items
 from cogbias.tables import CogbiasError, content_hash, save_table
 
 SUITE = paradigms("bets/*")
@@ -517,3 +519,96 @@ def test_who_has_no_rule_is_told(capsys, tmp_path):
     assert end.value.code == 1
     said = capsys.readouterr()
     assert "sim/noisy_rational has no rule" in said.out + said.err
+
+
+# --- items from a file -------------------------------------------------------
+
+
+def of_a_file(table: pd.DataFrame, folder: Path, ending: str = "csv") -> pd.DataFrame:
+    "The items that a study of bets on a coin takes from a file."
+    place = str(save_table(table, folder / f"mine.{ending}"))
+    study = make_study(models=["sim/rational"], paradigms=["bets/coin"], items_file=place)
+    return study_items(study, "bets/coin")
+
+
+def with_first(table: pd.DataFrame, column: str, value: object) -> pd.DataFrame:
+    "The table with another value in its first row."
+    return table.assign(**{column: [value, *table[column].tolist()[1:]]})
+
+
+def labels_swapped(options: list[dict]) -> list[dict]:
+    "The options with the labels A and B the other way round."
+    other = {"A": "B", "B": "A"}
+    return [{**each, "label": other.get(each["label"], each["label"])} for each in options]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("ours", [True, False])
+def test_options_that_contradict_their_prompt_are_refused(tmp_path, ending, ours):
+    table = asked("bets/coin")
+    edited = with_first(table, "options", labels_swapped(table["options"].iloc[0]))
+    if not ours:
+        edited = with_first(edited, "prompt", "Think twice. " + table["prompt"].iloc[0])
+    said = refused(lambda: of_a_file(edited, tmp_path, ending))
+    assert f"mine.{ending}: record 1 has 'I should bet on " in said
+    assert "write the options as the prompt lists them" in said
+
+
+@pytest.mark.parametrize("with_ids", [True, False])
+@pytest.mark.parametrize(
+    "name", ["role", "chances", "wager", "value_high", "condition", "open", "text"]
+)
+def test_what_is_behind_a_text_of_ours_is_not_edited(tmp_path, name, with_ids):
+    table = asked("bets/coin")
+    first = table.iloc[0]
+    content, options = first["content"], first["options"]
+    roles = [each["role"] for each in options]
+    turned = [{**each, "role": role} for each, role in zip(options, roles[1:] + roles[:1])]
+    edits = {
+        "role": ("options", turned, "'options' (1, role)"),
+        "text": ("options", [{**options[0], "text": "Heads"}, *options[1:]], "(1, text)"),
+        "open": ("answer", "number", "column 'answer'"),
+        "chances": (
+            "content",
+            content | {"chances": {"win": "2/3", "lose": "1/3"}},
+            "'content' (chances, win) holds '2/3', but the item of that text has '1/2'",
+        ),
+        "wager": ("content", content | {"wager": 7}, "'content' (wager) holds 7,"),
+        "value_high": ("content", content | {"value_high": 0.5}, "'content' (value_high)"),
+        "condition": ("condition", "value", "'value'"),
+    }
+    column, value, where = edits[name]
+    edited = with_first(table, column, value)
+    edited = edited if with_ids else edited.drop(columns="item_id")
+    said = refused(lambda: of_a_file(edited, tmp_path))
+    assert "mine.csv: record 1" in said and where in said
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_chances_in_a_file_add_up(tmp_path, ours):
+    table = asked("bets/coin")
+    content = table["content"].iloc[0] | {"chances": {"win": "2/3", "lose": "1/2"}}
+    edited = with_first(table, "content", content)
+    if not ours:
+        edited = with_first(edited, "prompt", "Think twice. " + table["prompt"].iloc[0])
+    said = refused(lambda: of_a_file(edited, tmp_path))
+    assert "mine.csv: record 1 has a content that cannot be: " in said
+    assert " add up to 7/6; make them add up to 1" in said
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("with_ids", [True, False])
+def test_items_that_nobody_edited_are_taken_from_a_file(tmp_path, ending, with_ids):
+    table = asked("bets/coin", orders="all")
+    held = table if with_ids else table.drop(columns="item_id")
+    assert of_a_file(held, tmp_path, ending)["item_id"].tolist() == table["item_id"].tolist()
+
+
+def test_items_of_another_seed_are_taken_from_a_file(tmp_path):
+    "Two of their texts are those of our seed, with another number behind them."
+    table = paradigm("managerial/anchoring").items(seed=1)
+    place = str(save_table(table, tmp_path / "mine.csv"))
+    asking = {"models": ["sim/rational"], "paradigms": ["managerial/anchoring"]}
+    for seed in (0, 2):
+        study = make_study(**asking, items_file=place, seed=seed)
+        assert len(study_items(study, "managerial/anchoring")) == len(table)

@@ -7,8 +7,8 @@ __all__ = ['KINDS', 'Orders', 'Choices', 'ItemOrder', 'Wager', 'RULES', 'TRIVIAL
            'TUNED', 'GRADED_TEST', 'FACTORS', 'BET_FACTORS', 'LEVELS', 'BET_TRUTHS', 'NO_PEOPLE', 'MUCH_FOR_NOTHING',
            'UNSAID', 'Side', 'Modality', 'expected_gains', 'WagerRange', 'fair_stake', 'wager_range', 'right_choice',
            'round_wager', 'Layout', 'layouts', 'events_of', 'bare_question', 'orders_of', 'Choice', 'lettered', 'apart',
-           'asked_in_orders', 'rational', 'mirror', 'type_only', 'graded', 'pair_columns', 'pair_content', 'bet_rows',
-           'items_of', 'scored', 'accuracies', 'thresholds', 'bets']
+           'asked_in_orders', 'rational', 'mirror', 'type_only', 'graded', 'pair_columns', 'pair_content',
+           'content_fault', 'bet_rows', 'items_of', 'scored', 'accuracies', 'thresholds', 'bets']
 
 # %% ../../nbs/kits/bets.ipynb #d2717b69
 import math
@@ -77,6 +77,17 @@ def _is_chance(text: str) -> bool:
         return False
 
 
+def _chances_fault(chances: Mapping[str, Any]) -> str:
+    "What is wrong with the chances of all that can come up."
+    for name, chance in chances.items():
+        if not _is_chance(str(chance)):
+            return f"the chance of {name!r} is {chance!r}; write a fraction such as '1/2'"
+    total = sum(Fraction(str(chance)) for chance in chances.values())
+    if total != 1:
+        return f"the chances of {', '.join(chances)} add up to {total}; make them add up to 1"
+    return ""
+
+
 def _modality_fault(modality: Modality) -> str:
     "What is wrong with a modality."
     names = [each.name for each in modality.sides]
@@ -85,12 +96,7 @@ def _modality_fault(modality: Modality) -> str:
     for each in modality.sides:
         if Frame(each.says).gaps != ("event",):
             return f"the sentence of {each.name!r} needs the gap {{event}}, and no other"
-        if not _is_chance(each.chance):
-            return f"the chance of {each.name!r} is {each.chance!r}; write a fraction such as '1/2'"
-    if sum(modality.chances) != 1:
-        total = sum(modality.chances)
-        return f"the chances of {', '.join(names)} add up to {total}; make them add up to 1"
-    return ""
+    return _chances_fault({each.name: each.chance for each in modality.sides})
 
 # %% ../../nbs/kits/bets.ipynb #293182d2
 KINDS = ("win_high", "win_low")  # the dear thing can be won, or the cheap one
@@ -402,6 +408,18 @@ def pair_content(
     known = ("high", "low", "value_high", "value_low")
     return {name: getattr(pair, name) for name in known}
 
+
+def content_fault(
+    content: Mapping[str, Any],  # of an item
+) -> str:  # empty where nothing is wrong
+    "What is wrong with the chances that an item names."
+    chances = content.get("chances")
+    if chances is None:
+        return ""
+    if not isinstance(chances, Mapping) or not {*chances} <= {"win", "lose", "nothing"}:
+        return "its chances are not those of win, lose and nothing; write {'win': '1/2', ...}"
+    return _chances_fault(chances)
+
 # %% ../../nbs/kits/bets.ipynb #899bccbf
 NAMED = "neither"  # the answer of who does not bet, where no choice is listed
 
@@ -671,4 +689,5 @@ def bets(
         trivial=TRIVIAL,
         clusters="dear things",
         levels=LEVELS,
+        content_fault=content_fault,
     )
