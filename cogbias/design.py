@@ -401,12 +401,12 @@ def _bare(text: str) -> str:
     return " ".join(text.split()).casefold().rstrip(".;,")
 
 
-def _listed_texts(prompt: str, labels: Collection[str]) -> dict[str, set[str]]:
+def _listed_texts(prompt: str, labels: Collection[str]) -> dict[str, dict[str, str]]:
     "What a prompt lists at each of these labels; an example may list them more than once."
-    found: dict[str, set[str]] = {}
+    found: dict[str, dict[str, str]] = {}  # label -> bare text -> as written
     for line in _LISTED.finditer(prompt):
         if line["label"] in labels:
-            found.setdefault(line["label"], set()).add(_bare(line["text"]))
+            found.setdefault(line["label"], {})[_bare(line["text"])] = line["text"].strip()
     return found
 
 
@@ -415,15 +415,15 @@ def _listing_fault(prompt: str, options: Sequence[Mapping[str, Any]]) -> str:
     texts = {each["label"]: _bare(each["text"]) for each in options}
     listed = _listed_texts(prompt, texts)
     for label, shown in listed.items():
-        if {texts[label], *_first_lines(options, label)} & shown:
+        if {texts[label], *_first_lines(options, label)} & shown.keys():
             continue
         elsewhere = {text for other, text in texts.items() if other != label}
         listed_elsewhere = set().union(*(listed[other] for other in listed if other != label))
-        if shown & elsewhere or texts[label] in listed_elsewhere:
+        if shown.keys() & elsewhere or texts[label] in listed_elsewhere:
             held = next(each["text"] for each in options if each["label"] == label)
             return (
                 f"has {held!r:.60} as the text of {label}, but its prompt lists "
-                f"{min(shown)!r:.60} there; write the options as the prompt lists them"
+                f"{min(shown.values())!r:.60} there; write the options as the prompt lists them"
             )
     return ""
 
