@@ -90,7 +90,7 @@ def _make_classic(folder: Path) -> None:
     study = str(root / "data" / "studies" / "classic.toml")
     in_a_process(CLI, "run", study, *models, "--outputs", place, "--jobs", "2")
     library.mkdir()
-    shutil.copy(root / "nbs" / "08_claims.ipynb", library)
+    shutil.copy(root / "nbs" / "12_claims.ipynb", library)
     build = (
         "import sys; from cogbias.site import build_site; "
         "build_site(sys.argv[1], notebooks=sys.argv[2])"
