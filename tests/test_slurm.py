@@ -6,7 +6,8 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,9 +17,9 @@ from cogbias.running import run_study
 from cogbias.study import make_study
 
 SBATCH = """#!{python}
-import pathlib, subprocess, sys
+import os, pathlib, subprocess, sys
 place = pathlib.Path(__file__).parent
-number = 1 + len(list(place.glob("*.job")))
+number = os.getpid()  # two may be called at once
 with open(place / f"{{number}}.log", "w") as log:
     job = subprocess.Popen(["bash", sys.argv[-1]], stdout=log, stderr=log, start_new_session=True)
 (place / f"{{number}}.job").write_text(str(job.pid))
@@ -51,6 +52,13 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             os.killpg(int(job.read_text()), signal.SIGKILL)
 
 
+def wait_for(is_so: Callable[[], bool], seconds: float = 60) -> None:
+    "Wait until something is so, or for some time."
+    until = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < until:
+        time.sleep(0.1)
+
+
 def test_a_study_as_jobs_of_slurm(slurm: Path, tmp_path: Path) -> None:
     jobqueue = pytest.importorskip("dask_jobqueue", reason="the extra 'cluster' is not installed")
     study = make_study(models=["sim/human", "sim/messy"], paradigms=["classic/[a-f]*"])
@@ -63,6 +71,7 @@ def test_a_study_as_jobs_of_slurm(slurm: Path, tmp_path: Path) -> None:
         scheduler_options={"dashboard": False},
     ) as cluster:
         cluster.scale(jobs=2)
+        wait_for(lambda: len(list(slurm.glob("*.script"))) == 2)  # one alone could do it all
         outcome = run_study(
             study, tmp_path / "slurm", reports=False, cluster=cluster.scheduler_address
         )
