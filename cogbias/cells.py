@@ -244,13 +244,18 @@ def _in_family(effects: pd.DataFrame, folder: Folder, analysis: Analysis) -> pd.
     return alone
 
 # %% ../nbs/24_cells.ipynb #116d0f0d
+def _asks_for(what: str, paradigm: Paradigm) -> bool:
+    "Whether an estimator of a paradigm reads something, one of READS."
+    kinds = estimators()
+    return any(kinds[each.kind].reads == what for each in paradigm.contrasts)
+
+
 def suite_of(
     path: Path,  # the trials of a cell
     paradigm: Paradigm,  # whose contrasts
 ) -> tuple[pd.DataFrame, pd.DataFrame] | None:  # trials and items; None where nobody reads them
     "What the participant of a cell answered in the whole suite of its paradigm."
-    kinds = estimators()
-    if all(kinds[each.kind].reads != "participant" for each in paradigm.contrasts):
+    if not _asks_for("participant", paradigm):
         return None
     folder, suite = Folder(path.parents[2]), paradigm.name.partition("/")[0]
     mine = [cell for cell in stored_cells(folder) if cell[1].parent.name == path.parent.name]
@@ -269,8 +274,7 @@ def _readings_of(
     path: Path, trials: pd.DataFrame, paradigm: Paradigm
 ) -> pd.DataFrame | None:  # None where nobody else read them, or nobody asks
     "What others read from the answers of a cell."
-    kinds = estimators()
-    if not len(trials) or all(kinds[each.kind].reads != "readings" for each in paradigm.contrasts):
+    if not len(trials) or not _asks_for("readings", paradigm):
         return None
     return kept_readings(Folder(path.parents[2]), trials["participant"].iloc[0], paradigm.name)
 

@@ -98,7 +98,8 @@ FOLDER = (
             "test_strangers_links.py::test_a_file_without_trials_is_not_emptied",
             "test_strangers_links.py::test_pipes_devices_and_giants_are_refused",
             "test_strangers_links.py::test_an_imported_folder_leads_nowhere",
-            "test_strangers_trials.py::test_a_small_file_that_unpacks_to_all_of_the_memory_is_refused",
+            "test_strangers_trials.py::"
+            "test_a_small_file_that_unpacks_to_all_of_the_memory_is_refused",
         ),
     ),
     Promise(
@@ -134,7 +135,8 @@ SERVER = (
         (
             "test_hostile_servers.py::TestSecrets::test_nothing_is_written_or_shown",
             "test_hostile_servers.py::TestSecrets::test_what_a_good_answer_repeats_is_not_stored",
-            "test_hostile_servers.py::TestSecrets::test_a_key_in_place_of_a_name_is_refused_and_not_repeated",
+            "test_hostile_servers.py::TestSecrets::"
+            "test_a_key_in_place_of_a_name_is_refused_and_not_repeated",
             "test_faults.py::test_no_key_is_written",
         ),
     ),
@@ -196,7 +198,8 @@ SITE = (
         (
             "test_shared_folders.py::test_a_site_deletes_nothing_that_it_did_not_make",
             "test_shared_folders.py::test_the_list_of_a_strangers_site_leads_nowhere",
-            "test_shared_folders.py::test_a_site_is_not_written_through_links_or_over_files_of_others",
+            "test_shared_folders.py::"
+            "test_a_site_is_not_written_through_links_or_over_files_of_others",
             "test_strangers_links.py::test_a_folder_without_our_list_is_no_site",
         ),
     ),

@@ -17,7 +17,8 @@ from cogbias.design import paradigm
 from cogbias.tables import ITEMS, CogbiasError, load_table, save_table
 from cogbias.effects import estimate_effects
 from cogbias.design import usable_items
-from cogbias.exchange import FIELDS, _files, import_items, import_report
+from cogbias.exchange import FIELDS, import_items, import_report
+from cogbias.exchange.archives import archive_contents
 
 REPOSITORY = Path(__file__).parents[1]
 ARCHIVE = REPOSITORY.parent / "shared" / "data" / "instructed_to_bias" / "Data.zip"
@@ -607,7 +608,7 @@ def test_damaged_archives(tmp_path):
                 damaged if draw.random() < 0.9 else damaged[: draw.randrange(len(damaged))]
             )
             try:
-                list(_files(path))
+                list(archive_contents(path))
             except CogbiasError as error:
                 assert "\n" not in str(error)
 

@@ -493,46 +493,51 @@ def _believed(contrast: Contrast, answers: Answered) -> _Believed:
     return _Believed(rows, own, authors, words)
 
 # %% ../../nbs/effects/bets.ipynb #9f25cbc8
-def _without_beliefs(contrast: Contrast, rows: Rows, group: str, words: str) -> dict[str, Any]:
-    "The row of somebody whose values are not known."
-    method = contrast.kind.replace("_", " ")
-    lacking = f"no belief of this participant about these pairs: {words}"
-    none = {"status": "insufficient", "method": method, "detail": lacking}
-    return _row(contrast, rows, group, **none)
+def _by_beliefs(
+    contrast: Contrast,
+    answers: Answered,
+    group: str,
+    estimate: Callable[[Rows, np.ndarray, np.ndarray], Estimate],  # rows, own credit, authors'
+) -> list[dict[str, Any]]:
+    "The row of an estimate over the bets about whose pair the participant has a belief."
+    rows, own, authors, words = _believed(contrast, answers)
+    there = np.flatnonzero(~np.isnan(own))
+    if not len(there):
+        method = contrast.kind.replace("_", " ")
+        lacking = f"no belief of this participant about these pairs: {words}"
+        none = {"status": "insufficient", "method": method, "detail": lacking}
+        return [_row(contrast, rows, group, **none)]
+    part = rows.part(there)
+    found = estimate(part, own[there], authors[there])
+    detail = "; ".join(filter(None, [contrast.note, words, found.detail]))
+    return [_estimate_row(contrast, part, found, group, detail=detail)]
 
 
 def belief_accuracy(
     contrast: Contrast, answers: Answered, group: str = "all", seed: int | None = 0
 ) -> list[dict[str, Any]]:
     "Share of bets that are right by what the participant itself said of the values."
-    rows, own, _, words = _believed(contrast, answers)
-    there = np.flatnonzero(~np.isnan(own))
-    if not len(there):
-        return [_without_beliefs(contrast, rows, group, words)]
-    part = rows.part(there)
-    chance = 1 / len(BET_OPTIONS)
-    guess = Bar("guessing", "guessing", np.full(len(there), chance), chance)
-    share, gain = _share_against(part, own[there], guess)
-    found = gain if contrast.unit == ACCURACY_GAIN else share
-    detail = "; ".join(filter(None, [contrast.note, words, found.detail]))
-    return [_estimate_row(contrast, part, found, group, detail=detail)]
+
+    def against_guessing(part: Rows, own: np.ndarray, authors: np.ndarray) -> Estimate:
+        chance = 1 / len(BET_OPTIONS)
+        guess = Bar("guessing", "guessing", np.full(len(own), chance), chance)
+        share, gain = _share_against(part, own, guess)
+        return gain if contrast.unit == ACCURACY_GAIN else share
+
+    return _by_beliefs(contrast, answers, group, against_guessing)
 
 
 def belief_gain(
     contrast: Contrast, answers: Answered, group: str = "all", seed: int | None = 0
 ) -> list[dict[str, Any]]:
     "How much more often bets are right by one's own values than by those of the authors."
-    rows, own, authors, words = _believed(contrast, answers)
-    there = np.flatnonzero(~np.isnan(own))
-    if not len(there):
-        return [_without_beliefs(contrast, rows, group, words)]
-    part = rows.part(there)
-    if _fixed(part):
-        found = _paired(part, own[there], authors[there], "bca minus acc")
-    else:
-        found = _crossed(part, own[there] - authors[there], (-1.0, 1.0), None, 0.0)
-    detail = "; ".join(filter(None, [contrast.note, words, found.detail]))
-    return [_estimate_row(contrast, part, found, group, detail=detail)]
+
+    def own_minus_authors(part: Rows, own: np.ndarray, authors: np.ndarray) -> Estimate:
+        if _fixed(part):
+            return _paired(part, own, authors, "bca minus acc")
+        return _crossed(part, own - authors, (-1.0, 1.0), None, 0.0)
+
+    return _by_beliefs(contrast, answers, group, own_minus_authors)
 
 # %% ../../nbs/effects/bets.ipynb #6ff63d73
 _RIVALS = (("high", "low"), ("win", "none"))  # roles between which a choice is made

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['TESTS', 'CONDITIONS', 'SCORES', 'DECISIONS', 'LARGEST_FILE', 'Drawn', 'CUES', 'OUTSIDE', 'BIASES', 'ODDITIES',
-           'RANDOM', 'METHOD', 'Record', 'NotDrawn', 'Source', 'PublishedTest', 'Oddities', 'Decision',
-           'published_score', 'Published', 'read_malberg', 'import_malberg']
+           'RANDOM', 'METHOD', 'Record', 'NotDrawn', 'Source', 'PublishedTest', 'Decision', 'published_score',
+           'Published', 'read_malberg', 'import_malberg']
 
 # %% ../../nbs/exchange/malberg.ipynb #cad6d76c
 import ast
@@ -24,7 +24,13 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..design import paradigm, paradigms
-from .answers import PublishedCell, PublishedStudy, new_folder, write_answers
+from cogbias.exchange.answers import (
+    Oddities,
+    PublishedCell,
+    PublishedStudy,
+    new_folder,
+    write_answers,
+)
 from ..outputs import RecordedParticipant, timestamp
 from ..participants import Answer, is_simulated, participant_name
 from ..stats.ratings import RatingRule, m_scores
@@ -535,31 +541,6 @@ ODDITIES = MappingProxyType(
     }
 )  # code -> meaning
 
-
-class Oddities:
-    "Counts of what was odd, by place."
-
-    def __init__(self) -> None:
-        self.counts: Counter[tuple[str, str]] = Counter()
-        self.first: dict[tuple[str, str], str] = {}
-
-    def add(self, code: str, where: str, example: str = "", count: int = 1) -> None:
-        "Take note of an oddity."
-        assert code in ODDITIES, code
-        if count:
-            self.counts[code, where] += count
-            self.first.setdefault((code, where), example)
-
-    def table(self) -> pd.DataFrame:
-        "One row per oddity and place: code, where, count, first, meaning."
-        rows = [
-            (code, where, self.counts[code, where], self.first[code, where], ODDITIES[code])
-            for code in ODDITIES
-            for each, where in self.counts
-            if each == code
-        ]
-        return pd.DataFrame(rows, columns=["code", "where", "count", "first", "meaning"])
-
 # %% ../../nbs/exchange/malberg.ipynb #9df80574
 def _text_of(test: PublishedTest) -> tuple:
     "What makes a test what it is."
@@ -955,7 +936,7 @@ def read_malberg(
     path: Path | str,  # a folder with published CSV files, or one of them
 ) -> Published:
     "Test cases and decisions in the published format."
-    path, odd = Path(path), Oddities()
+    path, odd = Path(path), Oddities(ODDITIES)
     files = [(name, place, *_records(place, name)) for name, place in _csv_files(path, odd)]
     tests = [
         test

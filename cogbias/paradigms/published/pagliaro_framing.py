@@ -6,9 +6,8 @@
 __all__ = ['PAIRS', 'CHOICES', 'RATING', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_framing.ipynb #b6944bd6
-from ...design import Contrast
 from ...kits.pagliaro import pagliaro, published_index, shares
-from ...kits.published import PublishedPair, signed_effect
+from ...kits.published import PublishedPair, rating_effect, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_framing.ipynb #44f12aa1
 PAIRS = (
@@ -31,17 +30,7 @@ PAIRS = (
 
 # %% ../../../nbs/paradigms/published/pagliaro_framing.ipynb #9790910c
 CHOICES = {"stratum": ("choice",)}
-RATING = Contrast(
-    "rating_effect",
-    "Lower rating when the loss is told, in points",
-    score={},
-    kind="mean_difference",
-    outcome="value",
-    where={"stratum": ("number",)},
-    include="same_facts",
-    direction=-1,
-    unit="points",
-)
+RATING = rating_effect("Lower rating when the loss is told, in points", stratum=("number",))
 PARADIGM = pagliaro(
     "framing",
     PAIRS,

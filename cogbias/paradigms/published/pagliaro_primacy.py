@@ -6,9 +6,8 @@
 __all__ = ['PAIRS', 'RATING', 'PARADIGM']
 
 # %% ../../../nbs/paradigms/published/pagliaro_primacy.ipynb #ae80c648
-from ...design import Contrast
 from ...kits.pagliaro import pagliaro, published_index, shares
-from ...kits.published import PublishedPair
+from ...kits.published import PublishedPair, rating_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_primacy.ipynb #c8396c74
 PAIRS = (
@@ -28,16 +27,8 @@ PAIRS = (
 )
 
 # %% ../../../nbs/paradigms/published/pagliaro_primacy.ipynb #a8d0e980
-RATING = Contrast(
-    "rating_effect",
-    "Lower rating when the terrible review comes first, in points",
-    score={},
-    kind="mean_difference",
-    outcome="value",
-    where={"content_set": ("primacy_v2",)},
-    include="same_facts",
-    direction=-1,
-    unit="points",
+RATING = rating_effect(
+    "Lower rating when the terrible review comes first, in points", content_set=("primacy_v2",)
 )
 PARADIGM = pagliaro(
     "primacy",
