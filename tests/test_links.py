@@ -1,0 +1,39 @@
+"Links from notebook to notebook lead somewhere."
+
+import json
+import re
+from pathlib import Path
+
+NOTEBOOKS = Path(__file__).resolve().parent.parent / "nbs"
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)(?P<target>[^)\s#]+\.ipynb)(?:#[^)]*)?\)")
+
+
+def linked(notebook: Path) -> list[str]:
+    "The notebooks that the prose of a notebook links to."
+    cells = json.loads(notebook.read_text())["cells"]
+    prose = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    return [found["target"] for text in prose for found in LINK.finditer(text)]
+
+
+def place(notebook: Path, target: str) -> Path:
+    "Where a link leads; the README's source stands one folder higher when it is read."
+    start = NOTEBOOKS.parent if notebook.name == "index.ipynb" else notebook.parent
+    return (start / target).resolve()
+
+
+def test_every_linked_notebook_is_there() -> None:
+    notebooks = [each for each in NOTEBOOKS.rglob("*.ipynb") if ".ipynb_" not in str(each)]
+    links = [(each, target) for each in notebooks for target in linked(each)]
+    assert len(links) > 15
+    lost = [(str(each), target) for each, target in links if not place(each, target).exists()]
+    assert not lost
+
+
+def test_the_way_of_one_answer_has_ten_stops() -> None:
+    way = NOTEBOOKS / "tutorials" / "way_of_one_answer.ipynb"
+    cells = json.loads(way.read_text())["cells"]
+    prose = "\n".join("".join(cell["source"]) for cell in cells)
+    rows = re.findall(r"^\| (\d+) \|.*\|$", prose, re.M)
+    heads = re.findall(r"^## (\d+)\. ", prose, re.M)
+    assert rows == heads == [str(number) for number in range(1, 11)]
+    assert len(set(linked(way))) >= 10
