@@ -7,7 +7,9 @@ __all__ = ['LOST', 'EVERY', 'spread']
 
 # %% ../nbs/22_executors.ipynb #ad915bb7
 import logging
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     BrokenExecutor,
@@ -18,7 +20,7 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager, suppress
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, connection, get_context, parent_process
 from typing import Any, NamedTuple
 
 from .tables import CogbiasError
@@ -35,10 +37,33 @@ class _Pool(NamedTuple):
     close: Callable[[bool], None]  # true: wait for what runs
 
 
+def _kill_children(worker: int) -> None:
+    "End what a worker started, such as the kernel of a report."
+    import psutil
+
+    with suppress(psutil.Error):
+        for each in psutil.Process(worker).children(recursive=True):
+            each.kill()
+
+
+def _end_with_parent() -> None:
+    "Have this worker end, with what it started, once the process that wanted it is gone."
+    parent = parent_process()
+
+    def watch() -> None:
+        connection.wait([parent.sentinel])
+        _kill_children(os.getpid())
+        os._exit(1)
+
+    threading.Thread(target=watch, name="end with parent", daemon=True).start()
+
+
 def _local(jobs: int) -> _Pool:
     "Processes of this machine."
+    from cogbias.executors import _end_with_parent  # where a worker finds it, of a notebook too
+
     # a fork of a process that has computed may hang
-    executor = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+    executor = ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_end_with_parent)
     return _Pool(executor, str, executor.shutdown)
 
 
@@ -110,15 +135,6 @@ def _interrupts_held() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _kill_children(worker: int) -> None:
-    "End what a worker started, such as the kernel of a report."
-    import psutil
-
-    with suppress(psutil.Error):
-        for each in psutil.Process(worker).children(recursive=True):
-            each.kill()
 
 
 def _result(future: Future, task: tuple, lost: Callable[..., Any] | None) -> Any:

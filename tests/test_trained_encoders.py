@@ -6,13 +6,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 
+from cogbias.backends.encoder import EncoderParticipant
 from cogbias.cli import main
 from cogbias.running import run_study
 from cogbias.small_encoders import ending_questions
@@ -149,29 +152,82 @@ def test_the_published_stage_has_as_many_steps_as_the_specification() -> None:
     assert planned_steps(SWAG, SWAG_INSTANCES) == 27_582
 
 
-def test_a_killed_command_goes_on(tmp_path: Path) -> None:
-    study = tmp_path / "tiny.toml"
+def long_training(folder: Path, *tasks: str) -> tuple[Path, list[str]]:
+    "A study whose tasks take their time, and the command that trains it."
+    study = folder / "tiny.toml"
     sizes = "size = {hidden = 16, layers = 1, heads = 2}\npretraining = {epochs = 1}\n"
-    stages = "default = {epochs = 1, save_every = 0}\ntask = {epochs = 6, rate = 1e-5}\n"
-    study.write_text(
-        'models = ["encoder/small_bert@coin"]\nparadigms = ["bets/coin"]\n'
-        f"[training]\n{sizes}{stages}"
-    )
-    command = [sys.executable, "-m", "cogbias.entry", "train", str(study)]
-    command = [sys.executable, "-c", "from cogbias.entry import main; main()", *command[3:]]
-    place = tmp_path / "out"
-    process = subprocess.Popen([*command, "--outputs", str(place)])
-    work = place / "models" / "small_bert@coin.training"
+    stages = "default = {epochs = 1, save_every = 0}\ntask = {epochs = 20, rate = 1e-5}\n"
+    models = [f"encoder/small_bert@{task}" for task in tasks]
+    study.write_text(f'models = {models}\nparadigms = ["bets/coin"]\n[training]\n{sizes}{stages}')
+    program = [sys.executable, "-c", "from cogbias.entry import main; main()", "train"]
+    return study, [*program, str(study), "--outputs", str(folder / "out")]
+
+
+def until(true: Callable[[], Any], process: subprocess.Popen) -> None:
+    "Wait for something that a process does."
     deadline = time.monotonic() + 200
-    while not list(work.glob("checkpoint-*/whole.json")) and time.monotonic() < deadline:
+    while not true():
+        assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.01)
-        assert process.poll() is None
+
+
+def whole_checkpoints(folder: Path, task: str) -> list[Path]:
+    "The checkpoints of a task's training that are whole."
+    work = folder / "out" / "models" / f"small_bert@{task}.training"
+    return list(work.glob("checkpoint-*/whole.json"))
+
+
+def test_a_killed_command_goes_on(tmp_path: Path) -> None:
+    study, command = long_training(tmp_path, "coin")
+    process = subprocess.Popen(command)
+    until(lambda: whole_checkpoints(tmp_path, "coin"), process)
     process.send_signal(signal.SIGKILL)
     process.wait()
+    place = tmp_path / "out"
     done = train_encoders(read_study(study), place)
     assert done.failed == []
     run = (place / "models" / "small_bert@coin" / "training" / "run.json").read_text()
     assert '"resumed_from": "checkpoint-' in run
+
+
+def test_workers_end_with_the_command_and_keep_their_checkpoints(tmp_path: Path) -> None:
+    "As a cluster's queue ends it; its workers went on training for nobody."
+    _, command = long_training(tmp_path, "coin", "dice")
+    process = subprocess.Popen([*command, "--jobs", "2"])
+    until(lambda: all(whole_checkpoints(tmp_path, task) for task in ("coin", "dice")), process)
+    workers = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGTERM)
+    process.wait()
+    _, left = psutil.wait_procs(workers, timeout=5)
+    try:
+        assert left == []
+    finally:
+        for each in left:
+            each.kill()
+    for task in ("coin", "dice"):
+        assert whole_checkpoints(tmp_path, task)
+
+
+@pytest.mark.parametrize("text", ["{", "[1, 2]", '{"loss": 1}', '{"recipe": 3, "steps": "x"}'])
+def test_a_record_that_is_damaged_or_of_another_program_is_one_line(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    study, _ = long_training(tmp_path, "coin")
+    place = tmp_path / "out" / "models" / "small_bert@coin"
+    place.mkdir(parents=True)
+    (place / "training.json").write_text(text)
+    for command in ("train", "run"):
+        with pytest.raises(SystemExit) as end:
+            main([command, str(study), "--outputs", str(tmp_path / "out")])
+        said = capsys.readouterr().err.strip().splitlines()
+        assert (end.value.code, len(said)) == (2, 1), said
+        assert "training.json: is no record of a training (" in said[0]
+        assert "move its folder away and train again" in said[0]
+    shown = EncoderParticipant("./small_bert@coin", checkpoints=str(place.parent))
+    vars(shown)["folder"] = place
+    (place / "config.json").write_text('{"model_type": "bert"}')
+    with pytest.raises(CogbiasError, match="is no record of a training"):
+        shown.facts()
 
 
 @pytest.mark.slow
