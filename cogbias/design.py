@@ -574,6 +574,11 @@ class Paradigm(About):
     # content of an item -> what is wrong with it, empty where nothing is
     content_fault: Callable[[Mapping[str, Any]], str] | None = None
     written: Any = None  # the scenario whose gaps somebody writes, where there is one
+    question: Any = None  # of a classic experiment: what is asked, in all its wordings
+    people: tuple[Mapping[str, Any], ...] = ()  # rows as in human_reference, where it brings them
+    files: Mapping[str, str] = field(
+        default_factory=dict
+    )  # name -> text of what it was declared in, where that was a user's file or table
 
     def __post_init__(self) -> None:
         for fault in (*_about_faults(self), *_paradigm_faults(self)):

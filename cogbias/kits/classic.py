@@ -77,7 +77,8 @@ UNITS = {"percent": "percentage points", "money": "dollars"}
 
 def _score(question: Question, unscored: Mapping[str, str]) -> dict[str, float]:
     "1 for the coded option, 0 for every other one that counts."
-    offered = [role for listed in question.options.values() for role, _ in listed]
+    asked = [question.options, *(each.options for each in question.contents)]
+    offered = [role for each in asked for listed in each.values() for role, _ in listed]
     counted = [role for role in dict.fromkeys(offered) if role not in unscored]
     others = [role for role in counted if role != question.target_role]
     return {question.target_role: 1.0} | dict.fromkeys(others, 0.0) if offered else {}
@@ -86,7 +87,7 @@ def _score(question: Question, unscored: Mapping[str, str]) -> dict[str, float]:
 def _usual(question: Question, unscored: Mapping[str, str]) -> dict[str, Any]:
     "What a contrast is unless it says otherwise."
     if question.numbers:
-        unit = UNITS[question.numbers.unit]
+        unit = UNITS.get(question.numbers.unit, question.numbers.unit)
         return {"score": {}, "outcome": "value", "kind": "mean_difference", "unit": unit}
     return {"score": _score(question, unscored), "kind": "difference", "unit": "probability"}
 
@@ -215,6 +216,7 @@ def classic(
         "breakdown": () if question.numbers else ("option_order", "content_set"),
         "target_role": question.target_role,
         "clusters": "content sets",
+        "question": question,
     }
     told = vars(about) | {"caveats": _caveats(about, question)}
     return Paradigm(**told | usual | more)
