@@ -399,7 +399,8 @@ def dressed(
         raise CogbiasError(f"prompt style {style!r} is not known; {nearest(style, STYLES)}")
     if told is not None and style != "default":
         raise CogbiasError(
-            f"prompt style {style!r} has a system message of its own; leave out the style, or system"
+            f"prompt style {style!r} has a system message of its own; leave out the style, or "
+            f"system"
         )
     who = (PERSONA if who is None else who) if persona else ""
     if style == "default":
