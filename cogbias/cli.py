@@ -819,8 +819,10 @@ def plan(
 # %% ../nbs/34_cli.ipynb #fc4e4e2d
 def _headlines(outcome: object) -> "pd.DataFrame":
     "The headline of every cell that was asked, for readers."
+    from cogbias.effects import headlines
+
     asked = {(cell["participant"], cell["paradigm"]) for cell in outcome.cells}
-    heads = outcome.effects.groupby(["participant", "paradigm"], sort=False).head(1)
+    heads = headlines(outcome.effects)
     rows = [
         {
             "participant": row.participant,
@@ -992,6 +994,7 @@ def effects(
     as_json: AsJson = False,
 ) -> None:
     "Estimate the effects of everything a folder holds."
+    from cogbias.effects import headlines
     from cogbias.running import estimate_folder
     from cogbias.stats.estimates import p_number
     from cogbias.tables import save_table
@@ -1004,7 +1007,7 @@ def effects(
     if as_json:
         _show_json(_records(table))
     elif not out:
-        headline = table.groupby(["participant", "paradigm"], sort=False).head(1).round(4)
+        headline = headlines(table).round(4)
         headline["p_adjusted"] = [p_number(p, "–") for p in headline["p_adjusted"]]
         _show(
             headline[

@@ -26,6 +26,7 @@ from cogbias.effects import (
     _participants,
     _weights,
     estimators,
+    headlines,
     score_range,
 )
 from .outputs import Folder, read_cells, read_manifest
@@ -320,7 +321,7 @@ def _cells_of(source: Any) -> dict[str, tuple[Layout, dict[str, Answered]]]:
 def _from_effects(table: pd.DataFrame, chosen: Sequence[str]) -> list[dict[str, Any]]:
     "Differences of estimates that know nothing of each other."
     rows = []
-    heads = table.groupby(["participant", "paradigm"], sort=False).head(1)
+    heads = headlines(table)
     for name, mine in heads.groupby("paradigm", sort=False):
         of = {row["participant"]: row for row in mine.to_dict("records")}
         for first, second in combinations([each for each in chosen if each in of], 2):
@@ -377,7 +378,7 @@ def compare(
     if isinstance(source, pd.DataFrame) and "estimate" in source:
         chosen = _asked_for(source["participant"], participants)
         rows = _from_effects(source, chosen)
-        heads = source.groupby(["participant", "paradigm"], sort=False).head(1)
+        heads = headlines(source)
         points = {
             name: dict(zip(mine["participant"], mine["estimate"].astype(float)))
             for name, mine in heads.groupby("paradigm", sort=False)

@@ -590,6 +590,12 @@ class Paradigm(About):
         "The contrast that a report shows first."
         return self.contrasts[0]
 
+    def __repr__(self) -> str:
+        return import_module("cogbias.showing").paradigm_text(self)  # a later room knows how
+
+    def _repr_html_(self) -> str:
+        return import_module("cogbias.showing").paradigm_page(self)
+
 # %% ../nbs/02_design.ipynb #f4b12a98
 DECLARED_HERE: dict[str, Paradigm] = {}  # name -> paradigm of a notebook, for this process
 
@@ -623,6 +629,8 @@ def paradigms(
 ) -> list[str]:
     "Names of the installed paradigms that match `pattern` and can be asked, or were asked for."
     known = _installed()
+    if not isinstance(pattern, str):
+        raise CogbiasError(f"paradigm {pattern!r:.60} is not known; give a name or a pattern")
     if not pattern.startswith(IMPORTED):
         known = {name: load for name, load in known.items() if not name.startswith(IMPORTED)}
     found = matching(pattern, known)
@@ -636,7 +644,7 @@ def paradigm(
 ) -> Paradigm:
     "The paradigm of that name."
     known = _installed()
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise CogbiasError(f"paradigm {name!r} is not known; {nearest(name, known)}")
     return known[name]()
 

@@ -7,10 +7,10 @@ __all__ = ['WHOLES', 'AS_ASKED', 'ON_THE_SCALE', 'TURNED', 'DISTANT', 'Options',
            'FAR_FROM_THE_BARS', 'REFERENCES', 'ADJUSTMENT_SOURCES', 'FORMULAS', 'FAMILIES_OF_FORMULAS', 'interval',
            'plain_words', 'shown_name', 'html_table', 'shown', 'prose', 'headline_sentence', 'verdict_sentence',
            'opening', 'summary_table', 'notes', 'headline_trials', 'counted', 'accuracy_table', 'accuracy_notes',
-           'accuracy_rows', 'level_rows', 'as_shares', 'choice_points', 'example_pair', 'example_prompts',
-           'counted_ratings', 'number_answers', 'unreadable_answers', 'validity_table', 'position_table', 'below',
-           'caveats', 'headline_label', 'score_label', 'human_rows', 'human_table', 'comparison_note',
-           'provenance_table', 'methods_paragraph', 'formula_source', 'trace_table']
+           'accuracy_rows', 'level_rows', 'as_shares', 'choice_points', 'example_pair', 'prompt_card', 'side_by_side',
+           'example_prompts', 'counted_ratings', 'number_answers', 'unreadable_answers', 'validity_table',
+           'position_table', 'below', 'caveats', 'headline_label', 'score_label', 'human_rows', 'human_table',
+           'comparison_note', 'provenance_table', 'methods_paragraph', 'formula_source', 'trace_table']
 
 # %% ../nbs/16_reporting.ipynb #188de06c
 import html
@@ -535,8 +535,27 @@ _CARD = (
     '1em;min-width:0"><strong>{title}</strong>'
     '<pre style="white-space:pre-wrap;border:0;background:none;padding:0;margin:.5em '
     '0;font-size:.9em;color:inherit">{text}</pre>'
-    "<small>{answers}</small></div>"
+    "<small>{below}</small></div>"
 )
+
+
+def prompt_card(
+    title: str,  # plain text
+    text: str,  # HTML, escaped already
+    below: str = "",  # HTML, escaped already
+) -> str:  # HTML
+    "One prompt in a frame."
+    return _CARD.format(title=html.escape(title), text=text, below=below)
+
+
+def side_by_side(
+    cards: Sequence[str],  # from prompt_card
+) -> str:  # HTML
+    "Cards beside each other where there is room; nothing in them is a formula."
+    return (
+        f'<div class="pair {NO_FORMULAS}" '
+        f'style="display:flex;flex-wrap:wrap;gap:1em">{"".join(cards)}</div>'
+    )
 
 # %% ../nbs/16_reporting.ipynb #016361cb
 def _how_often(mine: pd.DataFrame, label: str) -> str:
@@ -617,17 +636,14 @@ def example_prompts(
     "Two prompts of one pair, filled gaps marked, with the participant's answers below."
     titles = {name: f"{name}: {words}" for name, words in paradigm.conditions.items()}
     cards = [
-        _CARD.format(
-            title=html.escape(_example_title(item, titles, paradigm)),
-            text=_shown_prompt(item),
-            answers="" if trials is None else _answers_given(item, trials),
+        prompt_card(
+            _example_title(item, titles, paradigm),
+            _shown_prompt(item),
+            "" if trials is None else _answers_given(item, trials),
         )
         for item in example_pair(items, paradigm.headline)
     ]
-    return (
-        f'<div class="pair {NO_FORMULAS}" '
-        f'style="display:flex;flex-wrap:wrap;gap:1em">{"".join(cards)}</div>'
-    )
+    return side_by_side(cards)
 
 # %% ../nbs/16_reporting.ipynb #2b163233
 AS_ASKED = "answer"

@@ -20,7 +20,7 @@ import pandas as pd
 
 from .claims import claim, explained, p_words, status_words
 from .tables import CogbiasError, file_text, inside, shipped
-from .effects import changed
+from .effects import changed, headlines
 from .reporting import interval, plain_words, signed
 from .stats.decisions import TOLERANCE, is_bias
 from .stats.estimates import STATUSES, Estimate, p_number
@@ -38,11 +38,6 @@ from cogbias.stats.repeated_measures import (
 # %% ../nbs/17_study_reporting.ipynb #8faefea9
 COMMON_UNITS = ("probability", "Cliff's delta", "scaled rating")
 _FIELDS = ["estimate", "se", "df", "ci_low", "ci_high", "status"]
-
-
-def _heads(effects: pd.DataFrame) -> pd.DataFrame:
-    "The headline rows of an effects table."
-    return effects.groupby(["participant", "paradigm"], sort=False).head(1)
 
 
 def _common_measure(effects: pd.DataFrame, name: str) -> str | None:
@@ -107,7 +102,7 @@ def common_effects(
     facts = [people.get(name, {}) for name in table["participant"]]
     verdicts = {
         (row["participant"], row["paradigm"]): claim(row).verdict
-        for row in _heads(effects).to_dict("records")
+        for row in headlines(effects).to_dict("records")
     }
     table = table.assign(
         verdict=[verdicts[cell] for cell in zip(table["participant"], table["paradigm"])],
@@ -164,7 +159,7 @@ def verdict_table(
     effects: pd.DataFrame,  # an effects table with verdicts
 ) -> pd.DataFrame:  # one row per paradigm, one column per participant
     "The headline of every cell in words: verdict, estimate with interval, corrected p."
-    heads = _heads(effects)
+    heads = headlines(effects)
 
     def words(row: Mapping[str, Any]) -> str:
         said, p = claim(row), p_words(row["p_adjusted"])
@@ -190,7 +185,7 @@ def verdict_notes(
     effects: pd.DataFrame,  # an effects table with verdicts
 ) -> str:  # a markdown list
     "What verdicts mean, why some were withheld, which tests were corrected together, what changed."
-    heads = _heads(effects).to_dict("records")
+    heads = headlines(effects).to_dict("records")
     said = [(row, claim(row)) for row in heads]
     lines = [f"*{word}*: {words}." for word, words in explained(each.verdict for _, each in said)]
     lines.append(
@@ -642,7 +637,7 @@ def profile_tree(
 def _unreadable(effects: pd.DataFrame) -> list[str]:
     "Who gave answers that could not be read, one line each."
     lines = []
-    for name, mine in _heads(effects).groupby("participant", sort=False):
+    for name, mine in headlines(effects).groupby("participant", sort=False):
         lost = mine["n_trials"] - mine["n_valid"]
         if lost.sum():
             lines.append(

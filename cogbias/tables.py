@@ -7,9 +7,9 @@ __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWER
            'EXACT', 'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'READINGS', 'EFFECTS', 'FILLING_STATUSES',
            'FILLING_VERDICTS', 'FILLINGS', 'SCHEMAS', 'RANGE', 'TABLES', 'LARGEST_TEXT', 'LARGEST_NOTEBOOK',
            'LARGEST_TABLE', 'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'matching', 'content_hash',
-           'is_empty', 'kind_of', 'Column', 'is_unicode', 'Schema', 'option', 'answer_range', 'full_content',
-           'item_ids', 'identified', 'item_table', 'harmless', 'as_written', 'inside', 'check_file', 'file_text',
-           'whole_file', 'remove_parts', 'save_table', 'load_table', 'load_outside_items', 'shipped']
+           'is_empty', 'kind_of', 'Column', 'is_unicode', 'check_columns', 'Schema', 'option', 'answer_range',
+           'full_content', 'item_ids', 'identified', 'item_table', 'harmless', 'as_written', 'inside', 'check_file',
+           'file_text', 'whole_file', 'remove_parts', 'save_table', 'load_table', 'load_outside_items', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import csv
@@ -241,6 +241,29 @@ def _factor_fault(values: Sequence[Any]) -> tuple[int, str] | None:
             return row, fault or f"holds {kind} {value!r:.60} among values of another kind"
     return None
 
+# %% ../nbs/00_tables.ipynb #05f46eb7
+def check_columns(
+    table: Any,  # what should be a table
+    *names: str,  # columns that it must have
+    numbers: Collection[str] = (),  # columns that hold numbers, or nothing, where they are there
+    what: str = "table",  # what it should be, for messages
+) -> pd.DataFrame:  # the same
+    "Refuse what is no table, lacks a column, or holds something else than numbers."
+    if not isinstance(table, pd.DataFrame):
+        raise CogbiasError(f"{what}: should be a DataFrame, but is {repr(table):.60}")
+    for name in names:
+        if name not in table.columns:
+            raise CogbiasError(
+                f"{what}: column {name!r} is missing; it has "
+                f"{', '.join(map(str, table.columns)) or 'no columns'}"
+            )
+    number = Column("", "number", "", True)
+    for name in numbers:
+        fault = name in table.columns and number.first_fault(table[name].tolist())
+        if fault:
+            raise CogbiasError(f"{what}: column {name!r} {fault[1]} in row {fault[0]}")
+    return table
+
 # %% ../nbs/00_tables.ipynb #9e979f24
 VERSION = "schema_version"  # column, key or attribute; a table of version 1 has none
 
@@ -291,12 +314,7 @@ class Schema:
         record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
     ) -> pd.DataFrame:
         "Return `table` unchanged, or raise a CogbiasError that names the column and row at fault."
-        for name in self.names:
-            if name not in table.columns:
-                raise CogbiasError(
-                    f"{self.name} table: column {name!r} is missing; it has "
-                    f"{', '.join(map(str, table.columns))}"
-                )
+        check_columns(table, *self.names, what=f"{self.name} table")
         unknown = [] if self.open else [name for name in table.columns if name not in self.names]
         if unknown:
             raise CogbiasError(

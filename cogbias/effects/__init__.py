@@ -9,8 +9,8 @@ __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'FLIPS_COUNTED', 'NUMBER_MEASURES', 'R
            'read_numbers', 'null_of', 'difference', 'pooled', 'reversal', 'signal_shift', 'interaction', 'area',
            'area_shift', 'accuracy', 'log_odds', 'number_measure', 'deviation', 'standardised', 'read_pairs',
            'Estimator', 'estimators', 'estimate_contrast', 'as_read', 'effect_rows', 'effects_table',
-           'estimate_effects', 'Analysis', 'make_analysis', 'bounds_of_headlines', 'unreadable_bounds', 'row_verdict',
-           'changed', 'decide']
+           'estimate_effects', 'Analysis', 'make_analysis', 'headlines', 'bounds_of_headlines', 'unreadable_bounds',
+           'row_verdict', 'changed', 'decide']
 
 # %% ../../nbs/10_effects.ipynb #5b3d5948
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ from annotated_types import Gt, Lt
 
 from ..design import Contrast, Paradigm, selected_mask
 from ..settings import Setting, check_settings
-from ..tables import EFFECTS, EXACT, PACKAGE, CogbiasError, nearest
+from ..tables import EFFECTS, EXACT, PACKAGE, CogbiasError, check_columns, nearest
 from cogbias.stats.adjusted import (
     METHOD,
     Blocks,
@@ -1930,6 +1930,14 @@ def _as_estimate(row: Mapping[str, Any]) -> Estimate:
         status="undefined" if lost else row["status"],
     )
 
+# %% ../../nbs/10_effects.ipynb #0ee08480
+def headlines(
+    effects: pd.DataFrame,  # an effects table
+) -> pd.DataFrame:  # one row per participant and paradigm, with the index that it had
+    "The headline of every participant in every paradigm."
+    check_columns(effects, "participant", "paradigm", what="effects table")
+    return effects.groupby(["participant", "paradigm"], sort=False).head(1)
+
 # %% ../../nbs/10_effects.ipynb #af41122e
 def bounds_of_headlines(
     effects: pd.DataFrame,  # an effects table
@@ -2066,13 +2074,13 @@ def decide(
     before: pd.DataFrame | None = None,  # the table as it was decided the last time
 ) -> pd.DataFrame:  # the same with the columns of DECIDED filled for the headlines
     "Correct the headlines within their families and say what may be said about each."
-    headlines = effects.groupby(["participant", "paradigm"], sort=False).head(1)
-    bounds = bounds_of_headlines(effects, headlines.to_dict("records"))
-    headlines = _adjusted(headlines, bounds, analysis)
+    heads = headlines(effects)
+    bounds = bounds_of_headlines(effects, heads.to_dict("records"))
+    heads = _adjusted(heads, bounds, analysis)
     verdicts = [
-        row_verdict(row, analysis, near) for row, near in zip(headlines.to_dict("records"), bounds)
+        row_verdict(row, analysis, near) for row, near in zip(heads.to_dict("records"), bounds)
     ]
-    said = headlines.assign(
+    said = heads.assign(
         **{
             name: [getattr(each, name) for each in verdicts]
             for name in ("verdict", "smallest", "reason")
