@@ -1,0 +1,340 @@
+"A plain function is a participant: the whole door, from the call to every reader of its folder."
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cogbias.cli import main
+from cogbias.design import paradigm
+from cogbias.participants import answer_from_text, participant
+from cogbias.running_in_python import RunResult, run
+from cogbias.tables import CogbiasError
+
+FEW = {
+    "where": {"variant": "base", "option_order": 1},
+    "reports": False,
+    "progress": False,
+}  # 48 prompts
+
+
+def command(*arguments: str) -> int:
+    "The status of a command."
+    try:
+        main([*map(str, arguments)])
+    except SystemExit as end:
+        return end.code or 0
+    return 0
+
+
+def asked(model: Any, folder: Path, **settings: Any) -> RunResult:
+    "A function in one classic."
+    return run(model, "classic/framing", outputs=folder, **{**FEW, "name": "mine", **settings})
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+    "A function with its report, asked twice without a revision."
+    folder = tmp_path_factory.mktemp("functions") / "outputs"
+    asked(lambda prompt: "B", folder)
+    return asked(lambda prompt: "A", folder, reports=True)
+
+
+def test_a_function_gets_a_store_effects_and_a_report(whole: RunResult) -> None:
+    assert whole.statuses == {"ok": 48}
+    assert set(whole.trials["choice"]) == {"A"} and len(whole.effects) > 1
+    assert whole.effects["participant"].unique().tolist() == ["function/mine"]
+    (report,) = whole.reports
+    text = report.read_text()
+    assert "function/mine" in text and "Traceback" not in text
+
+
+def test_answers_without_a_revision_are_asked_again_and_never_mixed(whole: RunResult) -> None:
+    lines = [line for line in whole.said if line.startswith("asked anew")]
+    assert lines == [
+        "asked anew: 48 earlier answers of function/mine are kept and not used, since nobody says "
+        "that it is the same; give revision= to reuse answers"
+    ]
+    stored = (whole.outputs / "trials" / "function-mine" / "classic-framing.jsonl").read_text()
+    assert len(stored.splitlines()) == 96
+    assert set(whole.trials["choice"]) == {"A"}  # the ones before said B
+
+
+@pytest.mark.parametrize("reader", ["effects", "status", "verify", "report"])
+def test_every_reader_takes_the_folder(whole: RunResult, reader: str, capsys: Any) -> None:
+    assert command(reader, whole.outputs) == 0
+    assert "function/mine" in capsys.readouterr().out or reader in ("verify", "report")
+
+
+@pytest.mark.slow
+def test_its_folder_becomes_a_site(whole: RunResult, tmp_path: Path) -> None:
+    pytest.importorskip("sphinx")
+    assert command("site", whole.outputs, "--out", tmp_path / "site") == 0
+    pages = [page.read_text() for page in (tmp_path / "site").rglob("*.html")]
+    assert any("function/mine" in page for page in pages)
+
+
+def test_the_result_is_shown(whole: RunResult) -> None:
+    said, page = repr(whole), whole._repr_html_()
+    assert "48 answers: 48 ok" in said and "effects.csv" in said and "asked anew" in said
+    assert "function/mine" in page and "<table" in page and "framing_effect" in page
+
+
+def test_a_revision_reuses_answers(tmp_path: Path) -> None:
+    count: list[str] = []
+
+    def answer(prompt: str) -> str:
+        count.append(prompt)
+        return "A"
+
+    settings = {"name": None, "revision": "1"}
+    assert asked(answer, tmp_path, **settings).said == []
+    assert len(count) == 48
+    again = asked(answer, tmp_path, **settings)
+    assert (len(count), again.statuses, again.said) == (48, {"ok": 48}, [])
+    other = asked(answer, tmp_path, name=None, revision="2")
+    assert (len(count), other.statuses) == (96, {"ok": 48})
+
+
+def test_a_function_with_an_answer_for_each_option_is_measured_exactly(tmp_path: Path) -> None:
+    count: list[str] = []
+
+    def chances(prompt: str, options: dict[str, str], system: str | None = None) -> dict:
+        count.append(prompt)
+        assert system and system not in prompt
+        first, second = options
+        return {first: 0.7, second: 0.3}
+
+    found = asked(chances, tmp_path, name=None, repeats=20)
+    assert found.trials["method"].unique().tolist() == ["option_draw"]
+    assert len(count) == 48  # each prompt once, whatever the repeats
+    assert found.trials["p"].iloc[0] == {"A": 0.7, "B": 0.3}
+
+
+def test_what_it_gives_is_known_from_the_record_of_its_revision(tmp_path: Path) -> None:
+    count: list[str] = []
+
+    def chances(prompt: str, options: dict[str, str]) -> dict:
+        count.append(prompt)
+        return dict.fromkeys(options, 0.5)
+
+    for _ in range(2):
+        found = asked(chances, tmp_path, revision="1")
+    assert len(count) == 48 and found.cells[0]["method"] == "option_probability"
+
+
+def test_an_async_function_answers_under_a_loop_that_runs(tmp_path: Path) -> None:
+    under_way: list[int] = []
+
+    async def answer(prompt: str) -> str:
+        under_way.append(1)
+        most.append(sum(under_way))
+        await asyncio.sleep(0.001)
+        under_way.pop()
+        return "A"
+
+    async def notebook() -> RunResult:
+        return asked(answer, tmp_path, name=None, concurrency=6)
+
+    most: list[int] = []
+    assert asyncio.run(notebook()).statuses == {"ok": 48}
+    assert 1 < max(most) <= 6
+
+
+def test_what_goes_wrong_costs_its_answer_and_is_told(tmp_path: Path) -> None:
+    replies = ["A", None, 3, {"A": 0.5, "B": 0.5}, ["A"], 1 / 3, True, b"A"]
+    count: list[str] = []
+
+    def moody(prompt: str) -> Any:
+        count.append(prompt)
+        if len(count) == 10:
+            raise ValueError("no idea")
+        return replies[len(count) - 1] if len(count) <= len(replies) else "B"
+
+    found = asked(moody, tmp_path, name=None)
+    assert found.statuses == {"ok": 40, "invalid_format": 6, "no_response": 1, "error": 1}
+    details = " ".join(found.trials["detail"].dropna())
+    for words in ("gave nothing", "gave the number 3 for a choice", "ValueError: no idea"):
+        assert words in details
+    assert "function/moody in classic/framing: 1 answers are missing; run again" in found.said
+    assert any(" x invalid_format: gave " in line for line in found.said)
+
+
+@pytest.mark.parametrize(
+    ("chances", "words"),
+    [
+        ({"A": 0.5, "C": 0.5}, "'C', which is not offered (A, B)"),
+        ({"A": 0.5, "B": 0.6}, "add up to 1.1 instead of 1"),
+        ({"A": float("nan"), "B": 1.0}, "that is NaN or infinite"),
+        ({}, "add up to 0 instead of 1"),
+    ],
+)
+def test_wrong_probabilities_are_told(tmp_path: Path, chances: dict, words: str) -> None:
+    found = asked(lambda prompt: chances, tmp_path)
+    assert found.statuses == {"invalid_format": 48}
+    assert any(words in line for line in found.said)
+
+
+def test_a_call_that_hangs_costs_its_answer(tmp_path: Path) -> None:
+    count: list[str] = []
+
+    def slow(prompt: str) -> str:
+        count.append(prompt)
+        if len(count) == 5:
+            time.sleep(3)
+        return "A"
+
+    found = asked(slow, tmp_path, name=None, timeout=0.3)
+    assert found.statuses == {"ok": 47, "error": 1}
+    assert "1 x error: did not return within 0.3 s" in found.said
+
+
+def test_who_never_returns_is_given_up(tmp_path: Path) -> None:
+    with pytest.raises(CogbiasError, match="3 times in a row; give a longer timeout="):
+        asked(lambda prompt: time.sleep(3), tmp_path, timeout=0.05)
+
+
+def test_who_always_raises_ends_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(CogbiasError, match="ZeroDivisionError: division by zero") as error:
+        asked(lambda prompt: 1 / 0, tmp_path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_key_in_an_exception_is_not_kept(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("MY_API_KEY", "sk-abcdefghijklmnop1234")
+
+    def leaks(prompt: str) -> str:
+        raise ValueError("wrong key sk-abcdefghijklmnop1234")
+
+    with pytest.raises(CogbiasError) as error:
+        asked(leaks, tmp_path, name=None)
+    held = " ".join(
+        file.read_text(errors="replace") for file in tmp_path.rglob("*") if file.is_file()
+    )
+    assert "abcdefghijklmnop" not in str(error.value) + held
+
+
+def test_an_interrupt_within_passes(tmp_path: Path) -> None:
+    count: list[str] = []
+
+    def stop(prompt: str) -> str:
+        count.append(prompt)
+        if len(count) > 3:
+            raise KeyboardInterrupt
+        return "A"
+
+    with pytest.raises(KeyboardInterrupt):
+        asked(stop, tmp_path, name=None)
+    stored = tmp_path / "trials" / "function-stop" / "classic-framing.jsonl"
+    assert 1 <= len(stored.read_text().splitlines()) <= 3
+
+
+def test_a_function_that_prints_does_no_harm(tmp_path: Path, capsys: Any) -> None:
+    def talks(prompt: str) -> str:
+        print("{not json", prompt[:5])
+        return "A"
+
+    assert asked(talks, tmp_path, name=None).statuses == {"ok": 48}
+    assert "{not json" in capsys.readouterr().out
+
+
+def test_a_script_that_is_interrupted_ends_at_once(tmp_path: Path) -> None:
+    "A thread that hangs keeps nobody."
+    script = (
+        "import os, signal, sys, threading, time\n"
+        "from cogbias.running_in_python import run\n"
+        "def hang(prompt):\n"
+        "    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "    time.sleep(60)\n"
+        "run(hang, 'classic/framing', outputs=sys.argv[1], reports=False)\n"
+    )
+    start = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, timeout=50
+    )
+    assert "KeyboardInterrupt" in done.stderr and time.monotonic() - start < 40
+
+
+def test_a_name_is_needed_where_there_is_none(tmp_path: Path) -> None:
+    with pytest.raises(CogbiasError, match="name='mine'"):
+        run(lambda prompt: "A", "classic/framing", outputs=tmp_path)
+    with pytest.raises(CogbiasError, match="printable"):
+        asked(lambda prompt: "A", tmp_path, name="a\nb")
+
+
+def test_a_name_alone_finds_no_function(tmp_path: Path, capsys: Any) -> None:
+    asked(lambda prompt: "A", tmp_path)
+    arguments = ("--model", "function/mine", "--paradigm", "classic/framing", "--outputs", tmp_path)
+    for verb in ("run", "plan"):
+        assert command(verb, *arguments) == 2
+        assert "only the program that holds it can ask it" in capsys.readouterr().err
+
+
+class Cautious:
+    "Somebody with the protocol."
+
+    name, backend, model = "mine/cautious", "mine", "cautious"
+    temperature, simulated, methods, identity = None, False, ("text",), {}
+
+    def __init__(self, revision: str | None = None) -> None:
+        self.revision, self.count = revision, 0
+
+    def answers(self, requests: Any, method: str) -> Any:
+        for place, request in enumerate(requests):
+            self.count += 1
+            yield place, answer_from_text(request.item, "A")
+
+
+def test_an_object_with_the_protocol_is_asked_likewise(tmp_path: Path) -> None:
+    who = Cautious("1")
+    for _ in range(2):
+        found = run(who, "classic/framing", outputs=tmp_path, **FEW)
+    assert (who.count, found.statuses, found.said) == (48, {"ok": 48}, [])
+    assert command("effects", tmp_path) == command("status", tmp_path) == 0
+    nobody_vouches = Cautious()
+    for _ in range(2):
+        found = run(nobody_vouches, "classic/framing", outputs=tmp_path / "other", **FEW)
+    assert nobody_vouches.count == 96 and found.said[0].startswith("asked anew: 48 ")
+
+
+def test_nobody_passes_for_somebody_else(tmp_path: Path) -> None:
+    who = Cautious("1")
+    who.name, who.backend = "sim/human", "sim"
+    with pytest.raises(CogbiasError, match="sim is a backend that is installed"):
+        run(who, "classic/framing", outputs=tmp_path, **FEW)
+    with pytest.raises(CogbiasError, match="lacks 'name'"):
+        run(type("Half", (), {"answers": None})(), "classic/framing", outputs=tmp_path, **FEW)
+
+
+def test_a_participant_of_a_backend_and_a_name_give_the_same(tmp_path: Path) -> None:
+    first = run("sim/human", "classic/framing", outputs=tmp_path / "name", **FEW)
+    second = run(participant("sim/human"), "classic/framing", outputs=tmp_path / "object", **FEW)
+    assert first.effects.equals(second.effects)
+    warm = run("sim/human", "classic/framing", outputs=tmp_path / "name", temperature=0.5, **FEW)
+    assert warm.cells[0]["participant"] == "sim/human temperature=0.5"
+
+
+def test_items_and_paradigms_at_hand_are_asked(tmp_path: Path) -> None:
+    certainty = paradigm("choice/certainty")
+    items = certainty.items().head(84)
+    settings = {"outputs": tmp_path, "reports": False, "progress": False, "name": "mine"}
+    assert len(run(lambda prompt: "A", items, **settings).trials) == 84
+    found = run(lambda prompt: "A", certainty, **settings, where={"template": 1})
+    assert found.cells[0]["paradigm"] == "choice/certainty"
+    assert command("verify", tmp_path) == 0
+
+
+def test_a_record_in_a_folder_starts_nothing(tmp_path: Path, capsys: Any) -> None:
+    "A manifest that says that a function answered: read, and never asked."
+    asked(lambda prompt: "A", tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["cells"][0]["model"] == "function/mine"
+    assert command("report", tmp_path) == 0
+    assert "1 reports written" in capsys.readouterr().out
