@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -15,7 +16,9 @@ from filelock import FileLock
 # would only wait for one another. It is read when these are loaded, so it stands before any test.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = ROOT / "nbs"
+SHARED = ROOT.parent / "shared" / "data"
 
 # A run that a shell has put into the background ignores interrupts, and so would all that it
 # starts; tests interrupt what they start.
@@ -32,24 +35,41 @@ def published() -> Path:
     return path
 
 
-# With two processes, each takes file after file in this order: the notebooks are nearly half of
-# all, and long files must not come last. test_trials forks, and a fork of a process that computes
-# hangs; so it goes before everything that computes in the process.
+# With two processes, each takes one file after another in this order, so that what a file sets up
+# is set up once. test_trials forks, and a fork of a process that computes hangs; so it goes before
+# everything that computes in the process. Then come the long files. The notebooks come last, one by
+# one: small pieces fill both cores to the end.
 ORDER = (
-    "test_notebooks.py",
     "test_trials.py",
     "test_pages.py",
     "test_browser.py",
     "test_end_to_end.py",
-    "test_site.py",
+    "test_import_pagliaro.py",
+    "test_strangers_folder.py",
     "test_faults.py",
 )
+ONE_BY_ONE = "test_notebooks.py"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     "An order in which no core waits at the end."
-    places = {name: place for place, name in enumerate(ORDER)}
+    places = {name: place for place, name in enumerate(ORDER)} | {ONE_BY_ONE: len(ORDER) + 1}
     items.sort(key=lambda item: places.get(item.path.name, len(ORDER)))
+
+
+@pytest.hookimpl(optionalhook=True)  # without xdist there is one process, and nothing to deal out
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    "Files are dealt out whole, but those whose tests stand alone."
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Pieces(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return nodeid if file.endswith(ONE_BY_ONE) else file
+
+    return Pieces(config, log)
 
 
 def in_a_process(program: str, *arguments: str) -> None:
@@ -73,9 +93,25 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 CLI = "import sys; from cogbias.cli import main; sys.exit(main())"
 
 
+def _make_site(
+    folder: Path,  # where the outputs go
+    study: str,  # a study of ours
+    *parts: str,  # of the study, as options of the command line; all of it without them
+    pages: tuple[str, ...],  # notebooks of the library that become pages too
+) -> None:
+    "Run a study and build its site with some pages of the library."
+    library, code = folder / "library", "from cogbias.site import build_site; import sys; "
+    in_a_process(CLI, "run", study, *parts, "--outputs", str(folder / "outputs"), "--jobs", "2")
+    for name in pages:
+        (library / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(NOTEBOOKS / name, library / name)
+    code += "build_site(sys.argv[1], notebooks=sys.argv[2])"
+    in_a_process(code, str(folder / "outputs"), str(library))
+
+
 def _make_demo(folder: Path) -> None:
     "What `make demo` makes; where COGBIAS_DEMO names what it has made, that."
-    place = str(folder / "demo")
+    place = str(folder / "outputs")
     if made := os.environ.get("COGBIAS_DEMO"):
         shutil.copytree(made, place)
         return
@@ -83,30 +119,47 @@ def _make_demo(folder: Path) -> None:
     in_a_process(CLI, "site", place)
 
 
+def _make_small_demo(folder: Path) -> None:
+    "Four of its participants in three paradigms: every verdict, unreadable answers, a position."
+    models = ("sim/rational", "sim/human", "sim/position", "sim/messy")
+    paradigms = ("choice/certainty", "logic/belief", "managerial/framing")
+    parts = [part for name in models for part in ("--model", name)]
+    parts += [part for name in paradigms for part in ("--paradigm", name)]
+    pages = ("07_trials.ipynb", "stats/01_clusters.ipynb", "paradigms/choice/certainty.ipynb")
+    _make_site(folder, "demo", *parts, pages=pages)
+
+
+CLASSIC = str(NOTEBOOKS.parent / "data" / "studies" / "classic.toml")
+
+
 def _make_classic(folder: Path) -> None:
-    "The eight classics for two simulated participants, and a site with one page of the library."
-    root, place, library = Path(__file__).parent.parent, str(folder / "classic"), folder / "library"
-    models = [part for name in ("sim/human", "sim/rational") for part in ("--model", name)]
-    study = str(root / "data" / "studies" / "classic.toml")
-    in_a_process(CLI, "run", study, *models, "--outputs", place, "--jobs", "2")
-    library.mkdir()
-    shutil.copy(root / "nbs" / "12_claims.ipynb", library)
-    build = (
-        "import sys; from cogbias.site import build_site; "
-        "build_site(sys.argv[1], notebooks=sys.argv[2])"
-    )
-    in_a_process(build, place, str(library))
+    "The eight classics for two simulated participants."
+    _make_site(folder, CLASSIC, pages=("12_claims.ipynb",))
 
 
-@pytest.fixture(scope="session")
-def demo_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    "The site that `make demo` builds, with the pages of the library; read it, do not change it."
+def _make_small_classic(folder: Path) -> None:
+    "One choice and one number."
+    parts = ("--paradigm", "classic/framing", "--paradigm", "classic/anchoring")
+    _make_site(folder, CLASSIC, *parts, pages=("12_claims.ipynb",))
+
+
+MADE = {
+    "demo": _make_demo,
+    "small_demo": _make_small_demo,
+    "classic": _make_classic,
+    "small_classic": _make_small_classic,
+}
+WHOLE = [pytest.param(name, marks=pytest.mark.slow) for name in ("demo", "classic")]
+SITES = ["small_demo", "small_classic", *WHOLE]
+
+
+@pytest.fixture(params=SITES, scope="session")
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site with reports and pages of the library; read it, do not change it.
+
+    The small ones have a page of every kind. The slow tests look at the demo of the README, with
+    the whole library, and at all classics.
+    """
     pytest.importorskip("sphinx")
-    return made_once(tmp_path_factory, "pages-of-demo", _make_demo) / "demo" / "site"
-
-
-@pytest.fixture(scope="session")
-def classic_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    "A site of the classics; read it, do not change it."
-    pytest.importorskip("sphinx")
-    return made_once(tmp_path_factory, "pages-of-classic", _make_classic) / "classic" / "site"
+    name = request.param
+    return made_once(tmp_path_factory, f"pages-of-{name}", MADE[name]) / "outputs" / "site"

@@ -3,7 +3,10 @@
 import contextlib
 import io
 import multiprocessing
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -18,24 +21,45 @@ NOTEBOOKS = sorted(
 )
 
 
+# These take long, and what they print is held by other tests: `make slow` runs them.
+SLOW = (
+    "benchmarks/scenarios.ipynb",  # test_managerial holds every paradigm of it to its counts
+    "published/pagliaro.ipynb",  # test_import_pagliaro holds the import, and every number
+)
+LEFT_OUT = CONFIG.tst_flags.split()  # cells with one of these flags
+
+
+def cases() -> Iterator[Any]:
+    """Each notebook without its slow cells, which `make slow` adds.
+
+    Slow cells of a benchmark measure time: who executes the notebook runs them, and no test does.
+    """
+    for path in NOTEBOOKS:
+        name = path.relative_to(CONFIG.nbs_path.absolute()).as_posix()
+        marks = [pytest.mark.slow] if name in SLOW else []
+        yield pytest.param(path, LEFT_OUT, id=name, marks=marks)
+        slow = re.search(r'"#\|\s*slow\b', path.read_text(encoding="utf-8"))
+        if slow and not name.startswith("benchmarks/"):
+            some = [flag for flag in LEFT_OUT if flag != "slow"]
+            yield pytest.param(path, some, id=f"{name}, whole", marks=pytest.mark.slow)
+
+
 SERVER = multiprocessing.get_context("forkserver")  # its processes have computed nothing yet
 SERVER.set_forkserver_preload(["nbdev.test", "seaborn", "statsmodels.api", "cogbias.site"])
 
 
-def _run(path: Path, queue: multiprocessing.SimpleQueue) -> None:
+def _run(path: Path, left_out: list[str], queue: multiprocessing.SimpleQueue) -> None:
     "Execute one notebook and report."
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
-        passed, _ = run_notebook(path, skip_flags=CONFIG.tst_flags.split(), basepath=ROOT)
+        passed, _ = run_notebook(path, skip_flags=left_out, basepath=ROOT)
     queue.put((passed, said.getvalue()[-4000:]))  # more would fill the pipe before anybody reads
 
 
-@pytest.mark.parametrize(
-    "path", NOTEBOOKS, ids=[str(path.relative_to(CONFIG.nbs_path.absolute())) for path in NOTEBOOKS]
-)
-def test_notebook(path: Path) -> None:
+@pytest.mark.parametrize(("path", "left_out"), cases())
+def test_notebook(path: Path, left_out: list[str]) -> None:
     queue = SERVER.SimpleQueue()
-    process = SERVER.Process(target=_run, args=(path, queue))
+    process = SERVER.Process(target=_run, args=(path, left_out, queue))
     process.start()
     process.join(300)
     if process.is_alive():
@@ -49,6 +73,11 @@ def test_notebook(path: Path) -> None:
     passed, said = queue.get()
     if not passed:
         pytest.fail(said, pytrace=False)
+
+
+def test_slow_notebooks_are_there() -> None:
+    names = {path.relative_to(CONFIG.nbs_path.absolute()).as_posix() for path in NOTEBOOKS}
+    assert set(SLOW) <= names
 
 
 def test_report_templates_are_tagged() -> None:

@@ -43,12 +43,6 @@ def page(site: Path, name: str) -> Any:
     return soup.BeautifulSoup((site / name).read_text(encoding="utf-8"), "html.parser").article
 
 
-@pytest.fixture(params=["demo", "classic"], scope="module")
-def site(request: pytest.FixtureRequest) -> Path:
-    "The site of the demo, and that of a classic study."
-    return request.getfixturevalue(f"{request.param}_site")
-
-
 def headlines(site: Path) -> Iterator[tuple[dict[str, Any], Claim]]:
     "Every headline of the stored table, with what may be said of it."
     effects = load_table(site.parent / "effects.parquet", EFFECTS)
