@@ -72,13 +72,7 @@ def _who(
     simulated = {name: bool(people.get(name, {}).get("simulated")) for name in names}
     said = {name: RULE if simulated[name] else how.get(name, "not recorded") for name in names}
     order = sorted(names, key=lambda name: (simulated[name], said[name], name))
-    return {name: (_shown(name, simulated[name]), said[name]) for name in order}
-
-
-def _shown(name: str, simulated: bool) -> str:
-    "A participant as readers see it; a small encoder that was made here says so."
-    made = name.startswith("encoder/small_")
-    return f"{name} (small, made here)" if made else shown_name(name, simulated)
+    return {name: (shown_name(name, simulated[name]), said[name]) for name in order}
 
 # %% ../nbs/19_bets_reporting.ipynb #3921f2ca
 def _row(

@@ -874,8 +874,11 @@ def _say_cells(outcome: object) -> None:
 def _closing(outcome: object, outputs: Path, reports: bool) -> None:
     "Say what came of it and where everything lies; status 1 where something is missing."
     from cogbias.outputs import Folder
+    from cogbias.status import self_made_lines
 
     _say_cells(outcome)
+    for line in self_made_lines(cell["participant"] for cell in outcome.cells):
+        print(_legible(line))
     whole = outputs / "reports" / "study.ipynb"
     if reports and outcome.cells and whole.exists():
         print(f"study     {whole}")
@@ -996,6 +999,7 @@ def effects(
     "Estimate the effects of everything a folder holds."
     from cogbias.effects import headlines
     from cogbias.running import estimate_folder
+    from cogbias.status import self_made_lines
     from cogbias.stats.estimates import p_number
     from cogbias.tables import save_table
 
@@ -1025,6 +1029,8 @@ def effects(
             ],
             1000,
         )
+        for line in self_made_lines(table["participant"]):
+            print(_legible(line))
 
 # %% ../nbs/34_cli.ipynb #f97aa35a
 @app.command()

@@ -318,7 +318,7 @@ def study_overview(
     "Headline effects of all participants, one panel per paradigm."
     import matplotlib.pyplot as plt
 
-    from cogbias.participants import is_simulated
+    from cogbias.participants import is_simulated, self_made
 
     paradigms = list(dict.fromkeys(effects["paradigm"]))
     height = 1.0 + 0.34 * effects.groupby("paradigm").size().max()
@@ -334,9 +334,8 @@ def study_overview(
         part = effects[effects["paradigm"] == paradigm].astype(
             {"estimate": float, "ci_low": float, "ci_high": float}
         )
-        names = [
-            name + (" (simulated)" if is_simulated(name) else "") for name in part["participant"]
-        ]
+        told = ["simulated" if is_simulated(x) else self_made(x) for x in part["participant"]]
+        names = [f"{x} ({y})" if y else x for x, y in zip(part["participant"], told)]
         interval_rows(
             names,
             part["estimate"],

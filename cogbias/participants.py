@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['AT_HAND', 'NEEDS', 'EXTRACTION', 'Request', 'Answer', 'Participant', 'answer_from_text', 'answer_from_probabilities',
-           'participant_name', 'backends', 'at_hand', 'participant', 'is_simulated', 'reads_pairs', 'calls_out',
-           'settings_for', 'resolve_method', 'drawn_answer', 'ask', 'extraction_item']
+           'participant_name', 'backends', 'at_hand', 'participant', 'is_simulated', 'reads_pairs', 'self_made',
+           'calls_out', 'settings_for', 'resolve_method', 'drawn_answer', 'ask', 'extraction_item']
 
 # %% ../nbs/04_participants.ipynb #c52b8a11
 import random
@@ -266,6 +266,17 @@ def reads_pairs(
     "Whether an encoder answers under that name, which reads pairs of question and option."
     load = _installed().get(name.partition("/")[0])
     return bool(load and getattr(load(), "READS_PAIRS", False))
+
+# %% ../nbs/04_participants.ipynb #4eae07d5
+@cache
+def self_made(
+    name: str,  # of a participant
+) -> str:  # what readers must be told of it; empty for everybody else
+    "What a small model that was made here is called."
+    backend, _, rest = name.partition("/")
+    load = _installed().get(backend)
+    told = getattr(load(), "SELF_MADE", None) if load else None
+    return told(rest.partition(" ")[0]) if told else ""
 
 # %% ../nbs/04_participants.ipynb #7d9bedd0
 @cache

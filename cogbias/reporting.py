@@ -26,6 +26,7 @@ from .effects import Analysis, answered, estimators, read_options
 from .effects.bets import better_of_two, kind_words
 from .stats.decisions import without_width
 from .markup import NO_FORMULAS, markdown_html, marked
+from .participants import self_made
 from .stats.adjusted import METHOD
 from .stats.estimates import p_number
 
@@ -61,8 +62,9 @@ def shown_name(
     name: str,  # of a participant
     simulated: bool,  # whether nobody real answered
 ) -> str:
-    "The name of a participant as readers see it; simulations say so."
-    return f"{name} (simulated)" if simulated else name
+    "The name of a participant as readers see it; simulations and small self-made models say so."
+    told = "simulated" if simulated else self_made(name)
+    return f"{name} ({told})" if told else name
 
 # %% ../nbs/16_reporting.ipynb #3938eb16
 _STYLES = {True: ' style="text-align:left;white-space:nowrap"', False: ' style="text-align:left"'}

@@ -59,7 +59,7 @@ from .claims import DIGITS, bound_of, claim, explained, signed, status_words
 from .effects import changed
 from .stats.decisions import is_bias, without_width
 from .outputs import load_effects
-from .participants import is_simulated
+from .participants import is_simulated, self_made
 from .trials import slug
 
 # %% ../nbs/32_site.ipynb #c40deffb
@@ -1145,6 +1145,11 @@ def _drawn(
     }
 
 # %% ../nbs/32_site.ipynb #e1da7e29
+def _told_of(participant: str) -> list[str]:
+    "What stands beside the name of somebody who is no published model."
+    return ["simulated"] * is_simulated(participant) + [*filter(None, [self_made(participant)])]
+
+
 def _table_row(
     row: Mapping[str, Any], limit: float, label: str, href: str | None, headline: bool = True
 ) -> dict[str, Any]:
@@ -1153,7 +1158,7 @@ def _table_row(
     return {
         "label": label,
         "href": href,
-        "tags": ["simulated"] * (simulated and label == row["participant"]),
+        "tags": _told_of(label) if label == row["participant"] else [],
         "kind": "simulated" if simulated else "model",
         "side": said.look if headline else "",
         "word": said.word if headline else "",
@@ -1282,6 +1287,7 @@ def _counts(results: Results) -> str:
     if (reported, asked) != (set(people), set(paradigms)):
         told.append(f"Headlines of {_whom(people, paradigms)}.")
     told += [*_who_is("simulated", people, list(filter(is_simulated, people)))]
+    told += [*_who_is("small self-made models", people, list(filter(self_made, people)))]
     told += [*_who_is("published answers, read again", people, _imported(results, people))]
     failed = sum(each.failed for each in results.reports)
     faults = [(failed, "stopped with an error"), (results.unfinished, "unfinished and not shown")]
@@ -1326,8 +1332,7 @@ def _head(results: Results, participant: str) -> dict[str, Any]:
     return {
         "label": participant,
         "href": f"results/participants/{page}/index.html" if page else None,
-        "tags": ["simulated"] * is_simulated(participant)
-        + ["published"] * bool(_imported(results, [participant])),
+        "tags": _told_of(participant) + ["published"] * bool(_imported(results, [participant])),
     }
 
 # %% ../nbs/32_site.ipynb #8cb77088
@@ -1495,6 +1500,7 @@ def _report_page(report: Report, layout: Layout) -> str:
         title=paradigm_title(report.paradigm),
         participant=report.participant,
         simulated=is_simulated(report.participant),
+        self_made=self_made(report.participant),
         failed=report.failed,
         paradigm_page=f"results/paradigms/{report.paradigm_page}",
         participant_page=f"results/participants/{report.participant_page}/index",
@@ -1518,6 +1524,7 @@ def _participant_page(results: Results, participant: str, layout: Layout) -> str
         "participant.md",
         label=participant,
         simulated=is_simulated(participant),
+        self_made=self_made(participant),
         reports=reports,
         groups=participant_groups(results, participant),
         said=spoken_for(results),

@@ -21,6 +21,7 @@ import pandas as pd
 from .claims import claim, explained, p_words, status_words
 from .tables import CogbiasError, file_text, inside, shipped
 from .effects import changed, headlines
+from .participants import self_made
 from .reporting import interval, plain_words, signed
 from .stats.decisions import TOLERANCE, is_bias
 from .stats.estimates import STATUSES, Estimate, p_number
@@ -126,6 +127,25 @@ def common_effects(
     return found
 
 # %% ../nbs/17_study_reporting.ipynb #38128677
+def _small_models(effects: pd.DataFrame) -> list[str]:
+    "Who is a small model that was made here, by what it is called."
+    called: dict[str, list[str]] = {}
+    for name in sorted(effects["participant"].unique()):
+        if told := self_made(name):
+            called.setdefault(told, []).append(name)
+    return [
+        f"**{told[0].upper()}{told[1:]}:** {_first_few(names)}. What they show says nothing about "
+        f"the models of any paper."
+        for told, names in called.items()
+    ]
+
+
+def _first_few(names: Sequence[str], most: int = 4) -> str:
+    "Names, as many as a reader wants to read, and how many more there are."
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return plain_words(", ".join(names[:most])) + more
+
+
 def opening_notes(
     effects: pd.DataFrame,  # an effects table
     people: Mapping[str, Mapping[str, Any]],  # participant -> model, temperature, simulated
@@ -145,6 +165,7 @@ def opening_notes(
         if simulated
         else []
     )
+    notes += _small_models(effects)
     heads = effects.drop_duplicates("paradigm").set_index("paradigm")["unit"]
     right = [name for name in left_out if not is_bias(heads[name])]
     others = [name for name in left_out if name not in right]

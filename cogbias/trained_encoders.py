@@ -16,13 +16,12 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import pandas as pd
 
-from .backends.encoder import ARCHITECTURES, encoder_folder
+from .backends.encoder import ARCHITECTURES, LABEL, encoder_folder
 from .design import paradigm
 from .executors import LOST, spread
 from .outputs import Folder, write_text
 from .settings import Setting, Study, check_settings
 from cogbias.small_encoders import (
-    LABEL,
     PRETRAINING,
     Size,
     build_small,

@@ -17,6 +17,7 @@ import pytest
 
 from cogbias.backends.encoder import EncoderParticipant
 from cogbias.cli import main
+from cogbias.outputs import Folder
 from cogbias.running import run_study
 from cogbias.small_encoders import ending_questions
 from cogbias.study import Study, make_study, read_study, studies
@@ -56,12 +57,37 @@ def test_a_run_trains_what_is_missing_and_then_asks(tmp_path: Path) -> None:
 
 
 def test_facts_say_that_an_encoder_is_small_and_self_made(tmp_path: Path) -> None:
-    from cogbias.outputs import Folder, recorded_participant
+    from cogbias.outputs import recorded_participant
 
     run_study(tiny_study("encoder/small_untold_bert@coin"), tmp_path, reports=False)
     facts = recorded_participant(Folder(tmp_path), "encoder/small_untold_bert@coin").facts()
     assert facts["label"].startswith("small self-made model, corpus B")
     assert facts["reached_stop"] in (True, False)
+
+
+def test_the_label_stands_wherever_their_numbers_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    "Report, page of the study, site, status and effects: none shows them without it."
+    from cogbias.bets_reporting import bets_table, instruments
+    from cogbias.outputs import load_effects, people_of
+    from cogbias.site import Results, _head
+    from cogbias.study_reporting import opening_notes
+
+    told, name = "small self-made model, corpus A", "encoder/small_bert@coin"
+    run_study(tiny_study(name), tmp_path)
+    report = Folder(tmp_path).report(name, "bets/coin").read_text()
+    assert report.count(told) >= 2  # beside the name, and among the facts
+    effects, people = load_effects(tmp_path / "effects.parquet"), people_of(tmp_path)
+    assert told.lower() in opening_notes(effects, people).lower()
+    table = bets_table(effects, people, instruments(tmp_path))
+    assert f"{name} ({told})" in table["participant"].tolist()
+    for command in ("status", "effects"):
+        with pytest.raises(SystemExit):
+            main([command, str(tmp_path)])
+        assert told in capsys.readouterr().out
+    head = _head(Results(tmp_path), name)
+    assert head["tags"] == [told]
 
 
 def test_a_training_that_fails_costs_only_itself(
