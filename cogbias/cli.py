@@ -4,9 +4,10 @@
 
 # %% auto #0
 __all__ = ['app', 'PATIENCE', 'StudyFile', 'OFTEN', 'Models', 'Paradigms', 'Outputs', 'Repeats', 'Temperature', 'Valid', 'Method',
-           'Seed', 'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'Limits', 'Prices', 'Out', 'AsJson', 'KINDS',
-           'FEW', 'common', 'main', 'list_names', 'items', 'generate', 'plan', 'train', 'run_command', 'status',
-           'effects', 'compare', 'report', 'verify', 'site', 'import_command', 'export_command']
+           'Seed', 'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'AllowCommand', 'Limits', 'Prices', 'Out',
+           'AsJson', 'KINDS', 'FEW', 'common', 'main', 'list_names', 'items', 'generate', 'plan', 'train',
+           'run_command', 'status', 'effects', 'compare', 'report', 'verify', 'site', 'import_command',
+           'export_command']
 
 # %% ../nbs/34_cli.ipynb #ab4f58fa
 import json
@@ -323,6 +324,12 @@ Set = Annotated[
     ),
 ]
 Extractor = Annotated[str | None, _option("extractor", "", ", for --method two_step")]
+AllowCommand = Annotated[
+    bool,
+    typer.Option(
+        "--allow-command", help="Let models named command/PROGRAM start their programs here."
+    ),
+]
 Limits = Annotated[list[str] | None, _option("limits", "--limit", OFTEN, metavar="NAME=NUMBER")]
 Prices = Annotated[list[str] | None, _option("prices", "--price", OFTEN, metavar="MODEL=IN,OUT")]
 Out = Annotated[
@@ -718,8 +725,10 @@ def generate(
     temperature: Annotated[float, typer.Option(min=0, help="Of the writer.")] = 0.7,
     base_url: BaseUrl = None,
     setting: Set = None,
+    allow_command: AllowCommand = False,
 ) -> None:
     "Have a model write the gaps of a paradigm's stories."
+    from cogbias.backends.command import may_start
     from cogbias.fillings.review import filling_quality
     from cogbias.fillings.writing import generate as write_fillings
     from cogbias.fillings.writing import load_fillings
@@ -729,7 +738,8 @@ def generate(
     own |= _participants([model], base_url, setting).get(model, {})
     writer = participant(model, **own)
     wanted = int(settings) if settings.isdecimal() else settings
-    done = write_fillings(paradigm, writer, out, wanted, instances, seed, attempts)
+    with may_start([model], allow_command):
+        done = write_fillings(paradigm, writer, out, wanted, instances, seed, attempts)
     _show(filling_quality(load_fillings(done.path)))
     print(f"{done.whole} of {done.stories} stories are whole; {done.asked} answers, in {done.path}")
     if done.whole < done.stories:
@@ -952,11 +962,15 @@ def run_command(
             "--reports/--no-reports", help="Render a report per participant and paradigm."
         ),
     ] = True,
+    allow_command: AllowCommand = False,
 ) -> None:
     "Ask what is missing, estimate the effects, render the reports."
+    from cogbias.backends.command import may_start
     from cogbias.running import run_study
 
-    _closing(run_study(asked, outputs, jobs, reports, cluster, progress=True), outputs, reports)
+    with may_start([*asked.models, asked.extractor or ""], allow_command):
+        outcome = run_study(asked, outputs, jobs, reports, cluster, progress=True)
+    _closing(outcome, outputs, reports)
 
 # %% ../nbs/34_cli.ipynb #19dc9338
 @app.command()

@@ -17,6 +17,7 @@ from uuid import uuid4
 
 import pandas as pd
 
+from .backends.command import may_start
 from .backends.function import function_participant, seen_to_answer
 from .claims import claim, status_words
 from .design import Paradigm, declare, paradigm, paradigms
@@ -96,8 +97,8 @@ def _asked(what: Any, folder: Folder) -> dict[str, Any]:
     if isinstance(what, pd.DataFrame):
         file = _stored_table(what, folder)
         return {"paradigms": sorted(set(what["paradigm"])), "items_file": str(file)}
-    if isinstance(what, str):
-        return {"paradigms": [what]}
+    if isinstance(what, (str, Path)):
+        return {"paradigms": [str(what)]}
     raise CogbiasError(
         f"paradigm: should be a name, a pattern, a Paradigm or a table of items, not "
         f"{type(what).__name__}"
@@ -282,7 +283,10 @@ def _run_of(
 
 def run(
     model: str | Participant | Callable[..., Any],  # backend/name, a participant, or a function
-    paradigm: str | Paradigm | pd.DataFrame,  # suite/name, a pattern, a Paradigm, or items
+    paradigm: str
+    | Path
+    | Paradigm
+    | pd.DataFrame,  # a name, a pattern, a file, or the thing itself
     *,
     name: str | None = None,  # of a function; None: as it is called
     repeats: int | None = None,  # answers per prompt; None: 1
@@ -294,6 +298,7 @@ def run(
     timeout: float | None = None,  # seconds for an answer; None: the default of who answers
     concurrency: int | None = None,  # answers at the same time; None: likewise
     progress: bool = True,  # bars, on a terminal and in a notebook
+    allow_command: bool = False,  # whether models named command/PROGRAM may start their programs
     **settings: Any,  # further fields of a study: method, seed, settings, analysis, limits, ...
 ) -> RunResult:
     "Ask a model, a participant or a function, estimate the effects, render the reports."
@@ -308,7 +313,8 @@ def run(
         participants = {model: own} if own else None
         fields |= _given(temperature=temperature, participants=participants)
         study = make_study("run", models=[model], **fields)
-        outcome = run_study(study, folder.path, 1, reports, None, progress)
+        with may_start([model, study.extractor or ""], allow_command):
+            outcome = run_study(study, folder.path, 1, reports, None, progress)
         return _result(outcome, folder, [], False)
     if hasattr(model, "answers"):
         who = _object(model, name=name, revision=revision, temperature=temperature, **own)
