@@ -44,6 +44,7 @@ from cogbias.outputs import (
     recorded_participant,
     stored_settings,
 )
+from .own_paradigms import bring_folder
 from .participants import Participant, resolve_method
 from cogbias.study import (
     Study,
@@ -369,6 +370,7 @@ def stored_cell(
 ) -> Cell:
     "A cell as its folder holds it: nobody is contacted, and no model is built."
     folder = Folder(Path(outputs))
+    bring_folder(folder)
     record = stored_settings(folder).get((participant, name))
     who = recorded_participant(folder, participant)
     if record is None or who is None:

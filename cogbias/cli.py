@@ -473,6 +473,7 @@ def _study(
 ) -> Study:
     "The study of a file, or of the options; options win over the file."
     from cogbias.participants import settings_for
+    from cogbias.own_paradigms import with_declared
     from cogbias.study import make_study
 
     options = {
@@ -485,6 +486,11 @@ def _study(
         if value is not None
     }
     base = _base(file, models, paradigms)
+    named = with_declared(base | options)
+    base, options = (
+        base | {"declared": named.get("declared")},
+        options | {name: named[name] for name in options if name == "paradigms"},
+    )
     for name in ("limits", "prices"):
         if name in options:
             options[name] = {**base.get(name, {}), **options[name]}
@@ -517,6 +523,10 @@ def _asked(
     price: Prices = None,
 ) -> tuple[Study, Path]:
     "The study that the options describe, and the folder of its answers."
+    from cogbias.own_paradigms import bring_folder
+
+    if outputs is not None:  # a name may be that of a paradigm which only this folder has
+        bring_folder(outputs)
     asked = _study(
         study,
         model,
@@ -686,7 +696,11 @@ def list_names(
 @app.command()
 def items(
     paradigm: Annotated[
-        str, typer.Argument(help="suite/name.", autocompletion=_completed(_paradigm_names))
+        str,
+        typer.Argument(
+            help="suite/name, or a file such as my_bias.toml.",
+            autocompletion=_completed(_paradigm_names),
+        ),
     ],
     seed: Annotated[int, typer.Option(min=0, max=2**62 - 1, help="Study seed.")] = 0,
     out: Out = None,
@@ -694,9 +708,10 @@ def items(
 ) -> None:
     "Generate the items of a paradigm."
     from cogbias import design
+    from cogbias.own_paradigms import known_name
     from cogbias.tables import save_table
 
-    table = design.paradigm(paradigm).items(seed=seed)
+    table = design.paradigm(known_name(paradigm)).items(seed=seed)
     if out:
         written = f"{len(table)} items written to {save_table(table, out)}"
         _say(written) if as_json else print(written)
@@ -1212,10 +1227,11 @@ def export_command(
     from cogbias.design import paradigm
     from cogbias.exchange import export_table
     from cogbias.outputs import stored_trials
+    from cogbias.own_paradigms import known_name
 
     if Path(source).is_dir():
         table, lines = stored_trials(source)
         _warn(lines)
     else:
-        table = paradigm(source).items()
+        table = paradigm(known_name(source)).items()
     print(f"{len(table)} rows written to {export_table(format, table, out)}")

@@ -30,6 +30,7 @@ from cogbias.outputs import (
     stored_cells,
     stored_settings,
 )
+from .own_paradigms import bring_folder, declared_files
 from .participants import Participant
 from .progress import steps
 from .reporting import plain_words, shown_name
@@ -50,6 +51,7 @@ from cogbias.tables import (
     nearest,
     shipped,
 )
+from .trials import slug
 
 # %% ../nbs/28_rendering.ipynb #c902c130
 def template_parameters(template: Path) -> dict[str, Any]:
@@ -326,6 +328,7 @@ def checked_parameters(
             raise CogbiasError(
                 f"report: {name!r} is not a parameter; {nearest(name, REPORT_PARAMETERS)}"
             )
+    bring_folder(Path(given["outputs"]))
     study = study_of_cell(given)
     paradigm(given["paradigm"])  # raises here, before anything is asked
     if not given.get("participant"):
@@ -349,12 +352,14 @@ class Stamps:
         self,
         folder: Folder,  # an outputs folder
     ) -> None:
+        bring_folder(folder)
         self.folder, self.hashes = folder, Hashes()
         self.rows = _rows_by_cell(folder)
 
     def _answers(self, participant: str, name: str) -> list[Path]:
         "The files of one cell that say what was asked and answered."
         mine = [self.folder.items(name), self.folder.store(participant, name).path]
+        mine += declared_files(self.folder, slug(name))
         if not _reads_suite(name):
             return mine
         suite = name.partition("/")[0]
@@ -391,6 +396,7 @@ class Stamps:
         "What the report on the study as a whole would be made from."
         manifest = read_manifest(self.folder) or {}
         files = [path for pair in stored_cells(self.folder) for path in pair]
+        files += declared_files(self.folder)
         people = self.folder.places("trials/*/participant.json")
         cells = [
             {key: each.get(key) for key in (*REPORT_PARAMETERS, *_OF_A_RECORD, "participant")}
@@ -466,6 +472,7 @@ def _report_task(
     outputs: Path, cell: Mapping[str, Any], stamp: Mapping[str, str] | None = None
 ) -> str | None:
     "Render one report; returns the line that says why it failed."
+    bring_folder(outputs)
     values = {name: cell[name] for name in REPORT_PARAMETERS if name in cell}
     try:
         execute_report(

@@ -51,6 +51,12 @@ from cogbias.outputs import (
     stored_settings,
     turn,
 )
+from cogbias.own_paradigms import (
+    bring_folder,
+    bring_study,
+    declared_files,
+    keep_declared,
+)
 from .participants import Participant
 from .planning.spending import check_limits, open_account, study_meter
 from .planning.plans import stopped_line
@@ -112,7 +118,8 @@ def _design_of(cell: dict[str, Any] | None) -> str:
     if cell is None or cell.get("items_file"):
         return ""
     asked = {key: cell.get(key) for key in ("paradigm", "seed", "settings", "where")}
-    return json.dumps(asked | {"model": "sim/human"}, sort_keys=True)
+    declared = content_hash(paradigm(cell["paradigm"]).files)  # another text, other items
+    return json.dumps(asked | {"model": "sim/human", "declared": declared}, sort_keys=True)
 
 
 def _check_design(items: StoredItems, design: str, place: Path) -> None:
@@ -136,6 +143,7 @@ def _estimated_cells(path: Path, cells: Sequence[tuple[Path, Path]]) -> _Estimat
     "Effects of some cells of one paradigm; its items are read, checked and laid out once."
     rows, left_out, checked = [], [], set()
     layout = asked = None
+    bring_folder(path)
     for cell in read_cells(Folder(path), cells):
         if counts := counts_not_read(cell):
             left_out.append((cell.file.relative_to(path).as_posix(), counts))
@@ -241,7 +249,7 @@ def _effects_stamp(folder: Folder, hashes: Hashes) -> str:
     "Hash of everything that the table of effects of a folder is made from."
     manifest = read_manifest(folder) or {"cells": [], "study": {}}
     files = [path for pair in stored_cells(folder) for path in pair]
-    paths = [*files, *folder.places("trials/*/participant.json")]
+    paths = [*files, *folder.places("trials/*/participant.json"), *declared_files(folder)]
     held = {path.relative_to(folder.path).as_posix(): hashes.file(path) for path in paths}
     cells = [
         {key: value for key, value in cell.items() if key not in _NOT_HOW_ASKED}
@@ -379,6 +387,7 @@ def _cell_stamp(
     outside = Path(study.items_file) if study.items_file else None
     records = [hashes.file(folder.participant(each.name)) for each in (who, extractor) if each]
     asked = plain_values([people, own, numbers, model, name, who.name])
+    asked += [study.declared[name]] if name in study.declared else []
     return {
         "asked": content_hash([asked, files_named(asked), outside and hashes.file(outside)], 32),
         "items": hashes.file(folder.items(name)) or "",
@@ -416,6 +425,8 @@ def _collect_model(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     "Collect paradigms of one model; a task that any process can do that sees the folder."
     folder, cells, failed = Folder(outputs), [], []
+    bring_folder(folder)
+    bring_study(study)  # what a study declares, a folder cannot mean otherwise
     known, several = stored_settings(folder), len(temperatures(study)) > 1
     items_of = lru_cache(maxsize=None if several else 1)(lambda name: study_items(study, name))
     for who, name in (
@@ -546,6 +557,16 @@ def _shown(
     return Outcome(estimates.effects, cells, failed, left_out, len(rendered), stopped)
 
 
+def _declared_kept(study: Study, folder: Folder) -> list[str]:
+    "Keep what a user declared; a line for each paradigm that is another than it was here."
+    whole = replace(study, where={})
+    names = study_paradigms(study)
+    with turn(folder):
+        return keep_declared(
+            folder, names, lambda name: study_items(whole, name), plain_values(study.settings)
+        )
+
+
 def run_study(
     study: Study,  # what is planned
     outputs: Path | str,  # outputs folder
@@ -562,6 +583,7 @@ def run_study(
     check_methods(study)
     stored_settings(writable_folder(folder.path))
     remove_left_overs(folder)
+    changed = _declared_kept(study, folder)
     asked, not_trained = _with_trained(study, folder.path, jobs, progress)
     open_account(study, folder.path)
     expected = [
@@ -570,7 +592,8 @@ def run_study(
     with begun(folder, recorded_study(study), expected, started):
         cells, failed = _collected(asked, folder, expected, jobs, cluster, progress)
         failed = [*not_trained, *failed]
-        return _shown(study, folder, cells, failed, started, jobs, reports, cluster, progress)
+        shown = _shown(study, folder, cells, failed, started, jobs, reports, cluster, progress)
+    return shown._replace(left_out=[*changed, *shown.left_out])
 
 # %% ../nbs/29_running.ipynb #c24cc9eb
 def run(

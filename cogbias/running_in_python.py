@@ -21,6 +21,7 @@ from .backends.command import may_start
 from .backends.function import function_participant, seen_to_answer
 from .claims import claim, status_words
 from .design import Paradigm, declare, paradigm, paradigms
+from .kits.table import paradigm_from
 from .outputs import Folder, read_cell, recorded_participant, writable_folder
 from .participants import Participant, Request, at_hand, backends, is_simulated
 from .reporting import headline_sentence, shown_name
@@ -92,6 +93,10 @@ def _stored_table(items: pd.DataFrame, folder: Folder) -> Path:
 
 def _asked(what: Any, folder: Folder) -> dict[str, Any]:
     "Fields of a study that say what is asked."
+    if isinstance(what, pd.DataFrame) and "item_id" not in what.columns:
+        what = paradigm_from(what)
+    if isinstance(what, Paradigm) and what.files:
+        return {"paradigms": [what.name], "declared": {what.name: dict(what.files)}}
     if isinstance(what, Paradigm):
         return {"paradigms": [_declared(what)]}
     if isinstance(what, pd.DataFrame):

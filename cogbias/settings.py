@@ -160,6 +160,14 @@ class Study:
             inside="a table with in and out, usd per million tokens",
         ),
     ] = field(default_factory=dict)
+    declared: Annotated[
+        Mapping[str, Mapping[str, str]],
+        Setting(
+            "paradigm of one's own -> the texts of its files; a study names the file instead",
+            "a table",
+            inside="a table of texts",
+        ),
+    ] = field(default_factory=dict)
 
 # %% ../nbs/01_settings.ipynb #51cf20b0
 def _bare(declared: Any) -> Any:
@@ -359,7 +367,7 @@ _OF_A_REPORT = {
     "paradigm": ("choice/certainty", "suite/name"),
     "outputs": ("outputs/report", "folder for items and answers; what it holds is not asked again"),
 }
-_OF_A_STUDY_ALONE = ("models", "paradigms", "name", "training", "limits", "prices")
+_OF_A_STUDY_ALONE = ("models", "paradigms", "name", "training", "limits", "prices", "declared")
 _STORED = "name of one whose answers the folder holds: they are read, nobody is asked"
 
 

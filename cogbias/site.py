@@ -42,7 +42,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from .design import IMPORTED, Paradigm, human_reference, paradigm
+from .design import IMPORTED, OWN, Paradigm, human_reference, paradigm
 from cogbias.tables import (
     EFFECTS,
     LARGEST_NOTEBOOK,
@@ -59,6 +59,7 @@ from .claims import DIGITS, bound_of, claim, explained, signed, status_words
 from .effects import changed
 from .stats.decisions import is_bias, without_width
 from .outputs import load_effects
+from .own_paradigms import bring_folder
 from .participants import is_simulated, self_made
 from .trials import slug
 
@@ -1034,12 +1035,17 @@ def _read_report_cells(
 
 # %% ../nbs/32_site.ipynb #3fdb6499
 @cache
-def _known(name: str) -> Paradigm | None:
+def _installed_paradigm(name: str) -> Paradigm | None:
     "The paradigm of that name; None where it is not installed."
     try:
         return paradigm(name)
     except CogbiasError:
         return None
+
+
+def _known(name: str) -> Paradigm | None:
+    "The same; what a folder brings of its own is as this folder has it."
+    return OWN[name] if name in OWN else _installed_paradigm(name)
 
 # %% ../nbs/32_site.ipynb #adda48ed
 def paradigm_title(
@@ -1176,7 +1182,6 @@ def _bound(row: Mapping[str, Any]) -> float | None:
     return float(words.removeprefix("±")) if words else None
 
 # %% ../nbs/32_site.ipynb #c3943b37
-@cache
 def _people(name: str) -> pd.DataFrame:
     "Published human results of a paradigm."
     return human_reference(name)
@@ -1858,6 +1863,7 @@ def build_site(
     "Make a static site of an outputs folder."
     _require_sphinx()
     outputs = Path(outputs)
+    bring_folder(outputs)
     out = Path(out) if out else inside(outputs, outputs / "site")
     _check_target(out)
     with tempfile.TemporaryDirectory(prefix="cogbias-site-") as work:

@@ -34,6 +34,7 @@ from .tables import matching
 from .effects import make_analysis
 from .elicitation.calls import without_secrets
 from .outputs import Folder, recorded_participant
+from .own_paradigms import bring_study, with_declared
 from .prices import check_prices
 from cogbias.settings import (
     LARGEST_CELL,
@@ -89,7 +90,7 @@ def make_study(
     **values: Any,  # fields of Study; None means the default
 ) -> Study:
     "A checked study."
-    given = {name: value for name, value in values.items() if value is not None}
+    given = with_declared({name: value for name, value in values.items() if value is not None})
     check_settings(source, Study, given)
     for name in ("models", "paradigms"):
         given[name] = tuple(dict.fromkeys(given[name]))
@@ -195,6 +196,7 @@ def study_items(
     name: str,  # suite/name
 ) -> pd.DataFrame:  # an items table
     "The items that a study puts to its participants in one paradigm."
+    bring_study(study)
     if study.items_file:
         table = load_items(study.items_file)
         items = usable_items(table, name)
@@ -216,6 +218,7 @@ def study_items(
 # %% ../nbs/21_study.ipynb #2f428669
 def study_paradigms(study: Study) -> list[str]:
     "Names of the paradigms of a study, patterns resolved; with an items file, those that it holds."
+    bring_study(study)
     named = list(dict.fromkeys(name for pattern in study.paradigms for name in paradigms(pattern)))
     if not study.items_file:
         return named
@@ -320,7 +323,7 @@ def read_study(
     except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or no path at all
         raise CogbiasError(f"{path}: not valid TOML ({error})") from None
     values.setdefault("name", path.stem)
-    study = make_study(str(path), **values)
+    study = make_study(str(path), **with_declared(values, path.parent))
     if study.items_file:
         study = replace(study, items_file=str(path.parent / study.items_file))
     files = {name: study.training.get(name, "hub") for name in ("swag", "swag_validation")}
@@ -406,7 +409,9 @@ def plain_values(value: Any) -> Any:
 
 def recorded_study(study: Study) -> dict[str, Any]:
     "A study as it is written down: whole, but for the secrets in the settings of its participants."
-    return plain_values(asdict(study) | {"participants": without_secrets(study.participants)})
+    hashes = {name: content_hash(files) for name, files in study.declared.items()}
+    secret = {"participants": without_secrets(study.participants), "declared": hashes}
+    return plain_values(asdict(study) | secret)
 
 
 _OF_A_RUN = ("limits", "prices")
@@ -415,7 +420,8 @@ _OF_A_RUN = ("limits", "prices")
 def study_hash(study: Study) -> str:
     "Identity of a study: the same text of settings gives the same hash everywhere."
     recorded = recorded_study(study)
-    left_out = {*_OF_A_RUN, *(() if study.training else ("training",))}
+    empty = (name for name in ("training", "declared") if not getattr(study, name))
+    left_out = {*_OF_A_RUN, *empty}
     return content_hash({name: recorded[name] for name in recorded if name not in left_out})
 
 

@@ -1321,10 +1321,9 @@ def _table_named(declared: Declaration) -> str:
     named = declared.held.get("wordings")
     if not isinstance(named, str):
         return ""
-    parts = PurePosixPath(named).parts
-    if named.startswith(("/", "~")) or ".." in parts or "\\" in named or ":" in named:
+    if PurePosixPath(named).name != named or any(sign in named for sign in ":\\"):
         raise declared.spot("wordings").fault(
-            f"{named!r:.80} leads out of the folder of this file; put the table beside it"
+            f"{named!r:.80} is not a file beside this one; put the table into the same folder"
         )
     if not named.endswith(".csv"):
         raise declared.spot("wordings").fault(

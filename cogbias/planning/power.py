@@ -21,7 +21,7 @@ from ..participants import is_simulated
 from ..stats.decisions import SMALLEST_EFFECT
 from ..stats.power import cluster_sd, minimum_detectable_effect
 from ..study import PlannedCell, Study
-from ..tables import EXACT, CogbiasError
+from ..tables import EXACT, CogbiasError, content_hash
 
 # %% ../../nbs/planning/02_power.ipynb #16f891a0
 class Clusters(NamedTuple):
@@ -49,12 +49,17 @@ def clusters_of(
 
 
 @cache
+def _clusters_there(name: str, files: str) -> int:
+    "The same for one version of a paradigm, of which a user may have changed the files."
+    asked = paradigm(name)
+    return clusters_of(asked.items(), asked.headline).clusters
+
+
 def clusters_there(
     name: str,  # suite/name
 ) -> int:
     "The clusters that a paradigm has when nothing is left out."
-    asked = paradigm(name)
-    return clusters_of(asked.items(), asked.headline).clusters
+    return _clusters_there(name, content_hash(paradigm(name).files))
 
 # %% ../../nbs/planning/02_power.ipynb #49284211
 BETWEEN = 0.14  # standard deviation of effects between clusters, as a probability
