@@ -26,6 +26,7 @@ from collections.abc import (
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import lru_cache
 from glob import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -208,21 +209,33 @@ def _broken(place: Path, fault: str) -> CogbiasError:
     return CogbiasError(f"{place}: broken {kind} ({fault}); move it away and run the study again")
 
 
-def _read_record(place: Path) -> dict[str, Any] | None:
-    "A JSON object that lies in a folder; None where there is no such file."
+def _record_text(place: Path) -> str | None:
+    "The text of a record that lies in a folder; None where there is no such file."
     try:
-        record = json.loads(file_text(place))
+        return file_text(place)
     except FileNotFoundError:
         return None
-    except CogbiasError:  # it says what is wrong
-        raise
     except OSError as error:
         raise CogbiasError(f"{place}: cannot be read ({error.strerror}); give a folder") from None
+    except UnicodeDecodeError as error:
+        raise _broken(place, f"not JSON: {error!s:.80}") from None
+
+
+def _record(place: Path, text: str) -> dict[str, Any]:
+    "The JSON object that a record is."
+    try:
+        record = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise _broken(place, f"not JSON: {str(error).splitlines()[0]:.80}") from None
     if not isinstance(record, dict):
         raise _broken(place, f"holds {kind_of(record)}, not an object")
     return record
+
+
+def _read_record(place: Path) -> dict[str, Any] | None:
+    "A JSON object that lies in a folder; None where there is no such file."
+    text = _record_text(place)
+    return None if text is None else _record(place, text)
 
 
 def _check_fields(
@@ -435,17 +448,25 @@ def kept_readings(folder: Folder, participant: str, paradigm: str) -> pd.DataFra
     return load_table(place, READINGS) if place.exists() else None
 
 # %% ../nbs/20_outputs.ipynb #1befbf2e
+@lru_cache(maxsize=4)
+def _check_manifest(place: Path, text: str) -> None:
+    "Refuse a manifest for what is wrong with it; the same text is checked once."
+    manifest = _record(place, text)
+    _check_fields(place, "", _MANIFEST, manifest)
+    for number, cell in enumerate(manifest["cells"], 1):
+        if lacking := next((name for name in _ALWAYS if name not in cell), ""):
+            raise _broken(place, f"cell {number}: {lacking} is missing")
+        _check_fields(place, f"cell {number}, ", _CELL, cell)
+
+
 def read_manifest(folder: Folder) -> dict[str, Any] | None:
     "What produced a folder, checked as it is read; None without a manifest."
     place = folder.manifest
-    manifest = _read_record(place)
-    if manifest is not None:
-        _check_fields(place, "", _MANIFEST, manifest)
-        for number, cell in enumerate(manifest["cells"], 1):
-            if lacking := next((name for name in _ALWAYS if name not in cell), ""):
-                raise _broken(place, f"cell {number}: {lacking} is missing")
-            _check_fields(place, f"cell {number}, ", _CELL, cell)
-    return manifest
+    text = _record_text(place)
+    if text is None:
+        return None
+    _check_manifest(place, text)
+    return _record(place, text)
 
 
 def stored_settings(folder: Folder) -> dict[tuple[str, str], dict[str, Any]]:

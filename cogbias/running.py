@@ -428,6 +428,7 @@ def _collect_model(
     bring_folder(folder)
     bring_study(study)  # what a study declares, a folder cannot mean otherwise
     known, several = stored_settings(folder), len(temperatures(study)) > 1
+    hashes = Hashes()  # of what is there, until something is asked
     items_of = lru_cache(maxsize=None if several else 1)(lambda name: study_items(study, name))
     for who, name in (
         (study_participant(study, model, each), name)
@@ -435,9 +436,10 @@ def _collect_model(
         for name in names
     ):
         try:
-            stamp = _cell_stamp(study, model, who, name, folder, Hashes())
+            stamp = _cell_stamp(study, model, who, name, folder, hashes)
             record = _complete_before(study, known.get((who.name, name)), stamp)
             if record is None:
+                hashes = Hashes()
                 with metered(study_meter(study, outputs)):
                     done = collect_cell(study, who, items_of(name), folder)
                 record = _cell_record(study, model, who, name, done)
@@ -533,11 +535,12 @@ def _shown(
     progress: bool,
 ) -> Outcome:
     "Estimate and render what was collected, and write the manifest."
-    stopped = stopped_line(study, folder.path)
+    stopped, told = stopped_line(study, folder.path), [*failed]
     write_manifest(study, folder, cells, failed, started)
     if not cells:
         return Outcome(None, cells, failed, stopped=stopped)
     with steps(progress, 1, "effects", "table") as done:
+        before = (read_manifest(folder) or {}).get("effects")
         estimates, made_from = _current_effects(folder, jobs)
         done(f"of {len(stored_cells(folder))} cells")
     rendered: list[Path] = []
@@ -545,7 +548,8 @@ def _shown(
         collected_now = [(cell["participant"], cell["paradigm"]) for cell in cells]
         lines, rendered = _render(folder, collected_now, jobs, cluster, progress)
         failed += lines
-    write_manifest(study, folder, cells, failed, started, made_from)
+    if made_from != before or failed != told:
+        write_manifest(study, folder, cells, failed, started, made_from)
     if reports and len(stored_settings(folder)) > 1:
         with steps(progress, 1, "report on the study", "report") as done:
             lines = render_study_report(folder.path)

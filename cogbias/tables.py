@@ -187,9 +187,13 @@ class Column:
     def _all_right(self, values: Sequence[Any]) -> bool:
         "Whether plain texts or numbers are right, seen at a glance; false says nothing yet."
         types = set(map(type, values))
-        if self.optional and type(None) in types:
-            values = [value for value in values if value is not None]
-            types.remove(type(None))
+        if self.optional and types & {type(None), float}:
+            values = [
+                value
+                for value in values
+                if not (value is None or type(value) is float and value != value)
+            ]
+            types = set(map(type, values))
         if self.glance and types <= {*KINDS[self.kind]}:
             return self.glance(values)
         if self.kind == "text" and types <= {str}:
@@ -943,8 +947,10 @@ def inside(
     path: Path,  # a path in it, whether something is there or not
 ) -> Path:  # the same path
     "The path, once it is known that no link leads from it out of the folder."
-    home = os.path.realpath(folder)
-    for each in (*reversed(path.relative_to(folder).parents), path.relative_to(folder)):
+    home, way = os.path.realpath(folder), path.relative_to(folder)
+    if os.path.realpath(path) == os.path.normpath(os.path.join(home, way)):
+        return path  # no link on the way
+    for each in (*reversed(way.parents), way):
         if not Path(os.path.realpath(folder / each)).is_relative_to(home):
             raise CogbiasError(
                 f"{folder / each}: is a link that leads out of {folder}; remove the link"
@@ -1124,9 +1130,12 @@ def _raw(path: Path, table: pd.DataFrame, column: Column) -> pd.Series:
     values = table[column.name]
     if column.kind in ("list", "mapping"):
         values = _decode(path, table, column)
-    elif column.kind != "text" and not (column.optional and values.isna().all()):
+        plain = [None if is_empty(value) else value for value in values]
+        return pd.Series(plain, index=table.index, dtype="object")
+    if column.kind != "text" and not (column.optional and values.isna().all()):
         return values
-    plain = [None if is_empty(value) else value for value in values]
+    plain = values.astype("object").to_numpy(copy=True)
+    plain[values.isna().to_numpy()] = None
     return pd.Series(plain, index=table.index, dtype="object")
 
 

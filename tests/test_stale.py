@@ -11,7 +11,7 @@ import nbformat
 import pandas as pd
 import pytest
 
-from cogbias import kernels, rendering
+from cogbias import kernels, outputs, rendering, running
 from cogbias.outputs import Folder
 from cogbias.rendering import render_reports, stale_reports
 from cogbias.running import Outcome, run_study
@@ -68,6 +68,19 @@ def test_nothing_new_starts_no_kernel(folder: Path, kernels_started: list[str]) 
     assert kernels_started == []
     assert before == {path: path.read_bytes() for path in folder.rglob("*.ipynb")}
     assert {cell["asked"] for cell in outcome.cells} == {0}
+
+
+def test_nothing_new_writes_the_manifest_once_and_checks_it_twice(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    "Its text as it was found and as it was left, however often it is read."
+    asked()(folder)  # the copy lies in another place than the manifest says
+    written, write = [], running.write_manifest
+    monkeypatch.setattr(running, "write_manifest", lambda *of: written.append(of) or write(*of))
+    outputs._check_manifest.cache_clear()
+    asked()(folder)
+    assert len(written) == 1
+    assert outputs._check_manifest.cache_info().misses <= 2
 
 
 def test_and_the_effects_are_those_that_were_computed(folder: Path, rendered: Path) -> None:
