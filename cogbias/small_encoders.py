@@ -19,8 +19,8 @@ import pandas as pd
 from annotated_types import Ge, Lt
 
 from .settings import AtLeastOne, Setting
-from .tables import CogbiasError, content_hash, nearest
-from .training import SWAG_COLUMNS, Recipe, learn, seeded
+from .tables import CogbiasError, content_hash, file_text, nearest
+from .training import SWAG_COLUMNS, Recipe, begin_training, check_same, learn, seeded
 
 # %% ../nbs/09_small_encoders.ipynb #57987077
 DEAR = (
@@ -232,6 +232,15 @@ def _words_loss(model: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
     return told.loss, told.logits
 
 # %% ../nbs/09_small_encoders.ipynb #bbda4c9f
+def _is_same(place: Path, wanted: Mapping[str, Any]) -> bool:
+    "Whether an encoder was pretrained as it is wanted."
+    try:
+        check_same(place, wanted, json.loads(file_text(place)))
+    except (CogbiasError, ValueError, OSError, AttributeError):
+        return False
+    return True
+
+
 def build_small(
     architecture: str,  # one of ARCHITECTURES
     sentences: Sequence[str],  # what it reads
@@ -252,9 +261,10 @@ def build_small(
         "recipe": asdict(recipe) | {"copies": COPIES, "sentences": MOST_SENTENCES},
     }
     place = folder / "pretraining.json"
-    if place.is_file() and json.loads(place.read_text(encoding="utf-8")) == wanted:
+    if place.is_file() and _is_same(place, wanted):
         return folder
     work = folder.with_name(f"{folder.name}.pretraining")
+    begin_training(work, wanted)
     tokenizer = train_tokenizer([*sentences, *words])
     with seeded(recipe.seed, recipe.threads):
         config = small_config(architecture, size, len(tokenizer))

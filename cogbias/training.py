@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['QUESTIONS', 'SWAG_COLUMNS', 'SWAG_INSTANCES', 'SWAG_ACCURACY', 'SWAG', 'TRACE', 'WORK', 'check_questions',
            'different_questions', 'swag_questions', 'Recipe', 'make_recipe', 'planned_steps', 'seeded', 'has_head',
-           'load_learner', 'pair_logits', 'last_checkpoint', 'Trained', 'read_trained', 'weights_hash', 'learn',
-           'fine_tune', 'draw_trace']
+           'load_learner', 'pair_logits', 'last_checkpoint', 'Trained', 'read_trained', 'weights_hash', 'check_same',
+           'learn', 'fine_tune', 'begin_training', 'draw_trace']
 
 # %% ../nbs/08_training.ipynb #b343812f
 import hashlib
@@ -178,6 +178,21 @@ class Recipe:
         Annotated[float, Ge(0), Le(1)] | None,
         Setting("accuracy on the development questions that ends it", "a number from 0 to 1"),
     ] = 0.9
+    check_every: Annotated[
+        Annotated[int, Ge(0)],
+        Setting(
+            "steps between looks at the development questions; 0: one after each epoch",
+            "a whole number from 0",
+        ),
+    ] = 0
+    patience: Annotated[
+        Annotated[int, Ge(0)],
+        Setting("looks without a better one that end it; 0: any number", "a whole number from 0"),
+    ] = 0
+    keep: Annotated[
+        Literal["last", "best"],
+        Setting("which state is kept: the last, or the first of the best looks", "last or best"),
+    ] = "last"
     save_every: Annotated[
         Annotated[int, Ge(0)],
         Setting("steps between checkpoints; 0: one after each epoch", "a whole number from 0"),
@@ -222,6 +237,11 @@ def make_recipe(
         raise CogbiasError(
             f"{source}: {recipe.batch} questions cannot be computed in {recipe.parts} equal parts; "
             f"choose parts that divide batch"
+        )
+    if recipe.keep == "best" and recipe.save_every:
+        raise CogbiasError(
+            f"{source}: keep = 'best' saves a checkpoint at each look; say check_every, and leave "
+            f"save_every out"
         )
     return recipe
 
@@ -370,13 +390,31 @@ def _is_finite(model: Any) -> bool:
     return all(bool(each.isfinite().all()) for each in model.parameters())
 
 
-def _keeper(stop: float | None) -> Any:  # a TrainerCallback
-    "Marks whole checkpoints, and ends a training that knows enough."
+def _looks(history: Sequence[Mapping[str, Any]]) -> list[float]:
+    "The accuracies on the development questions so far."
+    return [each["eval_accuracy"] for each in history if "eval_accuracy" in each]
+
+
+def _has_learnt(recipe: Recipe, history: Sequence[Mapping[str, Any]]) -> bool:
+    "Whether the accuracy wanted was reached."
+    looks = _looks(history)
+    return bool(recipe.stop is not None and looks and looks[-1] >= recipe.stop)
+
+
+def _is_over(recipe: Recipe, history: Sequence[Mapping[str, Any]]) -> bool:
+    "Whether a training ends before its last epoch: it knows enough, or has stopped learning."
+    looks = _looks(history)
+    since = len(looks) - 1 - int(np.argmax(looks)) if looks else 0
+    return _has_learnt(recipe, history) or bool(recipe.patience and since >= recipe.patience)
+
+
+def _keeper(recipe: Recipe) -> Any:  # a TrainerCallback
+    "Marks whole checkpoints, and ends a training that knows enough, or learns nothing any more."
     from transformers import TrainerCallback
 
     class Keeper(TrainerCallback):
         def on_evaluate(self, args, state, control, metrics=None, **_):
-            if stop is not None and metrics["eval_accuracy"] >= stop:
+            if _is_over(recipe, state.log_history):
                 control.should_training_stop = True
 
         def on_save(self, args, state, control, model=None, **_):
@@ -460,14 +498,22 @@ def _precision(recipe: Recipe) -> str:
     return "bfloat16" if on_gpu and torch.cuda.is_bf16_supported() else "float32"
 
 
+def _every(what: str, steps: int) -> dict[str, Any]:
+    "When a Trainer does something: every so many steps, or after each epoch."
+    if not steps:
+        return {f"{what}_strategy": "epoch"}
+    return {f"{what}_strategy": "steps", f"{what}_steps": steps}
+
+
 def _arguments(recipe: Recipe, folder: Path, dev: bool) -> Any:
     "The arguments of a Trainer."
     from transformers import TrainingArguments
 
-    saved = {"save_strategy": "epoch", "logging_strategy": "epoch"}
-    if recipe.save_every:
-        steps = {"save_steps": recipe.save_every, "logging_steps": recipe.save_every}
-        saved = {"save_strategy": "steps", "logging_strategy": "steps", **steps}
+    best = dev and recipe.keep == "best"
+    saved = _every("save", recipe.check_every if best else recipe.save_every)
+    saved |= _every("logging", recipe.check_every or recipe.save_every)
+    looked = _every("eval", recipe.check_every) if dev else {"eval_strategy": "no"}
+    kept = {"load_best_model_at_end": best, "metric_for_best_model": "accuracy"} if best else {}
     precision = _precision(recipe)
     made = TrainingArguments(
         output_dir=str(folder),
@@ -484,7 +530,6 @@ def _arguments(recipe: Recipe, folder: Path, dev: bool) -> Any:
         use_cpu=recipe.device == "cpu",
         seed=recipe.seed % 2**32,
         data_seed=recipe.seed % 2**32,
-        eval_strategy="epoch" if dev else "no",
         save_total_limit=2,  # the last may be half written
         label_names=["labels"],
         remove_unused_columns=False,
@@ -492,6 +537,8 @@ def _arguments(recipe: Recipe, folder: Path, dev: bool) -> Any:
         disable_tqdm=True,  # its own bar prints the log, too
         report_to="none",
         **saved,
+        **looked,
+        **kept,
     )
     made._n_gpu = min(made.n_gpu, 1)  # one model on one GPU; CUDA_VISIBLE_DEVICES says which
     return made
@@ -560,8 +607,13 @@ def weights_hash(
     return digest.hexdigest()[:16]
 
 
-def _check_same(place: Path, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-    "Refuse a folder that belongs to another training."
+def check_same(
+    place: Path,  # where something was trained, for messages
+    wanted: Mapping[str, Any],  # what is to be trained
+    found: Mapping[str, Any],  # what was trained
+) -> None:
+    "Refuse a folder that belongs to another training; what an older recipe lacks is as it was."
+    found = {**found, "recipe": asdict(Recipe()) | dict(found.get("recipe") or {})}
     for name, value in wanted.items():
         if found.get(name) != value:
             raise CogbiasError(
@@ -594,7 +646,7 @@ def learn(
         eval_dataset=dev,
         data_collator=collate,
         compute_metrics=_accuracy if dev is not None else None,
-        callbacks=[_keeper(recipe.stop), *([_bar(source)] if progress else [])],
+        callbacks=[_keeper(recipe), *([_bar(source)] if progress else [])],
     )
     trainer.remove_callback(PrinterCallback)
     last = last_checkpoint(work)
@@ -619,12 +671,6 @@ def _accuracy(found: Any) -> dict[str, float]:  # found: an EvalPrediction of tr
     "Share of questions whose right option has the highest score; the first of those that tie."
     return {"accuracy": float(np.mean(np.argmax(found.predictions, axis=1) == found.label_ids))}
 
-
-def _has_learnt(recipe: Recipe, history: Sequence[Mapping[str, Any]]) -> bool:
-    "Whether the accuracy wanted was reached."
-    reached = [each["eval_accuracy"] for each in history if "eval_accuracy" in each]
-    return bool(recipe.stop is not None and reached and reached[-1] >= recipe.stop)
-
 # %% ../nbs/08_training.ipynb #3ad00e63
 def fine_tune(
     start: Path | str,  # folder of the encoder to begin with
@@ -648,10 +694,10 @@ def fine_tune(
         "start": weights_hash(start),
     }
     if (done := read_trained(place)) is not None:
-        _check_same(place, wanted, done.record)
+        check_same(place, wanted, done.record)
         return done
     work = place.with_name(place.name + WORK)
-    _begin(work, wanted)
+    begin_training(work, wanted)
     began = time.monotonic()
     with seeded(recipe.seed, recipe.threads):
         model, tokenizer = load_learner(start, recipe.seed)
@@ -662,8 +708,8 @@ def fine_tune(
             return _collate(batch, tokenizer.pad_token_id)
 
         last = last_checkpoint(work)
-        if last and _has_learnt(recipe, _history(last)):  # it ended before it was put away
-            history, model = _history(last), load_learner(last)[0]
+        if last and _is_over(recipe, _history(last)):  # it ended before it was put away
+            history, model = _history(last), load_learner(_kept(recipe, last))[0]
         else:
             told = (rows, seen, collate, _pairs_loss)
             history = learn(source, model, tokenizer, *told, recipe, work, progress)
@@ -672,23 +718,43 @@ def fine_tune(
     return _put_away(place, work, tokenizer, model, history, wanted | reached, run)
 
 
+def _kept(recipe: Recipe, last: Path) -> Path:
+    "The checkpoint that a training keeps, which ended with this one."
+    if recipe.keep == "last":
+        return last
+    state = json.loads(file_text(last / "trainer_state.json"))
+    return last.with_name(Path(state["best_model_checkpoint"]).name)
+
+
 def _plain(table: pd.DataFrame) -> list[list[Any]]:
     "Questions as lists."
     columns = [table[name].tolist() for name in ("question", "options", "right")]
     return [list(row) for row in zip(*columns)]
 
 
-def _begin(work: Path, wanted: Mapping[str, Any]) -> None:
-    "The folder in which a training is under way; another training's is refused."
+def begin_training(
+    work: Path,  # folder of the checkpoints
+    wanted: Mapping[str, Any],  # what is trained
+) -> None:
+    "Take the folder in which a training is under way; one that has come further is refused."
     plan = work / "plan.json"
-    if plan.exists():
-        _check_same(work, wanted, json.loads(file_text(plan)))
+    if plan.exists() and last_checkpoint(work):
+        check_same(work, wanted, json.loads(file_text(plan)))
         return
     with whole_file(plan) as part:
         part.write_text(json.dumps(wanted, indent=1), encoding="utf-8")
 
 # %% ../nbs/08_training.ipynb #1ad07b11
 _PACKAGES = ("torch", "transformers", "accelerate", "tokenizers")
+
+
+def _kept_state(recipe: Mapping[str, Any], trace: pd.DataFrame) -> dict[str, Any]:
+    "The step whose weights are kept, and what they know."
+    looks = trace.dropna(subset="dev_accuracy").set_index("step")["dev_accuracy"]
+    if looks.empty:
+        return {"kept_step": int(trace["step"].max()), "dev_accuracy": None}
+    step = looks.idxmax() if recipe["keep"] == "best" else looks.index[-1]
+    return {"kept_step": int(step), "dev_accuracy": float(looks[step])}
 
 
 def _put_away(
@@ -707,11 +773,7 @@ def _put_away(
     model.to("cpu").save_pretrained(ready)
     tokenizer.save_pretrained(ready)
     save_table(trace, ready / "training" / "trace.csv")
-    seen = trace["dev_accuracy"].dropna()
-    record |= {
-        "steps": int(trace["step"].max()),
-        "dev_accuracy": float(seen.iloc[-1]) if len(seen) else None,
-    }
+    record |= {"steps": int(trace["step"].max())} | _kept_state(record["recipe"], trace)
     run |= {"device": device, "packages": {name: version(name) for name in _PACKAGES}}
     for name, told in ((RECORD, record), ("training/run.json", run)):
         (ready / name).write_text(json.dumps(told, indent=1), encoding="utf-8")
@@ -734,6 +796,8 @@ def draw_trace(
     axes.plot(seen["step"], seen["dev_accuracy"], marker="o", label="development accuracy")
     if (stop := trained.record["recipe"]["stop"]) is not None:
         axes.axhline(stop, linestyle=":", color="0.3", label="ends here")
+    if kept := trained.record.get("kept_step"):  # a record of before has none
+        axes.axvline(kept, linestyle="--", color="0.3", label="kept")
     axes.set(xlabel="step", ylim=(0, None), title=trained.folder.name)
     axes.legend(frameon=False)
     return axes

@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from cogbias.small_encoders import ARCHITECTURES, Size, build_small, value_sentences
+from cogbias.tables import CogbiasError
 from cogbias.training import Recipe, fine_tune, last_checkpoint, read_trained
 
 DEAR, CHEAP = ["car", "house", "boat", "ring"], ["pen", "sock", "egg", "soup"]
@@ -89,6 +91,87 @@ def test_a_killed_training_ends_with_the_same_weights(architecture: str, tmp_pat
     run = json.loads((place / "training" / "run.json").read_text())
     assert run["resumed_from"] == "checkpoint-9"
     assert not place.with_name("killed.training").exists()
+
+
+def interrupted_after(steps: int, start: Path, place: Path, recipe: Recipe) -> None:
+    "Train, and end in a step, as an interrupt does."
+    import cogbias.training as room
+
+    plain, done = room._pairs_loss, iter(range(steps))
+
+    def ends(model: object, inputs: dict) -> tuple:
+        if model.training and next(done, None) is None:
+            raise KeyboardInterrupt
+        return plain(model, inputs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(room, "_pairs_loss", ends)
+        with pytest.raises(KeyboardInterrupt):
+            fine_tune(start, place, QUESTIONS, QUESTIONS.head(6), recipe)
+
+
+def test_the_best_state_is_kept_whether_or_not_a_training_was_interrupted(tmp_path: Path) -> None:
+    start = small("bert", tmp_path)
+    recipe = replace(RECIPE, keep="best", check_every=2, patience=3, save_every=0)
+    through = fine_tune(start, tmp_path / "through", QUESTIONS, QUESTIONS.head(6), recipe)
+    looks = through.trace.dropna(subset="dev_accuracy").set_index("step")["dev_accuracy"]
+    assert through.record["kept_step"] == looks.idxmax()
+    assert through.record["dev_accuracy"] == looks.max()
+    interrupted_after(5, start, tmp_path / "again", recipe)
+    again = fine_tune(start, tmp_path / "again", QUESTIONS, QUESTIONS.head(6), recipe)
+    with pytest.MonkeyPatch.context() as patch:  # killed when all was learnt
+        patch.setattr("cogbias.training._put_away", lambda *_: (_ for _ in ()).throw(SystemExit))
+        with pytest.raises(SystemExit):
+            fine_tune(start, tmp_path / "late", QUESTIONS, QUESTIONS.head(6), recipe)
+    late = fine_tune(start, tmp_path / "late", QUESTIONS, QUESTIONS.head(6), recipe)
+    weights = [(each.folder / "model.safetensors").read_bytes() for each in (through, again, late)]
+    assert weights[0] == weights[1] == weights[2]
+    assert through.record == again.record == late.record
+
+
+def test_a_folder_of_an_older_recipe_is_still_read(tmp_path: Path) -> None:
+    "Recipes of before said nothing of looks, patience and what is kept."
+    start, place = small("bert", tmp_path), tmp_path / "trained"
+    first = fine_tune(start, place, QUESTIONS, QUESTIONS, replace(RECIPE, epochs=1))
+    record = json.loads((place / "training.json").read_text())
+    for name in ("check_every", "patience", "keep"):
+        del record["recipe"][name]
+    del record["kept_step"]
+    (place / "training.json").write_text(json.dumps(record))
+    again = fine_tune(start, place, QUESTIONS, QUESTIONS, replace(RECIPE, epochs=1))
+    assert again.trace.equals(first.trace)
+
+
+def test_advice_for_too_little_memory_can_be_followed(tmp_path: Path) -> None:
+    "The folder that the first try had begun refused the second, with another recipe."
+    import torch
+
+    import cogbias.training as room
+
+    start, place, plain = small("bert", tmp_path), tmp_path / "trained", room._pairs_loss
+
+    def small_memory(model: object, inputs: dict) -> tuple:
+        if len(inputs["labels"]) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+        return plain(model, inputs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(room, "_pairs_loss", small_memory)
+        said = "with 4 questions at a time; next smaller: 2, with parts = 2"
+        with pytest.raises(CogbiasError, match=said):
+            fine_tune(start, place, QUESTIONS, QUESTIONS, RECIPE)
+        done = fine_tune(start, place, QUESTIONS, QUESTIONS, replace(RECIPE, parts=2))
+    assert done.record["steps"] == 24
+
+
+def test_a_pretraining_of_another_kind_is_not_gone_on_with(tmp_path: Path) -> None:
+    "Checkpoints of another corpus, left by a command that was killed, were taken for its own."
+    work = tmp_path / "bert.pretraining"
+    (work / "checkpoint-3").mkdir(parents=True)
+    (work / "checkpoint-3" / "whole.json").write_text("{}")
+    (work / "plan.json").write_text(json.dumps({"architecture": "bert", "corpus": "another"}))
+    with pytest.raises(CogbiasError, match="bert.pretraining: was trained with another corpus"):
+        small("bert", tmp_path)
 
 
 def test_another_seed_gives_other_weights(tmp_path: Path) -> None:
