@@ -339,7 +339,7 @@ def test_no_key_is_written(
     shown = [
         repr(who),
         str(vars(who)),
-        repr(vars(who.bond)),
+        repr(vars(who.connection)),
         who.name,
         repr(who.identity),
         repr(who.facts()),

@@ -18,7 +18,7 @@ transformers = pytest.importorskip("transformers")
 from cogbias.backends.hf import HfParticipant, token_texts  # noqa: E402
 from cogbias.design import paradigm
 from cogbias.tables import CogbiasError, option  # noqa: E402
-from cogbias.elicitation.answer_trees import Look, Token, answer_tree, measure  # noqa: E402
+from cogbias.elicitation.answer_trees import NextTokens, Token, answer_tree, measure  # noqa: E402
 from cogbias.elicitation.tiny import (  # noqa: E402
     build_reader,
     random_model,
@@ -92,7 +92,7 @@ def one_by_one(who: HfParticipant, item: dict) -> object:
                 .tolist()
             )
         end = math.fsum(math.exp(logprobs[key]) for key in ends)
-        return Look(
+        return NextTokens(
             [
                 Token(key, text, logprobs[key])
                 for key, text in enumerate(texts)
@@ -277,7 +277,7 @@ def read_one_by_one(who: HfParticipant, item: dict) -> object:
             for key, text in enumerate(texts)
             if text and key not in ends
         ]
-        return Look(tokens, math.log(end))
+        return NextTokens(tokens, math.log(end))
 
     return measure(answer_tree(item["options"]), look, who.tolerance)
 

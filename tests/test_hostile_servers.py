@@ -34,7 +34,7 @@ from cogbias.backends.ollama import OllamaParticipant
 from cogbias.backends.openai import OpenaiParticipant
 from cogbias.design import paradigm
 from cogbias.tables import CogbiasError
-from cogbias.elicitation import calls, server
+from cogbias.elicitation import calls, server, transport
 from cogbias.participants import Participant, participant
 from cogbias.outputs import Folder, keep_record
 from cogbias.study import make_study, study_participant
@@ -348,7 +348,7 @@ class TestLimits:
             with pytest.raises(Exception) as late:
                 if backend == "openai":
                     who.complete(
-                        [{"role": "user", "content": row["prompt"]}], who.manner, 5, seed=1
+                        [{"role": "user", "content": row["prompt"]}], who.dialect, 5, seed=1
                     )
                 else:
                     who.client.chat(
@@ -445,12 +445,12 @@ class TestLimits:
         listing = (
             b"[" + b'{"token":"word","bytes":[119,111,114,100],"logprob":-12.345678},' * 100_000
         )
-        with pytest.raises(server.TooLarge):
-            server.received([listing])
-        with server.room_for(100_000):
-            assert server.received([listing]) == listing
-        with server.room_for(10**12), pytest.raises(server.TooLarge):
-            server.received(bytes(2**20) for _ in range(300))
+        with pytest.raises(transport.TooLarge):
+            transport.received([listing])
+        with transport.room_for(100_000):
+            assert transport.received([listing]) == listing
+        with transport.room_for(10**12), pytest.raises(transport.TooLarge):
+            transport.received(bytes(2**20) for _ in range(300))
 
 
 class TestWords:
@@ -497,7 +497,6 @@ class TestWaiting:
     def seconds(self, monkeypatch: pytest.MonkeyPatch) -> None:
         "Two minutes are three tenths of a second here, and ten seconds are one tenth."
         monkeypatch.setattr(calls, "LONGEST_WAIT", 0.3)
-        monkeypatch.setattr(server, "LONGEST_WAIT", 0.3)
         monkeypatch.setattr(calls, "TELLING", 0.1)
 
     @pytest.mark.parametrize("wanted", ["1e9", "1e999", "Fri, 31 Dec 2999 23:59:59 GMT"])

@@ -19,6 +19,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,7 +41,8 @@ from cogbias.backends.ollama import (
 )
 from cogbias.design import paradigm
 from cogbias.tables import CogbiasError, item_table, option
-from cogbias.elicitation.answer_trees import Look, Token, answer_tree, measure, tempered
+from cogbias.elicitation import calls
+from cogbias.elicitation.answer_trees import NextTokens, Token, answer_tree, measure, tempered
 from cogbias.participants import Answer, Request, participant
 from cogbias.trials import TrialStore, collect
 
@@ -537,7 +539,7 @@ def test_lower_temperature_against_the_whole_vocabulary(tiny: Tiny, double: Olla
         messages_of(question), add_generation_prompt=True, return_dict=True
     )["input_ids"]
 
-    def whole(path: tuple[int, ...]) -> Look:
+    def whole(path: tuple[int, ...]) -> NextTokens:
         with torch.no_grad():
             logprobs = (
                 model(torch.tensor([[*prompt, *path]])).logits[0, -1].log_softmax(-1).tolist()
@@ -546,7 +548,7 @@ def test_lower_temperature_against_the_whole_vocabulary(tiny: Tiny, double: Olla
             Token(key, tokenizer.decode([key], skip_special_tokens=True), logprob)
             for key, logprob in enumerate(logprobs)
         ]
-        return tempered(Look(tokens, logprobs[tokenizer.eos_token_id]), 0.6)
+        return tempered(NextTokens(tokens, logprobs[tokenizer.eos_token_id]), 0.6)
 
     exact = measure(answer_tree(question["options"]), whole)
     seen = asked(at(double, temperature=0.6), [Request(question, 0, 1)], "option_probability")[0]
@@ -595,7 +597,7 @@ def test_a_server_that_cuts_what_was_begun_into_other_tokens(double: OllamaDoubl
         )
     ]
     who = at(double)
-    assert who.sight.counts
+    assert who.probability_access.counts
     double.quirks = Quirks(recuts=True)
     assert (
         asked(who, REQUESTS[:1], "option_probability")[0].status == "ok"
@@ -628,11 +630,8 @@ def test_a_real_queue_that_is_full(double: OllamaDouble) -> None:
 
 
 def test_a_server_that_stays_busy(double: OllamaDouble, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        backend,
-        "ask_all",
-        lambda *arguments, **named: ORIGINAL(*arguments, **named, attempts=2, pause=0.01),
-    )
+    hurried = partial(calls.ask_all, attempts=2, pause=0.01)
+    monkeypatch.setattr("cogbias.elicitation.server.ask_all", hurried)
     double.quirks = Quirks(fail_every=1)
     answers = asked(at(double), REQUESTS[:3])
     assert [(answer.status, answer.attempt) for answer in answers] == [
@@ -640,9 +639,6 @@ def test_a_server_that_stays_busy(double: OllamaDouble, monkeypatch: pytest.Monk
     ] * 3 and answers[0].detail.startswith("ollama: the server's queue is full; lower concurrency")
     with pytest.raises(CogbiasError, match="the last 20 requests failed"):
         asked(at(double))
-
-
-ORIGINAL = backend.ask_all
 
 
 @pytest.mark.parametrize(
@@ -736,11 +732,8 @@ def test_something_that_is_no_ollama(double: OllamaDouble, upstream: str) -> Non
 
 
 def test_a_server_that_hangs(double: OllamaDouble, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        backend,
-        "ask_all",
-        lambda *arguments, **named: ORIGINAL(*arguments, **named, attempts=2, pause=0.01),
-    )
+    hurried = partial(calls.ask_all, attempts=2, pause=0.01)
+    monkeypatch.setattr("cogbias.elicitation.server.ask_all", hurried)
     double.quirks = Quirks(slow=4.0)
     began = time.monotonic()
     answer = asked(PARTICIPANT("tiny", base_url=double.url, timeout=0.5), REQUESTS[:1])[0]
@@ -760,7 +753,7 @@ def test_one_participant_in_many_threads(double: OllamaDouble) -> None:
         found = list(
             pool.map(lambda seed: asked(who, [Request(LETTERS, 0, seed)])[0].response, range(32))
         )
-        assert len(set(map(id, pool.map(lambda _: who.bond, range(32))))) == 1
+        assert len(set(map(id, pool.map(lambda _: who.connection, range(32))))) == 1
     assert found == [
         answer.response
         for answer in asked(at(double), [Request(LETTERS, 0, seed) for seed in range(32)])
@@ -925,7 +918,7 @@ def test_live_words(live: backend.OllamaParticipant) -> None:
 
 def test_live_probabilities_agree_with_words(live: backend.OllamaParticipant) -> None:
     if "option_probability" not in live.methods:
-        pytest.skip(f"no probabilities: {live.sight.reason}")
+        pytest.skip(f"no probabilities: {live.probability_access.reason}")
     question = paradigm("choice/certainty").items().iloc[0].to_dict()
     measured = asked(live, [Request(question, 0, 1)], "option_probability")[0]
     answers = asked(live, [Request(question, 0, seed) for seed in range(60)])

@@ -29,7 +29,7 @@ from ..settings import AtLeastOne, Setting, Temperature, check_settings
 from ..choices import without_thinking
 from ..tables import CogbiasError, content_hash, nearest
 from cogbias.elicitation.answer_trees import (
-    Look,
+    NextTokens,
     Place,
     Token,
     Vocabulary,
@@ -443,7 +443,7 @@ def looks(
     grid: Sequence[
         float
     ] = (),  # further temperatures that will be asked for; all come from one pass
-) -> list[Look]:
+) -> list[NextTokens]:
     "The next tokens at many places, computed together."
     words = loaded.vocabulary
     lead = [
@@ -455,7 +455,7 @@ def looks(
         loaded, sequences, [np.array(keys + loaded.ends) for keys in lead], temperature, tuple(grid)
     )
     return [
-        Look(
+        NextTokens(
             [Token(key, words.texts[key], float(logprob)) for key, logprob in zip(keys, each)],
             _log_sum(each[len(keys) :].tolist()),
         )

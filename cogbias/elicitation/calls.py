@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['SECRET', 'LONGEST_MESSAGE', 'SHORTEST_SECRET', 'HIDDEN', 'RETRIED', 'LONGEST_PAUSE', 'LONGEST_WAIT', 'TELLING',
            'MOST_TOKENS', 'keep_out', 'without_echoes', 'printable', 'scrub', 'check_base_url', 'shown_url',
-           'like_a_key', 'is_variable', 'without_secrets', 'secrets_of', 'check_whole', 'Fault', 'retry_after',
-           'Patience', 'Retries', 'sound', 'told_to_wait', 'ask_all']
+           'like_a_key', 'is_variable', 'without_secrets', 'secrets_of', 'check_whole', 'Fault', 'NobodyThere',
+           'retry_after', 'Retries', 'Patience', 'GaveUp', 'told_to_wait', 'repeated', 'sound', 'ask_all']
 
 # %% ../../nbs/elicitation/03_calls.ipynb #4fb25454
 import json
@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import count
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -287,6 +288,10 @@ class Fault(NamedTuple):
     wait: float | None = None  # seconds that the server asks to wait
     fatal: bool = False  # the same for every request
 
+
+class NobodyThere(Fault):
+    "Nobody answers at that address."
+
 # %% ../../nbs/elicitation/03_calls.ipynb #b837cd5c
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
@@ -311,6 +316,34 @@ def retry_after(
 
 # %% ../../nbs/elicitation/03_calls.ipynb #8cf46fe6
 LONGEST_PAUSE, LONGEST_WAIT = 30.0, 120.0  # seconds: of our own accord, and at the server's request
+
+
+@dataclass(frozen=True)
+class Retries:
+    "How often something is asked, and how long to pause between."
+
+    attempts: int = 5
+    pause: float = 0.5  # seconds before the second attempt
+    longest: float = math.inf  # seconds of one pause that the server asks for
+    attempts_when_gone: int | None = None  # where nobody answers; None: as many as otherwise
+
+    def seconds(self, fault: Fault, attempt: int, seed: int, waited: float = 0.0) -> float:
+        "The pause after a failed attempt, counted from 1; so many seconds were waited before."
+        if fault.wait is not None:
+            return min(fault.wait, self.longest, max(0.0, LONGEST_WAIT - waited))
+        return min(self.pause * 2 ** (attempt - 1), LONGEST_PAUSE) * (
+            0.5 + random.Random(f"{seed} {attempt}").random()
+        )
+
+    def are_over(self, fault: Fault, attempt: int, waited: float) -> bool:
+        "Whether another attempt would not help, or would be one too many."
+        attempts = self.attempts
+        if isinstance(fault, NobodyThere):
+            attempts = self.attempts_when_gone or attempts
+        weary = fault.wait is not None and waited >= LONGEST_WAIT
+        return fault.fatal or not fault.retry or attempt >= attempts or weary
+
+# %% ../../nbs/elicitation/03_calls.ipynb #9965af02
 TELLING = 10.0  # seconds of waiting that are worth a word, and between two such words
 _log = logging.getLogger(__name__)
 
@@ -330,21 +363,52 @@ class Patience:
         asked = "" if fault.wait is None else f", which asks for {fault.wait:,.0f} s"
         _log.warning("waiting %.0f s for the server%s (%s)", seconds, asked, fault.message)
 
+# %% ../../nbs/elicitation/03_calls.ipynb #923fd755
+class GaveUp(Exception):
+    "The last attempt has failed; the message says why, and whether the server wanted more time."
 
-@dataclass(frozen=True)
-class Retries:
-    "How often a request is repeated, and how long to pause between."
+    def __init__(self, fault: Fault, attempt: int, waited: float):
+        super().__init__(told_to_wait(fault, waited))
+        self.fault, self.attempt = fault, attempt
 
-    attempts: int = 5
-    pause: float = 0.5  # seconds before the second attempt
 
-    def seconds(self, fault: Fault, attempt: int, seed: int) -> float:
-        "The pause after a failed attempt, counted from 1."
-        if fault.wait is not None:
-            return min(fault.wait, LONGEST_WAIT)
-        return min(self.pause * 2 ** (attempt - 1), LONGEST_PAUSE) * (
-            0.5 + random.Random(f"{seed} {attempt}").random()
-        )
+def told_to_wait(
+    fault: Fault,  # the last one
+    waited: float,  # seconds in all
+) -> str:
+    "What went wrong, and whether the server wanted more time than it got."
+    if fault.wait is None or fault.wait <= LONGEST_WAIT:
+        return fault.message
+    return (
+        f"{fault.message}; the server asks to wait {fault.wait:,.0f} s, and {waited:.0f} s "
+        f"were waited: run again later"
+    )
+
+
+def repeated(
+    ask: Callable[[int], Any],  # one attempt, counted from 1; raises what goes wrong
+    explain: Callable[[Exception], Fault],  # what an exception means; raises what it does not know
+    retries: Retries,
+    sleep: Callable[[float], Any],  # true when nobody waits any more
+    patience: Patience | None = None,  # who says that it takes long
+    seed: int = 0,  # of the jitter
+) -> Any:  # what was asked for; raises GaveUp
+    "Ask, and again while that may help."
+    patience, waited = patience or Patience(), 0.0
+    for attempt in count(1):
+        try:
+            return ask(attempt)
+        except (LimitReached, NobodyWaits):
+            raise
+        except Exception as error:
+            fault = explain(error)
+        if retries.are_over(fault, attempt, waited):
+            raise GaveUp(fault, attempt, waited)
+        seconds = retries.seconds(fault, attempt, seed, waited)
+        waited += seconds
+        patience.tell(fault, seconds)
+        if sleep(seconds):
+            raise NobodyWaits
 
 # %% ../../nbs/elicitation/03_calls.ipynb #e02b7770
 MOST_TOKENS = 2**40  # in one answer; more is no count
@@ -423,33 +487,21 @@ class _Caller:
 
     def answer(self, request: Request) -> Answer:
         "One request, repeated while that may help; how long the last attempt took is kept."
-        waited = 0.0
-        for attempt in range(1, self.retries.attempts + 1):
+        began = _Beginning()
+
+        def attempt(number: int) -> Answer:
+            nonlocal began
             began = _Beginning()
-            try:
-                answer = self._asked(request, began)
-                return answer._replace(attempt=attempt, **began.times())
-            except (LimitReached, NobodyWaits):
-                raise
-            except Exception as error:
-                fault = self.fault(error)
-            if fault.fatal:
-                raise _Fatal(fault.message)
-            weary = fault.wait is not None and waited >= LONGEST_WAIT
-            if not fault.retry or attempt == self.retries.attempts or weary:
-                return Answer(
-                    "error",
-                    detail=told_to_wait(fault, waited),
-                    attempt=attempt,
-                    **began.times(),
-                )
-            seconds = self.retries.seconds(fault, attempt, request.seed)
-            seconds = min(seconds, max(0.0, LONGEST_WAIT - waited)) if fault.wait else seconds
-            waited += seconds
-            self.patience.tell(fault, seconds)
-            if self.sleep(seconds):
-                raise NobodyWaits
-        raise AssertionError("a request has at least one attempt")
+            return self._asked(request, began)._replace(attempt=number, **began.times())
+
+        try:
+            return repeated(
+                attempt, self.fault, self.retries, self.sleep, self.patience, request.seed
+            )
+        except GaveUp as end:
+            if end.fault.fatal:
+                raise _Fatal(end.fault.message) from None
+            return Answer("error", detail=str(end), attempt=end.attempt, **began.times())
 
     def _asked(self, request: Request, began: _Beginning) -> Answer:
         "One attempt, when it is its turn."
@@ -460,19 +512,6 @@ class _Caller:
             began.waited = taken.waited
             taken.settle(answer.tokens_in, answer.tokens_out)
         return answer
-
-
-def told_to_wait(
-    fault: Fault,  # the last one
-    waited: float,  # seconds in all
-) -> str:
-    "What went wrong, and whether the server wanted more time than it got."
-    if fault.wait is None or fault.wait <= LONGEST_WAIT:
-        return fault.message
-    return (
-        f"{fault.message}; the server asks to wait {fault.wait:,.0f} s, and {waited:.0f} s "
-        f"were waited: run again later"
-    )
 
 # %% ../../nbs/elicitation/03_calls.ipynb #e883f478
 def _in_flight(
