@@ -268,7 +268,7 @@ def table_kind(
         raise CogbiasError(f"{repr(table):.60} is no table of {names}; give a DataFrame")
     present = set(table.columns)
     best = max(schemas, key=lambda each: len(present & set(each.names)) / len(each.names))
-    best.check(table)
+    best.check_cells(table)
     return best
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from .figures import COLOURS, _axes
+from .tables import CogbiasError, check_columns
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -78,7 +79,7 @@ def _floats(column: pd.Series) -> pd.Series:
     try:
         return pd.to_numeric(column).astype(float)
     except (TypeError, ValueError):
-        raise ValueError(
+        raise CogbiasError(
             f"column {column.name!r} holds something that is no number: give numbers, and nothing "
             f"where there is none"
         ) from None
@@ -93,11 +94,11 @@ def _tidy(
     data: pd.DataFrame, numbers: Mapping[str, str | None], words: Mapping[str, str | None]
 ) -> pd.DataFrame:
     "The columns of a figure under short names; where none is given, nan or one level."
-    if data.empty:
+    if check_columns(data).empty:
         return pd.DataFrame(columns=[*words, *numbers])
     for name in filter(None, [*words.values(), *numbers.values()]):
         if name not in data.columns:
-            raise ValueError(
+            raise CogbiasError(
                 f"the table has no column {name!r}: it has {', '.join(map(str, data.columns))}; "
                 f"rename one, or give the name of another"
             )
@@ -120,7 +121,7 @@ def _once(data: pd.DataFrame, *names: str | None) -> None:
     twice = data[data.duplicated(given)]
     if len(twice):
         place = " and ".join(f"{name} {str(twice[name].iloc[0])!r}" for name in given)
-        raise ValueError(
+        raise CogbiasError(
             f"several rows have {place}: give one row each, such as one measure and one group"
         )
 
@@ -362,7 +363,7 @@ def _with_kinds(table: pd.DataFrame) -> pd.DataFrame:
     kinds = table["kind"].astype(object).replace("unnamed", "participant")
     unknown = sorted(set(map(str, kinds)) - set(KINDS))
     if unknown:
-        raise ValueError(f"{unknown[0]!r} is no kind of row: use {', '.join(KINDS)}")
+        raise CogbiasError(f"{unknown[0]!r} is no kind of row: use {', '.join(KINDS)}")
     return table.assign(kind=kinds)
 
 # %% ../nbs/14_study_figures.ipynb #faf20dac
@@ -780,7 +781,7 @@ def _mine(data: pd.DataFrame, of: str, who: str) -> np.ndarray:
     "Which rows are those of one participant."
     mine = (data[of] == who).to_numpy(bool)
     if not mine.any():
-        raise ValueError(
+        raise CogbiasError(
             f"no row has {of} {who!r}: there are {', '.join(map(str, _levels(data[of])))}"
         )
     return mine
@@ -1273,7 +1274,7 @@ def position_diagnostics(
     if table.empty:
         return _nothing(_why(data), ax)
     if (table["consistent"] + table["locked"] > 1 + 1e-6).any():
-        raise ValueError(
+        raise CogbiasError(
             f"{consistent!r} and {locked!r} add to more than 1: give shares of the same order pairs"
         )
     names = [
@@ -1441,7 +1442,7 @@ def answer_distribution(
     if seen.empty:
         return _nothing(_why(data, x, y), ax)
     if (seen["value"] < 0).any():
-        raise ValueError(f"column {y!r} holds negative numbers: give probabilities or shares")
+        raise CogbiasError(f"column {y!r} holds negative numbers: give probabilities or shares")
     _once(data, x, hue)
     ax, levels = (
         _axes(ax, 5.6, 3.2),
@@ -1650,7 +1651,7 @@ def _shares_only(table: pd.DataFrame, names: Mapping[str, str]) -> None:
     "Refuse coverage in percent; `names` are short and given names of columns."
     for short, name in names.items():
         if ((table[short] < 0) | (table[short] > 1)).any():
-            raise ValueError(
+            raise CogbiasError(
                 f"column {name!r} leaves 0 to 1: give coverage as a share, such as 0.95"
             )
 
@@ -1737,17 +1738,17 @@ def _tree(linkage: np.ndarray, labels: Sequence[str]) -> np.ndarray:
     "The linkage matrix, checked against its labels."
     tree = np.asarray(linkage, float)
     if tree.ndim != 2 or tree.shape[1] != 4:
-        raise ValueError(
+        raise CogbiasError(
             f"linkage has the shape {tree.shape}: give the matrix of "
             f"scipy.cluster.hierarchy.linkage, with four columns"
         )
     if len(labels) != len(tree) + 1:
-        raise ValueError(
+        raise CogbiasError(
             f"linkage joins {len(tree) + 1} leaves, but there are {len(labels)} labels: give one "
             f"per leaf"
         )
     if not np.isfinite(tree).all():
-        raise ValueError(
+        raise CogbiasError(
             "linkage holds a distance that is no finite number: leave out what has no distance "
             "before clustering"
         )

@@ -5,7 +5,13 @@ import sys
 from configparser import ConfigParser
 from pathlib import Path
 
+import pandas as pd
+import pytest
 import yaml
+
+import cogbias as cb
+from cogbias.backends.sim import exact_trials
+from cogbias.tables import CogbiasError
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -50,3 +56,116 @@ def test_citation_is_valid_and_in_step() -> None:
     assert (cited["version"], cited["license"]) == (ours["version"], "Apache-2.0")
     assert cited["authors"][0]["name"] == ours["author"]
     assert cited["repository-code"] == ours["git_url"]
+
+
+# ---- import cogbias as cb
+
+NAMES = [
+    *("compare", "effects", "figures", "headline", "items", "paradigm", "paradigms"),
+    *("participant", "plan", "run", "show"),
+]
+
+
+def in_a_new_process(code: str) -> str:
+    "What a program prints."
+    called = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert called.returncode == 0, called.stderr[-2000:]
+    return called.stdout.strip()
+
+
+def test_the_import_brings_nothing_along() -> None:
+    code = (
+        "import sys; before = set(sys.modules); import cogbias as cb;"
+        "print([name for name in dir(cb) if name[0] != '_'] == %r, 'pandas' in sys.modules,"
+        "len(set(sys.modules) - before - {'typing', 're', 'enum', 'importlib', 'warnings'}) < 40)"
+    )
+    assert in_a_new_process(code % NAMES) == "True False True"
+
+
+@pytest.mark.parametrize("room", ["effects", "compare", "paradigms", "figures"])
+def test_a_name_means_the_same_whatever_was_imported_before(room: str) -> None:
+    code = (
+        f"import cogbias.{room} as before; import cogbias as cb; from cogbias import {room};"
+        f"assert before is cb.{room} is {room}; assert cb.{room}.__name__ == 'cogbias.{room}';"
+        f"print(callable(cb.{room}))"
+    )
+    assert in_a_new_process(code) == str(room != "figures")
+
+
+def test_editors_find_the_names() -> None:
+    "What an editor completes without running anything."
+    jedi = pytest.importorskip("jedi")
+    project = jedi.Project(ROOT, added_sys_path=[str(ROOT)])
+    for name in ("items", "effects", "run", "compare"):
+        script = jedi.Script(f"import cogbias as cb\ncb.{name}", project=project)
+        found = script.infer(2, len(f"cb.{name}"))
+        assert "function" in {each.type for each in found}, (name, found)
+
+
+def test_each_name_lists_settings_and_columns() -> None:
+    wanted = {
+        cb.run: ["repeats: answers per prompt", "ci_low: lower limit"],
+        cb.plan: ["repeats: answers per prompt", "cells: one row per participant and paradigm"],
+        cb.items: ["prompt: the text that is sent"],
+        cb.effects: ["alpha: of the tests", "ci_low: lower limit"],
+        cb.headline: ["ci_low: lower limit"],
+        cb.compare: ["larger: who shows more"],
+    }
+    for function, lines in wanted.items():
+        for line in lines:
+            assert f"    {line}" in function.__doc__, (function, line)
+
+
+@pytest.fixture(scope="module")
+def trials() -> pd.DataFrame:
+    return exact_trials("human", cb.items("choice/certainty"))
+
+
+def wrong_frames(frame: pd.DataFrame, number: str) -> dict[str, object]:
+    "What somebody might give instead of a table."
+    return {
+        "None": None,
+        "a number": 3,
+        "a list": [1, 2],
+        "an empty frame": pd.DataFrame(),
+        "a missing column": frame.drop(columns=number),
+        "a wrong dtype": frame.assign(**{number: "much"}),
+        "no such path": "no/such/place",
+    }
+
+
+@pytest.mark.parametrize("name", ["effects", "headline", "compare", "show"])
+def test_a_wrong_table_is_one_line(name: str, trials: pd.DataFrame) -> None:
+    found = cb.effects(trials)
+    function = getattr(cb, name)
+    tables = [(trials, "latency_s")] if name == "effects" else [(trials, "value")]
+    tables += [(found, "estimate")] if name != "effects" else []
+    for frame, number in tables:
+        for what, wrong in wrong_frames(frame, number).items():
+            with pytest.raises(CogbiasError) as error:
+                function(wrong)
+            assert len(str(error.value).splitlines()) == 1, what
+            if what == "a missing column" and (name, number) != ("compare", "estimate"):
+                assert f"column {number!r} is missing" in str(error.value), (name, what)
+
+
+@pytest.mark.parametrize("name", ["items", "paradigm", "paradigms", "participant", "plan"])
+def test_a_wrong_name_is_one_line(name: str) -> None:
+    function = getattr(cb, name)
+    for wrong in (None, 3, ["x"], {}, pd.DataFrame(), "no/such/place", "no such place.toml", ""):
+        with pytest.raises(CogbiasError) as error:
+            function(wrong)
+        assert len(str(error.value).splitlines()) == 1, wrong
+
+
+def test_a_wrong_run_is_one_line(tmp_path: Path) -> None:
+    items = cb.items("choice/certainty")
+    wrong_models = [None, 3, {}, pd.DataFrame(), "sim/humen", "human", ""]
+    wrong_paradigms = [None, 3, {}, pd.DataFrame(), items.head(0), "choice/decoi", ""]
+    wrong_paradigms += [items.drop(columns="prompt"), items.assign(prompt=3)]
+    asked = [(model, "choice/certainty") for model in wrong_models]
+    asked += [("sim/human", paradigm) for paradigm in wrong_paradigms]
+    for model, paradigm in asked:
+        with pytest.raises(CogbiasError) as error:
+            cb.run(model, paradigm, outputs=tmp_path, reports=False, progress=False)
+        assert len(str(error.value).splitlines()) == 1, (model, paradigm)
