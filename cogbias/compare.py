@@ -32,11 +32,12 @@ from cogbias.effects import (
 from .outputs import Folder, read_cells, read_manifest
 from .own_paradigms import bring_folder
 from .participants import reads_pairs
+from .settings import listing
 from .stats.adjusted import UNSEEN, adjusted_cluster_interval, flag_numbers
 from .stats.clusters import stratified_cluster_t
 from .stats.decisions import CLAIMABLE, adjust, is_bias
 from .stats.estimates import EQUAL, Estimate, p_number
-from .tables import CogbiasError, nearest
+from .tables import TRIALS, CogbiasError, check_columns, nearest
 from .trials import typed_trials
 
 # %% ../nbs/11_compare.ipynb #550ca30a
@@ -370,6 +371,41 @@ def _seed_of(source: Any) -> int:
     return seed if isinstance(seed, int) else 0
 
 
+_OF_EFFECTS = ("paradigm", "participant", "measure", "unit")  # what is compared, and of whom
+_NUMBERS = ("estimate", "se", "n_items", "n_clusters")
+
+
+def _check_source(source: Any) -> None:
+    "Refuse what cannot be compared, or a table that lacks a column."
+    if isinstance(source, pd.DataFrame) and "estimate" in source:
+        check_columns(source, *_OF_EFFECTS, *_NUMBERS, numbers=_NUMBERS, what="effects table")
+    elif isinstance(source, pd.DataFrame):
+        TRIALS.check_cells(source)
+    elif not isinstance(source, (str, Path)):
+        raise CogbiasError(
+            f"{source!r:.60} cannot be compared; give an outputs folder, trials or effects"
+        )
+
+
+@listing(
+    differences={
+        "first, second": "who is compared; the estimate is first minus second",
+        "estimate, se, df, ci_low, ci_high": "paired by prompt and cluster",
+        "p_value, p_method, p_adjusted, family": "raw, and corrected over all differences",
+        "larger": "who shows more, tied, or not told apart",
+        "n_prompts, n_clusters": "what both answered",
+        "method, status, detail": "how, and what a reader should know",
+    },
+    ranks={
+        "estimate, rank": "of every participant in a paradigm",
+        "rank_low, rank_high, of": "ranks that the corrected differences leave open",
+    },
+    familiar={
+        "published, new": "the headline in published and in new wording",
+        "estimate, ci_low, ci_high": "published minus new",
+        "n_published, n_new": "clusters of each",
+    },
+)
 def compare(
     source: Path | str | pd.DataFrame,  # an outputs folder, a trials table, or an effects table
     *participants: str,  # who is compared; none: everybody
@@ -377,6 +413,7 @@ def compare(
     seed: int | None = None,  # of what an estimator draws; None: the study's
 ) -> Comparison:
     "Differences between participants, paired by prompt and cluster, with ranks and familiarity."
+    _check_source(source)
     if isinstance(source, pd.DataFrame) and "estimate" in source:
         chosen = _asked_for(source["participant"], participants)
         rows = _from_effects(source, chosen)

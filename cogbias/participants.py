@@ -230,6 +230,8 @@ def participant(
     **settings: Any,  # temperature, system, ...; None means the backend's default
 ) -> Participant:
     "The participant of that name."
+    if not isinstance(name, str):
+        raise CogbiasError(f"model {name!r:.60} is not known: it should read backend/name")
     if name in AT_HAND:
         return _with_its_own(AT_HAND[name], settings)
     backend, _, model = name.partition("/")

@@ -21,13 +21,15 @@ from .backends.command import may_start
 from .backends.function import function_participant, seen_to_answer
 from .claims import claim, status_words
 from .design import Paradigm, declare, paradigm, paradigms
+from .effects import headlines
 from .kits.table import paradigm_from
 from .outputs import Folder, read_cell, recorded_participant, writable_folder
 from .participants import Participant, Request, at_hand, backends, is_simulated
 from .reporting import headline_sentence, shown_name
 from .running import Outcome, run_study
+from .settings import listing, setting_words
 from .study import Study, make_study, study_items, study_paradigms
-from .tables import CogbiasError, content_hash, save_table
+from .tables import EFFECTS, CogbiasError, content_hash, save_table
 from .trials import trial_seed
 
 # %% ../nbs/37_running_in_python.ipynb #b8908a03
@@ -153,7 +155,7 @@ class RunResult:
     @property
     def headlines(self) -> pd.DataFrame:
         "The first row of each cell: what a paradigm is about."
-        return self.effects.groupby(["participant", "paradigm"], sort=False).head(1)
+        return headlines(self.effects)
 
     @property
     def statuses(self) -> dict[str, int]:
@@ -286,6 +288,17 @@ def _run_of(
     return _result(outcome, folder, said, anew)
 
 
+_OF_A_RUN = {
+    "effects": "the effects table, whose columns are listed below",
+    "headlines": "its first row for each participant and paradigm",
+    "trials": "every answer, as a trials table",
+    "statuses": "how many answers there are of each status",
+    "said": "what a reader should know, a line each",
+    "reports, outputs": "where everything lies",
+}
+
+
+@listing(Settings=setting_words(Study), Returns=_OF_A_RUN, Columns_of_effects=EFFECTS.meanings)
 def run(
     model: str | Participant | Callable[..., Any],  # backend/name, a participant, or a function
     paradigm: str

@@ -4,12 +4,12 @@
 
 # %% auto #0
 __all__ = ['LARGEST_NUMBER', 'LARGEST_CELL', 'HOTTEST', 'Temperature', 'AtLeastOne', 'Seed', 'Limit', 'Side', 'DEEPEST',
-           'REPORT_PARAMETERS', 'Setting', 'Study', 'settings_of', 'setting', 'check_settings', 'report_parameters',
-           'parameter_cell']
+           'REPORT_PARAMETERS', 'Setting', 'Study', 'settings_of', 'setting', 'check_settings', 'setting_words',
+           'listing', 'report_parameters', 'parameter_cell']
 
 # %% ../nbs/01_settings.ipynb #203db315
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -360,6 +360,33 @@ def check_settings(
     except ValidationError as error:
         errors = error.errors(include_url=False)
         raise CogbiasError(f"{source}: {_complaint(declared, given, errors, table)}") from None
+
+# %% ../nbs/01_settings.ipynb #eb1b49c8
+def setting_words(
+    declared: Any,  # a dataclass or a function
+) -> dict[str, str]:  # name -> meaning, and the default where there is one
+    "What may be set, in words."
+    words = {}
+    for name, default in _parameters(declared).items():
+        meaning = setting(declared, name).meaning or setting(declared, name).wanted
+        words[name] = meaning if default is ... else f"{meaning} (default: {default!r})"
+    return words
+
+
+def listing(
+    **lists: Mapping[str, str],  # title with _ for a space -> name -> meaning
+) -> Callable[[Any], Any]:  # a decorator
+    "Add lists to the docstring of a function, for help()."
+
+    def with_lists(function: Any) -> Any:
+        parts = [inspect.cleandoc(function.__doc__ or "")]
+        for title, meanings in lists.items():
+            lines = [f"    {name}: {meaning}" for name, meaning in meanings.items()]
+            parts.append("\n".join([f"{title.replace('_', ' ')}:", *lines]))
+        function.__doc__ = "\n\n".join(parts)
+        return function
+
+    return with_lists
 
 # %% ../nbs/01_settings.ipynb #00660eb7
 _OF_A_REPORT = {

@@ -318,6 +318,8 @@ def read_study(
             f"{path}: no such study file; 'cogbias list studies' names those that ship with "
             f"the package"
         ) from None
+    except OSError as error:  # a folder, or a file that nobody may read
+        raise CogbiasError(f"{path}: cannot be read ({error.strerror}); give a file") from None
     except CogbiasError:  # it says what is wrong
         raise
     except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or no path at all

@@ -43,7 +43,10 @@ import pandas as pd
 
 # %% ../nbs/00_tables.ipynb #3d7daae1
 class CogbiasError(ValueError):
-    "A mistake that the user can mend; its message is one line."
+    "A mistake that the user can mend; its message is one line, whatever it quotes."
+
+    def __init__(self, *said: object) -> None:
+        super().__init__(*(" ".join(str(each).splitlines()) for each in said))
 
 # %% ../nbs/00_tables.ipynb #b99755c1
 LISTED = 20  # names in one message at the most
@@ -295,6 +298,11 @@ class Schema:
         "The column names, in order."
         return [column.name for column in self.columns]
 
+    @property
+    def meanings(self) -> dict[str, str]:
+        "Name -> meaning of every column, in order."
+        return {column.name: column.meaning for column in self.columns}
+
     @cached_property
     def version(self) -> int:
         "The version: that of the latest column."
@@ -318,6 +326,16 @@ class Schema:
         record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
     ) -> pd.DataFrame:
         "Return `table` unchanged, or raise a CogbiasError that names the column and row at fault."
+        self.check_cells(table, record)
+        self._check_key(table, record)
+        return table
+
+    def check_cells(
+        self,
+        table: pd.DataFrame,  # several tables of one kind below each other, say: keys may repeat
+        record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
+    ) -> None:
+        "The same without a look at the key."
         check_columns(table, *self.names, what=f"{self.name} table")
         unknown = [] if self.open else [name for name in table.columns if name not in self.names]
         if unknown:
@@ -326,14 +344,12 @@ class Schema:
                 f"{nearest(str(unknown[0]), self.names)}"
             )
         self.check_values({name: table[name].tolist() for name in self.names}, record)
-        self._check_key(table, record)
         for column in self.beside:
             if column.name in table and (fault := column.first_fault(table[column.name].tolist())):
                 raise self._refusal(column.name, fault, record)
         for name in table.columns.difference(self.names) if self.open else ():
             if fault := _factor_fault(table[name].tolist()):
                 raise self._refusal(name, fault, record)
-        return table
 
     def check_values(
         self,
