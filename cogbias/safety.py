@@ -32,6 +32,18 @@ FOLDER = (
         ),
     ),
     Promise(
+        "No study file, manifest, record or report starts a program, whatever it names: that takes "
+        "`--allow-command` on the line that its user types, or `allow_command=True` in a call.",
+        (
+            "test_commands.py::test_a_study_file_starts_no_program",
+            "test_commands.py::test_a_setting_in_a_study_file_gives_no_leave",
+            "test_commands.py::test_a_manifest_from_elsewhere_starts_no_program",
+            "test_commands.py::test_leave_is_given_on_a_line_and_not_by_the_environment",
+            "test_commands.py::test_a_writer_needs_leave_too",
+            "test_commands.py::test_no_shell_sees_the_command_line",
+        ),
+    ),
+    Promise(
         "Imported items are read from the folder's own copy, not from the path on this machine "
         "that its manifest names.",
         ("test_strangers_folder.py::test_a_report_contacts_nobody",),
