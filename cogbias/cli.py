@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['app', 'PATIENCE', 'StudyFile', 'OFTEN', 'Models', 'Paradigms', 'Outputs', 'Repeats', 'Temperature', 'Valid', 'Method',
            'Seed', 'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'AllowCommand', 'Limits', 'Prices', 'Out',
-           'AsJson', 'KINDS', 'FEW', 'common', 'main', 'list_names', 'items', 'generate', 'plan', 'train',
-           'run_command', 'status', 'effects', 'compare', 'report', 'verify', 'site', 'import_command',
+           'AsJson', 'KINDS', 'FEW', 'common', 'main', 'list_names', 'items', 'check', 'new', 'generate', 'plan',
+           'train', 'run_command', 'status', 'effects', 'compare', 'report', 'verify', 'site', 'import_command',
            'export_command']
 
 # %% ../nbs/34_cli.ipynb #ab4f58fa
@@ -724,6 +724,68 @@ def items(
             ],
             20,
         )
+
+# %% ../nbs/34_cli.ipynb #3da63eca
+@app.command()
+def check(
+    paradigm: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A file such as my_bias.toml, or suite/name.",
+            autocompletion=_completed(_paradigm_names),
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    "Say what a design lacks, before anybody is asked; status 1 where something is lacking."
+    from cogbias import design
+    from cogbias.checking_designs import check_design, check_lines
+    from cogbias.own_paradigms import known_name
+
+    found = check_design(design.paradigm(known_name(paradigm)))
+    if as_json:
+        findings = [each._asdict() for each in found.findings]
+        told = {"clusters": found.clusters._asdict(), "findings": findings, "lacks": found.lacks}
+        seen = {
+            how: each if each < float("inf") else None for how, each in found.detectable.items()
+        }
+        _show_json({**found._asdict(), **told, "detectable": seen})
+    else:
+        for line in check_lines(found):
+            print(_legible(line))
+    if found.lacks:
+        raise typer.Exit(1)
+
+# %% ../nbs/34_cli.ipynb #45c3c08c
+@app.command()
+def new(
+    what: Annotated[str, typer.Argument(metavar="paradigm", help="What to begin: paradigm.")],
+    name: Annotated[str, typer.Argument(help="Its name, such as my_bias.")],
+    kit: Annotated[
+        str,
+        typer.Option(
+            help="file (a text file with a table of wordings), or a notebook with a classic "
+            "experiment (classic) or a scenario on a scale (scenario)."
+        ),
+    ] = "file",
+    folder: Annotated[Path, typer.Option(help="Where it goes.")] = Path(),
+) -> None:
+    "Write the beginning of a paradigm: it runs as it is, and says where to change it."
+    from cogbias.skeletons import write_skeleton
+    from cogbias.tables import CogbiasError
+
+    if what != "paradigm":
+        raise CogbiasError(f"new: {what!r} is not known; write 'cogbias new paradigm NAME'")
+    files = write_skeleton(name, kit, folder)
+    for each in files:
+        print(_legible(f"written   {each}"))
+    if kit == "file":
+        run = f"cogbias run --model sim/human --paradigm {files[0]} --outputs outputs/{name}"
+        print(_legible(f"next      cogbias check {files[0]}"))
+        print(_legible(f"then      {run}"))
+    else:
+        print(_legible(f"next      jupyter lab {files[0]}"))
 
 # %% ../nbs/34_cli.ipynb #e7d1b9a4
 @app.command()

@@ -358,6 +358,11 @@ def check_fields(
                 f"there is no such field; {nearest(name, [*fields, *also])}"
             )
         kind, meaning = fields[name]
+        for inner in value if isinstance(value, dict) and not path else ():
+            if inner in FIELDS and inner not in CONDITIONS and name in ("conditions", "question"):
+                raise declared.spot(name, inner).fault(
+                    f"stands below [{name}] and so belongs to it; move it above the first [table]"
+                )
         if not KINDS[kind](value):
             raise declared.spot(*path, name).fault(
                 f"should be {kind} ({meaning}), not {value!r:.60}"
