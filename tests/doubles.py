@@ -1,6 +1,6 @@
 """A double of a chat server that fails as it is told, in OpenAI's protocol and in Ollama's.
 
-Faults are scripted; only the standard library is needed.
+Faults are scripted; no model is needed.
 
     with Double(lambda asked: "busy" if asked.number == 3 else None) as double:
         participant("openai/tiny", base_url=double.openai).answers(...)
@@ -21,7 +21,21 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
+from cogbias.tables import option
+
 CHATS = ("/v1/chat/completions", "/api/chat")
+
+
+def item(prompt: str, *labels: str, **more: Any) -> dict[str, Any]:
+    "A row of an items table, as far as a participant needs it."
+    return {
+        "system": None,
+        "prompt": prompt,
+        "options": [option(label, label, f"role {label}") for label in labels],
+        "answer": "choice",
+        "item_id": prompt,
+        **more,
+    }
 
 
 def draw(prompt: str, seed: int) -> int:

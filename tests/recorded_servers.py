@@ -21,21 +21,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from doubles import item
+
 from cogbias.participants import Participant, Request, participant
-from cogbias.tables import CogbiasError, option
+from cogbias.tables import CogbiasError
 from cogbias.trials import fingerprint, trial_id
 
 RECORDING = Path(__file__).parent / "fixtures" / "servers.json.gz"
 OPENAI, OLLAMA = "http://127.0.0.1:8080/v1", "http://127.0.0.1:11434"
 PASSING = ("latency_s", "started_at")  # fields of an answer that no two runs share
 CHANGING = ("client", "host")  # facts that belong to the machine
-
-
-def item(prompt: str, *labels: str, **more: Any) -> dict[str, Any]:
-    "A row of an items table, as far as a participant needs it."
-    options = [option(label, label, f"role {label}") for label in labels]
-    row = {"system": None, "prompt": prompt, "options": options, "answer": "choice"}
-    return row | {"item_id": prompt[:20]} | more
 
 
 ITEMS = {

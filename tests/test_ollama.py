@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import httpx
 import ollama
 import pytest
+from doubles import item
 from ollama_double import BUSY, OllamaDouble, Quirks
 from servers import MISSING, free_port, llama_server, llama_server_binary
 
@@ -50,17 +51,6 @@ CHOICE = (
     "Question: Which option do you choose?\nA) take the bus\nB) call a doctor\nAnswer with A "
     "or B only.\n"
 )
-
-
-def item(prompt: str, *labels: str, **more: Any) -> dict[str, Any]:
-    "A row of an items table, as far as a participant needs it."
-    return {
-        "system": None,
-        "prompt": prompt,
-        "options": [option(label, label, f"role {label}") for label in labels],
-        "answer": "choice",
-        **more,
-    }
 
 
 LETTERS = item(CHOICE, "A", "B")

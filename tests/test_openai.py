@@ -14,11 +14,12 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from doubles import item
 from servers import MISSING, free_port, llama_server, llama_server_binary
 
 from cogbias.backends.openai import PARTICIPANT, OpenaiParticipant
 from cogbias.design import paradigm
-from cogbias.tables import CogbiasError, option
+from cogbias.tables import CogbiasError
 from cogbias.elicitation.tiny import tiny_folder, tiny_probabilities
 from cogbias.participants import Answer, Request, participant, resolve_method
 from cogbias.trials import TrialStore, collect
@@ -27,18 +28,6 @@ needs_server = pytest.mark.skipif(llama_server_binary() is None, reason=MISSING)
 CHOICE = (
     "Which option do you choose?\nA) take the bus\nB) call a doctor\nAnswer with A or B only.\n"
 )
-
-
-def item(prompt: str, *labels: str, **more: Any) -> dict[str, Any]:
-    "A row of an items table, as far as a participant needs it."
-    return {
-        "system": None,
-        "prompt": prompt,
-        "options": [option(label, label, f"role {label}") for label in labels],
-        "answer": "choice",
-        "item_id": prompt,
-        **more,
-    }
 
 
 LETTERS = item(CHOICE, "A", "B")

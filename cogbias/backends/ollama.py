@@ -142,12 +142,13 @@ def _server_error(status: int, said: str, model: str, host: str) -> Fault:
         return Fault(
             f"ollama: {host} has no Ollama API there (status {status}); check base_url or "
             f"OLLAMA_HOST",
-            False,
-            None,
-            True,
+            retry=False,
+            fatal=True,
         )
     if status == 400 and "support thinking" in said:
-        return Fault(f"ollama: model {model!r} cannot think; leave out think", False, None, True)
+        return Fault(
+            f"ollama: model {model!r} cannot think; leave out think", retry=False, fatal=True
+        )
     if status in (401, 403) or missing:
         return Fault(
             f"ollama: {text}; "
@@ -156,20 +157,17 @@ def _server_error(status: int, said: str, model: str, host: str) -> Fault:
                 if missing
                 else "sign in on the server with `ollama signin`, or choose a local model"
             ),
-            False,
-            None,
-            True,
+            retry=False,
+            fatal=True,
         )
     if "maximum pending requests" in said:
         return Fault(
             "ollama: the server's queue is full; lower concurrency, or raise OLLAMA_MAX_QUEUE on "
             "the server",
-            True,
-            None,
-            False,
+            retry=True,
         )
     again = (status in AGAIN or status >= 500 or status < 0) and "token repeat limit" not in said
-    return Fault(f"ollama: {text} (status {status})", again, None, False)
+    return Fault(f"ollama: {text} (status {status})", retry=again)
 
 # %% ../../nbs/backends/ollama.ipynb #a33d0105
 def _not_ollama(error: Exception, host: str) -> Fault:
@@ -181,18 +179,16 @@ def _not_ollama(error: Exception, host: str) -> Fault:
     first = error.errors()[0] if isinstance(error, ValidationError) else {}
     given, place = first.get("input"), ".".join(map(str, first.get("loc", ())))
     if isinstance(given, Mapping) and given.get("error"):
-        return Fault(
-            f"ollama: {one_line(given['error'])} (sent as if all were well)", True, None, False
-        )
+        return Fault(f"ollama: {one_line(given['error'])} (sent as if all were well)", retry=True)
     if "." in place or first.get("type") != "missing" and place:
         held = one_line(f"{given!r:.60}")
-        return Fault(f"ollama: the answer's {one_line(place)} is {held}, which it cannot be", False)
+        return Fault(
+            f"ollama: the answer's {one_line(place)} is {held}, which it cannot be", retry=False
+        )
     if isinstance(error, (ValidationError, NotOllama, ValueError)):
         return Fault(
             f"ollama: {host} answers, but not as Ollama does; check base_url or OLLAMA_HOST",
-            True,
-            None,
-            False,
+            retry=True,
         )
     raise error
 
@@ -220,17 +216,13 @@ def explain(
         return Fault(
             "ollama: no answer within the time limit; the model may still be loading, or timeout "
             "is too short",
-            True,
-            None,
-            False,
+            retry=True,
         )
     if isinstance(error, (httpx.TransportError, httpx.DecodingError)):
         return Fault(
             f"ollama: the connection to {host} was lost "
             f"({one_line(error) or type(error).__name__})",
-            True,
-            None,
-            False,
+            retry=True,
         )
     return _not_ollama(error, host)
 

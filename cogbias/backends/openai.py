@@ -207,13 +207,14 @@ def _refused(status: int, error: Any, addressee: Addressee, wait: float | None =
         return Fault(
             f"openai: {addressee.url} refuses the key in {addressee.key_env} ({status}: {said}); "
             f"check that variable, or name another with api_key_env",
-            False,
-            None,
-            True,
+            retry=False,
+            fatal=True,
         )
     if status == 402 or _code(error) == "insufficient_quota":
         return Fault(
-            f"openai: {addressee.url} wants to be paid first ({status}: {said})", False, None, True
+            f"openai: {addressee.url} wants to be paid first ({status}: {said})",
+            retry=False,
+            fatal=True,
         )
     if status in (404, 405):
         names = [one_line(each, 80) for each in addressee.names()]
@@ -225,12 +226,11 @@ def _refused(status: int, error: Any, addressee: Addressee, wait: float | None =
         return Fault(
             f"openai: {addressee.url} has no model {addressee.model!r} to chat with ({status}: "
             f"{said}); {hint}",
-            False,
-            None,
-            True,
+            retry=False,
+            fatal=True,
         )
     return Fault(
-        f"openai: {said} (status {status})", status in RETRIED or status >= 500, wait, False
+        f"openai: {said} (status {status})", retry=status in RETRIED or status >= 500, wait=wait
     )
 
 # %% ../../nbs/backends/openai.ipynb #101db462
@@ -241,18 +241,19 @@ def _unreached(error: Exception, addressee: Addressee) -> Fault:
     cause = error.__cause__
     if isinstance(error, openai.APITimeoutError) and "Connect" not in type(cause).__name__:
         return Fault(
-            "openai: no answer within the time limit; raise timeout, or lower concurrency", True
+            "openai: no answer within the time limit; raise timeout, or lower concurrency",
+            retry=True,
         )
     if isinstance(error, openai.APITimeoutError) or type(cause).__name__ == "ConnectError":
         return NobodyThere(
             f"openai: nothing answers at {addressee.url}; start the server, or say where it is "
             f"with base_url or OPENAI_BASE_URL",
-            True,
+            retry=True,
         )
     return Fault(
         f"openai: the connection to {addressee.url} was lost "
         f"({one_line(cause or error) or type(cause).__name__})",
-        True,
+        retry=True,
     )
 
 # %% ../../nbs/backends/openai.ipynb #b178ac9c
@@ -262,7 +263,7 @@ def _odd(error: Exception, addressee: Addressee) -> Fault:
         return Fault(
             f"openai: {addressee.url} answers, but not as a chat server does "
             f"({one_line(_words(str(error)))})",
-            True,
+            retry=True,
         )
     code = str(_code(error.args[0]))
     status = int(code) if re.fullmatch("[1-9][0-9]{2}", code) else None
@@ -272,7 +273,7 @@ def _odd(error: Exception, addressee: Addressee) -> Fault:
         if fault.fatal
         else Fault(
             f"openai: {one_line(_words(error.args[0]))} (sent as if all were well)",
-            fault.retry,
+            retry=fault.retry,
         )
     )
 
@@ -285,7 +286,7 @@ def explain(
     import openai
 
     if isinstance(error, CogbiasError):
-        return Fault(str(error), False, None, True)
+        return Fault(str(error), retry=False, fatal=True)
     unfit = unfit_fault(error, "openai") or unfit_fault(error.__cause__, "openai")
     if unfit:
         return unfit
@@ -425,30 +426,14 @@ def read_model_card(
     ).checked()
 
 # %% ../../nbs/backends/openai.ipynb #b63ff9a9
-NEUTRAL: dict[str, dict[str, Any]] = {
-    "llama.cpp": {
-        "top_k": 0,
-        "min_p": 0.0,
-        "typical_p": 1.0,
-        "repeat_penalty": 1.0,
-        "presence_penalty": 0.0,
-        "frequency_penalty": 0.0,
-    },
-    "vLLM": {
-        "top_k": -1,
-        "min_p": 0.0,
-        "repetition_penalty": 1.0,
-        "presence_penalty": 0.0,
-        "frequency_penalty": 0.0,
-    },
-    "SGLang": {
-        "top_k": -1,
-        "min_p": 0.0,
-        "repetition_penalty": 1.0,
-        "presence_penalty": 0.0,
-        "frequency_penalty": 0.0,
-    },
-}
+_NO_PENALTY = {"presence_penalty": 0.0, "frequency_penalty": 0.0}
+_OF_VLLM = {"top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0, **_NO_PENALTY}
+_OF_LLAMA_CPP = {"top_k": 0, "min_p": 0.0, "typical_p": 1.0, "repeat_penalty": 1.0, **_NO_PENALTY}
+NEUTRAL = {
+    "llama.cpp": _OF_LLAMA_CPP,
+    "vLLM": _OF_VLLM,
+    "SGLang": _OF_VLLM,
+}  # kind of server -> options with which it draws from the model's own distribution
 
 # %% ../../nbs/backends/openai.ipynb #f96e765e
 class Dialect(NamedTuple):

@@ -452,10 +452,6 @@ def sound(
     return Answer("error", detail=f"the answer's {odd} is {held}, which no trial can hold")
 
 # %% ../../nbs/elicitation/03_calls.ipynb #58469dd9
-class _Fatal(CogbiasError):
-    "A fault that holds for every request."
-
-
 class _Beginning:
     "When an attempt began, and how much of it was waiting for its turn."
 
@@ -500,7 +496,7 @@ class _Caller:
             )
         except GaveUp as end:
             if end.fault.fatal:
-                raise _Fatal(end.fault.message) from None
+                raise CogbiasError(end.fault.message) from None
             return Answer("error", detail=str(end), attempt=end.attempt, **began.times())
 
     def _asked(self, request: Request, began: _Beginning) -> Answer:

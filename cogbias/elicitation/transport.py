@@ -90,9 +90,9 @@ def unfit_fault(
 ) -> Fault | None:  # None where it is something else
     "What it means that an answer was unfit."
     if isinstance(error, Unfit):
-        return Fault(f"{backend}: {error}", error.retry)
+        return Fault(f"{backend}: {error}", retry=error.retry)
     if isinstance(error, NoDistribution):
-        return Fault(f"{backend}: no probabilities: {scrub(str(error))}", False)
+        return Fault(f"{backend}: no probabilities: {scrub(str(error))}", retry=False)
     return None
 
 
@@ -104,7 +104,7 @@ def reading_fault(
     if isinstance(error, CogbiasError) or not isinstance(error, READING):
         raise error
     words = scrub(f"{type(error).__name__}: {error}")
-    return Fault(f"{backend}: the answer cannot be read ({words:.200})", False)
+    return Fault(f"{backend}: the answer cannot be read ({words:.200})", retry=False)
 
 # %% ../../nbs/elicitation/05_transport.ipynb #c7216d54
 class _Call(threading.local):
