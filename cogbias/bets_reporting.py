@@ -19,6 +19,7 @@ import pandas as pd
 from .claims import status_words
 from .published.bets import BETS, MODELS, VALUES, inferred_counts, published_bets, transfer
 from .reporting import plain_words, shown_name
+from .stats.decisions import without_width
 from .study_reporting import read_manifest
 from .tables import CogbiasError
 
@@ -103,7 +104,8 @@ def _numbers(row: Mapping[str, Any] | None, sign: str, unit: str) -> str:
     if pd.isna(row["estimate"]):
         return f"– ({status_words(row['status'])})"
     number, low, high = (_hundredfold(row[end], sign) for end in ("estimate", "ci_low", "ci_high"))
-    return f"{number}{unit} [{low} to {high}]" if low else f"{number}{unit}"
+    known = low and not without_width(row["ci_low"], row["ci_high"])
+    return f"{number}{unit} [{low} to {high}]" if known else f"{number}{unit}"
 
 
 def percent(
@@ -462,7 +464,7 @@ def _slope(row: Mapping[str, Any] | None) -> str:
         return "– (every choice is certain)"
     if pd.isna(row["estimate"]):
         return f"– ({status_words(row['status'])})"
-    if pd.isna(row["ci_low"]):
+    if pd.isna(row["ci_low"]) or without_width(row["ci_low"], row["ci_high"]):
         return f"{row['estimate']:.2f}".replace("-", "−")
     return f"{row['estimate']:.2f} [{row['ci_low']:.2f} to {row['ci_high']:.2f}]".replace("-", "−")
 

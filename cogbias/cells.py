@@ -446,17 +446,19 @@ def trivial_responders(
         items["options"].map(len) > 0
     ]  # an open number has no distribution to be exact about
     published = [contrast for contrast in paradigm.contrasts if contrast.replication]
-    rows = []
+    headline, rows = paradigm.headline.measure, []
     for model, label in trivial_labels(paradigm, closed).items() if len(closed) else ():
         trials = exact_trials(model, closed)
         found = {
             each.measure: estimate_contrast(each, trials, closed)
             for each in (paradigm.headline, *published)
         }
+        if not found[headline]:  # it compares open numbers, or what was not asked
+            continue
         rows.append(
             {
                 "label": label,
-                "estimate": found.pop(paradigm.headline.measure)[0]["estimate"],
+                "estimate": found.pop(headline)[0]["estimate"],
                 **{measure: each[0]["estimate"] for measure, each in found.items() if each},
             }
         )

@@ -906,7 +906,7 @@ def plan(
 # %% ../nbs/34_cli.ipynb #fc4e4e2d
 def _headlines(outcome: object) -> "pd.DataFrame":
     "The headline of every cell that was asked, for readers."
-    from cogbias.effects import headlines
+    from cogbias.effects import headlines, shown_limits
 
     asked = {(cell["participant"], cell["paradigm"]) for cell in outcome.cells}
     heads = headlines(outcome.effects)
@@ -916,10 +916,10 @@ def _headlines(outcome: object) -> "pd.DataFrame":
             "paradigm": row.paradigm,
             "headline": row.measure,
             "estimate": _number(row.estimate),
-            "95% interval": f"{_number(row.ci_low)} to {_number(row.ci_high)}",
+            "95% interval": _interval(row.ci_low, row.ci_high),
             "verdict": row.verdict if isinstance(row.verdict, str) else row.status,
         }
-        for row in heads.itertuples()
+        for row in shown_limits(heads).itertuples()
         if (row.participant, row.paradigm) in asked
     ]
     import pandas as pd
@@ -927,9 +927,16 @@ def _headlines(outcome: object) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def _number(value: float | None) -> str:
-    "A number of a table on a terminal."
-    return "–" if value is None or value != value else f"{value:.3f}"
+def _number(value: float | None, digits: int = 3) -> str:
+    "A number of a table on a terminal; a small one has no minus sign of its own."
+    if value is None or value != value:
+        return "–"
+    return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    "An interval of a table on a terminal."
+    return f"{_number(low)} to {_number(high)}" if low == low and high == high else "–"
 
 
 def _nothing_new(outcome: object) -> bool:
@@ -1088,13 +1095,14 @@ def effects(
     as_json: AsJson = False,
 ) -> None:
     "Estimate the effects of everything a folder holds."
-    from cogbias.effects import headlines
+    from cogbias.effects import headlines, shown_limits
     from cogbias.running import estimate_folder
     from cogbias.status import self_made_lines
     from cogbias.stats.estimates import p_number
     from cogbias.tables import save_table
 
     table, lines = estimate_folder(folder)
+    table = shown_limits(table)
     _warn(lines)
     if out:
         written = f"{len(table)} estimates written to {save_table(table, out)}"
@@ -1104,6 +1112,8 @@ def effects(
     elif not out:
         headline = headlines(table).round(4)
         headline["p_adjusted"] = [p_number(p, "–") for p in headline["p_adjusted"]]
+        for name in ("estimate", "ci_low", "ci_high"):
+            headline[name] = [_number(each, 4) for each in headline[name]]
         _show(
             headline[
                 [

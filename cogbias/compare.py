@@ -35,7 +35,7 @@ from .participants import reads_pairs
 from .settings import listing
 from .stats.adjusted import UNSEEN, adjusted_cluster_interval, flag_numbers
 from .stats.clusters import stratified_cluster_t
-from .stats.decisions import CLAIMABLE, adjust, is_bias
+from .stats.decisions import CLAIMABLE, adjust, is_bias, without_width
 from .stats.estimates import EQUAL, Estimate, p_number
 from .tables import TRIALS, CogbiasError, check_columns, nearest
 from .trials import typed_trials
@@ -479,7 +479,9 @@ def difference_sentence(
         return f"{row['first']} and {row['second']} are tied: {row['detail']}"
     if pd.isna(row["estimate"]):
         return f"{row['first']} and {row['second']}: {row['detail']}"
-    size = f"{row['estimate']:+.2f} [{row['ci_low']:+.2f}, {row['ci_high']:+.2f}] {row['unit']}"
+    known = not pd.isna(row["ci_low"]) and not without_width(row["ci_low"], row["ci_high"])
+    limits = f" [{row['ci_low']:+.2f}, {row['ci_high']:+.2f}]" if known else ""
+    size = f"{row['estimate']:+.2f}{limits} {row['unit']}"
     if row["larger"] == "not told apart":
         rough = row["status"] not in CLAIMABLE and row["detail"]
         why = f" ({row['detail']}: too rough for a claim)" if rough else ""

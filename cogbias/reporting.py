@@ -39,12 +39,14 @@ def interval(
     digits: int = 3,  # after the point
     sign: bool = True,  # false: a share, which has none
 ) -> str:
-    "An estimate with its interval."
+    "An estimate with its interval, where that has some width."
     estimate, low, high = (
         signed(row[name], digits).removeprefix("" if sign else "+")
         for name in ("estimate", "ci_low", "ci_high")
     )
     if pd.isna(row["estimate"]) or pd.isna(row["ci_low"]):
+        return estimate
+    if without_width(row["ci_low"], row["ci_high"]):
         return estimate
     return f"{estimate} [{low}, {high}]"
 

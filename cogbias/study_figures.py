@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from .figures import COLOURS, _axes
+from .stats.decisions import without_width
 from .tables import CogbiasError, check_columns
 
 if TYPE_CHECKING:
@@ -557,8 +558,8 @@ def _outline(ax: "Axes", row: int, column: int, look: Mapping[str, Any]) -> None
 
 # %% ../nbs/14_study_figures.ipynb #6aba068c
 def _ends(low: float, high: float) -> str:
-    "Both ends of an interval, short; empty where one is missing."
-    if not np.isfinite([low, high]).all():
+    "Both ends of an interval, short; empty where one is missing, or where they are one number."
+    if not np.isfinite([low, high]).all() or without_width(low, high):
         return ""
     sizes = [f"{abs(each):.2f}".removeprefix("0") for each in (low, high)]
     signs = ["−" if each < 0 else "" for each in (low, high)]

@@ -10,7 +10,7 @@ __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'FLIPS_COUNTED', 'NUMBER_MEASURES', 'R
            'area_shift', 'accuracy', 'log_odds', 'number_measure', 'deviation', 'standardised', 'read_pairs',
            'Estimator', 'estimators', 'estimate_contrast', 'as_read', 'effect_rows', 'effects_table',
            'estimate_effects', 'Analysis', 'make_analysis', 'headlines', 'bounds_of_headlines', 'unreadable_bounds',
-           'row_verdict', 'changed', 'decide']
+           'row_verdict', 'changed', 'decide', 'shown_limits']
 
 # %% ../../nbs/10_effects.ipynb #5b3d5948
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -2092,3 +2092,12 @@ def decide(
     for name in DECIDED:
         decided.loc[said.index, name] = said[name]
     return EFFECTS.check(decided)
+
+# %% ../../nbs/10_effects.ipynb #67e70382
+def shown_limits(
+    effects: pd.DataFrame,  # an effects table
+) -> pd.DataFrame:  # the same; limits are empty where the interval has no width
+    "The table as readers and other programs see it."
+    low, high = effects["ci_low"].astype(float), effects["ci_high"].astype(float)
+    wide = [not without_width(*limits) for limits in zip(low, high)]
+    return effects.assign(ci_low=low.where(wide), ci_high=high.where(wide))
