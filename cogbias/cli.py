@@ -1237,11 +1237,13 @@ def _oddity(rows: "pd.DataFrame", most: int = 30) -> str:
     return f"note: {rows['count'].sum():,}: {rows['meaning'].iloc[0]}: {listed}{first}"
 
 
-def _import_answers(format: str, path: Path, out: Path) -> None:
+def _import_answers(
+    format: str, path: Path, out: Path, paradigms: list[str] | None, where: list[str] | None
+) -> None:
     "Read published answers into a folder, and say what was odd about them."
     from cogbias.exchange import import_answers
 
-    found = import_answers(format, path, out)
+    found = import_answers(format, path, out, paradigms or ["*"], _levels(where) or {})
     for _, rows in found.oddities.groupby("code", sort=False):
         print(_legible(_oddity(rows)))
     said = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
@@ -1257,17 +1259,36 @@ def import_command(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", help="Items file to write; a new folder where the format holds answers."
+            "--out",
+            help="Items file to write; where the format holds answers, a new folder, or one of "
+            "this tool to which they are added.",
         ),
     ],
+    paradigms: Annotated[
+        list[str] | None,
+        typer.Option("--paradigm", help="Of published answers, only these" + OFTEN + "."),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where",
+            metavar="FACTOR=LEVEL",
+            help="Of published answers, only those to such prompts" + OFTEN + ".",
+        ),
+    ] = None,
 ) -> None:
     "Read a published data set into an items table, or published answers into a folder."
-    from cogbias.tables import save_table
+    from cogbias.tables import CogbiasError, save_table
     from cogbias.exchange import ANSWERED, import_items, import_report
 
     if format in ANSWERED:
-        _import_answers(format, path, out)
+        _import_answers(format, path, out, paradigms, where)
         return
+    if paradigms or where:
+        raise CogbiasError(
+            f"format {format!r} makes a table of items; leave --paradigm and --where to "
+            f"'cogbias run --items {out}'"
+        )
     table = import_items(format, path)
     save_table(table, out)
     found = import_report(table)

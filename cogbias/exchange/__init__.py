@@ -1026,7 +1026,7 @@ FORMATS = MappingProxyType(
 )  # name -> importer
 
 # %% ../../nbs/33_exchange.ipynb #4d729c86
-ANSWERED: Mapping[str, Callable[[Path | str, Path | str], Any]] = MappingProxyType(
+ANSWERED: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {"malberg": import_malberg, "pagliaro": import_pagliaro}
 )  # name -> importer of items and answers into a folder
 
@@ -1034,14 +1034,16 @@ ANSWERED: Mapping[str, Callable[[Path | str, Path | str], Any]] = MappingProxyTy
 def import_answers(
     format: str,  # a key of ANSWERED
     path: Path | str,  # file or folder of the published answers
-    outputs: Path | str,  # a new folder
-) -> Any:  # what was found: its items, counts and oddities
-    "Read published answers, and write them as an outputs folder."
+    outputs: Path | str,  # a new folder, or one of this tool
+    paradigms: Sequence[str] = ("*",),  # names, or patterns such as published/*
+    where: Mapping[str, Sequence[str]] = MappingProxyType({}),  # factor -> levels
+) -> Any:  # what was imported: its items, counts and oddities
+    "Read published answers, and write them, or a part of them, into an outputs folder."
     if format not in ANSWERED:
         raise CogbiasError(
             f"import format {format!r} holds no answers; {nearest(format, ANSWERED)}"
         )
-    return ANSWERED[format](path, outputs)
+    return ANSWERED[format](path, outputs, paradigms, where)
 
 # %% ../../nbs/33_exchange.ipynb #1e4c7bf7
 def import_items(

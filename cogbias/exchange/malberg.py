@@ -28,7 +28,8 @@ from cogbias.exchange.answers import (
     Oddities,
     PublishedCell,
     PublishedStudy,
-    new_folder,
+    open_folder,
+    part_of,
     write_answers,
 )
 from ..outputs import RecordedParticipant, timestamp
@@ -1049,13 +1050,27 @@ def _note(oddities: pd.DataFrame, who: str, name: str) -> str:
     return "; ".join(["imported from published files, in their wording", *lines])
 
 
+def _part_of_published(found: Published, items: Mapping[str, pd.DataFrame]) -> Published:
+    "What was read, as far as these items go."
+    pairs = {(name, pair) for name, table in items.items() for pair in table["pair_id"]}
+    kept = [
+        each
+        for each in found.decisions
+        if (each.test.paradigm, f"{each.test.key}-{each.order}") in pairs
+    ]
+    tests = {name: count for name, count in found.tests.items() if name in items}
+    return found._replace(items=dict(items), decisions=kept, tests=tests)
+
+
 def import_malberg(
     path: Path | str,  # a folder with published CSV files, or one of them
-    outputs: Path | str,  # a new folder
-) -> Published:
-    "Read published test cases and decisions, and write them as an outputs folder."
+    outputs: Path | str,  # a new folder, or one of this tool
+    paradigms: Sequence[str] = ("*",),  # names, or patterns
+    where: Mapping[str, Sequence[str]] = MappingProxyType({}),  # factor -> levels
+) -> Published:  # what was imported
+    "Read published tests and decisions, and write them, or a part, into an outputs folder."
     source, started = Path(path), timestamp()
-    new_folder(outputs)
+    open_folder(outputs)
     found = read_malberg(source)
     by_cell: dict[tuple[str, str], list[Decision]] = defaultdict(list)
     for each in found.decisions:
@@ -1066,7 +1081,7 @@ def import_malberg(
         rows = _trial_rows(decisions, found.items[name], who)
         planned, note = _planned(rows, found.tests[name]), _note(found.oddities, person, name)
         cells.append(PublishedCell(who, name, rows, planned, note))
-    study = PublishedStudy(
+    whole = PublishedStudy(
         "published decisions (Malberg et al. 2024)",
         source,
         METHOD,
@@ -1074,5 +1089,6 @@ def import_malberg(
         cells,
         found.oddities,
     )
+    study = part_of(whole, paradigms, where)
     write_answers(study, outputs, started)
-    return found
+    return _part_of_published(found, study.items)

@@ -24,11 +24,12 @@ from cogbias.exchange.answers import (
     Oddities,
     PublishedCell,
     PublishedStudy,
-    new_folder,
+    open_folder,
+    part_of,
     write_answers,
 )
 from .archives import archived_files
-from ..outputs import RecordedParticipant, keep_readings, timestamp
+from ..outputs import RecordedParticipant, timestamp
 from ..participants import Answer, answer_from_text
 from ..tables import CogbiasError, item_table, option
 from ..trials import fingerprint, trial_ids, trial_row
@@ -731,22 +732,24 @@ def read_outcomes(
 # %% ../../nbs/exchange/pagliaro.ipynb #38b79069
 def import_pagliaro(
     path: Path | str,  # the published archive or its folder, or the file of facts
-    outputs: Path | str,  # a new folder
-) -> PublishedAnswers:
-    "Read the published answers, and write them as an outputs folder."
+    outputs: Path | str,  # a new folder, or one of this tool
+    paradigms: Sequence[str] = ("*",),  # names, or patterns
+    where: Mapping[str, Sequence[str]] = MappingProxyType({}),  # factor -> levels
+) -> PublishedAnswers:  # what was imported
+    "Read the published answers, and write them, or a part of them, into an outputs folder."
     started = timestamp()
-    new_folder(outputs)
+    open_folder(outputs)
     is_facts = Path(path).name == OUTCOMES
     found = read_outcomes(path) if is_facts else read_pagliaro(path)
-    study = PublishedStudy(
+    whole = PublishedStudy(
         "published answers (Pagliaro 2026)",
         Path(path),
         METHOD,
         found.items,
         found.cells,
         found.oddities,
+        found.readings,
     )
-    folder = write_answers(study, outputs, started)
-    for (person, name), table in found.readings.items():
-        keep_readings(folder, person, name, table)
-    return found
+    study = part_of(whole, paradigms, where)
+    write_answers(study, outputs, started)
+    return found._replace(items=study.items, cells=study.cells, readings=study.readings)
