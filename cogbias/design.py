@@ -358,15 +358,17 @@ def _role_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[in
 
 def _right_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[int, str]]:
     "Rows whose right role is none of those that their options have."
-    for contrast in paradigm.contrasts:
-        if contrast.outcome != "right":
-            continue
-        closed = items["answer"].to_numpy() == "choice"
-        for row in np.flatnonzero(selected_mask(items, contrast) & closed):
-            right, offered = items["right"].iloc[row], items["options"].iloc[row]
-            roles = [each["role"] for each in offered]
-            if right not in roles:
-                yield row, f"has {right!r} as right, which none of its options is; {roles} are"
+    scoring = [each for each in paradigm.contrasts if each.outcome == "right"]
+    if not scoring:
+        return
+    closed = items["answer"].to_numpy() == "choice"
+    offered = [[each["role"] for each in options] for options in items["options"]]
+    right = items["right"].tolist()
+    wrong = np.array([role not in roles for role, roles in zip(right, offered)], dtype=bool)
+    for contrast in scoring:
+        for row in np.flatnonzero(selected_mask(items, contrast) & closed & wrong):
+            said = f"which none of its options is; {offered[row]} are"
+            yield row, f"has {right[row]!r} as right, {said}"
 
 # %% ../nbs/02_design.ipynb #938499c9
 def _split_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[int, str]]:

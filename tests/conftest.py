@@ -92,6 +92,9 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 
 CLI = "import sys; from cogbias.cli import main; sys.exit(main())"
 
+# The same in an installed package, whose sites have no pages of the library.
+INSTALLED = f"import cogbias.site; cogbias.site.repository_notebooks = lambda: None; {CLI}"
+
 
 def _make_site(
     folder: Path,  # where the outputs go

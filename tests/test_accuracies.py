@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -20,8 +21,9 @@ from cogbias.tables import CogbiasError, save_table
 BETS = ("bets/coin", "bets/dice", "bets/card")
 
 
+@cache
 def items_of(name: str, **settings: object) -> pd.DataFrame:
-    "The published items of a paradigm."
+    "The published items of a paradigm; read them, do not change them."
     return paradigm(name).items(**{"item_sets": ("published",)} | settings)
 
 
@@ -348,7 +350,7 @@ def test_shares_that_differ_in_part_are_told_apart():
 def test_the_likeliest_answer_and_a_drawn_one_are_two_numbers():
     "Somebody graded takes the right choice most often; drawn answers show how surely."
     items = items_of("bets/value", splits=("test",), item_sets=("graded",))
-    items["item_set"] = "published"
+    items = items.assign(item_set="published")
     found = whole(estimated("bets/value", items, exact_trials("graded", items)))
     ratio = np.exp(items["log_ratio"].to_numpy(float))
     assert found.loc["accuracy_gain_share", "estimate"] == 1.0

@@ -9,15 +9,28 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from conftest import INSTALLED
 from ollama_double import OllamaDouble
 from servers import MISSING, llama_server, llama_server_binary
 
 REAL = ("hf/tiny", "openai/tiny", "ollama/tiny")
 
 
+ALL = {"choice/certainty": 392, "choice/decoy": 780}  # paradigm -> what is asked
+FEW = {"choice/certainty": 392}
+
+
+@pytest.fixture(scope="module", params=[FEW, pytest.param(ALL, marks=pytest.mark.slow)], ids=len)
+def asked(request: pytest.FixtureRequest) -> dict[str, int]:
+    "The paradigms of the study 'backends' that are asked: one of them, or both."
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, str]]]:
-    "The outputs of the study 'backends', and the environment that it ran in."
+def finished(
+    asked: dict[str, int], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Path, dict[str, str]]]:
+    "What was asked, as a folder, and the environment that it ran in."
     if llama_server_binary() is None:
         pytest.skip(MISSING)
     from cogbias.elicitation.tiny import tiny_folder
@@ -33,15 +46,20 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, d
             "OLLAMA_HOST": double.url,
             "OPENAI_API_KEY": "sk-planted-0123456789abcdef",
         }
-        run = cogbias(environment, "run", "backends", "--outputs", str(outputs))
+        run = cogbias(environment, *again(asked), "--outputs", str(outputs))
         assert run.returncode == 0, run.stderr + run.stdout
     yield outputs, environment  # the servers are gone: what follows only reads
+
+
+def again(asked: dict[str, int]) -> list[str]:
+    "The command that runs the study, or the part of it that is asked."
+    return ["run", "backends", *(part for name in asked for part in ("--paradigm", name))]
 
 
 def cogbias(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess:
     "The command line, as a user calls it."
     return subprocess.run(
-        [sys.executable, "-c", "from cogbias.cli import main; main()", *arguments],
+        [sys.executable, "-c", INSTALLED, *arguments],
         env=environment,
         capture_output=True,
         text=True,
@@ -56,30 +74,34 @@ def trials(outputs: Path, participant: str, paradigm: str) -> pd.DataFrame:
     return Folder(outputs).store(participant, paradigm).read()
 
 
-def test_every_cell_is_complete(finished):
+def test_every_cell_is_complete(finished, asked):
     manifest = json.loads((finished[0] / "manifest.json").read_text())
     assert manifest["failed"] == []
     assert {cell["method"] for cell in manifest["cells"]} == {"option_probability"}
     assert {
-        (cell["participant"].split()[0], cell["planned"], cell["asked"])
+        (cell["participant"].split()[0], cell["paradigm"], cell["planned"], cell["asked"])
         for cell in manifest["cells"]
-        if cell["paradigm"] == "choice/decoy"
-    } == {(name, 780, 780) for name in ("sim/human", *REAL)}
+    } == {
+        (who, paradigm, number, number)
+        for who in ("sim/human", *REAL)
+        for paradigm, number in asked.items()
+    }
 
 
-@pytest.mark.parametrize("paradigm", ["choice/certainty", "choice/decoy"])
 @pytest.mark.parametrize("other", REAL[1:])
-def test_the_same_weights_answer_alike(finished, paradigm, other):
-    one, two = (
-        trials(finished[0], name, paradigm).set_index("item_id") for name in ("hf/tiny", other)
-    )
-    two = two.loc[one.index]
-    assert len(one) == len(two) > 300
-    assert max(abs(a[label] - b[label]) for a, b in zip(one["p"], two["p"]) for label in a) < 1e-3
-    assert (one["valid_mass"] - two["valid_mass"]).abs().max() < 1e-3
+def test_the_same_weights_answer_alike(finished, asked, other):
+    for paradigm in asked:
+        one, two = (
+            trials(finished[0], name, paradigm).set_index("item_id") for name in ("hf/tiny", other)
+        )
+        two = two.loc[one.index]
+        assert len(one) == len(two) > 300
+        gaps = [abs(a[label] - b[label]) for a, b in zip(one["p"], two["p"]) for label in a]
+        assert max(gaps) < 1e-3
+        assert (one["valid_mass"] - two["valid_mass"]).abs().max() < 1e-3
 
 
-def test_and_so_do_their_effects(finished):
+def test_and_so_do_their_effects(finished, asked):
     effects = pd.read_parquet(finished[0] / "effects.parquet")
     wide = effects[effects["participant"].isin(REAL)].pivot_table(
         index=["paradigm", "measure", "group", "target"],
@@ -87,16 +109,17 @@ def test_and_so_do_their_effects(finished):
         values="estimate",
         aggfunc="first",
     )
-    assert len(wide) > 20 and wide.columns.tolist() == sorted(REAL)
+    assert set(wide.index.get_level_values("paradigm")) == set(asked)
+    assert len(wide) > 10 * len(asked) and wide.columns.tolist() == sorted(REAL)
     assert (wide.max(axis=1) - wide.min(axis=1)).max() < 1e-3
 
 
-def test_reports_and_site_are_made_without_the_servers(finished):
+def test_reports_and_site_are_made_without_the_servers(finished, asked):
     outputs, environment = finished
     reports = sorted((outputs / "reports").glob("*/*.ipynb"))
-    assert len(reports) == 8
-    again = cogbias(environment, "report", str(outputs))
-    assert again.returncode == 0, again.stderr
+    assert len(reports) == 4 * len(asked)
+    report = cogbias(environment, "report", str(outputs))
+    assert report.returncode == 0, report.stderr
     site = cogbias(environment, "site", str(outputs))
     assert site.returncode == 0, site.stderr
     page = (
@@ -105,15 +128,15 @@ def test_reports_and_site_are_made_without_the_servers(finished):
     assert "ollama/tiny" in page and "digest" in page and "Ollama 0." in page
 
 
-def test_a_second_run_without_servers_names_what_failed_and_keeps_the_rest(finished):
+def test_a_second_run_without_servers_names_what_failed_and_keeps_the_rest(finished, asked):
     outputs, environment = finished
-    again = cogbias(environment, "run", "backends", "--outputs", str(outputs), "--no-reports")
-    assert again.returncode == 1
-    assert {line.split()[1] for line in again.stderr.splitlines() if line.startswith("failed")} == {
+    run = cogbias(environment, *again(asked), "--outputs", str(outputs), "--no-reports")
+    assert run.returncode == 1
+    assert {line.split()[1] for line in run.stderr.splitlines() if line.startswith("failed")} == {
         "openai/tiny",
         "ollama/tiny",
-    }, again.stderr
-    assert "hf/tiny  choice/certainty: 392 stored, 0 asked" in again.stdout
+    }, run.stderr
+    assert "hf/tiny  choice/certainty: 392 stored, 0 asked" in run.stdout
 
 
 def test_the_key_is_nowhere(finished):

@@ -1,5 +1,6 @@
 """What the effects table promises of every estimate, over all paradigms."""
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,31 +12,27 @@ from cogbias.design import paradigm, paradigms
 from cogbias.outputs import load_effects
 from cogbias.tables import EFFECTS, load_table, save_table
 from cogbias.effects import decide, difference, estimate_effects, prompt_scores, row_verdict
+from tiers import KINDS, slow_but
 
 NAMES = [name for name in paradigms() if name != "choice/decoy"]  # its 11,232 prompts add nothing
 
 
-@pytest.fixture(scope="module")
-def tables():
-    "Effects of the human and the rational participant, by paradigm."
-    found = {}
-    for name in NAMES:
-        items = paradigm(name).items()
-        for who in ("human", "rational"):
-            effects = estimate_effects(exact_trials(who, items), items, paradigm(name))
-            found[name, who] = decide(effects)
-    return found
+@cache
+def effects_of(name, who):
+    "Effects of a simulated participant."
+    items = paradigm(name).items()
+    return decide(estimate_effects(exact_trials(who, items), items, paradigm(name)))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_p_value_names_its_procedure(tables, name):
+@pytest.mark.parametrize("name", slow_but(KINDS, NAMES))
+def test_a_p_value_names_its_procedure(name):
     for who in ("human", "rational"):
-        rows = tables[name, who]
+        rows = effects_of(name, who)
         assert rows.p_value.notna().equals(rows.p_method.notna()), (name, who)
 
 
-def test_effects_of_before_have_no_p_method(tables, tmp_path):
-    older = tables["choice/certainty", "human"].drop(columns="p_method")
+def test_effects_of_before_have_no_p_method(tmp_path):
+    older = effects_of("choice/certainty", "human").drop(columns="p_method")
     read = load_table(save_table(older, tmp_path / "effects.parquet"), EFFECTS)
     assert read.p_method.isna().all() and len(read) == len(older)
 

@@ -19,6 +19,7 @@ from cogbias.effects import estimate_effects
 from cogbias.design import usable_items
 from cogbias.exchange import FIELDS, import_items, import_report
 from cogbias.exchange.archives import archive_contents
+from tiers import slow_but
 
 REPOSITORY = Path(__file__).parents[1]
 ARCHIVE = REPOSITORY.parent / "shared" / "data" / "instructed_to_bias" / "Data.zip"
@@ -381,6 +382,7 @@ def test_belief_contrasts_work(imported):
 # ---- the table elsewhere
 
 
+@pytest.mark.slow  # both are read again and again below, with few records
 def test_zip_and_folder_agree(imported, published, tmp_path):
     folder = write(
         tmp_path, {name.removeprefix("Data/"): records for name, records in published.items()}
@@ -392,7 +394,8 @@ def test_zip_and_folder_agree(imported, published, tmp_path):
     ).all()
 
 
-@pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])
+# every day test_tables takes a few items of every paradigm through all formats
+@pytest.mark.parametrize("ending", slow_but(["parquet"], ["parquet", "jsonl", "csv"]))
 def test_stored_and_loaded(imported, tmp_path, ending):
     stored = load_table(save_table(imported, tmp_path / f"items.{ending}"), ITEMS)
     assert stored.item_id.tolist() == imported.item_id.tolist()

@@ -27,13 +27,6 @@ pytestmark = pytest.mark.skipif(not ARCHIVE.exists(), reason="the published answ
 
 
 @pytest.fixture(scope="module")
-def imported(tmp_path_factory):
-    "The archive as a folder."
-    out = tmp_path_factory.mktemp("pagliaro") / "out"
-    return import_pagliaro(ARCHIVE, out), out
-
-
-@pytest.fixture(scope="module")
 def files():
     "Name -> contents of the archive."
     with tarfile.open(ARCHIVE) as archive:
@@ -41,23 +34,51 @@ def files():
         return {each.name.removeprefix("./"): archive.extractfile(each).read() for each in members}
 
 
-def test_every_answer_is_there(imported):
+SOME = ("anchoring", "decoy_effect")  # one with numbers, one with choices and all strategies
+
+
+@pytest.fixture(scope="module", params=[SOME, pytest.param(tuple(BIASES), marks=pytest.mark.slow)])
+def biases(request):
+    "The biases whose answers are imported: two, or all of them."
+    return request.param
+
+
+def of(biases, name):
+    "Whether a file of the archive holds answers to one of these biases."
+    return name.removeprefix("raw_responses/").startswith(biases)
+
+
+@pytest.fixture(scope="module")
+def imported(biases, files, tmp_path_factory):
+    "The archive as a folder, or what it holds of some biases."
+    place = tmp_path_factory.mktemp("pagliaro")
+    source = ARCHIVE
+    if biases == SOME:
+        some = {name: data for name, data in files.items() if of(biases, name)}
+        some["prompts.json"] = files["prompts.json"]
+        source = changed(some, place / "some", "", None)
+    return import_pagliaro(source, place / "out"), place / "out"
+
+
+def test_every_answer_is_there(imported, biases, files):
     found, out = imported
-    assert found.counts == {
-        "prompts": 162,
-        "answers": 67_300,
-        "paradigms": 11,
-        "participants": 11,
-    }
-    odd = found.oddities.groupby("code")["count"].sum()
-    assert odd["interval"] == 3_960
     trials = trials_of(out)
-    assert len(trials) == 67_300 and trials["trial_id"].is_unique
-    assert (trials["status"] == "error").sum() == 4_206  # one more is among the intervals
-    assert set(trials["backend"]) == {"published"}
-    assert {"llama-3.1-8b+D1_cot", "claude-3.5-sonnet"} <= set(trials["participant"])
+    assert trials["trial_id"].is_unique and set(trials["backend"]) == {"published"}
+    assert found.counts["paradigms"] == 11 and trials["paradigm"].nunique() == len(biases)
+    assert found.counts["participants"] == trials["participant"].nunique() == 11
     claude = trials[trials["participant"] == "claude-3.5-sonnet"]
     assert set(claude["model"]) == {"claude-sonnet-4-20250514"}
+    if biases == SOME:
+        told = [json.loads(data) for name, data in files.items() if of(biases, name)]
+        sides = ("control_responses", "treatment_responses")
+        asked = sum(len(pair[side]) for each in told for pair in each["variants"] for side in sides)
+        assert found.counts["answers"] == len(trials) == asked
+        return
+    assert found.counts["prompts"] == 162 and found.counts["answers"] == len(trials) == 67_300
+    odd = found.oddities.groupby("code")["count"].sum()
+    assert odd["interval"] == 3_960
+    assert (trials["status"] == "error").sum() == 4_206  # one more is among the intervals
+    assert {"llama-3.1-8b+D1_cot", "claude-3.5-sonnet"} <= set(trials["participant"])
 
 
 def test_paradigms_of_published_answers_are_not_asked_by_accident():
@@ -76,8 +97,9 @@ def estimated(imported, tmp_path_factory):
     return pd.read_parquet(place)
 
 
-def test_all_rows_of_the_published_table(estimated, files):
+def test_all_rows_of_the_published_table(estimated, biases, files):
     table = list(csv.DictReader(io.StringIO(files["bsi_summary.csv"].decode())))
+    table = [row for row in table if row["bias_name"] in biases]
     rows = estimated[estimated["measure"] == "susceptibility"]
     assert rows["replication"].all()
     known = rows.set_index(["participant", "paradigm"])
@@ -96,11 +118,13 @@ def test_all_rows_of_the_published_table(estimated, files):
         assert isnan(published) == isnan(p_values[-1])
         assert isnan(published) or p_values[-1] == pytest.approx(published, abs=1e-6)
         assert (p_values[-1] < 0.05) == (row["significant"] == "True")
-    assert len(table) == 87
+    assert len(table) == (16 if biases == SOME else 87)
+    without = rows[rows["status"] == "insufficient"]
+    assert len(rows) - len(without) == len(table)
+    if biases == SOME:  # the correction of the paper is over all rows
+        return
     marked = marks_from_the_smallest(p_values)
     assert marked.tolist() == [row["significant_bh"] == "True" for row in table]
-    without = rows[rows["status"] == "insufficient"]
-    assert len(rows) - len(without) == 87
 
 
 def test_all_sigmas_to_the_last_digit(files):
@@ -205,13 +229,17 @@ def test_two_files_of_one_model_and_bias_are_refused(files, tmp_path):
         read_pagliaro(folder)
 
 
-def test_the_shipped_facts_give_the_same_effects(estimated, tmp_path):
+def test_the_shipped_facts_give_the_same_effects(imported, estimated, biases, tmp_path):
     "Outcomes without texts carry the whole analysis."
-    import_pagliaro(shipped("data", "published", OUTCOMES), tmp_path / "facts")
+    facts = pd.read_parquet(shipped("data", "published", OUTCOMES))
+    pairs = set(trials_of(imported[1])["cluster"])
+    facts[facts["content_set"].isin(pairs)].to_parquet(tmp_path / OUTCOMES)
+    import_pagliaro(tmp_path / OUTCOMES, tmp_path / "facts")
     place = tmp_path / "table.parquet"
     said = CliRunner().invoke(app, ["effects", str(tmp_path / "facts"), "--out", str(place)])
     assert said.exit_code == 0, said.output
     names = ["participant", "paradigm", "measure", "group", "estimate", "ci_low", "ci_high"]
     pd.testing.assert_frame_equal(pd.read_parquet(place)[names], estimated[names], atol=1e-12)
     trials = trials_of(tmp_path / "facts")
-    assert trials["response"].isna().all() and len(trials) == 67_300
+    assert trials["response"].isna().all() and len(trials) == len(trials_of(imported[1]))
+    assert biases == SOME or len(trials) == len(facts) == 67_300

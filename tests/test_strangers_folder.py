@@ -13,12 +13,14 @@ from typing import Any
 
 import nbformat
 import pytest
+from conftest import INSTALLED
 from doubles import Double
 
 from cogbias.design import paradigm
 from cogbias.tables import save_table
 from cogbias.running import run_study
 from cogbias.study import make_study
+from tiers import slow_but
 
 SECRET = "a-secret-of-the-reader"
 WATCH = """
@@ -62,9 +64,8 @@ def reader(folder: Path, *command: str) -> tuple[subprocess.CompletedProcess, st
         "OPENAI_API_KEY": SECRET,
         "OLLAMA_API_KEY": SECRET,
     }
-    code = "from cogbias.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, *command],
+        [sys.executable, "-c", INSTALLED, *command],
         env=environment,
         capture_output=True,
         text=True,
@@ -116,7 +117,10 @@ NAMED: Mapping[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("what", NAMED)
+OFTEN = ("a server", "an extractor", "a file elsewhere")
+
+
+@pytest.mark.parametrize("what", slow_but(OFTEN, NAMED))
 def test_a_report_contacts_nobody(copy: Path, what: str) -> None:
     with Double() as trap:
         edit_cells(copy, **json.loads(json.dumps(NAMED[what]).replace("{trap}", trap.url)))

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import permutations
 from string import ascii_uppercase
 from typing import Any, Literal, NamedTuple
@@ -102,6 +103,12 @@ def _modality_fault(modality: Modality) -> str:
 KINDS = ("win_high", "win_low")  # the dear thing can be won, or the cheap one
 
 
+@cache
+def _exact(text: str) -> Fraction:
+    "A number without rounding; a design writes the same few again and again."
+    return Fraction(text)
+
+
 def expected_gains(
     kind: str,  # one of KINDS
     high: Any,  # value of the dear thing: a number, a fraction or a text such as "1/3"
@@ -110,13 +117,11 @@ def expected_gains(
     chances: Mapping[str, Any],  # role of a side (win, lose, nothing) -> its chance
 ) -> dict[str, Fraction]:  # role -> expected gain; none is not betting
     "Expected gain of every choice."
-    dear, cheap, stake = (Fraction(str(each)) for each in (high, low, wager))
+    dear, cheap, stake = (_exact(str(each)) for each in (high, low, wager))
     won, lost = (dear, cheap) if kind == "win_high" else (cheap, dear)
     events = {"win": won, "lose": -lost, "nothing": Fraction(0)}
-    gains = {
-        role: Fraction(str(chance)) * events[role] - (1 - Fraction(str(chance))) * stake
-        for role, chance in chances.items()
-    }
+    exact = {role: _exact(str(chance)) for role, chance in chances.items()}
+    gains = {role: exact[role] * events[role] - (1 - exact[role]) * stake for role in chances}
     return gains | {"none": Fraction(0)}
 
 # %% ../../nbs/kits/bets.ipynb #18327fb0

@@ -1,0 +1,26 @@
+"""Which cases a test tries every day; `make slow` tries all.
+
+Paradigms of one suite come from one kit, so a promise of the kit shows in a few of them.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def slow_but(every_day: Iterable[str], names: Iterable[str]) -> list[Any]:
+    "Parameters of a test: all names, slow but for some; a name that is not there is an error."
+    chosen, names = set(every_day), list(names)
+    assert chosen <= set(names), f"not there: {', '.join(sorted(chosen - set(names)))}"
+    return [
+        name if name in chosen else pytest.param(name, marks=pytest.mark.slow) for name in names
+    ]
+
+
+# Each estimator and each way to answer, with two shapes of the managerial kit.
+KINDS = (
+    *("choice/certainty", "logic/belief", "bets/coin", "bets/value", "bets/open"),
+    *("classic/framing", "classic/anchoring", "classic/sunk_cost"),
+    *("managerial/attribution", "managerial/anchoring"),
+)
