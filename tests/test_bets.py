@@ -29,6 +29,7 @@ from cogbias.participants import Request
 from cogbias.stats import bets as theory
 from cogbias.study import make_study, study_items
 from cogbias.tables import CogbiasError, content_hash, save_table
+from tiers import slow_but
 
 SUITE = paradigms("bets/*")
 BETS = [name for name in SUITE if name != "bets/value"]
@@ -349,7 +350,9 @@ def accuracies(name: str, who: str, **settings: object) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("who", BET_ACCURACY)
-@pytest.mark.parametrize("name", [each for each in TWO_SIDED if each != "bets/open"])
+@pytest.mark.parametrize(
+    "name", slow_but(["bets/coin", "bets/clock"], [each for each in TWO_SIDED if each in LISTED])
+)
 def test_closed_forms_of_bets(name, who):
     assert accuracies(name, who) == pytest.approx(BET_ACCURACY[who])
 

@@ -21,6 +21,7 @@ from cogbias.elicitation import calls
 from cogbias.participants import Answer, Participant, Request, participant
 from cogbias.outputs import Folder, keep_record
 from cogbias.trials import Collected, TrialStore, collect
+from tiers import slow_but
 
 ITEMS = paradigm("choice/certainty").items()
 LETTERS = ITEMS[
@@ -185,8 +186,8 @@ def test_ollama_and_something_else(fault: str) -> None:
             assert answers[1].status == "error"
 
 
-class TestTenThousand:
-    "Ten thousand requests against a server that fails one in five, some of them for good."
+class TestThousands:
+    "Thousands of requests against a server that fails one in five, some of them for good."
 
     KINDS = (
         "busy",
@@ -211,9 +212,10 @@ class TestTenThousand:
             return "down"  # for good, five times
         return self.KINDS[which % 10] if asked.time == 1 else None
 
-    def test_every_trial_once(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("requests", slow_but([4_000], [4_000, 10_000]))
+    def test_every_trial_once(self, tmp_path: Path, requests: int) -> None:
         store, items = TrialStore(tmp_path / "trials.jsonl"), LETTERS.head(500)
-        repeats = 10_000 // len(items)
+        repeats = requests // len(items)
         began = time.monotonic()
         with Double(self.script) as double:
             who = at(double, concurrency=24)
