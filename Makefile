@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PINS := $(shell $(PYTHON) -c "import sys; print('-c constraints.txt' if sys.version_info[:2] == (3, 11) else '')")
 STAMP := settings.ini setup.py constraints.txt
+# the server that is named, or that of `make llama`
+LLAMA = $${COGBIAS_LLAMA_SERVER-$(wildcard $(CURDIR)/.llama/llama-server)}
 
 .PHONY: demo test slow llama calibration site lab clean
 .DELETE_ON_ERROR:
@@ -30,10 +32,10 @@ demo: $(VENV)/.demo  ## five simulated participants, every paradigm: reports, ef
 
 test: $(VENV)/.dev  ## notebooks are clean and exported, then every test
 	$(BIN)/python tests/in_step.py
-	COGBIAS_LLAMA_SERVER="$${COGBIAS_LLAMA_SERVER-$(wildcard $(CURDIR)/.llama/llama-server)}" $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	COGBIAS_LLAMA_SERVER="$(LLAMA)" $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-slow: $(VENV)/.dev  ## tests that take minutes: the whole matrix of small encoders
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m slow
+slow: $(VENV)/.dev  ## tests that take minutes: whole studies, whole archives, every page, every architecture, benchmarks
+	COGBIAS_LLAMA_SERVER="$(LLAMA)" $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m slow
 
 llama: .llama/llama-server  ## a llama-server for the tests, unpacked from Debian packages; nothing is installed
 
