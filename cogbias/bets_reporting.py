@@ -7,7 +7,7 @@ __all__ = ['SUITE', 'VALUE', 'RULE', 'INSTRUMENTS', 'CONSTANT', 'READS_NOTHING',
            'PUBLISHED', 'REBUILT', 'asked_bets', 'instruments', 'percent', 'points', 'trained_on', 'outcome_notes',
            'values_table', 'bets_table', 'accuracy_rows', 'own_values_table', 'truths_table', 'transfer_table',
            'transfer_rows', 'transfer_sentence', 'letters_table', 'published_values', 'published_bets_table',
-           'published_truths', 'published_figure', 'published_transfer', 'rebuilt', 'readable']
+           'published_truths', 'published_figure', 'published_transfer', 'beside_published', 'rebuilt', 'readable']
 
 # %% ../nbs/19_bets_reporting.ipynb #00fe7d6a
 from collections.abc import Callable, Mapping, Sequence
@@ -452,7 +452,20 @@ def transfer_sentence(
     change = f"{abs(100 * (same - other)):.1f} points {'less' if other <= same else 'more'}"
     return (
         f"Encoders trained on one kind of bet get {100 * same:.1f}% right in that kind and "
-        f"{100 * other:.1f}% in the others, {change}. {paper}"
+        f"{100 * other:.1f}% in the others, {change}. {paper}{_two_kinds(effects)}"
+    )
+
+
+def _two_kinds(effects: pd.DataFrame) -> str:
+    "What training on two kinds of bet does for the third; the paper proposes it as future work."
+    found = transfer_rows(effects)
+    found = found[found["trained_on"].str.contains("+", regex=False) & found["asked"].isin(BETS)]
+    same, third = (found.loc[found["same"] == each, "estimate"].mean() for each in (True, False))
+    if pd.isna(same) or pd.isna(third):
+        return ""
+    return (
+        f" Trained on two kinds, which the paper proposes and did not do, they get "
+        f"{100 * same:.1f}% right in these and {100 * third:.1f}% in the third."
     )
 
 # %% ../nbs/19_bets_reporting.ipynb #18a9689d
@@ -584,6 +597,7 @@ REBUILT = {
     "table 14": ("accuracy_table", (14,)),
     "table 20": ("accuracy_table", (20,)),
     "figure 1": ("p_table", (10, 11, 12)),
+    "figure 2": ("accuracy_table", (20,)),
     "figure 3": ("p_table", (17, 18, 19)),
 }
 _MEASURES = {"accuracy": "right_share"}  # published name -> ours, where they differ
@@ -608,17 +622,21 @@ def _place_of(asked: str) -> tuple[str, str]:
     return f"{SUITE}{asked}", "all"
 
 
-def rebuilt(
+_BESIDE = ("encoder", "trained on", "asked", "estimate", "ci_low", "ci_high")
+
+
+def beside_published(
     effects: pd.DataFrame,  # an effects table
     which: str,  # one of REBUILT
-) -> pd.DataFrame:  # empty where no encoder of the paper's architectures was asked
-    "A table of the paper with what was found here, the published value in brackets."
+) -> pd.DataFrame:  # _BESIDE, published_low, published_high: shares; a row for each published cell
+    "What was found here for each cell of a table or figure of the paper, and what was published."
     column, numbers = REBUILT[which]
     cells = published_bets()
     cells = cells[cells[column].isin(numbers) & (cells["items"] == "test")]
-    if column == "p_table":
-        cells = inferred_counts(cells)
-    rows: dict[tuple[str, str], dict[str, str]] = {}
+    inferred = column == "p_table"
+    cells = inferred_counts(cells) if inferred else cells
+    ends = ("percent_low", "percent_high") if inferred else ("percent", "percent")
+    rows = []
     for architecture, model in _architectures(effects).items():
         for cell in cells[cells["model"] == model].to_dict("records"):
             name, group = _place_of(cell["asked"])
@@ -627,11 +645,24 @@ def rebuilt(
             found = _row(effects, who, name, measure, group)
             if found is None or pd.isna(found["estimate"]):
                 continue
-            theirs = _range(cell) if column == "p_table" else f"{cell['percent']}%"
             words = [_asked_words(cell["asked"]), _COLUMN_WORDS.get(cell["measure"], "")]
-            shown = f"{100 * found['estimate']:.0f}% ({theirs})"
-            row = rows.setdefault((architecture, _trained_here(cell)), {})
-            row[": ".join(filter(None, words))] = shown
+            told = (architecture, _trained_here(cell), ": ".join(filter(None, words)))
+            ours = [found[each] for each in ("estimate", "ci_low", "ci_high")]
+            rows.append([*told, *ours, *(float(cell[end]) / 100 for end in ends)])
+    return pd.DataFrame(rows, columns=[*_BESIDE, "published_low", "published_high"])
+
+
+def rebuilt(
+    effects: pd.DataFrame,  # an effects table
+    which: str,  # one of REBUILT
+) -> pd.DataFrame:  # empty where no encoder of the paper's architectures was asked
+    "A table of the paper with what was found here, the published value in brackets."
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for cell in beside_published(effects, which).to_dict("records"):
+        theirs = {f"{100 * cell[end]:.0f}" for end in ("published_low", "published_high")}
+        row = rows.setdefault((cell["encoder"], cell["trained on"]), {})
+        shown = f"{100 * cell['estimate']:.0f}% ({' to '.join(sorted(theirs, key=float))}%)"
+        row[cell["asked"]] = shown
     table = [
         {"encoder": architecture, "trained on": trained, **row}
         for (architecture, trained), row in rows.items()

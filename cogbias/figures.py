@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['COLOURS', 'BARS', 'set_theme', 'check_rows', 'interval_rows', 'effect_in_context', 'accuracy_in_context',
-           'choice_curve', 'cluster_lines', 'breakdown', 'position_bars', 'status_bars', 'study_overview']
+           'beside_published', 'choice_curve', 'cluster_lines', 'breakdown', 'position_bars', 'status_bars',
+           'study_overview']
 
 # %% ../nbs/13_figures.ipynb #b0115359
 from collections.abc import Collection, Mapping, Sequence
@@ -18,6 +19,7 @@ from .tables import CogbiasError, check_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # %% ../nbs/13_figures.ipynb #1111ca4f
 COLOURS = {
@@ -177,6 +179,45 @@ def accuracy_in_context(
     ax.set_xlim(-0.03, 1.03)
     ax.set_xlabel(xlabel)
     return ax
+
+# %% ../nbs/13_figures.ipynb #56d0ff3a
+def beside_published(
+    rows: pd.DataFrame,  # label, estimate, limits, published_low and published_high, and by
+    by: str,  # column that names the panel
+    theirs: str = "published",  # what the marks are called
+    xlabel: str = "share of right answers",  # what is measured
+) -> "Figure":
+    "Shares found here beside published ones, a panel for each participant."
+    import matplotlib.pyplot as plt
+
+    panels = [(name, each) for name, each in rows.groupby(by, sort=False)]
+    columns, longest = min(len(panels), 4), max(len(each) for _, each in panels)
+    lines = -(-len(panels) // columns)
+    figure, grid = plt.subplots(
+        lines,
+        columns,
+        figsize=(3.4 + 2.2 * columns, lines * (1.0 + 0.24 * longest)),
+        sharex=True,
+        sharey=len({tuple(each["label"]) for _, each in panels}) == 1,
+        squeeze=False,
+        layout="constrained",
+    )
+    for ax, (name, each) in zip(grid.flat, panels):
+        numbers = [pd.to_numeric(each[column]) for column in _LIMITED]
+        interval_rows(each["label"], *numbers, [COLOURS["estimate"]] * len(each), ax)
+        ends = [pd.to_numeric(each[end]) for end in ("published_low", "published_high")]
+        for row, (low, high) in enumerate(zip(*ends)):
+            ax.plot([low, high], [row + 0.3] * 2, color="#D55E00", linewidth=2, zorder=2)
+            ax.plot((low + high) / 2, row + 0.3, "d", color="#D55E00", markersize=4, label=theirs)
+        ax.set_title(name)
+        ax.set_xlim(-0.03, 1.03)
+        ax.set_xlabel(xlabel)
+        ax.tick_params(axis="y", labelsize=8)
+    for ax in list(grid.flat)[len(panels) :]:
+        ax.set_visible(False)
+    shown = dict(zip(*reversed(grid.flat[0].get_legend_handles_labels())))
+    figure.legend(shown.values(), shown, loc="outside upper center")
+    return figure
 
 # %% ../nbs/13_figures.ipynb #05cb2cdb
 def choice_curve(

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['VALUES', 'BETS', 'TASKS', 'DEFAULT', 'TOLD', 'UNTOLD', 'CORPORA', 'TrainedName', 'trained_name', 'Training',
            'make_training', 'stage_recipe', 'task_questions', 'corpus', 'vocabulary_texts', 'planned_encoders',
-           'TrainedEncoders', 'train_encoders']
+           'TrainedEncoders', 'train_encoders', 'stored_training', 'stored_trainings', 'training_words']
 
 # %% ../nbs/23_trained_encoders.ipynb #50885ddb
 import re
@@ -384,3 +384,42 @@ def _row(name: TrainedName, trained: Trained | None) -> dict[str, Any]:
     told = ("label", "steps", "dev_accuracy", "reached_stop", "published_accuracy")
     record = trained.record if trained else {}
     return {"encoder": f"encoder/{name.folder}", **{each: record.get(each) for each in told}}
+
+# %% ../nbs/23_trained_encoders.ipynb #a9281650
+def stored_training(
+    outputs: Path | str,  # outputs folder
+    participant: str,  # its name, with settings behind it or without
+) -> Trained | None:  # None for who was not trained here
+    "The training of a participant, from the folder that holds its answers."
+    name = trained_name(participant.partition(" ")[0])
+    return read_trained(model_folder_of(Folder(Path(outputs))) / name.folder) if name else None
+
+
+def stored_trainings(
+    outputs: Path | str,  # outputs folder
+    participants: Iterable[str],  # names
+) -> dict[str, list[Trained]]:  # encoder without its task -> its trainings for tasks
+    "The trainings of all participants, those of one encoder together."
+    found: dict[str, list[Trained]] = {}
+    for each in sorted(set(participants)):
+        trained = stored_training(outputs, each)
+        if trained and not trained.folder.name.endswith(f"@{DEFAULT}"):
+            found.setdefault(trained.folder.name.partition("@")[0], []).append(trained)
+    return found
+
+
+def training_words(
+    trained: Trained,
+) -> str:
+    "What a training came to, in a sentence or two."
+    record = trained.record
+    questions, stop = record["questions"], record["recipe"]["stop"]
+    kept = record.get("kept_step", record["steps"])
+    which = "" if kept == record["steps"] else f", of which the state after step {kept:,} is kept"
+    said = f"It learnt from {questions['train']:,} questions in {record['steps']:,} steps{which}"
+    if record["dev_accuracy"] is not None:
+        said += f", and knows {record['dev_accuracy']:.0%} of {questions['dev']:,} others"
+    if stop is None:
+        return f"{said}."
+    reached = "came to" if record["reached_stop"] else "did not come to"
+    return f"{said}. It {reached} the {stop:.0%} at which a training ends."

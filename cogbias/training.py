@@ -6,7 +6,7 @@
 __all__ = ['QUESTIONS', 'SWAG_COLUMNS', 'SWAG_INSTANCES', 'SWAG_ACCURACY', 'SWAG', 'TRACE', 'WORK', 'check_questions',
            'different_questions', 'swag_questions', 'Recipe', 'make_recipe', 'planned_steps', 'seeded', 'has_head',
            'load_learner', 'pair_logits', 'last_checkpoint', 'Trained', 'read_trained', 'weights_hash', 'check_same',
-           'learn', 'fine_tune', 'begin_training', 'draw_trace']
+           'learn', 'fine_tune', 'begin_training', 'draw_trace', 'draw_learning']
 
 # %% ../nbs/08_training.ipynb #b343812f
 import hashlib
@@ -801,3 +801,31 @@ def draw_trace(
     axes.set(xlabel="step", ylim=(0, None), title=trained.folder.name)
     axes.legend(frameon=False)
     return axes
+
+# %% ../nbs/08_training.ipynb #f24659ce
+def draw_learning(
+    trainings: Mapping[str, Sequence[Trained]],  # title of a panel -> the trainings in it
+) -> Any:  # the figure
+    "How the encoders of a study learnt."
+    import matplotlib.pyplot as plt
+
+    columns = min(len(trainings), 4)
+    lines = -(-len(trainings) // columns)
+    figure, grid = plt.subplots(
+        lines,
+        columns,
+        figsize=(3.2 * columns, 2.6 * lines),
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    for axes, (title, several) in zip(grid.flat, trainings.items()):
+        for trained in several:
+            seen = trained.trace.dropna(subset="dev_accuracy")
+            axes.plot(seen["step"], seen["dev_accuracy"], label=trained.folder.name.split("@")[-1])
+        axes.set(title=title, xlabel="step", ylim=(0, 1.03))
+        axes.legend(frameon=False, fontsize=7)
+    grid[0, 0].set_ylabel("development accuracy")
+    for axes in list(grid.flat)[len(trainings) :]:
+        axes.set_visible(False)
+    return figure

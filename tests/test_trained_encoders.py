@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import numpy as np
 import pandas as pd
 import psutil
@@ -65,7 +66,7 @@ def test_facts_say_that_an_encoder_is_small_and_self_made(tmp_path: Path) -> Non
     assert facts["reached_stop"] in (True, False)
 
 
-def test_the_label_stands_wherever_their_numbers_do(
+def test_the_label_stands_wherever_their_numbers_do_and_the_trace_is_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     "Report, page of the study, site, status and effects: none shows them without it."
@@ -78,6 +79,10 @@ def test_the_label_stands_wherever_their_numbers_do(
     run_study(tiny_study(name), tmp_path)
     report = Folder(tmp_path).report(name, "bets/coin").read_text()
     assert report.count(told) >= 2  # beside the name, and among the facts
+    shown = nbformat.reads(report, 4).cells
+    (at,) = [place for place, cell in enumerate(shown) if "How it was trained" in cell.source]
+    assert any("image/png" in each.get("data", {}) for each in shown[at + 1].outputs)  # the trace
+    assert "It learnt from 840 questions in" in str(shown[at + 1].outputs)
     effects, people = load_effects(tmp_path / "effects.parquet"), people_of(tmp_path)
     assert told.lower() in opening_notes(effects, people).lower()
     table = bets_table(effects, people, instruments(tmp_path))
