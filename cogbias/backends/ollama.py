@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['AGAIN', 'LISTED', 'FLAT', 'ROUTES', 'Beginning', 'PROBE', 'TOLERANCE', 'CHECK_SECONDS', 'MODELS', 'make_client',
-           'NotOllama', 'answered', 'fetch_page', 'explain', 'ModelCard', 'find_pulled', 'read_entry',
+           'NotOllama', 'read_by_client', 'fetch_page', 'explain', 'ModelCard', 'find_pulled', 'read_entry',
            'read_model_card', 'card_facts', 'template_hash', 'checked_card', 'render', 'sampling', 'cut_note',
            'counts_of', 'answer_of_response', 'at_temperature', 'listed_tokens', 'cooled', 'generate_once', 'draw_flat',
            'prompt_of', 'probe', 'OllamaReader', 'OllamaSettings', 'OllamaParticipant', 'DigestWatch', 'words_answer',
@@ -110,7 +110,7 @@ class NotOllama(Exception):
     "Something answers, but not as Ollama does."
 
 
-def answered(
+def read_by_client(
     ask: Callable[[], Any],  # a call of the client
 ) -> Any:
     "What the client makes of an answer; it takes every body for an object."
@@ -492,10 +492,10 @@ def generate_once(
         "stream": False,
     }
     if isinstance(place, str):
-        response = answered(lambda: who.client.generate(who.model, place, raw=True, **sent))
+        response = read_by_client(lambda: who.client.generate(who.model, place, raw=True, **sent))
         said = f"{response.thinking or ''}{response.response or ''}"
     else:
-        response = answered(lambda: who.client.chat(who.model, place, **sent))
+        response = read_by_client(lambda: who.client.chat(who.model, place, **sent))
         said = f"{response.message.thinking or ''}{response.message.content or ''}"
     shown = [each for each in response.logprobs or [] if each.top_logprobs]
     return Generation(
@@ -825,7 +825,7 @@ def words_answer(
     request: Request,  # what is asked
 ) -> Answer:
     "Ask in words."
-    response = answered(
+    response = read_by_client(
         lambda: who.client.chat(
             who.model,
             messages_of(request.item, who.system),

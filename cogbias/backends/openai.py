@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['OPENAI_URL', 'KINDS', 'NEUTRAL', 'PROBE', 'SHORT', 'ROUTES', 'FIRST_LIST', 'DRAWING', 'OURS', 'MODELS', 'server_url',
-           'make_client', 'Unreadable', 'Complaint', 'parsed', 'chosen', 'complete', 'Addressee', 'explain',
+           'make_client', 'Unreadable', 'Complaint', 'read_body', 'first_choice', 'complete', 'Addressee', 'explain',
            'ModelCard', 'find_served', 'fetch_page', 'list_models', 'read_model_card', 'Dialect', 'fields_of',
-           'message_parts', 'tokens_of', 'answer_of_completion', 'read_list', 'OpenaiSettings', 'thinkings',
+           'answer_and_thinking', 'tokens_of', 'answer_of_completion', 'read_list', 'OpenaiSettings', 'thinkings',
            'refused_field', 'find_dialect', 'generation_of', 'check_served', 'draw_listed', 'ruled_out', 'probe',
            'OpenaiReader', 'OpenaiParticipant', 'revision_of', 'host_of', 'seeing_words', 'warning_of', 'facts_of',
            'words_answer', 'PARTICIPANT']
@@ -128,7 +128,7 @@ class Complaint(Exception):
     "An error that was sent as if all were well."
 
 
-def parsed(
+def read_body(
     content: bytes,  # body of a response
 ) -> dict[str, Any]:
     "A body as it should be, or an error that says what it is instead."
@@ -143,7 +143,7 @@ def parsed(
     return body
 
 # %% ../../nbs/backends/openai.ipynb #c18ba4a2
-def chosen(
+def first_choice(
     body: Mapping[str, Any],  # of a chat completion
 ) -> Mapping[str, Any]:  # message, finish_reason, logprobs
     "The one choice of a completion."
@@ -168,8 +168,8 @@ def complete(
     raw = client.chat.completions.with_raw_response.create(
         model=model, messages=list(messages), extra_body=dict(sent)
     )
-    body = parsed(raw.http_response.content)
-    chosen(body)
+    body = read_body(raw.http_response.content)
+    first_choice(body)
     return body
 
 # %% ../../nbs/backends/openai.ipynb #19d8ab97
@@ -182,7 +182,7 @@ class Addressee(NamedTuple):
     names: Callable[[], Sequence[str]] = tuple  # models that the server has
 
 # %% ../../nbs/backends/openai.ipynb #9e3526f8
-def _words(error: Any) -> str:
+def _reason_given(error: Any) -> str:
     "What an error's body says."
     body = error.get("error", error) if isinstance(error, Mapping) else error
     body = (
@@ -191,7 +191,7 @@ def _words(error: Any) -> str:
     return re.sub(r"<[^>]{0,300}>", " ", str(body or "no reason given"))
 
 
-def _code(error: Any) -> Any:
+def _error_code(error: Any) -> Any:
     "The code that an error's body gives."
     return (
         error.get("code") or error.get("status") or error.get("type")
@@ -200,9 +200,11 @@ def _code(error: Any) -> Any:
     )
 
 # %% ../../nbs/backends/openai.ipynb #3c95b756
-def _refused(status: int, error: Any, addressee: Addressee, wait: float | None = None) -> Fault:
+def _fault_of_status(
+    status: int, error: Any, addressee: Addressee, wait: float | None = None
+) -> Fault:
     "What an error of the server means."
-    said = one_line(_words(error))
+    said = one_line(_reason_given(error))
     if status in (401, 403):
         return Fault(
             f"openai: {addressee.url} refuses the key in {addressee.key_env} ({status}: {said}); "
@@ -210,7 +212,7 @@ def _refused(status: int, error: Any, addressee: Addressee, wait: float | None =
             retry=False,
             fatal=True,
         )
-    if status == 402 or _code(error) == "insufficient_quota":
+    if status == 402 or _error_code(error) == "insufficient_quota":
         return Fault(
             f"openai: {addressee.url} wants to be paid first ({status}: {said})",
             retry=False,
@@ -257,22 +259,22 @@ def _unreached(error: Exception, addressee: Addressee) -> Fault:
     )
 
 # %% ../../nbs/backends/openai.ipynb #b178ac9c
-def _odd(error: Exception, addressee: Addressee) -> Fault:
+def _no_answer_in_a_200(error: Exception, addressee: Addressee) -> Fault:
     "What it means that a 200 held no answer."
     if isinstance(error, Unreadable):
         return Fault(
             f"openai: {addressee.url} answers, but not as a chat server does "
-            f"({one_line(_words(str(error)))})",
+            f"({one_line(_reason_given(str(error)))})",
             retry=True,
         )
-    code = str(_code(error.args[0]))
+    code = str(_error_code(error.args[0]))
     status = int(code) if re.fullmatch("[1-9][0-9]{2}", code) else None
-    fault = _refused(status or 500, error.args[0], addressee)
+    fault = _fault_of_status(status or 500, error.args[0], addressee)
     return (
         fault
         if fault.fatal
         else Fault(
-            f"openai: {one_line(_words(error.args[0]))} (sent as if all were well)",
+            f"openai: {one_line(_reason_given(error.args[0]))} (sent as if all were well)",
             retry=fault.retry,
         )
     )
@@ -291,7 +293,7 @@ def explain(
     if unfit:
         return unfit
     if isinstance(error, openai.APIStatusError):
-        return _refused(
+        return _fault_of_status(
             error.status_code,
             error.body or error.response.text,
             addressee,
@@ -300,7 +302,7 @@ def explain(
     if isinstance(error, openai.APIConnectionError):
         return _unreached(error, addressee)
     if isinstance(error, (Unreadable, Complaint)):
-        return _odd(error, addressee)
+        return _no_answer_in_a_200(error, addressee)
     raise error
 
 # %% ../../nbs/backends/openai.ipynb #b181738b
@@ -354,7 +356,7 @@ def find_served(
     return named or only
 
 # %% ../../nbs/backends/openai.ipynb #261b39e4
-def _passing(error: Exception) -> bool:
+def _may_come_later(error: Exception) -> bool:
     "Whether a page may come when asked for again; some servers say 500 for a page they lack."
     return getattr(error, "status_code", 500) in RETRIED - {500}
 
@@ -370,7 +372,7 @@ def fetch_page(
     try:
         body = client.with_options(base_url=root).get(path, cast_to=object)
     except (openai.APIStatusError, ValueError) as error:
-        if _passing(error):
+        if _may_come_later(error):
             raise
         return {}
     return body if isinstance(body, dict) else {}
@@ -383,9 +385,9 @@ def list_models(
     import openai
 
     try:
-        body = parsed(client.models.with_raw_response.list().http_response.content)
+        body = read_body(client.models.with_raw_response.list().http_response.content)
     except (openai.APIStatusError, Unreadable, Complaint) as error:
-        if _passing(error):
+        if _may_come_later(error):
             raise
         return []
     return as_mappings(body.get("data"), "list of models")
@@ -474,7 +476,7 @@ def fields_of(
     return _merged(_merged(kept, dialect.thinking), who.extra)
 
 # %% ../../nbs/backends/openai.ipynb #208d0f8f
-def _text(
+def _text_of(
     content: Any,  # of a message: a text, or parts of one
     name: str,  # of the field
 ) -> str:  # empty where there is none
@@ -484,12 +486,14 @@ def _text(
     return as_text(content, name)
 
 
-def message_parts(
+def answer_and_thinking(
     message: Mapping[str, Any],  # of a completion
 ) -> tuple[str, str | None]:  # the answer, and all thinking
     "Take thinking out of a message."
-    apart = [_text(message.get(name), name) for name in ("reasoning", "reasoning_content")]
-    return thinking_apart(_text(message.get("content"), "content"), next(filter(None, apart), None))
+    apart = [_text_of(message.get(name), name) for name in ("reasoning", "reasoning_content")]
+    return thinking_apart(
+        _text_of(message.get("content"), "content"), next(filter(None, apart), None)
+    )
 
 # %% ../../nbs/backends/openai.ipynb #a83f8d91
 def tokens_of(
@@ -508,8 +512,8 @@ def answer_of_completion(
     body: Mapping[str, Any],  # of the completion
 ) -> Answer:
     "Read a completion in words."
-    choice = chosen(body)
-    content, thinking = message_parts(choice["message"])
+    choice = first_choice(body)
+    content, thinking = answer_and_thinking(choice["message"])
     finish = as_name(choice.get("finish_reason"), "finish_reason")
     received = {"thinking": thinking, "finish_reason": finish} | tokens_of(body)
     if refusal := as_text(choice["message"].get("refusal"), "refusal"):
@@ -644,7 +648,7 @@ def refused_field(
     if error.status_code not in (400, 422):
         return None
     param = error.body.get("param") if isinstance(error.body, Mapping) else None
-    text = f"{param or ''} {_words(error.body)} {error.response.text[:2000]}"
+    text = f"{param or ''} {_reason_given(error.body)} {error.response.text[:2000]}"
     places = {
         name: found.start()
         for name in names
@@ -708,12 +712,12 @@ def _with_limit_obeyed(
     return other, again
 
 # %% ../../nbs/backends/openai.ipynb #ea4c8d69
-def _thinks(body: Mapping[str, Any]) -> bool:
+def _thinking_came(body: Mapping[str, Any]) -> bool:
     "Whether thinking came with a completion."
     usage = as_mapping(body.get("usage"), "usage")
     details = as_mapping(usage.get("completion_tokens_details"), "completion_tokens_details")
     hidden = as_count(details.get("reasoning_tokens"), "reasoning_tokens") or 0
-    return hidden > 0 or message_parts(chosen(body)["message"])[1] is not None
+    return hidden > 0 or answer_and_thinking(first_choice(body)["message"])[1] is not None
 
 # %% ../../nbs/backends/openai.ipynb #fcb8fd88
 def find_dialect(
@@ -728,7 +732,7 @@ def find_dialect(
         dialect, body = _with_limit_obeyed(who, *tried)
         taken.append(
             dialect._replace(
-                thinks=_thinks(body),
+                thinks=_thinking_came(body),
                 served=as_name(body.get("model"), "model"),
                 fingerprint=as_name(body.get("system_fingerprint"), "system_fingerprint") or None,
             )
@@ -754,13 +758,13 @@ def generation_of(
     body: Mapping[str, Any],  # of a completion
 ) -> Generation:
     "The tokens of a completion, with their lists."
-    choice = chosen(body)
+    choice = first_choice(body)
     content = as_mapping(choice.get("logprobs"), "logprobs").get("content")
     entries = [each for each in as_mappings(content, "logprobs") if each.get("top_logprobs")]
     return Generation(
         [read_list(as_mappings(each["top_logprobs"], "top_logprobs")) for each in entries],
         [as_text(each.get("token"), "token") for each in entries],
-        "".join(filter(None, message_parts(choice["message"]))),
+        "".join(filter(None, answer_and_thinking(choice["message"]))),
         tokens_of(body)["tokens_in"],
     )
 
@@ -815,7 +819,7 @@ def _longest_list(
         except openai.APIStatusError as error:
             if error.status_code not in (400, 403, 422):
                 raise
-            words = f"refuses log-probabilities ({one_line(_words(error.body))})"
+            words = f"refuses log-probabilities ({one_line(_reason_given(error.body))})"
             continue
         if drawn.lists:
             return drawn.lists[0], ""
@@ -1177,7 +1181,7 @@ def words_answer(
     body = _in_schema(who, request)
     check_served(who, body)
     for name in ("content", "reasoning", "reasoning_content"):
-        check_length(_text(chosen(body)["message"].get(name), name), name, who.max_tokens)
+        check_length(_text_of(first_choice(body)["message"].get(name), name), name, who.max_tokens)
     return answer_of_completion(request.item, body)
 
 # %% ../../nbs/backends/openai.ipynb #f2ccd2c0

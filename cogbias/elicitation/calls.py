@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['SECRET', 'LONGEST_MESSAGE', 'SHORTEST_SECRET', 'HIDDEN', 'RETRIED', 'LONGEST_PAUSE', 'LONGEST_WAIT', 'TELLING',
-           'MOST_TOKENS', 'keep_out', 'without_echoes', 'printable', 'scrub', 'check_base_url', 'shown_url',
+           'MOST_TOKENS', 'printable', 'keep_out', 'scrub', 'without_echoes', 'check_base_url', 'shown_url',
            'like_a_key', 'is_variable', 'without_secrets', 'secrets_of', 'check_whole', 'Fault', 'NobodyThere',
            'retry_after', 'Retries', 'Patience', 'GaveUp', 'told_to_wait', 'repeated', 'sound', 'ask_all']
 
@@ -32,9 +32,21 @@ from ..tables import STATUSES, CogbiasError, content_hash
 from ..participants import Answer, Participant, Request
 
 # %% ../../nbs/elicitation/03_calls.ipynb #6189a689
-_SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+def printable(
+    text: str,  # from outside
+) -> str:  # one line
+    "A text without line breaks and control characters."
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
+
+# %% ../../nbs/elicitation/03_calls.ipynb #9d4bb8ed
+_SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)  # of variables
 _SECRET_SHAPES = re.compile(
-    r"\b(?:sk|hf|gsk|xai|pk|rk)[-_][\w*.-]{6,}|(?<=Bearer )[^\s'\"]+|(?<=://)[^/\s@'\"]+(?=@)"
+    r"""
+    \b(?:sk|hf|gsk|xai|pk|rk)[-_][\w*.-]{6,}  # sk-proj-123456: a key of a known maker
+    | (?<=Bearer\ )[^\s'"]+                  # what a header of authorisation holds
+    | (?<=://)[^/\s@'"]+(?=@)                # https://name:password@host
+    """,
+    re.VERBOSE,
 )
 _KEPT_OUT: set[str] = set()
 SECRET = "[secret]"
@@ -64,6 +76,15 @@ def _secrets() -> list[str]:
     return sorted(written, key=len, reverse=True)
 
 
+def scrub(
+    text: str,  # a message from outside
+) -> str:  # one line
+    "Take secrets out of a message, and its line breaks and control characters."
+    for secret in _secrets():
+        text = text.replace(secret, SECRET)
+    return _SECRET_SHAPES.sub(SECRET, printable(text[:LONGEST_MESSAGE]))
+
+# %% ../../nbs/elicitation/03_calls.ipynb #fdaaa597
 _SINGLE_WORD = re.compile(r"[A-Z]?[a-z]{1,14}|[A-Z]{1,14}")  # one that any answer may hold
 
 
@@ -75,22 +96,6 @@ def without_echoes(
         if secret in text and not _SINGLE_WORD.fullmatch(secret):
             text = text.replace(secret, SECRET)
     return text
-
-
-def printable(
-    text: str,  # from outside
-) -> str:  # one line
-    "A text without line breaks and control characters."
-    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
-
-
-def scrub(
-    text: str,  # a message from outside
-) -> str:  # one line
-    "Take secrets out of a message, and its line breaks and control characters."
-    for secret in _secrets():
-        text = text.replace(secret, SECRET)
-    return _SECRET_SHAPES.sub(SECRET, printable(text[:LONGEST_MESSAGE]))
 
 # %% ../../nbs/elicitation/03_calls.ipynb #556d3035
 def _is_parsed(url: str) -> bool:
@@ -156,26 +161,7 @@ def shown_url(
     return f"{parts.scheme}://{host}{port}{'/'.join(words)}"
 
 # %% ../../nbs/elicitation/03_calls.ipynb #7d2d1483
-_SECRET_PLACES = re.compile(
-    r"key|token|secret|pass|pwd|credential|auth|bearer|cookie|session|signature|header|jwt|cert",
-    re.IGNORECASE,
-)
-_SECRET_NUMBERS = re.compile(r"key|secret|pass|pwd|credential|auth|header", re.IGNORECASE)
-_NO_SECRETS = re.compile(r"_env$|tokens$|^keep_|^token_ids$|^tokenizer", re.IGNORECASE)
-_SHAPING_FIELDS = frozenset(
-    """chat_template chat_template_kwargs dynatemp grammar guided_choice guided_grammar guided_json
-    guided_regex json_schema logit_bias models mirostat modalities provider quantization reasoning
-    reasoning_effort response_format route samplers service_tier stop structured_outputs think
-    thinking
-    tool_choice tools transforms truncation verbosity""".split()
-)  # of requests; their texts are kept
-_KEPT_FORM = re.compile(r"\[secret\]|\[text [0-9a-f]{6}\]|\[hidden\]")
-
-
 _KEY_PARTS = re.compile(r"[A-Za-z0-9+=]{16,}")
-_VARIABLE = re.compile(
-    r"(?:[A-Z]{1,15}|[a-z]{1,15})\d{0,3}(?:_(?:[A-Z]{1,15}|[a-z]{1,15}|\d)\d{0,3})*"
-)
 
 
 def like_a_key(
@@ -187,6 +173,11 @@ def like_a_key(
         for part in _KEY_PARTS.findall(text)
     )
 
+# %% ../../nbs/elicitation/03_calls.ipynb #98096a3b
+_VARIABLE = re.compile(
+    r"(?:[A-Z]{1,15}|[a-z]{1,15})\d{0,3}(?:_(?:[A-Z]{1,15}|[a-z]{1,15}|\d)\d{0,3})*"
+)
+
 
 def is_variable(
     name: str,  # that should be one of the environment
@@ -194,8 +185,31 @@ def is_variable(
     "Whether a text names a variable: one that is set, or one that does not look like a key."
     return name.isidentifier() and (name in os.environ or bool(_VARIABLE.fullmatch(name)))
 
+# %% ../../nbs/elicitation/03_calls.ipynb #e1a026c9
+_SECRET_PLACES = re.compile(
+    r"key|token|secret|pass|pwd|credential|auth|bearer|cookie|session|signature|header|jwt|cert",
+    re.IGNORECASE,
+)
+_SECRET_NUMBERS = re.compile(r"key|secret|pass|pwd|credential|auth|header", re.IGNORECASE)
+_NO_SECRETS = re.compile(r"_env$|tokens$|^keep_|^token_ids$|^tokenizer", re.IGNORECASE)
 
-class _Recording:
+
+def _is_secret(place: Sequence[str], names: re.Pattern[str] = _SECRET_PLACES) -> bool:
+    "Whether a place in the settings has the name of a secret."
+    return any(names.search(name) and not _NO_SECRETS.search(name) for name in place)
+
+# %% ../../nbs/elicitation/03_calls.ipynb #d67a08a9
+_SHAPING_FIELDS = frozenset(
+    """chat_template chat_template_kwargs dynatemp grammar guided_choice guided_grammar guided_json
+    guided_regex json_schema logit_bias models mirostat modalities provider quantization reasoning
+    reasoning_effort response_format route samplers service_tier stop structured_outputs think
+    thinking
+    tool_choice tools transforms truncation verbosity""".split()
+)  # of requests; their texts are kept
+_KEPT_FORM = re.compile(r"\[secret\]|\[text [0-9a-f]{6}\]|\[hidden\]")
+
+
+class _WrittenDown:
     "Settings on their way to a record; what is left out of it is noted."
 
     def __init__(self) -> None:
@@ -247,27 +261,22 @@ class _Recording:
         return text
 
 
-def _is_secret(place: Sequence[str], names: re.Pattern[str] = _SECRET_PLACES) -> bool:
-    "Whether a place in the settings has the name of a secret."
-    return any(names.search(name) and not _NO_SECRETS.search(name) for name in place)
-
-
 def without_secrets(
     settings: Any,  # of a participant, or of several by name
 ) -> Any:  # the same for what was written down before
     "What may be written down of settings."
-    return _Recording().kept(settings)
+    return _WrittenDown().kept(settings)
 
 
 def secrets_of(
     settings: Any,  # of a participant
 ) -> list[str]:
     "The texts that `without_secrets` leaves out."
-    recording = _Recording()
-    recording.kept(settings)
-    return recording.left_out
+    written = _WrittenDown()
+    written.kept(settings)
+    return written.left_out
 
-
+# %% ../../nbs/elicitation/03_calls.ipynb #398af930
 def check_whole(
     who: str,  # name of the participant
     settings: Mapping[str, Any],  # with which somebody would be asked

@@ -127,7 +127,7 @@ def _too_slow(seconds: float) -> Unfit:
     return TooSlow(f"{late}; raise timeout, lower concurrency, or wait until the model is loaded")
 
 
-def _left(timeout: float | None = None) -> float | None:
+def _seconds_left(timeout: float | None = None) -> float | None:
     "Seconds that are left of the call, or of a shorter limit."
     left = _call.until - time.monotonic()
     if left <= 0:
@@ -137,7 +137,7 @@ def _left(timeout: float | None = None) -> float | None:
 
 
 @contextmanager
-def _within(until: float, seconds: float) -> Iterator[None]:
+def _ends_in_time(until: float, seconds: float) -> Iterator[None]:
     "A call that ends in time."
     before = _call.until, _call.seconds
     _call.until, _call.seconds, _call.begun = until, seconds, False
@@ -158,18 +158,18 @@ class _Stream:
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         "What has come."
-        came = self.inner.read(max_bytes, timeout=_left(timeout))
+        came = self.inner.read(max_bytes, timeout=_seconds_left(timeout))
         _call.begun = _call.begun or bool(came)
         return came
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         "Send, a piece at a time."
         for start in range(0, len(buffer), AT_ONCE):
-            self.inner.write(buffer[start : start + AT_ONCE], timeout=_left(timeout))
+            self.inner.write(buffer[start : start + AT_ONCE], timeout=_seconds_left(timeout))
 
     def start_tls(self, ssl_context: Any, **more: Any) -> "_Stream":
         "The same, encrypted."
-        more["timeout"] = _left(more.get("timeout"))
+        more["timeout"] = _seconds_left(more.get("timeout"))
         return _Stream(self.inner.start_tls(ssl_context, **more))
 
     def close(self) -> None:
@@ -191,11 +191,11 @@ class _Network:
         self, host: str, port: int, timeout: float | None = None, **more: Any
     ) -> _Stream:
         "Connect."
-        return _Stream(self.inner.connect_tcp(host, port, timeout=_left(timeout), **more))
+        return _Stream(self.inner.connect_tcp(host, port, timeout=_seconds_left(timeout), **more))
 
     def connect_unix_socket(self, path: str, timeout: float | None = None, **more: Any) -> _Stream:
         "Connect."
-        return _Stream(self.inner.connect_unix_socket(path, timeout=_left(timeout), **more))
+        return _Stream(self.inner.connect_unix_socket(path, timeout=_seconds_left(timeout), **more))
 
     def sleep(self, seconds: float) -> None:
         "Wait."
@@ -250,7 +250,7 @@ def received(
     room, values = PAGE + PER_TOKEN * _call.tokens, VALUES + PER_LISTED * _call.tokens
     body = bytearray()
     for piece in _unpacked(pieces, coding.strip().lower()):
-        _left()
+        _seconds_left()
         body += piece
         if len(body) > room:
             raise TooLarge(f"the answer is larger than {room / 2**20:.0f} MB, and was left there")
@@ -259,7 +259,7 @@ def received(
     return bytes(body)
 
 # %% ../../nbs/elicitation/05_transport.ipynb #5f0fea73
-_HALVES = re.compile(r"\\u[dD][89a-fA-F]")  # how half of a character is written
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")  # how half of a character is written
 
 
 def read_json(
@@ -269,7 +269,7 @@ def read_json(
     text = content.decode(json.detect_encoding(content))
     try:
         body = json.loads(text)
-        if _HALVES.search(text):
+        if _HALF_CHARACTER.search(text):
             json.dumps(body, ensure_ascii=False).encode()
     except RecursionError:
         raise ValueError("nested too deeply") from None
@@ -277,7 +277,7 @@ def read_json(
         raise Misshapen("the answer holds text that is no UTF-8") from None
     return body
 
-
+# %% ../../nbs/elicitation/05_transport.ipynb #d9e91b99
 def check_text(
     content: bytes,  # a body, which a client will read in its own way
 ) -> None:  # raises Unfit
@@ -285,15 +285,15 @@ def check_text(
     if content.lstrip()[:1] not in (b"{", b"["):
         return
     try:
-        if _HALVES.search(content.decode(json.detect_encoding(content))):
+        if _HALF_CHARACTER.search(content.decode(json.detect_encoding(content))):
             read_json(content)
     except UnicodeDecodeError:
         raise Garbled("the answer is no UTF-8") from None
     except ValueError:  # no JSON: the client has its own words for that
         return
 
-
-def _shown(value: Any) -> str:
+# %% ../../nbs/elicitation/05_transport.ipynb #b2f4a0c7
+def _in_few_words(value: Any) -> str:
     "A value in a few words."
     return scrub(f"{value!r:.60}")
 
@@ -306,10 +306,10 @@ def as_text(
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise Misshapen(f"the answer's {name} is {_shown(value)}, which is no text")
+        raise Misshapen(f"the answer's {name} is {_in_few_words(value)}, which is no text")
     return value
 
-
+# %% ../../nbs/elicitation/05_transport.ipynb #cbad77bc
 LONGEST_TOKEN = 128  # characters; the longest ones of common vocabularies are rows of blanks
 OPENING = 2000  # characters that are allowed to any answer
 
@@ -326,7 +326,7 @@ def check_length(
             f"can hold"
         )
 
-
+# %% ../../nbs/elicitation/05_transport.ipynb #d41d82ad
 def as_name(
     value: Any,  # from outside
     name: str,  # of the field
@@ -335,7 +335,7 @@ def as_name(
     "A word that a table and a terminal can show."
     text = as_text(value, name)
     if len(text) > limit or not text.isprintable():
-        raise Misshapen(f"the answer's {name} is {_shown(value)}, which is no name")
+        raise Misshapen(f"the answer's {name} is {_in_few_words(value)}, which is no name")
     return None if value is None else text
 
 
@@ -348,17 +348,17 @@ def as_count(
         return None
     whole = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not whole or not 0 <= value <= MOST_TOKENS or value != int(value):
-        raise Misshapen(f"the answer's {name} is {_shown(value)}, which is no count")
+        raise Misshapen(f"the answer's {name} is {_in_few_words(value)}, which is no count")
     return int(value)
 
-
+# %% ../../nbs/elicitation/05_transport.ipynb #455a1686
 def as_mapping(
     value: Any,  # from outside
     name: str,  # of the field
 ) -> Mapping[str, Any]:  # empty where there is none
     "Names and values."
     if value is not None and not isinstance(value, Mapping):
-        raise Misshapen(f"the answer's {name} is {_shown(value)}, which is no object")
+        raise Misshapen(f"the answer's {name} is {_in_few_words(value)}, which is no object")
     return value or {}
 
 
@@ -368,7 +368,7 @@ def as_list(
 ) -> list[Any]:  # empty where there is none
     "A list."
     if value is not None and not isinstance(value, list):
-        raise Misshapen(f"the answer's {name} is {_shown(value)}, which is no list")
+        raise Misshapen(f"the answer's {name} is {_in_few_words(value)}, which is no list")
     return value or []
 
 
@@ -425,7 +425,7 @@ LONGEST_WAY = 5  # addresses that a question may be sent on to
 _DROPPED = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
-def _head(headers: Any) -> list[tuple[str, str]]:
+def _head_of_the_unpacked(headers: Any) -> list[tuple[str, str]]:
     "The head of an answer whose body is unpacked; what it says of its alphabet is not believed."
     return [
         (name, value.partition(";")[0] if name.lower() == "content-type" else value)
@@ -453,7 +453,7 @@ class Guard:
         keep_out(request.headers.get("authorization", "").rpartition(" ")[2])
         until = request.extensions.setdefault("cogbias_until", time.monotonic() + self.seconds)
         try:
-            with _within(until, self.seconds):
+            with _ends_in_time(until, self.seconds):
                 response, content = self._answer(request)
         except Exception as error:
             late = time.monotonic() >= until and "Connect" not in type(error).__name__
@@ -466,7 +466,10 @@ class Guard:
             if name in ("http_version", "reason_phrase")
         }
         return type(response)(
-            response.status_code, headers=_head(response.headers), content=content, extensions=kept
+            response.status_code,
+            headers=_head_of_the_unpacked(response.headers),
+            content=content,
+            extensions=kept,
         )
 
     def _check_way(self, request: Any) -> None:
@@ -518,7 +521,7 @@ class _Scrubbing(logging.Filter):
 _scrubbing = _Scrubbing()
 
 
-def _bind(transport: Any) -> None:
+def _give_the_clock(transport: Any) -> None:
     "Give the connections of a transport the clock; one for tests has none."
     pool = getattr(transport, "_pool", None)
     if pool is None:
@@ -538,7 +541,7 @@ def guard(
 ) -> Any:  # the same client
     "Set limits to everything that a client does."
     for transport in filter(None, (client._transport, *client._mounts.values())):
-        _bind(transport)
+        _give_the_clock(transport)
     client._transport = Guard(client._transport, home, seconds)
     client._mounts = {
         pattern: each and Guard(each, home, seconds) for pattern, each in client._mounts.items()
