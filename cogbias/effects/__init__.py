@@ -64,7 +64,7 @@ from cogbias.stats.position import (
     reversed_pairs,
     scale_consistency,
 )
-from ..stats.proportions import newcombe_paired, wilson
+from ..stats.proportions import newcombe_paired, weighted_proportions, wilson
 from ..stats.roc import area_of_judgements, area_shift_of_judgements
 from ..stats.shares import share_by_cluster
 from cogbias.stats.signal_detection import (
@@ -835,22 +835,7 @@ def _cell(rows: Rows, condition: str, stratum: str) -> tuple[float, float]:
     return float(rows["score"][here] @ weight), float(weight.sum())
 
 # %% ../../nbs/10_effects.ipynb #40e94eff
-def _square_and_add(
-    cells: Iterable[tuple[float, float, float]], exact: bool
-) -> tuple[float, float, float]:
-    "Estimate and limits of a weighted sum of proportions, from (weight, k, n) cells."
-    estimate, down, up = 0.0, 0.0, 0.0
-    for weight, k, n in cells:
-        if not n:
-            return np.nan, np.nan, np.nan
-        low, high = (k / n, k / n) if exact else wilson(k, n)
-        below, above = (k / n - low, high - k / n) if weight > 0 else (high - k / n, k / n - low)
-        estimate, down, up = (
-            estimate + weight * k / n,
-            down + (weight * below) ** 2,
-            up + (weight * above) ** 2,
-        )
-    return estimate, estimate - down**0.5, estimate + up**0.5
+#| export
 
 # %% ../../nbs/10_effects.ipynb #44621db9
 def pooled(
@@ -863,7 +848,7 @@ def pooled(
     exact = rows.all_exact
     weights = _cell_weights(contrast, rows)
     cells = [(weight, *_cell(rows, *cell)) for cell, weight in weights.items()]
-    estimate, low, high = _square_and_add(cells, exact)
+    estimate, low, high = weighted_proportions(cells, exact=exact)
     method = "newcombe" if len(cells) == 2 else "newcombe, weighted strata"
     found = {
         "estimate": estimate,
@@ -1292,7 +1277,7 @@ def _validity(contrast: Contrast, rows: Rows) -> list[dict[str, Any]]:
         found.append(_row(contrast, part, group, **named, **share, **shares))
     if contrast.control in counts and contrast.treatment in counts:
         cells = [(1, *counts[contrast.treatment]), (-1, *counts[contrast.control])]
-        estimate, low, high = _square_and_add(cells, False)
+        estimate, low, high = weighted_proportions(cells)
         share = {"estimate": estimate, "ci_low": low, "ci_high": high}
         named = {"measure": "valid_share_difference", "method": "newcombe"}
         said = {"detail": "treatment minus control"}

@@ -26,6 +26,7 @@ from cogbias.stats.chance import (
     against_chance,
     balanced_accuracy,
     cluster_t_against_chance,
+    right_options,
 )
 from .clusters import stratified_cluster_t
 from .estimates import Estimate, nothing
@@ -77,15 +78,7 @@ def _right_options(key: Sequence, options: Sequence[str]) -> np.ndarray:
         set() if right is None else {right} if isinstance(right, str) else set(right)
         for right in key
     ]
-    strange = set().union(*sets) - set(options)
-    if strange:
-        raise ValueError(
-            f"the key holds {min(map(str, strange))!r}, which is not among the options "
-            f"{list(options)}"
-        )
-    return np.array([[option in right for option in options] for right in sets], bool).reshape(
-        len(sets), len(options)
-    )
+    return right_options(sets, options)
 
 # %% ../../nbs/stats/09_bets.ipynb #6030ec1c
 def standard_credit(

@@ -4,22 +4,22 @@
 
 # %% auto #0
 __all__ = ['Alternative', 'Spread', 'binomial_p', 'clopper_pearson', 'exact_binomial', 'z_statistic', 'z_p', 'z_against_chance',
-           'exact_rejection_rate', 'constant_responder_rates', 'StrictestChance', 'strictest_chance', 'against_chance',
-           'cluster_accuracy', 'cluster_t_against_chance', 'accuracy_by', 'balanced_accuracy', 'chance_table',
-           'pooled_z', 'possible_counts']
+           'exact_rejection_rate', 'right_options', 'constant_responder_rates', 'StrictestChance', 'strictest_chance',
+           'against_chance', 'cluster_accuracy', 'cluster_t_against_chance', 'accuracy_by', 'balanced_accuracy',
+           'chance_table', 'pooled_z', 'possible_counts']
 
 # %% ../../nbs/stats/08_chance.ipynb #e10cd759
 from collections.abc import Hashable, Sequence
 from dataclasses import asdict, replace
-from math import ceil, copysign, floor, inf, nan, sqrt
+from math import copysign, inf, nan, sqrt
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from .clusters import stratified_cluster_t
-from .estimates import Estimate, nothing
-from .proportions import wilson
+from .estimates import Estimate, check_level, nothing
+from .proportions import rounding_counts, wilson
 
 # %% ../../nbs/stats/08_chance.ipynb #1034f86b
 Alternative = Literal["greater", "less", "two-sided"]
@@ -45,12 +45,6 @@ def _check_counts(k: float, n: float) -> None:
             f"{k} answers out of {n}: give whole counts; scores with tied answers go to "
             f"against_chance"
         )
-
-# %% ../../nbs/stats/08_chance.ipynb #277e60c1
-def _check_level(level: float) -> None:
-    "A coverage."
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
 
 # %% ../../nbs/stats/08_chance.ipynb #9903134a
 def _notes(*notes: str) -> str:
@@ -99,7 +93,7 @@ def clopper_pearson(
     "Clopper-Pearson (1934) interval of one proportion."
     from scipy.stats import binomtest
 
-    _check_counts(k, n), _check_level(level)
+    _check_counts(k, n), check_level(level)
     if n == 0:
         return nan, nan
     limits = binomtest(int(k), int(n)).proportion_ci(level, "exact")
@@ -189,7 +183,7 @@ def _wald(estimate: float, se: float, level: float) -> dict[str, float]:
     "Estimate, standard error and normal limits, as fields of an estimate."
     from scipy.special import ndtri
 
-    _check_level(level)
+    check_level(level)
     half = float(ndtri((1 + level) / 2)) * se
     return dict(
         estimate=estimate, se=se, ci_low=estimate - half, ci_high=estimate + half, ci_level=level
@@ -242,20 +236,27 @@ def exact_rejection_rate(
     return float(binom.pmf(counts, len(p_values) - 1, truth).sum())
 
 # %% ../../nbs/stats/08_chance.ipynb #41e4da4f
-def _accepted(key: Sequence, options: Sequence[Hashable]) -> np.ndarray:
-    "Whether each option is right in each question, shape (n, K)."
-    if not len(options):
-        raise ValueError("there are no options: name those that the questions offer")
-    sets = [set(right) if isinstance(right, (set, frozenset, list)) else {right} for right in key]
+def right_options(
+    sets: Sequence[set],  # right options of each question, shape (n,)
+    options: Sequence[Hashable],  # the options offered, shape (K,)
+) -> np.ndarray:  # of flags, shape (n, K)
+    "Whether each option is right in each question."
     strange = set().union(*sets) - set(options)
     if strange:
         raise ValueError(
             f"the key holds {min(strange, key=str)!r}, which is not among the options "
             f"{list(options)}"
         )
-    return np.array([[option in right for option in options] for right in sets], float).reshape(
-        len(sets), len(options)
-    )
+    flags = [[option in right for option in options] for right in sets]
+    return np.array(flags, bool).reshape(len(sets), len(options))
+
+
+def _accepted(key: Sequence, options: Sequence[Hashable]) -> np.ndarray:
+    "Whether each option is right in each question, shape (n, K)."
+    if not len(options):
+        raise ValueError("there are no options: name those that the questions offer")
+    sets = [set(right) if isinstance(right, (set, frozenset, list)) else {right} for right in key]
+    return right_options(sets, options).astype(float)
 
 # %% ../../nbs/stats/08_chance.ipynb #ecf35d5d
 def constant_responder_rates(
@@ -400,7 +401,7 @@ def _on_scale(found: Estimate, shift: float) -> Estimate:
 # %% ../../nbs/stats/08_chance.ipynb #6abebc70
 def _mean_accuracy(accuracy: np.ndarray, chance: float, alternative: str, level: float) -> Estimate:
     "Mean of cluster accuracies, tested against chance."
-    _check_chance(chance, alternative), _check_level(level)
+    _check_chance(chance, alternative), check_level(level)
     method = f"cluster t {_DIRECTION[alternative]} {float(chance):.4g}"
     if len(accuracy) == 0:
         return nothing(
@@ -605,8 +606,4 @@ def possible_counts(
         raise ValueError(
             f"proportion {proportion} of {n}: it lies between 0 and 1, and n is at least 1"
         )
-    half = 0.5 * 10.0**-digits
-    return range(
-        max(ceil((proportion - half) * n - 1e-9), 0),
-        min(floor((proportion + half) * n + 1e-9), n) + 1,
-    )
+    return rounding_counts(proportion, n, digits)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .estimates import Estimate, nothing, settled
+from .estimates import Estimate, check_columns, check_level, nothing, settled, with_t
 
 # %% ../../nbs/stats/01_clusters.ipynb #518ef33f
 def _checked(tidy: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -37,12 +37,7 @@ def _checked(tidy: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 # %% ../../nbs/stats/01_clusters.ipynb #80cc4223
 def _tidy(table: pd.DataFrame, columns: dict[str, str | None]) -> dict[str, np.ndarray]:
     "The columns as arrays under our names; without a stratum one for all, without a weight 1 each."
-    absent = [name for name in columns.values() if name is not None and name not in table]
-    if absent:
-        raise ValueError(
-            f"the table has no column {absent[0]!r}: it has {list(table.columns)}; name yours in "
-            f"the call"
-        )
+    check_columns(table, [name for name in columns.values() if name is not None])
     filler = {"stratum": "all", "weight": 1.0}
     kinds = {"score": float, "weight": float}
     return _checked(
@@ -188,22 +183,11 @@ def _without_t(
 # %% ../../nbs/stats/01_clusters.ipynb #60bb463e
 def _with_t(estimate: float, sizes: np.ndarray, parts: np.ndarray, known: dict) -> Estimate:
     "Interval and test of an estimate whose variance is the sum of `parts`, one for each stratum."
-    from scipy.special import stdtr, stdtrit
-
     total, se, share = int(sizes.sum()), float(np.sqrt(parts.sum())), parts / parts.sum()
     df = float(min(1 / np.sum(share**2 / (sizes - 1)), total - len(sizes)))
-    half, p_value = (
-        float(stdtrit(df, (1 + known["ci_level"]) / 2)) * se,
-        float(2 * stdtr(df, -abs(estimate) / se)),
-    )
     rough = total < 6 or sizes.min() < 3
     return Estimate(
-        estimate,
-        se,
-        df,
-        estimate - half,
-        estimate + half,
-        p_value=p_value,
+        **with_t(estimate, se, df, known["ci_level"]),
         p_method="t",
         n_clusters=total,
         method="stratified cluster t",
@@ -222,8 +206,7 @@ def combine_strata(
     unit: str = "probability",  # unit of the means
 ) -> Estimate:
     "Weighted sum of independent means, with a t interval on Satterthwaite degrees of freedom."
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+    check_level(level)
     estimate, parts, known = (
         float(weights @ means),
         weights**2 * variances,

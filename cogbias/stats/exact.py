@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from .clusters import stratified_cluster_t
-from .estimates import Estimate, nothing
+from .estimates import Estimate, cut_at, joined, nothing
 from .proportions import wilson
 
 # %% ../../nbs/stats/12_exact.ipynb #0bec5ca6
@@ -87,24 +87,6 @@ def _is_fixed(target: str) -> bool:
         )
     return target == "F"
 
-# %% ../../nbs/stats/12_exact.ipynb #43038440
-def _joined(*details: str) -> str:
-    "What there is to say."
-    return "; ".join(filter(None, details))
-
-
-def _cut(found: Estimate) -> Estimate:
-    "A mean probability with its interval cut at 0 and 1."
-    if not (found.ci_low < 0 or found.ci_high > 1):
-        return found
-    return replace(
-        found,
-        ci_low=max(found.ci_low, 0.0),
-        ci_high=min(found.ci_high, 1.0),
-        status="bounded" if found.status == "ok" else found.status,
-        detail=_joined(found.detail, "the interval is cut at the edge of the scale"),
-    )
-
 # %% ../../nbs/stats/12_exact.ipynb #166cc7ab
 def _over_prompts(
     value: np.ndarray, cluster: Sequence | None, stratum: Sequence | None, level: float, method: str
@@ -124,15 +106,9 @@ def _over_prompts(
         else ""
     )
     unit = "cluster t" if cluster is not None else "t over prompts taken as independent"
-    return _cut(
-        replace(
-            found,
-            p_value=nan,
-            n=int(known.sum()),
-            method=f"{method}, {unit}",
-            detail=_joined(found.detail, lost),
-        )
-    )
+    said = joined(found.detail, lost)
+    found = replace(found, p_value=nan, n=int(known.sum()), method=f"{method}, {unit}", detail=said)
+    return cut_at(found, 0.0, 1.0)
 
 # %% ../../nbs/stats/12_exact.ipynb #3d66a058
 def _probabilities(p: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -212,7 +188,7 @@ def exact_mean(
         if _is_fixed(target)
         else _over_prompts(value, cluster, stratum, level, "exact probabilities")
     )
-    return replace(found, detail=_joined(found.detail, note))
+    return replace(found, detail=joined(found.detail, note))
 
 # %% ../../nbs/stats/12_exact.ipynb #40141eeb
 def _hit_shares(hits: Sequence[float], draws: Sequence[int] | int) -> tuple[np.ndarray, np.ndarray]:
@@ -328,7 +304,7 @@ def variance_reduction(
             factor, status="insufficient", detail="too few prompts for an interval", **known
         )
     half = float(stdtrit(n - 1, (1 + level) / 2)) * se
-    return _cut(Estimate(factor, se, n - 1.0, factor - half, factor + half, **known))
+    return cut_at(Estimate(factor, se, n - 1.0, factor - half, factor + half, **known), 0.0, 1.0)
 
 # %% ../../nbs/stats/12_exact.ipynb #c4c6646d
 def beta_reduction(
@@ -480,5 +456,5 @@ def bounded_mean(
         ci_high=high.ci_high,
         method=f"{low.method}, top of the list",
         status="bounded" if low.status in ("ok", "degenerate_zero_variance") else low.status,
-        detail=_joined(seen, low.detail),
+        detail=joined(seen, low.detail),
     )

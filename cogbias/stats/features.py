@@ -16,7 +16,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 import pandas as pd
 
-from .estimates import Estimate, nothing, p_words
+from .estimates import Estimate, check_columns, check_level, nothing, p_words
 
 # %% ../../nbs/stats/15_features.ipynb #3508fab5
 class _Table(NamedTuple):
@@ -43,12 +43,7 @@ def _of_models(effects: pd.DataFrame, model: str, column: str) -> pd.Series:
 # %% ../../nbs/stats/15_features.ipynb #402854cd
 def _checked(effects: pd.DataFrame, columns: list[str]) -> None:
     "Every column is there, once, and effects are numbers."
-    absent = [name for name in columns if name not in effects]
-    if absent:
-        raise ValueError(
-            f"the table has no column {absent[0]!r}: it has {list(effects.columns)}; name yours in "
-            f"the call"
-        )
+    check_columns(effects, columns)
     twice = [name for name in columns if columns.count(name) > 1]
     if twice:
         raise ValueError(
@@ -59,13 +54,9 @@ def _checked(effects: pd.DataFrame, columns: list[str]) -> None:
         raise ValueError(f"column {columns[0]!r} is not numeric: give effects as numbers")
 
 
-def _named(effects: pd.DataFrame, column: str) -> None:
+def _check_names(effects: pd.DataFrame, column: str) -> None:
     "Every row says whose it is."
-    if column not in effects:
-        raise ValueError(
-            f"the table has no column {column!r}: it has {list(effects.columns)}; name yours in "
-            f"the call"
-        )
+    check_columns(effects, [column])
     lost = effects[column].isna().sum()
     if lost:
         raise ValueError(
@@ -89,7 +80,7 @@ def _table(
         )
     _checked(effects, [outcome, model, *features, *design])
     for column in dict.fromkeys([model, group or model]):
-        _named(effects, column)
+        _check_names(effects, column)
     kept = effects[np.isfinite(effects[outcome].to_numpy(float, na_value=np.nan))].reset_index(
         drop=True
     )
@@ -628,8 +619,7 @@ def ols_on_features(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> FeatureRegression:
     "Least squares as published, with errors over models beside the published ones."
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+    check_level(level)
     table = _table(effects, outcome, model, features, group, design)
     rows, incomplete = _regression(table)
     known = dict(

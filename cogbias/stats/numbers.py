@@ -26,7 +26,7 @@ from cogbias.stats.clusters import (
     _tidy,
     stratified_cluster_t,
 )
-from .estimates import Estimate, nothing
+from .estimates import Estimate, check_level, nothing, with_t
 from .proportions import mcnemar_exact
 
 # %% ../../nbs/stats/06_numbers.ipynb #645f2472
@@ -270,12 +270,6 @@ def _resampled_centres(
         [_middles(values[rng.integers(0, n, (rows, n))], statistic) for rows in sizes]
     )
 
-# %% ../../nbs/stats/06_numbers.ipynb #931a323f
-def _check_level(level: float) -> None:
-    "A coverage lies between 0 and 1."
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
-
 # %% ../../nbs/stats/06_numbers.ipynb #a1901395
 _Compare = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -318,25 +312,14 @@ def _squared_errors(arms: _Arms) -> np.ndarray:
 # %% ../../nbs/stats/06_numbers.ipynb #f325d26b
 def _welch(arms: _Arms, gap: float, known: dict[str, Any]) -> Estimate:
     "Difference of means divided by `gap`, with Welch's interval and test."
-    from scipy.special import stdtr, stdtrit
-
     parts, sizes = _squared_errors(arms), np.array([len(arms.treatment), len(arms.control)])
     df, se = (
         float(parts.sum() ** 2 / np.sum(parts**2 / (sizes - 1))),
         float(sqrt(parts.sum())) / abs(gap),
     )
     estimate = float((arms.treatment.mean() - arms.control.mean()) / gap)
-    half, p_value = (
-        float(stdtrit(df, (1 + known["ci_level"]) / 2)) * se,
-        float(2 * stdtr(df, -abs(estimate) / se)),
-    )
     return Estimate(
-        estimate,
-        se,
-        df,
-        estimate - half,
-        estimate + half,
-        p_value=p_value,
+        **with_t(estimate, se, df, known["ci_level"]),
         p_method="Welch t",
         detail=_constant(arms),
         **known,
@@ -354,7 +337,7 @@ def _known(
     arms: _Arms, statistic: str, what: str, interval: str, unit: str, level: float
 ) -> dict[str, Any]:
     "What any estimate about these answers says of itself."
-    _check_level(level)
+    check_level(level)
     if statistic not in CENTRES:
         raise ValueError(f"statistic is {statistic!r}: use one of {', '.join(CENTRES)}")
     how = (
@@ -540,6 +523,17 @@ def _student(apart: np.ndarray, known: dict[str, Any]) -> Estimate:
     )
 
 # %% ../../nbs/stats/06_numbers.ipynb #15ab3995
+def _between_ordered(
+    value: float, ordered: np.ndarray, place: int, answers: int, known: dict[str, Any]
+) -> Estimate:
+    "A value with the limits at a place from either end; place 0: no interval has the level."
+    if place == 0:
+        few = f"{answers} answers: too few for an interval"
+        return Estimate(value, status="insufficient", detail=few, **known)
+    limits = float(ordered[place - 1]), float(ordered[len(ordered) - place])
+    return Estimate(value, nan, nan, *limits, **known)
+
+
 def _sign_test(apart: np.ndarray, known: dict[str, Any]) -> Estimate:
     "Median deviation with the order-statistic interval and the sign test."
     from scipy.special import bdtr
@@ -547,25 +541,8 @@ def _sign_test(apart: np.ndarray, known: dict[str, Any]) -> Estimate:
     n, median, ordered = len(apart), float(np.median(apart)), np.sort(apart)
     place = int(np.searchsorted(bdtr(np.arange(n), n, 0.5), (1 - known["ci_level"]) / 2))
     p_value = mcnemar_exact(int((apart > 0).sum()), int((apart < 0).sum()))
-    if place == 0:
-        return Estimate(
-            median,
-            p_value=p_value,
-            p_method="sign test",
-            status="insufficient",
-            detail=f"{n} answers: too few for an interval",
-            **known,
-        )
-    return Estimate(
-        median,
-        nan,
-        nan,
-        float(ordered[place - 1]),
-        float(ordered[n - place]),
-        p_value=p_value,
-        p_method="sign test",
-        **known,
-    )
+    tested = {"p_value": p_value, "p_method": "sign test"}
+    return _between_ordered(median, ordered, place, n, known | tested)
 
 # %% ../../nbs/stats/06_numbers.ipynb #0ce26c05
 def _one_sample(apart: np.ndarray, statistic: str, known: dict[str, Any]) -> Estimate:
@@ -605,7 +582,7 @@ def _deviation_known(
     n: int, statistic: str, exact: bool, unit: str, level: float
 ) -> dict[str, Any]:
     "What a deviation says of itself."
-    _check_level(level)
+    check_level(level)
     if statistic not in ("mean", "median"):
         raise ValueError(f"statistic is {statistic!r}: use mean or median")
     how = "exact distribution" if exact else "Student's t" if statistic == "mean" else "sign test"
@@ -798,7 +775,7 @@ def rank_comparison(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:  # Cliff's delta in [-1, 1], with the Mann-Whitney p-value; for these prompts
     "How often a treatment answer exceeds a control answer, minus the reverse."
-    _check_level(level)
+    check_level(level)
     if interval not in ("cliff", "effectsize"):
         raise ValueError(f"interval is {interval!r}: use 'cliff' or 'effectsize'")
     arms = _read_arms(treatment, control, weights)
@@ -841,7 +818,7 @@ def _mann_whitney(m: int, n: int) -> np.ndarray:
     return row[n]
 
 # %% ../../nbs/stats/06_numbers.ipynb #3c10a7e8
-def _cut(m: int, n: int, level: float) -> int:
+def _place_of_limit(m: int, n: int, level: float) -> int:
     "Place of the lower limit among the ordered differences, from 1; 0 where none has the level."
     tail = (1 - level) / 2
     if max(m, n) < 50:
@@ -865,26 +842,12 @@ def _shift(arms: _Arms) -> float:
 def _shift_interval(arms: _Arms, shift: float, known: dict[str, Any]) -> Estimate:
     "The shift of two samples with its order-statistic interval and the rank test."
     apart = np.sort(np.subtract.outer(arms.treatment, arms.control), axis=None)
-    place, p_value = _cut(len(arms.treatment), len(arms.control), known["ci_level"]), _rank_p(arms)
-    if place == 0:
-        return Estimate(
-            shift,
-            p_value=p_value,
-            p_method="Mann-Whitney",
-            status="insufficient",
-            detail=f"{known['n']} answers: too few for an interval",
-            **known,
-        )
-    return Estimate(
-        shift,
-        nan,
-        nan,
-        float(apart[place - 1]),
-        float(apart[len(apart) - place]),
-        p_value=p_value,
-        p_method="Mann-Whitney",
-        **known,
+    place, p_value = (
+        _place_of_limit(len(arms.treatment), len(arms.control), known["ci_level"]),
+        _rank_p(arms),
     )
+    tested = {"p_value": p_value, "p_method": "Mann-Whitney"}
+    return _between_ordered(shift, apart, place, known["n"], known | tested)
 
 # %% ../../nbs/stats/06_numbers.ipynb #4e1b7c4e
 def hodges_lehmann(
@@ -897,7 +860,7 @@ def hodges_lehmann(
     unit: str = "answer units",  # unit of the answers
 ) -> Estimate:  # treatment minus control, with the Mann-Whitney p-value; for these prompts
     "Median of all differences between a treatment and a control answer."
-    _check_level(level)
+    check_level(level)
     arms = _read_arms(treatment, control, weights)
     how, n = (
         ("exact distribution", 0)

@@ -142,15 +142,22 @@ def _same_group(group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return first[same], second[same]
 
 # %% ../../nbs/stats/03_position.ipynb #cd239530
+def _pairs_of_items(
+    order_group: Sequence | np.ndarray, role: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    "Roles, and the rows of both prompts of every pair that shows one item."
+    group = pd.factorize(np.asarray(order_group))[0]
+    if (group < 0).any():
+        raise ValueError(f"{(group < 0).sum()} prompts have no order_group: name the item of each")
+    return np.asarray(role), *_same_group(group)
+
+
 def order_pairs(
     order_group: Sequence | np.ndarray,  # item of each prompt, shape (n,)
     role: np.ndarray,  # roles by place, as integers or names, shape (n, K)
 ) -> np.ndarray:  # row numbers of both orders, shape (pairs, 2)
     "All pairs of prompts of one item in which every role changed its place."
-    group, role = pd.factorize(np.asarray(order_group))[0], np.asarray(role)
-    if (group < 0).any():
-        raise ValueError(f"{(group < 0).sum()} prompts have no order_group: name the item of each")
-    first, second = _same_group(group)
+    role, first, second = _pairs_of_items(order_group, role)
     if (np.sort(role[first], axis=1) != np.sort(role[second], axis=1)).any():
         raise ValueError(
             "two orders of one order_group show different roles: give order_group one set "
@@ -270,10 +277,7 @@ def reversed_pairs(
     role: np.ndarray,  # roles by place, as integers or names, shape (n, K)
 ) -> np.ndarray:  # row numbers of both orders, shape (pairs, 2)
     "All pairs of prompts of one item of which one shows the options from the other end."
-    group, role = pd.factorize(np.asarray(order_group))[0], np.asarray(role)
-    if (group < 0).any():
-        raise ValueError(f"{(group < 0).sum()} prompts have no order_group: name the item of each")
-    first, second = _same_group(group)
+    role, first, second = _pairs_of_items(order_group, role)
     turned = (role[first] == role[second][:, ::-1]).all(axis=1)
     return np.column_stack([first[turned], second[turned]])
 

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .estimates import Estimate, nothing
+from .estimates import Estimate, check_level, nothing
 
 # %% ../../nbs/stats/07_power.ipynb #6f417269
 _NORMAL = NormalDist()
@@ -277,12 +277,6 @@ def clusters_needed(
     return ceil(guess - 1e-9)
 
 # %% ../../nbs/stats/07_power.ipynb #9b5b117b
-def _check_level(level: float) -> None:
-    "A coverage lies between 0 and 1."
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
-
-
 def expected_half_width(
     sd: float,  # standard deviation of one cluster's difference
     clusters: float,  # number of clusters, all strata together
@@ -292,7 +286,7 @@ def expected_half_width(
     "Average half-width of the cluster t interval."
     from scipy.special import stdtrit
 
-    _check_level(level)
+    check_level(level)
     if not _check_clusters(sd, clusters, strata):
         return nan
     df = clusters - strata
@@ -428,7 +422,7 @@ def _evaluation(
     y: np.ndarray, code: np.ndarray | None, what: str, reference: str, level: float, unit: str
 ) -> Estimate:
     "Mean of checked scores, or of their differences."
-    _check_level(level)
+    check_level(level)
     if reference not in ("t", "z"):
         raise ValueError(f"reference is {reference!r}: use 't' or 'z'")
     name = (

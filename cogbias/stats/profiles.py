@@ -16,17 +16,12 @@ import numpy as np
 import pandas as pd
 
 from .decisions import ADJUSTMENTS, adjust
-from .estimates import Estimate, nothing, p_words
+from .estimates import Estimate, check_columns, check_level, nothing, p_words
 
 # %% ../../nbs/stats/16_profiles.ipynb #aa4c1d3d
 def _checked(effects: pd.DataFrame, columns: list[str]) -> None:
     "Every column is there, no cell is filled twice, and no standard error is negative."
-    absent = [name for name in columns if name not in effects]
-    if absent:
-        raise ValueError(
-            f"the table has no column {absent[0]!r}: it has {list(effects.columns)}; name yours "
-            f"in the call"
-        )
+    check_columns(effects, columns)
     names = effects[columns[:2]]
     if names.isna().any(axis=None):
         raise ValueError(
@@ -188,7 +183,7 @@ def _tree(values: np.ndarray, linkage: str) -> np.ndarray:
     return join(values, method=linkage)
 
 
-def _cut(tree: np.ndarray, most: int) -> np.ndarray:
+def _groups_of_tree(tree: np.ndarray, most: int) -> np.ndarray:
     "Group numbers for 2, 3, ... `most` groups, shape (most - 1, participants)."
     from scipy.cluster.hierarchy import cut_tree
 
@@ -209,7 +204,7 @@ def _silhouette(distance: np.ndarray, groups: np.ndarray) -> float:
 # %% ../../nbs/stats/16_profiles.ipynb #5a9ca707
 def _best(values: np.ndarray, linkage: str, most: int) -> tuple[np.ndarray, np.ndarray]:
     "Silhouettes for 2 to `most` groups, and the groupings."
-    groups, distance = _cut(_tree(values, linkage), most), _distances(values)
+    groups, distance = _groups_of_tree(_tree(values, linkage), most), _distances(values)
     return np.array([_silhouette(distance, each) for each in groups]), groups
 
 # %% ../../nbs/stats/16_profiles.ipynb #2e95cd7d
@@ -286,7 +281,7 @@ def _stability(
     "Groupings of every resample for 2, 3, ... groups, shape (draws, len(original), participants)."
     return np.array(
         [
-            _cut(_tree(_resampled(table, resample, rng), linkage), len(original) + 1)
+            _groups_of_tree(_tree(_resampled(table, resample, rng), linkage), len(original) + 1)
             for _ in range(draws)
         ]
     )
@@ -585,8 +580,7 @@ def bias_correlations(
     seed: int = 0,  # of the bootstrap, the same samples for every pair with the same participants
 ) -> pd.DataFrame:
     "Correlations of all pairs of biases over participants."
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+    check_level(level)
     if method not in ADJUSTMENTS:
         raise ValueError(f"method is {method!r}: use one of {', '.join(ADJUSTMENTS)}")
     names = list(profiles.effects)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .crossed import crossed_mean
-from .estimates import Estimate, nothing
+from .estimates import Estimate, cut_at, joined, nothing
 
 # %% ../../nbs/stats/10_ratings.ipynb #a7253fdb
 PerTest = float | Sequence[float] | np.ndarray  # one value for all tests, or one per test
@@ -262,26 +262,6 @@ def furthest_scores(
     furthest = moved.max(axis=(1, 2)) if towards > 0 else moved.min(axis=(1, 2))
     return read + furthest
 
-# %% ../../nbs/stats/10_ratings.ipynb #a1500342
-def _joined(*details: str) -> str:
-    "What there is to say."
-    return "; ".join(filter(None, details))
-
-
-def _within(found: Estimate, limits: tuple[float, float]) -> Estimate:
-    "The estimate with its interval cut at the ends of the scale."
-    low, high = max(found.ci_low, limits[0]), min(found.ci_high, limits[1])
-    if np.isnan(found.ci_low) or (low, high) == (found.ci_low, found.ci_high):
-        return found
-    status = "bounded" if found.status == "ok" else found.status
-    return replace(
-        found,
-        ci_low=low,
-        ci_high=high,
-        status=status,
-        detail=_joined(found.detail, "the interval is cut at the end of the scale"),
-    )
-
 # %% ../../nbs/stats/10_ratings.ipynb #f0829910
 def _columns(
     score: np.ndarray, cluster: Sequence, weight: PerTest | None, null: np.ndarray
@@ -312,7 +292,9 @@ def _ends(control: np.ndarray, tables: np.ndarray, weight: np.ndarray) -> tuple[
     return float(ends[0]), float(ends[1])
 
 
-def _named(found: Estimate, measure: str, random: float, crossed: bool, dropped: str) -> Estimate:
+def _in_words(
+    found: Estimate, measure: str, random: float, crossed: bool, dropped: str
+) -> Estimate:
     "The estimate with its method in words, and what else a reader should know."
     units = "two-way cluster t" if crossed else "scenario-cluster t"
     zero = "the rational answer" if measure in RATIONAL_ZERO else "a random responder"
@@ -320,7 +302,7 @@ def _named(found: Estimate, measure: str, random: float, crossed: bool, dropped:
     return replace(
         found,
         method=f"mean {measure.replace('_', ' ')}, {units}, p against {zero}",
-        detail=_joined(found.detail, chance, dropped),
+        detail=joined(found.detail, chance, dropped),
     )
 
 
@@ -358,8 +340,8 @@ def _mean_score(
         unit,
         SAME / (tables.shape[1] - 1),
     )
-    found = _within(found, (float(tables.min()), float(tables.max())))
-    return _named(found, measure, random, second is not None, dropped)
+    found = cut_at(found, float(tables.min()), float(tables.max()), "end")
+    return _in_words(found, measure, random, second is not None, dropped)
 
 # %% ../../nbs/stats/10_ratings.ipynb #d8451fe8
 def _as_distributions(ratings: np.ndarray, options: int) -> np.ndarray:
@@ -428,7 +410,7 @@ def rating_difference(
         within=SAME / (rule.options - 1),
     )
     reach = float(tables.max() - tables.min())
-    return replace(_within(found, (-reach, reach)), method=f"{method}, {found.method}")
+    return replace(cut_at(found, -reach, reach, "end"), method=f"{method}, {found.method}")
 
 # %% ../../nbs/stats/10_ratings.ipynb #95393b4c
 def _shifted(found: Estimate, null: float) -> Estimate:

@@ -21,17 +21,7 @@ import pandas as pd
 
 from .clusters import sign_flip, stratified_cluster_t
 from .decisions import adjust, equivalence_p, verdict
-from .estimates import Estimate, nothing
-
-# %% ../../nbs/stats/14_repeated_measures.ipynb #fd91611b
-def _named(table: pd.DataFrame, columns: Sequence[str]) -> None:
-    "Every column is there."
-    absent = [name for name in columns if name not in table]
-    if absent:
-        raise ValueError(
-            f"the table has no column {absent[0]!r}: it has {list(table.columns)}; name yours in "
-            f"the call"
-        )
+from .estimates import Estimate, check_columns, check_level, nothing
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #e6705796
 def _cells(
@@ -89,7 +79,7 @@ def variant_table(
 ) -> pd.DataFrame:  # one row per cluster, one column per variant
     "Mean effect of every cluster in every variant, over the cells that have all of them."
     keys = [cluster] if over is None else [cluster, over]
-    _named(table, [*keys, variant, effect])
+    check_columns(table, [*keys, variant, effect])
     if incomplete not in ("drop", "error"):
         raise ValueError(f"incomplete is {incomplete!r}: give 'drop' or 'error'")
     levels = list(dict.fromkeys(table[variant])) if variants is None else list(variants)
@@ -415,7 +405,7 @@ def variant_contrast(
     unit: str = "probability",  # unit of the effects
 ) -> Estimate:
     "Mean difference of a variant from the base, paired within units."
-    _named(table, [variant, base])
+    check_columns(table, [variant, base])
     values, note = _complete(table)
     difference = values[variant].to_numpy() - values[base].to_numpy()
     found = stratified_cluster_t(difference, ["all"] * len(difference), level=level, unit=unit)
@@ -436,7 +426,7 @@ def contrasts_against_base(
     unit: str = "probability",  # unit of the effects
 ) -> pd.DataFrame:  # one row per variant: the fields of its Estimate, p_adjusted, family_size
     "Every variant minus the base, paired within units, with p-values adjusted for their number."
-    _named(table, [base])
+    check_columns(table, [base])
     names = [name for name in table.columns if name != base]
     found = [variant_contrast(table, name, base, level, unit) for name in names]
     p = np.array([each.p_value for each in found], float)
@@ -587,7 +577,7 @@ def _design(
     "Outcome and design matrix of a formula, all rows of them."
     from patsy import NAAction, PatsyError, dmatrices
 
-    _named(table, cluster)
+    check_columns(table, cluster)
     try:
         outcome, design = dmatrices(
             formula, table, NA_action=NAAction(NA_types=[]), return_type="dataframe"
@@ -665,13 +655,6 @@ def _coefficient(value: float, se: float, df: float, known: dict) -> Estimate:
     return replace(
         found, status="few_clusters", detail=_together(f"{clusters} clusters", found.detail)
     )
-
-# %% ../../nbs/stats/14_repeated_measures.ipynb #985ed294
-def _level(level: float) -> float:
-    "A coverage between 0 and 1."
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
-    return level
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #a61a8c11
 class MixedModel(NamedTuple):
@@ -831,7 +814,7 @@ def mixed_model(
         table[name.split(":")].drop_duplicates().shape[0] for name in crossed or [cluster]
     )
     known = dict(
-        ci_level=_level(level),
+        ci_level=check_level(level),
         method=f"mixed model, {'REML' if reml else 'ML'}, t",
         n=len(y),
         n_clusters=clusters,
@@ -1001,7 +984,9 @@ def gee_logit(
         )
     code, clusters = _groups(table[cluster])
     method = f"GEE logit, {working}, {covariance.replace('_', ' ')}, t"
-    known = dict(ci_level=_level(level), method=method, n=len(y), n_clusters=clusters, unit="logit")
+    known = dict(
+        ci_level=check_level(level), method=method, n=len(y), n_clusters=clusters, unit="logit"
+    )
     return _gee_terms(y, design, code, working, covariance, known)
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #569c1a1d
@@ -1063,7 +1048,7 @@ def cluster_robust(
     y, design = _design(table, formula, [cluster])
     (code, clusters), x = _groups(table[cluster]), design.to_numpy(float)
     known = dict(
-        ci_level=_level(level),
+        ci_level=check_level(level),
         method=f"least squares, {kind}, Satterthwaite t",
         n=len(y),
         n_clusters=clusters,

@@ -15,7 +15,7 @@ import pandas as pd
 
 from .adjusted import cluster_blocks, limits_within
 from .clusters import combine_strata
-from .estimates import Estimate, is_dust, nothing
+from .estimates import Estimate, check_level, is_dust, nothing
 
 # %% ../../nbs/stats/18_roc.ipynb #73aa6488
 def _split(signal: np.ndarray, rating: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -145,8 +145,7 @@ def area_under_curve(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:
     "Area under the ROC curve; .5 is chance."
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+    check_level(level)
     yes, no = _split(signal, rating)
     known = {
         "ci_level": level,

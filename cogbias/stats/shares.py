@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 
 from .clusters import Columns, stratified_cluster_t
-from .estimates import Estimate, nothing
-from .proportions import newcombe, wilson
+from .estimates import Estimate, cut_at, joined, nothing
+from .proportions import newcombe, weighted_proportions, wilson
 
 # %% ../../nbs/stats/11_shares.ipynb #ac5f23e7
 class DecoyCounts(NamedTuple):
@@ -344,24 +344,6 @@ def _by_cluster(table: Columns, correction: str) -> dict[str, np.ndarray]:
     names = {name: np.asarray(table[name], object) for name in ("cluster", "stratum")}
     return dict(zip(ShareValues._fields, columns)) | names
 
-# %% ../../nbs/stats/11_shares.ipynb #a8033ff1
-def _joined(*details: str) -> str:
-    "What there is to say."
-    return "; ".join(filter(None, details))
-
-
-def _cut(found: Estimate, low: float, high: float) -> Estimate:
-    "The estimate with its interval cut at the edges of the scale."
-    if not (found.ci_low < low or found.ci_high > high):
-        return found
-    return replace(
-        found,
-        ci_low=max(found.ci_low, low),
-        ci_high=min(found.ci_high, high),
-        status="bounded" if found.status == "ok" else found.status,
-        detail=_joined(found.detail, "the interval is cut at the edge of the scale"),
-    )
-
 # %% ../../nbs/stats/11_shares.ipynb #00afb1e6
 SHARE_KINDS = {
     "relative": ("relative share", "probability", (-1.0, 1.0)),
@@ -386,11 +368,11 @@ def _over_clusters(values: Columns, name: str, column: str, level: float) -> Est
         if len(kept) < len(finite)
         else ""
     )
-    return _cut(
+    return cut_at(
         replace(
             found,
             method=f"{method}, stratified cluster t",
-            detail=_joined(found.detail, lost),
+            detail=joined(found.detail, lost),
         ),
         *edges,
     )
@@ -421,7 +403,7 @@ def decoy_shares_by_cluster(
     found = {name: share_by_cluster(table, name, level, correction) for name in SHARE_KINDS}
     share = found["decoy_share"]
     found["decoy_share"] = replace(
-        share, detail=_joined(share.detail, _comprehension(share.estimate))
+        share, detail=joined(share.detail, _comprehension(share.estimate))
     )
     return DecoyShares(**found, decoy_chosen=share.estimate > COMPREHENSION_LIMIT)
 
@@ -471,26 +453,15 @@ def target_pair_by_cluster(
     )
 
 # %% ../../nbs/stats/11_shares.ipynb #266cca7a
-def _square_and_add(
+def _sum_of_shares(
     parts: Sequence[tuple[float, float, float]], constant: float, level: float, known: dict
 ) -> Estimate:
     "A weighted sum of independent shares, each (weight, count, answers), from their Wilson limits."
-    estimate, down, up = constant, 0.0, 0.0
-    for weight, k, n in parts:
-        if n == 0:
-            return nothing(
-                "no_valid_answers",
-                "no answer names target or competitor in one of the conditions",
-                **known,
-            )
-        low, high = wilson(k, n, level)
-        below, above = (k / n - low, high - k / n) if weight > 0 else (high - k / n, k / n - low)
-        estimate, down, up = (
-            estimate + weight * k / n,
-            down + (weight * below) ** 2,
-            up + (weight * above) ** 2,
-        )
-    return Estimate(estimate, ci_low=estimate - sqrt(down), ci_high=estimate + sqrt(up), **known)
+    if any(n == 0 for _, _, n in parts):
+        none = "no answer names target or competitor in one of the conditions"
+        return nothing("no_valid_answers", none, **known)
+    estimate, low, high = weighted_proportions(parts, level, constant)
+    return Estimate(estimate, ci_low=low, ci_high=high, **known)
 
 # %% ../../nbs/stats/11_shares.ipynb #26a3be92
 def target_pair(
@@ -529,6 +500,6 @@ def target_pair(
     constants = (-0.5, 0.5) if shared_control else (0.0, 0.0)
     parts = [[(weight, *cell) for weight, cell in zip(row, cells) if weight] for row in weights]
     effect, taste = (
-        _square_and_add(each, constant, level, known) for each, constant in zip(parts, constants)
+        _sum_of_shares(each, constant, level, known) for each, constant in zip(parts, constants)
     )
     return TargetPair(relative_share(one, level), relative_share(two, level), effect, taste)

@@ -16,7 +16,7 @@ import pandas as pd
 
 from .adjusted import cluster_blocks
 from .clusters import Columns, combine_strata
-from .estimates import Estimate, settled
+from .estimates import Estimate, check_columns, settled
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #3d01d85f
 def dprime_from_rates(
@@ -109,12 +109,7 @@ def _read_cells(
     table: Columns, cell: str, accept: str, n: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     "Cell number, acceptance and answers of each syllogism, checked."
-    absent = [name for name in (cell, accept, n) if name not in table]
-    if absent:
-        raise ValueError(
-            f"the table has no column {absent[0]!r}: it has {list(table.columns)}; name yours in "
-            f"the call"
-        )
+    check_columns(table, (cell, accept, n))
     place = {name: number for number, name in enumerate(CELLS)}
     for name in table[cell]:
         if name not in place:
@@ -202,8 +197,7 @@ def _cluster_names(table: Columns, cluster: str | None) -> np.ndarray:
     "Cluster of every syllogism; without a column each is its own."
     if cluster is None:
         return np.arange(len(table[next(iter(table))]))
-    if cluster not in table:
-        raise ValueError(f"the table has no column {cluster!r}: it has {list(table.columns)}")
+    check_columns(table, [cluster])
     return np.asarray(table[cluster])
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #7d44d743
@@ -246,12 +240,7 @@ def _twins(
 ) -> tuple[dict[str, np.ndarray], int]:
     "Both versions of each syllogism side by side, and how many syllogisms lack one."
     for name, table in (("real", real), ("invented", invented)):
-        absent = [column for column in keys + values if column not in table]
-        if absent:
-            raise ValueError(
-                f"the {name} table has no column {absent[0]!r}: it has {list(table.columns)}; "
-                f"name yours in the call"
-            )
+        check_columns(table, keys + values, f"{name} table")
         if len(set(_key(table, keys))) < len(table[keys[0]]):
             raise ValueError(
                 f"the {name} table has more than one row for a syllogism: average over its "

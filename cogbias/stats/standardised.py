@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .estimates import Estimate, nothing
+from .estimates import Estimate, check_level, joined, nothing
 from .proportions import newcombe
 
 # %% ../../nbs/stats/05_standardised.ipynb #fcff091b
@@ -32,27 +32,15 @@ def small_sample_correction(
     return float(poch((df - 1) / 2, 0.5) / sqrt(df / 2)) if df > 1 else nan
 
 # %% ../../nbs/stats/05_standardised.ipynb #2e9e1222
-def _check_level(level: float) -> None:
-    "A coverage lies between 0 and 1."
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
-
-
-def _z(level: float) -> float:
+def _normal_half_width(level: float) -> float:
     "Half-width of a central normal interval, in standard deviations."
-    _check_level(level)
-    return NormalDist().inv_cdf((1 + level) / 2)
+    return NormalDist().inv_cdf((1 + check_level(level)) / 2)
 
 
 def _known(method: str, unit: str, n: int, level: float) -> dict:
     "Fields of an estimate that do not depend on its value."
-    _check_level(level)  # a wrong one is an error even where no interval can be given
+    check_level(level)  # a wrong one is an error even where no interval can be given
     return {"method": method, "unit": unit, "target": "F", "n": n, "ci_level": level}
-
-
-def _joined(*notes: str) -> str:
-    "Notes as one sentence, without the empty ones."
-    return "; ".join(note for note in notes if note)
 
 # %% ../../nbs/stats/05_standardised.ipynb #bbba4b8e
 def noncentral_t_limits(
@@ -65,10 +53,10 @@ def noncentral_t_limits(
     from scipy.special import chdtri
     from scipy.stats import nct
 
-    _check_level(level)
+    check_level(level)
     if t < 0:
         return tuple(-limit for limit in noncentral_t_limits(-t, df, level)[::-1])
-    a, z = (1 - level) / 2, _z((1 + level) / 2)
+    a, z = (1 - level) / 2, _normal_half_width((1 + level) / 2)
 
     def chi(q: float) -> float:
         return t * sqrt(chdtri(df, 1 - q) / df)
@@ -372,7 +360,7 @@ def _edge(m: int, n: int, level: float) -> float:
     "Lower limit of the superiority probability when no answers overlap (Newcombe 2006, method 5)."
     from scipy.optimize import brentq
 
-    z = _z(level)
+    z = _normal_half_width(level)
     return brentq(
         lambda p: (
             1
@@ -399,7 +387,7 @@ def _dominance_limits(
     if abs(delta) == 1:
         inner = 2 * _edge(m, n, level) - 1
         return (inner, 1.0) if delta > 0 else (-1.0, -inner)
-    half = _z(level) * (
+    half = _normal_half_width(level) * (
         se / (1 - delta**2) if interval == "delong" else sqrt((m + n + 1) / (3 * m * n))
     )
     return tanh(atanh(delta) - half), tanh(atanh(delta) + half)
@@ -452,7 +440,7 @@ def cliffs_delta(
     return Estimate(
         delta,
         status="bounded",
-        detail=_joined("no treatment answer overlaps with a control answer", lost),
+        detail=joined("no treatment answer overlaps with a control answer", lost),
         **known,
     )
 
@@ -606,7 +594,7 @@ def _binary_limits(
     "Newcombe limits of a risk difference, normal ones of the rest; nan without a standard error."
     if rule.formula is _risk_difference:
         return newcombe(*table, level)
-    return value - _z(level) * se, value + _z(level) * se
+    return value - _normal_half_width(level) * se, value + _normal_half_width(level) * se
 
 # %% ../../nbs/stats/05_standardised.ipynb #1a585d4e
 def binary_effect(
@@ -698,7 +686,7 @@ def bias_detected(
     if not unsigned:
         return replace(d, method=f"{d.method}, as published")
     low, high = _folded(d.ci_low, d.ci_high) if not isnan(d.ci_low) else (nan, nan)
-    detail = _joined(d.detail, "an absolute value is above 0 on average even without a bias")
+    detail = joined(d.detail, "an absolute value is above 0 on average even without a bias")
     return replace(
         d,
         estimate=abs(d.estimate),
@@ -731,7 +719,7 @@ def unsigned_d(
         else replace(
             found,
             status="bounded",
-            detail=_joined(d.detail, f"{d.estimate:.3f} is no larger than its standard error"),
+            detail=joined(d.detail, f"{d.estimate:.3f} is no larger than its standard error"),
         )
     )
 
@@ -756,7 +744,7 @@ def _capped(mean: Estimate) -> Estimate:
     )
     if all(a == b or isnan(a) for a, b in zip(before, (value, low, high))):
         return cut
-    detail = _joined(
+    detail = joined(
         mean.detail,
         f"uncapped {before[0]:.3f}"
         + f" [{before[1]:.3f}, {before[2]:.3f}]" * (not isnan(before[1])),
@@ -771,13 +759,16 @@ def _mean_of(cells: list[Estimate], dropped: str, known: dict) -> Estimate:
     mean = sum(cell.estimate for cell in cells) / len(cells)
     if isnan(mean):
         return nothing(
-            "undefined", _joined("cells of both infinite signs have no mean", dropped), **known
+            "undefined", joined("cells of both infinite signs have no mean", dropped), **known
         )
     if isinf(mean):
         return Estimate(mean, status="separated", detail=dropped, **known)
-    se, z = sqrt(sum(cell.se**2 for cell in cells)) / len(cells), _z(known["ci_level"])
+    se, z = (
+        sqrt(sum(cell.se**2 for cell in cells)) / len(cells),
+        _normal_half_width(known["ci_level"]),
+    )
     without = sum(isnan(cell.se) for cell in cells)
-    detail = _joined(
+    detail = joined(
         dropped,
         f"no interval: {without} of {len(cells)} cells have no standard error" * (without > 0),
     )
@@ -793,7 +784,7 @@ def _capped_first(cells: list[Estimate], counts: str, known: dict) -> Estimate:
     if isnan(mean.estimate):
         return mean
     cut = sum(_cap(cell.estimate) != cell.estimate for cell in cells)
-    detail = _joined(
+    detail = joined(
         counts, f"no interval: cells are cut before averaging, here {cut} of {len(cells)}"
     )
     return replace(
@@ -836,11 +827,11 @@ def aggregate_cells(
     lost = f"{missing} of {len(cells)} cells without a value left out" * (missing > 0)
     apart = f"{separated} of {len(cells)} cells separated" * (separated > 0)
     kept, counts = (valid, apart) if replication else (finite, apart and f"{apart} and left out")
-    uncapped = _mean_of(kept, _joined(lost, counts), known)
+    uncapped = _mean_of(kept, joined(lost, counts), known)
     return CellAggregate(
         uncapped,
         _capped(uncapped),
-        _capped_first(valid, _joined(lost, apart), known),
+        _capped_first(valid, joined(lost, apart), known),
         len(cells),
         separated,
         missing,
@@ -865,7 +856,7 @@ def finite_d(
     return replace(
         found,
         estimate=(post.mean - pre.mean) / floor,
-        detail=_joined(found.detail, f"stand-in: one answer moved by {resolution:g}"),
+        detail=joined(found.detail, f"stand-in: one answer moved by {resolution:g}"),
     )
 
 # %% ../../nbs/stats/05_standardised.ipynb #23d6dba3

@@ -11,7 +11,6 @@ __all__ = ['SPREAD_METHODS', 'Interval', 'Homogeneity', 'homogeneity', 'between_
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, nan, sqrt
-from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,7 +18,15 @@ import pandas as pd
 
 from .adjusted import limits_within
 from .decisions import RANGES
-from .estimates import Estimate, nothing
+from cogbias.stats.estimates import (
+    Estimate,
+    check_columns,
+    check_level,
+    critical_value,
+    joined,
+    nothing,
+    with_t,
+)
 
 # %% ../../nbs/stats/13_synthesis.ipynb #8a6f41c5
 class _Studies(NamedTuple):
@@ -108,11 +115,6 @@ def _left_out(studies: _Studies) -> str:
         else ""
     )
 
-
-def _sentence(*notes: str) -> str:
-    "The notes that say something, in a row."
-    return "; ".join(filter(None, notes))
-
 # %% ../../nbs/stats/13_synthesis.ipynb #f0b7169d
 class _Fit(NamedTuple):
     "Weighted least squares."
@@ -153,7 +155,7 @@ def _lack(studies: _Studies, **known) -> Estimate | None:
     if k <= p:
         return nothing(
             "insufficient",
-            _sentence(f"{k} studies for {p} coefficient{'s' * (p > 1)}", _left_out(studies)),
+            joined(f"{k} studies for {p} coefficient{'s' * (p > 1)}", _left_out(studies)),
             n_clusters=k,
             **known,
         )
@@ -161,7 +163,7 @@ def _lack(studies: _Studies, **known) -> Estimate | None:
     if np.linalg.matrix_rank(scaled) == p:
         return None
     reason = "the moderators repeat each other or are constant: leave one out"
-    return nothing("undefined", _sentence(reason, _left_out(studies)), n_clusters=k, **known)
+    return nothing("undefined", joined(reason, _left_out(studies)), n_clusters=k, **known)
 
 # %% ../../nbs/stats/13_synthesis.ipynb #a707cf7b
 class Homogeneity(NamedTuple):
@@ -324,7 +326,7 @@ def _read_spread(studies: _Studies, tau2: float, low: float, high: float) -> tup
     outside = (
         "" if low <= tau2 <= high else "the estimate lies outside its interval, which belongs to Q"
     )
-    return "few_clusters" if few else "bounded" if edge else "ok", _sentence(
+    return "few_clusters" if few else "bounded" if edge else "ok", joined(
         few, edge, outside, _left_out(studies)
     )
 
@@ -337,7 +339,7 @@ def _between(studies: _Studies, method: str, known: dict) -> Estimate:
         return Estimate(
             0.0,
             method="EE",
-            detail=_sentence("assumed, not estimated", _left_out(studies)),
+            detail=joined("assumed, not estimated", _left_out(studies)),
             **known,
         )
     (low, high), tau2 = _profile(studies, known["ci_level"]), _spread(studies, method)
@@ -370,8 +372,7 @@ def _check(method: str, level: float, interval: str = "z") -> None:
         raise ValueError(f"interval is {interval!r}: use one of {', '.join(_SCALES)}")
     if method not in SPREAD_METHODS:
         raise ValueError(f"method is {method!r}: use one of {', '.join(SPREAD_METHODS)}")
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level}: give a coverage between 0 and 1, such as 0.95")
+    check_level(level)
 
 # %% ../../nbs/stats/13_synthesis.ipynb #c504bf27
 def between_variance(
@@ -394,24 +395,6 @@ def between_variance(
         studies, method, known | {"n_clusters": len(studies.y)}
     )
 
-# %% ../../nbs/stats/13_synthesis.ipynb #d141cbe2
-def _critical(df: float, level: float) -> float:
-    "Half-width in standard errors: t, or normal where df is nan."
-    from scipy.special import stdtrit
-
-    return (
-        float(stdtrit(df, (1 + level) / 2))
-        if isfinite(df)
-        else NormalDist().inv_cdf((1 + level) / 2)
-    )
-
-
-def _two_sided(ratio: float, df: float) -> float:
-    "Two-sided p-value of an estimate over its standard error."
-    from scipy.special import ndtr, stdtr
-
-    return float(2 * (stdtr(df, -abs(ratio)) if isfinite(df) else ndtr(-abs(ratio))))
-
 # %% ../../nbs/stats/13_synthesis.ipynb #8861dd6b
 def _with_interval(estimate: float, se: float, df: float, known: dict) -> Estimate:
     "An estimate with its interval and test; without a test when its standard error is zero."
@@ -421,17 +404,8 @@ def _with_interval(estimate: float, se: float, df: float, known: dict) -> Estima
     }
     if not se > 0:
         return Estimate(estimate, 0.0, df, estimate, estimate, **agree, **known)
-    half = _critical(df, known["ci_level"]) * se
-    return Estimate(
-        estimate,
-        se,
-        df,
-        estimate - half,
-        estimate + half,
-        p_value=_two_sided(estimate / se, df),
-        p_method="t" if isfinite(df) else "normal",
-        **known,
-    )
+    p_method = "t" if isfinite(df) else "normal"
+    return Estimate(**with_t(estimate, se, df, known["ci_level"]), p_method=p_method, **known)
 
 # %% ../../nbs/stats/13_synthesis.ipynb #2ed95b17
 def _scale(fit: _Fit, df: int, interval: str) -> float:
@@ -493,7 +467,7 @@ class Synthesis:
 def _none(studies: _Studies, method: str, q: Homogeneity, interval: str, known: dict) -> Synthesis:
     "The synthesis of no study."
     lack = nothing(
-        "insufficient", _sentence("no study to combine", _left_out(studies)), method=method, **known
+        "insufficient", joined("no study to combine", _left_out(studies)), method=method, **known
     )
     return Synthesis(
         lack, lack, lack, replace(lack, unit="percent"), nan, nan, nan, nan, q, 0, *studies[3:6]
@@ -504,7 +478,7 @@ def _alone(studies: _Studies, method: str, q: Homogeneity, interval: str, known:
     "The synthesis of one study: itself."
     lack = nothing(
         "insufficient",
-        _sentence("one study has no spread", _left_out(studies)),
+        joined("one study has no spread", _left_out(studies)),
         method=method,
         **known,
     )
@@ -517,7 +491,7 @@ def _alone(studies: _Studies, method: str, q: Homogeneity, interval: str, known:
     mean = replace(
         own,
         status="too_few_clusters",
-        detail=_sentence("one study: this is its own interval", _left_out(studies)),
+        detail=joined("one study: this is its own interval", _left_out(studies)),
     )
     return Synthesis(
         mean, lack, lack, replace(lack, unit="percent"), nan, nan, mean.se, nan, q, 1, *studies[3:6]
@@ -532,7 +506,7 @@ def _ahead(mean: Estimate, tau2: float, method: str) -> Estimate:
         return nothing("undefined", "equal effects leave nothing to predict", **known)
     if mean.n_clusters < 3:
         return nothing("insufficient", "a prediction interval needs three studies", **known)
-    half = _critical(mean.df, mean.ci_level) * sqrt(tau2 + mean.se**2)
+    half = critical_value(mean.df, mean.ci_level) * sqrt(tau2 + mean.se**2)
     return replace(
         mean,
         ci_low=mean.estimate - half,
@@ -551,7 +525,7 @@ def _read_mean(mean: Estimate, studies: _Studies) -> Estimate:
         else ""
     )
     status = "few_clusters" if few and mean.status == "ok" else mean.status
-    return replace(mean, status=status, detail=_sentence(mean.detail, few, _left_out(studies)))
+    return replace(mean, status=status, detail=joined(mean.detail, few, _left_out(studies)))
 
 # %% ../../nbs/stats/13_synthesis.ipynb #d12c56dc
 def _many(studies: _Studies, method: str, q: Homogeneity, interval: str, known: dict) -> Synthesis:
@@ -571,7 +545,7 @@ def _many(studies: _Studies, method: str, q: Homogeneity, interval: str, known: 
                 spread,
                 estimate=q.i2,
                 unit="percent",
-                detail=_sentence("from Q", _left_out(studies)),
+                detail=joined("from Q", _left_out(studies)),
             ),
             q.h2,
         )
@@ -723,7 +697,7 @@ def hunter_schmidt_ratio(
     if k < 2:
         return nothing(
             "insufficient",
-            _sentence("fewer than two effects have no spread", _left_out(studies)),
+            joined("fewer than two effects have no spread", _left_out(studies)),
             **known,
         )
     q = _fit(studies, 1 / studies.v).q
@@ -731,28 +705,18 @@ def hunter_schmidt_ratio(
         return Estimate(
             1.0,
             status="degenerate_zero_variance",
-            detail=_sentence(f"all {k} effects agree", _left_out(studies)),
+            detail=joined(f"all {k} effects agree", _left_out(studies)),
             **known,
         )
     cut = f"{k / q:.4g} cut to 1" if k > q else ""
     return Estimate(
         min(1.0, k / q),
         status="bounded" if cut else "ok",
-        detail=_sentence(cut, _left_out(studies)),
+        detail=joined(cut, _left_out(studies)),
         **known,
     )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #b263b488
-def _columns(table: pd.DataFrame, names: list[str]) -> None:
-    "Refuse a table that lacks a column."
-    lacking = [name for name in names if name not in table]
-    if lacking:
-        raise ValueError(
-            f"the table has no column {lacking[0]!r}: it has {list(table.columns)}; name yours in "
-            f"the call"
-        )
-
-
 def _once(table: pd.DataFrame, keys: list[str]) -> None:
     "Refuse a table that holds a combination twice, or a row that names none."
     nameless = int(table[keys].isna().any(axis=1).sum())
@@ -840,7 +804,7 @@ def synthesise_by(
     "Synthesis within each group of an effects table."
     (
         _check(method, level, interval),
-        _columns(table, [by, study, effect, se]),
+        check_columns(table, [by, study, effect, se]),
         _once(table, [by, study]),
     )
 
@@ -943,7 +907,7 @@ def _crossed_mean(
     inverse = np.linalg.inv(np.diag(v) + sum(s * kernel for s, kernel in zip(variances, kernels)))
     total = float(inverse.sum())
     found = _with_interval(float(inverse.sum(axis=0) @ y) / total, sqrt(1 / total), df, known)
-    rough = _sentence(f"{df + 1:.0f} units of the rarer kind: the interval is rough", found.detail)
+    rough = joined(f"{df + 1:.0f} units of the rarer kind: the interval is rough", found.detail)
     return found if df >= 5 else replace(found, status="few_clusters", detail=rough)
 
 # %% ../../nbs/stats/13_synthesis.ipynb #bdb96561
@@ -967,7 +931,7 @@ def _crossed(studies: _Studies, kernels: list[np.ndarray], known: dict) -> Cross
         for s in variances
     ]
     return CrossedEffects(
-        replace(mean, detail=_sentence(mean.detail, _left_out(studies))),
+        replace(mean, detail=joined(mean.detail, _left_out(studies))),
         *parts,
         len(studies.y),
         int((~studies.kept).sum()),
@@ -976,7 +940,7 @@ def _crossed(studies: _Studies, kernels: list[np.ndarray], known: dict) -> Cross
 
 def _no_crossed(status: str, reason: str, studies: _Studies, known: dict) -> CrossedEffects:
     "A crossed model without numbers, and why."
-    lack = nothing(status, _sentence(reason, _left_out(studies)), **known)
+    lack = nothing(status, joined(reason, _left_out(studies)), **known)
     return CrossedEffects(lack, lack, lack, lack, len(studies.y), int((~studies.kept).sum()))
 
 # %% ../../nbs/stats/13_synthesis.ipynb #3df872a3
@@ -991,7 +955,7 @@ def crossed_effects(
     "Mean of a table of effects, with both kinds of unit and the cell as random (REML)."
     (
         _check("REML", level),
-        _columns(table, [first, second, effect, se]),
+        check_columns(table, [first, second, effect, se]),
         _once(table, [first, second]),
     )
     studies = _usable(table[effect], _variances(table[se]))
