@@ -130,6 +130,24 @@ def test_what_it_gives_is_known_from_the_record_of_its_revision(tmp_path: Path) 
     assert len(count) == 48 and found.cells[0]["method"] == "option_probability"
 
 
+def test_a_function_may_answer_one_paradigm_exactly_and_another_with_numbers(
+    tmp_path: Path,
+) -> None:
+    count: list[str] = []
+
+    def both(prompt: str, options: dict[str, str], kind: str) -> Any:
+        count.append(prompt)
+        return 50 if kind == "number" else dict.fromkeys(options, 1 / len(options))
+
+    few = {"outputs": tmp_path, "reports": False, "progress": False, "revision": "1"}
+    for name in ("classic/anchoring", "classic/[ef]*", "classic/[aef]*"):
+        found = run(both, name, where={"variant": "base"}, **few)
+    assert found.statuses == {"ok": len(count)}
+    methods = {cell["paradigm"]: cell["method"] for cell in found.cells}
+    assert methods["classic/anchoring"] == methods["classic/endowment"] == "text"
+    assert methods["classic/framing"] == "option_probability"
+
+
 def test_an_async_function_answers_under_a_loop_that_runs(tmp_path: Path) -> None:
     under_way: list[int] = []
 
@@ -188,12 +206,12 @@ def test_a_call_that_hangs_costs_its_answer(tmp_path: Path) -> None:
     def slow(prompt: str) -> str:
         count.append(prompt)
         if len(count) == 5:
-            time.sleep(3)
+            time.sleep(60)
         return "A"
 
-    found = asked(slow, tmp_path, name=None, timeout=0.3)
+    found = asked(slow, tmp_path, name=None, timeout=3)
     assert found.statuses == {"ok": 47, "error": 1}
-    assert "1 x error: did not return within 0.3 s" in found.said
+    assert "1 x error: did not return within 3 s" in found.said
 
 
 def test_who_never_returns_is_given_up(tmp_path: Path) -> None:
