@@ -7,7 +7,7 @@ STAMP := settings.ini setup.py constraints.txt
 # the server that is named, or that of `make llama`
 LLAMA = $${COGBIAS_LLAMA_SERVER-$(wildcard $(CURDIR)/.llama/llama-server)}
 
-.PHONY: demo test slow llama calibration site lab clean
+.PHONY: demo test slow llama calibration benchmark-studies site lab clean
 .DELETE_ON_ERROR:
 
 $(BIN)/python:
@@ -44,6 +44,11 @@ llama: .llama/llama-server  ## a llama-server for the tests, unpacked from Debia
 
 calibration: $(VENV)/.dev  ## the stored table of nbs/stats/calibration, made again
 	$(BIN)/python -c "from pathlib import Path; from cogbias.stats.calibration import write_calibration; write_calibration(Path('data/calibration.json'))"
+
+benchmark-studies: $(VENV)/.dev  ## the stored table of nbs/benchmarks/studies, made again: about ten minutes on two quiet cores
+	$(BIN)/python -c "from pathlib import Path; from cogbias.benchmarks.studies import measure_studies; measure_studies(Path('nbs/benchmarks/studies.json'), Path('nbs/reports/bias.ipynb'))"
+	$(BIN)/jupyter nbconvert --to notebook --execute --inplace nbs/benchmarks/studies.ipynb
+	$(BIN)/nbdev_clean
 
 lab: $(VENV)/.dev  ## JupyterLab on the notebooks
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) -e ".[notebook]"

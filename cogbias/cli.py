@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .entry import STOPPED, hand_over
+from .entry import STOPPED, ended_by, hand_over
 from .settings import Study, setting
 
 if TYPE_CHECKING:
@@ -101,13 +101,20 @@ def _say_stopped() -> None:
         _say(STOPPED)
 
 
+def _status() -> int:
+    "The status of a command that was asked to end: 130 after Ctrl-C, 143 after a kill."
+    return 128 + (ended_by[0] if ended_by else signal.SIGINT)
+
+
 def _watch(signals: socket.socket, done: threading.Event) -> None:
     "Wait for an interrupt; end the process when it has not ended by itself."
     while received := signals.recv(64):
-        if signal.SIGINT in received and not done.wait(PATIENCE):
+        asked = {signal.SIGINT, signal.SIGTERM} & set(received)
+        if asked and not done.wait(PATIENCE):
+            ended_by.extend(asked)
             _say_stopped()
             _end_children()
-            os._exit(130)
+            os._exit(_status())
 
 
 def _hear_of_signals(
@@ -142,6 +149,7 @@ def _ending_in_time(
     _hear_of_signals(told.fileno())
     threading.Thread(target=_watch, args=(heard, done), daemon=True).start()
     _stopping.clear()
+    ended_by.clear()
     hand_over()
     try:
         yield
@@ -231,7 +239,7 @@ def main(
             raise
         _say_stopped()
         _end_children()
-        sys.exit(130)
+        sys.exit(_status())
 
 # %% ../nbs/34_cli.ipynb #c34f5991
 def _paradigm_names() -> list[str]:
@@ -1101,7 +1109,7 @@ def effects(
     from cogbias.stats.estimates import p_number
     from cogbias.tables import save_table
 
-    table, lines = estimate_folder(folder)
+    table, lines = estimate_folder(folder, progress=True)
     table = shown_limits(table)
     _warn(lines)
     if out:
@@ -1196,7 +1204,7 @@ def verify(
     "Say whether the numbers of a folder follow from its answers."
     from cogbias.verification import verified_lines, verify_folder
 
-    found = verify_folder(folder, jobs)
+    found = verify_folder(folder, jobs, progress=True)
     if as_json:
         rows = {"differences": found.differences, "sources": found.sources}
         listed = {name: [each._asdict() for each in held] for name, held in rows.items()}
@@ -1222,7 +1230,7 @@ def site(
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
-        print(f"site      {build_site(folder, out)}")
+        print(f"site      {build_site(folder, out, progress=True)}")
     for each in said:
         _say(f"warning   {each.message}")
     _warn_left_out(folder)

@@ -200,10 +200,18 @@ def _lines(folder: Folder, left_out: Sequence[Sequence[str]]) -> list[str]:
     return [said_not_read(folder.path / file, counts) for file, counts in left_out]
 
 
-def _estimated(folder: Folder, save: bool, jobs: int) -> _Estimates:
+def _estimated(folder: Folder, save: bool, jobs: int, progress: bool) -> _Estimates:
     "The effects of a folder, whose turn this process has when they are written."
-    parts = _parts_of(stored_cells(folder), jobs)
-    found = spread(_estimated_cells, [(folder.path, part) for part in parts], jobs, None)
+    cells = stored_cells(folder)
+    tasks = [(folder.path, part) for part in _parts_of(cells, jobs)]
+    with steps(progress, len(cells), "effects", "cell") as done:
+        found = spread(
+            _estimated_cells,
+            tasks,
+            jobs,
+            None,
+            done=lambda task: done(task[1][0][0].stem, len(task[1])),
+        )
     rows = [row for part in found for row in part.rows]
     if not rows:
         raise CogbiasError(_NO_TRIALS.format(folder.path))
@@ -214,22 +222,23 @@ def _estimated(folder: Folder, save: bool, jobs: int) -> _Estimates:
     return _Estimates(effects, [line for part in found for line in part.left_out])
 
 
-def _estimates(outputs: Path | str, save: bool, jobs: int) -> _Estimates:
+def _estimates(outputs: Path | str, save: bool, jobs: int, progress: bool = False) -> _Estimates:
     "The effects of everything that a folder holds."
     folder = Folder(Path(outputs))
     if not stored_cells(folder):
         raise CogbiasError(_NO_TRIALS.format(folder.path))
     with turn(folder) if save else nullcontext():
-        return _estimated(folder, save, jobs)
+        return _estimated(folder, save, jobs, progress)
 
 
 def estimate_folder(
     outputs: Path | str,  # an outputs folder
     save: bool = True,  # write effects.parquet and effects.csv
     jobs: int = 1,  # processes
+    progress: bool = False,  # a bar on a terminal
 ) -> FolderEffects:
     "Estimate the effects of everything that a folder holds, and say what of it was not read."
-    effects, left_out = _estimates(outputs, save, jobs)
+    effects, left_out = _estimates(outputs, save, jobs, progress)
     return FolderEffects(effects, _lines(Folder(Path(outputs)), left_out))
 
 
@@ -260,7 +269,9 @@ def _effects_stamp(folder: Folder, hashes: Hashes) -> str:
     return content_hash([held, cells, settings, analysis, code_hash()], 32)
 
 
-def _current_effects(folder: Folder, jobs: int) -> tuple[_Estimates, dict[str, Any]]:
+def _current_effects(
+    folder: Folder, jobs: int, progress: bool = False
+) -> tuple[_Estimates, dict[str, Any]]:
     "The effects of a folder, read where nothing has changed, and what the manifest keeps of that."
     hashes, table = Hashes(), folder.place("effects.parquet")
     stamp = {"made_from": _effects_stamp(folder, hashes)}
@@ -268,7 +279,7 @@ def _current_effects(folder: Folder, jobs: int) -> tuple[_Estimates, dict[str, A
     unchanged = known.get("made_from") == stamp["made_from"]
     if unchanged and known["table"] == hashes.file(table) and not DECLARED_HERE:
         return _Estimates(load_effects(table), known["left_out"]), known
-    made = _estimates(folder.path, True, jobs)
+    made = _estimates(folder.path, True, jobs, progress)
     stamp |= {"table": Hashes().file(table), "left_out": [*map(list, made.left_out)]}
     return made._replace(effects=load_effects(table)), stamp  # as every later run finds it
 
@@ -539,10 +550,8 @@ def _shown(
     write_manifest(study, folder, cells, failed, started)
     if not cells:
         return Outcome(None, cells, failed, stopped=stopped)
-    with steps(progress, 1, "effects", "table") as done:
-        before = (read_manifest(folder) or {}).get("effects")
-        estimates, made_from = _current_effects(folder, jobs)
-        done(f"of {len(stored_cells(folder))} cells")
+    before = (read_manifest(folder) or {}).get("effects")
+    estimates, made_from = _current_effects(folder, jobs, progress)
     rendered: list[Path] = []
     if reports:
         collected_now = [(cell["participant"], cell["paradigm"]) for cell in cells]

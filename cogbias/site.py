@@ -61,6 +61,7 @@ from .stats.decisions import is_bias, without_width
 from .outputs import load_effects
 from .own_paradigms import bring_folder
 from .participants import is_simulated, self_made
+from .progress import counting, steps
 from .trials import slug
 
 # %% ../nbs/32_site.ipynb #c40deffb
@@ -826,12 +827,15 @@ def stage_library(
     folder: Path,  # library notebooks
     stage: Path,  # where Sphinx will look
     layout: Layout,  # the templates
+    progress: bool = False,  # a bar on a terminal
 ) -> list[Section]:
     "Write the library pages and the page that opens each section."
     pages = notebook_pages(folder)
     names = Names(pages)
-    for page in pages:
-        _write(stage / f"{page.docname}.ipynb", library_page(page, names, layout))
+    with steps(progress, len(pages), "notebooks read", "notebook") as done:
+        for page in pages:
+            _write(stage / f"{page.docname}.ipynb", library_page(page, names, layout))
+            done(page.docname)
     sections = sections_of(pages)
     for section, members in sections:
         _write(
@@ -1235,14 +1239,14 @@ class Results:
         self.headlines = headline_rows(self.effects)
         self.limits = _limits(self.headlines)
 
+        self._addresses: dict[tuple[str, str], str] = {}
+        for each in self.reports:
+            key = each.paradigm, each.participant
+            self._addresses.setdefault(key, f"{each.docname}.html")
+
     def href(self, paradigm: str, participant: str) -> str | None:
         "Address of a report, from the top of the site; None where there is none."
-        found = [
-            each
-            for each in self.reports
-            if (each.paradigm, each.participant) == (paradigm, participant)
-        ]
-        return f"{found[0].docname}.html" if found else None
+        return self._addresses.get((paradigm, participant))
 
 # %% ../nbs/32_site.ipynb #951256d9
 def _pairs(results: Results) -> tuple[list[str], list[str]]:
@@ -1429,10 +1433,14 @@ def _grouped(rows: Iterable[Mapping[str, Any]], *names: str) -> list[list[Mappin
     return list(groups.values())
 
 # %% ../nbs/32_site.ipynb #dee06435
-def paradigm_groups(results: Results) -> list[dict[str, Any]]:
+def paradigm_groups(
+    results: Results,
+    only: str | None = None,  # a paradigm; None: all of them
+) -> list[dict[str, Any]]:
     "The headlines of every paradigm, participants below each other."
     groups = []
-    for rows in _grouped(results.headlines, "paradigm", "measure", "unit"):
+    headlines = [row for row in results.headlines if only in (None, row["paradigm"])]
+    for rows in _grouped(headlines, "paradigm", "measure", "unit"):
         name, unit = (
             rows[0]["paradigm"],
             f"{_measure_title(rows[0]['paradigm'], rows[0]['measure']).lower()}, {rows[0]['unit']}",
@@ -1538,11 +1546,7 @@ def _participant_page(results: Results, participant: str, layout: Layout) -> str
 
 def _paradigm_parts(results: Results, name: str) -> list[dict[str, Any]]:
     "The tables on the page of a paradigm."
-    headline = [
-        group
-        for group in paradigm_groups(results)
-        if group["href"] == _paradigm_page(results, name)
-    ]
+    headline = paradigm_groups(results, name)
     parts = [("Headline effect", headline), ("Other contrasts", measure_groups(results, name))]
     return [{"title": title, "groups": groups} for title, groups in parts if groups]
 
@@ -1606,6 +1610,7 @@ def stage_results(
     results: Results,  # of an outputs folder
     stage: Path,  # where Sphinx will look; library pages are there already
     layout: Layout,  # the templates
+    progress: bool = False,  # a bar on a terminal
 ) -> None:
     "Write the result pages."
     _stage_overview(results, stage, layout)
@@ -1624,20 +1629,23 @@ def stage_results(
                 disable_syntax=["html_block", "html_inline"],
             ),
         )
-    for report in results.reports:
-        _write(stage / f"{report.docname}.ipynb", _report_page(report, layout))
+    with steps(progress, len(results.reports), "reports read", "report") as done:
+        for report in results.reports:
+            _write(stage / f"{report.docname}.ipynb", _report_page(report, layout))
+            done(f"{report.participant} in {report.paradigm}")
+    people = {each.participant_page: each.participant for each in results.reports}
+    for place, participant in people.items():
         _write(
-            stage / "results" / "participants" / report.participant_page / "index.md",
-            _participant_page(results, report.participant, layout),
+            stage / "results" / "participants" / place / "index.md",
+            _participant_page(results, participant, layout),
         )
-        page = (
-            f"paradigms/{report.paradigm}"
-            if (stage / "paradigms" / f"{report.paradigm}.ipynb").is_file()
-            else None
-        )
+    paradigms = {each.paradigm_page: each.paradigm for each in results.reports}
+    for place, name in paradigms.items():
+        there = (stage / "paradigms" / f"{name}.ipynb").is_file()
+        page = f"paradigms/{name}" if there else None
         _write(
-            stage / "results" / "paradigms" / f"{report.paradigm_page}.md",
-            _paradigm_text(results, report.paradigm, page, layout),
+            stage / "results" / "paradigms" / f"{place}.md",
+            _paradigm_text(results, name, page, layout),
         )
 
 # %% ../nbs/32_site.ipynb #56fddf30
@@ -1651,11 +1659,11 @@ def _require_sphinx() -> None:
         raise CogbiasError(f"the site needs {', '.join(missing)}; install cogbias[docs]")
 
 # %% ../nbs/32_site.ipynb #10730d91
-def _stage(outputs: Path, stage: Path, notebooks: Path | None) -> Results:
+def _stage(outputs: Path, stage: Path, notebooks: Path | None, progress: bool = False) -> Results:
     "Write all sources of the site."
     results, layout = Results(outputs), Layout()
-    sections = stage_library(notebooks, stage, layout) if notebooks else []
-    stage_results(results, stage, layout)
+    sections = stage_library(notebooks, stage, layout, progress) if notebooks else []
+    stage_results(results, stage, layout, progress)
     first = {
         "title": "Results",
         "docname": "results/index",
@@ -1676,9 +1684,14 @@ def _stage(outputs: Path, stage: Path, notebooks: Path | None) -> Results:
     return results
 
 # %% ../nbs/32_site.ipynb #53b0942c
-def _sphinx(stage: Path, work: Path, strict: bool) -> Path:
+def _made(work: Path) -> int:
+    "How many pages Sphinx has read and written so far; each counts for two."
+    return sum(1 for ending in ("doctree", "html") for _ in work.rglob(f"*.{ending}"))
+
+
+def _sphinx(stage: Path, work: Path, strict: bool, progress: bool = False) -> Path:
     "Run Sphinx; the folder with the finished pages."
-    log = work / "warnings.txt"
+    log, pages = work / "warnings.txt", sum(1 for _ in stage.rglob("*.*"))
     command = [
         sys.executable,
         "-m",
@@ -1686,6 +1699,8 @@ def _sphinx(stage: Path, work: Path, strict: bool) -> Path:
         "-q",
         "-b",
         "html",
+        "-j",  # pages are read and written side by side
+        min(os.cpu_count() or 1, 4),
         "-c",
         shipped("docs"),
         "-d",
@@ -1697,13 +1712,14 @@ def _sphinx(stage: Path, work: Path, strict: bool) -> Path:
         work / "html",
     ]
     fixed = {"SOURCE_DATE_EPOCH": "0", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
-    run = subprocess.run(
-        list(map(str, command)),
-        env={**os.environ, **fixed},
-        cwd=work,
-        capture_output=True,
-        text=True,
-    )
+    with counting(progress, 2 * pages, "pages read and written", "page", lambda: _made(work)):
+        run = subprocess.run(
+            list(map(str, command)),
+            env={**os.environ, **fixed},
+            cwd=work,
+            capture_output=True,
+            text=True,
+        )
     found = (
         [
             line.replace(f"{stage}{os.sep}", "")
@@ -1859,6 +1875,7 @@ def build_site(
     | str
     | None = None,  # the library's notebooks; None: those of the repository, where there is one
     strict: bool = False,  # true: a warning of Sphinx is an error
+    progress: bool = False,  # bars on a terminal
 ) -> Path:  # the first page
     "Make a static site of an outputs folder."
     _require_sphinx()
@@ -1868,8 +1885,9 @@ def build_site(
     _check_target(out)
     with tempfile.TemporaryDirectory(prefix="cogbias-site-") as work:
         stage = Path(work).resolve() / "pages"
-        results = _stage(outputs, stage, Path(notebooks) if notebooks else repository_notebooks())
-        built = _sphinx(stage, Path(work).resolve(), strict)
+        library = Path(notebooks) if notebooks else repository_notebooks()
+        results = _stage(outputs, stage, library, progress)
+        built = _sphinx(stage, Path(work).resolve(), strict, progress)
         _add_policies(built)
         if len(results.effects):
             save_table(results.effects, built / "results" / "effects.csv")

@@ -149,6 +149,7 @@ def _versions(folder: Folder) -> dict[str, tuple[str | None, str | None]]:
 def verify_folder(
     outputs: Path | str,  # an outputs folder
     jobs: int = 1,  # processes
+    progress: bool = False,  # a bar on a terminal
 ) -> Verified:
     "Compute every effect of a folder again and compare it with what its table says."
     folder = Folder(Path(outputs).absolute())
@@ -156,7 +157,7 @@ def verify_folder(
     if not place.exists():
         raise CogbiasError(f"{place}: there are no effects to verify; run 'cogbias effects' first")
     stored = load_effects(place)
-    computed = estimate_folder(folder.path, save=False, jobs=jobs).effects
+    computed = estimate_folder(folder.path, False, jobs, progress).effects
     differences = table_differences(stored, computed)
     return Verified(len(stored), differences, _sources(folder), _versions(folder))
 

@@ -68,14 +68,14 @@ def started(*arguments: str) -> Iterator[subprocess.Popen]:
         process.wait()
 
 
-def stop(process: subprocess.Popen, group: bool = False) -> list[str]:
+def stop(process: subprocess.Popen, group: bool = False, number: int = signal.SIGINT) -> list[str]:
     "Interrupt it and return its standard error; it must end in time and leave nobody behind."
     children = psutil.Process(process.pid).children(recursive=True)
     begun = time.monotonic()
-    os.killpg(process.pid, signal.SIGINT) if group else os.kill(process.pid, signal.SIGINT)
+    os.killpg(process.pid, number) if group else os.kill(process.pid, number)
     _, said = process.communicate(timeout=30)
     took = time.monotonic() - begun
-    assert process.returncode == 130, said
+    assert process.returncode == 128 + number, said
     assert took < limit(), took
     psutil.wait_procs(children, timeout=3)
     assert [each for each in children if each.is_running() and each.status() != "zombie"] == []
@@ -112,6 +112,41 @@ def test_while_workers_wait_for_a_server(tmp_path: Path, group: bool) -> None:
         with started(*command) as process:
             until(lambda: len(double.asked) > 44)
             assert stop(process, group) == [STOPPED]
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["by kill", "by the queue of a cluster"])
+def test_asked_to_end_while_workers_wait_for_a_server(tmp_path: Path, group: bool) -> None:
+    with Double(hanging(40)) as double:
+        models = ["--model", "openai/tiny", "--model", "openai/other", "--jobs", "2"]
+        command = ["run", *models, *ASKED, "--base-url", double.openai, "--outputs", str(tmp_path)]
+        with started(*command) as process:
+            until(lambda: len(double.asked) > 44)
+            assert stop(process, group, signal.SIGTERM) == [STOPPED]
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_asked_to_end_while_reports_are_made(tmp_path: Path, jobs: str) -> None:
+    models = ["--model", "sim/human", "--model", "sim/random"]
+    run = ["run", *models, *ASKED, "--outputs", str(tmp_path), "--jobs", jobs]
+    with started(*run) as process:
+        until(lambda: list(tmp_path.glob("reports/*/*.running.ipynb")) != [])
+        assert stop(process, number=signal.SIGTERM) == [STOPPED]
+    done = subprocess.run([*COMMAND, *run], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.glob("reports/*/*certainty.ipynb"))) == 2
+
+
+def test_asked_to_end_before_anything_is_imported() -> None:
+    with started("list") as process:
+        until(lambda: signal_is_answered(process.pid, signal.SIGTERM))
+        assert stop(process, number=signal.SIGTERM) == [STOPPED]
+
+
+def signal_is_answered(process: int, number: int) -> bool:
+    "Whether a process has a handler for a signal."
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    caught = next(line for line in lines if line.startswith("SigCgt"))
+    return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
 
 
 def test_while_workers_start(tmp_path: Path) -> None:
