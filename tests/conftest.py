@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
+from tiers import slow_but
 
 # Two processes of tests share the cores already; more threads of torch and of BLAS within each
 # would only wait for one another. It is read when these are loaded, so it stands before any test.
@@ -98,13 +99,12 @@ INSTALLED = f"import cogbias.site; cogbias.site.repository_notebooks = lambda: N
 
 def _make_site(
     folder: Path,  # where the outputs go
-    study: str,  # a study of ours
-    *parts: str,  # of the study, as options of the command line; all of it without them
+    study: str,  # a study of ours, or a file
     pages: tuple[str, ...],  # notebooks of the library that become pages too
 ) -> None:
     "Run a study and build its site with some pages of the library."
     library, code = folder / "library", "from cogbias.site import build_site; import sys; "
-    in_a_process(CLI, "run", study, *parts, "--outputs", str(folder / "outputs"), "--jobs", "2")
+    in_a_process(CLI, "run", study, "--outputs", str(folder / "outputs"), "--jobs", "2")
     for name in pages:
         (library / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(NOTEBOOKS / name, library / name)
@@ -122,46 +122,38 @@ def _make_demo(folder: Path) -> None:
     in_a_process(CLI, "site", place)
 
 
-def _make_small_demo(folder: Path) -> None:
-    "Four of its participants in three paradigms: every verdict, unreadable answers, a position."
-    models = ("sim/rational", "sim/human", "sim/position", "sim/messy")
-    paradigms = ("choice/certainty", "logic/belief", "managerial/framing")
-    parts = [part for name in models for part in ("--model", name)]
-    parts += [part for name in paradigms for part in ("--paradigm", name)]
-    pages = ("07_trials.ipynb", "stats/01_clusters.ipynb", "paradigms/choice/certainty.ipynb")
-    _make_site(folder, "demo", *parts, pages=pages)
-
-
-CLASSIC = str(NOTEBOOKS.parent / "data" / "studies" / "classic.toml")
-
-
 def _make_classic(folder: Path) -> None:
     "The eight classics for two simulated participants."
-    _make_site(folder, CLASSIC, pages=("12_claims.ipynb",))
+    _make_site(folder, str(ROOT / "data/studies/classic.toml"), ("12_claims.ipynb",))
 
 
-def _make_small_classic(folder: Path) -> None:
-    "One choice and one number."
-    parts = ("--paradigm", "classic/framing", "--paradigm", "classic/anchoring")
-    _make_site(folder, CLASSIC, *parts, pages=("12_claims.ipynb",))
+SMALL = """
+name = "small"
+models = ["sim/rational", "sim/human", "sim/position", "sim/messy"]
+paradigms = ["choice/certainty", "logic/belief", "managerial/framing"]
+
+[analysis]
+family = "study"
+adjustment = "holm"
+"""
 
 
-MADE = {
-    "demo": _make_demo,
-    "small_demo": _make_small_demo,
-    "classic": _make_classic,
-    "small_classic": _make_small_classic,
-}
-WHOLE = [pytest.param(name, marks=pytest.mark.slow) for name in ("demo", "classic")]
-SITES = ["small_demo", "small_classic", *WHOLE]
+def _make_small(folder: Path) -> None:
+    "A choice, a judgement and a rating; a bias, none, a position, unreadable answers."
+    (folder / "small.toml").write_text(SMALL)
+    pages = ("07_trials.ipynb", "stats/01_clusters.ipynb", "paradigms/choice/certainty.ipynb")
+    _make_site(folder, str(folder / "small.toml"), pages)
 
 
-@pytest.fixture(params=SITES, scope="session")
+MADE = {"small": _make_small, "demo": _make_demo, "classic": _make_classic}
+
+
+@pytest.fixture(params=slow_but(["small"], MADE), scope="session")
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site with reports and pages of the library; read it, do not change it.
 
-    The small ones have a page of every kind. The slow tests look at the demo of the README, with
-    the whole library, and at all classics.
+    The small one has a page of every kind. The slow tests look at the demo of the README, with the
+    whole library, and at all classics.
     """
     pytest.importorskip("sphinx")
     name = request.param

@@ -3,6 +3,8 @@
 import pytest
 
 from cogbias.choices import read_choice
+from cogbias.design import paradigm, paradigms
+from tiers import KINDS, slow_but
 
 
 def options(*texts, labels="ABCDEFGHIJ"):
@@ -214,21 +216,19 @@ def test_parts_of_numbers(text, want):
     assert reading.value == want, reading
 
 
-def test_restated_options_of_every_shipped_paradigm_say_nothing():
+@pytest.mark.parametrize("name", slow_but(KINDS, paradigms()))
+def test_restated_options_of_every_shipped_paradigm_say_nothing(name):
     "Whatever the options of an item are, to list them is not to choose, cut off or not."
-    from cogbias.design import paradigm, paradigms
-
-    for name in paradigms():
-        items = paradigm(name).items(seed=0)
-        for options_shown in items.drop_duplicates("prompt")["options"].iloc[::97]:
-            if len(options_shown) < 2 or len(options_shown) > 9:
-                continue
-            lines = [f"{each['label']}: {each['text']}" for each in options_shown]
-            if options_shown[0]["text"] in ("", options_shown[0]["label"]):
-                lines = [each["label"] for each in options_shown]
-            for lead in ("Let's compare the options:\n", "The choices are these.\n\n", ""):
-                for finish in ("stop", "length"):
-                    for order in (lines, lines[::-1]):
-                        text = lead + "\n".join(order)
-                        reading = read_choice(text, options_shown, finish_reason=finish)
-                        assert reading.choice is None, (name, text, reading)
+    items = paradigm(name).items(seed=0)
+    for options_shown in items.drop_duplicates("prompt")["options"].iloc[::97]:
+        if len(options_shown) < 2 or len(options_shown) > 9:
+            continue
+        lines = [f"{each['label']}: {each['text']}" for each in options_shown]
+        if options_shown[0]["text"] in ("", options_shown[0]["label"]):
+            lines = [each["label"] for each in options_shown]
+        for lead in ("Let's compare the options:\n", "The choices are these.\n\n", ""):
+            for finish in ("stop", "length"):
+                for order in (lines, lines[::-1]):
+                    text = lead + "\n".join(order)
+                    reading = read_choice(text, options_shown, finish_reason=finish)
+                    assert reading.choice is None, (name, text, reading)

@@ -340,16 +340,22 @@ def test_every_item_can_be_asked_again(imported_all: tuple) -> None:
         assert set(paradigm(name).breakdown) <= set(items.columns), name
 
 
+@pytest.fixture(scope="module")
+def all_trials(imported_all: tuple) -> pd.DataFrame:
+    "The answers to all thirty."
+    return trials_of(imported_all[1] / "out")
+
+
 @pytest.mark.parametrize("bias", ALL)
-def test_the_published_metric_gives_the_published_scores(imported_all: tuple, bias: str) -> None:
-    found, place, decisions = imported_all
+def test_the_published_metric_gives_the_published_scores(
+    imported_all: tuple, all_trials: pd.DataFrame, bias: str
+) -> None:
+    found, _, decisions = imported_all
     name = ALL[bias][0]
     mine = [each for each in decisions if each["bias"] == bias.title().replace(" ", "")]
     published = sum(each["individual_score"] for each in mine) / len(mine)
-    trials = trials_of(place / "out")
-    effects = estimate_effects(
-        trials[trials["paradigm"] == name], found.items[name], paradigm(name)
-    )
+    trials = all_trials[all_trials["paradigm"] == name]
+    effects = estimate_effects(trials, found.items[name], paradigm(name))
     score = effects.set_index(["measure", "group"])["estimate"]["rating_m", "all"]
     assert abs(score - published) < 1e-7
     assert abs(published) > 1e-3  # a score of nothing would agree with anything

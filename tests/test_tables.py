@@ -33,6 +33,7 @@ from cogbias.cells import stored_cell
 from cogbias.outputs import Folder, read_cell, stored_cells, trials_of
 from cogbias.study import make_study, study_items
 from cogbias.trials import TrialStore, check_answers
+from tiers import KINDS, slow_but
 
 OLD = Path(__file__).parent / "fixtures" / "outputs_0_1_0"  # written by version 0.1.0
 ENDINGS = ("csv", "jsonl", "parquet")
@@ -180,7 +181,7 @@ def some_items(name):
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("name", paradigms())
+@pytest.mark.parametrize("name", slow_but(KINDS, paradigms()))
 def test_ids_survive_every_format(tmp_path, name, ending):
     items = some_items(name)
     place = save_table(items, tmp_path / f"items.{ending}")
@@ -190,7 +191,7 @@ def test_ids_survive_every_format(tmp_path, name, ending):
     assert outside.attrs == {"edited": 0}
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", slow_but(["csv"], ENDINGS))
 def test_edited_prompts_get_answers_of_their_own(tmp_path, capsys, ending):
     place, outputs = tmp_path / f"mine.{ending}", tmp_path / "outputs"
     asking = ["run", "--model", "sim/messy", "--paradigm", "classic/framing", "--items", place]
