@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['Files', 'LARGEST_KEPT', 'own_paradigm', 'bring', 'names_file', 'with_declared', 'known_name', 'bring_study',
-           'declared_files', 'bring_folder', 'keep_declared']
+           'declared_files', 'declared_hash', 'bring_folder', 'keep_declared']
 
 # %% ../nbs/38_own_paradigms.ipynb #c8fa0cd6
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ from .design import DECLARED_HERE, OWN, Paradigm, _installed, paradigm
 from .kits.file import paradigm_from_file, paradigm_of_files
 from .kits.table import DATA, frozen, paradigm_of_data
 from .outputs import Folder, write_text
-from .tables import ITEMS, CogbiasError, file_text, load_table
+from .tables import ITEMS, CogbiasError, content_hash, file_text, load_table
 from .trials import slug
 
 # %% ../nbs/38_own_paradigms.ipynb #6534b272
@@ -109,6 +109,15 @@ def declared_files(
 ) -> list[Path]:
     "What a folder keeps of paradigms that a user declared."
     return [each for each in folder.places(f"paradigms/{name}/*") if each.suffix in _ENDINGS]
+
+
+def declared_hash(
+    folder: Folder,  # an outputs folder
+    name: str,  # suite/name
+) -> str:  # empty where it keeps nothing
+    "Hash of what a folder keeps of a paradigm."
+    files = _kept(folder).get(folder.place("paradigms", slug(name)))
+    return content_hash(files) if files else ""
 
 
 def _kept(folder: Folder) -> dict[Path, dict[str, str]]:

@@ -55,6 +55,7 @@ from cogbias.own_paradigms import (
     bring_folder,
     bring_study,
     declared_files,
+    declared_hash,
     keep_declared,
 )
 from .participants import Participant
@@ -398,13 +399,13 @@ def _cell_stamp(
     outside = Path(study.items_file) if study.items_file else None
     records = [hashes.file(folder.participant(each.name)) for each in (who, extractor) if each]
     asked = plain_values([people, own, numbers, model, name, who.name])
-    asked += [study.declared[name]] if name in study.declared else []
     return {
         "asked": content_hash([asked, files_named(asked), outside and hashes.file(outside)], 32),
         "items": hashes.file(folder.items(name)) or "",
         "answers": hashes.file(folder.store(who.name, name).path) or "",
         "records": content_hash(records, 32),
         "code": code_hash(),
+        "declared": declared_hash(folder, name),
     }
 
 

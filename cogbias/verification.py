@@ -20,6 +20,7 @@ from cogbias.outputs import (
     read_manifest,
     stored_settings,
 )
+from .own_paradigms import declared_hash
 from .running import estimate_folder
 from .stamps import Hashes
 from .tables import CogbiasError, is_empty
@@ -102,7 +103,7 @@ class Source(NamedTuple):
     file: str  # in the folder
     answers_hash: str | None
     items_hash: str | None
-    as_left: bool | None  # whether both files are as the run left them; None: it did not say
+    as_left: bool | None  # whether its files are as the run left them; None: it did not say
 
 
 class Verified(NamedTuple):
@@ -127,6 +128,8 @@ def _sources(folder: Folder) -> list[Source]:
             continue
         key = cell.trials["participant"].iloc[0], cell.items.paradigm
         now = {"answers": hashes.file(cell.file), "items": hashes.file(folder.items(key[1]))}
+        if declared := declared_hash(folder, key[1]):
+            now["declared"] = declared
         then = (settings.get(key) or {}).get("made_from") or {}
         as_left = (
             all(then[name] == now[name] for name in now) if now.keys() <= then.keys() else None
@@ -184,7 +187,7 @@ def verified_lines(
         lines.append(f"differs   in {len(found.differences) - most} more places; see --json")
     changed = [each for each in found.sources if each.as_left is False]
     unknown = sum(each.as_left is None for each in found.sources)
-    lines += [f"changed   {each.file}: not as the run left it, or its items" for each in changed]
+    lines += [f"changed   {each.file}: not as the run left it, or its design" for each in changed]
     if unknown:
         lines.append(
             f"answers   of {unknown} cells: the run did not keep the hashes of their files"

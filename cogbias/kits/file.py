@@ -14,8 +14,9 @@ import csv
 import io
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path, PurePosixPath
 from string import ascii_uppercase
 from typing import Any, NamedTuple
@@ -38,8 +39,8 @@ from cogbias.kits.variants import (
     Numbers,
     Question,
     Variable,
+    _item,
     one_wording,
-    question_items,
 )
 from ..settings import Seed
 from ..tables import ITEMS, CogbiasError, file_text, identified, inside, nearest
@@ -206,6 +207,11 @@ class Declaration:
         except RecursionError:
             raise CogbiasError(f"{file}: is nested too deep; give flatter tables") from None
 
+    def _first(self, path: KeyPath) -> tuple[int, int] | None:
+        "Where a field stands, or the first one of a table that has no heading."
+        inside_it = (at for key, at in self.places.items() if key[: len(path)] == path)
+        return self.places.get(path) or next(inside_it, None)
+
     def spot(
         self,
         *path: str | int,  # names of tables and fields, numbers of entries from 0
@@ -213,9 +219,9 @@ class Declaration:
         "Where a field stands, or the table that should hold it."
         shown = ".".join(str(each + 1) if isinstance(each, int) else each for each in path)
         known = path
-        while known and known not in self.places:
+        while known and not self._first(known):
             known = known[:-1]
-        line, column = self.places.get(known, (1, 1))
+        line, column = self._first(known) if known else (1, 1)
         return Spot(self.file, line, column, shown)
 
 # %% ../../nbs/kits/file.ipynb #10b23b8e
@@ -899,6 +905,32 @@ def _shared_options(declared: Declaration, gaps: _Gaps) -> dict[str, tuple[tuple
     return found
 
 
+def _columns_of(declared: Declaration, tables: Mapping[str, str]) -> set[str]:
+    "What the wordings of a declaration give names to."
+    listed = declared.held["wordings"]
+    if isinstance(listed, str):
+        return set(_read_rows(_table_file(declared), tables[listed])[0])
+    if not listed:
+        raise declared.spot("wordings").fault("there is none; write one at least, better ten")
+    return {name for table in listed for name in table}
+
+
+def _table_file(declared: Declaration) -> str:
+    "The table of wordings, as a message names it."
+    listed, file = declared.held["wordings"], PurePosixPath(declared.file)
+    return str(file.with_name(listed)) if "/" in declared.file else listed
+
+
+def _refuse_unfilled(declared: Declaration, given: Collection[str]) -> None:
+    "Refuse a gap of the question that no wording fills."
+    for path, text in _texts(declared.held):
+        for gap in Frame(text).gaps:
+            if gap not in given:
+                raise declared.spot(*path).fault(
+                    f"no wording fills the gap {{{gap}}}; {nearest(gap, given)}"
+                )
+
+
 def _wordings(
     declared: Declaration,
     tables: Mapping[str, str],  # CSV file -> its text
@@ -907,14 +939,10 @@ def _wordings(
     "The wordings of a declaration."
     listed = declared.held["wordings"]
     if isinstance(listed, str):
-        file = (
-            str(PurePosixPath(declared.file).with_name(listed)) if "/" in declared.file else listed
-        )
+        file = _table_file(declared)
         found = list(_table_wordings(file, tables[listed], gaps.all, tuple(gaps.numbers)))
     else:
         found = list(_listed_wordings(declared, gaps.all))
-    if not found:
-        raise declared.spot("wordings").fault("there is none; write one at least, better ten")
     if len(found) > MOST_WORDINGS:
         raise declared.spot("wordings").fault(
             f"there are {len(found):,}; {MOST_WORDINGS:,} are the most"
@@ -947,20 +975,23 @@ def _needs(declared: Declaration, wording: Wording) -> None:
         wording.target = _each_condition(held["target"])
 
 
-def _refuse_alike(question: Question, wordings: Sequence[Wording]) -> None:
+def _refuse_alike(declared: Declaration, question: Question, wordings: Sequence[Wording]) -> None:
     "Refuse conditions, or wordings, that read alike."
     spots = {each.name: each for each in wordings}
-    seen: dict[tuple[Any, ...], tuple[str, str]] = {}
-    made = question_items(question, ["base"], counterbalance=False)
-    rows = zip(made["content_set"], made["condition"], made["prompt"])
-    for name, condition, prompt in rows:
-        before = seen.setdefault((prompt,), (name, condition))
-        if before == (name, condition) or name not in spots:
+    seen: dict[str, tuple[str, str]] = {}
+    for content, condition in product(question.contents, CONDITIONS):
+        prompt = _item(question, content, condition, VARIANTS["base"], 1, "default")["prompt"]
+        before = seen.setdefault(prompt, (content.name, condition))
+        if before == (content.name, condition) or content.name not in spots:
             continue
-        spot = spots[name].spot("prompt", condition)
-        if before[0] == name:
-            raise spot.fault(f"both conditions of {name!r} read alike; change one of them")
-        raise spot.fault(f"the wordings {before[0]!r} and {name!r} read alike; change one of them")
+        named, whole = spots[content.name], bool(spots[content.name].prompts)
+        if before[0] == content.name:
+            spot = named.spot("prompt", condition) if whole else declared.spot("question")
+            said = f"both conditions of {content.name!r} read alike"
+        else:
+            spot = named.spot("prompt", condition) if whole else named.spot("name")
+            said = f"the wordings {before[0]!r} and {content.name!r} read alike"
+        raise spot.fault(f"{said}; change one of them")
 
 
 def question_of(
@@ -974,6 +1005,7 @@ def question_of(
         raise declared.spot("number").fault("a number is asked for; leave out options and target")
     gaps, numbers = _gaps(declared), _numbers(declared)
     shared = _shared_options(declared, gaps)
+    _refuse_unfilled(declared, _columns_of(declared, tables))
     wordings = _wordings(declared, tables, gaps)
     for each in wordings:
         _needs(declared, each)
@@ -995,7 +1027,7 @@ def question_of(
         persona=persona,
         system=held.get("system"),
     )
-    _refuse_alike(question, wordings)
+    _refuse_alike(declared, question, wordings)
     return question
 
 # %% ../../nbs/kits/file.ipynb #6d2ec3a3
@@ -1257,7 +1289,7 @@ def _reworded(
         flags = _flags(checked, persona if persona is not None else PERSONA, _base_gaps(question))
         changed["flags"] = {**{k: v for k, v in question.flags.items() if k in asked}, **flags}
     made = replace(question, **changed)
-    _refuse_alike(made, wordings)
+    _refuse_alike(declared, made, wordings)
     return made
 
 
@@ -1340,6 +1372,11 @@ def _table_named(declared: Declaration) -> str:
 def _text_of(path: Path, most: int, what: str) -> str:
     "The text of a file of a user."
     try:
+        size = path.stat().st_size
+        if path.is_file() and size > most:
+            raise CogbiasError(
+                f"{path}: has {size:,} bytes, and {most:,} are the most; name {what}"
+            )
         return file_text(path, most)
     except FileNotFoundError:
         raise CogbiasError(f"{path}: there is no such file; name {what}") from None

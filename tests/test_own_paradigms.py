@@ -1,0 +1,603 @@
+"""A bias in a text file: from the file to the page, whatever is wrong with it, wherever it goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from cogbias.checking_designs import check_design
+from cogbias.cli import app, main
+from cogbias.design import DECLARED_HERE, OWN, declare, paradigm
+from cogbias.kits.classic import against, classic
+from cogbias.kits.file import own_rules, own_stimulus, paradigm_from_file, paradigm_of_files
+from cogbias.kits.table import paradigm_from
+from cogbias.kits.variants import ContentSet, Question, Variable
+from cogbias.rendering import render_reports
+from cogbias.running import effects_of, run_study
+from cogbias.site import build_site
+from cogbias.skeletons import write_skeleton
+from cogbias.study import make_study, read_study, study_paradigms
+from cogbias.tables import CogbiasError
+from cogbias.verification import verify_folder
+
+TEXT = """\
+title = "Lost ticket"
+bias = "lost ticket effect"
+summary = "Who lost a ticket buys no other one; who lost the money does."
+norm = "The same amount is gone in both conditions."
+positive = "going home is chosen more often after losing the ticket"
+options = ["Buy a ticket", "Go home"]
+target = "Go home"
+wordings = "outings.csv"
+numbers.price = "money"
+factors.kind_of_outing = "indoors or outdoors"
+
+[conditions]
+control = "cash is lost"
+treatment = "a ticket is lost"
+
+[question]
+control = "A ticket to {place} is ${price}. You lost ${price} in cash. What do you do?"
+treatment = "A ticket to {place} is ${price}. You lost your ticket. What do you do?"
+"""
+ROOT = Path(__file__).resolve().parent.parent
+PLACES = (
+    ("play", "the theatre", 10, "indoors"),
+    ("match", "a handball match", 20, "indoors"),
+    ("zoo", "the zoo", 8, "outdoors"),
+    ("film", "the cinema", 9, "indoors"),
+    ("opera", "the opera", 50, "indoors"),
+    ("circus", "the circus", 22, "indoors"),
+    ("ferry", "the island", 14, "outdoors"),
+    ("garden", "the botanical garden", 7, "outdoors"),
+    ("castle", "the castle", 11, "outdoors"),
+    ("concert", "the concert in the park", 12, "outdoors"),
+)
+TABLE = "wording,place,price,kind_of_outing\n" + "".join(
+    f"{name},{place},{price},{kind}\n" for name, place, price, kind in PLACES
+)
+FILES = {"lost.toml": TEXT, "outings.csv": TABLE}
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    "What a test declares is known to no other."
+    yield
+    OWN.clear()
+    DECLARED_HERE.clear()
+
+
+def written(folder: Path, files: dict[str, str] = FILES) -> Path:
+    "The files in a folder; the declaration among them."
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder / next(name for name in files if name.endswith(".toml"))
+
+
+def said(*arguments: str, status: int = 0) -> str:
+    "What a command prints, on both streams."
+    done = CliRunner().invoke(app, list(arguments))
+    assert done.exit_code == status, (arguments, done.output, done.exception)
+    return done.output
+
+
+# --- the same kit
+
+
+def test_ten_wordings_give_the_same_items_as_in_python() -> None:
+    question = Question(
+        "own/lost",
+        "own",
+        {
+            "control": "A ticket to {place} is ${price}. You lost ${price} in cash. "
+            "What do you do?",
+            "treatment": "A ticket to {place} is ${price}. You lost your ticket. What do you do?",
+        },
+        tuple(
+            ContentSet(
+                name,
+                {"place": place},
+                {"price": Variable("money", price)},
+                facts={"kind_of_outing": kind},
+            )
+            for name, place, price, kind in PLACES
+        ),
+        dict.fromkeys(("control", "treatment"), {"other": "Buy a ticket", "target": "Go home"}),
+        stimulus=own_stimulus,
+        flags=dict.fromkeys(("no_persona", "odd", "large"), "not_applicable"),
+        shows={"kind_of_outing": "kind_of_outing"},
+        persona="",
+    )
+    own = paradigm_of_files(FILES)
+    about = replace(own, items=own.items)
+    told = {name: getattr(about, name) for name in ("title", "bias", "summary", "norm", "positive")}
+    from cogbias.design import About
+
+    in_python = classic(
+        About(**told, source=own.source, conditions=own.conditions),
+        question,
+        against("lost_ticket_effect", "Go home, treatment minus control"),
+        rules=own_rules(),
+        factors={"kind_of_outing": "indoors or outdoors"},
+    )
+    first, second = own.items(), in_python.items()
+    assert len(first) == 10 * 2 * 2
+    pd.testing.assert_frame_equal(first, second)
+    assert own.contrasts == in_python.contrasts
+
+
+def test_variants_scale_numbers_and_personas_are_told() -> None:
+    more = 'variants = ["base", "no_persona", "odd"]\npersona = "You are a nurse."\n'
+    own = paradigm_of_files({**FILES, "lost.toml": more + TEXT})
+    items = own.items()
+    assert set(items["variant"]) == {"base", "no_persona", "odd"}
+    assert items[items["variant"] == "odd"]["prompt"].str.contains(r"\$97", regex=True).any()
+    told = items["system"].str.startswith("You are a nurse.")
+    assert (told == (items["variant"] != "no_persona")).all()
+
+
+def test_whole_prompts_in_a_table_and_inline_are_the_same() -> None:
+    head = TEXT.partition("options")[0] + 'conditions = { control = "c", treatment = "t" }\n'
+    rows = [("a", "control", "See a cup?"), ("a", "treatment", "Own a cup?")]
+    rows += [("b", "control", "See a pen?"), ("b", "treatment", "Own a pen?")]
+    table = "wording,condition,prompt,option_a,option_b,target\n" + "".join(
+        f"{name},{condition},{prompt},sell,keep,keep\n" for name, condition, prompt in rows
+    )
+    inline = "".join(
+        f'[[wordings]]\nname = "{name}"\noptions = ["sell", "keep"]\ntarget = "B"\n'
+        f'prompt = {{ control = "See a {thing}?", treatment = "Own a {thing}?" }}\n'
+        for name, thing in (("a", "cup"), ("b", "pen"))
+    )
+    first = paradigm_of_files({"x.toml": head + 'wordings = "w.csv"\n', "w.csv": table})
+    second = paradigm_of_files({"x.toml": head + inline})
+    assert first.items()["item_id"].tolist() == second.items()["item_id"].tolist()
+    frame = pd.DataFrame(
+        [dict(zip(("wording", "condition", "prompt"), row)) for row in rows]
+    ).assign(option_a="sell", option_b="keep", target="keep")
+    assert (
+        paradigm_from(frame, "x").items()["item_id"].tolist() == first.items()["item_id"].tolist()
+    )
+
+
+def test_a_number_is_asked_for() -> None:
+    text = TEXT.replace('options = ["Buy a ticket", "Go home"]\ntarget = "Go home"\n', "")
+    text = text.replace("What do you do?", "How many years will you remember it?")
+    text = text.replace("numbers.price", 'number.unit = "years"\nnumber.high = 80\nnumbers.price')
+    text = text.replace("[conditions]", "[conditions]")
+    own = paradigm_of_files({**FILES, "lost.toml": text})
+    assert set(own.items()["answer"]) == {"number"}
+    assert own.headline.unit == "years" and own.headline.kind == "mean_difference"
+
+
+# --- every mistake
+
+MISTAKES = [  # (what is replaced in the declaration, with what, what is said)
+    ("title = ", "titel = ", "lost.toml, line 1, column 1: titel: there is no such field; did you"),
+    ('title = "Lost ticket"', "title = 3", "line 1, column 1: title: should be a text"),
+    ('title = "Lost ticket"\n', "", "title: is missing; write a text (heading of its reports)"),
+    ('"Lost ticket"', '"Lost ticket', "lost.toml, line 1, column 21: no valid TOML (Illegal"),
+    ('"Lost ticket"', '"<b>Lost</b>"', "line 1, column 1: title: holds '<', a sign of HTML"),
+    ('"Lost ticket"', '"[x](https://a.b)"', "title: holds '[', a bracket of a link"),
+    ('"Lost ticket"', '"$x$"', "title: holds several dollar signs"),
+    ('"Lost ticket"', '"a\\u001b[31m"', "cannot be printed"),
+    ('target = "Go home"', 'target = "Go out"', "line 7, column 1: target: 'Go out' is none of"),
+    ('target = "Go home"\n', "", "target: is missing; write the option that shows the bias"),
+    (
+        '["Buy a ticket", "Go home"]',
+        '["Go home"]',
+        "line 6, column 1: options: there are 1 options",
+    ),
+    ('["Buy a ticket", "Go home"]', '["Go home", "Go home"]', "stands there twice"),
+    ('["Buy a ticket", "Go home"]', '["Buy\\na", "Go home"]', "has several lines"),
+    ('["Buy a ticket", "Go home"]', '"Go home"', "options: should be a list of texts"),
+    ('"money"', '"mony"', "line 9, column 1: numbers.price: the kind 'mony' is not known; did you"),
+    ("kind_of_outing =", "variant =", "line 10, column 1: factors.variant: is taken"),
+    (
+        "{place} is ${price}. You lost your",
+        "{palce} is ${price}. You lost your",
+        "question.treatment: no wording fills the gap {palce}; did you mean 'place'",
+    ),
+    ('"outings.csv"', '"../outings.csv"', "line 8, column 1: wordings: '../outings.csv' is not a"),
+    ('"outings.csv"', '"/etc/passwd"', "wordings: '/etc/passwd' is not a file beside this one"),
+    ('"outings.csv"', '"outings.txt"', "is no CSV file"),
+    ('"outings.csv"', "[]", "line 8, column 1: wordings: there is none; write one at least"),
+    ('treatment = "a ticket is lost"', "", "line 12, column 1: conditions: should be a table"),
+    ('treatment = "a ticket', 'tretment = "a ticket', "conditions: should be a table with a text"),
+    ("You lost your ticket", "You lost ${price} in cash", "both conditions of 'play' read alike"),
+    ('bias = "', 'measure = "dominance"\nbias = "', "line 2, column 1: measure: 'dominance' is"),
+    ('bias = "', 'variants = ["odd"]\nbias = "', "variants: base is not among them"),
+    ('bias = "', 'variants = ["bsae"]\nbias = "', "variant 'bsae' is not known; did you mean"),
+    ('bias = "', 'variants = ["base", "no_persona"]\nbias = "', "where there is no persona"),
+    ('bias = "', 'settings = {}\nbias = "', "line 2, column 1: settings: belongs to based_on"),
+    ('bias = "', 'name = "../x"\nbias = "', "line 2, column 1: name: '../x' is no name"),
+    ('bias = "', 'number.unit = "years"\nbias = "', "number: a number is asked for; leave out"),
+    ('bias = "', 'human.label = "x"\nbias = "', "line 2, column 1: human.estimate: is missing"),
+    (
+        "[question]",
+        '[human]\nlabel = "x"\nestimate = 3\nci_low = 4\nci_high = 5\nsource = "s"\n[question]',
+        "line 19, column 1: human.ci_low: the estimate lies outside",
+    ),
+    (
+        "[question]\n",
+        '[question]\noptions = ["a", "b"]\n',
+        "line 17, column 1: question.options: stands below [question]",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "what"), MISTAKES)
+def test_a_mistake_in_a_declaration_is_named(old: str, new: str, what: str, tmp_path: Path) -> None:
+    assert old in TEXT
+    file = written(tmp_path, {**FILES, "lost.toml": TEXT.replace(old, new, 1)})
+    with pytest.raises(CogbiasError) as found:
+        paradigm_from_file(file)
+    told = str(found.value)
+    assert what in told, told
+    assert f"{file}, line " in told and "\n" not in told
+
+
+IN_TABLES = [
+    ("price", "prcie", "lost.toml, line 17, column 1: question.control: no wording fills the gap"),
+    (TABLE, TABLE.replace("\n", ",x\n"), "outings.csv, line 1, column 'x': fills no gap"),
+    ("theatre,10", "theatre,ten", "outings.csv, line 2, column 'price': 'ten' is no number"),
+    ("match,", "play,", "outings.csv, line 3, column 'wording': 'play' stands there twice"),
+    ("zoo,the zoo,8", "zoo,,8", "outings.csv, line 4, column 'wording': the wording 'zoo' has no"),
+    ("the cinema,9", "the cinema,9,9", "outings.csv, line 5, column 1: has 5 cells for 4 columns"),
+    ("zoo,the zoo", "zoo,the \x1bzoo", "column 'place': holds '\\x1b', which cannot be printed"),
+    ("film,the", 'film,"the', "no valid CSV"),
+    ("match,a handball match,20", "match,the theatre,10", "the wordings 'play' and 'match' read"),
+    ("film,the", "=1+2;x,the", "is no name; use letters"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "what"), IN_TABLES)
+def test_a_mistake_in_a_table_is_named(old: str, new: str, what: str, tmp_path: Path) -> None:
+    assert old in TABLE
+    file = written(tmp_path, {**FILES, "outings.csv": TABLE.replace(old, new, 1)})
+    with pytest.raises(CogbiasError) as found:
+        paradigm_from_file(file)
+    told = str(found.value)
+    assert what in told, told
+    assert "\n" not in told
+
+
+def test_files_that_are_no_declarations(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    file = written(tmp_path)
+    (tmp_path / "latin.toml").write_bytes(b'title = "caf\xe9"\n')
+    (tmp_path / "large.toml").write_text("#" * 2**21)
+    (tmp_path / "deep.toml").write_text("a = " + "[" * 3000)
+    (tmp_path / "outings.csv").unlink()
+    for name, what in (
+        ("none.toml", "there is no such file"),
+        ("latin.toml", "is no UTF-8 text"),
+        ("large.toml", "has 2,097,152 bytes, and 1,048,576 are the most"),
+        ("deep.toml", "deep.toml"),
+        (file.name, "line 8, column 1: wordings: there is no file 'outings.csv' beside it"),
+    ):
+        with pytest.raises(SystemExit) as end:
+            main(["items", str(tmp_path / name)])
+        told = capsys.readouterr().err
+        assert end.value.code == 2 and told.count("\n") == 1 and what in told, told
+
+
+def test_a_table_elsewhere_is_not_read(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text(TABLE)
+    file = written(tmp_path / "own", {"lost.toml": TEXT})
+    (file.parent / "outings.csv").symlink_to(secret)
+    with pytest.raises(CogbiasError, match="is a link that leads out of"):
+        paradigm_from_file(file)
+    (file.parent / "outings.csv").unlink()
+    os.mkfifo(file.parent / "outings.csv")
+    with pytest.raises(CogbiasError, match="is a pipe or a device"):
+        paradigm_from_file(file)
+
+
+# --- the door, as far as a machine can walk it
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    "A folder of outputs of a file that is gone by now."
+    place = tmp_path_factory.mktemp("door")
+    said("new", "paradigm", "my_bias", "--folder", str(place))
+    file = str(place / "my_bias.toml")
+    assert "nothing is lacking" in said("check", file)
+    assert "own/my_bias" in said("items", file, "--json")
+    outputs = str(place / "out")
+    run = ("--model", "sim/human", "--model", "sim/random", "--paradigm", file)
+    assert "96 of 96 answers are missing" in said("plan", *run, "--outputs", outputs)
+    told = said("run", *run, "--outputs", outputs, "--jobs", "2")
+    assert "sim/human  own/my_bias: 0 stored, 48 asked" in told.replace("\n", " ")
+    (place / "my_bias.toml").unlink()
+    (place / "my_bias.csv").unlink()
+    moved = tmp_path_factory.mktemp("elsewhere") / "moved"
+    shutil.move(outputs, moved)
+    OWN.clear()
+    return moved
+
+
+def test_a_folder_that_was_moved_needs_no_file(walked: Path) -> None:
+    for arguments, what in (
+        (("effects", walked), "default_effect"),
+        (("verify", walked), "all follow"),
+        (("status", walked), "2 current"),
+        (("compare", walked), "own/my_bias"),
+        (("report", walked), "0 reports written"),
+        (("export", "csv", walked, "--out", walked.parent / "trials.csv"), "96 rows written"),
+    ):
+        OWN.clear()
+        assert what in said(*map(str, arguments)), arguments
+
+
+def test_a_run_goes_on_without_the_file(walked: Path) -> None:
+    arguments = ("--model", "sim/human", "--paradigm", "own/my_bias", "--outputs", str(walked))
+    OWN.clear()
+    assert "nothing new" in said("run", *arguments, "--no-reports")
+
+
+def test_its_report_and_its_page_say_what_it_is(walked: Path, tmp_path: Path) -> None:
+    report = (walked / "reports" / "sim-human" / "own-my_bias.ipynb").read_text()
+    assert "# Default effect" in report and "outside of the package" in report
+    OWN.clear()
+    (tmp_path / "notebooks").mkdir()
+    shutil.copy(ROOT / "nbs" / "index.ipynb", tmp_path / "notebooks")
+    build_site(walked, tmp_path / "site", tmp_path / "notebooks")
+    pages = [page.read_text() for page in (tmp_path / "site").rglob("*.html")]
+    assert any("Default effect" in page for page in pages)
+
+
+def test_the_effects_are_those_of_the_planted_rule(walked: Path) -> None:
+    first = effects_of(walked, save=False).iloc[0]
+    assert (first["participant"], first["measure"]) == ("sim/human", "default_effect")
+    assert first["estimate"] == pytest.approx(0.3799, abs=1e-3)  # sigmoid(0.8) - sigmoid(-0.8)
+
+
+def test_a_study_file_names_it_from_its_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path / "designs")
+    study = tmp_path / "designs" / "study.toml"
+    study.write_text('models = ["sim/human"]\nparadigms = ["./lost.toml", "classic/framing"]\n')
+    monkeypatch.chdir(tmp_path)
+    asked = read_study(study)
+    assert study_paradigms(asked) == ["own/lost", "classic/framing"]
+    told = said("plan", "designs/study.toml", "--outputs", "out")
+    assert "own/lost" in told
+
+
+# --- a file that changes
+
+
+def test_a_changed_file_is_other_items_and_that_is_said(tmp_path: Path) -> None:
+    file, out = written(tmp_path), tmp_path / "out"
+    fields = {"models": ["sim/human"], "paradigms": [str(file)]}
+    before = run_study(make_study(**fields), out, reports=False)
+    assert before.left_out == []
+    first = effects_of(out, save=False)
+    file.write_text(TEXT.replace("You lost your ticket", "Your ticket is gone"))
+    after = run_study(make_study(**fields), out, reports=False)
+    assert "20 of its 40 prompts are new" in after.left_out[0]
+    assert after.cells[0]["asked"] == 20 and after.cells[0]["stored"] == 20
+    assert "20 to items that are not in its items file" in after.left_out[1]
+    assert effects_of(out, save=False)["estimate"].iloc[0] == first["estimate"].iloc[0]
+    assert verify_folder(out).follows
+
+
+def test_a_changed_word_keeps_the_answers(tmp_path: Path) -> None:
+    file, out = written(tmp_path), tmp_path / "out"
+    fields = {"models": ["sim/human"], "paradigms": [str(file)]}
+    run_study(make_study(**fields), out, reports=False)
+    file.write_text(TEXT.replace("Lost ticket", "A lost ticket"))
+    after = run_study(make_study(**fields), out, reports=False)
+    assert after.cells[0]["asked"] == 0 and "its prompts are the same" in after.left_out[0]
+    assert paradigm("own/lost").title == "A lost ticket"
+
+
+def test_each_folder_means_its_own_version(tmp_path: Path) -> None:
+    file = written(tmp_path)
+    fields = {"models": ["sim/human"], "paradigms": [str(file)]}
+    old = make_study(**fields)
+    run_study(old, tmp_path / "old", reports=False)
+    file.write_text(TEXT.replace('bias = "lost ticket effect"', 'bias = "other effect"'))
+    new = make_study(**fields)
+    run_study(new, tmp_path / "new", reports=False)
+    assert effects_of(tmp_path / "old", save=False)["measure"].iloc[0] == "lost_ticket_effect"
+    assert effects_of(tmp_path / "new", save=False)["measure"].iloc[0] == "other_effect"
+    effects_of(tmp_path / "new", save=False)
+    run_study(old, tmp_path / "again", reports=False)  # it carries its own text
+    assert effects_of(tmp_path / "again", save=False)["measure"].iloc[0] == "lost_ticket_effect"
+
+
+def test_a_manifest_holds_the_hash_and_not_the_text(tmp_path: Path) -> None:
+    file, out = written(tmp_path), tmp_path / "out"
+    run_study(make_study(models=["sim/human"], paradigms=[str(file)]), out, reports=False)
+    study = json.loads((out / "manifest.json").read_text())["study"]
+    assert study["paradigms"] == ["own/lost"]
+    assert len(study["declared"]["own/lost"]) < 70 and "lost.toml" not in study["declared"]
+
+
+# --- strangers
+
+
+def test_a_strangers_declaration_is_held_to_the_same_rules(tmp_path: Path) -> None:
+    file, out = written(tmp_path), tmp_path / "out"
+    run_study(make_study(models=["sim/human"], paradigms=[str(file)]), out, reports=False)
+    kept = out / "paradigms" / "own-lost" / "lost.toml"
+    for odd, what in (
+        (TEXT.replace('"Lost ticket"', '"<script>alert(1)</script>"'), "a sign of HTML"),
+        (TEXT.replace('bias = "', 'name = "framing"\nbias = "'), "does not belong there"),
+        (TEXT.replace('"outings.csv"', '"/etc/passwd"'), "is not a file beside this one"),
+    ):
+        kept.write_text(odd)
+        OWN.clear()
+        with pytest.raises(CogbiasError, match=what):
+            effects_of(out, save=False)
+
+
+def test_verify_notices_an_edited_declaration(tmp_path: Path) -> None:
+    file, out = written(tmp_path), tmp_path / "out"
+    run_study(make_study(models=["sim/human"], paradigms=[str(file)]), out, reports=False)
+    assert [each.as_left for each in verify_folder(out).sources] == [True]
+    kept = out / "paradigms" / "own-lost" / "lost.toml"
+    kept.write_text(TEXT.replace('bias = "lost ticket effect"', 'bias = "other effect"'))
+    OWN.clear()
+    found = verify_folder(out)
+    assert not found.follows and [each.as_left for each in found.sources] == [False]
+
+
+def test_no_shipped_paradigm_is_taken_for_ones_own() -> None:
+    from cogbias.design import paradigms
+
+    assert not [name for name in paradigms() if name.startswith("own/")]
+    own = paradigm_of_files({**FILES, "lost.toml": 'name = "framing"\n' + TEXT})
+    assert own.name == "own/framing"
+
+
+# --- a table, and a notebook
+
+
+def test_a_table_is_known_to_nobody_else() -> None:
+    made = paradigm_from(paradigm("classic/framing").items(variants=["base"]), "part")
+    assert made.name == "own/part" and "own/part" not in OWN
+    with pytest.raises(CogbiasError, match="'own/part' is not known"):
+        paradigm("own/part")
+
+
+def test_a_table_is_run_and_its_folder_stands_alone(tmp_path: Path) -> None:
+    from cogbias.running_in_python import run
+
+    made = paradigm_from(paradigm("classic/framing").items(variants=["base"]), "part")
+    found = run("sim/random", made, outputs=tmp_path / "out", reports=False)
+    assert found.effects["paradigm"].unique().tolist() == ["own/part"]
+    OWN.clear()
+    assert verify_folder(tmp_path / "out").follows
+
+
+def test_a_paradigm_of_a_notebook_leaves_a_folder_that_stands_alone(tmp_path: Path) -> None:
+    mine = declare(replace(paradigm("classic/framing"), name="mine/framing"))
+    out = tmp_path / "out"
+    fields = {"settings": {"mine/framing": {"variants": ["base"]}}}
+    study = make_study(models=["sim/human"], paradigms=[mine.name], **fields)
+    with pytest.raises(CogbiasError):  # its items say classic/framing
+        run_study(study, out, reports=False)
+    table = paradigm("classic/framing").items(variants=["base"])
+    own = paradigm_from(table, "x").items().assign(paradigm="mine/framing")
+    from cogbias.tables import identified
+
+    kept = identified(own)
+    DECLARED_HERE.clear()
+    declare(replace(mine, items=lambda seed=0: kept, question=None))
+    outcome = run_study(make_study(models=["sim/human"], paradigms=[mine.name]), out, reports=False)
+    assert outcome.failed == []
+    DECLARED_HERE.clear()
+    assert verify_folder(out).follows
+    failed, reports = render_reports(out)
+    assert failed == [] and len(reports) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kit", ["classic", "scenario"])
+def test_a_draft_of_a_notebook_runs_as_it_is(
+    kit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
+    (file,) = write_skeleton("mine_too", kit, tmp_path)
+    notebook = nbformat.read(file, as_version=4)
+    NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    monkeypatch.chdir(tmp_path)
+    assert "all follow" in said("verify", "outputs/mine_too")
+    assert "1 current" in said("status", "outputs/mine_too")
+
+
+# --- before money is spent
+
+
+def test_check_ends_with_a_status(tmp_path: Path) -> None:
+    file = written(tmp_path)
+    assert "look" in said("check", str(file))
+    one = TABLE.splitlines()[0] + "\n" + TABLE.splitlines()[1] + "\n"
+    (tmp_path / "outings.csv").write_text(one)
+    told = said("check", str(file), status=1)
+    assert "lacks: there is one wording: the result will be of these prompts" in told
+    found = json.loads(said("check", str(file), "--json", status=1))
+    assert found["lacks"] and found["findings"][0]["code"] == "one_wording"
+    assert found["detectable"] == {"sampled once": None, "exact probabilities": None}
+
+
+def test_check_finds_what_can_be_found() -> None:
+    always = paradigm_of_files({**FILES, "lost.toml": "both_orders = false\n" + TEXT})
+    assert "one_position" in [each.code for each in check_design(always).findings]
+    long = TEXT.replace('"Go home"', '"Go home at once, because the evening is spoilt anyway"')
+    found = check_design(paradigm_of_files({**FILES, "lost.toml": long})).findings
+    assert "option_length" in [each.code for each in found]
+    first, second = check_design(paradigm_of_files(FILES)).difference
+    assert "[$10 in cash]" in first and "[your ticket]" in second
+
+
+def test_check_is_done_of_what_ships() -> None:
+    for name in ("choice/certainty", "classic/category_size", "managerial/escalation"):
+        assert check_design(paradigm(name)).clusters.clusters >= 6
+
+
+def test_new_overwrites_nothing(tmp_path: Path) -> None:
+    said("new", "paradigm", "mine", "--folder", str(tmp_path))
+    before = (tmp_path / "mine.csv").read_bytes()
+    with pytest.raises(CogbiasError, match="is there already"):
+        write_skeleton("mine", "file", tmp_path)
+    (tmp_path / "mine.toml").unlink()
+    with pytest.raises(CogbiasError, match=r"mine\.csv: is there already"):
+        write_skeleton("mine", "file", tmp_path)
+    assert (tmp_path / "mine.csv").read_bytes() == before
+    assert not (tmp_path / "mine.toml").exists()
+
+
+# --- other wordings for what ships
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ('based_on = "classic/farming"', "line 1, column 1: based_on: paradigm 'classic/farming'"),
+        ('based_on = "own/x"', "does not ship with items of its own"),
+        ('based_on = "bets/coin"', "is read together with its suite"),
+        ('based_on = "classic/framing"\ntarget = "A"', "line 2, column 1: target: the design is"),
+        ('based_on = "choice/decoy"\n[settings]\ntempltes = [1]', "settings: "),
+        ('based_on = "classic/framing"\n[[wordings]]\nname = "x"\nplan = "Go."', "has nothing for"),
+        ('based_on = "classic/framing"\nvariants = ["odd"]', "base is not among them"),
+    ],
+)
+def test_a_mistake_about_a_base_is_named(more: str, what: str) -> None:
+    with pytest.raises(CogbiasError) as found:
+        paradigm_of_files({"other.toml": more})
+    assert what in str(found.value) and "other.toml, line" in str(found.value)
+
+
+def test_a_classic_takes_another_persona() -> None:
+    for name in ("anchoring", "category_size", "sunk_cost"):
+        text = f'based_on = "classic/{name}"\npersona = "You are a sailor."\n'
+        made = paradigm_of_files({"sailor.toml": text}).items()
+        told = made["system"].fillna("").str.startswith("You are a sailor.")
+        assert told.any() and (told | (made["variant"] == "no_persona")).all(), name
+
+
+def test_kept_wordings_and_own_ones_are_asked_together() -> None:
+    text = (
+        'based_on = "classic/framing"\nkeep_wordings = true\n[[wordings]]\nname = "sauna"\n'
+        'plan = "You go to the sauna."\nticket = "a ticket"\nplace = "the door"\nprice = 7\n'
+        "cash = 7\n"
+    )
+    made = paradigm_of_files({"more.toml": text})
+    assert made.items()["cluster"].nunique() == 25
+    assert [each.measure for each in made.contrasts][-1] == "standardised_difference"
