@@ -461,6 +461,7 @@ class CommandParticipant:
                 concurrency=self.settings.concurrency,
                 attempts=1,
                 who=self,
+                remedy="try the program with one question",
             )
         finally:
             ended.set_result(None)

@@ -297,6 +297,7 @@ class FunctionParticipant(FunctionSettings):
                 concurrency=self.concurrency,
                 attempts=1,
                 who=self,
+                remedy="try the function with one prompt",
             )
 
     def method_for(self, requests: Sequence[Request]) -> str:

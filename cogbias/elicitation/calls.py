@@ -544,7 +544,7 @@ def _in_flight(
 
 # %% ../../nbs/elicitation/03_calls.ipynb #d40fc4ab
 def _watched(
-    answers: Iterator[tuple[int, Answer]], give_up_after: int
+    answers: Iterator[tuple[int, Answer]], give_up_after: int, remedy: str
 ) -> Iterator[tuple[int, Answer]]:
     "Pass answers on until too many in a row have failed."
     failed = 0
@@ -553,8 +553,7 @@ def _watched(
         failed = failed + 1 if answer.status == "error" else 0
         if failed >= give_up_after:
             raise CogbiasError(
-                f"the last {failed} requests failed ({answer.detail:.200}); see whether the "
-                f"server is still there"
+                f"the last {failed} requests failed ({answer.detail:.200}); {remedy}"
             )
 
 # %% ../../nbs/elicitation/03_calls.ipynb #b2b8f063
@@ -571,6 +570,7 @@ def ask_all(
     pause: float = 0.5,  # seconds before the second attempt, doubling
     give_up_after: int = 20,  # failed requests in a row
     who: Participant | None = None,  # who is asked; limits in usd need to know
+    remedy: str = "see whether the server is still there",  # what to do about many failures
 ) -> Iterator[tuple[int, Answer]]:  # index of the request, its answer, as they arrive
     "Ask a server many requests at once."
     if concurrency < 1 or attempts < 1:
@@ -581,7 +581,8 @@ def ask_all(
     caller = _Caller(ask, fault, Retries(attempts, pause), stop.wait, who)
     pool = ThreadPoolExecutor(concurrency, thread_name_prefix="cogbias-call")
     try:
-        yield from _watched(_in_flight(pool, caller, requests, 2 * concurrency), give_up_after)
+        flight = _in_flight(pool, caller, requests, 2 * concurrency)
+        yield from _watched(flight, give_up_after, remedy)
     finally:
         stop.set()  # sleepers wake up and leave
         pool.shutdown(wait=False, cancel_futures=True)
