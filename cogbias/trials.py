@@ -440,17 +440,11 @@ _log = logging.getLogger(__name__)
 
 def _lock(path: Path, descriptor: int) -> None:
     "Wait for the turn to write."
-    try:
-        import fcntl
-    except ImportError:
-        raise CogbiasError(
-            f"{path}: this system has no POSIX file locks; collect on Linux or macOS"
-        ) from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    from filelock import lock_descriptor
+
+    if not lock_descriptor(descriptor, blocking=False):
         _log.warning("%s: another process is writing; waiting for it to finish", path)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        lock_descriptor(descriptor)
 
 # %% ../nbs/07_trials.ipynb #3eb52637
 def _same_file(path: Path, descriptor: int) -> bool:
@@ -479,12 +473,12 @@ def _open_locked(path: Path) -> int:
 # %% ../nbs/07_trials.ipynb #52e65c69
 def _release(descriptor: int) -> None:
     "Flush the file to the disk and end the turn."
-    import fcntl
+    from filelock import unlock_descriptor
 
     try:
         os.fsync(descriptor)
     finally:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        unlock_descriptor(descriptor)
         os.close(descriptor)
 
 

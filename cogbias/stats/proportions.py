@@ -148,14 +148,14 @@ def mcnemar_exact(
     c: int,  # pairs that changed the other way
 ) -> float:  # two-sided p-value; 1 when nothing changed
     "Exact McNemar test from the two discordant counts."
-    from scipy.special import bdtr
+    from scipy.stats import binomtest
 
     if min(b, c) < 0 or b != int(b) or c != int(c):
         raise ValueError(
             f"discordant counts are {b} and {c}: an exact test needs whole numbers of pairs, 0 "
             f"or more"
         )
-    return float(min(1.0, 2 * bdtr(min(b, c), int(b + c), 0.5)))
+    return float(binomtest(int(b), int(b + c)).pvalue) if b + c else 1.0
 
 # %% ../../nbs/stats/02_proportions.ipynb #a4237cdd
 def pooled_difference(
@@ -280,7 +280,7 @@ def pooled_t_test(
     ] = "nan",  # "nan": as published, one undecided answer spoils the test; "drop": leave them out
 ) -> tuple[float, float]:  # t and two-sided p-value; nan where undefined
     "Student's t test with pooled variance on single answers (replication only)."
-    from scipy.special import stdtr
+    from scipy.stats import ttest_ind
 
     if undecided not in ("nan", "drop"):
         raise ValueError(f"undecided is {undecided!r}: give 'nan' or 'drop'")
@@ -288,11 +288,9 @@ def pooled_t_test(
         y if undecided == "nan" else y[~np.isnan(y)]
         for y in (np.asarray(treatment, float), np.asarray(control, float))
     ]
-    n, df = [len(y) for y in groups], sum(map(len, groups)) - 2
-    if min(n) == 0 or df < 1:
+    if min(map(len, groups)) == 0 or sum(map(len, groups)) < 3:
         return nan, nan
-    variance = sum(float(np.sum((y - y.mean()) ** 2)) for y in groups) / df
-    if not variance > 0:
+    if not max(map(np.ptp, groups)) > 0:  # no spread, or an undecided answer
         return nan, nan
-    t = (groups[0].mean() - groups[1].mean()) / sqrt(variance * (1 / n[0] + 1 / n[1]))
-    return float(t), float(2 * stdtr(df, -abs(t)))
+    found = ttest_ind(*groups)
+    return float(found.statistic), float(found.pvalue)
