@@ -94,7 +94,7 @@ def place_of(request: Any) -> str:
     return f"{request.method} {request.url.path} {body}"
 
 
-def _client_library(name: str) -> Any:
+def client_library(name: str) -> Any:
     "The library that the client of a backend speaks through."
     from importlib import import_module
 
@@ -103,7 +103,7 @@ def _client_library(name: str) -> Any:
 
 def playing(case: Case, tape: Mapping[str, Any]) -> Any:
     "A transport that knows recorded answers only."
-    library = _client_library(case.name)
+    library = client_library(case.name)
 
     def answer(request: Any) -> Any:
         status, kind, text = tape[place_of(request)]
@@ -114,7 +114,7 @@ def playing(case: Case, tape: Mapping[str, Any]) -> Any:
 
 def asking(case: Case, url: str, tape: dict[str, Any], rewritten: Any) -> Any:
     "A transport that asks a real server, whatever its address, and keeps the answers."
-    library = _client_library(case.name)
+    library = client_library(case.name)
     network = library.Client(timeout=120)
 
     def answer(request: Any) -> Any:

@@ -1,9 +1,13 @@
 """Stored answers of servers keep their names, revisions, identities and trial ids."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from recorded_servers import CASES, made, playing, portrait, recorded
+from recorded_servers import CASES, ITEMS, client_library, made, playing, portrait, recorded
+
+from cogbias.elicitation import calls, server
+from cogbias.participants import Answer, Request
 
 
 @pytest.fixture(scope="module")
@@ -24,3 +28,57 @@ def test_a_recorded_conversation_makes_the_same_participant(
     for part in before:
         assert found[part] == before[part], part
     assert found.keys() == before.keys()
+
+
+class Losing:
+    "A transport that loses its connection at one of the chats, and counts them."
+
+    def __init__(self, name: str, tape: dict[str, Any], lost: int = 0):
+        self.library, self.lost, self.chats = client_library(CASES[name].name), lost, 0
+        self.inner = playing(CASES[name], tape)
+        self.transport = self.library.MockTransport(self.answer)
+
+    def answer(self, request: Any) -> Any:
+        if request.url.path.endswith(("/chat", "/chat/completions")):
+            self.chats += 1
+            if self.chats == self.lost:
+                raise self.library.ReadError("connection reset by peer")
+        return self.inner.handle_request(request)
+
+
+def measured(name: str, losing: Losing) -> tuple[Answer, int]:
+    "The answer to a question of several tokens, and the chats up to it."
+    who = replace(made(CASES[name], None), transport=losing.transport)
+    assert who.methods[0] == "option_probability"
+    request = Request(ITEMS["brands"], 0, 1)
+    return next(who.answers([request], "option_probability"))[1], losing.chats
+
+
+@pytest.mark.parametrize("name", ["llama.cpp", "Ollama"])
+def test_a_measurement_that_loses_its_connection_goes_on_where_it_stopped(
+    name: str, recording: dict[str, Any]
+) -> None:
+    tape = recording["tapes"][CASES[name].server]
+    whole, chats = measured(name, Losing(name, tape))
+    again, chats_again = measured(name, Losing(name, tape, lost=chats))
+    assert (whole.attempt, again.attempt, chats_again) == (1, 2, chats + 1)
+    assert (again.p, again.tokens_in) == (whole.p, whole.tokens_in)
+
+
+def test_answers_and_questions_about_the_model_are_repeated_in_one_place(
+    recording: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def noted(*arguments: Any, **more: Any) -> Any:
+        asked.append(arguments)
+        return repeated(*arguments, **more)
+
+    repeated = calls.repeated
+    for room in (calls, server):
+        monkeypatch.setattr(room, "repeated", noted)
+    who = made(CASES["in words"], playing(CASES["in words"], recording["tapes"]["words"]))
+    assert who.methods == ("text",)
+    questions = len(asked)
+    answer = next(who.answers([Request(ITEMS["letters"], 0, 1)], "text"))[1]
+    assert answer.status == "ok" and 0 < questions < len(asked)
