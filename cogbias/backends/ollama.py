@@ -696,16 +696,9 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
         "What went wrong with a call."
         return explain(error, self.model, self.connection.address)
 
-    @property
-    def client(self) -> "Client":
-        "The official client."
-        return self.connection.client
-
-    @property
-    def model_card(self) -> ModelCard:
+    def ask_for_card(self) -> ModelCard:
         "What the server says about the model."
-        read = lambda: checked_card(read_model_card(self.client, self.model))
-        return self.connection.once("model card", read)
+        return checked_card(read_model_card(self.client, self.model))
 
     @property
     def revision(self) -> str | None:

@@ -979,15 +979,13 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
     def served_names(self) -> list[str]:
         "Models that the server has; none where it does not say."
         try:
-            return [str(each.get("id")) for each in list_models(self.connection.client)]
+            return [str(each.get("id")) for each in list_models(self.client)]
         except Exception:  # it is only asked in order to help with an error that is reported anyway
             return []
 
-    @property
-    def model_card(self) -> ModelCard:
+    def ask_for_card(self) -> ModelCard:
         "What the server says about itself and the model."
-        read = lambda: read_model_card(self.connection.client, self.model)
-        return self.connection.once("model card", read)
+        return read_model_card(self.client, self.model)
 
     @property
     def dialect(self) -> Dialect:
@@ -1000,7 +998,7 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         "One completion of so many tokens."
         sent = fields_of(self, self.model_card.kind, dialect, **more) | {dialect.limit: limit}
         with room_for(limit * sent.get("top_logprobs", 0)):
-            return complete(self.connection.client, self.model, messages, sent)
+            return complete(self.client, self.model, messages, sent)
 
     def ruled_out(self) -> str:
         "Why probabilities would not be those of the answers."
@@ -1027,8 +1025,8 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
     def watched(self, answers: Iterator[tuple[int, Answer]]) -> Iterator[tuple[int, Answer]]:
         "Pass answers on, and see at the end whether the weights are still the same."
         yield from answers
-        read = lambda: read_model_card(self.connection.client, self.model)
-        if patiently(read, self.fault, self.retries).weights != self.model_card.weights:
+        now = patiently(self.ask_for_card, self.fault, self.retries)
+        if now.weights != self.model_card.weights:
             raise CogbiasError(
                 f"{self.name}: the server now serves other weights than at the beginning; answers "
                 f"are stored under the old ones, remove those that you doubt"

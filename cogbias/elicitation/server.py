@@ -464,6 +464,10 @@ class ServerParticipant(ServerSettings):
         "What went wrong with a call; raises what it does not know."
         raise NotImplementedError
 
+    def ask_for_card(self) -> Any:
+        "What the server says about the model."
+        raise NotImplementedError
+
     def answer_in_words(self, request: Request) -> Answer:
         "Ask in words."
         raise NotImplementedError
@@ -500,6 +504,16 @@ class ServerParticipant(ServerSettings):
         if place not in self.__dict__:
             self.__dict__.setdefault(place, Connection(self))  # threads get the same one
         return self.__dict__[place]
+
+    @property
+    def client(self) -> Any:
+        "The client of this process."
+        return self.connection.client
+
+    @property
+    def model_card(self) -> Any:
+        "What the server said about the model."
+        return self.connection.once("model card", self.ask_for_card)
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: self.__dict__[each.name] for each in fields(self)}
