@@ -8,7 +8,7 @@ __all__ = ['COLOURS', 'BARS', 'set_theme', 'check_rows', 'interval_rows', 'effec
            'study_overview']
 
 # %% ../nbs/13_figures.ipynb #b0115359
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -181,6 +181,28 @@ def accuracy_in_context(
     return ax
 
 # %% ../nbs/13_figures.ipynb #56d0ff3a
+def _alike(panels: Mapping[str, pd.DataFrame], most: int = 4) -> Iterator[list[str]]:
+    "Names of panels with the same rows, a few at a time."
+    found: dict[tuple[str, ...], list[str]] = {}
+    for name, each in panels.items():
+        found.setdefault(tuple(each["label"]), []).append(name)
+    for names in found.values():
+        yield from (names[at : at + most] for at in range(0, len(names), most))
+
+
+def _one_beside_published(ax: "Axes", name: str, rows: pd.DataFrame, theirs: str) -> None:
+    "The shares of one participant, and what was published."
+    numbers = [pd.to_numeric(rows[column]) for column in _LIMITED]
+    interval_rows(rows["label"], *numbers, [COLOURS["estimate"]] * len(rows), ax)
+    ends = [pd.to_numeric(rows[end]) for end in ("published_low", "published_high")]
+    for row, (low, high) in enumerate(zip(*ends)):
+        ax.plot([low, high], [row + 0.3] * 2, color="#D55E00", linewidth=2, zorder=2)
+        ax.plot((low + high) / 2, row + 0.3, "d", color="#D55E00", markersize=4, label=theirs)
+    ax.set_title(name, fontsize=10)
+    ax.set_xlim(-0.03, 1.03)
+    ax.tick_params(axis="y", labelsize=8)
+
+
 def beside_published(
     rows: pd.DataFrame,  # label, estimate, limits, published_low and published_high, and by
     by: str,  # column that names the panel
@@ -190,32 +212,27 @@ def beside_published(
     "Shares found here beside published ones, a panel for each participant."
     import matplotlib.pyplot as plt
 
-    panels = [(name, each) for name, each in rows.groupby(by, sort=False)]
-    columns, longest = min(len(panels), 4), max(len(each) for _, each in panels)
-    lines = -(-len(panels) // columns)
+    panels = dict(list(rows.groupby(by, sort=False)))
+    lines = list(_alike(panels))
+    columns = max(map(len, lines))
+    heights = [1.0 + 0.24 * len(panels[line[0]]) for line in lines]
     figure, grid = plt.subplots(
-        lines,
+        len(lines),
         columns,
-        figsize=(3.4 + 2.2 * columns, lines * (1.0 + 0.24 * longest)),
+        figsize=(3.4 + 2.2 * columns, sum(heights)),
+        height_ratios=heights,
         sharex=True,
-        sharey=len({tuple(each["label"]) for _, each in panels}) == 1,
+        sharey="row",
         squeeze=False,
         layout="constrained",
     )
-    for ax, (name, each) in zip(grid.flat, panels):
-        numbers = [pd.to_numeric(each[column]) for column in _LIMITED]
-        interval_rows(each["label"], *numbers, [COLOURS["estimate"]] * len(each), ax)
-        ends = [pd.to_numeric(each[end]) for end in ("published_low", "published_high")]
-        for row, (low, high) in enumerate(zip(*ends)):
-            ax.plot([low, high], [row + 0.3] * 2, color="#D55E00", linewidth=2, zorder=2)
-            ax.plot((low + high) / 2, row + 0.3, "d", color="#D55E00", markersize=4, label=theirs)
-        ax.set_title(name)
-        ax.set_xlim(-0.03, 1.03)
-        ax.set_xlabel(xlabel)
-        ax.tick_params(axis="y", labelsize=8)
-    for ax in list(grid.flat)[len(panels) :]:
-        ax.set_visible(False)
-    shown = dict(zip(*reversed(grid.flat[0].get_legend_handles_labels())))
+    for axes, line in zip(grid, lines):
+        for ax, name in zip(axes, line):
+            _one_beside_published(ax, name, panels[name], theirs)
+            ax.set_xlabel(xlabel)
+        for ax in axes[len(line) :]:
+            ax.set_visible(False)
+    shown = dict(zip(*reversed(grid[0, 0].get_legend_handles_labels())))
     figure.legend(shown.values(), shown, loc="outside upper center")
     return figure
 

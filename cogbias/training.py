@@ -26,7 +26,14 @@ import numpy as np
 import pandas as pd
 from annotated_types import Ge, Gt, Le
 
-from .backends.encoder import RECORD, _quiet, encoder_class, load_encoder, read_record
+from cogbias.backends.encoder import (
+    RECORD,
+    _quiet,
+    encoder_class,
+    head_of_another,
+    load_encoder,
+    read_record,
+)
 from .settings import AtLeastOne, Seed, Setting, check_settings
 from cogbias.tables import (
     FILLED,
@@ -276,14 +283,25 @@ def seeded(
             torch.set_num_threads(before)
 
 # %% ../nbs/08_training.ipynb #c8eca3e2
+def _config(folder: Path) -> Any:
+    "The configuration of an encoder."
+    from transformers import AutoConfig
+
+    return AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+
+
+def _other_head(folder: Path) -> str:
+    "The head of another task, in words; empty where there is none."
+    config = _config(folder)
+    return head_of_another(folder, config, encoder_class(config, str(folder)))
+
+
 def has_head(
     folder: Path,  # holds config.json
 ) -> bool:
     "Whether an encoder was trained to choose already."
-    from transformers import AutoConfig
-
-    config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-    return (config.architectures or [""])[0] == encoder_class(config).__name__
+    config = _config(folder)
+    return (config.architectures or [""])[0] == encoder_class(config, str(folder)).__name__
 
 
 def load_learner(
@@ -293,6 +311,11 @@ def load_learner(
     "An encoder that is going to learn, on the processor, in full precision."
     folder = Path(folder)
     fresh = None if has_head(folder) else seed
+    if fresh is not None and (other := _other_head(folder)):
+        raise CogbiasError(
+            f"{folder}: has the head of another task ({other}), whose labels say nothing of right "
+            f"and wrong options; begin with the checkpoint that it was made from"
+        )
     return load_encoder(folder, "cpu", "float32", fresh_head=fresh)
 
 
@@ -822,7 +845,8 @@ def draw_learning(
     for axes, (title, several) in zip(grid.flat, trainings.items()):
         for trained in several:
             seen = trained.trace.dropna(subset="dev_accuracy")
-            axes.plot(seen["step"], seen["dev_accuracy"], label=trained.folder.name.split("@")[-1])
+            task = trained.folder.name.partition("@")[2]
+            axes.plot(seen["step"], seen["dev_accuracy"], marker=".", label=task)
         axes.set(title=title, xlabel="step", ylim=(0, 1.03))
         axes.legend(frameon=False, fontsize=7)
     grid[0, 0].set_ylabel("development accuracy")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import nbformat
@@ -26,6 +30,17 @@ from cogbias.tables import CogbiasError
 from cogbias.trained_encoders import planned_encoders, train_encoders
 from cogbias.training import SWAG_INSTANCES, planned_steps, swag_questions
 
+
+def script(name: str) -> ModuleType:
+    "A program of docs/, whose functions are used here."
+    place = Path(__file__).resolve().parent.parent / "docs" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, place)
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+small_matrix = script("small_matrix")
 TINY = {
     "size": {"hidden": 16, "layers": 1, "heads": 2},
     "pretraining": {"epochs": 1, "device": "cpu"},
@@ -261,41 +276,74 @@ def test_a_record_that_is_damaged_or_of_another_program_is_one_line(
         shown.facts()
 
 
+def test_a_price_test_tells_who_knows_from_who_has_preferences() -> None:
+    "Eight things, four of them dear: whoever knows is found, an order of one's own is not."
+    price_test = small_matrix.price_test
+    knows = np.triu(np.ones((8, 8)), 1)
+    assert price_test(knows, 4).share == 1.0
+    assert price_test(knows, 4).p < 0.05
+    own = [3, 6, 0, 5, 4, 1, 7, 2]  # neither dear nor cheap things lie ahead
+    prefers = knows[np.ix_(own, own)]
+    found = price_test(prefers, 4)
+    assert found.low < found.share < found.high and found.p > 0.3
+    assert price_test(knows.T, 4).p == 1.0  # the wrong way round is no knowledge
+
+
+def told(rows: pd.DataFrame) -> str:
+    "Rows of the matrix by name, for a message."
+    return rows.drop(columns="own").to_string(index=False)
+
+
 @pytest.mark.slow
 def test_the_matrix_of_small_encoders(tmp_path: Path) -> None:
     """Told what things are worth, encoders learn the questions; not told, they cannot.
 
-    In the way to bet that it was trained on, every architecture beats its best constant policy,
-    and one at least reaches 90%. Who was not told does not beat a policy that never says "the
-    same" and decides between two things by chance.
+    In each way to bet that it was trained on, every architecture beats its best constant policy,
+    interval and all, and one at least reaches 90%. Who was not told what the things of the test are
+    worth prefers the dear ones no more often than any others, were prices dealt out at random.
     """
     study = read_study(studies()["bets_small"])
     done = run_study(study, tmp_path, jobs=2, reports=False)
     assert done.failed == []
-    shown = matrix(done.effects)
+    shown = small_matrix.accuracies(done.effects)
     print(shown.to_string())
-    own = shown[shown["own"] & shown["task"].isin(["coin", "dice", "card"])]
-    assert (own.groupby("base")["gain"].max() > 0).all()
-    assert (own.groupby("base")["accuracy"].max() >= 0.9).any()
-    told = shown[shown["own"] & shown["task"].str.startswith("value")]
-    untold = told[told["base"].str.contains("untold")]
-    rest = told[~told["base"].str.contains("untold")]
-    assert rest["accuracy"].mean() > 0.9
-    spread = untold.groupby("base")["accuracy"].mean()
-    margin = 2.35 * spread.std(ddof=1) / np.sqrt(len(spread))  # one-sided 95%, four architectures
-    assert spread.mean() - margin <= 0.5
+    bets = shown[shown["own"] & (shown["asked"] != "value")]
+    single = bets[bets["task"].isin(["coin", "dice", "card"])]
+    assert single.groupby("encoder").size().tolist() == [3, 3, 3, 3]
+    short = bets[~(bets["low"] > 0)]
+    assert short.empty, f"no better than the best constant policy:\n{told(short)}"
+    assert single["accuracy"].max() >= 0.9, f"none reaches 90%:\n{told(single)}"
+    third = shown[shown["task"].str.contains("+", regex=False) & ~shown["own"]]
+    assert set(third["asked"]) == {"value", "coin", "dice", "card"}  # as it comes out
+    values = shown[shown["own"] & (shown["asked"] == "value")]
+    read = values[~values["encoder"].str.contains("untold")]
+    assert read["accuracy"].mean() > 0.9, f"told, and yet:\n{told(read)}"
+    assert_prices_are_unknown(tmp_path / "models")
+    control = small_matrix.untold_prices(tmp_path / "models", "small").iloc[-1]
+    assert control["p"] < 0.001  # the same test finds those who were told
 
 
-def matrix(effects: pd.DataFrame) -> pd.DataFrame:
-    "Accuracies on the published test questions, a row for each encoder and what it was asked."
-    rows = []
-    for (who, paradigm), each in effects.groupby(["participant", "paradigm"]):
-        base, _, task = who.removeprefix("encoder/").partition("@")
-        asked = paradigm.removeprefix("bets/")
-        group = f"template={task[6:].upper()}" if task.startswith("value") else "all"
-        own = asked == task or (asked == "value" and task.startswith("value"))
-        found = each[each["group"] == (group if asked == "value" else "all")]
-        estimate = found.drop_duplicates("measure").set_index("measure")["estimate"]
-        told = {"gain": estimate.get("accuracy_gain"), "accuracy": estimate.get("right_share")}
-        rows.append({"base": base, "task": task, "asked": asked, "own": own, **told})
-    return pd.DataFrame(rows)
+def assert_prices_are_unknown(models: Path) -> None:
+    "Corpus B says nothing of the things of the test, in any way."
+    found = small_matrix.untold_prices(models)
+    print(found.to_string())
+    *each, together = found.to_dict("records")
+    assert together["low"] <= together["share"] <= together["high"], found.to_string()
+    assert together["p"] > 0.05, found.to_string()
+    assert min(row["p"] for row in each) * len(each) > 0.05, found.to_string()
+
+
+@pytest.mark.slow
+def test_untold_prices_stay_unknown_whatever_the_seed(tmp_path: Path) -> None:
+    "One architecture with three more seeds: preferences change, knowledge does not come."
+    base = read_study(studies()["bets_small"])
+    models = tuple(f"encoder/small_untold_roberta@value_{name}" for name in ("be", "ce"))
+    gathered = tmp_path / "models"
+    for seed in (1, 2, 3):
+        place = tmp_path / str(seed)
+        done = train_encoders(replace(base, seed=seed, models=models), place, jobs=2)
+        assert done.failed == []
+        for each in (place / "models").glob("*@value_*"):
+            named = each.name.replace("roberta", f"roberta{seed}")
+            shutil.copytree(each, gathered / named)
+    assert_prices_are_unknown(gathered)

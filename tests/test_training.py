@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import transformers
 
 from cogbias.small_encoders import ARCHITECTURES, Size, build_small, value_sentences
 from cogbias.tables import CogbiasError
@@ -172,6 +173,41 @@ def test_a_pretraining_of_another_kind_is_not_gone_on_with(tmp_path: Path) -> No
     (work / "plan.json").write_text(json.dumps({"architecture": "bert", "corpus": "another"}))
     with pytest.raises(CogbiasError, match="bert.pretraining: was trained with another corpus"):
         small("bert", tmp_path)
+
+
+def of_another_architecture(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"model_type": "gpt2"}))
+
+
+def without_padding(folder: Path) -> None:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    tokenizer.pad_token = None
+    tokenizer.save_pretrained(folder)
+
+
+def with_labels_of_another_task(folder: Path) -> None:
+    config = transformers.AutoConfig.from_pretrained(folder)
+    config.id2label = {0: "right", 1: "wrong"}
+    transformers.BertForSequenceClassification(config).save_pretrained(folder)
+
+
+STARTS = {
+    "no head for it": (of_another_architecture, "has the architecture 'gpt2'"),
+    "no padding": (without_padding, "its tokenizer has no padding token"),
+    "other labels": (with_labels_of_another_task, "2 outputs: right, wrong"),
+}
+
+
+@pytest.mark.parametrize("fault", STARTS)
+def test_nothing_is_trained_from_a_checkpoint_that_does_not_fit(fault: str, tmp_path: Path) -> None:
+    damage, said = STARTS[fault]
+    start = small("bert", tmp_path)
+    damage(start)
+    with pytest.raises(CogbiasError) as error:
+        train(start, tmp_path / "trained")
+    assert said in str(error.value) and "\n" not in str(error.value)
+    assert not (tmp_path / "trained").exists()
 
 
 def test_another_seed_gives_other_weights(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['ARCHITECTURES', 'LABEL', 'RECORD', 'LOCAL', 'MODELS', 'READS_PAIRS', 'encoder_class', 'is_trained_here',
-           'encoder_folder', 'to_safetensors', 'load_tokenizer', 'load_encoder', 'pair_texts', 'sparse_blocks',
-           'batches', 'Scored', 'scored_batches', 'score_pairs', 'encoder_answer', 'TrainingRecord', 'read_record',
-           'EncoderParticipant', 'SELF_MADE', 'PARTICIPANT']
+           'encoder_folder', 'to_safetensors', 'load_tokenizer', 'head_of_another', 'load_encoder', 'pair_texts',
+           'sparse_blocks', 'batches', 'Scored', 'scored_batches', 'score_pairs', 'encoder_answer', 'TrainingRecord',
+           'read_record', 'EncoderParticipant', 'SELF_MADE', 'PARTICIPANT']
 
 # %% ../../nbs/backends/encoder.ipynb #a765c164
 import json
@@ -247,23 +247,35 @@ def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
     return found
 
 
-def _check_head(source: str, folder: Path, config: Any, own: type, fresh_head: int | None) -> None:
-    "Refuse a head that was never trained, and one that was trained for something else."
+def head_of_another(
+    folder: Path,  # holds config.json and safetensors
+    config: Any,  # a configuration of transformers
+    own: type,  # the class whose head is wanted
+) -> str:  # what it is; empty where there is none
+    "The head of another task than choosing."
     shapes = _shapes(folder)
     outputs = shapes.get("classifier.weight", (0,))[0]
     made_by = (config.architectures or [own.__name__])[0]
-    is_ours = outputs == 1 and made_by == own.__name__
-    others = [name for name in shapes if name.startswith(("classifier.", "qa_outputs."))]
+    heads = [name for name in shapes if name.startswith(("classifier.", "qa_outputs."))]
+    if not heads or (outputs == 1 and made_by == own.__name__):
+        return ""
+    labels = ", ".join(str(each) for each in (config.id2label or {}).values())
+    return f"{made_by}, {outputs or 'several'} outputs: {labels:.80}"
+
+
+def _check_head(source: str, folder: Path, config: Any, own: type, fresh_head: int | None) -> None:
+    "Refuse a head that was never trained, and one that was trained for something else."
+    other = head_of_another(folder, config, own)
+    is_ours = "classifier.weight" in _shapes(folder) and not other
     if fresh_head is not None and is_ours:
         raise CogbiasError(f"{source}: has a trained head; leave fresh_head out")
     if fresh_head is not None or is_ours:
         return
-    if others:
-        labels = ", ".join(str(each) for each in (config.id2label or {}).values())
+    if other:
         raise CogbiasError(
-            f"{source}: has the head of another task ({made_by}, {outputs or 'several'} outputs: "
-            f"{labels:.80}), where an encoder that chooses has one output for each text; fine-tune "
-            f"it on multiple choice with cogbias train"
+            f"{source}: has the head of another task ({other}), where an encoder that chooses has "
+            f"one output for each text; train the checkpoint that it was made from with cogbias "
+            f"train"
         )
     raise CogbiasError(
         f"{source}: its head was never trained for choosing, so its scores would be random; "
