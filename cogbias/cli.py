@@ -811,20 +811,34 @@ def generate(
     base_url: BaseUrl = None,
     setting: Set = None,
     allow_command: AllowCommand = False,
+    limit: Limits = None,
+    price: Prices = None,
 ) -> None:
     "Have a model write the gaps of a paradigm's stories."
     from cogbias.backends.command import may_start
     from cogbias.fillings.review import filling_quality
     from cogbias.fillings.writing import generate as write_fillings
     from cogbias.fillings.writing import load_fillings
+    from cogbias.limits import limit_behind, metered
     from cogbias.participants import is_simulated, participant
+    from cogbias.planning.spending import table_meter
+    from cogbias.study import make_study
+    from cogbias.tables import CogbiasError
 
     own = {} if is_simulated(model) else {"temperature": temperature, "max_tokens": 2048}
     own |= _participants([model], base_url, setting).get(model, {})
     writer = participant(model, **own)
     wanted = int(settings) if settings.isdecimal() else settings
-    with may_start([model], allow_command):
-        done = write_fillings(paradigm, writer, out, wanted, instances, seed, attempts)
+    allowed = {"limits": _limits(limit), "prices": _prices(price)}
+    study = make_study("generate", models=[model], paradigms=[paradigm], **allowed)
+    try:
+        with may_start([model], allow_command), metered(table_meter(study, out)):
+            done = write_fillings(paradigm, writer, out, wanted, instances, seed, attempts)
+    except CogbiasError as error:
+        if not limit_behind(error):
+            raise
+        _say(f"stopped   {error}; what came is stored, raise the limit and run again to go on")
+        raise typer.Exit(3) from None
     _show(filling_quality(load_fillings(done.path)))
     print(f"{done.whole} of {done.stories} stories are whole; {done.asked} answers, in {done.path}")
     if done.whole < done.stories:

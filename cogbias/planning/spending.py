@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['PER_TOKEN', 'calls_of', 'stored_calls', 'names_of', 'asked_elsewhere', 'study_price', 'check_limits', 'Spent',
-           'spent_by', 'study_meter', 'open_account']
+           'spent_by', 'study_meter', 'open_account', 'table_meter']
 
 # %% ../../nbs/planning/00_spending.ipynb #bef26936
 from collections.abc import Iterable
@@ -155,3 +155,17 @@ def open_account(
     if meter is not None:
         spent = spent_by(study, outputs) if "usd" in study.limits else {}
         meter.begin(sum(each.usd for each in spent.values()))
+
+# %% ../../nbs/planning/00_spending.ipynb #a8dcbe19
+def table_meter(
+    study: Study,  # who writes, limits and prices
+    table: Path,  # the table that is written
+) -> Meter | None:  # None: the study has no limits
+    "What keeps the writing of a table within limits, once they are known to be keepable."
+    check_limits(study)
+    if not study.limits:
+        return None
+    place = table.with_name(f".{table.name}.account.json")
+    meter = Meter(study.limits, place, lambda who: study_price(study, who))
+    meter.begin(meter.spent)
+    return meter
