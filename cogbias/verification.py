@@ -16,11 +16,13 @@ from cogbias.outputs import (
     Folder,
     installed_versions,
     load_effects,
+    StoredCell,
     read_cells,
     read_manifest,
-    stored_settings,
+    stored_cells,
 )
 from .own_paradigms import declared_hash
+from .progress import steps
 from .running import estimate_folder
 from .stamps import Hashes
 from .tables import CogbiasError, is_empty
@@ -120,23 +122,26 @@ class Verified(NamedTuple):
         return not self.differences
 
 
-def _sources(folder: Folder) -> list[Source]:
+def _source(folder: Folder, cell: StoredCell, hashes: Hashes) -> Source:
+    "From which answers the numbers of a cell come."
+    key = cell.trials["participant"].iloc[0], cell.items.paradigm
+    now = {"answers": hashes.file(cell.file), "items": hashes.file(folder.items(key[1]))}
+    if declared := declared_hash(folder, key[1]):
+        now["declared"] = declared
+    then = (cell.settings or {}).get("made_from") or {}
+    as_left = all(then[name] == now[name] for name in now) if now.keys() <= then.keys() else None
+    place = cell.file.relative_to(folder.path).as_posix()
+    return Source(*key, len(cell.trials), place, now["answers"], now["items"], as_left)
+
+
+def _sources(folder: Folder, progress: bool) -> list[Source]:
     "From which answers the numbers of a folder come, cell by cell."
-    settings, hashes, found = stored_settings(folder), Hashes(), []
-    for cell in read_cells(folder):
-        if cell.trials.empty:
-            continue
-        key = cell.trials["participant"].iloc[0], cell.items.paradigm
-        now = {"answers": hashes.file(cell.file), "items": hashes.file(folder.items(key[1]))}
-        if declared := declared_hash(folder, key[1]):
-            now["declared"] = declared
-        then = (settings.get(key) or {}).get("made_from") or {}
-        as_left = (
-            all(then[name] == now[name] for name in now) if now.keys() <= then.keys() else None
-        )
-        place = cell.file.relative_to(folder.path).as_posix()
-        count = len(cell.trials)
-        found.append(Source(*key, count, place, now["answers"], now["items"], as_left))
+    hashes, found = Hashes(), []
+    with steps(progress, len(stored_cells(folder)), "answers", "cell") as done:
+        for cell in read_cells(folder):
+            if len(cell.trials):
+                found.append(_source(folder, cell, hashes))
+            done(cell.file.stem)
     return found
 
 
@@ -162,7 +167,7 @@ def verify_folder(
     stored = load_effects(place)
     computed = estimate_folder(folder.path, False, jobs, progress).effects
     differences = table_differences(stored, computed)
-    return Verified(len(stored), differences, _sources(folder), _versions(folder))
+    return Verified(len(stored), differences, _sources(folder, progress), _versions(folder))
 
 # %% ../nbs/31_verification.ipynb #4984d311
 def verified_lines(
