@@ -31,7 +31,7 @@ from cogbias.effects import (
 )
 from .outputs import Folder, read_cells, read_manifest
 from .own_paradigms import bring_folder
-from .participants import reads_pairs
+from .participants import asked_how
 from .settings import listing
 from .stats.adjusted import UNSEEN, adjusted_cluster_interval, flag_numbers
 from .stats.clusters import stratified_cluster_t
@@ -493,14 +493,9 @@ def difference_sentence(
 _NOT_SHOWN = ["measure", "unit", "published", "new"]  # of FAMILIAR
 
 
-def _instrument(name: str) -> str:
-    "How a participant is asked."
-    return "option by option" if reads_pairs(name) else "in one prompt"
-
-
 def _instruments(found: Comparison) -> list[str]:
     "How those compared are asked, each way once."
-    return sorted({_instrument(name) for name in found.ranks["participant"]})
+    return sorted({asked_how(name) for name in found.ranks["participant"]})
 
 
 def for_readers(
@@ -516,7 +511,7 @@ def for_readers(
         ],
     )[["paradigm", "participant", "estimate", "rank", "interval", "of"]]
     if len(_instruments(found)) > 1:
-        asked = [_instrument(name) for name in ranks["participant"]]
+        asked = [asked_how(name) for name in ranks["participant"]]
         ranks.insert(2, "asked", asked)
     tables = {
         "Differences": found.differences[["paradigm"]].assign(

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from .claims import p_words, status_words
+from .participants import asked_how
 from .reporting import interval, plain_words, signed
 from .stats.decisions import adjust
 from .stats.estimates import Estimate, p_number
@@ -113,7 +114,15 @@ def overview_table(
             }
         )
     table = pd.DataFrame(rows).sort_values("order", ascending=False, kind="stable")
-    return table.drop(columns="order").reset_index(drop=True)
+    return _with_instruments(table.drop(columns="order").reset_index(drop=True))
+
+
+def _with_instruments(table: pd.DataFrame) -> pd.DataFrame:
+    "How each participant was asked, where encoders stand beside language models."
+    asked = table["participant"].map(asked_how)
+    if asked.nunique() > 1:
+        table.insert(1, "asked", asked)
+    return table
 
 
 def overview_notes(
@@ -134,6 +143,11 @@ def overview_notes(
         "follow the place of an option, not its content": by_place,
     }
     said = [f"{count} effects {why}" for why, count in left_out.items() if count]
+    if sizes["participant"].map(asked_how).nunique() > 1:
+        notes += (
+            " Those asked *option by option* are encoders, which read each option by itself: a "
+            "difference to the others is one of instruments too."
+        )
     return notes + (f" Left out: {', '.join(said)}." if said else "")
 
 # %% ../nbs/18_model_reporting.ipynb #de70eba9

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['AT_HAND', 'NEEDS', 'EXTRACTION', 'Request', 'Answer', 'Participant', 'answer_from_text', 'answer_from_probabilities',
-           'participant_name', 'backends', 'at_hand', 'participant', 'is_simulated', 'reads_pairs', 'self_made',
-           'calls_out', 'settings_for', 'resolve_method', 'drawn_answer', 'ask', 'extraction_item']
+           'participant_name', 'backends', 'at_hand', 'participant', 'is_simulated', 'reads_pairs', 'asked_how',
+           'self_made', 'calls_out', 'settings_for', 'resolve_method', 'drawn_answer', 'ask', 'extraction_item']
 
 # %% ../nbs/04_participants.ipynb #c52b8a11
 import random
@@ -268,6 +268,13 @@ def reads_pairs(
     "Whether an encoder answers under that name, which reads pairs of question and option."
     load = _installed().get(name.partition("/")[0])
     return bool(load and getattr(load(), "READS_PAIRS", False))
+
+
+def asked_how(
+    name: str,  # of a participant
+) -> str:
+    "How a participant is asked, for tables that put several side by side."
+    return "option by option" if reads_pairs(name) else "in one prompt"
 
 # %% ../nbs/04_participants.ipynb #4eae07d5
 @cache
