@@ -18,7 +18,7 @@ from uuid import uuid4
 import pandas as pd
 
 from .backends.command import may_start
-from .backends.function import function_participant
+from .backends.function import OFFERED, function_participant
 from .claims import claim, status_words
 from .design import Paradigm, declare, paradigm, paradigms
 from .effects import headlines
@@ -285,6 +285,35 @@ def _run_of(
     return _result(outcome, folder, said, anew)
 
 
+_EXAMPLES = {
+    """run(lambda prompt: "A", "classic/framing", name="mine")""": "a function; it says A",
+    """run(ask, "choice/*", revision="1", concurrency=8)""": "one that may be async; answers kept",
+    """run("sim/human", "classic/framing")""": "a model by its name, backend/model",
+}
+_ARGUMENTS = {
+    "model": "backend/name, a function, or an object like cogbias.participants.Participant",
+    "paradigm": "suite/name, a pattern, a file such as my_bias.toml, a Paradigm, or its items",
+    "name": "of a function; without it, as it is called where it is defined",
+    "repeats": "answers per prompt (1)",
+    "temperature": "of the model; a function is told it if it takes it",
+    "outputs": "folder for items, answers, effects and reports (outputs/study)",
+    "revision": "of a function: changes when its answers may; without it, it is asked each time",
+    "reports": "whether a report is rendered for each participant and paradigm (True)",
+    "where": "factor -> level or levels; only these prompts are asked",
+    "timeout": "seconds for an answer (300 for a function or a program)",
+    "concurrency": "answers at the same time (1 for a function or a program)",
+    "progress": "whether bars are shown, on a terminal and in a notebook (True)",
+    "allow_command": "whether a model command/PROGRAM may start its program (False)",
+}
+_ANSWERS = {
+    "text": "from which the choice is read, or a number where one is asked for",
+    "label -> probability": "of the options: one call per prompt is then enough",
+}
+_OTHER_SETTINGS = {
+    name: words
+    for name, words in setting_words(Study).items()
+    if name not in ("models", "paradigms", "name", *_ARGUMENTS)
+}
 _OF_A_RUN = {
     "effects": "the effects table, whose columns are listed below",
     "headlines": "its first row for each participant and paradigm",
@@ -295,7 +324,15 @@ _OF_A_RUN = {
 }
 
 
-@listing(Settings=setting_words(Study), Returns=_OF_A_RUN, Columns_of_effects=EFFECTS.meanings)
+@listing(
+    Examples=_EXAMPLES,
+    Arguments=_ARGUMENTS,
+    A_function_takes_the_prompt_and_by_name=OFFERED,
+    A_function_returns=_ANSWERS,
+    Returns=_OF_A_RUN,
+    Other_settings=_OTHER_SETTINGS,
+    Columns_of_effects=EFFECTS.meanings,
+)
 def run(
     model: str | Participant | Callable[..., Any],  # backend/name, a participant, or a function
     paradigm: str
@@ -325,7 +362,7 @@ def run(
         if name is not None:
             raise CogbiasError(f"{model}: has a name already; leave out name=")
         own |= _given(revision=revision)
-        participants = {model: own} if own else None
+        participants = {**fields.get("participants", {}), model: own} if own else None
         fields |= _given(temperature=temperature, participants=participants)
         study = make_study("run", models=[model], **fields)
         with may_start([model, study.extractor or ""], allow_command):

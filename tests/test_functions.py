@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import subprocess
 import sys
@@ -85,6 +86,18 @@ def test_the_result_is_shown(whole: RunResult) -> None:
     said, page = repr(whole), whole._repr_html_()
     assert "48 answers: 48 ok" in said and "effects.csv" in said and "asked anew" in said
     assert "function/mine" in page and "<table" in page and "framing_effect" in page
+
+
+def test_the_printed_help_is_enough(tmp_path: Path) -> None:
+    "What help() prints holds a line that runs as it is, and says what a function takes and gives."
+    said = inspect.getdoc(run)
+    line = next(each.strip() for each in said.splitlines() if 'name="mine"' in each)
+    call = line[: line.index("): ") + 1]
+    few = call.replace(")", ", **few)")
+    namespace = {"run": run, "few": {"outputs": tmp_path, **FEW}}
+    assert eval(few, namespace).statuses == {"ok": 48}
+    for words in ("options: label -> text", "label -> probability", "revision: of a function"):
+        assert words in said
 
 
 def test_a_revision_reuses_answers(tmp_path: Path) -> None:
