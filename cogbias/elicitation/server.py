@@ -447,7 +447,9 @@ class ServerParticipant(ServerSettings):
     simulated: ClassVar[bool] = False
     retries: ClassVar[Retries] = ABOUT_THE_MODEL  # of questions about the model
     reader: ClassVar[type[NextTokenReader]]
-    tolerance: float  # share of the valid mass that may be left unexplored
+    tolerance = (
+        1e-3  # share of the valid mass that may be left unexplored; a setting may say another
+    )
     unlikely: ClassVar[tuple[type[Exception], ...]] = (NoDistribution,)  # of lists, in a probe
 
     # what a backend says
