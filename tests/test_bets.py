@@ -36,6 +36,8 @@ BETS = [name for name in SUITE if name != "bets/value"]
 LISTED = [name for name in SUITE if name != "bets/open"]
 TWO_SIDED = [name for name in BETS if name != "bets/spinner"]
 PUBLISHED = ["bets/card", "bets/coin", "bets/dice"]
+# two sides, three of them, no list of choices, and values without a bet; the kit makes the others
+SHAPES = ["bets/coin", "bets/spinner", "bets/open", "bets/value"]
 
 
 @cache
@@ -199,7 +201,7 @@ def test_orders_published_and_all(name):
     assert set(every.groupby("order_group").size()) == {size}
 
 
-@pytest.mark.parametrize("name", SUITE)
+@pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
 def test_either_thing_can_be_named_first(name):
     both, first = asked(name, splits=("test",)), asked(name, splits=("test",), item_order="hl")
     assert set(first["item_order"]) == {"hl"} and 2 * len(first) == len(both)
@@ -212,7 +214,7 @@ def test_what_is_not_listed_has_no_order():
     assert asked("bets/open")["order_group"].is_unique
 
 
-@pytest.mark.parametrize("name", SUITE)
+@pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
 def test_a_study_trains_only_when_it_asks_to(name):
     assert set(asked(name)["split"]) == {"dev", "test"}
     assert set(asked(name)["item_set"]) == {"published", "fresh"}
@@ -266,7 +268,7 @@ FIRST_IDS = {  # hash of all ids of a paradigm; changes only when the questions 
 }
 
 
-@pytest.mark.parametrize("name", SUITE)
+@pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
 def test_ids_are_stable(name):
     table = asked(name)
     assert table["item_id"].is_unique
@@ -381,7 +383,7 @@ def test_closed_forms_of_the_open_form(who):
     assert accuracies("bets/open", who) == pytest.approx(BET_ACCURACY[who])
 
 
-@pytest.mark.parametrize("name", SUITE)
+@pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
 def test_graded_choices_follow_the_ratio_of_the_values(name):
     "The chance of the right choice is H/(H + L); with another sensitivity H^s/(H^s + L^s)."
     table = asked(name, item_sets=("graded",))
@@ -397,7 +399,7 @@ def test_graded_choices_follow_the_ratio_of_the_values(name):
     ]
 
 
-@pytest.mark.parametrize("name", SUITE)
+@pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
 def test_the_choice_curve_of_graded_has_slope_one(name):
     table = asked(name, item_sets=("published", "graded"), splits=("test",))
     found = estimate_effects(exact_trials("graded", table), table, paradigm(name))
@@ -421,7 +423,7 @@ def test_beliefs_of_ones_own(who, own, authors):
     assert whole["belief_difference"] == pytest.approx(own - authors)
 
 
-@pytest.mark.parametrize("name", SUITE)
+@pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
 def test_every_simulated_participant_can_talk_about_every_prompt(name):
     for choices in ("listed", "apart") if name in LISTED else (None,):
         given = {"choices": choices} if choices else {}
