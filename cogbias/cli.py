@@ -258,6 +258,8 @@ def _model_names() -> list[str]:
 
     names = []
     for backend in backends():
+        if backend == "function":  # of Python, where nobody types its name
+            continue
         try:
             known = import_module(f"cogbias.backends.{backend}").MODELS
         except ImportError:  # of another package, or one that needs what is not installed
@@ -335,7 +337,10 @@ Extractor = Annotated[str | None, _option("extractor", "", ", for --method two_s
 AllowCommand = Annotated[
     bool,
     typer.Option(
-        "--allow-command", help="Let models named command/PROGRAM start their programs here."
+        "--allow-command",
+        help="Let models named command/PROGRAM start their programs here. A program reads one "
+        'question a line, such as {"id": 1, "prompt": "...", "options": {"A": "Yes"}}, and writes '
+        'one answer a line, such as {"id": 1, "answer": "A"}.',
     ),
 ]
 Limits = Annotated[list[str] | None, _option("limits", "--limit", OFTEN, metavar="NAME=NUMBER")]

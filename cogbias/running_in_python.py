@@ -372,6 +372,10 @@ def run(
         who = _object(model, name=name, revision=revision, temperature=temperature, **own)
         return _run_of(who, fields, folder, reports, progress)
     own |= _given(temperature=temperature)
+    if "usd" in settings.get("limits", {}):
+        raise CogbiasError(
+            "limits: usd cannot be kept for a function, whose tokens nobody counts; leave it out"
+        )
     who = function_participant(model, name, revision, uuid4().hex, **own)
     _with_known_methods(who, folder)
     return _run_of(who, fields, folder, reports, progress)

@@ -85,7 +85,7 @@ def returned_answer(
     "The answer in what a function or a program gave back."
     if isinstance(value, Mapping):
         if method == "text":
-            return unreadable("gave probabilities where earlier answers were text")
+            return unreadable("gave probabilities of the options where text was asked for")
         return _from_chances(item, value)
     if method == "option_probability":
         kind = "nothing" if value is None else kind_of(value)
