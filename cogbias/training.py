@@ -755,6 +755,17 @@ def _plain(table: pd.DataFrame) -> list[list[Any]]:
     return [list(row) for row in zip(*columns)]
 
 
+def _read_plan(plan: Path) -> dict[str, Any]:
+    "What is being trained in a folder."
+    try:
+        return dict(json.loads(file_text(plan)))
+    except (ValueError, TypeError, OSError) as error:
+        raise CogbiasError(
+            f"{plan}: cannot be read ({str(error).splitlines()[0]:.120}); remove its folder and "
+            f"train again"
+        ) from None
+
+
 def begin_training(
     work: Path,  # folder of the checkpoints
     wanted: Mapping[str, Any],  # what is trained
@@ -762,7 +773,7 @@ def begin_training(
     "Take the folder in which a training is under way; one that has come further is refused."
     plan = work / "plan.json"
     if plan.exists() and last_checkpoint(work):
-        check_same(work, wanted, json.loads(file_text(plan)))
+        check_same(work, wanted, _read_plan(plan))
         return
     with whole_file(plan) as part:
         part.write_text(json.dumps(wanted, indent=1), encoding="utf-8")

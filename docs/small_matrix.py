@@ -163,6 +163,7 @@ def measured(folder: Path) -> dict[str, Any]:
         "machine": where,
         "jobs": JOBS,
         "encoders": len(study.models),
+        "training": study.training,
         "seconds": round(seconds, 1),
     }
 

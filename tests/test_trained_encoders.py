@@ -110,6 +110,19 @@ def test_the_label_stands_wherever_their_numbers_do_and_the_trace_is_drawn(
     assert head["tags"] == [told]
 
 
+def test_the_report_rebuilds_every_table_and_figure_of_the_paper() -> None:
+    from cogbias.bets_reporting import REBUILT
+    from cogbias.tables import shipped
+
+    template = nbformat.reads(shipped("nbs", "reports", "study.ipynb").read_text(), 4)
+    source = "\n".join(cell.source for cell in template.cells)
+    numbers = (5, 6, 14, 20)
+    assert set(REBUILT) == {*(f"table {n}" for n in numbers), *(f"figure {n}" for n in (1, 2, 3))}
+    for which in REBUILT:
+        assert f'"{which}"' in source
+    assert "transfer_sentence" in source  # the drop, beside the paper's
+
+
 def test_a_training_that_fails_costs_only_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

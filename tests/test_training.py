@@ -173,6 +173,10 @@ def test_a_pretraining_of_another_kind_is_not_gone_on_with(tmp_path: Path) -> No
     (work / "plan.json").write_text(json.dumps({"architecture": "bert", "corpus": "another"}))
     with pytest.raises(CogbiasError, match="bert.pretraining: was trained with another corpus"):
         small("bert", tmp_path)
+    for text in ("{", "[1]"):
+        (work / "plan.json").write_text(text)
+        with pytest.raises(CogbiasError, match="plan.json: cannot be read .*; remove its folder"):
+            small("bert", tmp_path)
 
 
 def of_another_architecture(folder: Path) -> None:
