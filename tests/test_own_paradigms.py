@@ -350,7 +350,7 @@ def test_its_report_and_its_page_say_what_it_is(walked: Path, tmp_path: Path) ->
     assert "# Default effect" in report and "outside of the package" in report
     OWN.clear()
     (tmp_path / "notebooks").mkdir()
-    shutil.copy(ROOT / "nbs" / "index.ipynb", tmp_path / "notebooks")
+    shutil.copy(min((ROOT / "nbs").glob("0*.ipynb")), tmp_path / "notebooks")
     build_site(walked, tmp_path / "site", tmp_path / "notebooks")
     pages = [page.read_text() for page in (tmp_path / "site").rglob("*.html")]
     assert any("Default effect" in page for page in pages)
