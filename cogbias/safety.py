@@ -21,6 +21,15 @@ class Promise(NamedTuple):
 
 FOLDER = (
     Promise(
+        "A bias in a text file, in a folder or by itself, is data: nothing in it is run, it can "
+        "name no file but a table beside it, and titles and notes that hold markup are refused.",
+        (
+            "test_own_paradigms.py::test_a_mistake_in_a_declaration_is_named",
+            "test_own_paradigms.py::test_a_table_elsewhere_is_not_read",
+            "test_own_paradigms.py::test_a_strangers_declaration_is_held_to_the_same_rules",
+        ),
+    ),
+    Promise(
         "To read a folder contacts nobody and sends nothing: not the server, the model or the "
         "extractor that its manifest names, and no environment variable. Reports, effects, exports "
         "and the site are made from what lies there. Only `run` asks, with its user's own "
