@@ -133,7 +133,12 @@ def write_text(path: Path, text: str) -> None:
 
 def remove_left_overs(folder: Folder) -> None:
     "Remove what processes left half written that were killed in this folder."
-    for place in (folder.path, folder.place("items"), *folder.places("trials/*")):
+    for place in (
+        folder.path,
+        folder.place("items"),
+        *folder.places("trials/*"),
+        *folder.places("paradigms/*"),
+    ):
         if place.is_dir():
             remove_parts(place)
 

@@ -324,6 +324,11 @@ def read_study(
         raise
     except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or no path at all
         raise CogbiasError(f"{path}: not valid TOML ({error})") from None
+    if values.keys() & {"wordings", "based_on"} and "models" not in values:
+        raise CogbiasError(
+            f"{path}: declares a paradigm, and is no study; name it with --paradigm {path}, and "
+            "say --model who is asked"
+        )
     values.setdefault("name", path.stem)
     study = make_study(str(path), **with_declared(values, path.parent))
     if study.items_file:

@@ -375,6 +375,24 @@ def test_a_study_file_names_it_from_its_own_folder(
     assert "own/lost" in told
 
 
+def test_a_paradigm_is_no_study_and_a_study_no_paradigm(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    file = written(tmp_path)
+    study = tmp_path / "study.toml"
+    study.write_text('models = ["sim/human"]\nparadigms = ["classic/framing"]\n')
+    for arguments, what in (
+        (
+            ["run", str(file)],
+            f"declares a paradigm, and is no study; name it with --paradigm {file}",
+        ),
+        (["check", str(study)], "study.toml, line 1, column 1: models: belongs to a study"),
+    ):
+        with pytest.raises(SystemExit):
+            main(arguments)
+        assert what in capsys.readouterr().err
+
+
 # --- a file that changes
 
 

@@ -1175,7 +1175,7 @@ def _compares(declared: Declaration, question: Question) -> str:
         *(o for c in question.contents for o in c.options.values()),
     ]
     targets = {dict(each)["target"].text for each in listed}
-    only = targets.pop() if len(targets) == 1 else ""
+    only = targets.pop().rstrip(".!") if len(targets) == 1 else ""
     fits = only and "{" not in only and len(only) <= 40 and not text_fault(only)
     return f"{only if fits else 'Target'}, treatment minus control"
 
@@ -1416,6 +1416,10 @@ def paradigm_of_files(
     if not file:
         raise CogbiasError(f"{folder or 'declaration'}: there is no TOML file; name one")
     declared = Declaration(f"{folder}/{file}" if folder else file, files[file])
+    if "models" in declared.held:
+        raise declared.spot("models").fault(
+            "belongs to a study, and this should be a paradigm; name a study file by itself"
+        )
     named = _table_named(declared)
     if named and named not in files:
         raise declared.spot("wordings").fault(f"the table {named!r} is not there")
