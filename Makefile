@@ -7,7 +7,7 @@ STAMP := settings.ini setup.py constraints.txt
 # the server that is named, or that of `make llama`
 LLAMA = $${COGBIAS_LLAMA_SERVER-$(wildcard $(CURDIR)/.llama/llama-server)}
 
-.PHONY: demo test slow llama calibration benchmark-studies site lab clean
+.PHONY: demo test slow llama calibration benchmark-studies benchmark-servers site lab clean
 .DELETE_ON_ERROR:
 
 $(BIN)/python:
@@ -48,6 +48,10 @@ calibration: $(VENV)/.dev  ## the stored table of nbs/stats/calibration, made ag
 benchmark-studies: $(VENV)/.dev  ## the stored table of nbs/benchmarks/studies, made again: about ten minutes on two quiet cores
 	$(BIN)/python -c "from pathlib import Path; from cogbias.benchmarks.studies import measure_studies; measure_studies(Path('nbs/benchmarks/studies.json'), Path('nbs/reports/bias.ipynb'))"
 	$(BIN)/jupyter nbconvert --to notebook --execute --inplace nbs/benchmarks/studies.ipynb
+	$(BIN)/nbdev_clean
+
+benchmark-servers: $(VENV)/.dev .llama/llama-server  ## nbs/benchmarks/servers, executed again: some minutes on two quiet cores
+	COGBIAS_LLAMA_SERVER=$(CURDIR)/.llama/llama-server $(BIN)/jupyter nbconvert --to notebook --execute --inplace nbs/benchmarks/servers.ipynb
 	$(BIN)/nbdev_clean
 
 lab: $(VENV)/.dev  ## JupyterLab on the notebooks

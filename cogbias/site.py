@@ -1838,7 +1838,7 @@ def _check_places(out: Path, names: Collection[str], earlier: Mapping[str, str])
             raise CogbiasError(f"{out / name}: is not of an earlier site; move it away")
 
 
-def _replace(built: Path, out: Path) -> None:
+def _replace(built: Path, out: Path, progress: bool = False) -> None:
     "Put the finished pages in place of the old ones."
     for name in _NOT_PUBLISHED:
         (built / name).unlink(missing_ok=True)
@@ -1852,10 +1852,12 @@ def _replace(built: Path, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     if files:  # first the list, so that a build that is stopped is known as ours
         _write_list(out, earlier | files)
-    for name in files:
-        (out / name).parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(out / name) as part:
-            shutil.copyfile(built / name, part)
+    with steps(progress, len(files), "files put in place", "file") as done:
+        for name in files:
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(out / name) as part:
+                shutil.copyfile(built / name, part)
+            done("")
     _remove_old(out, earlier, files)
     if files:
         _write_list(out, files)
@@ -1891,5 +1893,5 @@ def build_site(
         _add_policies(built)
         if len(results.effects):
             save_table(results.effects, built / "results" / "effects.csv")
-        _replace(built, out)
+        _replace(built, out, progress)
     return out / "index.html"

@@ -13,8 +13,10 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
+import psutil
 import pytest
 
+from cogbias.rendering import stale_reports
 from cogbias.running import run_study
 from cogbias.study import make_study
 
@@ -136,6 +138,34 @@ def test_workers_are_killed_and_others_take_over(
         name: sorted(ids) for name, ids in expected.items()
     }
     assert (place / "effects.csv").read_bytes() == (alone / "effects.csv").read_bytes()
+
+
+def finished(place: Path) -> list[Path]:
+    "Reports that are whole."
+    found = sorted(place.glob("reports/*/*.ipynb"))
+    return [path for path in found if not path.name.endswith(".running.ipynb")]
+
+
+def test_workers_render_reports_and_others_take_over(cluster: Cluster, tmp_path: Path) -> None:
+    "A worker is killed while it renders; every report is there, up to date, and nobody is left."
+    place, said = tmp_path / "outputs", tmp_path / "said"
+    for _ in range(2):
+        cluster.add_worker()
+    study = ["--model", MODELS[0], "--model", MODELS[1], "--paradigm", "managerial/an*"]
+    command = [*COMMAND, "run", *study, "--cluster", cluster.address, "--outputs", str(place)]
+    with said.open("w") as errors:
+        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+    try:
+        until(lambda: list(place.glob("reports/*/*.running.ipynb")))
+        kernels = psutil.Process(cluster.workers[-1].pid).children(recursive=True)
+        cluster.kill_worker()
+        out, _ = run.communicate(timeout=300)
+    finally:
+        run.kill()
+    assert run.returncode == 0, said.read_text()
+    assert len(finished(place)) == begun(place) == 4 and "reports" in out
+    assert stale_reports(place) == []
+    assert psutil.wait_procs(kernels, timeout=20)[1] == [], "kernels end with their worker"
 
 
 def test_no_scheduler_is_one_line(tmp_path: Path) -> None:
