@@ -256,7 +256,7 @@ def test_a_program_that_stalls_costs_an_answer_and_then_the_cell(tmp_path: Path)
     given = answers(slow, timeout=3)
     assert [each.status for each in given].count("error") == 1
     assert given[2].detail == "no answer within 3 s"
-    with pytest.raises(CogbiasError, match="3 times in a row; give it longer"):
+    with pytest.raises(CogbiasError, match="3 times in a row; see that it flushes every line"):
         answers(program(tmp_path, "time.sleep(60)"), timeout=0.1)
 
 

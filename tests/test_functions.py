@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from cogbias.cli import main
@@ -360,6 +361,29 @@ def test_items_and_paradigms_at_hand_are_asked(tmp_path: Path) -> None:
     found = run(lambda prompt: "A", certainty, **settings, where={"template": 1})
     assert found.cells[0]["paradigm"] == "choice/certainty"
     assert command("verify", tmp_path) == 0
+
+
+def test_both_doors_open_into_each_other(tmp_path: Path, monkeypatch: Any) -> None:
+    "A function is asked a bias in a text file, and one in a table of wordings."
+    monkeypatch.chdir(tmp_path)
+    assert command("new", "paradigm", "my_bias") == 0
+    settings = {"name": "mine", "reports": False, "progress": False}
+    for place in ("my_bias.toml", Path("my_bias.toml")):
+        found = run(lambda prompt: "A", place, outputs="of_file", **settings)
+    assert found.cells[0]["paradigm"] == "own/my_bias" and set(found.statuses) == {"ok"}
+    assert command("verify", "of_file") == command("status", "of_file") == 0
+    wordings = pd.DataFrame(
+        {
+            "wording": ["coat", "coat", "lamp", "lamp"],
+            "condition": ["control", "treatment"] * 2,
+            "prompt": ["Buy the coat?", "Leave the coat?", "Buy this lamp?", "Leave this lamp?"],
+            "option_a": "Yes",
+            "option_b": "No",
+            "target": "a",
+        }
+    )
+    found = run(lambda prompt: "A", wordings, outputs="of_table", **settings)
+    assert found.statuses == {"ok": 8} and command("verify", "of_table") == 0
 
 
 def test_a_record_in_a_folder_starts_nothing(tmp_path: Path, capsys: Any) -> None:

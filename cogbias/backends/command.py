@@ -379,6 +379,7 @@ def may_start(
 
 # %% ../../nbs/backends/command.ipynb #6b71d0eb
 MODELS: tuple[str, ...] = ()  # any program may do
+_SLOW_OR_MUTE = "see that it flushes every line, or give it longer with --set timeout="
 GIVEN_UP = 3  # questions in a row without an answer in time: nobody will wait for hundreds more
 
 
@@ -495,7 +496,7 @@ class CommandParticipant:
             raise error
         silent[0] += 1
         last = silent[0] >= GIVEN_UP
-        often = f", {GIVEN_UP} times in a row; give it longer with --set timeout=" if last else ""
+        often = f", {GIVEN_UP} times in a row; {_SLOW_OR_MUTE}" if last else ""
         return Fault(f"{error}{often}", retry=False, fatal=last)
 
 
