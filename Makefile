@@ -34,8 +34,8 @@ test: $(VENV)/.dev  ## notebooks are clean and exported, then every test
 	$(BIN)/python tests/in_step.py
 	COGBIAS_LLAMA_SERVER="$(LLAMA)" $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-slow: $(VENV)/.dev  ## tests that take minutes: whole studies, whole archives, every page, every architecture, benchmarks
-	COGBIAS_LLAMA_SERVER="$(LLAMA)" $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m slow
+slow: $(VENV)/.dev  ## tests that take minutes: whole studies, archives, sites, encoders, benchmarks; BUT="name or name" leaves some out
+	COGBIAS_LLAMA_SERVER="$(LLAMA)" $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m slow $(if $(BUT),-k "not ($(BUT))")
 
 llama: .llama/llama-server  ## a llama-server for the tests, unpacked from Debian packages; nothing is installed
 

@@ -104,7 +104,7 @@ def _make_site(
 ) -> None:
     "Run a study and build its site with some pages of the library."
     library, code = folder / "library", "from cogbias.site import build_site; import sys; "
-    in_a_process(CLI, "run", study, "--outputs", str(folder / "outputs"), "--jobs", "2")
+    in_a_process(CLI, "run", study, "--outputs", str(folder / "outputs"))
     for name in pages:
         (library / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(NOTEBOOKS / name, library / name)

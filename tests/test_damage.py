@@ -14,6 +14,7 @@ from cogbias.cli import main
 from cogbias.design import paradigm
 from cogbias.tables import CogbiasError, save_table
 from cogbias.cells import stored_cell
+from tiers import slow_but
 
 OLD = Path(__file__).parent / "fixtures" / "outputs_0_1_0"
 MANIFEST = "manifest.json"
@@ -271,7 +272,11 @@ FILES = [name for name in REFUSED if name.split("_", 1)[1] in BYTES]  # damaged 
 SHORT = ("effects", "run")  # one that reads and one that writes
 
 
-@pytest.mark.parametrize("name", REFUSED)
+FIELDS = [name for name in REFUSED if name not in FILES]  # one value of a line or a row
+
+
+# every file damaged as a whole, and every fourth field
+@pytest.mark.parametrize("name", slow_but([*FILES, *FIELDS[::4]], REFUSED))
 def test_every_command_ends_in_one_line(name, folder, capsys):
     file, damage = REFUSED[name]
     damage(folder / file)
