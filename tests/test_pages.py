@@ -51,14 +51,14 @@ def headlines(site: Path) -> Iterator[tuple[dict[str, Any], Claim]]:
 
 
 def matrix_cells(node: Any) -> dict[tuple[str, str], tuple[str, str]]:
-    "Text and look of every cell of the table at a glance, by paradigm title and participant."
-    table = node.find("table", class_="matrix")
-    heads = [text(head.find("a")).replace(" ", "") for head in table.thead.find_all("th")[1:]]
+    "Text and look of every cell of the tables at a glance, by paradigm title and participant."
     cells = {}
-    for line in table.select("tbody tr:not(.group)"):
-        for head, cell in zip(heads, line.find_all("td")):
-            look = " ".join(cell.get("class", []))
-            cells[text(line.th.find("a")), head] = (text(cell), look)
+    for table in node.find_all("table", class_="matrix"):
+        heads = [text(head.find("a")).replace(" ", "") for head in table.thead.find_all("th")[1:]]
+        for line in table.select("tbody tr:not(.group)"):
+            for head, cell in zip(heads, line.find_all("td")):
+                look = " ".join(cell.get("class", []))
+                cells[text(line.th.find("a")), head] = (text(cell), look)
     return cells
 
 

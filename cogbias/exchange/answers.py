@@ -211,14 +211,28 @@ def _joined(before: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]
     }
 
 # %% ../../nbs/exchange/answers.ipynb #3a2bd47e
+_STAGE = ".import-"  # what begins the name of a hidden folder in which an import is prepared
+_HALF_MADE = ("items", "readings", "trials")  # what there may be before there is a manifest
+
+
+def _is_ours(place: Path) -> bool:
+    "Whether a folder is one of this tool, or what an import or a run left that was killed."
+    if read_manifest(Folder(place)) is not None:
+        return True
+    return all(
+        each.name in _HALF_MADE and each.is_dir() or each.name.startswith(_STAGE)
+        for each in place.iterdir()
+    )
+
+
 def open_folder(
     outputs: Path | str,  # a place where nothing is yet, or an outputs folder
 ) -> Path:
     "The place that answers may come into; an error where something else is there."
     place = Path(outputs)
     if place.exists() and not place.is_dir():
-        raise CogbiasError(f"{place}: is a file; name a folder for what is imported")
-    if place.exists() and any(place.iterdir()) and read_manifest(Folder(place)) is None:
+        raise CogbiasError(f"{place}: is a file; name a new folder for what is imported")
+    if place.exists() and not _is_ours(place):
         raise CogbiasError(
             f"{place}: is not empty; name a new folder, or one that 'cogbias run' or "
             f"'cogbias import' made"
@@ -238,9 +252,6 @@ def _write(study: PublishedStudy, folder: Folder) -> None:
                 writer.write(row)
         if key in study.readings:
             keep_readings(folder, *key, study.readings[key])
-
-
-_STAGE = ".import-"  # what begins the name of a hidden folder
 
 
 @contextmanager
