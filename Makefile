@@ -22,8 +22,10 @@ $(VENV)/.dev: $(STAMP) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) -e ".[docs,dev,features,hf,openai,ollama]"
 	@touch $@ $(VENV)/.demo
 
-demo: $(VENV)/.demo  ## five simulated participants, every paradigm: reports, effects, site
+demo: $(VENV)/.demo  ## a slice of every suite, simulated; two published experiments, real: reports, effects, site
+	$(BIN)/cogbias import pagliaro data/published/pagliaro.parquet --out outputs/demo --where arm=baseline --paradigm published/pagliaro_decoy --paradigm published/pagliaro_confirmation
 	$(BIN)/cogbias run demo --outputs outputs/demo --jobs 2
+	$(BIN)/cogbias report outputs/demo --jobs 2
 	$(BIN)/cogbias site outputs/demo
 	@echo
 	@echo "one report   outputs/demo/reports/sim-human/choice-certainty.ipynb"

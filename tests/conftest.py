@@ -1,6 +1,8 @@
 """Where the published data lie, for tests that need them; the data do not ship with the project."""
 
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -112,14 +114,24 @@ def _make_site(
     in_a_process(code, str(folder / "outputs"), str(library))
 
 
+def demo_commands(place: str) -> list[list[str]]:
+    "The calls of `cogbias` in the recipe of `make demo`, with their outputs at another place."
+    recipe = (ROOT / "Makefile").read_text().partition("\ndemo:")[2].partition("\n\n")[0]
+    lines = re.findall(r"^\t\$\(BIN\)/cogbias (.+)$", recipe, re.M)
+    moved = [
+        line.replace("outputs/demo", place).replace(" data/", f" {ROOT}/data/") for line in lines
+    ]
+    return [shlex.split(line) for line in moved]
+
+
 def _make_demo(folder: Path) -> None:
     "What `make demo` makes; where COGBIAS_DEMO names what it has made, that."
     place = str(folder / "outputs")
     if made := os.environ.get("COGBIAS_DEMO"):
         shutil.copytree(made, place)
         return
-    in_a_process(CLI, "run", "demo", "--outputs", place, "--jobs", "2")
-    in_a_process(CLI, "site", place)
+    for command in demo_commands(place):
+        in_a_process(CLI, *command)
 
 
 def _make_classic(folder: Path) -> None:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..design import load_items
-from .archives import archive_contents
+from .archives import archive_contents, strict_json
 from .malberg import import_malberg
 from .pagliaro import import_pagliaro
 from cogbias.tables import (
@@ -92,14 +92,6 @@ def read_sentence(
         )
     return [letter, found[2], found[4]]
 
-# %% ../../nbs/33_exchange.ipynb #7d7344f5
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    "An object of JSON whose keys occur once."
-    if len(made := dict(pairs)) < len(pairs):
-        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key {twice[:40]!r} occurs twice")
-    return made
-
 # %% ../../nbs/33_exchange.ipynb #a613c242
 def _near(text: str, position: int) -> str:
     "The last record and field before a place in a JSON text."
@@ -116,8 +108,8 @@ def _parse(file: str, data: bytes) -> dict[str, Any]:
     "The records of one file."
     near = ""
     try:
-        parsed = json.loads(data, object_pairs_hook=_once)
-    except (ValueError, RecursionError) as error:
+        parsed = strict_json(data)
+    except ValueError as error:
         if isinstance(error, json.JSONDecodeError):
             near = _near(error.doc, error.pos)
         raise CogbiasError(

@@ -4,16 +4,16 @@
 
 # %% auto #0
 __all__ = ['BIASES', 'LEFT_OUT', 'CONDITIONS', 'BASELINE', 'VERSION', 'PROMPTS', 'MODELS', 'OTHER_NAME', 'PLANNED', 'ODDITIES',
-           'METHOD', 'RETRIES', 'OUTCOMES', 'Question', 'read_prompts', 'with_arm', 'in_arm', 'published_choice',
-           'published_number', 'Answers', 'PublishedAnswers', 'read_pagliaro', 'outcomes_of', 'read_outcomes',
-           'import_pagliaro']
+           'METHOD', 'RETRIES', 'OUTCOMES', 'LARGEST_FACTS', 'Question', 'read_prompts', 'with_arm', 'in_arm',
+           'published_choice', 'published_number', 'Answers', 'PublishedAnswers', 'read_pagliaro', 'outcomes_of',
+           'read_outcomes', 'import_pagliaro']
 
 # %% ../../nbs/exchange/pagliaro.ipynb #1d2e2a78
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from math import isinf
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -28,10 +28,10 @@ from cogbias.exchange.answers import (
     part_of,
     write_answers,
 )
-from .archives import archived_files
+from .archives import archived_files, strict_json
 from ..outputs import RecordedParticipant, timestamp
 from ..participants import Answer, answer_from_text
-from ..tables import CogbiasError, item_table, option
+from ..tables import STATUSES, CogbiasError, check_file, item_table, option
 from ..trials import fingerprint, trial_ids, trial_row
 
 # %% ../../nbs/exchange/pagliaro.ipynb #e4b6df0f
@@ -64,8 +64,8 @@ class _Place(NamedTuple):
 def _parsed(file: str, data: bytes) -> dict[str, Any]:
     "A JSON file that holds an object."
     try:
-        found = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        found = strict_json(data)
+    except ValueError as error:
         raise CogbiasError(
             f"{file}: is not JSON ({error!s:.80}); fetch the archive again"
         ) from None
@@ -643,17 +643,25 @@ def outcomes_of(
     return table[list(_FACTS)].astype(_FACTS)
 
 # %% ../../nbs/exchange/pagliaro.ipynb #f2225df9
+def _letters(bias: str, pair: Any, condition: str) -> tuple[str, ...]:
+    "The options that a prompt offers."
+    if pair.target is None:
+        return ()
+    third = bias == "decoy_effect" and condition == "treatment"
+    return ("A", "C", "B") if third else ("A", "B")
+
+
 def _bare_question(bias: str, pair: Any, arm: str) -> Question:
     "A pair of prompts without its texts."
     prompts = {
         each: _ELSEWHERE.format(name=pair.name, condition=each, arm=arm) for each in CONDITIONS
     }
-    offered = {"control": "AB", "treatment": "ACB" if pair.roles and "C" in pair.roles else "AB"}
     options = {
-        each: [option(letter, f"option {letter}", pair.role_of(letter)) for letter in letters]
-        if pair.target
-        else []
-        for each, letters in offered.items()
+        each: [
+            option(letter, f"option {letter}", pair.role_of(letter))
+            for letter in _letters(bias, pair, each)
+        ]
+        for each in CONDITIONS
     }
     return Question(bias, pair, prompts, options)
 
@@ -666,6 +674,50 @@ def _bare_questions(table: pd.DataFrame) -> Iterator[tuple[str, Question]]:
             for pair in _pairs(bias).values():
                 if (pair.name, arm) in present:
                     yield arm, _bare_question(bias, pair, arm)
+
+# %% ../../nbs/exchange/pagliaro.ipynb #f17b9507
+LARGEST_FACTS = 20_000_000  # bytes; the shipped file has 31 thousand
+
+
+def _first_odd(path: Path, table: pd.DataFrame, name: str, fits: pd.Series, said: str) -> None:
+    "An error for the first row whose field does not fit."
+    if not fits.all():
+        row = int((~fits).to_numpy().argmax())
+        raise CogbiasError(
+            f"{path}: record {row + 1}: field {name!r} is {table[name].iloc[row]!r:.40}, {said}; "
+            f"use the shipped file"
+        )
+
+
+def _check_facts(path: Path, table: pd.DataFrame) -> None:
+    "Refuse a table of facts for its first field that is none of the data set."
+    offered = {
+        (pair.name, condition): _letters(bias, pair, condition)
+        for bias in BIASES
+        for pair in _pairs(bias).values()
+        for condition in CONDITIONS
+    }
+    pairs = {name for name, _ in offered}
+    known = {"model": MODELS, "content_set": pairs, "condition": CONDITIONS, "status": STATUSES}
+    for name, levels in known.items():
+        fits = table[name].map(lambda each: isinstance(each, str) and each in levels)
+        _first_odd(path, table, name, fits.astype(bool), "which is not known")
+    is_word = table["arm"].map(lambda each: bool(re.fullmatch(r"\w{1,40}", str(each))))
+    _first_odd(path, table, "arm", is_word.astype(bool), "which is no name of an arm")
+    is_count = table["repeat"].map(lambda each: isinstance(each, int) and each >= 0)
+    _first_odd(path, table, "repeat", is_count.astype(bool), "not a count from 0")
+    places = zip(table["content_set"], table["condition"], table["choice"])
+    choices = [pd.isna(each) or each in offered[name, when] for name, when, each in places]
+    fits = pd.Series(choices, table.index, dtype=bool)
+    _first_odd(path, table, "choice", fits, "which the prompt does not offer")
+    for name in ("value", "published_value"):
+        is_number = (
+            pd.isna(each) or isinstance(each, float) and not isinf(each) for each in table[name]
+        )
+        fits = pd.Series(list(is_number), table.index, dtype=bool)
+        _first_odd(path, table, name, fits, "which is no number")
+    once = ~table.duplicated(["model", "arm", "content_set", "condition", "repeat"])
+    _first_odd(path, table, "repeat", once, "which is there twice")
 
 # %% ../../nbs/exchange/pagliaro.ipynb #b7d78a0d
 def _fact_answer(item: Mapping[str, Any], fact: Mapping[str, Any]) -> Answer:
@@ -708,8 +760,8 @@ def read_outcomes(
 ) -> PublishedAnswers:
     "The data set as far as its facts tell."
     try:
-        table = pd.read_parquet(path)
-    except (OSError, ValueError) as error:
+        table = pd.read_parquet(check_file(Path(path), LARGEST_FACTS))
+    except (OSError, ValueError, NotImplementedError) as error:
         raise CogbiasError(
             f"{path}: cannot be read ({error!s:.80}); use the shipped file"
         ) from None
@@ -717,6 +769,7 @@ def read_outcomes(
     if lacking:
         raise CogbiasError(f"{path}: has no column {lacking[0]!r}; use the shipped file")
     plain = table.astype({name: "object" for name, kind in _FACTS.items() if kind == "category"})
+    _check_facts(Path(path), plain)
     bias_of = {pair: bias for bias in BIASES for pair in _pairs(bias)}
     arm = plain["arm"].where(plain["arm"] == BASELINE, plain["model"] + "+" + plain["arm"])
     people = plain["model"].where(arm == BASELINE, arm)
@@ -739,7 +792,7 @@ def import_pagliaro(
     "Read the published answers, and write them, or a part of them, into an outputs folder."
     started = timestamp()
     open_folder(outputs)
-    is_facts = Path(path).name == OUTCOMES
+    is_facts = Path(path).suffix == ".parquet"
     found = read_outcomes(path) if is_facts else read_pagliaro(path)
     whole = PublishedStudy(
         "published answers (Pagliaro 2026)",
