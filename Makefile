@@ -22,8 +22,8 @@ $(VENV)/.dev: $(STAMP) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) -e ".[docs,dev,features,hf,openai,ollama]"
 	@touch $@ $(VENV)/.demo
 
-demo: $(VENV)/.demo  ## a slice of every suite, simulated; two published experiments, real: reports, effects, site
-	$(BIN)/cogbias import pagliaro data/published/pagliaro.parquet --out outputs/demo --where arm=baseline --paradigm published/pagliaro_decoy --paradigm published/pagliaro_confirmation
+demo: $(VENV)/.demo  ## a slice of every suite, simulated; one published experiment, real: reports, effects, site
+	$(BIN)/cogbias import pagliaro data/published/pagliaro.parquet --out outputs/demo --where arm=baseline --paradigm published/pagliaro_decoy
 	$(BIN)/cogbias run demo --outputs outputs/demo --jobs 2
 	$(BIN)/cogbias report outputs/demo --jobs 2
 	$(BIN)/cogbias site outputs/demo
