@@ -683,8 +683,9 @@ def _first_odd(path: Path, table: pd.DataFrame, name: str, fits: pd.Series, said
     "An error for the first row whose field does not fit."
     if not fits.all():
         row = int((~fits).to_numpy().argmax())
+        found = table[name].tolist()[row]
         raise CogbiasError(
-            f"{path}: record {row + 1}: field {name!r} is {table[name].iloc[row]!r:.40}, {said}; "
+            f"{path}: record {row + 1}: field {name!r} is {found!r:.40}, {said}; "
             f"use the shipped file"
         )
 
