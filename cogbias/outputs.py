@@ -659,7 +659,10 @@ def _counted(cell: StoredCell) -> Iterator[str]:
     steps = int((stored["method"] == "reasoning").sum()) if asked.get("method") == "two_step" else 0
     others = len(stored) - len(cell.trials) - unknown - steps
     if others > 0:
-        yield f"{others} by another method, seed or repeat than those of the last run"
+        yield (
+            f"{others} by another method, seed or repeat than those of the last run, or by an "
+            f"earlier revision of who answered"
+        )
     if stored.attrs.get("contradictory"):
         yield (
             f"{stored.attrs['contradictory']} with lines that contradict each other; the "

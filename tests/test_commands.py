@@ -88,11 +88,10 @@ def test_a_program_is_started_once_for_all_paradigms(tmp_path: Path) -> None:
     assert len(set(note.read_text().split())) == 1
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_workers_may_start_what_the_user_allowed(tmp_path: Path, jobs: str) -> None:
+def test_workers_may_start_what_the_user_allowed(tmp_path: Path) -> None:
     models = [f"command/{program(tmp_path, FIRST)} {name}" for name in ("one", "two")]
     asked = [part for model in models for part in ("--model", model)]
-    outputs = ("--outputs", tmp_path / "outputs", "--jobs", jobs, "--no-reports")
+    outputs = ("--outputs", tmp_path / "outputs", "--jobs", "2", "--no-reports")
     script = "import sys; from cogbias.cli import main; sys.exit(main())"
     line = [sys.executable, "-c", script, "run", *asked, *FEW, *map(str, outputs)]
     refused = subprocess.run(line, capture_output=True, text=True)

@@ -89,6 +89,17 @@ def test_the_result_is_shown(whole: RunResult) -> None:
     assert "function/mine" in page and "<table" in page and "framing_effect" in page
 
 
+def test_a_command_says_which_answers_are_not_used(whole: RunResult, capsys: Any) -> None:
+    assert command("effects", whole.outputs) == 0
+    assert "48 by another method, seed or repeat" in (said := capsys.readouterr().err)
+    assert "or by an earlier revision of who answered" in said
+
+
+def test_no_name_acts_in_a_notebook(tmp_path: Path) -> None:
+    found = asked(lambda prompt: None, tmp_path, name="<script>1</script>**x**")
+    assert "<script>" not in found._repr_html_() and "&lt;script&gt;" in found._repr_html_()
+
+
 def test_the_printed_help_is_enough(tmp_path: Path) -> None:
     "What help() prints holds a line that runs as it is, and says what a function takes and gives."
     said = inspect.getdoc(run)
