@@ -31,7 +31,7 @@ def signed(
 DIGITS = 2  # of an effect, wherever it is shown at a glance
 
 
-def _limits(row: Mapping[str, Any]) -> str:
+def _interval_words(row: Mapping[str, Any]) -> str:
     "An interval in words; empty where there is none, or where it has no width."
     low, high = row["ci_low"], row["ci_high"]
     if pd.isna(low) or pd.isna(high) or without_width(low, high):
@@ -113,7 +113,7 @@ def claim(
     p = p_words(row.get("p_adjusted"))
     return Claim(
         number=signed(row["estimate"], DIGITS),
-        interval=_limits(row),
+        interval=_interval_words(row),
         verdict=found,
         word=SHOWN_AS.get(found, found),
         reason=reason,

@@ -41,7 +41,7 @@ from .tables import TRIALS, CogbiasError, check_columns, nearest
 from .trials import typed_trials
 
 # %% ../nbs/11_compare.ipynb #550ca30a
-class _Shown(NamedTuple):
+class _ClusterEffects(NamedTuple):
     "What the clusters of one participant show."
 
     of: dict[tuple[str, str], float]  # (stratum, cluster) -> effect, positive towards the bias
@@ -49,7 +49,7 @@ class _Shown(NamedTuple):
     reach: float | None  # largest size of an effect; None where numbers have none
 
 
-def _shown(contrast: Contrast, answers: Answered) -> _Shown | None:
+def _effect_by_cluster(contrast: Contrast, answers: Answered) -> _ClusterEffects | None:
     "The effect in every cluster; None where the measure is not made of clusters."
     kind = estimators()[contrast.kind]
     if not kind.shares and contrast.kind not in NUMBER_MEASURES:
@@ -63,7 +63,7 @@ def _shown(contrast: Contrast, answers: Answered) -> _Shown | None:
     names = zip(table["stratum"].tolist(), table["cluster"].tolist())
     low, high = (0.0, 0.0) if contrast.outcome == "value" else score_range(contrast)
     reach = high - low if kind.shares and contrast.outcome != "value" else None
-    return _Shown(dict(zip(names, (sign * table["difference"]).tolist())), weights, reach)
+    return _ClusterEffects(dict(zip(names, (sign * table["difference"]).tolist())), weights, reach)
 
 
 def _on_shared_prompts(one: Answered, other: Answered) -> tuple[Answered, Answered, np.ndarray]:
@@ -82,7 +82,7 @@ def _mean_answers(answers: Answered) -> np.ndarray:
     return np.stack([np.bincount(answers.item, each, size) / n for each in columns], axis=1)
 
 # %% ../nbs/11_compare.ipynb #dffb4b4e
-def _gap(one: _Shown, other: _Shown, numbers: bool) -> Estimate:
+def _gap_over_clusters(one: _ClusterEffects, other: _ClusterEffects, numbers: bool) -> Estimate:
     "The difference of two effects over the clusters of both."
     keys = [key for key in one.of if key in other.of]
     first, second = (np.array([each.of[key] for key in keys], float) for each in (one, other))
@@ -129,7 +129,11 @@ def _difference(
         clusters = len(np.unique(one.layout.code("cluster")[0][asked]))
         tied = tie | identical | {"n_clusters": clusters}
         return row | (tied if alike else _own_gap(contrast, one, other))
-    shown = [_shown(contrast, each) for each in (one, other)] if asked.any() else [None, None]
+    shown = (
+        [_effect_by_cluster(contrast, each) for each in (one, other)]
+        if asked.any()
+        else [None, None]
+    )
     if shown[0] is None:
         why = "not made of clusters, so it has no paired difference"
         why = why if asked.any() else "no prompt was answered by both"
@@ -144,12 +148,14 @@ def _difference(
         return row | tie | identical
     if np.abs(gaps).max() <= EQUAL:
         return row | tie | {"detail": f"the same effect in all {row['n_clusters']} clusters"}
-    found = _gap(*shown, contrast.outcome == "value")
+    found = _gap_over_clusters(*shown, contrast.outcome == "value")
     fields = {name: getattr(found, name) for name in _TAKEN}
     return row | fields | {"method": f"{found.method}, paired", "detail": found.detail or None}
 
 # %% ../nbs/11_compare.ipynb #5e2497d6
-def _ranks(rows: pd.DataFrame, estimates: Mapping[str, float]) -> list[dict[str, Any]]:
+def _ranks_with_intervals(
+    rows: pd.DataFrame, estimates: Mapping[str, float]
+) -> list[dict[str, Any]]:
     "Rank of every participant in one paradigm, 1 for the largest effect, with its interval."
     larger = [row["larger"] for row in rows.to_dict("records")]
     beaten = {name: [0, 0] for name in estimates}  # shown to be smaller than, larger than
@@ -436,7 +442,9 @@ def compare(
     ranks = [
         {"paradigm": name, **row}
         for name, mine in differences.groupby("paradigm", sort=False)
-        for row in _ranks(mine, {who: points[name][who] for who in chosen if who in points[name]})
+        for row in _ranks_with_intervals(
+            mine, {who: points[name][who] for who in chosen if who in points[name]}
+        )
     ]
     return Comparison(
         differences,
@@ -456,14 +464,14 @@ def _from_answers(
         for pair in combinations(here, 2):
             found = _difference(contrast, pair, [of[each] for each in pair])
             rows.append({"paradigm": name, **found})
-        points[name] = {each: _point(contrast, of[each]) for each in here}
+        points[name] = {each: _headline_estimate(contrast, of[each]) for each in here}
         for each in here:
             if said := _familiar(contrast, each, of[each], seed):
                 familiar.append({"paradigm": name, **said})
     return rows, points, familiar
 
 
-def _point(contrast: Contrast, answers: Answered) -> float:
+def _headline_estimate(contrast: Contrast, answers: Answered) -> float:
     "The headline of one participant, without a test."
     read = READS[estimators()[contrast.kind].reads](answers, contrast)
     found = _estimated(contrast, read, "all", None)

@@ -22,6 +22,7 @@ from cogbias.effects import (
     headlines,
     make_analysis,
 )
+from .own_paradigms import known_name
 from .planning.plans import PlannedRun, plan_run
 from .running import estimate_folder
 from .settings import Study, listing, setting_words
@@ -31,7 +32,9 @@ from .tables import EFFECTS, ITEMS, TRIALS, CogbiasError
 
 # %% ../nbs/42_front_door.ipynb #a00ed7d2
 def _paradigm(what: str | Paradigm) -> Paradigm:
-    "A paradigm, given by its name or itself."
+    "A paradigm, given by its name, by its file or itself."
+    if isinstance(what, (str, Path)):
+        return design.paradigm(known_name(str(what)))
     return what if isinstance(what, Paradigm) else design.paradigm(what)
 
 
@@ -43,7 +46,7 @@ def _paradigm(what: str | Paradigm) -> Paradigm:
     Columns=ITEMS.meanings,
 )
 def items(
-    paradigm: str | Paradigm,  # suite/name, or a paradigm at hand
+    paradigm: str | Path | Paradigm,  # suite/name, a file such as my_bias.toml, or itself
     **settings: Any,  # of its items()
 ) -> pd.DataFrame:  # an items table
     "The prompts of a paradigm, one row each, with a column for each of its factors."

@@ -165,7 +165,7 @@ def formula_html(
     return made if not made.fault else Formula(f"<code>{escape(source)}</code>", made.fault)
 
 # %% ../nbs/15_markup.ipynb #6361bab3
-def _note(tokens: "list[Token]", index: int, *_: Any) -> str:
+def _box_tag(tokens: "list[Token]", index: int, *_: Any) -> str:
     "The opening or closing tag of a box."
     if tokens[index].nesting < 0:
         return "</div>\n"
@@ -191,7 +191,7 @@ def _with_notes(parser: "MarkdownIt") -> "MarkdownIt":
             name=name,
             marker=":",
             validate=lambda words, _, name=name: words.strip() == f"{{{name}}}",
-            render=lambda self, tokens, index, options, env: _note(tokens, index),
+            render=lambda self, tokens, index, options, env: _box_tag(tokens, index),
         )
     return parser
 
@@ -224,7 +224,7 @@ class Part(NamedTuple):
     content: str  # words of a heading; HTML of the rest
 
 
-def _words(token: "Token") -> str:
+def _heading_words(token: "Token") -> str:
     "The words of a heading, without markup."
     words = [each.content for each in token.children or [] if each.content]
     return " ".join(" ".join(words).split())
@@ -246,7 +246,7 @@ def markdown_parts(
     for index, token in enumerate(tokens):
         if token.type == "heading_open" and token.level == 0:
             close(index)
-            parts.append(Part(int(token.tag[1]), _words(tokens[index + 1])))
+            parts.append(Part(int(token.tag[1]), _heading_words(tokens[index + 1])))
             start = index + 3
     close(len(tokens))
     return parts

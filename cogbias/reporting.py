@@ -179,7 +179,7 @@ def verdict_sentence(
 WHOLES = {"scaled rating": "; 1 would be a shift from one end of the scale to the other"}
 
 
-def _whole(unit: str) -> str:
+def _scale_words(unit: str) -> str:
     "How large a number can be, where its unit does not say so."
     return WHOLES.get(unit, "")
 
@@ -192,7 +192,7 @@ def _asked_from(items: pd.DataFrame | None) -> str:
     return f". The prompts of this report are not ours; they come from: {html.escape(sets)}"
 
 
-def _units(row: Mapping[str, Any], paradigm: Paradigm) -> str:
+def _units_of_interval(row: Mapping[str, Any], paradigm: Paradigm) -> str:
     "What the interval of a headline counts."
     if row["target"] == "F" and paradigm.headline.sense == "accuracy":
         return f"{row['n_clusters']} questions, each taken as independent of the others"
@@ -226,9 +226,9 @@ def opening(
     "The first screen of a report in words."
     basis = (
         f"{row['n_valid']:,} readable answers of {row['n_trials']:,} to {row['n_items']:,} "
-        f"prompts, {_units(row, paradigm)}."
+        f"prompts, {_units_of_interval(row, paradigm)}."
     )
-    positive = f"{paradigm.positive}{_whole(row['unit'])}"
+    positive = f"{paradigm.positive}{_scale_words(row['unit'])}"
     if paradigm.headline.sense == "accuracy":
         return _accuracy_opening(row, paradigm, name, items, basis)
     return "\n\n".join(
@@ -264,13 +264,13 @@ def _raw_p(row: Mapping[str, Any]) -> str:
     return p_number(row["p_value"])
 
 # %% ../nbs/16_reporting.ipynb #b4601464
-def _truths(paradigm: Paradigm) -> list[Contrast]:
+def _truth_contrasts(paradigm: Paradigm) -> list[Contrast]:
     "The contrasts that are shares of right answers, whichever ground truth they use."
     shares = [each for each in paradigm.contrasts if each.unit == "probability"]
     return [each for each in shares if each.outcome == "right" and each.kind != "belief_difference"]
 
 
-def _people(human: pd.DataFrame, measure: str, unit: str) -> str:
+def _human_values(human: pd.DataFrame, measure: str, unit: str) -> str:
     "Human values of one measure in one unit; a standardised difference is no yardstick for models."
     if unit == "pooled SD":
         return "–"
@@ -293,7 +293,7 @@ def summary_table(
     titles = {contrast.measure: contrast.title for contrast in paradigm.contrasts}
     rows = effects[(effects["group"] == "all") & effects["measure"].isin(titles)]
     human = human_reference(paradigm.name)
-    shares = {contrast.measure for contrast in _truths(paradigm)}
+    shares = {contrast.measure for contrast in _truth_contrasts(paradigm)}
     return pd.DataFrame(
         {
             "measure": [
@@ -310,7 +310,7 @@ def summary_table(
             ],
             "p, unadjusted": [_raw_p(row) for row in rows.to_dict("records")],
             "people": [
-                _people(human, row["measure"], row["unit"]) for row in rows.to_dict("records")
+                _human_values(human, row["measure"], row["unit"]) for row in rows.to_dict("records")
             ],
             "prompts": rows["n_items"].to_numpy(),
             paradigm.clusters: [_units_counted(row, paradigm) for row in rows.to_dict("records")],
@@ -392,7 +392,7 @@ def accuracy_table(
 ) -> pd.DataFrame:
     "Every share of right answers, and beside it what is had for nothing."
     whole, lines = _whole_rows(effects), []
-    for contrast in _truths(paradigm):
+    for contrast in _truth_contrasts(paradigm):
         row = whole.get(contrast.measure)
         if row is None:
             continue
@@ -414,7 +414,7 @@ def accuracy_table(
     return pd.DataFrame(lines)
 
 
-def _tuned(row: Mapping[str, Any]) -> list[str]:
+def _how_tuned(row: Mapping[str, Any]) -> list[str]:
     "How the threshold of a row was found; empty where there is none."
     parts = (row["detail"] or "").split("; ")
     return [each for each in parts if each.startswith(("threshold", "exploratory", "it lies"))]
@@ -427,11 +427,11 @@ def accuracy_notes(
     "Which policies the bars are, how thresholds were found, and what is exploratory."
     whole = _whole_rows(effects)
     said: dict[str, list[str]] = {}  # words -> titles of what they are said of
-    for contrast in _truths(paradigm):
+    for contrast in _truth_contrasts(paradigm):
         bars = [
             whole.get(f"{contrast.measure}_{name}") for name in ("constant_policy", "type_only")
         ]
-        tuned = _tuned(whole[contrast.measure]) if contrast.measure in whole else []
+        tuned = _how_tuned(whole[contrast.measure]) if contrast.measure in whole else []
         policies = "; ".join(row["detail"] for row in bars if row is not None)
         for words in filter(None, [policies, *tuned]):
             said.setdefault(words, []).append(contrast.title)
@@ -473,7 +473,7 @@ def level_rows(
     paradigm: Paradigm,  # whose contrasts
 ) -> pd.DataFrame:  # rows of the effects table
     "Shares of right answers within the levels of factors."
-    shares = [each for each in _truths(paradigm) if each.by]
+    shares = [each for each in _truth_contrasts(paradigm) if each.by]
     rows = effects[
         effects["measure"].isin([each.measure for each in shares])
         & effects["group"].str.contains("=", regex=False)
@@ -1102,7 +1102,7 @@ ADJUSTMENT_SOURCES = {
 }
 
 # %% ../nbs/16_reporting.ipynb #c71cd957
-def _count(n: int, one: str, many: str) -> str:
+def _with_noun(n: int, one: str, many: str) -> str:
     "A number with its noun."
     return f"one {one}" if n == 1 else f"{n} {many}"
 
@@ -1120,8 +1120,8 @@ def _asked_sentence(
     clusters, strata = items["cluster"].nunique(), items["stratum"].nunique()
     units = (
         f"They come from {clusters} independent {paradigm.clusters} in "
-        f"{_count(strata, 'stratum', 'strata')}; the prompts of one cluster are not independent "
-        "and do not count as such (Clark 1973)."
+        f"{_with_noun(strata, 'stratum', 'strata')}; the prompts of one cluster are not "
+        "independent and do not count as such (Clark 1973)."
     )
     if "crossed" in items and items["crossed"].notna().any():
         both = clusters, items["crossed"].nunique()

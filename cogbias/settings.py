@@ -170,15 +170,15 @@ class Study:
     ] = field(default_factory=dict)
 
 # %% ../nbs/01_settings.ipynb #51cf20b0
-def _bare(declared: Any) -> Any:
+def _annotated(declared: Any) -> Any:
     "What carries the annotations: the class, or the function inside wrappers."
     inner = inspect.unwrap(declared) if callable(declared) else declared
     return getattr(inner, "func", inner)
 
 
-def _hints(declared: Any) -> dict[str, Any]:
+def _types_of(declared: Any) -> dict[str, Any]:
     "Name -> annotated type."
-    return get_type_hints(_bare(declared), include_extras=True)
+    return get_type_hints(_annotated(declared), include_extras=True)
 
 
 def _is_set(hint: Any) -> bool:
@@ -189,7 +189,7 @@ def _is_set(hint: Any) -> bool:
 def _parameters(declared: Any) -> dict[str, Any]:
     "Name -> default of each field or parameter that may be set; `...` where there is none."
     if is_dataclass(declared):
-        hints = _hints(declared)
+        hints = _types_of(declared)
         chosen = [each for each in fields(declared) if _is_set(hints[each.name])]
         return {each.name: _default_of(each) for each in chosen or fields(declared)}
     named = inspect.signature(declared).parameters.values()
@@ -221,7 +221,7 @@ def _model_of(declared: Any) -> Any:
     "The pydantic model with the fields of a dataclass, or the parameters of a function."
     from pydantic import ConfigDict, create_model
 
-    hints = _hints(declared)
+    hints = _types_of(declared)
     config = ConfigDict(
         strict=True,
         extra="allow" if _takes_any(declared) else "forbid",
@@ -237,7 +237,7 @@ def _model_of(declared: Any) -> Any:
 _PLAIN = {bool: "True or False", int: "a whole number", float: "a number", str: "text"}
 
 
-def _plain(hint: Any) -> str:
+def _type_words(hint: Any) -> str:
     "A type in words."
     bare = get_args(hint)[0] if get_origin(hint) is Annotated else hint
     if isinstance(get_origin(bare), type) and issubclass(get_origin(bare), Sequence):
@@ -245,11 +245,11 @@ def _plain(hint: Any) -> str:
     return _PLAIN.get(bare) or str(bare).replace("collections.abc.", "")
 
 
-def _words(hint: Any) -> tuple[str, ...]:
+def _allowed_words(hint: Any) -> tuple[str, ...]:
     "The words that an annotation allows, however deep they stand."
     if get_origin(hint) is Literal:
         return tuple(str(word) for word in get_args(hint))
-    return tuple(word for part in get_args(hint) for word in _words(part))
+    return tuple(word for part in get_args(hint) for word in _allowed_words(part))
 
 
 def settings_of(
@@ -264,9 +264,11 @@ def setting(
     name: str,  # of a field or a parameter
 ) -> Setting:
     "What a declaration says about one of its settings, in words."
-    hint = _hints(declared).get(name, Any)
+    hint = _types_of(declared).get(name, Any)
     told = getattr(hint, "__metadata__", ())
-    return next((each for each in told if isinstance(each, Setting)), Setting("", _plain(hint)))
+    return next(
+        (each for each in told if isinstance(each, Setting)), Setting("", _type_words(hint))
+    )
 
 # %% ../nbs/01_settings.ipynb #1521b8aa
 DEEPEST = 50  # lists and tables in each other; hashing and writing them takes a call for each
@@ -287,7 +289,7 @@ _OUT_OF_RANGE = {
 }
 
 
-def _entry(value: Any, place: Sequence[Any]) -> Any:
+def _entry_at(value: Any, place: Sequence[Any]) -> Any:
     "What stands in a list at the place that pydantic names, among names of types."
     for step in place:
         value = value[step] if isinstance(step, int) else value
@@ -300,12 +302,12 @@ def _unknown_word(
     "What is wrong with a word that is none of those that are allowed."
     from cogbias.tables import nearest
 
-    words = _words(hint)
+    words = _allowed_words(hint)
     if place[-1:] == ["[key]"]:
         *tables, key = place[:-1]
         inside = " ".join([name, *map(repr, tables)])
         return f"{inside} has no entry {key!r}; {nearest(str(key), words)}"
-    said, odd = ("holds" if place else "is"), _entry(value, place)
+    said, odd = ("holds" if place else "is"), _entry_at(value, place)
     return f"{name} {said} {repr(odd):.60}; {nearest(str(odd), words)}"
 
 
@@ -321,13 +323,13 @@ def _complaint(
     if told.private or required or kinds & {"missing"}:
         return f"{shown} should be {told.wanted}"
     if kinds == {"literal_error"}:
-        return _unknown_word(shown, value, _hints(declared)[name], inner)
+        return _unknown_word(shown, value, _types_of(declared)[name], inner)
     if inner and isinstance(value, Mapping) and inner[0] in value:
         wanted = told.inside or told.wanted
         return f"{shown} {inner[0]!r} should be {wanted}, not {repr(value[inner[0]]):.40}"
     outside = [each["loc"][1:] for each in errors if each["type"] in _OUT_OF_RANGE]
     if outside:
-        odd = repr(_entry(value, outside[0]))
+        odd = repr(_entry_at(value, outside[0]))
         return f"{shown} is {odd:.60}; {told.remedy or f'it should be {told.wanted}'}"
     return f"{shown} should be {told.wanted}, not {repr(value):.60}"
 

@@ -55,7 +55,7 @@ _SERIES = [
 _CHANCE = _Look("#222222", "", (0, (2, 1.2)))  # what a uniformly random responder would score
 
 # %% ../nbs/14_study_figures.ipynb #ca21e161
-def _looks(levels: Iterable[Any]) -> dict[Any, _Look]:
+def _look_of_each(levels: Iterable[Any]) -> dict[Any, _Look]:
     "A look for every level."
     levels = list(levels)
     free = [level for level in levels if level not in _KNOWN]
@@ -65,7 +65,7 @@ def _looks(levels: Iterable[Any]) -> dict[Any, _Look]:
     }
 
 # %% ../nbs/14_study_figures.ipynb #541a720b
-def _levels(column: pd.Series) -> list:
+def _levels_in_order(column: pd.Series) -> list:
     "The levels of a column: in their declared order, or as they appear."
     present = list(pd.unique(column.dropna()))
     return (
@@ -75,7 +75,7 @@ def _levels(column: pd.Series) -> list:
     )
 
 # %% ../nbs/14_study_figures.ipynb #4c795391
-def _floats(column: pd.Series) -> pd.Series:
+def _as_floats(column: pd.Series) -> pd.Series:
     "A column as floats, nan where there is nothing."
     try:
         return pd.to_numeric(column).astype(float)
@@ -86,12 +86,12 @@ def _floats(column: pd.Series) -> pd.Series:
         ) from None
 
 
-def _named(column: pd.Series) -> pd.Series:
+def _with_names(column: pd.Series) -> pd.Series:
     "A column of names, with a name for those that have none."
     return column.astype(object).where(column.notna(), "unnamed") if column.hasnans else column
 
 # %% ../nbs/14_study_figures.ipynb #ff310386
-def _tidy(
+def _figure_columns(
     data: pd.DataFrame, numbers: Mapping[str, str | None], words: Mapping[str, str | None]
 ) -> pd.DataFrame:
     "The columns of a figure under short names; where none is given, nan or one level."
@@ -105,18 +105,20 @@ def _tidy(
             )
     data = data.reset_index(drop=True)
     columns: dict[str, Any] = {
-        short: _named(data[name]) if name else "participant" for short, name in words.items()
+        short: _with_names(data[name]) if name else "participant" for short, name in words.items()
     }
     return pd.DataFrame(
         {
             **columns,
-            **{short: _floats(data[name]) if name else np.nan for short, name in numbers.items()},
+            **{
+                short: _as_floats(data[name]) if name else np.nan for short, name in numbers.items()
+            },
         },
         index=data.index,
     )
 
 # %% ../nbs/14_study_figures.ipynb #32bdba0b
-def _once(data: pd.DataFrame, *names: str | None) -> None:
+def _refuse_repeats(data: pd.DataFrame, *names: str | None) -> None:
     "Refuse two rows for one place."
     given = [name for name in names if name]
     twice = data[data.duplicated(given)]
@@ -127,7 +129,7 @@ def _once(data: pd.DataFrame, *names: str | None) -> None:
         )
 
 # %% ../nbs/14_study_figures.ipynb #0a7d029f
-def _finite(table: pd.DataFrame, *names: str) -> pd.DataFrame:
+def _finite_rows(table: pd.DataFrame, *names: str) -> pd.DataFrame:
     "Rows in which these numbers are finite."
     return table[np.isfinite(table[list(names)].astype(float)).all(axis=1)]
 
@@ -148,7 +150,7 @@ def _nothing(reason: str, ax: "Axes | None") -> "Axes":
     return ax
 
 # %% ../nbs/14_study_figures.ipynb #26442b1d
-def _why(data: pd.DataFrame, *names: str) -> str:
+def _why_empty(data: pd.DataFrame, *names: str) -> str:
     "Why a figure has nothing to show."
     return (
         "the table has no rows"
@@ -162,7 +164,7 @@ def _left_out(count: int, why: str = "without a number", what: str = "row") -> s
     return f"not drawn: {count} {what}{'' if count == 1 else 's'} {why}" if count else ""
 
 # %% ../nbs/14_study_figures.ipynb #fa96c994
-def _finish(ax: "Axes", *notes: str) -> "Axes":
+def _with_notes_below(ax: "Axes", *notes: str) -> "Axes":
     "Add notes below the label of the x axis, and keep the label inside the figure."
     ax.set_xlabel("\n".join(filter(None, [ax.get_xlabel(), *(fill(each, 58) for each in notes)])))
     figure = ax.get_figure(root=True)
@@ -180,17 +182,17 @@ def _directed(label: str) -> str:
     return f"{fill(label, 44)}\n{DIRECTION}"
 
 # %% ../nbs/14_study_figures.ipynb #7bdbe016
-def _pieces(ax: "Axes", gid: str) -> list:
+def _drawn_as(ax: "Axes", gid: str) -> list:
     "Everything drawn under this name."
     return [each for each in ax.findobj() if each.get_gid() == gid]
 
 
-def _zero(ax: "Axes", upright: bool = True) -> None:
+def _line_at_zero(ax: "Axes", upright: bool = True) -> None:
     "The line of no bias."
     (ax.axvline if upright else ax.axhline)(0, color="#555555", linewidth=1, zorder=1, gid="zero")
 
 # %% ../nbs/14_study_figures.ipynb #d5032f18
-def _signed(value: float) -> str:
+def _signed_number(value: float) -> str:
     "A number with its sign, infinity included."
     if np.isnan(value):
         return "–"
@@ -223,7 +225,7 @@ def _interval(
     return known
 
 # %% ../nbs/14_study_figures.ipynb #8822b80a
-def _point(
+def _draw_point(
     ax: "Axes",
     x: float,
     y: float,
@@ -262,7 +264,7 @@ def _at_edge(ax: "Axes", row: float, value: float, look: _Look) -> None:
     )
 
 # %% ../nbs/14_study_figures.ipynb #aed9b451
-def _handle(label: str, look: _Look, line: bool = False, **more: Any) -> "Artist":
+def _legend_entry(label: str, look: _Look, line: bool = False, **more: Any) -> "Artist":
     "An entry of a legend."
     from matplotlib.lines import Line2D
 
@@ -277,16 +279,18 @@ def _handle(label: str, look: _Look, line: bool = False, **more: Any) -> "Artist
     )
 
 
-def _entries(levels: Sequence[Any], named: bool, **more: Any) -> list["Artist"]:
+def _legend_entries(levels: Sequence[Any], named: bool, **more: Any) -> list["Artist"]:
     "Legend entries of all levels, none where levels have no column."
     return (
-        [_handle(str(level), look, **more) for level, look in _looks(levels).items()]
+        [_legend_entry(str(level), look, **more) for level, look in _look_of_each(levels).items()]
         if named
         else []
     )
 
 # %% ../nbs/14_study_figures.ipynb #c6fb26ad
-def _legend(ax: "Axes", handles: Sequence["Artist"], columns: int = 2, height: float = 1.0) -> None:
+def _legend_above(
+    ax: "Axes", handles: Sequence["Artist"], columns: int = 2, height: float = 1.0
+) -> None:
     "A legend above the axes, in as many columns as there is room for."
     if not handles:
         return
@@ -308,10 +312,10 @@ def _legend(ax: "Axes", handles: Sequence["Artist"], columns: int = 2, height: f
         )  # a legend wider than its axes would make the layout shrink them to nothing
         if legend.get_window_extent().x1 <= figure.bbox.x1:
             break
-    _room(ax, -(-len(handles) // count), height)
+    _keep_free_above(ax, -(-len(handles) // count), height)
 
 
-def _room(ax: "Axes", lines: int, height: float) -> None:
+def _keep_free_above(ax: "Axes", lines: int, height: float) -> None:
     "Keep lines above the axes free: the layout reserves the height of an invisible text."
     ax.text(
         0,
@@ -326,12 +330,12 @@ def _room(ax: "Axes", lines: int, height: float) -> None:
     )
 
 # %% ../nbs/14_study_figures.ipynb #75831473
-def _length(texts: Iterable[Any]) -> float:
+def _inches_of_longest(texts: Iterable[Any]) -> float:
     "Room in inches for the longest of some names."
     return 0.085 * max((len(str(text)) for text in texts), default=0)
 
 
-def _rows(ax: "Axes", texts: Sequence[Any], headings: Sequence[int] = ()) -> None:
+def _name_rows(ax: "Axes", texts: Sequence[Any], headings: Sequence[int] = ()) -> None:
     "Names of rows from top to bottom, headings in bold."
     ax.set_yticks(range(len(texts)), [str(text) for text in texts])
     ax.set_ylim(len(texts) - 0.4, -0.6)
@@ -340,7 +344,7 @@ def _rows(ax: "Axes", texts: Sequence[Any], headings: Sequence[int] = ()) -> Non
         ax.get_yticklabels()[place].set_fontweight("bold")
 
 # %% ../nbs/14_study_figures.ipynb #61d86bb2
-def _columns(ax: "Axes", places: Sequence[float], texts: Sequence[str]) -> None:
+def _write_columns(ax: "Axes", places: Sequence[float], texts: Sequence[str]) -> None:
     "Names of places from left to right, turned where they would run into each other."
     ax.set_xticks(places, texts)
     ax.set_xlim(places[0] - 0.5, places[-1] + 0.5)
@@ -408,7 +412,7 @@ def _diamond(ax: "Axes", row: Mapping[str, Any], look: _Look) -> None:
             gid="diamond",
         )
     else:
-        _point(ax, row["value"], row["place"], (np.nan, np.nan), look)
+        _draw_point(ax, row["value"], row["place"], (np.nan, np.nan), look)
 
 # %% ../nbs/14_study_figures.ipynb #c0ed0974
 def _forest_row(ax: "Axes", row: Mapping[str, Any]) -> None:
@@ -419,17 +423,17 @@ def _forest_row(ax: "Axes", row: Mapping[str, Any]) -> None:
     elif row["kind"] == "synthesis" and np.isfinite(row["value"]):
         _diamond(ax, row, look)
     elif np.isfinite(row["value"]):
-        _point(ax, row["value"], row["place"], tuple(limits), look)
+        _draw_point(ax, row["value"], row["place"], tuple(limits), look)
 
 # %% ../nbs/14_study_figures.ipynb #b1906e31
-def _span(ax: "Axes", values: np.ndarray) -> None:
+def _span_with_zero(ax: "Axes", values: np.ndarray) -> None:
     "Limits of the x axis around all finite numbers and zero."
     finite = np.append(values[np.isfinite(values)], 0.0)
     reach = float(np.ptp(finite)) or 1.0
     ax.set_xlim(finite.min() - 0.06 * reach, finite.max() + 0.06 * reach)
 
 
-def _band(ax: "Axes", row: Mapping[str, Any], top: float, bottom: float) -> None:
+def _human_band(ax: "Axes", row: Mapping[str, Any], top: float, bottom: float) -> None:
     "The human interval behind some rows."
     if np.isfinite([row["low"], row["high"]]).all():
         ax.fill_betweenx(
@@ -446,24 +450,26 @@ def _band(ax: "Axes", row: Mapping[str, Any], top: float, bottom: float) -> None
 # %% ../nbs/14_study_figures.ipynb #2b2b8559
 def _forest_rows(ax: "Axes", rows: pd.DataFrame) -> None:
     "All rows, and the bands of people through their sections."
-    _zero(ax)
-    _span(ax, rows[["value", "low", "high", "prediction_low", "prediction_high"]].to_numpy(float))
+    _line_at_zero(ax)
+    _span_with_zero(
+        ax, rows[["value", "low", "high", "prediction_low", "prediction_high"]].to_numpy(float)
+    )
     for row in rows.to_dict("records"):
         _forest_row(ax, row)
     for row in rows[rows["kind"] == "human"].to_dict("records"):
         mine = rows.loc[rows["section"] == row["section"], "place"]
-        _band(ax, row, mine.min() - 0.5, mine.max() + 0.5)
+        _human_band(ax, row, mine.min() - 0.5, mine.max() + 0.5)
 
 # %% ../nbs/14_study_figures.ipynb #cfb1bdec
-def _numbers(ax: "Axes", rows: pd.DataFrame) -> None:
+def _write_numbers(ax: "Axes", rows: pd.DataFrame) -> None:
     "Estimate and limits to the right of every row."
     for row in rows.to_dict("records"):
         limits = (
             ""
             if np.isnan([row["low"], row["high"]]).any()
-            else f" [{_signed(row['low'])}, {_signed(row['high'])}]"
+            else f" [{_signed_number(row['low'])}, {_signed_number(row['high'])}]"
         )
-        words = "no number" if np.isnan(row["value"]) else _signed(row["value"]) + limits
+        words = "no number" if np.isnan(row["value"]) else _signed_number(row["value"]) + limits
         ax.text(
             1.03,
             row["place"],
@@ -479,7 +485,7 @@ def _kind_entries(kinds: Iterable[str]) -> list["Artist"]:
     "Legend entries of the kinds that are there; trivial responders are open, having no interval."
     there = [kind for kind in KINDS if kind in set(kinds)]
     return [
-        _handle(
+        _legend_entry(
             KINDS[kind], _KNOWN[kind], **({"markerfacecolor": "white"} if kind == "trivial" else {})
         )
         for kind in there
@@ -501,27 +507,31 @@ def effect_forest(
 ) -> "Axes":
     "Effects with intervals in sections, with people, trivial responders and a synthesis."
     wide = {name: name if name in data else None for name in ("prediction_low", "prediction_high")}
-    table = _tidy(
+    table = _figure_columns(
         data,
         {"value": x, "low": low, "high": high, **wide},
         {"name": y, "group": group, "kind": kind},
     )
     if table.empty:
-        return _nothing(_why(data), ax)
+        return _nothing(_why_empty(data), ax)
     rows, texts, headings = _sections(_with_kinds(table), bool(group))
-    ax = _axes(ax, 4.4 + max(1.2, _length(texts)), 1.1 + 0.27 * len(texts))
+    ax = _axes(ax, 4.4 + max(1.2, _inches_of_longest(texts)), 1.1 + 0.27 * len(texts))
     _forest_rows(ax, rows)
-    _rows(ax, texts, headings)
+    _name_rows(ax, texts, headings)
     if numbers:
-        _numbers(ax, rows)
+        _write_numbers(ax, rows)
     thin = (
-        [_handle("prediction interval", _Look(COLOURS["estimate"], "|"), line=True, linewidth=1)]
-        if _pieces(ax, "prediction")
+        [
+            _legend_entry(
+                "prediction interval", _Look(COLOURS["estimate"], "|"), line=True, linewidth=1
+            )
+        ]
+        if _drawn_as(ax, "prediction")
         else []
     )
-    _legend(ax, _kind_entries(rows["kind"]) + thin if rows["kind"].nunique() > 1 else thin)
+    _legend_above(ax, _kind_entries(rows["kind"]) + thin if rows["kind"].nunique() > 1 else thin)
     ax.set_xlabel(_directed(label))
-    return _finish(ax, _left_out(int(rows["value"].isna().sum())))
+    return _with_notes_below(ax, _left_out(int(rows["value"].isna().sum())))
 
 # %% ../nbs/14_study_figures.ipynb #1379842c
 def _towards_bias() -> "Colormap":
@@ -533,12 +543,12 @@ def _towards_bias() -> "Colormap":
     ).with_extremes(bad="white")
 
 # %% ../nbs/14_study_figures.ipynb #5f6abea1
-def _grid(table: pd.DataFrame) -> dict[str, np.ndarray]:
+def _matrices(table: pd.DataFrame) -> dict[str, np.ndarray]:
     "One matrix per column, shape (rows, columns); nan where a cell has no row."
     wide, rows, columns = (
         table.set_index(["row", "column"]),
-        _levels(table["row"]),
-        _levels(table["column"]),
+        _levels_in_order(table["row"]),
+        _levels_in_order(table["column"]),
     )
     return {
         name: wide[name].unstack().reindex(index=rows, columns=columns).to_numpy()
@@ -557,7 +567,7 @@ def _outline(ax: "Axes", row: int, column: int, look: Mapping[str, Any]) -> None
     ax.add_patch(Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, **look))
 
 # %% ../nbs/14_study_figures.ipynb #6aba068c
-def _ends(low: float, high: float) -> str:
+def _interval_ends(low: float, high: float) -> str:
     "Both ends of an interval, short; empty where one is missing, or where they are one number."
     if not np.isfinite([low, high]).all() or without_width(low, high):
         return ""
@@ -581,7 +591,7 @@ def _cell_text(
     ax.text(
         column,
         row - 0.15 * below,
-        _signed(value),
+        _signed_number(value),
         fontsize=sizes[0],
         gid="missing" if np.isnan(value) else "value",
         **look,
@@ -602,12 +612,12 @@ def _cell_sizes(ax: "Axes", shape: tuple[int, int], longest: int) -> tuple[float
     return size, min(0.8 * size, width / (0.56 * max(longest, 1)))
 
 # %% ../nbs/14_study_figures.ipynb #f707c4c1
-def _judged(grid: Mapping[str, np.ndarray]) -> np.ndarray:
+def _cells_with_verdict(grid: Mapping[str, np.ndarray]) -> np.ndarray:
     "Which cells have a verdict."
     return np.isin(grid["verdict"], ["present", "reversed", "absent", "inconclusive"])
 
 
-def _cells(
+def _write_cells(
     ax: "Axes", grid: Mapping[str, np.ndarray], limit: float, judged: np.ndarray | None = None
 ) -> None:
     "Numbers and marks of all cells; where there are verdicts, they decide what is marked."
@@ -616,7 +626,7 @@ def _cells(
         np.isinf(value) | (grid["status"] == "separated"),
         (low <= 0) & (high >= 0) if judged is None else grid["verdict"] == "inconclusive",
     )
-    ends = {place: _ends(low[place], high[place]) for place in np.ndindex(value.shape)}
+    ends = {place: _interval_ends(low[place], high[place]) for place in np.ndindex(value.shape)}
     sizes = _cell_sizes(ax, value.shape, max(map(len, ends.values())))
     plain = np.zeros(value.shape, bool) if judged is None else ~judged
     for (row, column), number in np.ndenumerate(value):
@@ -635,7 +645,7 @@ def _cells(
         )
 
 # %% ../nbs/14_study_figures.ipynb #ce67515f
-def _mesh(ax: "Axes", value: np.ndarray, limit: float, label: str) -> None:
+def _coloured_cells(ax: "Axes", value: np.ndarray, limit: float, label: str) -> None:
     "The coloured cells and their scale."
     edges = [np.arange(size + 1) - 0.5 for size in value.shape[::-1]]
     mesh = ax.pcolormesh(
@@ -677,13 +687,13 @@ def _map_legend(ax: "Axes", missing: int, judged: np.ndarray | None = None) -> N
     handles = [
         Patch(facecolor="white", **{**look, "gid": None}, label=words)
         for words, look in marks.items()
-        if _pieces(ax, look["gid"])
+        if _drawn_as(ax, look["gid"])
     ]
     if judged is not None and not judged.all():
         handles.append(Patch(facecolor="white", edgecolor="#777777", label="no verdict"))
     below = "in brackets: 95% interval"
-    words = [below] * bool(_pieces(ax, "ends")) + [f"–  no number ({missing})"] * bool(missing)
-    _legend(ax, handles + [Patch(facecolor="none", label=each) for each in words], 3)
+    words = [below] * bool(_drawn_as(ax, "ends")) + [f"–  no number ({missing})"] * bool(missing)
+    _legend_above(ax, handles + [Patch(facecolor="none", label=each) for each in words], 3)
 
 # %% ../nbs/14_study_figures.ipynb #93e8cab9
 def model_bias_heatmap(
@@ -701,28 +711,33 @@ def model_bias_heatmap(
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
     "Effects of every participant in every bias, with their uncertainty."
-    table = _tidy(
+    table = _figure_columns(
         data,
         {"value": value, "low": low, "high": high},
         {"column": x, "row": y, "status": status, "verdict": verdict},
     )
     if table["value"].isna().all():
-        return _nothing(_why(data, value), ax)
-    _once(data, x, y)
-    grid = _grid(table)
-    judged = None if verdict is None else _judged(grid)
-    numbers, reach = grid["value"], limit or _finite(table, "value")["value"].abs().max() or 1.0
+        return _nothing(_why_empty(data, value), ax)
+    _refuse_repeats(data, x, y)
+    grid = _matrices(table)
+    judged = None if verdict is None else _cells_with_verdict(grid)
+    numbers, reach = (
+        grid["value"],
+        limit or _finite_rows(table, "value")["value"].abs().max() or 1.0,
+    )
     reach = 1.0 if np.isnan(reach) else reach
-    columns, rows = _levels(table["column"]), _levels(table["row"])
+    columns, rows = _levels_in_order(table["column"]), _levels_in_order(table["row"])
     ax = _axes(
         ax,
-        1.3 + _length(rows) + 0.6 * len(columns),
-        0.8 + 0.6 * _length(columns) + 0.42 * len(rows),
+        1.3 + _inches_of_longest(rows) + 0.6 * len(columns),
+        0.8 + 0.6 * _inches_of_longest(columns) + 0.42 * len(rows),
     )
     words = _directed(label) if directed else fill(label, 44)
-    _mesh(ax, numbers if judged is None else np.where(judged, numbers, np.nan), reach, words)
+    _coloured_cells(
+        ax, numbers if judged is None else np.where(judged, numbers, np.nan), reach, words
+    )
     _map_texts(ax, columns, rows)
-    _cells(ax, grid, reach, judged)
+    _write_cells(ax, grid, reach, judged)
     _map_legend(ax, int(np.isnan(numbers).sum()), judged)
     return ax
 
@@ -733,10 +748,10 @@ _BEHIND = {
 }
 
 
-def _behind(ax: "Axes", row: int, part: pd.DataFrame) -> None:
+def _others_in_row(ax: "Axes", row: int, part: pd.DataFrame) -> None:
     "Other participants, trivial responders and people in one row."
     for kind, look in _BEHIND.items():
-        mine = _finite(part[part["kind"] == kind], "value")["value"]
+        mine = _finite_rows(part[part["kind"] == kind], "value")["value"]
         if len(mine):
             ax.scatter(
                 mine,
@@ -748,7 +763,7 @@ def _behind(ax: "Axes", row: int, part: pd.DataFrame) -> None:
                 **look,
             )
     for person in part[part["kind"] == "human"].to_dict("records"):
-        _band(ax, person, row - 0.38, row + 0.38)
+        _human_band(ax, person, row - 0.38, row + 0.38)
         ax.plot(
             person["value"],
             row + 0.24,
@@ -763,14 +778,14 @@ def _behind(ax: "Axes", row: int, part: pd.DataFrame) -> None:
 def _profile_legend(ax: "Axes", who: str, kinds: Iterable[str]) -> None:
     "The one, the others, people and trivial responders."
     others = (
-        [_handle("others", _Look("#C4C4C4"), markeredgecolor="#777777", markersize=5)]
+        [_legend_entry("others", _Look("#C4C4C4"), markeredgecolor="#777777", markersize=5)]
         if "participant" in set(kinds)
         else []
     )
-    _legend(
+    _legend_above(
         ax,
         [
-            _handle(who, _KNOWN["participant"]),
+            _legend_entry(who, _KNOWN["participant"]),
             *others,
             *_kind_entries(set(kinds) - {"participant"}),
         ],
@@ -778,32 +793,32 @@ def _profile_legend(ax: "Axes", who: str, kinds: Iterable[str]) -> None:
     )
 
 
-def _mine(data: pd.DataFrame, of: str, who: str) -> np.ndarray:
+def _rows_of(data: pd.DataFrame, of: str, who: str) -> np.ndarray:
     "Which rows are those of one participant."
     mine = (data[of] == who).to_numpy(bool)
     if not mine.any():
         raise CogbiasError(
-            f"no row has {of} {who!r}: there are {', '.join(map(str, _levels(data[of])))}"
+            f"no row has {of} {who!r}: there are {', '.join(map(str, _levels_in_order(data[of])))}"
         )
     return mine
 
 # %% ../nbs/14_study_figures.ipynb #39161950
 def _profile_rows(ax: "Axes", table: pd.DataFrame, rows: Sequence[Any]) -> None:
     "One row per bias: the others behind, the one in front."
-    _zero(ax)
-    _span(
+    _line_at_zero(ax)
+    _span_with_zero(
         ax,
         table[["value", "low", "high"]]
         .where(table["mine"] | (table["kind"] == "human"))
         .to_numpy(float),
     )
-    reach = _finite(table, "value")["value"]
+    reach = _finite_rows(table, "value")["value"]
     ax.set_xlim(
         min(ax.get_xlim()[0], 1.06 * reach.min()), max(ax.get_xlim()[1], 1.06 * reach.max())
     )
     for place, row in enumerate(rows):
         part = table[table["row"] == row].assign(place=place)
-        _behind(ax, place, part[~part["mine"]])
+        _others_in_row(ax, place, part[~part["mine"]])
         for each in part[part["mine"]].to_dict("records"):
             _forest_row(ax, each)
 
@@ -821,18 +836,21 @@ def profile(
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
     "Effects of one participant over biases, with all others in grey."
-    table = _tidy(
+    table = _figure_columns(
         data, {"value": x, "low": low, "high": high}, {"row": y, "name": of, "kind": kind}
     )
     if table["value"].isna().all():
-        return _nothing(_why(data, x), ax)
-    table, rows = _with_kinds(table).assign(mine=_mine(data, of, who)), _levels(table["row"])
-    ax = _axes(ax, 4.2 + max(1.2, _length(rows)), 1.2 + 0.34 * len(rows))
+        return _nothing(_why_empty(data, x), ax)
+    table, rows = (
+        _with_kinds(table).assign(mine=_rows_of(data, of, who)),
+        _levels_in_order(table["row"]),
+    )
+    ax = _axes(ax, 4.2 + max(1.2, _inches_of_longest(rows)), 1.2 + 0.34 * len(rows))
     _profile_rows(ax, table, rows)
-    _rows(ax, rows)
+    _name_rows(ax, rows)
     _profile_legend(ax, who, table.loc[~table["mine"], "kind"])
     ax.set_xlabel(_directed(label))
-    return _finish(
+    return _with_notes_below(
         ax,
         _left_out(int(table["value"].isna().sum())),
         _left_out(int(np.isinf(table.loc[~table["mine"], "value"]).sum()), "of others, infinite"),
@@ -856,7 +874,7 @@ _WAYS = (
 _SPOTS = [(x * reach, y * reach) for reach in (7, 13, 20, 30, 44, 60, 80) for x, y in _WAYS]
 
 
-def _move(text: Any, spot: tuple[float, float]) -> None:
+def _offset_name(text: Any, spot: tuple[float, float]) -> None:
     "Put a name beside its point, offset in points."
     x, y = spot
     text.set(
@@ -866,9 +884,11 @@ def _move(text: Any, spot: tuple[float, float]) -> None:
     )
 
 # %% ../nbs/14_study_figures.ipynb #bd4a1195
-def _cost(text: Any, spot: tuple[float, float], taken: list, ink: np.ndarray, room: Any) -> float:
+def _cost_of_spot(
+    text: Any, spot: tuple[float, float], taken: list, ink: np.ndarray, room: Any
+) -> float:
     "How much a name would hide at a spot."
-    _move(text, spot)
+    _offset_name(text, spot)
     box = text.get_window_extent().padded(3)  # lines have a width
     outside = not (
         room.x0 <= box.x0 and box.x1 <= room.x1 and room.y0 <= box.y0 and box.y1 <= room.y1
@@ -881,7 +901,7 @@ def _cost(text: Any, spot: tuple[float, float], taken: list, ink: np.ndarray, ro
     )
 
 # %% ../nbs/14_study_figures.ipynb #ce7f68bf
-def _leader(ax: "Axes", point: tuple[float, float], spot: tuple[float, float]) -> None:
+def _line_to_name(ax: "Axes", point: tuple[float, float], spot: tuple[float, float]) -> None:
     "A thin line from a point to a name that had to go far."
     if np.hypot(*spot) > 15:
         ax.annotate(
@@ -921,13 +941,14 @@ def _name_points(ax: "Axes", table: pd.DataFrame, ink: np.ndarray) -> None:
         )
         text.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
         spot = min(
-            _SPOTS, key=lambda spot: _cost(text, spot, taken, places, ax.get_window_extent())
+            _SPOTS,
+            key=lambda spot: _cost_of_spot(text, spot, taken, places, ax.get_window_extent()),
         )
-        _move(text, spot), _leader(ax, point, spot)
+        _offset_name(text, spot), _line_to_name(ax, point, spot)
         taken.append(text.get_window_extent())
 
 # %% ../nbs/14_study_figures.ipynb #d58aa4ce
-def _along(x: Sequence[float], y: Sequence[float], count: int = 40) -> np.ndarray:
+def _places_along(x: Sequence[float], y: Sequence[float], count: int = 40) -> np.ndarray:
     "Places along a straight line, shape (count, 2); none where an end is missing."
     return (
         np.linspace([x[0], y[0]], [x[1], y[1]], count)
@@ -936,14 +957,14 @@ def _along(x: Sequence[float], y: Sequence[float], count: int = 40) -> np.ndarra
     )
 
 
-def _ink(ax: "Axes", table: pd.DataFrame, identity: bool) -> np.ndarray:
+def _places_drawn(ax: "Axes", table: pd.DataFrame, identity: bool) -> np.ndarray:
     "Points, crosses and guides as places, shape (n, 2)."
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    guides = [_along((left, right), (0, 0)), _along((0, 0), (bottom, top))] + [
-        _along((left, right), (left, right))
+    guides = [_places_along((left, right), (0, 0)), _places_along((0, 0), (bottom, top))] + [
+        _places_along((left, right), (left, right))
     ] * identity
     crosses = [
-        _along(*ends)
+        _places_along(*ends)
         for r in table.to_dict("records")
         for ends in (
             ((r["a_low"], r["a_high"]), (r["b"],) * 2),
@@ -956,9 +977,9 @@ def _ink(ax: "Axes", table: pd.DataFrame, identity: bool) -> np.ndarray:
     return np.vstack([points, *guides, *crosses])
 
 # %% ../nbs/14_study_figures.ipynb #fb9723ca
-def _guides(ax: "Axes", identity: bool) -> None:
+def _guide_lines(ax: "Axes", identity: bool) -> None:
     "Both zero lines, and where both measures agree."
-    _zero(ax), _zero(ax, upright=False)
+    _line_at_zero(ax), _line_at_zero(ax, upright=False)
     if identity:
         ax.axline(
             (0, 0),
@@ -973,11 +994,11 @@ def _guides(ax: "Axes", identity: bool) -> None:
 
 def _crosses(ax: "Axes", table: pd.DataFrame) -> None:
     "Points with the intervals of both measures, in the look of their level."
-    looks = _looks(_levels(table["level"]))
+    looks = _look_of_each(_levels_in_order(table["level"]))
     for row in table.to_dict("records"):
         look = looks.get(row["level"], _KNOWN["participant"])
         known = _interval(ax, row["b"], row["a_low"], row["a_high"], look)
-        _point(
+        _draw_point(
             ax,
             row["a"],
             row["b"],
@@ -1007,23 +1028,23 @@ def scatter_participants(
 ) -> "Axes":
     "Two measures against each other, one point per participant."
     limits = dict(zip(("a_low", "a_high", "b_low", "b_high"), (*x_interval, *y_interval)))
-    table = _tidy(data, {"a": x, "b": y, **limits}, {"level": hue, "name": name})
-    seen = _finite(table, "a", "b")
+    table = _figure_columns(data, {"a": x, "b": y, **limits}, {"level": hue, "name": name})
+    seen = _finite_rows(table, "a", "b")
     if seen.empty:
-        return _nothing(_why(data, x, y), ax)
+        return _nothing(_why_empty(data, x, y), ax)
     ax = _axes(ax, 5.2, 4.2)
-    _guides(ax, identity) if directed else _zero(ax, upright=False)
+    _guide_lines(ax, identity) if directed else _line_at_zero(ax, upright=False)
     _crosses(ax, seen)
     words = _directed if directed else lambda label: fill(label, 44)
     ax.set(xlabel=words(xlabel or x), ylabel=words(ylabel or y))
-    _legend(ax, _entries(_levels(seen["level"]), bool(hue)), 3)
-    _finish(ax, _left_out(len(table) - len(seen), "without both numbers", "participant"))
+    _legend_above(ax, _legend_entries(_levels_in_order(seen["level"]), bool(hue)), 3)
+    _with_notes_below(ax, _left_out(len(table) - len(seen), "without both numbers", "participant"))
     if name:
-        _name_points(ax, seen, _ink(ax, seen, identity))
+        _name_points(ax, seen, _places_drawn(ax, seen, identity))
     return ax
 
 # %% ../nbs/14_study_figures.ipynb #52a12db2
-def _spread(heights: Sequence[float] | np.ndarray, gap: float) -> np.ndarray:
+def _spread_apart(heights: Sequence[float] | np.ndarray, gap: float) -> np.ndarray:
     "Heights moved apart until neighbours are `gap` away, around the same mean."
     order = np.argsort(heights, kind="stable")
     apart = np.asarray(heights, float)[order]
@@ -1048,7 +1069,9 @@ def _name_ends(ax: "Axes", ends: Mapping[Any, tuple[float, float]], at: float) -
         / 72
         / ax.get_window_extent().height
     )
-    for (name, (x, y)), height in zip(ends.items(), _spread([y for _, y in ends.values()], gap)):
+    for (name, (x, y)), height in zip(
+        ends.items(), _spread_apart([y for _, y in ends.values()], gap)
+    ):
         ax.plot(
             [x + 0.06, at - 0.03],
             [y, height],
@@ -1068,13 +1091,15 @@ def _name_ends(ax: "Axes", ends: Mapping[Any, tuple[float, float]], at: float) -
         )
 
 # %% ../nbs/14_study_figures.ipynb #5c02e33c
-def _path(part: pd.DataFrame, order: Sequence[Any]) -> np.ndarray:
+def _values_along(part: pd.DataFrame, order: Sequence[Any]) -> np.ndarray:
     "Value and limits of one line at every place, nan where there is none, shape (places, 3)."
     numbers = part.set_index("place")[["value", "low", "high"]].reindex(order).to_numpy(float)
     return np.where(np.isfinite(numbers[:, :1]), numbers, np.nan)
 
 # %% ../nbs/14_study_figures.ipynb #6b4bcbbf
-def _line(ax: "Axes", path: np.ndarray, look: _Look, shift: float = 0.0) -> tuple[float, float]:
+def _draw_line(
+    ax: "Axes", path: np.ndarray, look: _Look, shift: float = 0.0
+) -> tuple[float, float]:
     "One line with its points and intervals; returns its last point."
     front, at = look is _MEAN, np.arange(len(path)) + shift
     size = dict(
@@ -1097,16 +1122,21 @@ def _line_looks(table: pd.DataFrame) -> dict[Any, _Look]:
         for name, kind in zip(table["level"], table["kind"])
         if kind in ("human", "trivial")
     }
-    return {name: fixed.get(name, look) for name, look in _looks(_levels(table["level"])).items()}
+    return {
+        name: fixed.get(name, look)
+        for name, look in _look_of_each(_levels_in_order(table["level"])).items()
+    }
 
 
-def _lines(ax: "Axes", table: pd.DataFrame, order: Sequence[Any]) -> dict[Any, tuple[float, float]]:
+def _draw_lines(
+    ax: "Axes", table: pd.DataFrame, order: Sequence[Any]
+) -> dict[Any, tuple[float, float]]:
     "All lines side by side; returns their ends."
     looks = _line_looks(table)
-    paths = {name: _path(table[table["level"] == name], order) for name in looks}
+    paths = {name: _values_along(table[table["level"] == name], order) for name in looks}
     shifts = dict(zip(looks, np.linspace(-0.12, 0.12, len(looks)) if len(looks) > 1 else [0.0]))
     return {
-        name: _line(ax, path, looks[name], shifts[name])
+        name: _draw_line(ax, path, looks[name], shifts[name])
         for name, path in paths.items()
         if np.isfinite(path[:, 0]).any()
     }
@@ -1118,8 +1148,10 @@ def _mean_line(
     "The line of the means; returns its end."
     if mean is None:
         return {}
-    path = _path(_tidy(mean, {"value": y, "low": "ci_low", "high": "ci_high"}, {"place": x}), order)
-    return {"mean": _line(ax, path, _MEAN)} if np.isfinite(path[:, 0]).any() else {}
+    path = _values_along(
+        _figure_columns(mean, {"value": y, "low": "ci_low", "high": "ci_high"}, {"place": x}), order
+    )
+    return {"mean": _draw_line(ax, path, _MEAN)} if np.isfinite(path[:, 0]).any() else {}
 
 # %% ../nbs/14_study_figures.ipynb #5e999dd5
 def variant_lines(
@@ -1136,22 +1168,22 @@ def variant_lines(
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
     "An effect by variant, one line per participant, and their mean in front."
-    table = _tidy(
+    table = _figure_columns(
         data, {"value": y, "low": low, "high": high}, {"place": x, "level": hue, "kind": kind}
     )
-    if _finite(table, "value").empty:
-        return _nothing(_why(data, y), ax)
-    _once(data, x, hue)
-    order, ax = _levels(table["place"]), _axes(ax, 5.6, 3.6)
-    _zero(ax, upright=False)
-    ends = {**_lines(ax, _with_kinds(table), order), **_mean_line(ax, mean, x, y, order)}
+    if _finite_rows(table, "value").empty:
+        return _nothing(_why_empty(data, y), ax)
+    _refuse_repeats(data, x, hue)
+    order, ax = _levels_in_order(table["place"]), _axes(ax, 5.6, 3.6)
+    _line_at_zero(ax, upright=False)
+    ends = {**_draw_lines(ax, _with_kinds(table), order), **_mean_line(ax, mean, x, y, order)}
     ax.set_ylabel(_directed(label))
-    _columns(ax, range(len(order)), [str(level) for level in order])
+    _write_columns(ax, range(len(order)), [str(level) for level in order])
     _name_ends(ax, ends, len(order) - 0.5)
-    return _finish(
+    return _with_notes_below(
         ax,
         _left_out(
-            table["level"].nunique() * len(order) - len(_finite(table, "value")),
+            table["level"].nunique() * len(order) - len(_finite_rows(table, "value")),
             "without a finite number",
             "point",
         ),
@@ -1165,7 +1197,7 @@ _SHARES = {
 }
 
 
-def _stack(ax: "Axes", row: int, widths: Mapping[str, float]) -> None:
+def _stacked_bar(ax: "Axes", row: int, widths: Mapping[str, float]) -> None:
     "One stacked bar."
     left = 0.0
     for name, width in widths.items():
@@ -1214,7 +1246,7 @@ def _locked_row(ax: "Axes", row: int, part: Mapping[str, Any]) -> None:
             in_layout=False,
         )
         return
-    _stack(
+    _stacked_bar(
         ax,
         row,
         {
@@ -1247,10 +1279,11 @@ def _locked_legend(ax: "Axes") -> None:
         Patch(edgecolor="#444444", linewidth=0.7, label=words, **look)
         for words, look in _SHARES.items()
     ]
-    _legend(
+    _legend_above(
         ax,
         handles
-        + [_handle("chance, 1/K", _CHANCE, line=True, linewidth=1.6)] * bool(_pieces(ax, "chance")),
+        + [_legend_entry("chance, 1/K", _CHANCE, line=True, linewidth=1.6)]
+        * bool(_drawn_as(ax, "chance")),
         4,
     )
 
@@ -1267,13 +1300,13 @@ def position_diagnostics(
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
     "Order consistency against the locked share, per participant and condition."
-    table = _tidy(
+    table = _figure_columns(
         data,
         {"consistent": consistent, "locked": locked, "low": low, "high": high, "places": places},
         {"name": y, "level": hue},
     )
     if table.empty:
-        return _nothing(_why(data), ax)
+        return _nothing(_why_empty(data), ax)
     if (table["consistent"] + table["locked"] > 1 + 1e-6).any():
         raise CogbiasError(
             f"{consistent!r} and {locked!r} add to more than 1: give shares of the same order pairs"
@@ -1281,22 +1314,22 @@ def position_diagnostics(
     names = [
         f"{row['name']}, {row['level']}" if hue else row["name"] for row in table.to_dict("records")
     ]
-    ax = _axes(ax, 3.8 + max(1.2, _length(names)), 1.2 + 0.3 * len(table))
+    ax = _axes(ax, 3.8 + max(1.2, _inches_of_longest(names)), 1.2 + 0.3 * len(table))
     ax.axvline(0.5, color="#555555", linewidth=1, zorder=3, gid="half")
     for row, part in enumerate(table.to_dict("records")):
         _locked_row(ax, row, part)
-    _rows(ax, names)
+    _name_rows(ax, names)
     ax.set(xlim=(0, 1), xlabel="share of order pairs\n(locked past the middle: place decides)")
     _locked_legend(ax)
-    return _finish(ax, _left_out(len(_pieces(ax, "missing"))))
+    return _with_notes_below(ax, _left_out(len(_drawn_as(ax, "missing"))))
 
 # %% ../nbs/14_study_figures.ipynb #68b37519
-def _dodge(count: int, width: float = 0.36) -> np.ndarray:
+def _side_shifts(count: int, width: float = 0.36) -> np.ndarray:
     "Shifts that put several levels side by side, shape (count,)."
     return np.linspace(-width / 2, width / 2, count) if count > 1 else np.zeros(1)
 
 # %% ../nbs/14_study_figures.ipynb #1c3b0a37
-def _dodged(
+def _draw_side_by_side(
     ax: "Axes",
     table: pd.DataFrame,
     places: Sequence[Any] | None = None,
@@ -1304,11 +1337,11 @@ def _dodged(
     width: float = 0.36,
 ) -> None:
     "Points with intervals, levels side by side; `at` is a number, or one of `places`."
-    looks = _looks(_levels(table["level"]))
-    shifts = dict(zip(looks, _dodge(len(looks), width)))
-    for row in _finite(table, "value").to_dict("records"):
+    looks = _look_of_each(_levels_in_order(table["level"]))
+    shifts = dict(zip(looks, _side_shifts(len(looks), width)))
+    for row in _finite_rows(table, "value").to_dict("records"):
         at = (row["at"] if places is None else places.index(row["at"])) + shifts[row["level"]]
-        _point(
+        _draw_point(
             ax,
             *((at, row["value"]) if upright else (row["value"], at)),
             (row["low"], row["high"]),
@@ -1320,8 +1353,8 @@ def _dodged(
 # %% ../nbs/14_study_figures.ipynb #d5d2193d
 def _equal_shares(ax: "Axes", table: pd.DataFrame) -> None:
     "The share that chance would give to every place, per condition."
-    levels = _levels(table["level"])
-    for level, shift in zip(levels, _dodge(len(levels))):
+    levels = _levels_in_order(table["level"])
+    for level, shift in zip(levels, _side_shifts(len(levels))):
         at = table.loc[table["level"] == level, "at"] + shift
         ax.hlines(
             [1 / len(at)] * len(at),
@@ -1345,31 +1378,31 @@ def place_shares(
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
     "How often each place is chosen, beside 1/K."
-    table = _tidy(data, {"at": x, "value": y, "low": low, "high": high}, {"level": hue})
-    if _finite(table, "at", "value").empty:
-        return _nothing(_why(data, x, y), ax)
-    _once(data, x, hue)
+    table = _figure_columns(data, {"at": x, "value": y, "low": low, "high": high}, {"level": hue})
+    if _finite_rows(table, "at", "value").empty:
+        return _nothing(_why_empty(data, x, y), ax)
+    _refuse_repeats(data, x, hue)
     ax, places = _axes(ax, 5.0, 3.0), sorted(table["at"].dropna().unique())
-    _dodged(ax, table)
+    _draw_side_by_side(ax, table)
     _equal_shares(ax, table)
-    _columns(ax, places, [f"place {place:g}" for place in places])
+    _write_columns(ax, places, [f"place {place:g}" for place in places])
     ax.set(ylim=(0, 1), ylabel="share of choices")
-    _legend(
+    _legend_above(
         ax,
-        _entries(_levels(table["level"]), bool(hue))
-        + [_handle("chance, 1/K", _CHANCE, line=True, linewidth=1.6)],
+        _legend_entries(_levels_in_order(table["level"]), bool(hue))
+        + [_legend_entry("chance, 1/K", _CHANCE, line=True, linewidth=1.6)],
         4,
     )
-    return _finish(ax, _left_out(len(table) - len(_finite(table, "at", "value"))))
+    return _with_notes_below(ax, _left_out(len(table) - len(_finite_rows(table, "at", "value"))))
 
 # %% ../nbs/14_study_figures.ipynb #6a26cfd9
-def _step(answers: pd.Series) -> float:
+def _bar_width(answers: pd.Series) -> float:
     "Width of a bar: a little less than the smallest step between answers."
     steps = np.diff(np.unique(answers))
     return 0.86 * float(steps.min()) if len(steps) else 0.86
 
 
-def _fill(look: _Look, first: bool) -> dict[str, Any]:
+def _fill_of_bars(look: _Look, first: bool) -> dict[str, Any]:
     "The first distribution is filled, the others are hatched outlines."
     if first:
         return {"color": look.colour, "alpha": 0.45}
@@ -1381,7 +1414,7 @@ def _fill(look: _Look, first: bool) -> dict[str, Any]:
     }
 
 # %% ../nbs/14_study_figures.ipynb #24774cf7
-def _summed(name: str, part: pd.DataFrame) -> tuple[str, float]:
+def _entry_with_mean(name: str, part: pd.DataFrame) -> tuple[str, float]:
     "Entry of the legend, and the mean answer."
     total = part["value"].sum()
     mean = float((part["at"] * part["value"]).sum() / total) if total else np.nan
@@ -1396,14 +1429,14 @@ def _distribution(
     "Bars of one condition and its mean; returns an entry of the legend."
     from matplotlib.patches import Patch
 
-    words, mean = _summed(name, part)
+    words, mean = _entry_with_mean(name, part)
     ax.bar(
         part["at"],
         part["value"],
         width=width,
         zorder=2 if first else 3,
         gid="bar",
-        **_fill(look, first),
+        **_fill_of_bars(look, first),
     )
     ax.plot(
         mean,
@@ -1418,7 +1451,7 @@ def _distribution(
         gid="mean",
     )
     ax.axvline(mean, color=look.colour, linewidth=1.4, linestyle=look.line, zorder=1)
-    return Patch(label=words, **_fill(look, first))
+    return Patch(label=words, **_fill_of_bars(look, first))
 
 # %% ../nbs/14_study_figures.ipynb #4dee6dcd
 def _answer_axes(ax: "Axes", label: str, answers: Sequence[float]) -> None:
@@ -1438,16 +1471,16 @@ def answer_distribution(
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
     "The exact distribution of ratings or numbers, treatment over control."
-    table = _tidy(data, {"at": x, "value": y}, {"level": hue})
-    seen = _finite(table, "at", "value")
+    table = _figure_columns(data, {"at": x, "value": y}, {"level": hue})
+    seen = _finite_rows(table, "at", "value")
     if seen.empty:
-        return _nothing(_why(data, x, y), ax)
+        return _nothing(_why_empty(data, x, y), ax)
     if (seen["value"] < 0).any():
         raise CogbiasError(f"column {y!r} holds negative numbers: give probabilities or shares")
-    _once(data, x, hue)
+    _refuse_repeats(data, x, hue)
     ax, levels = (
         _axes(ax, 5.6, 3.2),
-        sorted(_levels(seen["level"]), key=lambda level: level != "control"),
+        sorted(_levels_in_order(seen["level"]), key=lambda level: level != "control"),
     )
     names = {level: str(level) if hue else "" for level in levels}
     handles = [
@@ -1456,22 +1489,24 @@ def answer_distribution(
             names[level],
             seen[seen["level"] == level],
             look,
-            _step(seen["at"]),
+            _bar_width(seen["at"]),
             level == levels[0],
         )
-        for level, look in _looks(levels).items()
+        for level, look in _look_of_each(levels).items()
     ]
     _answer_axes(ax, label, sorted(seen["at"].unique()))
-    _legend(ax, handles, 2, height=1.04)  # above the triangles
-    return _finish(ax, _left_out(len(table) - len(seen)))
+    _legend_above(ax, handles, 2, height=1.04)  # above the triangles
+    return _with_notes_below(ax, _left_out(len(table) - len(seen)))
 
 # %% ../nbs/14_study_figures.ipynb #fb91daaa
 def _area_words(areas: pd.DataFrame | None, hue: str | None) -> dict[Any, str]:
     "Areas with their intervals in words, by level."
     if areas is None:
         return {}
-    table = _finite(
-        _tidy(areas, {"value": "estimate", "low": "ci_low", "high": "ci_high"}, {"level": hue}),
+    table = _finite_rows(
+        _figure_columns(
+            areas, {"value": "estimate", "low": "ci_low", "high": "ci_high"}, {"level": hue}
+        ),
         "value",
     )
     limits = [
@@ -1484,7 +1519,7 @@ def _area_words(areas: pd.DataFrame | None, hue: str | None) -> dict[Any, str]:
     }
 
 # %% ../nbs/14_study_figures.ipynb #dff02adf
-def _square(ax: "Axes") -> None:
+def _unit_square(ax: "Axes") -> None:
     "A unit square with a little room, and its diagonal."
     ax.plot(
         [0, 1],
@@ -1498,11 +1533,11 @@ def _square(ax: "Axes") -> None:
     ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
 
 # %% ../nbs/14_study_figures.ipynb #3abfa72b
-def _curves(
+def _draw_curves(
     ax: "Axes", seen: pd.DataFrame, areas: Mapping[Any, str], named: bool
 ) -> list["Artist"]:
     "One line per level; returns the entries of the legend."
-    looks = _looks(_levels(seen["level"]))
+    looks = _look_of_each(_levels_in_order(seen["level"]))
     for level, look in looks.items():
         part = seen[seen["level"] == level]
         ax.plot(
@@ -1520,7 +1555,11 @@ def _curves(
         level: ": ".join(filter(None, [str(level) if named else "", areas.get(level)]))
         for level in looks
     }
-    return [_handle(words[level], look, line=True) for level, look in looks.items() if words[level]]
+    return [
+        _legend_entry(words[level], look, line=True)
+        for level, look in looks.items()
+        if words[level]
+    ]
 
 # %% ../nbs/14_study_figures.ipynb #f3532369
 def roc_curve(
@@ -1535,16 +1574,18 @@ def roc_curve(
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
     "Hit rate against false-alarm rate at every cut, with areas in the legend."
-    table = _tidy(data, {"at": x, "value": y}, {"level": hue})
-    seen = _finite(table, "at", "value").sort_values(["at", "value"])
+    table = _figure_columns(data, {"at": x, "value": y}, {"level": hue})
+    seen = _finite_rows(table, "at", "value").sort_values(["at", "value"])
     if seen.empty:
-        return _nothing(_why(data, x, y), ax)
+        return _nothing(_why_empty(data, x, y), ax)
     ax = _axes(ax, 4.4, 4.6)
-    _square(ax)
-    entries = _curves(ax, seen, _area_words(areas, hue), bool(hue))
+    _unit_square(ax)
+    entries = _draw_curves(ax, seen, _area_words(areas, hue), bool(hue))
     ax.set(xlabel=xlabel, ylabel=ylabel)
-    _legend(ax, [*entries, _handle("chance", _CHANCE._replace(colour="#777777"), line=True)], 1)
-    return _finish(ax, _left_out(len(table) - len(seen), "without both rates", "cut"))
+    _legend_above(
+        ax, [*entries, _legend_entry("chance", _CHANCE._replace(colour="#777777"), line=True)], 1
+    )
+    return _with_notes_below(ax, _left_out(len(table) - len(seen), "without both rates", "cut"))
 
 # %% ../nbs/14_study_figures.ipynb #ca3a1d27
 def _plateaus(threshold: np.ndarray, accuracy: np.ndarray) -> list[tuple[float, float]]:
@@ -1589,7 +1630,7 @@ def _threshold_line(ax: "Axes", part: pd.DataFrame, look: _Look) -> None:
 def _threshold_marks(ax: "Axes", chosen: float | None, chance: float | None) -> list["Artist"]:
     "Lines of the chosen threshold and of chance; returns their entries of the legend."
     marks = [
-        _handle(
+        _legend_entry(
             "highest (plateau)", _Look("#222222", ""), line=True, linewidth=5, solid_capstyle="butt"
         )
     ]
@@ -1632,20 +1673,21 @@ def threshold_curve(
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
     "Accuracy over thresholds, with the chosen one, the plateau and chance."
-    table = _tidy(data, {"at": x, "value": y, "low": low, "high": high}, {"level": hue})
-    seen = _finite(table, "at", "value").sort_values("at")
+    table = _figure_columns(data, {"at": x, "value": y, "low": low, "high": high}, {"level": hue})
+    seen = _finite_rows(table, "at", "value").sort_values("at")
     if seen.empty:
-        return _nothing(_why(data, x, y), ax)
-    ax, levels = _axes(ax, 5.4, 3.4), _levels(seen["level"])
-    for level, look in _looks(levels).items():
+        return _nothing(_why_empty(data, x, y), ax)
+    ax, levels = _axes(ax, 5.4, 3.4), _levels_in_order(seen["level"])
+    for level, look in _look_of_each(levels).items():
         _threshold_line(ax, seen[seen["level"] == level], look)
     ax.set(xlabel="threshold τ", ylabel="accuracy")
-    _legend(
+    _legend_above(
         ax,
-        _entries(levels, bool(hue), line=True, markersize=4) + _threshold_marks(ax, chosen, chance),
+        _legend_entries(levels, bool(hue), line=True, markersize=4)
+        + _threshold_marks(ax, chosen, chance),
         3,
     )
-    return _finish(ax, _left_out(len(table) - len(seen)))
+    return _with_notes_below(ax, _left_out(len(table) - len(seen)))
 
 # %% ../nbs/14_study_figures.ipynb #fcf63a9f
 def _shares_only(table: pd.DataFrame, names: Mapping[str, str]) -> None:
@@ -1673,24 +1715,24 @@ def calibration_plot(
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
     "Achieved minus promised coverage over nominal levels, with Monte-Carlo error."
-    table = _tidy(data, {"at": x, "coverage": y, "error": error}, {"level": hue})
-    seen = _finite(table, "at", "coverage")
+    table = _figure_columns(data, {"at": x, "coverage": y, "error": error}, {"level": hue})
+    seen = _finite_rows(table, "at", "coverage")
     if seen.empty:
-        return _nothing(_why(data, x, y), ax)
+        return _nothing(_why_empty(data, x, y), ax)
     _shares_only(table, {"at": x, "coverage": y})
     ax, levels = _axes(ax, 5.4, 3.4), sorted(seen["at"].unique())
     ax.axhspan(
         -100 * band, 100 * band, color="#888888", alpha=0.18, linewidth=0, zorder=0, gid="band"
     )
-    _zero(ax, upright=False)
-    _dodged(ax, _percent(seen, seen["at"]), levels)
-    _columns(ax, range(len(levels)), [f"{100 * each:g}%" for each in levels])
+    _line_at_zero(ax, upright=False)
+    _draw_side_by_side(ax, _percent(seen, seen["at"]), levels)
+    _write_columns(ax, range(len(levels)), [f"{100 * each:g}%" for each in levels])
     ax.set(
         xlabel="nominal coverage",
         ylabel="achieved minus nominal coverage\n(percentage points)\n← too short     too wide →",
     )
-    _legend(ax, _entries(_levels(seen["level"]), bool(hue)))
-    return _finish(
+    _legend_above(ax, _legend_entries(_levels_in_order(seen["level"]), bool(hue)))
+    return _with_notes_below(
         ax,
         f"bars: 95% Monte-Carlo error; band: ±{100 * band:g} points",
         _left_out(len(table) - len(seen)),
@@ -1708,12 +1750,12 @@ def coverage_rows(
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
     "Achieved coverage of one nominal level, one row per design."
-    table = _tidy(data, {"coverage": x, "error": error}, {"at": y, "level": hue})
-    seen, rows = _finite(table, "coverage"), _levels(table["at"])
+    table = _figure_columns(data, {"coverage": x, "error": error}, {"at": y, "level": hue})
+    seen, rows = _finite_rows(table, "coverage"), _levels_in_order(table["at"])
     if seen.empty:
-        return _nothing(_why(data, x), ax)
+        return _nothing(_why_empty(data, x), ax)
     _shares_only(table, {"coverage": x})
-    ax = _axes(ax, 4.2 + max(1.2, _length(rows)), 1.3 + 0.34 * len(rows))
+    ax = _axes(ax, 4.2 + max(1.2, _inches_of_longest(rows)), 1.3 + 0.34 * len(rows))
     ax.axvspan(
         100 * (nominal - band),
         100 * (nominal + band),
@@ -1724,18 +1766,18 @@ def coverage_rows(
         gid="band",
     )
     ax.axvline(100 * nominal, color="#555555", linewidth=1, zorder=1, gid="nominal")
-    _dodged(ax, _percent(seen), rows, upright=False)
-    _rows(ax, rows)
+    _draw_side_by_side(ax, _percent(seen), rows, upright=False)
+    _name_rows(ax, rows)
     ax.set_xlabel(f"coverage of {100 * nominal:g}% intervals (%)")
-    _legend(ax, _entries(_levels(seen["level"]), bool(hue)))
-    return _finish(
+    _legend_above(ax, _legend_entries(_levels_in_order(seen["level"]), bool(hue)))
+    return _with_notes_below(
         ax,
         f"bars: 95% Monte-Carlo error; band: ±{100 * band:g} points",
         _left_out(len(table) - len(seen)),
     )
 
 # %% ../nbs/14_study_figures.ipynb #cca6f7a4
-def _tree(linkage: np.ndarray, labels: Sequence[str]) -> np.ndarray:
+def _checked_linkage(linkage: np.ndarray, labels: Sequence[str]) -> np.ndarray:
     "The linkage matrix, checked against its labels."
     tree = np.asarray(linkage, float)
     if tree.ndim != 2 or tree.shape[1] != 4:
@@ -1761,7 +1803,7 @@ def _leaf_marks(ax: "Axes", tree: np.ndarray, leaves: Sequence[int], cut: float)
     from scipy.cluster.hierarchy import fcluster
 
     cluster = fcluster(tree, cut, "distance")[list(leaves)]
-    looks = _looks(_levels(pd.Series(cluster)))
+    looks = _look_of_each(_levels_in_order(pd.Series(cluster)))
     ax.axvline(cut, color="#777777", linewidth=1.2, linestyle=(0, (5, 3)), zorder=1, gid="cut")
     for place, each in enumerate(cluster):
         ax.plot(
@@ -1789,7 +1831,7 @@ def dendrogram(
         return _nothing("a tree needs two leaves or more", ax)
     from scipy.cluster.hierarchy import dendrogram as layout
 
-    tree = _tree(linkage, labels)
+    tree = _checked_linkage(linkage, labels)
     drawn, ax = layout(tree, no_plot=True), _axes(ax, 5.4, 1.0 + 0.28 * len(labels))
     for across, along in zip(drawn["icoord"], drawn["dcoord"]):
         ax.plot(
@@ -1802,7 +1844,7 @@ def dendrogram(
         )
     if cut is not None:
         _leaf_marks(ax, tree, drawn["leaves"], cut)
-    _rows(ax, [labels[leaf] for leaf in drawn["leaves"]])
+    _name_rows(ax, [labels[leaf] for leaf in drawn["leaves"]])
     ax.set(xlim=(0, 1.05 * max(tree[:, 2].max(), cut or 0) or 1.0), xlabel=label)
     ax.tick_params(axis="y", pad=9)
     return ax

@@ -482,7 +482,7 @@ FACTS = ["parameters_bn", "released_days", "context_tokens", "weights"]
 FACTS += ["training_cutoff_days", "quantisation_bits", "mmlu", "arena"]
 
 
-def _days(dates: pd.Series) -> pd.Series:
+def _days_since_2024(dates: pd.Series) -> pd.Series:
     "Days since the beginning of 2024; nan where there is no date."
     return (pd.to_datetime(dates, format="ISO8601") - pd.Timestamp("2024-01-01")).dt.days
 
@@ -495,8 +495,8 @@ def explained_by_models(
     "Whether documented facts explain effects, asked of models that were held out."
     facts = model_facts() if facts is None else facts
     names = facts.assign(
-        released_days=_days(facts["released"]),
-        training_cutoff_days=_days(facts["training_cutoff"]),
+        released_days=_days_since_2024(facts["released"]),
+        training_cutoff_days=_days_since_2024(facts["training_cutoff"]),
     )
     joined = common.assign(known=common["model"].astype(str).str.split("/", n=1).str[-1]).merge(
         names, left_on="known", right_on="model", suffixes=("", "_fact")

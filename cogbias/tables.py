@@ -893,7 +893,7 @@ def as_written(
     return cell[1:] if isinstance(cell, str) and cell[:1] == "'" and _FORMULA.match(cell) else cell
 
 # %% ../nbs/00_tables.ipynb #c549f6d7
-def _flat(table: pd.DataFrame) -> pd.DataFrame:
+def _with_json_text(table: pd.DataFrame) -> pd.DataFrame:
     "The table with lists and mappings as JSON text."
     texts = {
         name: [None if is_empty(value) else _canonical(value) for value in table[name]]
@@ -902,7 +902,7 @@ def _flat(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**texts)
 
 
-def _marked(table: pd.DataFrame) -> pd.DataFrame:
+def _with_version(table: pd.DataFrame) -> pd.DataFrame:
     "The table with its version, where its schema has one later than 1."
     names = set(table.columns)
     version = max((each.version for each in SCHEMAS if names >= set(each.names)), default=1)
@@ -911,7 +911,7 @@ def _marked(table: pd.DataFrame) -> pd.DataFrame:
 
 def _write_csv(table: pd.DataFrame, path: Path) -> None:
     "Lists and mappings as JSON, no cell a formula."
-    flat = _flat(_marked(table)).rename(columns=harmless)
+    flat = _with_json_text(_with_version(table)).rename(columns=harmless)
     texts = [name for name in flat.columns if flat[name].dtype.kind not in "biuf"]
     flat = flat.assign(**{name: flat[name].map(harmless) for name in texts})
     torn = any("\r" in str(cell) for name in texts for cell in flat[name])
@@ -921,7 +921,7 @@ def _write_csv(table: pd.DataFrame, path: Path) -> None:
 
 def _write_parquet(table: pd.DataFrame, path: Path) -> None:
     "Lists and mappings as JSON, the version beside the columns."
-    flat = _flat(_marked(table))
+    flat = _with_json_text(_with_version(table))
     if VERSION in flat:
         version, flat = int(flat[VERSION].max()), flat.drop(columns=VERSION)
         flat.attrs = {VERSION: version}
@@ -930,7 +930,7 @@ def _write_parquet(table: pd.DataFrame, path: Path) -> None:
 
 def _write_jsonl(table: pd.DataFrame, path: Path) -> None:
     "One object per line, numbers to the last digit; what JSON cannot hold is empty."
-    marked = _marked(table)
+    marked = _with_version(table)
     columns = [marked[name].tolist() for name in marked.columns]
     with path.open("w", encoding="utf-8") as file:
         for row in zip(*columns):
@@ -1127,7 +1127,7 @@ _READERS = {
 }
 
 # %% ../nbs/00_tables.ipynb #6191342d
-def _decode(path: Path, table: pd.DataFrame, column: Column) -> list[Any]:
+def _from_json_text(path: Path, table: pd.DataFrame, column: Column) -> list[Any]:
     "Turn one column of JSON text back into lists or mappings."
     decoded = []
     for number, value in enumerate(table[column.name], 1):
@@ -1141,11 +1141,11 @@ def _decode(path: Path, table: pd.DataFrame, column: Column) -> list[Any]:
     return decoded
 
 # %% ../nbs/00_tables.ipynb #001645b8
-def _raw(path: Path, table: pd.DataFrame, column: Column) -> pd.Series:
+def _column_as_stored(path: Path, table: pd.DataFrame, column: Column) -> pd.Series:
     "One column as it was stored: decoded, and with None where it is empty."
     values = table[column.name]
     if column.kind in ("list", "mapping"):
-        values = _decode(path, table, column)
+        values = _from_json_text(path, table, column)
         plain = [None if is_empty(value) else value for value in values]
         return pd.Series(plain, index=table.index, dtype="object")
     if column.kind != "text" and not (column.optional and values.isna().all()):
@@ -1155,7 +1155,7 @@ def _raw(path: Path, table: pd.DataFrame, column: Column) -> pd.Series:
     return pd.Series(plain, index=table.index, dtype="object")
 
 
-def _typed(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
+def _with_text_types(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
     "The checked table with its texts as pandas keeps texts."
     texts = {
         each.name: table[each.name].astype("str").where(table[each.name].notna(), None)
@@ -1229,7 +1229,7 @@ def _at_version(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
 
 # %% ../nbs/00_tables.ipynb #bc67215c
 @contextmanager
-def _within(path: Path) -> Iterator[None]:
+def _naming_file(path: Path) -> Iterator[None]:
     "Put the name of the file in front of what is said about its table."
     try:
         yield
@@ -1242,13 +1242,13 @@ def _record_name(row: int) -> str:
     return f"record {row + 1}"
 
 
-def _stored(path: Path, schema: Schema) -> pd.DataFrame:
+def _read_stored(path: Path, schema: Schema) -> pd.DataFrame:
     "The table in a file, in the columns of today and not checked yet."
     table = _read_file(path, schema)
-    with _within(path):
+    with _naming_file(path):
         table = _at_version(table, schema)
     there = (each for each in schema.columns if each.name in table.columns)
-    return table.assign(**{each.name: _raw(path, table, each) for each in there})
+    return table.assign(**{each.name: _column_as_stored(path, table, each) for each in there})
 
 
 def load_table(
@@ -1257,12 +1257,12 @@ def load_table(
 ) -> pd.DataFrame:
     "Read a table of our own and check it; the ids of items must fit what they stand for."
     path = Path(path)
-    table = _stored(path, schema)
-    with _within(path):
+    table = _read_stored(path, schema)
+    with _naming_file(path):
         schema.check(table, _record_name)
         if schema.identity:
             _check_ids(table, schema.key)
-    return _typed(table, schema)
+    return _with_text_types(table, schema)
 
 
 def _check_ids(table: pd.DataFrame, key: str) -> None:
@@ -1284,8 +1284,8 @@ def load_outside_items(
 ):  # items; attrs count the rows that were edited, and name those not known to be as saved
     "Read items that come from outside: whatever id they carry, each gets that of what it holds."
     path = Path(path)
-    table = _stored(path, ITEMS)
-    with _within(path):
+    table = _read_stored(path, ITEMS)
+    with _naming_file(path):
         made = identified(table, _record_name)
         for row, name in enumerate(made["paradigm"]):
             if name not in known:
@@ -1298,7 +1298,9 @@ def load_outside_items(
     made.attrs["edited"] = sum(not is_empty(old) for old, _ in changed)
     if changed:
         made.attrs["changed"] = [new for _, new in changed]  # edited, or without an id
-    return _typed(made[[*ITEMS.names, *made.columns.difference(ITEMS.names, sort=False)]], ITEMS)
+    return _with_text_types(
+        made[[*ITEMS.names, *made.columns.difference(ITEMS.names, sort=False)]], ITEMS
+    )
 
 # %% ../nbs/00_tables.ipynb #7e650052
 PACKAGE = Path(import_module("cogbias").__file__).parent  # a notebook has no __file__ of its own

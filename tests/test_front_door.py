@@ -11,7 +11,7 @@ import yaml
 
 import cogbias as cb
 from cogbias.backends.sim import exact_trials
-from cogbias.tables import CogbiasError
+from cogbias.tables import CogbiasError, shipped
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -169,3 +169,13 @@ def test_a_wrong_run_is_one_line(tmp_path: Path) -> None:
         with pytest.raises(CogbiasError) as error:
             cb.run(model, paradigm, outputs=tmp_path, reports=False, progress=False)
         assert len(str(error.value).splitlines()) == 1, (model, paradigm)
+
+
+def test_a_bias_in_a_text_file_has_items_and_a_plan(tmp_path: Path) -> None:
+    for ending in ("toml", "csv"):
+        text = shipped("data", "skeletons", f"file.{ending}").read_text(encoding="utf-8")
+        (tmp_path / f"mine.{ending}").write_text(text.replace("NAME", "mine"), encoding="utf-8")
+    items = cb.items(tmp_path / "mine.toml")
+    assert len(items) and items.equals(cb.items(str(tmp_path / "mine.toml")))
+    planned = cb.plan("sim/random", str(tmp_path / "mine.toml"), outputs=tmp_path / "out")
+    assert planned.cells["prompts"].tolist() == [len(items)]

@@ -166,21 +166,21 @@ def limits_within(
     return middle + half * tanh(centre - reach), middle + half * tanh(centre + reach)
 
 # %% ../../nbs/stats/01b_adjusted.ipynb #49de1eb2
-class _Counts(NamedTuple):
+class _CountInterval(NamedTuple):
     "Centre and standard error of the interval for counts."
 
     centre: float
     se: float
 
 
-def _counts(blocks: Blocks, low: np.ndarray, high: np.ndarray) -> _Counts:
+def _two_imagined_clusters(blocks: Blocks, low: np.ndarray, high: np.ndarray) -> _CountInterval:
     "Two imagined clusters at the ends of the scale, shared out over the blocks."
     n, share = blocks.size, 1 / len(blocks.size)  # of the clusters imagined at either end
     total = n + 2 * share
     centre = (n * blocks.mean + share * (low + high)) / total
     squares = blocks.variance * n * (n - 1) + n * (blocks.mean - centre) ** 2
     squares = squares + share * ((low - centre) ** 2 + (high - centre) ** 2)
-    return _Counts(float(centre.sum()), float(np.sqrt(np.sum(squares / total**2))))
+    return _CountInterval(float(centre.sum()), float(np.sqrt(np.sum(squares / total**2))))
 
 # %% ../../nbs/stats/01b_adjusted.ipynb #a56aeaf6
 UNSEEN = 0.4  # of the reach of the interval for counts; an unseen kind may move the mean so far
@@ -191,7 +191,7 @@ class _Mixture(NamedTuple):
 
     estimate: float
     smooth: Estimate  # the t
-    counts: _Counts
+    counts: _CountInterval
     firm: float  # weight of the interval for counts
     ends: tuple[float, float]  # of the scale of the estimate
     unseen: float  # share of the reach of the interval for counts that any interval has
@@ -272,7 +272,9 @@ def _mixture(
         lows, highs = lows - moved, highs - moved
     firm = _mean_firmness(differences, weights, scale) if plain.se else 1.0
     ends = float(lows.sum()), float(highs.sum())
-    return _Mixture(plain.estimate, plain, _counts(blocks, lows, highs), firm, ends, unseen)
+    return _Mixture(
+        plain.estimate, plain, _two_imagined_clusters(blocks, lows, highs), firm, ends, unseen
+    )
 
 # %% ../../nbs/stats/01b_adjusted.ipynb #833ee2d6
 METHOD = "adjusted cluster interval"

@@ -39,7 +39,7 @@ KINDS = ("win_high", "win_low")
 Sets = Collection[frozenset]  # the sets of options that count as right for one question
 
 # %% ../../nbs/stats/09_bets.ipynb #469883b0
-def _known(what: str, name: str, allowed: Iterable[str]) -> None:
+def _check_known(what: str, name: str, allowed: Iterable[str]) -> None:
     "A name from a short list."
     if name not in allowed:
         raise ValueError(f"{what} is {name!r}: give one of {', '.join(allowed)}")
@@ -59,7 +59,7 @@ def standard_choice(
     ties: Literal["share", "first"] = "share",  # share: 1/m each; first: all to the leftmost
 ) -> pd.DataFrame:  # share of each option, rows sum to 1; nan where a score is missing
     "The option with the highest score, shared between options that tie."
-    _known("ties", ties, ("share", "first"))
+    _check_known("ties", ties, ("share", "first"))
     value = scores.to_numpy(float)
     best = value == value.max(axis=1, keepdims=True, initial=-np.inf)
     if ties == "first":
@@ -96,7 +96,7 @@ def standard_credit(
     return np.where(right.any(axis=1), credit, nan)
 
 # %% ../../nbs/stats/09_bets.ipynb #11aa1d3b
-def _codes(scores: np.ndarray, tau: float | np.ndarray) -> np.ndarray:
+def _coded_sets(scores: np.ndarray, tau: float | np.ndarray) -> np.ndarray:
     "The set above the threshold as a number: bit j is option j; the first axes are thresholds."
     return (scores > np.expand_dims(tau, (-2, -1))) @ (1 << np.arange(scores.shape[-1]))
 
@@ -128,7 +128,7 @@ def value_correct_sets(
     ground_truth: str,  # normal, weak_normal or weak
 ) -> frozenset[frozenset]:
     "The sets of options that are right for a value question."
-    _known("ground_truth", ground_truth, VALUE_TRUTHS)
+    _check_known("ground_truth", ground_truth, VALUE_TRUTHS)
     right = {
         "normal": lambda chosen: chosen == {"high"},
         "weak_normal": lambda chosen: chosen in ({"high"}, {"high", "same"}),
@@ -137,7 +137,7 @@ def value_correct_sets(
     return frozenset(filter(right[ground_truth], _all_sets(VALUE_OPTIONS)))
 
 # %% ../../nbs/stats/09_bets.ipynb #ca10910f
-def _exact(value: Any, what: str) -> Fraction:
+def _as_fraction(value: Any, what: str) -> Fraction:
     "A number as an exact fraction; a float is taken as it prints."
     try:
         return Fraction(str(value))
@@ -147,7 +147,9 @@ def _exact(value: Any, what: str) -> Fraction:
         ) from None
 
 # %% ../../nbs/stats/09_bets.ipynb #011c27bd
-def _gains(win: Fraction, lose: Fraction, wager: Fraction, payoff_rule: str) -> dict[str, Fraction]:
+def _gains_of_choices(
+    win: Fraction, lose: Fraction, wager: Fraction, payoff_rule: str
+) -> dict[str, Fraction]:
     "Gain of each choice from the value of what is won and of what is lost."
     either = (win - lose - wager) / 2
     if payoff_rule == "literal":
@@ -188,10 +190,19 @@ def expected_gains(
     payoff_rule: PayoffRule = "table",
 ) -> dict[str, Fraction]:  # gain of win, lose, both and none
     "Expected gain of every choice in a bet, as exact fractions."
-    _known("kind", kind, KINDS), _known("payoff_rule", payoff_rule, ("table", "literal"))
-    high, low, wager = _exact(high, "high"), _exact(low, "low"), _exact(wager, "wager")
+    (
+        _check_known("kind", kind, KINDS),
+        _check_known("payoff_rule", payoff_rule, ("table", "literal")),
+    )
+    high, low, wager = (
+        _as_fraction(high, "high"),
+        _as_fraction(low, "low"),
+        _as_fraction(wager, "wager"),
+    )
     _check_wager(high, low, wager)
-    return _gains(*((high, low) if kind == "win_high" else (low, high)), wager, payoff_rule)
+    return _gains_of_choices(
+        *((high, low) if kind == "win_high" else (low, high)), wager, payoff_rule
+    )
 
 # %% ../../nbs/stats/09_bets.ipynb #9caaf1b9
 BET_TRUTHS = ("strict", "positive", "non_negative")
@@ -218,7 +229,7 @@ def bet_correct_sets(
     payoff_rule: PayoffRule = "table",
 ) -> frozenset[frozenset]:  # empty when no set is right and the question is left out
     "The sets of options that are right for a bet."
-    _known("ground_truth", ground_truth, BET_TRUTHS)
+    _check_known("ground_truth", ground_truth, BET_TRUTHS)
     gains = expected_gains(kind, high, low, wager, payoff_rule)
     return frozenset(
         _SAYS[choice]
@@ -285,7 +296,7 @@ def set_credit(
     counted = _counted(scores, correct)
     right = _right_codes(correct, list(scores.columns))
     return np.where(
-        counted, right[np.arange(len(scores)), _codes(scores.to_numpy(float), tau)], nan
+        counted, right[np.arange(len(scores)), _coded_sets(scores.to_numpy(float), tau)], nan
     )
 
 # %% ../../nbs/stats/09_bets.ipynb #93061367
@@ -308,7 +319,7 @@ _GRID = np.arange(101) / 100
 def _grid_counts(scores: pd.DataFrame, correct: Sequence[Sets]) -> np.ndarray:
     "Right answers at every threshold of the grid, shape (101,)."
     right = _right_codes(correct, list(scores.columns))
-    return right[np.arange(len(scores)), _codes(scores.to_numpy(float), _GRID)].sum(axis=1)
+    return right[np.arange(len(scores)), _coded_sets(scores.to_numpy(float), _GRID)].sum(axis=1)
 
 # %% ../../nbs/stats/09_bets.ipynb #457bdb92
 def choose_threshold(
@@ -319,7 +330,7 @@ def choose_threshold(
     ] = "median",  # median: as published; median_low: stays among the maximisers
 ) -> Threshold:
     "The median of the thresholds that do best on development questions."
-    _known("tie_break", tie_break, ("median", "median_low"))
+    _check_known("tie_break", tie_break, ("median", "median_low"))
     counted = _counted(scores, correct)
     if not counted.any():
         return Threshold(nan, nan, nan, False, 0, nan, False, 0)
@@ -451,11 +462,11 @@ def _checked(
 def _checked_bets(bets: pd.DataFrame) -> pd.DataFrame:
     "Bets with all their columns and no unknown kind."
     for kind in set(_checked(bets, ("pair", "order", "kind"), BET_OPTIONS)["kind"]):
-        _known("kind", kind, KINDS)
+        _check_known("kind", kind, KINDS)
     return bets
 
 # %% ../../nbs/stats/09_bets.ipynb #814a52ce
-def _credit(
+def _credit_under(
     scores: pd.DataFrame, measure: str, correct: list[Sets], tau: float | None
 ) -> np.ndarray:
     "Credit under one measure; for the standard method the right sets are single options."
@@ -468,7 +479,7 @@ def _credit(
 # %% ../../nbs/stats/09_bets.ipynb #17baf117
 def _bet_truths(kinds: Iterable[str], measure: str, payoff_rule: PayoffRule) -> list[Sets]:
     "The right sets of each bet; for the standard method its best single options."
-    _known("measure", measure, ("standard", *BET_TRUTHS))
+    _check_known("measure", measure, ("standard", *BET_TRUTHS))
 
     def right(kind: str) -> Sets:
         if measure == "standard":
@@ -487,7 +498,7 @@ def bet_credit(
     payoff_rule: PayoffRule = "table",
 ) -> np.ndarray:  # credit in [0, 1] per bet; nan where unanswered or left out
     "Credit of every bet under one measure."
-    return _credit(
+    return _credit_under(
         _checked_bets(bets)[list(BET_OPTIONS)],
         measure,
         _bet_truths(bets["kind"], measure, payoff_rule),
@@ -497,7 +508,7 @@ def bet_credit(
 # %% ../../nbs/stats/09_bets.ipynb #92e66ad8
 def _value_truths(n: int, measure: str) -> list[Sets]:
     "The right sets of n value questions."
-    _known("measure", measure, ("standard", *VALUE_TRUTHS))
+    _check_known("measure", measure, ("standard", *VALUE_TRUTHS))
     return [value_correct_sets("normal" if measure == "standard" else measure)] * n
 
 # %% ../../nbs/stats/09_bets.ipynb #b517b0d5
@@ -507,7 +518,7 @@ def value_credit(
     tau: float | None = None,  # threshold; the standard method needs none
 ) -> np.ndarray:  # credit in [0, 1] per question; nan where unanswered
     "Credit of every value question under one measure."
-    return _credit(
+    return _credit_under(
         _checked(values, ("pair", "order"), VALUE_OPTIONS)[list(VALUE_OPTIONS)],
         measure,
         _value_truths(len(values), measure),
@@ -523,7 +534,7 @@ def _guessing(measure: str, correct: Sequence[Sets], options: Sequence[str]) -> 
     return float(np.mean([rate[sets] for sets in correct]))
 
 # %% ../../nbs/stats/09_bets.ipynb #57b92df9
-def _bars(
+def _bars_of_questions(
     measure: str, order: Sequence, correct: Sequence[Sets], options: Sequence[str]
 ) -> dict[str, float]:
     "What guessing and the best habit of place score on these questions."
@@ -537,7 +548,7 @@ def _bars(
     }
 
 # %% ../../nbs/stats/09_bets.ipynb #d6f563bd
-def _tests(
+def _tests_against_bars(
     measure: str, credit: np.ndarray, bars: Mapping[str, float], pair: Sequence, level: float
 ) -> list[dict[str, Any]]:
     "One measure against every bar, over questions and over pairs."
@@ -568,10 +579,10 @@ def _measured(
     credit = (
         np.full(len(questions), nan)
         if unknown
-        else _credit(questions[list(options)], measure, correct, tau)
+        else _credit_under(questions[list(options)], measure, correct, tau)
     )
     counted = np.flatnonzero(~np.isnan(credit))
-    bars = _bars(
+    bars = _bars_of_questions(
         measure,
         [questions["order"].iloc[i] for i in counted],
         [correct[i] for i in counted],
@@ -580,7 +591,7 @@ def _measured(
     asked = np.array(
         [bool(sets) for sets in correct], bool
     )  # what a ground truth leaves out by design is no gap
-    return _tests(measure, credit[asked], bars, list(questions["pair"][asked]), level)
+    return _tests_against_bars(measure, credit[asked], bars, list(questions["pair"][asked]), level)
 
 # %% ../../nbs/stats/09_bets.ipynb #6cc257a3
 def _thresholds(taus: Mapping[str, float | Threshold] | None) -> dict[str, float | None]:
@@ -657,7 +668,7 @@ def bet_accuracies(
     pd.DataFrame
 ):  # one row per measure, bar and target: measure, against, chance and the fields of an estimate
     "Accuracies on bets, against guessing and against habits."
-    _checked_bets(bets), _known("payoff_rule", payoff_rule, ("table", "literal"))
+    _checked_bets(bets), _check_known("payoff_rule", payoff_rule, ("table", "literal"))
     rows = [
         row
         for measure, tau in _thresholds(taus).items()
@@ -701,10 +712,10 @@ def believed_key(
     payoff_rule: PayoffRule = "table",
 ) -> frozenset[str] | None:  # the right options; None when the bet is excluded
     "The best options of a bet for someone with this belief about its pair."
-    _known("kind", kind, KINDS), _known("equal", equal, ("no_bet", "exclude"))
+    _check_known("kind", kind, KINDS), _check_known("equal", equal, ("no_bet", "exclude"))
     if belief is None:
         return None
-    _known("belief", belief, VALUE_OPTIONS)
+    _check_known("belief", belief, VALUE_OPTIONS)
     if belief == "same":
         return frozenset({"none"}) if equal == "no_bet" else None
     return bet_key(kind if belief == "high" else KINDS[1 - KINDS.index(kind)], payoff_rule)

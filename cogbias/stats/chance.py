@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from .clusters import stratified_cluster_t
-from .estimates import Estimate, check_level, nothing
+from .estimates import Estimate, check_level, joined, nothing
 from .proportions import rounding_counts, wilson
 
 # %% ../../nbs/stats/08_chance.ipynb #1034f86b
@@ -45,11 +45,6 @@ def _check_counts(k: float, n: float) -> None:
             f"{k} answers out of {n}: give whole counts; scores with tied answers go to "
             f"against_chance"
         )
-
-# %% ../../nbs/stats/08_chance.ipynb #9903134a
-def _notes(*notes: str) -> str:
-    "Remarks in one line, the empty ones left out."
-    return "; ".join(filter(None, notes))
 
 # %% ../../nbs/stats/08_chance.ipynb #0d2598ce
 def _mid_p(k: int, n: int, chance: float, alternative: str) -> float:
@@ -137,7 +132,7 @@ def exact_binomial(
 Spread = Literal["sample", "population", "null"]
 
 # %% ../../nbs/stats/08_chance.ipynb #70ec65ee
-def _spread(k: int, n: int, chance: float, spread: str) -> float:
+def _accuracy_se(k: int, n: int, chance: float, spread: str) -> float:
     "Standard error of an accuracy; nan where the sample standard deviation does not exist."
     if spread not in ("sample", "population", "null"):
         raise ValueError(f"spread is {spread!r}: give 'sample', 'population' or 'null'")
@@ -157,7 +152,7 @@ def z_statistic(
     _check_counts(k, n), _check_chance(chance, "greater")
     if n == 0:
         return nan
-    se, gap = _spread(k, n, chance, spread), k / n - chance
+    se, gap = _accuracy_se(k, n, chance, spread), k / n - chance
     return gap / se if se else copysign(inf, gap) if gap else nan
 
 # %% ../../nbs/stats/08_chance.ipynb #31622171
@@ -179,7 +174,7 @@ def z_p(
     )
 
 # %% ../../nbs/stats/08_chance.ipynb #0195d2f3
-def _wald(estimate: float, se: float, level: float) -> dict[str, float]:
+def _wald_fields(estimate: float, se: float, level: float) -> dict[str, float]:
     "Estimate, standard error and normal limits, as fields of an estimate."
     from scipy.special import ndtri
 
@@ -210,10 +205,10 @@ def z_against_chance(
             f"{int(n)} valid answers: a sample standard deviation needs two",
             **known,
         )
-    se = _spread(k, n, chance, "sample")
+    se = _accuracy_se(k, n, chance, "sample")
     detail = f"all {int(n)} answers {'right' if k else 'wrong'}, z = {z_statistic(k, n, chance)}"
     flat = {} if se else dict(status="degenerate_zero_variance", detail=detail)
-    wald = _wald(k / n, se, level)
+    wald = _wald_fields(k / n, se, level)
     return Estimate(**wald, p_value=p_value, p_method="z", **known, **flat)
 
 # %% ../../nbs/stats/08_chance.ipynb #50f16311
@@ -291,7 +286,7 @@ def strictest_chance(
     )
 
 # %% ../../nbs/stats/08_chance.ipynb #6d0ad34f
-def _scored(scores: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _scores_there(scores: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     "Scores as floats, and which of them are there."
     scores = np.asarray(scores, float)
     if scores.ndim != 1:
@@ -309,9 +304,9 @@ def _worst_p(fewest: int, most: int, *test: Any) -> float:
     return max(binomial_p(k, *test) for k in range(fewest, most + 1))
 
 # %% ../../nbs/stats/08_chance.ipynb #00c1556e
-def _gaps(scores: np.ndarray, there: np.ndarray, tied: int) -> str:
+def _gap_words(scores: np.ndarray, there: np.ndarray, tied: int) -> str:
     "What a reader should know about unanswered and tied questions."
-    return _notes(
+    return joined(
         ""
         if there.all()
         else f"{int(np.sum(~there))} of {len(scores)} questions without a valid answer left out",
@@ -331,11 +326,11 @@ def against_chance(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:  # the mean credit; its p-value is that of the exact test against chance
     "Accuracy with ties and gaps, tested against chance as if questions were independent."
-    scores, there = _scored(scores)
+    scores, there = _scores_there(scores)
     n, full, some = int(there.sum()), int(np.sum(scores == 1)), int(np.sum(scores > 0))
     found, detail = (
         exact_binomial(full, n, chance, alternative, mid_p, level=level),
-        _gaps(scores, there, some - full),
+        _gap_words(scores, there, some - full),
     )
     if n == 0:
         return replace(found, detail=detail or found.detail)
@@ -371,7 +366,7 @@ def cluster_accuracy(
     cluster: Sequence[Hashable],  # cluster of each question, such as its item pair, shape (n,)
 ) -> pd.Series:  # mean credit by cluster; clusters without a valid answer are left out
     "Mean credit of each cluster."
-    scores, there = _scored(scores)
+    scores, there = _scores_there(scores)
     names = _each_named(scores, cluster, "cluster").to_numpy()
     return pd.Series(scores[there]).groupby(names[there], sort=False).mean()
 
@@ -395,7 +390,7 @@ def _on_scale(found: Estimate, shift: float) -> Estimate:
     )
     if not (low < 0 or high > 1):
         return moved
-    detail = _notes(found.detail, "interval cut at the edge of the scale")
+    detail = joined(found.detail, "interval cut at the edge of the scale")
     return replace(moved, status="bounded" if found.status == "ok" else found.status, detail=detail)
 
 # %% ../../nbs/stats/08_chance.ipynb #6abebc70
@@ -422,14 +417,16 @@ def cluster_t_against_chance(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:  # mean accuracy of clusters; its p-value is that of the test against chance
     "Accuracy over clusters with its t test against chance."
-    accuracy, (scores, there) = cluster_accuracy(scores, cluster), _scored(scores)
+    accuracy, (scores, there) = cluster_accuracy(scores, cluster), _scores_there(scores)
     found, lost = (
         _mean_accuracy(accuracy.to_numpy(), chance, alternative, level),
         len(set(cluster)) - len(accuracy),
     )
     clusters = f"{lost} clusters without any valid answer left out" if lost else ""
     return replace(
-        found, n=int(there.sum()), detail=_notes(found.detail, _gaps(scores, there, 0), clusters)
+        found,
+        n=int(there.sum()),
+        detail=joined(found.detail, _gap_words(scores, there, 0), clusters),
     )
 
 # %% ../../nbs/stats/08_chance.ipynb #4b1c90b9
@@ -441,7 +438,7 @@ def accuracy_by(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> pd.DataFrame:  # one row per kind, in order of appearance: kind and the fields of an estimate
     "Accuracy of each kind of question, each with its exact test."
-    scores, names = _scored(scores)[0], _each_named(scores, kind, "kind")
+    scores, names = _scores_there(scores)[0], _each_named(scores, kind, "kind")
     found = {
         name: against_chance(scores[[each == name for each in names]], chance, level=level)
         for name in dict.fromkeys(names)
@@ -452,7 +449,7 @@ def accuracy_by(
     )
 
 # %% ../../nbs/stats/08_chance.ipynb #38f7eeaf
-def _reach(table: pd.DataFrame, limit: str) -> float:
+def _reach_of_mean(table: pd.DataFrame, limit: str) -> float:
     "How far the mean of the kinds reaches towards one of their limits."
     return float(np.sqrt(np.sum((table["estimate"] - table[limit]) ** 2))) / len(table)
 
@@ -475,8 +472,8 @@ def _balanced_here(table: pd.DataFrame, level: float) -> Estimate:
     mean = float(table["estimate"].mean())
     return Estimate(
         mean,
-        ci_low=mean - _reach(table, "ci_low"),
-        ci_high=mean + _reach(table, "ci_high"),
+        ci_low=mean - _reach_of_mean(table, "ci_low"),
+        ci_high=mean + _reach_of_mean(table, "ci_high"),
         **known,
     )
 
@@ -524,7 +521,7 @@ def balanced_accuracy(
         method="balanced accuracy, " + (found.method if chance is not None else "cluster t"),
         p_value=nan if chance is None else found.p_value,
         p_method="" if chance is None else found.p_method,
-        detail=_notes(found.detail, lacking),
+        detail=joined(found.detail, lacking),
     )
 
 # %% ../../nbs/stats/08_chance.ipynb #710e7c69
@@ -588,7 +585,7 @@ def pooled_z(
         )
     )
     return Estimate(
-        **_wald(p - q, se, level),
+        **_wald_fields(p - q, se, level),
         p_value=float(2 * ndtr(-abs(p - q) / null)) if null else nan,
         p_method="z" if null else "",
         **known,

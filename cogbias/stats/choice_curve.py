@@ -33,15 +33,15 @@ def choice_slope(
     certain = (share <= 0) | (share >= 1)
     if certain.any():
         return _of_certain(share, difference, certain, known)
-    units = _kinds(first, second)
-    line = _line(np.log(share / (1 - share)), difference, units)
+    units = _unit_numbers(first, second)
+    line = _fitted_slope(np.log(share / (1 - share)), difference, units)
     return _with_interval(line, known | {"method": _METHODS[len(units) - 1]})
 
 
 _METHODS = ("slope of log-odds, cluster jackknife", "slope of log-odds, two-way cluster jackknife")
 
 
-def _kinds(first: Sequence, second: Sequence | None) -> list[np.ndarray]:
+def _unit_numbers(first: Sequence, second: Sequence | None) -> list[np.ndarray]:
     "Number of the unit of every question, for every kind of unit; nested kinds are one."
     named = [each for each in (first, second) if each is not None]
     units = [np.unique(list(map(str, each)), return_inverse=True)[1] for each in named]
@@ -64,7 +64,7 @@ def _of_certain(
     return nothing("undefined", said, **known)
 
 
-class _Line(NamedTuple):
+class _Slope(NamedTuple):
     "A slope, and how far it would move with other units."
 
     slope: float
@@ -73,18 +73,18 @@ class _Line(NamedTuple):
     df: float
 
 
-def _line(log_odds: np.ndarray, difference: np.ndarray, units: list[np.ndarray]) -> _Line:
+def _fitted_slope(log_odds: np.ndarray, difference: np.ndarray, units: list[np.ndarray]) -> _Slope:
     "The straight line, with the units of one or two kinds left out in turn."
     slope = float(np.polyfit(difference, log_odds, 1)[0])
     sizes = [int(each.max()) + 1 for each in units]
     if min(sizes) < 2:
-        return _Line(slope, nan, min(sizes), nan)
+        return _Slope(slope, nan, min(sizes), nan)
     parts = [_left_out(log_odds, difference, each) for each in units]
     if len(units) == 1:
-        return _Line(slope, parts[0], sizes[0], _carriers(difference, units[0]))
+        return _Slope(slope, parts[0], sizes[0], _carriers(difference, units[0]))
     both = np.unique(units[0] * sizes[1] + units[1], return_inverse=True)[1]
     shared = _left_out(log_odds, difference, both)
-    return _Line(slope, float(max(sum(parts) - shared, *parts)), min(sizes), min(sizes) - 1.0)
+    return _Slope(slope, float(max(sum(parts) - shared, *parts)), min(sizes), min(sizes) - 1.0)
 
 
 def _left_out(log_odds: np.ndarray, difference: np.ndarray, unit: np.ndarray) -> float:
@@ -106,7 +106,7 @@ def _carriers(difference: np.ndarray, unit: np.ndarray) -> float:
     return float(weight.sum() ** 2 / (weight**2).sum())
 
 
-def _with_interval(line: _Line, known: dict) -> Estimate:
+def _with_interval(line: _Slope, known: dict) -> Estimate:
     "The t interval of a slope and its test against 0."
     from scipy.special import stdtr, stdtrit
 

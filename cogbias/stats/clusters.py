@@ -35,7 +35,9 @@ def _checked(tidy: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return tidy
 
 # %% ../../nbs/stats/01_clusters.ipynb #80cc4223
-def _tidy(table: pd.DataFrame, columns: dict[str, str | None]) -> dict[str, np.ndarray]:
+def _columns_as_arrays(
+    table: pd.DataFrame, columns: dict[str, str | None]
+) -> dict[str, np.ndarray]:
     "The columns as arrays under our names; without a stratum one for all, without a weight 1 each."
     check_columns(table, [name for name in columns.values() if name is not None])
     filler = {"stratum": "all", "weight": 1.0}
@@ -129,7 +131,7 @@ def cluster_differences(
     | None = "control",  # name of the control condition; None: the treatment mean alone
 ) -> pd.DataFrame:  # one row per cluster, sorted by stratum and cluster
     "Treatment minus control per cluster; clusters without both are dropped and listed in `.attrs`."
-    tidy = _tidy(
+    tidy = _columns_as_arrays(
         table,
         dict(score=score, weight=weight, condition=condition, cluster=cluster, stratum=stratum),
     )
@@ -181,7 +183,9 @@ def _without_t(
     )
 
 # %% ../../nbs/stats/01_clusters.ipynb #60bb463e
-def _with_t(estimate: float, sizes: np.ndarray, parts: np.ndarray, known: dict) -> Estimate:
+def _satterthwaite_t(
+    estimate: float, sizes: np.ndarray, parts: np.ndarray, known: dict
+) -> Estimate:
     "Interval and test of an estimate whose variance is the sum of `parts`, one for each stratum."
     total, se, share = int(sizes.sum()), float(np.sqrt(parts.sum())), parts / parts.sum()
     df = float(min(1 / np.sum(share**2 / (sizes - 1)), total - len(sizes)))
@@ -212,7 +216,9 @@ def combine_strata(
         weights**2 * variances,
         {"ci_level": level, "unit": unit},
     )
-    return _without_t(estimate, sizes, parts, known) or _with_t(estimate, sizes, parts, known)
+    return _without_t(estimate, sizes, parts, known) or _satterthwaite_t(
+        estimate, sizes, parts, known
+    )
 
 # %% ../../nbs/stats/01_clusters.ipynb #41a364b9
 def _weights(names: list, weights: Mapping | None) -> dict:
@@ -227,7 +233,7 @@ def _weights(names: list, weights: Mapping | None) -> dict:
     return {name: weight for name, weight in weights.items() if weight != 0}
 
 # %% ../../nbs/stats/01_clusters.ipynb #4392e46b
-def _strata(
+def _stratum_weights(
     difference: Sequence[float] | np.ndarray,
     stratum: Sequence | np.ndarray,
     weights: Mapping | None,
@@ -273,7 +279,7 @@ def stratified_cluster_t(
     unit: str = "probability",  # unit of the differences
 ) -> Estimate:
     "Effect over clusters drawn within fixed strata, with its t interval."
-    value, code, weight = _strata(difference, stratum, weights)
+    value, code, weight = _stratum_weights(difference, stratum, weights)
     return combine_strata(*_stratum_means(value, code, len(weight)), weight, level, unit)
 
 # %% ../../nbs/stats/01_clusters.ipynb #a8291e23
@@ -331,7 +337,7 @@ def sign_flip(
     exact_up_to: int = 20,  # enumerate all flips up to this number of clusters
 ) -> float:  # two-sided p-value; nan without clusters
     "Two-sided sign-flip test that every cluster difference is centred at 0."
-    value, code, weight = _strata(difference, stratum, weights)
+    value, code, weight = _stratum_weights(difference, stratum, weights)
     size = np.bincount(code, minlength=len(weight))
     if len(size) == 0 or size.min() == 0:
         return float("nan")

@@ -24,14 +24,14 @@ def _numbered(names: Sequence | np.ndarray) -> np.ndarray:
     return np.unique(plain, return_inverse=True)[1]
 
 
-def _both(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def _pair_numbers(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     "The number of the pair of units of every score."
     return np.unique(first * (second.max(initial=0) + 1) + second, return_inverse=True)[1]
 
 
 def _lies_in(inner: np.ndarray, outer: np.ndarray) -> bool:
     "Whether every unit of one kind lies in one unit of the other."
-    return _both(inner, outer).max(initial=-1) == inner.max(initial=-1)
+    return _pair_numbers(inner, outer).max(initial=-1) == inner.max(initial=-1)
 
 
 def _unit_variance(error: np.ndarray, unit: np.ndarray) -> float:
@@ -68,7 +68,7 @@ def two_way_spread(
     parts = [_unit_variance(error, each) for each in units]
     if len(parts) == 1:
         return Spread(centre, parts[0], units)
-    shared = _unit_variance(error, _both(*units))
+    shared = _unit_variance(error, _pair_numbers(*units))
     return Spread(centre, float(np.max([sum(parts) - shared, *parts])), units)
 
 # %% ../../nbs/stats/19_crossed.ipynb #a74cee68
@@ -88,7 +88,7 @@ def agreement(
     return max(0.0, 2 * most / max(1, len(value)) - 1)
 
 # %% ../../nbs/stats/19_crossed.ipynb #3014e227
-class _Normal(NamedTuple):
+class _IntervalParts(NamedTuple):
     "What a t interval is made of."
 
     centre: float
@@ -102,10 +102,10 @@ def _with_imagined(
     spread: Spread,
     ends: tuple[float, float],
     within: float,
-) -> _Normal:
+) -> _IntervalParts:
     "Centre and variance with a unit imagined at either end, as far as the units agree."
     plain = np.sqrt(spread.variance)
-    widest, low, high = _Normal(spread.mean, spread.variance, 0.0), *ends
+    widest, low, high = _IntervalParts(spread.mean, spread.variance, 0.0), *ends
     for unit in spread.units:
         firm, size = agreement(score, unit, weight, within), int(unit.max()) + 1
         if not firm:
@@ -116,7 +116,7 @@ def _with_imagined(
         se = (1 - firm) * plain + firm * np.sqrt(squares) / (size + 2)
         if se**2 > widest.variance or not widest.weight:
             middle = (1 - firm) * spread.mean + firm * centre
-            widest = _Normal(float(middle), float(se**2), firm)
+            widest = _IntervalParts(float(middle), float(se**2), firm)
     return widest
 
 # %% ../../nbs/stats/19_crossed.ipynb #b66929f3
@@ -154,14 +154,14 @@ def crossed_mean(
     if np.isnan(found.ci_low):  # too few units
         return found
     if ends is None:
-        return _tested(found, spread.mean, null)
+        return _with_p_value(found, spread.mean, null)
     return _interval(found, _with_imagined(score, weight, spread, ends, within), null)
 
 
 _METHODS = ("cluster t", "two-way cluster t")
 
 
-def _interval(found: Estimate, normal: _Normal, null: float) -> Estimate:
+def _interval(found: Estimate, normal: _IntervalParts, null: float) -> Estimate:
     "The t interval of a centre and a standard error."
     from scipy.special import stdtrit
 
@@ -175,10 +175,10 @@ def _interval(found: Estimate, normal: _Normal, null: float) -> Estimate:
         ci_high=max(found.estimate, normal.centre + half),
         detail="; ".join(filter(None, [found.detail, note if normal.weight else ""])),
     )
-    return _tested(found, normal.centre, null)
+    return _with_p_value(found, normal.centre, null)
 
 
-def _tested(found: Estimate, centre: float, null: float) -> Estimate:
+def _with_p_value(found: Estimate, centre: float, null: float) -> Estimate:
     "The estimate with the p-value of its own t; none where there is no spread."
     from scipy.special import stdtr
 

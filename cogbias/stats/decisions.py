@@ -70,7 +70,7 @@ SMALLEST_EFFECT = {
 }
 
 # %% ../../nbs/stats/17_decisions.ipynb #d4c1755a
-def _errors(estimate: Estimate) -> tuple[float, float]:
+def _errors_to_each_side(estimate: Estimate) -> tuple[float, float]:
     "Standard errors towards lower and towards higher values; those that the interval implies."
     from scipy.special import ndtri, stdtrit
 
@@ -94,7 +94,7 @@ def equivalence_p(
 
     if not smallest > 0:
         raise ValueError(f"smallest is {smallest}: give the smallest effect of interest, above 0")
-    low, high = _errors(estimate)
+    low, high = _errors_to_each_side(estimate)
     if isnan(low) or is_dust(low) and is_dust(high):
         return nan
     tail = ndtr if isnan(estimate.df) else lambda t: stdtr(estimate.df, t)
@@ -195,7 +195,7 @@ def _no_claim(estimate: Estimate, smallest: float | None) -> str:
     return ""
 
 # %% ../../nbs/stats/17_decisions.ipynb #793861ed
-def _beyond(estimate: Estimate, smallest: float) -> float:
+def _side_beyond(estimate: Estimate, smallest: float) -> float:
     "1 if the interval is above the smallest effect of interest, -1 if below its negative, else 0."
     return float(estimate.ci_low > smallest) - float(estimate.ci_high < -smallest)
 
@@ -209,7 +209,7 @@ def _decided(
     bounds: Sequence[Estimate],
 ) -> tuple[str, str]:
     "The verdict on an estimate with a proper interval, and why."
-    side = _beyond(estimate, smallest)
+    side = _side_beyond(estimate, smallest)
     if not side and p_equivalence < alpha:
         if estimate.unit in ONE_SIDED:
             return "absent", "a one-sided test places it below the smallest effect of interest"
@@ -225,7 +225,7 @@ def _decided(
         return "inconclusive", "the interval reaches across the smallest effect of interest"
     if p_adjusted >= alpha:
         return "inconclusive", "not significant once its family is corrected for"
-    if not all(_beyond(each, smallest) == side for each in bounds):
+    if not all(_side_beyond(each, smallest) == side for each in bounds):
         return "inconclusive", "unreadable answers could undo it"
     return (
         "present" if side > 0 else "reversed",

@@ -210,7 +210,7 @@ def p_words(p_value: float | None) -> str:  # empty where there is none
     return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 
 # %% ../../nbs/stats/00_estimates.ipynb #9eb3828c
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     "A value that JSON can hold."
     if not isinstance(value, float) or isfinite(value):
         return value
@@ -219,4 +219,4 @@ def _plain(value: Any) -> Any:
 
 def as_json(estimate: Estimate) -> dict[str, Any]:  # ready for json.dumps
     "The fields of an estimate; null for a missing number, text for an infinite one."
-    return {name: _plain(value) for name, value in asdict(estimate).items()}
+    return {name: _json_value(value) for name, value in asdict(estimate).items()}

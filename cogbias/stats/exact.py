@@ -20,7 +20,7 @@ from .estimates import Estimate, cut_at, joined, nothing
 from .proportions import wilson
 
 # %% ../../nbs/stats/12_exact.ipynb #0bec5ca6
-def _mass(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _checked_mass(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     "Probabilities as a table and their row sums, once they can be probabilities."
     raw = np.asarray(probabilities, float)
     if raw.ndim != 2:
@@ -54,7 +54,7 @@ def renormalise(
     probabilities: np.ndarray,  # probability of each option, surface forms summed, shape (n, K)
 ) -> ValidDistribution:
     "Probabilities over the options on offer alone, with the mass that was there."
-    raw, mass = _mass(probabilities)
+    raw, mass = _checked_mass(probabilities)
     p = np.divide(raw, mass[:, None], out=np.full(raw.shape, np.nan), where=mass[:, None] > 0)
     return ValidDistribution(
         p, mass, float(mass.mean()) if len(mass) else nan, int((mass < LOW_MASS - 1e-12).sum())
@@ -127,7 +127,7 @@ def _probabilities(p: Sequence[float] | np.ndarray) -> np.ndarray:
     return np.clip(value, 0, 1)
 
 # %% ../../nbs/stats/12_exact.ipynb #d1dfe3af
-def _fixed(value: np.ndarray, level: float, method: str) -> Estimate:
+def _mean_of_these(value: np.ndarray, level: float, method: str) -> Estimate:
     "Mean over exactly these prompts when nothing about them is uncertain."
     known = value[~np.isnan(value)]
     lost = (
@@ -184,7 +184,7 @@ def exact_mean(
         "" if valid_mass is None else _mass_note(np.asarray(valid_mass, float), len(p)),
     )
     found = (
-        _fixed(value, level, "exact probabilities")
+        _mean_of_these(value, level, "exact probabilities")
         if _is_fixed(target)
         else _over_prompts(value, cluster, stratum, level, "exact probabilities")
     )
@@ -215,7 +215,7 @@ def sampled_mean(
     share, n = _hit_shares(hits, draws)
     if not _is_fixed(target):
         return _over_prompts(share, cluster, stratum, level, "sampled answers")
-    found = replace(_fixed(share, level, "sampled answers, wilson"), se=nan)
+    found = replace(_mean_of_these(share, level, "sampled answers, wilson"), se=nan)
     if not found.n:
         return found
     worth = found.n**2 / float(np.sum(1 / n[n > 0]))  # answers that the mean of the shares is worth
@@ -244,13 +244,13 @@ def greedy_mean(
         np.isnan(table).any(axis=1), nan, top[:, column] / np.maximum(top.sum(axis=1), 1)
     )
     return (
-        _fixed(share, level, "greedy answers")
+        _mean_of_these(share, level, "greedy answers")
         if _is_fixed(target)
         else _over_prompts(share, cluster, stratum, level, "greedy answers")
     )
 
 # %% ../../nbs/stats/12_exact.ipynb #df9f9dae
-def _factor(total: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
+def _variance_ratio(total: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
     "Var(p) / (pbar (1 - pbar)) from the sums of p and of its square; nan where the mean is 0 or 1."
     mean = np.asarray(total / n)
     spread = mean * (1 - mean)
@@ -264,7 +264,7 @@ def _factor(total: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
 
 def _jackknife(p: np.ndarray) -> float:
     "Standard error of the factor; nan where leaving out a prompt leaves nothing to vary."
-    left = _factor(p.sum() - p, (p**2).sum() - p**2, len(p) - 1)
+    left = _variance_ratio(p.sum() - p, (p**2).sum() - p**2, len(p) - 1)
     return float(np.sqrt((len(p) - 1) / len(p) * np.sum((left - left.mean()) ** 2)))
 
 # %% ../../nbs/stats/12_exact.ipynb #7c367bfb
@@ -284,7 +284,7 @@ def variance_reduction(
     known["n"] = n = len(value)
     if n == 0:
         return nothing("no_valid_answers", "no prompt has a probability", **known)
-    factor = float(_factor(value.sum(), (value**2).sum(), n))
+    factor = float(_variance_ratio(value.sum(), (value**2).sum(), n))
     if np.isnan(factor):
         return nothing(
             "undefined",
@@ -380,7 +380,7 @@ class TopKBounds(NamedTuple):
     missing: np.ndarray  # probability that is not on the list, shape (n,)
 
 
-def _room(
+def _unlisted_mass(
     missing: np.ndarray, smallest: Sequence[float] | None, unlisted: Sequence[int] | int | None
 ) -> np.ndarray:
     "The most that forms off the list can hold."
@@ -389,7 +389,7 @@ def _room(
     return np.minimum(missing, np.asarray(smallest, float) * np.asarray(unlisted, float))
 
 # %% ../../nbs/stats/12_exact.ipynb #40a88019
-def _ratio(
+def _worst_share(
     part: np.ndarray, whole: np.ndarray, seen: np.ndarray, unseen: np.ndarray, fallback: float
 ) -> np.ndarray:
     "A share; the worst case where nothing was seen, nan where nothing valid is possible."
@@ -421,10 +421,13 @@ def top_k_bounds(
             f"most `listed`, that at most 1"
         )
     missing = np.clip(1 - whole, 0, 1)
-    up, down = _room(missing, smallest, unlisted_target), _room(missing, smallest, unlisted_other)
+    up, down = (
+        _unlisted_mass(missing, smallest, unlisted_target),
+        _unlisted_mass(missing, smallest, unlisted_other),
+    )
     return TopKBounds(
-        _ratio(t, t + o + down, t + o, up + down, 0.0),
-        _ratio(t + up, t + o + up, t + o, up + down, 1.0),
+        _worst_share(t, t + o + down, t + o, up + down, 0.0),
+        _worst_share(t + up, t + o + up, t + o, up + down, 1.0),
         t + o,
         missing,
     )

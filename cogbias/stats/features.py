@@ -19,7 +19,7 @@ import pandas as pd
 from .estimates import Estimate, check_columns, check_level, nothing, p_words
 
 # %% ../../nbs/stats/15_features.ipynb #3508fab5
-class _Table(NamedTuple):
+class _Explained(NamedTuple):
     "Effects, whose they are, and what may explain them."
 
     outcome: np.ndarray  # shape (n,)
@@ -65,14 +65,14 @@ def _check_names(effects: pd.DataFrame, column: str) -> None:
         )
 
 # %% ../../nbs/stats/15_features.ipynb #5380ed4b
-def _table(
+def _explained_table(
     effects: pd.DataFrame,
     outcome: str,
     model: str,
     features: Sequence[str],
     group: str | None,
     design: Sequence[str],
-) -> _Table:
+) -> _Explained:
     "The columns that matter, without the rows that hold no effect."
     if str in (type(features), type(design)):
         raise ValueError(
@@ -95,7 +95,7 @@ def _table(
         if group in (None, model)
         else pd.factorize(_of_models(kept, model, group))[0]
     )
-    return _Table(
+    return _Explained(
         kept[outcome].to_numpy(float),
         code,
         owner,
@@ -115,7 +115,7 @@ def _level_columns(values: pd.Series) -> np.ndarray:
     return table
 
 # %% ../../nbs/stats/15_features.ipynb #b80112ef
-def _columns(values: pd.Series) -> np.ndarray:
+def _feature_columns(values: pd.Series) -> np.ndarray:
     "One feature as numbers, nan where unknown, shape (rows, columns)."
     if pd.api.types.is_datetime64_any_dtype(values):
         raise ValueError(f"column {values.name!r} holds dates: give days before a fixed date")
@@ -129,9 +129,9 @@ def _columns(values: pd.Series) -> np.ndarray:
     return number[:, None]
 
 # %% ../../nbs/stats/15_features.ipynb #317e8d14
-def _encode(values: pd.DataFrame, skip: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def _encoded(values: pd.DataFrame, skip: int = 0) -> tuple[np.ndarray, np.ndarray]:
     "All columns, without the first `skip` of every set of levels, and the feature each belongs to."
-    parts = [_columns(values[name]) for name in values]
+    parts = [_feature_columns(values[name]) for name in values]
     parts = [
         part[:, skip:] if not pd.api.types.is_numeric_dtype(values[name]) else part
         for name, part in zip(values, parts)
@@ -180,15 +180,15 @@ class _Problem(NamedTuple):
     trees: Mapping | None  # settings that replace those of TREES
 
 
-def _problem(table: _Table, folds: int, trees: Mapping | None) -> tuple[_Problem, np.ndarray]:
+def _problem(table: _Explained, folds: int, trees: Mapping | None) -> tuple[_Problem, np.ndarray]:
     "Folds and encoded columns, ready to be fitted."
     from sklearn.model_selection import GroupKFold
 
-    features, owner = _encode(table.values)
+    features, owner = _encoded(table.values)
     rows = table.group[table.model]
     pairs = list(GroupKFold(min(folds, table.group.max() + 1)).split(rows, groups=rows))
     return _Problem(
-        table.outcome, table.model, owner, _encode(table.design)[0], pairs, trees
+        table.outcome, table.model, owner, _encoded(table.design)[0], pairs, trees
     ), features
 
 # %% ../../nbs/stats/15_features.ipynb #9d193acb
@@ -226,7 +226,7 @@ def _fold_errors(
     )
 
 # %% ../../nbs/stats/15_features.ipynb #c8fe057e
-def _score(problem: _Problem, features: np.ndarray) -> np.ndarray:
+def _scores_of_features(problem: _Problem, features: np.ndarray) -> np.ndarray:
     "Grouped R^2, followed by the importance of every feature."
     with _one_thread():
         total, error, *without = sum(
@@ -235,7 +235,7 @@ def _score(problem: _Problem, features: np.ndarray) -> np.ndarray:
     return np.array([1 - error / total, *((each - error) / total for each in without)])
 
 # %% ../../nbs/stats/15_features.ipynb #5ee382e1
-def _dealt(order: Sequence[int], group: np.ndarray) -> np.ndarray:
+def _exchanged(order: Sequence[int], group: np.ndarray) -> np.ndarray:
     "Whose features every model gets when the groups exchange theirs in this order."
     source = np.empty(len(group), int)
     for own, other in enumerate(order):
@@ -252,7 +252,7 @@ def _relabellings(group: np.ndarray, count: int, rng: np.random.Generator) -> li
         if few
         else (rng.permutation(size) for _ in range(count))
     )
-    return [_dealt(order, group) for order in drawn]
+    return [_exchanged(order, group) for order in drawn]
 
 # %% ../../nbs/stats/15_features.ipynb #a030099c
 class FeatureExplanation(NamedTuple):
@@ -269,7 +269,7 @@ class FeatureExplanation(NamedTuple):
     detail: str  # the reason
 
 
-def _known(values: pd.DataFrame) -> pd.DataFrame:
+def _known_features(values: pd.DataFrame) -> pd.DataFrame:
     "What is known of each feature, over models."
     kinds = [
         "number" if pd.api.types.is_numeric_dtype(values[name]) else "levels" for name in values
@@ -282,12 +282,12 @@ def _known(values: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"feature": list(values), "kind": kinds, **counts})
 
 # %% ../../nbs/stats/15_features.ipynb #4f9bfc17
-def _flat(y: np.ndarray) -> bool:
+def _all_equal(y: np.ndarray) -> bool:
     "Whether all effects are equal, but for the last bits."
     return bool(np.ptp(y) <= 1e-12 * np.abs(y).max())
 
 
-def _unusable(table: _Table, known: dict) -> Estimate | None:
+def _unusable(table: _Explained, known: dict) -> Estimate | None:
     "Why nothing can be learned; None where something can."
     groups, y = known["n_clusters"], table.outcome
     if groups < 3:
@@ -296,7 +296,7 @@ def _unusable(table: _Table, known: dict) -> Estimate | None:
             f"{groups} groups of models: at least 3 are needed to hold one out",
             **known,
         )
-    if _flat(y):
+    if _all_equal(y):
         return nothing(
             "degenerate_zero_variance",
             f"all {len(y)} effects are equal: there is nothing to explain",
@@ -376,7 +376,7 @@ def _ranking_status(r2: float, p_value: float, alpha: float, null: np.ndarray) -
 
 # %% ../../nbs/stats/15_features.ipynb #50dc5aa0
 def _explained(
-    table: _Table,
+    table: _Explained,
     folds: int,
     draws: int,
     seed: int,
@@ -386,9 +386,9 @@ def _explained(
 ) -> FeatureExplanation:
     "Fit, relabel, compare."
     problem, features = _problem(table, folds, trees)
-    observed = _score(problem, features)
+    observed = _scores_of_features(problem, features)
     relabelled = _relabellings(table.group, draws, np.random.default_rng(seed))
-    null = np.array([_score(problem, features[source]) for source in relabelled])
+    null = np.array([_scores_of_features(problem, features[source]) for source in relabelled])
     p_value = float((1 + np.sum(null[:, 0] >= observed[0] - 1e-12)) / (1 + len(null)))
     few = known["n_clusters"] < 6
     few = (
@@ -398,7 +398,7 @@ def _explained(
     )
     r2, features = (
         Estimate(float(observed[0]), p_value=p_value, p_method="relabelled groups", **few, **known),
-        _known(table.values),
+        _known_features(table.values),
     )
     status, detail = _ranking_status(r2.estimate, p_value, alpha, null[:, 0])
     if status == "ok":
@@ -440,7 +440,7 @@ def explain_by_features(
         )
     if not 0 < alpha < 1:
         raise ValueError(f"alpha is {alpha}: give a level between 0 and 1, such as 0.05")
-    table = _table(effects, outcome, model, features, group, design)
+    table = _explained_table(effects, outcome, model, features, group, design)
     groups = int(table.group.max(initial=-1)) + 1
     known = dict(
         method=f"grouped R^2 of boosted trees, {min(folds, groups)} folds, p of relabelled models",
@@ -450,12 +450,12 @@ def explain_by_features(
     lacking = _unusable(table, known)
     if lacking is None:
         return _explained(table, folds, permutations, seed, alpha, trees, known)
-    nowhere = pd.DataFrame(columns=_IMPORTANCE), _known(table.values), np.empty(0)
+    nowhere = pd.DataFrame(columns=_IMPORTANCE), _known_features(table.values), np.empty(0)
     return FeatureExplanation(lacking, *nowhere, table.dropped, lacking.status, lacking.detail)
 
 # %% ../../nbs/stats/15_features.ipynb #adb0adc3
 def _term_names(values: pd.DataFrame) -> list[str]:
-    "Names of the columns of `_encode(values, skip=1)`."
+    "Names of the columns of `_encoded(values, skip=1)`."
     levels = {
         name: sorted(map(str, values[name].dropna().unique()))[1:]
         for name in values
@@ -478,14 +478,14 @@ class _Regression(NamedTuple):
     terms: list[str]  # names of the columns
 
 
-def _regression(table: _Table) -> tuple[_Regression, int]:
+def _regression(table: _Explained) -> tuple[_Regression, int]:
     "Rows without unknown values, and how many had some."
     values = pd.concat(
         [table.values.iloc[table.model].reset_index(drop=True), table.design], axis=1
     )
     complete = values.notna().all(axis=1).to_numpy()
     values = values[complete]
-    X = np.hstack([np.ones((len(values), 1)), _encode(values, skip=1)[0]])
+    X = np.hstack([np.ones((len(values), 1)), _encoded(values, skip=1)[0]])
     scale = np.where((length := np.linalg.norm(X, axis=0)) > 0, length, 1.0)
     group = np.unique(table.group[table.model][complete], return_inverse=True)[1]
     return _Regression(
@@ -603,7 +603,7 @@ def _no_regression(rows: _Regression) -> tuple[str, str]:
     n, k = rows.X.shape
     if n <= k:
         return "insufficient", f"{n} complete rows for {k} coefficients"
-    if _flat(rows.y):
+    if _all_equal(rows.y):
         return "degenerate_zero_variance", f"all {n} effects are equal: there is nothing to explain"
     return "", ""
 
@@ -620,7 +620,7 @@ def ols_on_features(
 ) -> FeatureRegression:
     "Least squares as published, with errors over models beside the published ones."
     check_level(level)
-    table = _table(effects, outcome, model, features, group, design)
+    table = _explained_table(effects, outcome, model, features, group, design)
     rows, incomplete = _regression(table)
     known = dict(
         ci_level=level,

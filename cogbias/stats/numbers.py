@@ -23,7 +23,7 @@ from cogbias.stats.clusters import (
     CodedDifferences,
     Columns,
     _cluster_codes,
-    _tidy,
+    _columns_as_arrays,
     stratified_cluster_t,
 )
 from .estimates import Estimate, check_level, nothing, with_t
@@ -56,7 +56,7 @@ def _weights(weights: Sequence[float] | np.ndarray | None, size: int, name: str)
     return w / w.sum() if w.sum() > 0 else w
 
 # %% ../../nbs/stats/06_numbers.ipynb #03fde473
-def _edges(values: np.ndarray, weights: np.ndarray, share: float) -> tuple[float, float]:
+def _quantile_edges(values: np.ndarray, weights: np.ndarray, share: float) -> tuple[float, float]:
     "The two values that a quantile averages; weights sum to 1."
     order = np.argsort(values, kind="stable")
     value, below = values[order], np.cumsum(weights[order])
@@ -80,7 +80,7 @@ def weighted_quantile(
         raise ValueError(f"share is {share}: give a number between 0 and 1, such as 0.5")
     y = _answers(values, "values")
     w = _weights(weights, len(y), "values")
-    return sum(_edges(y, w, share)) / 2 if w.any() else nan
+    return sum(_quantile_edges(y, w, share)) / 2 if w.any() else nan
 
 # %% ../../nbs/stats/06_numbers.ipynb #2a9e9dc6
 def weighted_median(
@@ -111,10 +111,10 @@ CENTRES = ("median", "mean", "winsorised mean")
 Centre = Literal["median", "mean", "winsorised mean"]
 
 
-def _centre(values: np.ndarray, weights: np.ndarray, statistic: str) -> float:
+def _weighted_centre(values: np.ndarray, weights: np.ndarray, statistic: str) -> float:
     "The middle of one distribution; weights sum to 1."
     if statistic == "median":
-        return sum(_edges(values, weights, 0.5)) / 2
+        return sum(_quantile_edges(values, weights, 0.5)) / 2
     if statistic == "mean":
         return float(weights @ values)
     if statistic != "winsorised mean":
@@ -123,8 +123,8 @@ def _centre(values: np.ndarray, weights: np.ndarray, statistic: str) -> float:
         weights
         @ np.clip(
             values,
-            _edges(values, weights, WINSORISED)[1],
-            _edges(values, weights, 1 - WINSORISED)[0],
+            _quantile_edges(values, weights, WINSORISED)[1],
+            _quantile_edges(values, weights, 1 - WINSORISED)[0],
         )
     )
 
@@ -165,7 +165,7 @@ def segment_medians(
     return (ends[0] + ends[1]) / 2
 
 # %% ../../nbs/stats/06_numbers.ipynb #75562049
-class _Arms(NamedTuple):
+class _BothConditions(NamedTuple):
     "Answers of both conditions."
 
     treatment: np.ndarray
@@ -175,14 +175,14 @@ class _Arms(NamedTuple):
 
     def point(self, statistic: str) -> tuple[float, float]:
         "The middle of either condition."
-        return tuple(_centre(y, w, statistic) for y, w in zip(self[:2], self.weights))
+        return tuple(_weighted_centre(y, w, statistic) for y, w in zip(self[:2], self.weights))
 
 # %% ../../nbs/stats/06_numbers.ipynb #8215d7f4
 def _read_arms(
     treatment: Sequence[float] | np.ndarray,
     control: Sequence[float] | np.ndarray,
     weights: tuple | None,
-) -> _Arms:
+) -> _BothConditions:
     "Checked answers of both conditions, with weights where they are exact distributions."
     if weights is not None and len(weights) != 2:
         raise ValueError(
@@ -199,10 +199,10 @@ def _read_arms(
         )
     ]
     kept = [(y[w > 0], w[w > 0]) for y, w in zip(both, pairs)]
-    return _Arms(kept[0][0], kept[1][0], (kept[0][1], kept[1][1]), weights is not None)
+    return _BothConditions(kept[0][0], kept[1][0], (kept[0][1], kept[1][1]), weights is not None)
 
 # %% ../../nbs/stats/06_numbers.ipynb #8e861db1
-def _empty(arms: _Arms, known: dict[str, Any]) -> Estimate | None:
+def _without_answers(arms: _BothConditions, known: dict[str, Any]) -> Estimate | None:
     "The estimate when a condition has no answer; None otherwise."
     lacking = [
         name
@@ -216,7 +216,7 @@ def _empty(arms: _Arms, known: dict[str, Any]) -> Estimate | None:
     )
 
 # %% ../../nbs/stats/06_numbers.ipynb #20013443
-def _constant(arms: _Arms) -> str:
+def _constant(arms: _BothConditions) -> str:
     "A note on a condition that gave one answer throughout."
     alike = [
         f"every {name} answer is {y[0]:g}"
@@ -230,7 +230,7 @@ _EXACT = "exact probabilities: over these very prompts nothing was sampled"
 
 
 def _without_interval(
-    arms: _Arms, estimate: float, smallest: int, known: dict[str, Any]
+    arms: _BothConditions, estimate: float, smallest: int, known: dict[str, Any]
 ) -> Estimate | None:
     "The estimate where sampling error is unknown or absent; None where an interval can be made."
     if arms.exact:
@@ -275,7 +275,7 @@ _Compare = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def _bootstrapped(
-    arms: _Arms,
+    arms: _BothConditions,
     statistic: str,
     compare: _Compare,
     resamples: int,
@@ -305,12 +305,12 @@ def _bootstrapped(
     return Estimate(estimate, float(drawn.std(ddof=1)), nan, low, high, detail=detail, **known)
 
 # %% ../../nbs/stats/06_numbers.ipynb #c935646f
-def _squared_errors(arms: _Arms) -> np.ndarray:
+def _squared_errors(arms: _BothConditions) -> np.ndarray:
     "Variance of either mean."
     return np.array([y.var(ddof=1) / len(y) for y in arms[:2]])
 
 # %% ../../nbs/stats/06_numbers.ipynb #f325d26b
-def _welch(arms: _Arms, gap: float, known: dict[str, Any]) -> Estimate:
+def _welch_t(arms: _BothConditions, gap: float, known: dict[str, Any]) -> Estimate:
     "Difference of means divided by `gap`, with Welch's interval and test."
     parts, sizes = _squared_errors(arms), np.array([len(arms.treatment), len(arms.control)])
     df, se = (
@@ -333,8 +333,8 @@ _SMALLEST = {
 }  # answers per condition below which there is no interval
 
 
-def _known(
-    arms: _Arms, statistic: str, what: str, interval: str, unit: str, level: float
+def _common_fields(
+    arms: _BothConditions, statistic: str, what: str, interval: str, unit: str, level: float
 ) -> dict[str, Any]:
     "What any estimate about these answers says of itself."
     check_level(level)
@@ -374,20 +374,20 @@ def numeric_difference(
 ) -> Estimate:  # treatment minus control, for these prompts
     "How far the treatment moves the answers, in their own unit."
     arms = _read_arms(treatment, control, weights)
-    known = _known(arms, statistic, "difference", "Welch", unit, level)
-    if (none := _empty(arms, known)) is not None:
+    known = _common_fields(arms, statistic, "difference", "Welch", unit, level)
+    if (none := _without_answers(arms, known)) is not None:
         return none
     estimate = float(np.subtract(*arms.point(statistic)))
     if (short := _without_interval(arms, estimate, _SMALLEST[statistic], known)) is not None:
         return short
     return (
-        _welch(arms, 1.0, known)
+        _welch_t(arms, 1.0, known)
         if statistic == "mean"
         else _bootstrapped(arms, statistic, np.subtract, resamples, seed, known)
     )
 
 # %% ../../nbs/stats/06_numbers.ipynb #7ef12da3
-def _gap(high: float, low: float, where: str = "") -> float:
+def _anchor_gap(high: float, low: float, where: str = "") -> float:
     "Distance between two anchors, which may not be 0."
     if np.isfinite(high - low) and high != low:
         return float(high - low)
@@ -409,9 +409,9 @@ def anchoring_index(
     seed: int | np.random.Generator = 0,  # of the bootstrap
 ) -> Estimate:  # 0: anchors do nothing; 1: answers follow them all the way; for these prompts
     "Share of the distance between two anchors that the answers follow."
-    arms, gap = _read_arms(high, low, weights), _gap(anchor_high, anchor_low)
-    known = _known(arms, statistic, "anchoring index", "Welch", "index", level)
-    if (none := _empty(arms, known)) is not None:
+    arms, gap = _read_arms(high, low, weights), _anchor_gap(anchor_high, anchor_low)
+    known = _common_fields(arms, statistic, "anchoring index", "Welch", "index", level)
+    if (none := _without_answers(arms, known)) is not None:
         return none
     compare = lambda first, second: (first - second) / gap
     if (
@@ -421,7 +421,7 @@ def anchoring_index(
     ) is not None:
         return short
     return (
-        _welch(arms, gap, known)
+        _welch_t(arms, gap, known)
         if statistic == "mean"
         else _bootstrapped(arms, statistic, compare, resamples, seed, known)
     )
@@ -433,7 +433,7 @@ def _log_ratio(top: np.ndarray | float, bottom: np.ndarray | float) -> np.ndarra
         return np.log(top) - np.log(bottom)
 
 
-def _no_ratio(arms: _Arms, statistic: str, known: dict[str, Any]) -> Estimate | None:
+def _no_ratio(arms: _BothConditions, statistic: str, known: dict[str, Any]) -> Estimate | None:
     "The estimate when a middle is 0 or negative; None when a ratio exists."
     top, bottom = arms.point(statistic)
     if min(top, bottom) > 0:
@@ -451,7 +451,7 @@ def _no_ratio(arms: _Arms, statistic: str, known: dict[str, Any]) -> Estimate | 
     return nothing("undefined", detail, **known)
 
 # %% ../../nbs/stats/06_numbers.ipynb #082f1965
-def _delta_method(arms: _Arms, known: dict[str, Any]) -> Estimate:
+def _delta_method(arms: _BothConditions, known: dict[str, Any]) -> Estimate:
     "Log ratio of means with its normal interval and test."
     means = np.array(arms.point("mean"))
     estimate, se = float(_log_ratio(*means)), float(sqrt(np.sum(_squared_errors(arms) / means**2)))
@@ -484,9 +484,9 @@ def log_response_ratio(
 ) -> Estimate:  # natural log of treatment over control, for these prompts
     "By what factor the treatment multiplies the answers, as a logarithm."
     arms = _read_arms(treatment, control, weights)
-    known = _known(arms, statistic, "log ratio", "delta method", "log ratio", level)
+    known = _common_fields(arms, statistic, "log ratio", "delta method", "log ratio", level)
     for check in (
-        _empty(arms, known),
+        _without_answers(arms, known),
         None if not all(map(len, arms[:2])) else _no_ratio(arms, statistic, known),
     ):
         if check is not None:
@@ -566,7 +566,7 @@ def _one_sample(apart: np.ndarray, statistic: str, known: dict[str, Any]) -> Est
     )
 
 # %% ../../nbs/stats/06_numbers.ipynb #919c809c
-def _labels(labels: Sequence | np.ndarray, size: int, name: str) -> np.ndarray:
+def _label_of_each(labels: Sequence | np.ndarray, size: int, name: str) -> np.ndarray:
     "One label for each answer, none missing."
     if len(labels) != size:
         raise ValueError(f"{len(labels)} {name} but {size} answers: give one for each answer")
@@ -627,7 +627,10 @@ def _by_cluster(
     "Middle of each cluster, then an interval over clusters."
     size, used = len(apart), weights > 0
     strata = ["all"] * size if names[1] is None else names[1]
-    stratum, cluster = _labels(strata, size, "strata"), _labels(names[0], size, "clusters")
+    stratum, cluster = (
+        _label_of_each(strata, size, "strata"),
+        _label_of_each(names[0], size, "clusters"),
+    )
     code, strata, _ = _cluster_codes(stratum[used], cluster[used])
     shown = {"statistic": statistic, "level": known["ci_level"], "unit": known["unit"]}
     found = coded_deviation(apart[used], weights[used], code, strata, **shown)
@@ -663,7 +666,7 @@ def deviation_from_truth(
         return _by_cluster(apart, w, (cluster, stratum), statistic, known)
     if weights is None:
         return _one_sample(apart, statistic, known)
-    point = _centre(apart, w, statistic)
+    point = _weighted_centre(apart, w, statistic)
     return Estimate(point, 0.0, nan, point, point, detail=_EXACT, **known)
 
 # %% ../../nbs/stats/06_numbers.ipynb #588ee9fc
@@ -679,7 +682,7 @@ def _placements(
     return left - (below[-1] - right), right - left
 
 # %% ../../nbs/stats/06_numbers.ipynb #4fc52aa6
-def _dominance(arms: _Arms) -> tuple[float, float]:
+def _dominance(arms: _BothConditions) -> tuple[float, float]:
     "Cliff's delta and, for samples of two or more, the variance that Feng & Cliff give it."
     m, n = len(arms.treatment), len(arms.control)
     of_rows, of_columns = (
@@ -727,15 +730,15 @@ def _effectsize_limits(delta: float, sizes: tuple[int, int], level: float) -> tu
     return tuple(float(x) for x in np.tanh(np.arctanh(delta) + half * np.array([-1, 1])))
 
 # %% ../../nbs/stats/06_numbers.ipynb #dfd354f6
-def _rank_p(arms: _Arms) -> float:
+def _mann_whitney_p(arms: _BothConditions) -> float:
     "Two-sided Mann-Whitney p-value; exact for small samples without ties."
     from scipy.stats import mannwhitneyu
 
     return float(mannwhitneyu(arms.treatment, arms.control, alternative="two-sided").pvalue)
 
 
-def _ranked(
-    arms: _Arms, delta: float, variance: float, interval: str, known: dict[str, Any]
+def _delta_with_test(
+    arms: _BothConditions, delta: float, variance: float, interval: str, known: dict[str, Any]
 ) -> Estimate:
     "Delta of two samples with the chosen interval and the test."
     sizes = len(arms.treatment), len(arms.control)
@@ -749,7 +752,7 @@ def _ranked(
         sqrt(variance),
         sum(sizes) - 2.0 if interval == "cliff" else nan,
         *limits,
-        p_value=_rank_p(arms),
+        p_value=_mann_whitney_p(arms),
         p_method="Mann-Whitney",
         **known,
     )
@@ -793,14 +796,14 @@ def rank_comparison(
         "unit": "Cliff's delta",
         "ci_level": level,
     }
-    if (none := _empty(arms, known)) is not None:
+    if (none := _without_answers(arms, known)) is not None:
         return none
     delta, variance = _dominance(arms)
     short = _without_interval(arms, delta, 2, known)
     return (
         short
         if short is not None and short.status != "separated"
-        else _ranked(arms, delta, variance, interval, known)
+        else _delta_with_test(arms, delta, variance, interval, known)
     )
 
 # %% ../../nbs/stats/06_numbers.ipynb #d1b480a9
@@ -829,22 +832,22 @@ def _place_of_limit(m: int, n: int, level: float) -> int:
     )
 
 # %% ../../nbs/stats/06_numbers.ipynb #65486b94
-def _shift(arms: _Arms) -> float:
+def _weighted_shift(arms: _BothConditions) -> float:
     "Weighted median of all pairwise differences."
     apart = np.subtract.outer(arms.treatment, arms.control).ravel()
     return (
         float(np.median(apart))
         if not arms.exact
-        else sum(_edges(apart, np.multiply.outer(*arms.weights).ravel(), 0.5)) / 2
+        else sum(_quantile_edges(apart, np.multiply.outer(*arms.weights).ravel(), 0.5)) / 2
     )
 
 # %% ../../nbs/stats/06_numbers.ipynb #9c17accc
-def _shift_interval(arms: _Arms, shift: float, known: dict[str, Any]) -> Estimate:
+def _shift_interval(arms: _BothConditions, shift: float, known: dict[str, Any]) -> Estimate:
     "The shift of two samples with its order-statistic interval and the rank test."
     apart = np.sort(np.subtract.outer(arms.treatment, arms.control), axis=None)
     place, p_value = (
         _place_of_limit(len(arms.treatment), len(arms.control), known["ci_level"]),
-        _rank_p(arms),
+        _mann_whitney_p(arms),
     )
     tested = {"p_value": p_value, "p_method": "Mann-Whitney"}
     return _between_ordered(shift, apart, place, known["n"], known | tested)
@@ -874,9 +877,9 @@ def hodges_lehmann(
         "unit": unit,
         "ci_level": level,
     }
-    if (none := _empty(arms, known)) is not None:
+    if (none := _without_answers(arms, known)) is not None:
         return none
-    shift = _shift(arms)
+    shift = _weighted_shift(arms)
     short = _without_interval(arms, shift, 2, known)
     return short if short is not None else _shift_interval(arms, shift, known)
 
@@ -896,7 +899,7 @@ class _Clusters(NamedTuple):
         segment = self.code + np.where(self.treated, 0, self.groups)
         return middle(self.value, self.weight, segment, 2 * self.groups).reshape(2, -1)
 
-    def arms(self, cluster: int) -> _Arms:
+    def arms(self, cluster: int) -> _BothConditions:
         "The answers of one cluster."
         here = [(self.code == cluster) & (self.treated == treated) for treated in (True, False)]
         values, weights = ([column[each] for each in here] for column in self[:2])
@@ -918,17 +921,17 @@ def _dominances(clusters: _Clusters, gap: np.ndarray) -> np.ndarray:
     return np.clip(np.bincount(of, ours * (below - above), clusters.groups) / whole, -1, 1)
 
 
-def _shifts(clusters: _Clusters, gap: np.ndarray) -> np.ndarray:
+def _shift_by_cluster(clusters: _Clusters, gap: np.ndarray) -> np.ndarray:
     "Hodges-Lehmann shift of every cluster; nan where a condition has no answer."
     asked = np.bincount(clusters.code, clusters.treated, clusters.groups)
     both = (asked > 0) & (np.bincount(clusters.code, minlength=clusters.groups) > asked)
     shifts = np.full(clusters.groups, nan)
     for cluster in np.flatnonzero(both):
-        shifts[cluster] = _shift(clusters.arms(cluster))
+        shifts[cluster] = _weighted_shift(clusters.arms(cluster))
     return shifts
 
 
-def _means(clusters: _Clusters) -> np.ndarray:
+def _means_of_both(clusters: _Clusters) -> np.ndarray:
     "Means under treatment and under control."
     return clusters.middles(segment_means)
 
@@ -939,17 +942,20 @@ def _medians(clusters: _Clusters) -> np.ndarray:
 
 
 CLUSTER_MEASURES = {
-    "mean_difference": ("answer units", lambda clusters, gap: np.subtract(*_means(clusters))),
+    "mean_difference": (
+        "answer units",
+        lambda clusters, gap: np.subtract(*_means_of_both(clusters)),
+    ),
     "median_difference": ("answer units", lambda clusters, gap: np.subtract(*_medians(clusters))),
-    "log_ratio": ("log ratio", lambda clusters, gap: _log_ratio(*_means(clusters))),
+    "log_ratio": ("log ratio", lambda clusters, gap: _log_ratio(*_means_of_both(clusters))),
     "log_ratio_of_medians": ("log ratio", lambda clusters, gap: _log_ratio(*_medians(clusters))),
     "anchoring_index": ("index", lambda clusters, gap: np.subtract(*_medians(clusters)) / gap),
     "anchoring_index_of_means": (
         "index",
-        lambda clusters, gap: np.subtract(*_means(clusters)) / gap,
+        lambda clusters, gap: np.subtract(*_means_of_both(clusters)) / gap,
     ),
     "cliffs_delta": ("Cliff's delta", _dominances),
-    "hodges_lehmann": ("answer units", _shifts),
+    "hodges_lehmann": ("answer units", _shift_by_cluster),
 }
 
 # %% ../../nbs/stats/06_numbers.ipynb #0d250285
@@ -977,7 +983,7 @@ def _anchor_gaps(
         )
     gaps = np.where(both, ends[0] - ends[1], nan)
     for cluster in np.flatnonzero(both & ~(np.isfinite(gaps) & (gaps != 0))):
-        _gap(*ends[:, cluster], f" in {where(cluster)}")
+        _anchor_gap(*ends[:, cluster], f" in {where(cluster)}")
     return gaps
 
 # %% ../../nbs/stats/06_numbers.ipynb #89bfba3b
@@ -1019,7 +1025,7 @@ def _number_rows(
     "Checked columns under our names, with the anchor where the measure needs it."
     if measure not in CLUSTER_MEASURES:
         raise ValueError(f"measure is {measure!r}: use one of {', '.join(CLUSTER_MEASURES)}")
-    tidy = _tidy(prompts, columns)
+    tidy = _columns_as_arrays(prompts, columns)
     _answers(tidy["score"][tidy["weight"] > 0], "answers")
     if not measure.startswith("anchoring_index"):
         return tidy

@@ -37,7 +37,7 @@ def _checked_roles(role: np.ndarray) -> np.ndarray:
     return role
 
 
-def _roles(table: pd.DataFrame) -> tuple[np.ndarray, list]:
+def _roles_as_integers(table: pd.DataFrame) -> tuple[np.ndarray, list]:
     "Roles by place as integers, and the roles these stand for."
     flat, names = pd.factorize(
         np.array([role for row in table["role_at"] for role in row], object), use_na_sentinel=False
@@ -45,7 +45,7 @@ def _roles(table: pd.DataFrame) -> tuple[np.ndarray, list]:
     return _checked_roles(flat.reshape(len(table), -1)), list(names)
 
 # %% ../../nbs/stats/03_position.ipynb #8038a569
-def _arrays(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list]:
+def _checked_arrays(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list]:
     "Roles by place, probabilities by place, names of the roles."
     places = {len(row) for row in table["role_at"]} | {len(row) for row in table["p"]}
     if len(places) > 1:
@@ -55,7 +55,7 @@ def _arrays(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, list]:
         )
     if not places:
         return np.zeros((0, 1), int), np.zeros((0, 1)), []
-    role, names = _roles(table)
+    role, names = _roles_as_integers(table)
     p = np.array([list(row) for row in table["p"]], float)
     return role, _checked_probabilities(p), names
 
@@ -80,7 +80,7 @@ def position_shares(
     table: pd.DataFrame,  # one row per prompt: role_at, p
 ) -> PositionShares:
     "How often each place is chosen, and how far that is from equal shares."
-    role, p, names = _arrays(table)
+    role, p, names = _checked_arrays(table)
     if not len(p):
         return PositionShares((), float("nan"), float("nan"), float("nan"), 0)
     share = p.mean(axis=0)
@@ -112,7 +112,7 @@ def label_shares(
     table: pd.DataFrame,
 ) -> LabelShares:
     "How often each label is chosen, and whether that could be a matter of places."
-    label, p, names = _arrays(table.rename(columns={"label_at": "role_at"}))
+    label, p, names = _checked_arrays(table.rename(columns={"label_at": "role_at"}))
     if not len(p):
         return LabelShares({}, float("nan"), float("nan"), False, 0, "undefined")
     share = np.array([p[label == k].sum() for k in range(len(names))]) / len(p)
@@ -248,7 +248,7 @@ def order_consistency(
     level: float = 0.95,  # coverage of the Wilson interval, between 0 and 1
 ) -> OrderConsistency:
     "Whether answers follow the content or the place when every option moves."
-    role, p, names = _arrays(table)
+    role, p, names = _checked_arrays(table)
     place = names.index(target) if target in names else None
     return consistency_of_pairs(role, p, order_pairs(table["order_group"], role), place, level)
 

@@ -35,7 +35,7 @@ def _normal_power(shift: float, alpha: float, sides: int) -> float:
     return _NORMAL.cdf(shift - z) + (_NORMAL.cdf(-shift - z) if sides == 2 else 0.0)
 
 # %% ../../nbs/stats/07_power.ipynb #2a5571f4
-def _below(t: float, df: float, shift: float) -> float:
+def _noncentral_below(t: float, df: float, shift: float) -> float:
     "P(T <= t) of the noncentral t, 0 where scipy loses a vanishing tail."
     from scipy.special import nctdtr
 
@@ -48,7 +48,11 @@ def _t_power(shift: float, df: float, alpha: float, sides: int) -> float:
     from scipy.special import stdtrit
 
     t = float(stdtrit(df, 1 - alpha / sides))
-    return 1 - _below(t, df, shift) + (_below(-t, df, shift) if sides == 2 else 0.0)
+    return (
+        1
+        - _noncentral_below(t, df, shift)
+        + (_noncentral_below(-t, df, shift) if sides == 2 else 0.0)
+    )
 
 # %% ../../nbs/stats/07_power.ipynb #e32640f7
 def _wald_power(p: float, c: float, n: float, alpha: float, sides: int) -> float:
@@ -364,7 +368,7 @@ def _read_scores(
     return y, code
 
 # %% ../../nbs/stats/07_power.ipynb #038a3940
-def _error(y: np.ndarray, code: np.ndarray | None) -> tuple[float, int]:
+def _error_of_mean(y: np.ndarray, code: np.ndarray | None) -> tuple[float, int]:
     "Standard error of the mean and the number of independent units."
     if code is None:
         return float(y.std(ddof=1) / sqrt(len(y))), len(y)
@@ -409,7 +413,7 @@ def _evaluated(
     y: np.ndarray, code: np.ndarray | None, reference: str, known: dict[str, Any]
 ) -> Estimate:
     "The estimate of scores that exist."
-    mean, (se, units) = float(y.mean()), (nan, 1) if len(y) == 1 else _error(y, code)
+    mean, (se, units) = float(y.mean()), (nan, 1) if len(y) == 1 else _error_of_mean(y, code)
     status, detail = _unit_status(units, se, code is not None)
     known = known | {"n_clusters": units, "status": status, "detail": detail}
     if status in ("insufficient", "too_few_clusters"):

@@ -105,7 +105,7 @@ def profile_reliability(
     return table.rename_axis("bias").reset_index()
 
 # %% ../../nbs/stats/16_profiles.ipynb #a2ef4a4e
-def _keep(profiles: Profiles, drop: str) -> tuple[pd.DataFrame, str]:
+def _complete_part(profiles: Profiles, drop: str) -> tuple[pd.DataFrame, str]:
     "Rows and columns that are complete and vary, and what had to go."
     if drop not in ("participants", "biases"):
         raise ValueError(
@@ -138,7 +138,7 @@ class _Complete(NamedTuple):
 
 def _complete(profiles: Profiles, drop: str, standardise: bool) -> _Complete:
     "The complete part of the table, each column in its own standard deviations."
-    kept, left_out = _keep(profiles, drop)
+    kept, left_out = _complete_part(profiles, drop)
     values, se = kept.to_numpy(float), profiles.se.loc[kept.index, kept.columns].to_numpy(float)
     scale = (
         values.std(axis=0, ddof=1) if standardise and len(values) > 1 else np.ones(values.shape[1])
@@ -176,7 +176,7 @@ def _distances(values: np.ndarray) -> np.ndarray:
     return squareform(pdist(values))
 
 # %% ../../nbs/stats/16_profiles.ipynb #d51b42d2
-def _tree(values: np.ndarray, linkage: str) -> np.ndarray:
+def _linkage_tree(values: np.ndarray, linkage: str) -> np.ndarray:
     "The linkage matrix of `scipy`."
     from scipy.cluster.hierarchy import linkage as join
 
@@ -202,9 +202,9 @@ def _silhouette(distance: np.ndarray, groups: np.ndarray) -> float:
     return float(np.mean(np.where((own > 1) & np.isfinite(width), width, 0.0)))
 
 # %% ../../nbs/stats/16_profiles.ipynb #5a9ca707
-def _best(values: np.ndarray, linkage: str, most: int) -> tuple[np.ndarray, np.ndarray]:
+def _silhouettes(values: np.ndarray, linkage: str, most: int) -> tuple[np.ndarray, np.ndarray]:
     "Silhouettes for 2 to `most` groups, and the groupings."
-    groups, distance = _groups_of_tree(_tree(values, linkage), most), _distances(values)
+    groups, distance = _groups_of_tree(_linkage_tree(values, linkage), most), _distances(values)
     return np.array([_silhouette(distance, each) for each in groups]), groups
 
 # %% ../../nbs/stats/16_profiles.ipynb #2e95cd7d
@@ -281,7 +281,9 @@ def _stability(
     "Groupings of every resample for 2, 3, ... groups, shape (draws, len(original), participants)."
     return np.array(
         [
-            _groups_of_tree(_tree(_resampled(table, resample, rng), linkage), len(original) + 1)
+            _groups_of_tree(
+                _linkage_tree(_resampled(table, resample, rng), linkage), len(original) + 1
+            )
             for _ in range(draws)
         ]
     )
@@ -314,12 +316,12 @@ def _clustered(
 ) -> ProfileClusters:
     "Cut, resample, compare with a single cloud."
     rng = np.random.default_rng(seed)
-    widths, original = _best(table.values, linkage, most)
+    widths, original = _silhouettes(table.values, linkage, most)
     best = int(np.argmax(widths))
     again = _stability(table, linkage, resample, draws, original, rng)
     index = np.array([[_rand_index(a, b) for a, b in zip(original, each)] for each in again])
     null = np.array(
-        [_best(_one_cloud(table.values, rng), linkage, most)[0].max() for _ in range(draws)]
+        [_silhouettes(_one_cloud(table.values, rng), linkage, most)[0].max() for _ in range(draws)]
     )
     p_value, known = (
         float((1 + np.sum(null >= widths[best])) / (1 + draws)),
@@ -352,7 +354,7 @@ def _clustered(
         stability,
         silhouette,
         together,
-        _tree(table.values, linkage),
+        _linkage_tree(table.values, linkage),
         table.participants,
         status,
         detail,
@@ -429,7 +431,7 @@ def _shuffled(values: np.ndarray, draws: int, seed: int) -> np.ndarray:
     return np.array([_eigenvalues(rng.permuted(values, axis=0)) for _ in range(draws)])
 
 # %% ../../nbs/stats/16_profiles.ipynb #7bb63182
-def _turned(values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _oriented_components(values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     "Loadings and scores of the first components, largest loading positive."
     left, size, right = np.linalg.svd(values, full_matrices=False)
     largest = np.abs(right).argmax(axis=1)
@@ -481,7 +483,7 @@ def profile_components(
     count = int(variance["counts"].sum())
     names, (loadings, scores) = (
         [f"component {c + 1}" for c in range(count)],
-        _turned(table.values, count),
+        _oriented_components(table.values, count),
     )
     tables = (
         pd.DataFrame(loadings, table.biases, names),
@@ -493,7 +495,7 @@ def profile_components(
     return ProfileComponents(count, variance, *tables, n, "ok", detail)
 
 # %% ../../nbs/stats/16_profiles.ipynb #4ce650f4
-def _fisher(r: float, n: int, level: float) -> tuple[float, float]:
+def _fisher_interval(r: float, n: int, level: float) -> tuple[float, float]:
     "Fisher's interval of a correlation, n above 3."
     half = NormalDist().inv_cdf((1 + level) / 2) / sqrt(n - 3)
     return tanh(atanh(r) - half), tanh(atanh(r) + half)
@@ -526,7 +528,7 @@ def _correlation(x: np.ndarray, y: np.ndarray, level: float) -> Estimate:
             detail="the effects lie on a line, which leaves no interval",
             **known,
         )
-    low, high = _fisher(r, n, level)
+    low, high = _fisher_interval(r, n, level)
     p_value = float(2 * stdtr(n - 2, -abs(r) * sqrt((n - 2) / (1 - r * r))))
     few = {"status": "few_clusters", "detail": f"{n} participants"} if n < 6 else {}
     tested = {"p_value": p_value, "p_method": "t"}
@@ -551,7 +553,9 @@ def _bootstrap_limits(
     return float(low), float(high), int((~valid).sum())
 
 # %% ../../nbs/stats/16_profiles.ipynb #4b0e47ca
-def _pair(profiles: Profiles, first: str, second: str, level: float, draws: int, seed: int) -> dict:
+def _pair_row(
+    profiles: Profiles, first: str, second: str, level: float, draws: int, seed: int
+) -> dict:
     "One row of the table of correlations."
     both = profiles.effects[[first, second]].notna().all(axis=1)
     x, y = (profiles.effects.loc[both, bias].to_numpy(float) for bias in (first, second))
@@ -588,7 +592,7 @@ def bias_correlations(
         raise ValueError(f"the table has {len(names)} biases: a correlation needs two")
     table = pd.DataFrame(
         [
-            _pair(profiles, a, b, level, draws, seed)
+            _pair_row(profiles, a, b, level, draws, seed)
             for i, a in enumerate(names)
             for b in names[i + 1 :]
         ]

@@ -80,7 +80,7 @@ def _check_lengths(control: np.ndarray, treatment: np.ndarray, rule: RatingRule)
         ) from None
 
 # %% ../../nbs/stats/10_ratings.ipynb #64ac916d
-def _coded(
+def _coded_ratings(
     control: PerTest, treatment: PerTest, rule: RatingRule
 ) -> tuple[np.ndarray, np.ndarray, RatingRule]:
     "Both ratings, each counted from its own end of the scale, and the rule as numbers."
@@ -101,7 +101,7 @@ def _deviations(
     control: PerTest, treatment: PerTest, rule: RatingRule
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     "Signed distance of both ratings from their references, and the sign of the bias."
-    first, second, rule = _coded(control, treatment, rule)
+    first, second, rule = _coded_ratings(control, treatment, rule)
     return first - rule.reference_control, second - rule.reference_treatment, rule.kappa
 
 # %% ../../nbs/stats/10_ratings.ipynb #bb8bd8c2
@@ -118,21 +118,21 @@ def m_scores(
     return kappa * (first - second) / np.where(farther == 0, 1.0, farther) + 0.0
 
 # %% ../../nbs/stats/10_ratings.ipynb #1cc1894c
-def _scaled(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarray:
+def _scaled_approach(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarray:
     "Change of the distance to the reference, in scale lengths."
     first, second, kappa = _deviations(control, treatment, rule)
     return kappa * (np.abs(first) - np.abs(second)) / (rule.options - 1) + 0.0
 
 
-def _signed(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarray:
+def _signed_shift(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarray:
     "Shift between the two ratings, in scale lengths."
     first, second, kappa = _deviations(control, treatment, rule)
     return kappa * (first - second) / (rule.options - 1) + 0.0
 
 
-def _shift(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarray:
+def _shift_beyond_rational(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarray:
     "How far the treatment rating lies beyond the rational one, in scale lengths."
-    first, second, rule = _coded(control, treatment, rule)
+    first, second, rule = _coded_ratings(control, treatment, rule)
     last = rule.options - 1
     rational = np.clip(first * rule.rational_factor + rule.rational_steps, 0, last)
     return rule.kappa * (rational - second) / last + 0.0
@@ -141,11 +141,11 @@ def _shift(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarray
 RATING_MEASURES = MappingProxyType(
     {  # name -> (score, unit)
         "m": (m_scores, "m"),
-        "scaled": (_scaled, "scaled rating"),
-        "signed": (_signed, "scaled rating"),
+        "scaled": (_scaled_approach, "scaled rating"),
+        "signed": (_signed_shift, "scaled rating"),
         "direction": (lambda *pair: np.sign(m_scores(*pair)), "probability"),
-        "shift": (_shift, "scaled rating"),
-        "shift_direction": (lambda *pair: np.sign(_shift(*pair)), "probability"),
+        "shift": (_shift_beyond_rational, "scaled rating"),
+        "shift_direction": (lambda *pair: np.sign(_shift_beyond_rational(*pair)), "probability"),
     }
 )
 RATIONAL_ZERO = ("shift", "shift_direction")  # measured from the rational answer
@@ -263,7 +263,7 @@ def furthest_scores(
     return read + furthest
 
 # %% ../../nbs/stats/10_ratings.ipynb #f0829910
-def _columns(
+def _checked_columns(
     score: np.ndarray, cluster: Sequence, weight: PerTest | None, null: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     "Score, cluster, weight and null of each pair, once they fit together."
@@ -282,7 +282,9 @@ def _columns(
 SAME = 0.1  # steps of the scale; units whose means differ by less say the same
 
 
-def _ends(control: np.ndarray, tables: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
+def _range_of_mean(
+    control: np.ndarray, tables: np.ndarray, weight: np.ndarray
+) -> tuple[float, float]:
     "How low and how high the mean could be, given the control ratings."
     known = ~np.isnan(control).any(axis=1)
     ends = []
@@ -317,7 +319,9 @@ def _mean_score(
     level: float,
 ) -> Estimate:
     "Mean of the scores that exist, with the t over scenarios and what crosses them."
-    score, cluster, weights, null = _columns(score, cluster, weight, tables.mean(axis=(1, 2)))
+    score, cluster, weights, null = _checked_columns(
+        score, cluster, weight, tables.mean(axis=(1, 2))
+    )
     kept, unit = ~np.isnan(score) & (weights > 0), RATING_MEASURES[measure][1]
     lost = int(np.isnan(score).sum())
     dropped = f"{lost} of {len(score)} pairs lack an answer and are left out" if lost else ""
@@ -334,7 +338,7 @@ def _mean_score(
         cluster[kept],
         None if second is None else second[kept],
         weights[kept],
-        _ends(control[kept], reached, weights[kept]),
+        _range_of_mean(control[kept], reached, weights[kept]),
         0.0 if measure in RATIONAL_ZERO else random,
         level,
         unit,
@@ -398,7 +402,7 @@ def rating_difference(
         return nothing("no_valid_answers", none, method=method, unit=unit, ci_level=level)
     reached, alike = tables if len(tables) == 1 else tables[kept], np.ones(int(kept.sum()))
     (low, high), (low_other, high_other) = (
-        _ends(np.asarray(each[0], float)[kept], reached, alike) for each in (one, other)
+        _range_of_mean(np.asarray(each[0], float)[kept], reached, alike) for each in (one, other)
     )
     found = crossed_mean(
         (first - second)[kept],

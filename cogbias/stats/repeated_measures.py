@@ -24,7 +24,7 @@ from .decisions import adjust, equivalence_p, verdict
 from .estimates import Estimate, check_columns, check_level, nothing
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #e6705796
-def _cells(
+def _mean_by_variant(
     table: pd.DataFrame, keys: list[str], variant: str, effect: str, levels: list
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     "Mean effect per key and variant, and how many rows did not count."
@@ -83,19 +83,19 @@ def variant_table(
     if incomplete not in ("drop", "error"):
         raise ValueError(f"incomplete is {incomplete!r}: give 'drop' or 'error'")
     levels = list(dict.fromkeys(table[variant])) if variants is None else list(variants)
-    means, counts = _cells(table, keys, variant, effect, levels)
+    means, counts = _mean_by_variant(table, keys, variant, effect, levels)
     return _only_whole(means, cluster, counts, incomplete)
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #6d6f266a
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _warnings_ignored() -> Iterator[None]:
     "Around library calls whose warnings are read from their results instead."
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #ed72c5e7
-def _long(values: pd.DataFrame) -> pd.DataFrame:
+def _long_format(values: pd.DataFrame) -> pd.DataFrame:
     "Complete values as pingouin wants them."
     units, variants = values.shape
     return pd.DataFrame(
@@ -241,9 +241,9 @@ def _pingouin_anova(values: pd.DataFrame) -> dict[str, float]:
     "One row of pingouin's table for complete data, in plain names."
     from pingouin import rm_anova
 
-    with _quiet():
+    with _warnings_ignored():
         rows = rm_anova(
-            _long(values),
+            _long_format(values),
             dv="y",
             within="variant",
             subject="unit",
@@ -322,7 +322,7 @@ class FriedmanTest(NamedTuple):
     mean_ranks: Mapping = {}  # variant -> mean rank, 1 for the smallest effect
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #afe6f0e3
-def _ranks(values: pd.DataFrame) -> np.ndarray:
+def _ranks_within_units(values: pd.DataFrame) -> np.ndarray:
     "Ranks within each unit; effects that differ in the last bit only are tied."
     from scipy.stats import rankdata
 
@@ -331,7 +331,7 @@ def _ranks(values: pd.DataFrame) -> np.ndarray:
     return rankdata(np.round(x / scale, 12) if scale else x, axis=1)
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #ff90a1c8
-def _orders(ranks: np.ndarray) -> float:
+def _orders_of_ranks(ranks: np.ndarray) -> float:
     "In how many ways one unit could order these ranks."
     from scipy.special import gammaln
 
@@ -339,12 +339,12 @@ def _orders(ranks: np.ndarray) -> float:
     return float(np.exp(gammaln(len(ranks) + 1) - gammaln(counts + 1).sum()))
 
 
-def _p_f(w: float, ranks: np.ndarray) -> tuple[float, float, float, float]:
+def _f_test(w: float, ranks: np.ndarray) -> tuple[float, float, float, float]:
     "F, its degrees of freedom and its p-value."
     units, variants = ranks.shape
     df = variants - 1 - 2 / units
     if np.ptp(ranks, axis=0).max() == 0:
-        return inf, df, (units - 1) * df, _orders(ranks[0]) ** (1 - units)
+        return inf, df, (units - 1) * df, _orders_of_ranks(ranks[0]) ** (1 - units)
     statistic = w * (units - 1) / (1 - w)
     return statistic, df, (units - 1) * df, _f_tail(statistic, df, (units - 1) * df)
 
@@ -353,7 +353,7 @@ def _kendalls_w(ranks: np.ndarray) -> float:
     "Concordance corrected for ties, by pingouin; the ranks must differ somewhere."
     from pingouin import friedman
 
-    found = friedman(_long(pd.DataFrame(ranks)), dv="y", within="variant", subject="unit")
+    found = friedman(_long_format(pd.DataFrame(ranks)), dv="y", within="variant", subject="unit")
     return float(np.clip(found["W"].iloc[0], 0, 1))
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #df8d7041
@@ -374,13 +374,13 @@ def friedman_test(
         n=values.size,
         n_clusters=units,
     )
-    ranks, declined = _ranks(values), _too_few(units, variants)
+    ranks, declined = _ranks_within_units(values), _too_few(units, variants)
     if not declined and np.ptp(ranks, axis=1).max() == 0:
         declined = "undefined", "no variation: every unit has the same effect in all variants"
     if declined:
         return FriedmanTest(_with_notes(nothing(*declined, **known), units, note))
     w = _kendalls_w(ranks)
-    q, by_f = units * (variants - 1) * w, _p_f(w, ranks)
+    q, by_f = units * (variants - 1) * w, _f_test(w, ranks)
     p_chi = float(chdtrc(variants - 1, q))
     tested = {
         "p_value": by_f[-1] if method == "f" else p_chi,
@@ -438,7 +438,7 @@ def contrasts_against_base(
     return rows.assign(p_adjusted=adjust(p, adjustment), family_size=int(np.sum(~np.isnan(p))))
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #4a393c7a
-def _paired(
+def _paired_differences(
     first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray
 ) -> np.ndarray:
     "Differences of two columns of the same units; those equal up to the last bit are 0."
@@ -482,7 +482,7 @@ def signed_rank(
 
     if method not in ("exact", "normal"):
         raise ValueError(f"method is {method!r}: give 'exact' or 'normal'")
-    difference = _paired(first, second)
+    difference = _paired_differences(first, second)
     known = dict(
         method=f"signed ranks, {method} p",
         unit="rank-biserial",
@@ -555,7 +555,7 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or ["no reason given"])[0].lower()
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #8e91aa93
-def _groups(labels: pd.Series) -> tuple[np.ndarray, int]:
+def _cluster_numbers(labels: pd.Series) -> tuple[np.ndarray, int]:
     "Number of the cluster of each row, and how many there are."
     code, names = pd.factorize(labels)
     return code, len(names)
@@ -571,7 +571,7 @@ def _no_gaps(used: np.ndarray, keys: pd.DataFrame, formula: str) -> None:
         )
 
 
-def _design(
+def _design_matrix(
     table: pd.DataFrame, formula: str, cluster: Sequence[str]
 ) -> tuple[np.ndarray, pd.DataFrame]:
     "Outcome and design matrix of a formula, all rows of them."
@@ -595,7 +595,7 @@ def _design(
     return outcome.to_numpy(float)[:, 0], design.reset_index(drop=True)
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #117d4271
-def _no_fit(y: np.ndarray, design: pd.DataFrame, clusters: int) -> tuple[str, str] | None:
+def _why_no_fit(y: np.ndarray, design: pd.DataFrame, clusters: int) -> tuple[str, str] | None:
     "Status and reason where there is nothing to fit."
     if not len(y):
         return "no_valid_answers", "no rows"
@@ -608,7 +608,7 @@ def _no_fit(y: np.ndarray, design: pd.DataFrame, clusters: int) -> tuple[str, st
     return None
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #1686b8b6
-def _terms(found: Mapping[str, Estimate]) -> pd.DataFrame:
+def _term_rows(found: Mapping[str, Estimate]) -> pd.DataFrame:
     "One row per term of a formula, one column per field of its estimate."
     return pd.DataFrame(
         [asdict(each) for each in found.values()],
@@ -675,7 +675,7 @@ class MixedModel(NamedTuple):
 def _unfitted(names: list[str], status: str, detail: str, reml: bool, known: dict) -> MixedModel:
     "The result where there is no fit to report."
     return MixedModel(
-        _terms({name: nothing(status, detail, **known) for name in names}),
+        _term_rows({name: nothing(status, detail, **known) for name in names}),
         pd.Series(dtype=float),
         nan,
         reml,
@@ -686,7 +686,7 @@ def _unfitted(names: list[str], status: str, detail: str, reml: bool, known: dic
     )
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #e74af155
-def _mixed(
+def _mixed_model(
     table: pd.DataFrame, formula: str, cluster: str, slopes: str | None, crossed: Sequence[str]
 ) -> Any:
     "The statsmodels model, not yet fitted."
@@ -715,7 +715,7 @@ def _failure(fit: Any, caught: list) -> str:
     )
 
 
-def _fitted(model: Any, reml: bool) -> tuple[Any, str]:
+def _fit_with_faults(model: Any, reml: bool) -> tuple[Any, str]:
     "The fit, and in which way it failed; empty when it did not."
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -753,7 +753,7 @@ def _mixed_result(
     model: Any, crossed: Sequence[str], reml: bool, df: float, known: dict
 ) -> MixedModel:
     "The fit as we report it."
-    fit, failure = _fitted(model, reml)
+    fit, failure = _fit_with_faults(model, reml)
     names = list(model.exog_names)
     if failure:
         return _unfitted(names, "not_converged", failure, reml, known)
@@ -775,7 +775,7 @@ def _mixed_result(
     }
     variances = _variances(fit, crossed)
     return MixedModel(
-        _terms(found),
+        _term_rows(found),
         variances,
         float(fit.llf),
         reml,
@@ -802,14 +802,14 @@ def mixed_model(
     columns = (
         sorted({part for name in crossed for part in name.split(":")}) if crossed else [cluster]
     )
-    y, design = _design(table, formula, columns)
+    y, design = _design_matrix(table, formula, columns)
     if crossed and slopes:
         raise ValueError(
             f"slopes {slopes!r} with crossed sources: give slopes as a crossed source, such as "
             f"'participant:variant'"
         )
     if slopes:
-        _design(table, f"{formula.split('~')[0]} {slopes}", columns)
+        _design_matrix(table, f"{formula.split('~')[0]} {slopes}", columns)
     clusters = min(
         table[name.split(":")].drop_duplicates().shape[0] for name in crossed or [cluster]
     )
@@ -820,11 +820,11 @@ def mixed_model(
         n_clusters=clusters,
         unit=unit,
     )
-    declined = _no_fit(y, design, clusters)
+    declined = _why_no_fit(y, design, clusters)
     if declined:
         return _unfitted(list(design), *declined, reml, known)
     return _mixed_result(
-        _mixed(table, formula, cluster, slopes, crossed), crossed, reml, clusters - 1, known
+        _mixed_model(table, formula, cluster, slopes, crossed), crossed, reml, clusters - 1, known
     )
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #9e3321ba
@@ -886,7 +886,7 @@ def _gee_trouble(fit: Any) -> tuple[str, str] | None:
     return None
 
 
-def _gee(
+def _gee_fit(
     y: np.ndarray, design: pd.DataFrame, code: np.ndarray, working: str, covariance: str
 ) -> tuple[Any, tuple[str, str] | None]:
     "The fit, and its status and reason if it is not to be used."
@@ -896,7 +896,7 @@ def _gee(
         "independence": sm.cov_struct.Independence,
         "exchangeable": sm.cov_struct.Exchangeable,
     }[working]()
-    with _quiet():
+    with _warnings_ignored():
         try:
             fit = sm.GEE(
                 y, design, groups=code, family=sm.families.Binomial(), cov_struct=structure
@@ -921,7 +921,7 @@ def _robust_terms(
         **known,
     )
     lonely = _resting_on_one(design, code)
-    return _terms(
+    return _term_rows(
         {
             name: alone
             if name in lonely
@@ -940,11 +940,11 @@ def _gee_terms(
     known: dict,
 ) -> pd.DataFrame:
     "The coefficients, or the reason why there are none; the working correlation in `.attrs`."
-    fit, declined = None, _no_fit(y, design, known["n_clusters"])
+    fit, declined = None, _why_no_fit(y, design, known["n_clusters"])
     if not declined:
-        fit, declined = _gee(y, design, code, working, covariance)
+        fit, declined = _gee_fit(y, design, code, working, covariance)
     if declined:
-        return _terms({name: nothing(*declined, **known) for name in design})
+        return _term_rows({name: nothing(*declined, **known) for name in design})
     found = _robust_terms(
         design,
         code,
@@ -976,13 +976,13 @@ def gee_logit(
         raise ValueError(f"working is {working!r}: give 'independence' or 'exchangeable'")
     if covariance not in ("bias_reduced", "robust"):
         raise ValueError(f"covariance is {covariance!r}: give 'bias_reduced' or 'robust'")
-    y, design = _design(table, formula, [cluster])
+    y, design = _design_matrix(table, formula, [cluster])
     if ((y < 0) | (y > 1)).any():
         raise ValueError(
             f"the outcome of {formula!r} lies outside [0, 1]: give answers coded 0 and 1, or "
             f"probabilities"
         )
-    code, clusters = _groups(table[cluster])
+    code, clusters = _cluster_numbers(table[cluster])
     method = f"GEE logit, {working}, {covariance.replace('_', ' ')}, t"
     known = dict(
         ci_level=check_level(level), method=method, n=len(y), n_clusters=clusters, unit="logit"
@@ -990,7 +990,7 @@ def gee_logit(
     return _gee_terms(y, design, code, working, covariance, known)
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #569c1a1d
-def _power(matrix: np.ndarray, exponent: float) -> np.ndarray:
+def _matrix_power(matrix: np.ndarray, exponent: float) -> np.ndarray:
     "A negative power of a positive semi-definite matrix, zero on its null space."
     value, vector = np.linalg.eigh(matrix)
     keep = value > 1e-10
@@ -1002,7 +1002,11 @@ def _adjusted(
 ) -> np.ndarray:
     "A X M of one cluster."
     if kind in ("CR2", "CR3"):
-        return _power(np.eye(len(x)) - x @ bread @ x.T, -0.5 if kind == "CR2" else -1.0) @ x @ bread
+        return (
+            _matrix_power(np.eye(len(x)) - x @ bread @ x.T, -0.5 if kind == "CR2" else -1.0)
+            @ x
+            @ bread
+        )
     factor = {
         "CR0": 1.0,
         "CR1": clusters / (clusters - 1),
@@ -1045,8 +1049,8 @@ def cluster_robust(
     "Least squares with cluster-robust variances and Satterthwaite t tests."
     if kind not in ROBUST_KINDS:
         raise ValueError(f"kind is {kind!r}: use one of {', '.join(ROBUST_KINDS)}")
-    y, design = _design(table, formula, [cluster])
-    (code, clusters), x = _groups(table[cluster]), design.to_numpy(float)
+    y, design = _design_matrix(table, formula, [cluster])
+    (code, clusters), x = _cluster_numbers(table[cluster]), design.to_numpy(float)
     known = dict(
         ci_level=check_level(level),
         method=f"least squares, {kind}, Satterthwaite t",
@@ -1054,11 +1058,11 @@ def cluster_robust(
         n_clusters=clusters,
         unit=unit,
     )
-    declined = _no_fit(y, design, clusters)
+    declined = _why_no_fit(y, design, clusters)
     if not declined and len(y) == x.shape[1]:
         declined = "insufficient", "as many terms as answers"
     if declined:
-        return _terms({name: nothing(*declined, **known) for name in design})
+        return _term_rows({name: nothing(*declined, **known) for name in design})
     b, variance, df = _sandwich(y, x, code, kind)
     exact = np.abs(y - x @ b).max() <= 1e-12 * np.abs(y).max()
     return _robust_terms(
@@ -1075,7 +1079,7 @@ class _Answers(NamedTuple):
     code: np.ndarray  # number of the cluster of each row
 
 
-def _modes(data: _Answers, eta: np.ndarray, sd: float) -> tuple[np.ndarray, np.ndarray]:
+def _cluster_modes(data: _Answers, eta: np.ndarray, sd: float) -> tuple[np.ndarray, np.ndarray]:
     "Most likely u of each cluster, and the spread of its integrand."
     from scipy.special import expit
 
@@ -1096,7 +1100,7 @@ def _minus_log_likelihood(parameter: np.ndarray, data: _Answers, quadrature: int
 
     node, weight = np.polynomial.hermite_e.hermegauss(quadrature)
     eta, sd = data.x @ parameter[:-1], parameter[-1]
-    mode, spread = _modes(data, eta, sd)
+    mode, spread = _cluster_modes(data, eta, sd)
     u = mode[:, None] + spread[:, None] * node
     shifted = eta[:, None] + sd * u[data.code]
     terms = data.y[:, None] * shifted - data.n[:, None] * np.logaddexp(0, shifted)
@@ -1147,13 +1151,14 @@ def _undescribed(
 ) -> RandomInterceptLogit:
     "The result where there is nothing to describe."
     return RandomInterceptLogit(
-        _terms({name: nothing(*declined, **known) for name in design}), nothing(*declined, **known)
+        _term_rows({name: nothing(*declined, **known) for name in design}),
+        nothing(*declined, **known),
     )
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #7a0d32ea
 def _no_logit(data: _Answers, design: pd.DataFrame) -> tuple[str, str] | None:
     "Status and reason where the model cannot be fitted."
-    if declined := _no_fit(data.y / data.n, design, int(data.code.max(initial=-1)) + 1):
+    if declined := _why_no_fit(data.y / data.n, design, int(data.code.max(initial=-1)) + 1):
         return declined
     pattern = np.unique(data.x, axis=0, return_inverse=True)[1].ravel()
     rates = np.bincount(pattern, data.y) / np.bincount(pattern, data.n)
@@ -1183,7 +1188,9 @@ def _described(
         name: Estimate(float(parameter[j]), float(se[j]), **known, **edge)
         for j, name in enumerate(design)
     }
-    return RandomInterceptLogit(_terms(found), Estimate(abs(float(parameter[-1])), **known, **edge))
+    return RandomInterceptLogit(
+        _term_rows(found), Estimate(abs(float(parameter[-1])), **known, **edge)
+    )
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #ff974a30
 def random_intercept_logit(
@@ -1194,7 +1201,7 @@ def random_intercept_logit(
     quadrature: int = 15,  # nodes for each cluster; 1 is the Laplace approximation
 ) -> RandomInterceptLogit:
     "Logistic regression with a random intercept by maximum likelihood."
-    y, design = _design(table, formula, [cluster] if trials is None else [cluster, trials])
+    y, design = _design_matrix(table, formula, [cluster] if trials is None else [cluster, trials])
     n = np.ones(len(y)) if trials is None else table[trials].to_numpy(float)
     if quadrature < 1:
         raise ValueError(f"quadrature is {quadrature}: give the number of nodes, 1 or more")
@@ -1202,7 +1209,7 @@ def random_intercept_logit(
         raise ValueError(
             f"an outcome of {formula!r} lies outside 0 to {trials or 1}: count target answers"
         )
-    code, clusters = _groups(table[cluster])
+    code, clusters = _cluster_numbers(table[cluster])
     known = dict(
         method=f"random intercept logit, {quadrature} nodes",
         n=int(n.sum()),
@@ -1221,9 +1228,9 @@ def _pingouin_icc(values: pd.DataFrame) -> pd.DataFrame:
 
     digits, pingouin.options["round.column.CI95"] = pingouin.options["round.column.CI95"], None
     try:
-        with _quiet():
+        with _warnings_ignored():
             rows = pingouin.intraclass_corr(
-                _long(values), targets="unit", raters="variant", ratings="y"
+                _long_format(values), targets="unit", raters="variant", ratings="y"
             )
     finally:
         pingouin.options["round.column.CI95"] = digits
@@ -1253,7 +1260,7 @@ def _icc_estimate(kind: str, row: pd.Series, units: float, rest: float, known: d
     )
 
 # %% ../../nbs/stats/14_repeated_measures.ipynb #d650b2b5
-def _no_icc(values: np.ndarray) -> tuple[float, str, str] | None:
+def _why_no_icc(values: np.ndarray) -> tuple[float, str, str] | None:
     "Value, status and reason where there are no mean squares to compare."
     if min(values.shape) < 2:
         return nan, "insufficient", "agreement needs two targets and two columns or more"
@@ -1282,7 +1289,7 @@ def intraclass_correlation(
         )
         for kind in ICC_KINDS
     }
-    if declined := _no_icc(values.to_numpy()):
+    if declined := _why_no_icc(values.to_numpy()):
         found = {
             kind: Estimate(declined[0], status=declined[1], detail=declined[2], **each)
             for kind, each in known.items()
@@ -1294,6 +1301,6 @@ def intraclass_correlation(
             for kind, each in known.items()
         }
     note = note.replace("unit", "target").replace("variant", "column")
-    return _terms(
+    return _term_rows(
         {kind: replace(each, detail=_together(each.detail, note)) for kind, each in found.items()}
     ).rename_axis("kind")

@@ -18,7 +18,7 @@ from .clusters import combine_strata
 from .estimates import Estimate, check_level, is_dust, nothing
 
 # %% ../../nbs/stats/18_roc.ipynb #73aa6488
-def _split(signal: np.ndarray, rating: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _signals_and_noise(signal: np.ndarray, rating: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     "Ratings of signals and of noise, checked."
     signal, rating = np.asarray(signal), np.asarray(rating, float)
     if signal.shape != rating.shape:
@@ -43,7 +43,7 @@ def roc_points(
     rating: np.ndarray,  # the higher, the more like a signal, shape (n,)
 ) -> pd.DataFrame:  # threshold, hit_rate, false_alarm_rate; from (0, 0) to (1, 1)
     "Hit rate and false-alarm rate at every cut through the ratings."
-    yes, no = _split(signal, rating)
+    yes, no = _signals_and_noise(signal, rating)
     cuts = np.unique(np.concatenate([yes, no]))[::-1]
 
     def reached(values: np.ndarray) -> np.ndarray:
@@ -146,7 +146,7 @@ def area_under_curve(
 ) -> Estimate:
     "Area under the ROC curve; .5 is chance."
     check_level(level)
-    yes, no = _split(signal, rating)
+    yes, no = _signals_and_noise(signal, rating)
     known = {
         "ci_level": level,
         "unit": "area",
@@ -192,7 +192,7 @@ def area_of_judgements(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:
     "Area under the ROC curve of single judgements, from the probabilities of accepting."
-    yes, no = _split(signal, probability)
+    yes, no = _signals_and_noise(signal, probability)
     known = {
         "ci_level": level,
         "unit": "area",
@@ -255,7 +255,7 @@ def _area_parts(
     signal: np.ndarray, probability: np.ndarray, cluster: np.ndarray, sign: float
 ) -> tuple[float, list[tuple]]:
     "The area of one level; cluster, stratum and what it adds to the area beyond the mean."
-    yes, no = _split(signal, probability)
+    yes, no = _signals_and_noise(signal, probability)
     above, below = _soft_placements(yes, no)
     area, rows = float(above.mean()), []
     for kind, placed in ((True, above), (False, below)):
@@ -324,7 +324,7 @@ def z_roc(
     "Slope, intercept and d_a of the curve on z axes."
     from scipy.special import ndtri
 
-    yes, no = _split(signal, rating)
+    yes, no = _signals_and_noise(signal, rating)
     if min(len(yes), len(no)) == 0:
         return ZRoc(nan, nan, nan, 0, "undefined")
     at = np.quantile(np.concatenate([yes, no]), np.arange(1, cuts + 1) / (cuts + 1))

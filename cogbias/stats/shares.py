@@ -46,7 +46,7 @@ class DecoyCounts(NamedTuple):
         return sum(self[:2]), sum(self[3:5])
 
 
-def _counts(counts: Sequence[float]) -> DecoyCounts:
+def _checked_counts(counts: Sequence[float]) -> DecoyCounts:
     "The same counts as plain numbers, once none is negative or missing."
     checked = DecoyCounts(*map(float, counts))
     for name, count in checked._asdict().items():
@@ -55,7 +55,7 @@ def _counts(counts: Sequence[float]) -> DecoyCounts:
     return checked
 
 # %% ../../nbs/stats/11_shares.ipynb #8b9220b6
-def _share(part: float, whole: float) -> float:
+def _share_of(part: float, whole: float) -> float:
     "A share; nan of nothing."
     return part / whole if whole > 0 else nan
 
@@ -68,7 +68,7 @@ SHARE_CORRECTIONS = (
 COMPREHENSION_LIMIT = 0.10  # share of decoys above which a cell is flagged
 
 
-def _cells(counts: DecoyCounts, correction: str) -> tuple[float, float, float, float]:
+def _four_cells(counts: DecoyCounts, correction: str) -> tuple[float, float, float, float]:
     "The four cells of target against competitor, corrected where asked for."
     if correction not in SHARE_CORRECTIONS:
         raise ValueError(f"correction is {correction!r}: use one of {', '.join(SHARE_CORRECTIONS)}")
@@ -84,7 +84,7 @@ def _cells(counts: DecoyCounts, correction: str) -> tuple[float, float, float, f
 # %% ../../nbs/stats/11_shares.ipynb #e5366511
 def _log_odds(counts: DecoyCounts, correction: str) -> float:
     "Change of the log-odds; 0 where all answers agree; infinite where separated and uncorrected."
-    a, b, c, d = _cells(counts, correction)
+    a, b, c, d = _four_cells(counts, correction)
     if min(counts.named) == 0:
         return nan
     if (
@@ -113,18 +113,18 @@ def share_values(
     correction: str = "empty",
 ) -> ShareValues:  # nan where a share has no denominator
     "The four values of one table of counts."
-    given = _counts(counts)
-    relative = _share(given.target_treatment, given.named[0]) - _share(
+    given = _checked_counts(counts)
+    relative = _share_of(given.target_treatment, given.named[0]) - _share_of(
         given.target_control, given.named[1]
     )
-    absolute = _share(given.target_treatment, given.valid[0]) - _share(
+    absolute = _share_of(given.target_treatment, given.valid[0]) - _share_of(
         given.target_control, given.valid[1]
     )
     return ShareValues(
         relative,
         absolute,
         _log_odds(given, correction),
-        _share(given.decoy_treatment, given.valid[0]),
+        _share_of(given.decoy_treatment, given.valid[0]),
     )
 
 # %% ../../nbs/stats/11_shares.ipynb #cda1095e
@@ -173,7 +173,7 @@ def relative_share(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:
     "Change of the target's share among target and competitor, for these prompts."
-    given = _counts(counts)
+    given = _checked_counts(counts)
     return _difference(
         given.target_treatment,
         given.named[0],
@@ -191,7 +191,7 @@ def absolute_share(
     published: bool = False,
 ) -> Estimate:
     "Change of the target's share among all answers, for these prompts; a coin scores -1/6."
-    given = _counts(counts)
+    given = _checked_counts(counts)
     n = [valid + (invalid if published else 0.0) for valid, invalid in zip(given.valid, given[5:])]
     return _difference(
         given.target_treatment,
@@ -222,7 +222,9 @@ def _log_odds_status(given: DecoyCounts, value: float, correction: str) -> tuple
     return "ok", "a cell is empty, so 1/2 was added to all four"
 
 # %% ../../nbs/stats/11_shares.ipynb #4e1315ca
-def _woolf(value: float, cells: Sequence[float], status: str, detail: str, known: dict) -> Estimate:
+def _woolf_shift(
+    value: float, cells: Sequence[float], status: str, detail: str, known: dict
+) -> Estimate:
     "The shift with its large-sample interval and test."
     from scipy.special import ndtr, ndtri
 
@@ -250,7 +252,7 @@ def log_odds_shift(
     correction: str = "empty",  # when 1/2 is added to the four cells: empty, always or never
 ) -> Estimate:
     "Change of the log-odds of target against competitor, for these prompts."
-    given, value = _counts(counts), share_values(counts, correction).log_odds
+    given, value = _checked_counts(counts), share_values(counts, correction).log_odds
     known = dict(
         method="log-odds shift, woolf",
         target="F",
@@ -269,7 +271,7 @@ def log_odds_shift(
         return nothing(status, detail, **known)
     if status == "degenerate_zero_variance" or abs(value) == inf:
         return Estimate(value, status=status, detail=detail, **known)
-    return _woolf(value, _cells(given, correction), status, detail, known)
+    return _woolf_shift(value, _four_cells(given, correction), status, detail, known)
 
 # %% ../../nbs/stats/11_shares.ipynb #57c3141c
 def decoy_share(
@@ -277,7 +279,7 @@ def decoy_share(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:
     "How often the decoy itself was chosen, for these prompts."
-    given = _counts(counts)
+    given = _checked_counts(counts)
     k, n = given.decoy_treatment, given.valid[0]
     known = dict(
         method="decoy share, wilson", target="F", unit="probability", n=round(n), ci_level=level
@@ -474,7 +476,7 @@ def target_pair(
     shared_control: bool = False,
 ) -> TargetPair:
     "Decoy effect and taste on the relative share, for these prompts."
-    one, two = _counts(first), _counts(second)
+    one, two = _checked_counts(first), _checked_counts(second)
     if shared_control and one[3:5] != two[4:2:-1]:
         raise ValueError(
             "the two targets' control counts are not mirrored: use shared_control=False"

@@ -209,7 +209,7 @@ class SignalDetectionShift(NamedTuple):
     dropped_clusters: int  # syllogisms that lack one version; 0 where there is only one version
 
 
-def _shift(
+def _both_contrasts(
     number: np.ndarray, cluster: np.ndarray, scale: _CellZ, level: float, dropped: int = 0
 ) -> SignalDetectionShift:
     "Both contrasts of the four cells."
@@ -232,22 +232,26 @@ def signal_detection_shift(
     "Shift of criterion and sensitivity from believable to unbelievable, over syllogisms."
     number, rate, answers = _read_cells(table, cell, accept, n)
     names = _cluster_names(table, cluster)
-    return _shift(number, names, _cell_z(number, rate, answers, exact), level)
+    return _both_contrasts(number, names, _cell_z(number, rate, answers, exact), level)
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #5426b521
-def _twins(
+def _paired_versions(
     real: Columns, invented: Columns, keys: list[str], values: list[str]
 ) -> tuple[dict[str, np.ndarray], int]:
     "Both versions of each syllogism side by side, and how many syllogisms lack one."
     for name, table in (("real", real), ("invented", invented)):
         check_columns(table, keys + values, f"{name} table")
-        if len(set(_key(table, keys))) < len(table[keys[0]]):
+        if len(set(_names_of_syllogisms(table, keys))) < len(table[keys[0]]):
             raise ValueError(
                 f"the {name} table has more than one row for a syllogism: average over its "
                 f"prompts first"
             )
-    there = {key: row for row, key in enumerate(_key(invented, keys))}
-    pairs = [(row, there[key]) for row, key in enumerate(_key(real, keys)) if key in there]
+    there = {key: row for row, key in enumerate(_names_of_syllogisms(invented, keys))}
+    pairs = [
+        (row, there[key])
+        for row, key in enumerate(_names_of_syllogisms(real, keys))
+        if key in there
+    ]
     one, other = np.array(pairs, int).reshape(-1, 2).T
     both = {name: np.asarray(real[name], object)[one] for name in keys}
     both |= {f"{name}_real": np.asarray(real[name], float)[one] for name in values}
@@ -255,7 +259,7 @@ def _twins(
     return both, len(real[keys[0]]) + len(invented[keys[0]]) - 2 * len(pairs)
 
 
-def _key(table: Columns, keys: list[str]) -> list[tuple]:
+def _names_of_syllogisms(table: Columns, keys: list[str]) -> list[tuple]:
     "What names every syllogism."
     return list(zip(*(table[name] for name in keys)))
 
@@ -273,7 +277,7 @@ def signal_detection_difference(
     exact: bool = False,
 ) -> SignalDetectionShift:
     "How much larger the shifts are with real than with invented words, paired by syllogism."
-    both, dropped = _twins(real, invented, [cell, cluster], [accept, n])
+    both, dropped = _paired_versions(real, invented, [cell, cluster], [accept, n])
     versions = [
         _read_cells(both, cell, f"{accept}_{end}", f"{n}_{end}") for end in ("real", "invented")
     ]
@@ -285,7 +289,7 @@ def signal_detection_difference(
         one.stand_in + other.stand_in,
     )
     names = _cluster_names(both, cluster if shared else None)
-    return _shift(versions[0][0], names, paired, level, dropped)
+    return _both_contrasts(versions[0][0], names, paired, level, dropped)
 
 # %% ../../nbs/stats/04_signal_detection.ipynb #5a461c8f
 def _cell_logits(

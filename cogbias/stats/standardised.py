@@ -37,7 +37,7 @@ def _normal_half_width(level: float) -> float:
     return NormalDist().inv_cdf((1 + check_level(level)) / 2)
 
 
-def _known(method: str, unit: str, n: int, level: float) -> dict:
+def _common_fields(method: str, unit: str, n: int, level: float) -> dict:
     "Fields of an estimate that do not depend on its value."
     check_level(level)  # a wrong one is an error even where no interval can be given
     return {"method": method, "unit": unit, "target": "F", "n": n, "ci_level": level}
@@ -98,7 +98,7 @@ def _answers(values: Sequence[float] | np.ndarray, name: str) -> tuple[np.ndarra
     return y[~np.isnan(y)], int(np.isnan(y).sum())
 
 # %% ../../nbs/stats/05_standardised.ipynb #b548acdc
-def _agree(low: float, high: float) -> bool:
+def _equal_but_rounding(low: float, high: float) -> bool:
     "Whether two numbers are the same but for rounding."
     return abs(high - low) <= 1e-12 * max(abs(low), abs(high))
 
@@ -122,7 +122,7 @@ def group_summary(
     if isinstance(answers, GroupSummary):
         return _checked(answers, name)
     y, missing = _answers(answers, name)
-    constant = len(y) > 0 and _agree(y.min(), y.max())
+    constant = len(y) > 0 and _equal_but_rounding(y.min(), y.max())
     mean = nan if len(y) == 0 else float(y[0] if constant else y.mean())
     return GroupSummary(
         mean, nan if len(y) < 2 else 0.0 if constant else float(y.std(ddof=1)), len(y), missing
@@ -149,7 +149,7 @@ def _without_spread(treatment: GroupSummary, control: GroupSummary, known: dict)
     few = _too_few({"treatment": treatment.n, "control": control.n}, known)
     if few is not None or treatment.sd > 0 or control.sd > 0:
         return few
-    if _agree(treatment.mean, control.mean):
+    if _equal_but_rounding(treatment.mean, control.mean):
         return Estimate(
             0.0,
             status="degenerate_zero_variance",
@@ -162,7 +162,7 @@ def _without_spread(treatment: GroupSummary, control: GroupSummary, known: dict)
     )
 
 # %% ../../nbs/stats/05_standardised.ipynb #321bcb51
-def _notes(
+def _words_beside(
     treatment: GroupSummary, control: GroupSummary, pooled: float = nan, small: bool = False
 ) -> str:
     "What a reader should know beside the number, in a sentence."
@@ -213,12 +213,12 @@ def _variance(value: float, n1: int, n2: int, factor: float, kind: str) -> float
     )
 
 # %% ../../nbs/stats/05_standardised.ipynb #eadef22d
-def _pooled(
+def _by_pooled_sd(
     treatment: Answers, control: Answers, level: float, corrected: bool, kind: str
 ) -> Estimate:
     "Cohen's d, or Hedges' g when corrected."
     post, pre = group_summary(treatment, "treatment"), group_summary(control, "control")
-    known = _known(
+    known = _common_fields(
         f"{'hedges g' if corrected else 'cohens d'}, noncentral t",
         "pooled SD",
         post.n + pre.n,
@@ -230,7 +230,7 @@ def _pooled(
     df = post.n + pre.n - 2
     sd = hypot(post.sd * sqrt((post.n - 1) / df), pre.sd * sqrt((pre.n - 1) / df))
     value, factor = (post.mean - pre.mean) / sd, small_sample_correction(df) if corrected else 1.0
-    known["detail"] = _notes(post, pre, sd, small=not corrected and df + 2 < 16)
+    known["detail"] = _words_beside(post, pre, sd, small=not corrected and df + 2 < 16)
     se = sqrt(_variance(factor * value, post.n, pre.n, factor, kind))
     return _with_interval(value, sqrt(1 / post.n + 1 / pre.n), df, se, level, factor, known)
 
@@ -241,7 +241,7 @@ def cohens_d(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:  # in pooled standard deviations, treatment minus control
     "Standardised difference of two means."
-    return _pooled(treatment, control, level, False, "LS")
+    return _by_pooled_sd(treatment, control, level, False, "LS")
 
 # %% ../../nbs/stats/05_standardised.ipynb #443d4e8f
 def hedges_g(
@@ -251,7 +251,7 @@ def hedges_g(
     variance: Literal["LS", "UB"] = "LS",  # LS: metafor's default; UB: unbiased
 ) -> Estimate:  # in pooled standard deviations, treatment minus control
     "Standardised difference of two means without its small-sample bias."
-    return _pooled(treatment, control, level, True, variance)
+    return _by_pooled_sd(treatment, control, level, True, variance)
 
 # %% ../../nbs/stats/05_standardised.ipynb #83a91498
 def glass_delta(
@@ -262,7 +262,7 @@ def glass_delta(
 ) -> Estimate:  # in control standard deviations, treatment minus control
     "Difference of two means in standard deviations of the control condition."
     post, pre = group_summary(treatment, "treatment"), group_summary(control, "control")
-    known = _known(
+    known = _common_fields(
         "glass delta" + corrected * ", corrected" + ", noncentral t",
         "control SD",
         post.n + pre.n,
@@ -279,7 +279,10 @@ def glass_delta(
         return nothing("insufficient", "the correction needs three control answers", **known)
     value, share = (post.mean - pre.mean) / pre.sd, (post.sd / pre.sd) ** 2 / post.n + 1 / pre.n
     factor = small_sample_correction(pre.n - 1) if corrected else 1.0
-    se, known["detail"] = sqrt(share + (factor * value) ** 2 / (2 * pre.n)), _notes(post, pre)
+    se, known["detail"] = (
+        sqrt(share + (factor * value) ** 2 / (2 * pre.n)),
+        _words_beside(post, pre),
+    )
     return _with_interval(value, sqrt(share), pre.n - 1, se, level, factor, known)
 
 # %% ../../nbs/stats/05_standardised.ipynb #f276b340
@@ -311,7 +314,7 @@ def cohens_dz(
 ) -> Estimate:  # in standard deviations of the differences, treatment minus control
     "Standardised mean of paired differences."
     pairs = _differences(treatment, control)
-    known = _known(
+    known = _common_fields(
         "cohens d_z" + corrected * ", corrected" + ", noncentral t",
         "SD of differences",
         pairs.n,
@@ -356,7 +359,7 @@ def _placements(treatment: np.ndarray, control: np.ndarray) -> tuple[float, floa
     return float(above.mean()), float(above.var(ddof=1) / m + below.var(ddof=1) / n)
 
 # %% ../../nbs/stats/05_standardised.ipynb #bd3900f7
-def _edge(m: int, n: int, level: float) -> float:
+def _limit_without_overlap(m: int, n: int, level: float) -> float:
     "Lower limit of the superiority probability when no answers overlap (Newcombe 2006, method 5)."
     from scipy.optimize import brentq
 
@@ -385,7 +388,7 @@ def _dominance_limits(
     if abs(delta) == 1 and interval == "fisher":
         return delta, delta
     if abs(delta) == 1:
-        inner = 2 * _edge(m, n, level) - 1
+        inner = 2 * _limit_without_overlap(m, n, level) - 1
         return (inner, 1.0) if delta > 0 else (-1.0, -inner)
     half = _normal_half_width(level) * (
         se / (1 - delta**2) if interval == "delong" else sqrt((m + n + 1) / (3 * m * n))
@@ -412,7 +415,7 @@ def cliffs_delta(
         _answers(control, "control"),
     )
     post, pre = _without_dust(post, pre)
-    known = _known(
+    known = _common_fields(
         f"cliffs delta, {interval}, mann-whitney", "Cliff's delta", len(post) + len(pre), level
     )
     none = _too_few({"treatment": len(post), "control": len(pre)}, known)
@@ -464,7 +467,7 @@ def probability_of_superiority(
     )
 
 # %% ../../nbs/stats/05_standardised.ipynb #c38a2327
-class _Table(NamedTuple):
+class _FourCounts(NamedTuple):
     "Counts of both conditions; fractional where they come from probabilities."
 
     k1: float  # target answers under treatment
@@ -481,31 +484,31 @@ class _Table(NamedTuple):
         return self.k1 / self.n1, self.k2 / self.n2
 
 # %% ../../nbs/stats/05_standardised.ipynb #65890bc0
-def _risk_difference(table: _Table) -> tuple[float, float]:
+def _risk_difference(table: _FourCounts) -> tuple[float, float]:
     "Difference of two proportions and its variance."
     p, q = table.shares()
     return p - q, p * (1 - p) / table.n1 + q * (1 - q) / table.n2
 
 
-def _log_odds_ratio(table: _Table) -> tuple[float, float]:
+def _log_odds_ratio(table: _FourCounts) -> tuple[float, float]:
     "Logarithm of the odds ratio and its variance."
     a, b, c, d = table.cells()
     return log(a / b) - log(c / d), 1 / a + 1 / b + 1 / c + 1 / d
 
 
-def _log_risk_ratio(table: _Table) -> tuple[float, float]:
+def _log_risk_ratio(table: _FourCounts) -> tuple[float, float]:
     "Logarithm of the risk ratio and its variance."
     p, q = table.shares()
     return log(p) - log(q), 1 / table.k1 - 1 / table.n1 + 1 / table.k2 - 1 / table.n2
 
 # %% ../../nbs/stats/05_standardised.ipynb #06eaa4b7
-def _arcsine_difference(table: _Table) -> tuple[float, float]:
+def _arcsine_difference(table: _FourCounts) -> tuple[float, float]:
     "Difference of arcsine roots and its variance."
     p, q = np.arcsin(np.sqrt(table.shares()))
     return float(p - q), 1 / (4 * table.n1) + 1 / (4 * table.n2)
 
 
-def _probit_difference(table: _Table) -> tuple[float, float]:
+def _probit_difference(table: _FourCounts) -> tuple[float, float]:
     "Difference of normal quantiles and its variance."
     from scipy.special import ndtri
 
@@ -514,7 +517,7 @@ def _probit_difference(table: _Table) -> tuple[float, float]:
     return float(z[0] - z[1]), float(np.sum(2 * pi * p * (1 - p) * np.exp(z * z) / n))
 
 # %% ../../nbs/stats/05_standardised.ipynb #46b1fd0a
-def _phi(table: _Table) -> tuple[float, float]:
+def _phi_and_variance(table: _FourCounts) -> tuple[float, float]:
     "Correlation of condition and answer, and its variance (Yule 1912)."
     a, b, c, d = table.cells()
     margins, total = (a + b) * (c + d) * (a + c) * (b + d), a + b + c + d
@@ -529,7 +532,7 @@ def _phi(table: _Table) -> tuple[float, float]:
 class BinaryMeasure(NamedTuple):
     "One way to express the difference of two proportions."
 
-    formula: Callable[[_Table], tuple[float, float]]  # counts to value and variance
+    formula: Callable[[_FourCounts], tuple[float, float]]  # counts to value and variance
     scale: float  # factor on the value; its square is on the variance
     unit: str
     limit: float  # largest possible value
@@ -551,12 +554,12 @@ BINARY_MEASURES = MappingProxyType(
             _arcsine_difference, 1.0, "radian", pi / 2, False, "AS"
         ),
         "cohen_h": BinaryMeasure(_arcsine_difference, 2.0, "h", pi, False, ""),
-        "phi": BinaryMeasure(_phi, 1.0, "correlation", 1.0, False, "PHI"),
+        "phi": BinaryMeasure(_phi_and_variance, 1.0, "correlation", 1.0, False, "PHI"),
     }
 )
 
 # %% ../../nbs/stats/05_standardised.ipynb #b2ad0eed
-def _table(*counts: float) -> _Table:
+def _checked_counts(*counts: float) -> _FourCounts:
     "The four counts, once they are possible."
     for name, k, n in (("treatment", *counts[:2]), ("control", *counts[2:])):
         if not 0 <= k <= n < inf:
@@ -564,19 +567,19 @@ def _table(*counts: float) -> _Table:
                 f"{name} has {k} target answers out of {n}: a count lies between 0 and the number "
                 f"of valid answers"
             )
-    return _Table(*map(float, counts))
+    return _FourCounts(*map(float, counts))
 
 # %% ../../nbs/stats/05_standardised.ipynb #1372af2d
-def _corrected(table: _Table, rule: BinaryMeasure) -> tuple[_Table, str]:
+def _corrected(table: _FourCounts, rule: BinaryMeasure) -> tuple[_FourCounts, str]:
     "The table with 1/2 in every cell where the measure needs it, and a word about that."
     if not (rule.needs_half and min(table.cells()) == 0):
         return table, ""
-    return _Table(
+    return _FourCounts(
         table.k1 + 0.5, table.n1 + 1, table.k2 + 0.5, table.n2 + 1
     ), "a cell is zero, so 1/2 was added to all four"
 
 # %% ../../nbs/stats/05_standardised.ipynb #ccc75b3c
-def _binary_status(table: _Table, note: str, cut: bool) -> tuple[str, str]:
+def _binary_status(table: _FourCounts, note: str, cut: bool) -> tuple[str, str]:
     "Status and detail of a binary effect."
     if note:
         return "bounded", note
@@ -589,7 +592,7 @@ def _binary_status(table: _Table, note: str, cut: bool) -> tuple[str, str]:
 
 # %% ../../nbs/stats/05_standardised.ipynb #c19b0773
 def _binary_limits(
-    table: _Table, value: float, se: float, rule: BinaryMeasure, level: float
+    table: _FourCounts, value: float, se: float, rule: BinaryMeasure, level: float
 ) -> tuple[float, float]:
     "Newcombe limits of a risk difference, normal ones of the rest; nan without a standard error."
     if rule.formula is _risk_difference:
@@ -608,11 +611,14 @@ def binary_effect(
     "Difference of two proportions in one of nine units."
     if measure not in BINARY_MEASURES:
         raise ValueError(f"measure is {measure!r}: use one of {', '.join(BINARY_MEASURES)}")
-    rule, table = BINARY_MEASURES[measure], _table(k_treatment, n_treatment, k_control, n_control)
+    rule, table = (
+        BINARY_MEASURES[measure],
+        _checked_counts(k_treatment, n_treatment, k_control, n_control),
+    )
     method = measure.replace("_", " ") + (
         ", newcombe" if measure == "risk_difference" else ", wald"
     )
-    known = _known(method, rule.unit, round(table.n1 + table.n2), level)
+    known = _common_fields(method, rule.unit, round(table.n1 + table.n2), level)
     for name, n in (("treatment", table.n1), ("control", table.n2)):
         if n == 0:
             return nothing("no_valid_answers", f"{name} has no valid answer", **known)
@@ -659,7 +665,9 @@ def published_d(
 ) -> Estimate:  # without an interval, which the publication does not give
     "Cohen's d with n in the standard deviations, 0 where both are constant (replication only)."
     post, pre = group_summary(treatment, "treatment"), group_summary(control, "control")
-    known = _known("cohens d, population SD, as published", "pooled SD", post.n + pre.n, 0.95)
+    known = _common_fields(
+        "cohens d, population SD, as published", "pooled SD", post.n + pre.n, 0.95
+    )
     none = _without_spread(post, pre, known)
     if none is not None:
         return (
@@ -669,10 +677,10 @@ def published_d(
         )
     df = post.n + pre.n - 2
     sd = hypot(*(group.sd * (group.n - 1) / sqrt(group.n * df) for group in (post, pre)))
-    return Estimate((post.mean - pre.mean) / sd, detail=_notes(post, pre), **known)
+    return Estimate((post.mean - pre.mean) / sd, detail=_words_beside(post, pre), **known)
 
 # %% ../../nbs/stats/05_standardised.ipynb #a6de316f
-def _folded(low: float, high: float) -> tuple[float, float]:
+def _absolute_limits(low: float, high: float) -> tuple[float, float]:
     "Limits of an absolute value."
     ends = sorted((abs(low), abs(high)))
     return (0.0 if low < 0 < high else ends[0]), ends[1]
@@ -685,7 +693,7 @@ def bias_detected(
     "The published score of one bias: d, or |d| where taken as undirected (replication only)."
     if not unsigned:
         return replace(d, method=f"{d.method}, as published")
-    low, high = _folded(d.ci_low, d.ci_high) if not isnan(d.ci_low) else (nan, nan)
+    low, high = _absolute_limits(d.ci_low, d.ci_high) if not isnan(d.ci_low) else (nan, nan)
     detail = joined(d.detail, "an absolute value is above 0 on average even without a bias")
     return replace(
         d,
@@ -703,7 +711,10 @@ def unsigned_d(
     "Size of an effect without a direction, with the noise taken out of its square."
     if not isfinite(d.estimate) or isnan(d.se):
         return replace(d, estimate=abs(d.estimate), method=f"unsigned {d.method}")
-    size, (low, high) = sqrt(max(0.0, d.estimate**2 - d.se**2)), _folded(d.ci_low, d.ci_high)
+    size, (low, high) = (
+        sqrt(max(0.0, d.estimate**2 - d.se**2)),
+        _absolute_limits(d.ci_low, d.ci_high),
+    )
     found = replace(
         d,
         estimate=size,
@@ -724,15 +735,15 @@ def unsigned_d(
     )
 
 # %% ../../nbs/stats/05_standardised.ipynb #7eb2a892
-def _cap(value: float) -> float:
+def _within_unit(value: float) -> float:
     "Between 0 and 1; nan stays."
     return value if isnan(value) else min(1.0, max(0.0, value))
 
 
-def _capped(mean: Estimate) -> Estimate:
+def _capped_at_unit(mean: Estimate) -> Estimate:
     "The same estimate cut at 0 and 1, limits too."
     before = mean.estimate, mean.ci_low, mean.ci_high
-    value, low, high = map(_cap, before)
+    value, low, high = map(_within_unit, before)
     cut = replace(
         mean,
         estimate=value,
@@ -780,10 +791,12 @@ def _mean_of(cells: list[Estimate], dropped: str, known: dict) -> Estimate:
 def _capped_first(cells: list[Estimate], counts: str, known: dict) -> Estimate:
     "Mean of cells each cut at 0 and 1."
     known = known | {"method": "mean of cells, each capped before averaging"}
-    mean = _mean_of([replace(cell, estimate=_cap(cell.estimate)) for cell in cells], counts, known)
+    mean = _mean_of(
+        [replace(cell, estimate=_within_unit(cell.estimate)) for cell in cells], counts, known
+    )
     if isnan(mean.estimate):
         return mean
-    cut = sum(_cap(cell.estimate) != cell.estimate for cell in cells)
+    cut = sum(_within_unit(cell.estimate) != cell.estimate for cell in cells)
     detail = joined(
         counts, f"no interval: cells are cut before averaging, here {cut} of {len(cells)}"
     )
@@ -818,7 +831,7 @@ def aggregate_cells(
     valid = [cell for cell in cells if not isnan(cell.estimate)]
     finite = [cell for cell in valid if isfinite(cell.estimate)]
     separated, missing = len(valid) - len(finite), len(cells) - len(valid)
-    known = _known(
+    known = _common_fields(
         "mean of cells" + ", as published" * replication,
         cells[0].unit if len(cells) else "",
         sum(cell.n for cell in valid),
@@ -830,7 +843,7 @@ def aggregate_cells(
     uncapped = _mean_of(kept, joined(lost, counts), known)
     return CellAggregate(
         uncapped,
-        _capped(uncapped),
+        _capped_at_unit(uncapped),
         _capped_first(valid, joined(lost, apart), known),
         len(cells),
         separated,

@@ -19,7 +19,7 @@ from cogbias.stats.profiles import (
     ProfileComponents,
     Profiles,
     _complete,
-    _turned,
+    _oriented_components,
     profile_components,
 )
 from .proportions import wilson
@@ -94,7 +94,7 @@ def mean_beyond_noise(
 LEAST_FAMILIES = 5  # below, no rank correlation is given
 
 
-def _ranked(x: np.ndarray, y: np.ndarray) -> float:
+def _spearman(x: np.ndarray, y: np.ndarray) -> float:
     "Spearman's rho; nan where one of them does not vary."
     from scipy.stats import rankdata
 
@@ -133,8 +133,8 @@ def rank_correlation(
     if count < LEAST_FAMILIES:
         why = f"{len(x)} models of {count} families are known: {LEAST_FAMILIES} are needed"
         return nothing("insufficient", why, **facts)
-    rho = _ranked(x, y)
-    without = [_ranked(x[owner != each], y[owner != each]) for each in families]
+    rho = _spearman(x, y)
+    without = [_spearman(x[owner != each], y[owner != each]) for each in families]
     if not np.isfinite([rho, *without]).all():
         why = "without one of the families, one of the two does not vary"
         return nothing("degenerate_zero_variance", why, **facts)
@@ -227,7 +227,9 @@ def stable_components(
     for draw in range(draws):
         moved = table.values + rng.normal(size=table.values.shape) * table.se
         moved = (moved - moved.mean(axis=0)) / moved.std(axis=0, ddof=1)
-        near[draw] = _congruence(found.loadings.to_numpy(), _turned(moved, count)[0]).max(axis=1)
+        near[draw] = _congruence(
+            found.loadings.to_numpy(), _oriented_components(moved, count)[0]
+        ).max(axis=1)
     mean = near.mean(axis=0)
     lasting = int(np.logical_and.accumulate(mean >= bound).sum())
     why = "" if lasting else f"the first component has a mean congruence of {mean[0]:.2f}"

@@ -68,7 +68,7 @@ def _numbers(values: Sequence[float] | np.ndarray, name: str, ndim: int = 1) -> 
         ) from None
 
 # %% ../../nbs/stats/13_synthesis.ipynb #6283ec9e
-def _usable(
+def _usable_studies(
     effects: Sequence[float] | np.ndarray,
     variances: Sequence[float] | np.ndarray,
     moderators: pd.DataFrame | np.ndarray | None = None,
@@ -116,7 +116,7 @@ def _left_out(studies: _Studies) -> str:
     )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #f0b7169d
-class _Fit(NamedTuple):
+class _WeightedFit(NamedTuple):
     "Weighted least squares."
 
     weight: np.ndarray  # shape (k,)
@@ -129,7 +129,7 @@ class _Fit(NamedTuple):
         return float(self.weight @ self.residual**2)
 
 
-def _fit(studies: _Studies, weight: np.ndarray) -> _Fit:
+def _weighted_fit(studies: _Studies, weight: np.ndarray) -> _WeightedFit:
     "Weighted least squares by QR, which squares no condition number."
     root = np.sqrt(weight)
     q, r = np.linalg.qr(studies.x * root[:, None])
@@ -138,10 +138,10 @@ def _fit(studies: _Studies, weight: np.ndarray) -> _Fit:
     residual = studies.y - studies.x @ coef
     # equal effects may differ in the last bit, which must not turn into a tiny spread
     residual[np.abs(residual) <= 1e-13 * np.abs(studies.y).max()] = 0
-    return _Fit(weight, coef, inverse @ inverse.T, residual)
+    return _WeightedFit(weight, coef, inverse @ inverse.T, residual)
 
 # %% ../../nbs/stats/13_synthesis.ipynb #ca1b480e
-def _trace(studies: _Studies, fit: _Fit) -> float:
+def _trace_of_p(studies: _Studies, fit: _WeightedFit) -> float:
     "Trace of P."
     return float(
         fit.weight.sum()
@@ -149,7 +149,7 @@ def _trace(studies: _Studies, fit: _Fit) -> float:
     )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #5ec72e83
-def _lack(studies: _Studies, **known) -> Estimate | None:
+def _why_not_combined(studies: _Studies, **known) -> Estimate | None:
     "Why these studies cannot be combined; None when they can."
     k, p = studies.x.shape
     if k <= p:
@@ -189,13 +189,13 @@ def homogeneity(
     "Cochran's Q test with H² and I² from Q."
     from scipy.special import chdtrc
 
-    studies = _usable(effects, variances, moderators)
-    lack = _lack(studies)
+    studies = _usable_studies(effects, variances, moderators)
+    lack = _why_not_combined(studies)
     if lack:
         return Homogeneity(
             nan, max(studies.df, 0), nan, nan, nan, len(studies.y), lack.status, lack.detail
         )
-    q, df = _fit(studies, 1 / studies.v).q, studies.df
+    q, df = _weighted_fit(studies, 1 / studies.v).q, studies.df
     return Homogeneity(
         q,
         df,
@@ -221,17 +221,17 @@ SPREAD_METHODS = {
 }
 
 # %% ../../nbs/stats/13_synthesis.ipynb #aef996b2
-def _moment(studies: _Studies, weight: np.ndarray) -> float:
+def _moment_spread(studies: _Studies, weight: np.ndarray) -> float:
     "Spread at which Q under fixed weights takes its expected value."
-    fit, v = _fit(studies, weight), studies.v
+    fit, v = _weighted_fit(studies, weight), studies.v
     noise = weight @ v - np.sum(fit.bread * (studies.x.T @ ((weight**2 * v)[:, None] * studies.x)))
-    return float((fit.q - noise) / _trace(studies, fit))
+    return float((fit.q - noise) / _trace_of_p(studies, fit))
 
 # %% ../../nbs/stats/13_synthesis.ipynb #a4049c33
 def _sidik_jonkman(studies: _Studies) -> float:
     "A start from the raw variance, improved once."
     start = float(np.var(studies.y))
-    return start * _fit(studies, 1 / (studies.v + start)).q / studies.df
+    return start * _weighted_fit(studies, 1 / (studies.v + start)).q / studies.df
 
 # %% ../../nbs/stats/13_synthesis.ipynb #fc0a9dbe
 def _spread_at(studies: _Studies, target: float) -> float:
@@ -239,7 +239,7 @@ def _spread_at(studies: _Studies, target: float) -> float:
     from scipy.optimize import brentq
 
     def excess(tau2: float) -> float:
-        return _fit(studies, 1 / (studies.v + tau2)).q - target
+        return _weighted_fit(studies, 1 / (studies.v + tau2)).q - target
 
     if excess(0.0) <= 0:
         return 0.0
@@ -249,18 +249,18 @@ def _spread_at(studies: _Studies, target: float) -> float:
     return float(brentq(excess, 0.0, high, xtol=1e-300, maxiter=1000))
 
 # %% ../../nbs/stats/13_synthesis.ipynb #edd07bd1
-def _slope(studies: _Studies, tau2: float, restricted: bool) -> float:
+def _likelihood_slope(studies: _Studies, tau2: float, restricted: bool) -> float:
     "Twice the derivative of the log-likelihood."
-    fit = _fit(studies, 1 / (studies.v + tau2))
+    fit = _weighted_fit(studies, 1 / (studies.v + tau2))
     return float(
         np.sum((fit.weight * fit.residual) ** 2)
-        - (_trace(studies, fit) if restricted else fit.weight.sum())
+        - (_trace_of_p(studies, fit) if restricted else fit.weight.sum())
     )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #d90dbc31
 def _log_likelihood(studies: _Studies, tau2: float, restricted: bool) -> float:
     "The log-likelihood of the spread, up to a constant."
-    fit = _fit(studies, 1 / (studies.v + tau2))
+    fit = _weighted_fit(studies, 1 / (studies.v + tau2))
     return float(
         -0.5
         * (
@@ -276,10 +276,11 @@ def _likeliest(studies: _Studies, restricted: bool) -> float:
     from scipy.optimize import brentq
 
     def slope(tau2: float) -> float:
-        return _slope(studies, tau2, restricted)
+        return _likelihood_slope(studies, tau2, restricted)
 
     top = 10 * (
-        float(np.sum(_fit(studies, np.ones(len(studies.y))).residual ** 2)) + float(studies.v.max())
+        float(np.sum(_weighted_fit(studies, np.ones(len(studies.y))).residual ** 2))
+        + float(studies.v.max())
     )
     grid = [0.0, *np.geomspace(studies.v.min() * 1e-3, top, 60)]
     slopes = [slope(tau2) for tau2 in grid]
@@ -290,14 +291,15 @@ def _likeliest(studies: _Studies, restricted: bool) -> float:
     return max(peaks, key=lambda tau2: _log_likelihood(studies, tau2, restricted))
 
 # %% ../../nbs/stats/13_synthesis.ipynb #2cd53d1e
-def _spread(studies: _Studies, method: str) -> float:
+def _spread_by(studies: _Studies, method: str) -> float:
     "The spread by one of SPREAD_METHODS, never below zero."
     ways: dict[str, Callable[[], float]] = {
         "EE": lambda: 0.0,
-        "DL": lambda: _moment(studies, 1 / studies.v),
-        "HE": lambda: _moment(studies, np.ones(len(studies.y))),
+        "DL": lambda: _moment_spread(studies, 1 / studies.v),
+        "HE": lambda: _moment_spread(studies, np.ones(len(studies.y))),
         "HS": lambda: (
-            (_fit(studies, 1 / studies.v).q - len(studies.y)) / float(np.sum(1 / studies.v))
+            (_weighted_fit(studies, 1 / studies.v).q - len(studies.y))
+            / float(np.sum(1 / studies.v))
         ),
         "SJ": lambda: _sidik_jonkman(studies),
         "ML": lambda: _likeliest(studies, False),
@@ -342,14 +344,14 @@ def _between(studies: _Studies, method: str, known: dict) -> Estimate:
             detail=joined("assumed, not estimated", _left_out(studies)),
             **known,
         )
-    (low, high), tau2 = _profile(studies, known["ci_level"]), _spread(studies, method)
+    (low, high), tau2 = _profile(studies, known["ci_level"]), _spread_by(studies, method)
     status, detail = _read_spread(studies, tau2, low, high)
     return Estimate(
         tau2,
         df=float(studies.df),
         ci_low=low,
         ci_high=high,
-        p_value=float(chdtrc(studies.df, _fit(studies, 1 / studies.v).q)),
+        p_value=float(chdtrc(studies.df, _weighted_fit(studies, 1 / studies.v).q)),
         p_method="Q test",
         method=f"{method}, Q-profile interval, Q test",
         status=status,
@@ -366,7 +368,7 @@ _SCALES = {
 }
 
 
-def _check(method: str, level: float, interval: str = "z") -> None:
+def _check_choices(method: str, level: float, interval: str = "z") -> None:
     "Refuse an unknown method or interval and an impossible level."
     if interval not in _SCALES:
         raise ValueError(f"interval is {interval!r}: use one of {', '.join(_SCALES)}")
@@ -386,12 +388,12 @@ def between_variance(
     unit: str = "probability",  # unit of the effects; the estimate is in its square
 ) -> Estimate:  # tau squared with its Q-profile interval; its p-value is that of Q
     "Variance of the true effects between studies."
-    _check(method, level)
+    _check_choices(method, level)
     studies, known = (
-        _usable(effects, variances, moderators),
+        _usable_studies(effects, variances, moderators),
         {"ci_level": level, "unit": f"{unit} squared"},
     )
-    return _lack(studies, method=method, **known) or _between(
+    return _why_not_combined(studies, method=method, **known) or _between(
         studies, method, known | {"n_clusters": len(studies.y)}
     )
 
@@ -408,17 +410,17 @@ def _with_interval(estimate: float, se: float, df: float, known: dict) -> Estima
     return Estimate(**with_t(estimate, se, df, known["ci_level"]), p_method=p_method, **known)
 
 # %% ../../nbs/stats/13_synthesis.ipynb #2ed95b17
-def _scale(fit: _Fit, df: int, interval: str) -> float:
+def _variance_scale(fit: _WeightedFit, df: int, interval: str) -> float:
     "What the variances of the coefficients are multiplied by."
     return {"knapp-hartung": max(1.0, fit.q / df), "untruncated": fit.q / df, "z": 1.0}[interval]
 
 # %% ../../nbs/stats/13_synthesis.ipynb #c14fe971
 def _typical(studies: _Studies) -> float:
     "A typical sampling variance."
-    return studies.df / _trace(studies, _fit(studies, 1 / studies.v))
+    return studies.df / _trace_of_p(studies, _weighted_fit(studies, 1 / studies.v))
 
 # %% ../../nbs/stats/13_synthesis.ipynb #8367fdb2
-def _share(studies: _Studies, spread: Estimate) -> Estimate:
+def _i_squared(studies: _Studies, spread: Estimate) -> Estimate:
     "I² from the spread and from its limits, in percent."
     typical = _typical(studies)
 
@@ -434,7 +436,7 @@ def _share(studies: _Studies, spread: Estimate) -> Estimate:
     )
 
 
-def _root(spread: Estimate, unit: str) -> Estimate:
+def _spread_as_sd(spread: Estimate, unit: str) -> Estimate:
     "The spread as a standard deviation."
     return replace(
         spread,
@@ -464,7 +466,9 @@ class Synthesis:
     n_no_variance: int  # left out: variance not positive and finite
 
 
-def _none(studies: _Studies, method: str, q: Homogeneity, interval: str, known: dict) -> Synthesis:
+def _no_study(
+    studies: _Studies, method: str, q: Homogeneity, interval: str, known: dict
+) -> Synthesis:
     "The synthesis of no study."
     lack = nothing(
         "insufficient", joined("no study to combine", _left_out(studies)), method=method, **known
@@ -474,7 +478,9 @@ def _none(studies: _Studies, method: str, q: Homogeneity, interval: str, known: 
     )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #5e2b4c0f
-def _alone(studies: _Studies, method: str, q: Homogeneity, interval: str, known: dict) -> Synthesis:
+def _single_study(
+    studies: _Studies, method: str, q: Homogeneity, interval: str, known: dict
+) -> Synthesis:
     "The synthesis of one study: itself."
     lack = nothing(
         "insufficient",
@@ -498,7 +504,7 @@ def _alone(studies: _Studies, method: str, q: Homogeneity, interval: str, known:
     )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #6e2656dc
-def _ahead(mean: Estimate, tau2: float, method: str) -> Estimate:
+def _prediction_interval(mean: Estimate, tau2: float, method: str) -> Estimate:
     "The prediction interval around a mean, where one makes sense."
     known = {name: getattr(mean, name) for name in ("unit", "ci_level", "n_clusters")}
     known["method"] = mean.method.replace(",", ", prediction interval,", 1)
@@ -528,17 +534,19 @@ def _read_mean(mean: Estimate, studies: _Studies) -> Estimate:
     return replace(mean, status=status, detail=joined(mean.detail, few, _left_out(studies)))
 
 # %% ../../nbs/stats/13_synthesis.ipynb #d12c56dc
-def _many(studies: _Studies, method: str, q: Homogeneity, interval: str, known: dict) -> Synthesis:
+def _several_studies(
+    studies: _Studies, method: str, q: Homogeneity, interval: str, known: dict
+) -> Synthesis:
     "The synthesis of two or more studies."
     spread = _between(studies, method, known)
     fit, df = (
-        _fit(studies, 1 / (studies.v + spread.estimate)),
+        _weighted_fit(studies, 1 / (studies.v + spread.estimate)),
         nan if interval == "z" else float(studies.df),
     )
-    se_z, scale = sqrt(fit.bread[0, 0]), _scale(fit, studies.df, interval)
+    se_z, scale = sqrt(fit.bread[0, 0]), _variance_scale(fit, studies.df, interval)
     labelled = known | {"method": f"{method}, {_SCALES[interval]}"}
     mean = _read_mean(_with_interval(float(fit.coef[0]), se_z * sqrt(scale), df, labelled), studies)
-    i2, h2 = _share(studies, spread), 1 + spread.estimate / _typical(studies)
+    i2, h2 = _i_squared(studies, spread), 1 + spread.estimate / _typical(studies)
     if method == "EE":
         i2, h2 = (
             replace(
@@ -551,8 +559,8 @@ def _many(studies: _Studies, method: str, q: Homogeneity, interval: str, known: 
         )
     return Synthesis(
         mean,
-        _ahead(mean, spread.estimate, method),
-        _root(spread, known["unit"]),
+        _prediction_interval(mean, spread.estimate, method),
+        _spread_as_sd(spread, known["unit"]),
         i2,
         h2,
         spread.estimate,
@@ -574,8 +582,8 @@ def synthesise(
     unit: str = "probability",  # unit of the effects
 ) -> Synthesis:
     "Random-effects mean, prediction interval and spread of independent studies."
-    _check(method, level, interval)
-    studies, known = _usable(effects, variances), {"ci_level": level, "unit": unit}
+    _check_choices(method, level, interval)
+    studies, known = _usable_studies(effects, variances), {"ci_level": level, "unit": unit}
     asked = (
         studies,
         method,
@@ -583,10 +591,16 @@ def synthesise(
         interval,
         known | {"n_clusters": len(studies.y)},
     )
-    return _many(*asked) if studies.df > 0 else _alone(*asked) if len(studies.y) else _none(*asked)
+    return (
+        _several_studies(*asked)
+        if studies.df > 0
+        else _single_study(*asked)
+        if len(studies.y)
+        else _no_study(*asked)
+    )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #d1110734
-def _names(moderators: pd.DataFrame | np.ndarray, count: int) -> list[str]:
+def _coefficient_names(moderators: pd.DataFrame | np.ndarray, count: int) -> list[str]:
     "A name for the intercept and for each of `count` moderators."
     if isinstance(moderators, pd.DataFrame):
         return ["intercept", *map(str, moderators.columns)]
@@ -597,7 +611,9 @@ def _names(moderators: pd.DataFrame | np.ndarray, count: int) -> list[str]:
     ]
 
 # %% ../../nbs/stats/13_synthesis.ipynb #c2223ada
-def _wald(studies: _Studies, fit: _Fit, scale: float, interval: str) -> tuple[float, int, float]:
+def _joint_wald_test(
+    studies: _Studies, fit: _WeightedFit, scale: float, interval: str
+) -> tuple[float, int, float]:
     "Joint test of all coefficients but the intercept."
     from scipy.special import chdtrc, fdtrc
 
@@ -613,7 +629,7 @@ def _wald(studies: _Studies, fit: _Fit, scale: float, interval: str) -> tuple[fl
 
 # %% ../../nbs/stats/13_synthesis.ipynb #811dd46d
 def _coefficients(
-    studies: _Studies, fit: _Fit, names: list[str], scale: float, known: dict
+    studies: _Studies, fit: _WeightedFit, names: list[str], scale: float, known: dict
 ) -> dict[str, Estimate]:
     "One estimate for each coefficient."
     df = nan if "normal" in known["method"] else float(studies.df)
@@ -643,19 +659,19 @@ def _regression(
     "The regression of clean studies with more studies than coefficients."
     spread, before = (
         _between(studies, method, known),
-        _spread(studies._replace(x=studies.x[:, :1]), method),
+        _spread_by(studies._replace(x=studies.x[:, :1]), method),
     )
-    fit = _fit(studies, 1 / (studies.v + spread.estimate))
-    scale = _scale(fit, studies.df, interval)
+    fit = _weighted_fit(studies, 1 / (studies.v + spread.estimate))
+    scale = _variance_scale(fit, studies.df, interval)
     r2 = max(0.0, 100 * (1 - spread.estimate / before)) if before else nan
     terms = _coefficients(
         studies, fit, names, scale, known | {"method": f"{method}, {_SCALES[interval]}"}
     )
     return MetaRegression(
         terms,
-        _root(spread, known["unit"]),
+        _spread_as_sd(spread, known["unit"]),
         r2,
-        *_wald(studies, fit, scale, interval),
+        *_joint_wald_test(studies, fit, scale, interval),
         rest,
         len(studies.y),
     )
@@ -671,10 +687,16 @@ def meta_regression(
     unit: str = "probability",  # unit of the effects
 ) -> MetaRegression:  # no numbers when studies do not outnumber coefficients
     "Random-effects regression of effects on properties of the studies."
-    _check(method, level, interval)
-    studies, known = _usable(effects, variances, moderators), {"ci_level": level, "unit": unit}
-    lack, rest = _lack(studies, method=method, **known), homogeneity(effects, variances, moderators)
-    names = _names(moderators, studies.x.shape[1] - 1)
+    _check_choices(method, level, interval)
+    studies, known = (
+        _usable_studies(effects, variances, moderators),
+        {"ci_level": level, "unit": unit},
+    )
+    lack, rest = (
+        _why_not_combined(studies, method=method, **known),
+        homogeneity(effects, variances, moderators),
+    )
+    names = _coefficient_names(moderators, studies.x.shape[1] - 1)
     if lack:
         return MetaRegression(
             dict.fromkeys(names, lack), lack, nan, nan, len(names) - 1, nan, rest, len(studies.y)
@@ -689,7 +711,7 @@ def hunter_schmidt_ratio(
     variances: Sequence[float] | np.ndarray,  # sampling variances, shape (k,)
 ) -> Estimate:  # share of the observed variance that is sampling error, at most 1
     "Hunter & Schmidt's homogeneity ratio (replication only); homogeneous from .75 on."
-    studies = _usable(effects, variances)
+    studies = _usable_studies(effects, variances)
     k, known = (
         len(studies.y),
         {"method": "Hunter-Schmidt ratio", "unit": "share", "n_clusters": len(studies.y)},
@@ -700,7 +722,7 @@ def hunter_schmidt_ratio(
             joined("fewer than two effects have no spread", _left_out(studies)),
             **known,
         )
-    q = _fit(studies, 1 / studies.v).q
+    q = _weighted_fit(studies, 1 / studies.v).q
     if q == 0:
         return Estimate(
             1.0,
@@ -717,7 +739,7 @@ def hunter_schmidt_ratio(
     )
 
 # %% ../../nbs/stats/13_synthesis.ipynb #b263b488
-def _once(table: pd.DataFrame, keys: list[str]) -> None:
+def _refuse_repeats(table: pd.DataFrame, keys: list[str]) -> None:
     "Refuse a table that holds a combination twice, or a row that names none."
     nameless = int(table[keys].isna().any(axis=1).sum())
     if nameless:
@@ -742,7 +764,7 @@ def _one_unit(table: pd.DataFrame, where: str) -> str:
     return str(units[0]) if units else "probability"
 
 # %% ../../nbs/stats/13_synthesis.ipynb #38dec9cc
-def _row(found: Synthesis) -> dict:
+def _synthesis_row(found: Synthesis) -> dict:
     "A synthesis as one row of a table."
     mean = {
         name: getattr(found.mean, name)
@@ -803,15 +825,15 @@ def synthesise_by(
 ) -> pd.DataFrame:  # one row per group, in order of appearance
     "Synthesis within each group of an effects table."
     (
-        _check(method, level, interval),
+        _check_choices(method, level, interval),
         check_columns(table, [by, study, effect, se]),
-        _once(table, [by, study]),
+        _refuse_repeats(table, [by, study]),
     )
 
     def row(name: object, part: pd.DataFrame) -> dict:
         unit = _one_unit(part, str(name))
         found = synthesise(part[effect], _variances(part[se]), method, interval, level, unit)
-        return {by: name} | _row(_within_range(found))
+        return {by: name} | _synthesis_row(_within_range(found))
 
     return pd.DataFrame(
         [row(name, part) for name, part in table.groupby(by, sort=False, observed=True)]
@@ -954,11 +976,11 @@ def crossed_effects(
 ) -> CrossedEffects:
     "Mean of a table of effects, with both kinds of unit and the cell as random (REML)."
     (
-        _check("REML", level),
+        _check_choices("REML", level),
         check_columns(table, [first, second, effect, se]),
-        _once(table, [first, second]),
+        _refuse_repeats(table, [first, second]),
     )
-    studies = _usable(table[effect], _variances(table[se]))
+    studies = _usable_studies(table[effect], _variances(table[se]))
     cells = table.loc[studies.kept, [first, second]]
     known = {
         "ci_level": level,
