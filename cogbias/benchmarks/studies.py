@@ -87,7 +87,7 @@ def timed_command(
 # %% ../../nbs/benchmarks/studies.ipynb #f804220b
 LARGE = {
     "models": ("random", "rational", "noisy_rational", "human", "position", "messy"),
-    "paradigms": ("choice/*", "classic/*", "managerial/*"),
+    "paradigms": ("choice/certainty", "logic/belief", "classic/*", "managerial/*"),
 }
 SMALL = {"models": ("human", "random"), "paradigms": ("classic/framing", "classic/endowment")}
 
@@ -110,7 +110,8 @@ def grown(
 ) -> list[str]:
     "24 cells, or as many times more."
     temperatures = [round(0.5 + 0.005 * number, 3) for number in range(times)]
-    return study_options(("human", "random", "rational"), ("classic/*",), temperatures)
+    asked = study_options(("human", "random", "rational"), ("classic/*",), temperatures)
+    return [*asked, "--where", "variant=base"]
 
 # %% ../../nbs/benchmarks/studies.ipynb #2d3e778a
 def _count(folder: Path, pattern: str) -> int:
