@@ -97,7 +97,7 @@ def test_a_command_says_which_answers_are_not_used(whole: RunResult, capsys: Any
 
 def test_no_name_acts_in_a_notebook(tmp_path: Path) -> None:
     found = asked(lambda prompt: None, tmp_path, name="<script>1</script>**x**")
-    assert "<script>" not in found._repr_html_() and "&lt;script&gt;" in found._repr_html_()
+    assert "<script>" not in found._repr_html_() and "&#60;script&#62;" in found._repr_html_()
 
 
 def test_the_printed_help_is_enough(tmp_path: Path) -> None:
