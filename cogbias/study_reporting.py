@@ -20,6 +20,7 @@ import pandas as pd
 
 from .claims import claim, explained, p_words, status_words
 from .tables import CogbiasError, file_text, inside, shipped
+from .design import IMPORTED
 from .effects import changed, headlines
 from .participants import self_made
 from .reporting import interval, plain_words, signed
@@ -146,6 +147,18 @@ def _first_few(names: Sequence[str], most: int = 4) -> str:
     return plain_words(", ".join(names[:most])) + more
 
 
+def _published(effects: pd.DataFrame) -> list[str]:
+    "Who is a real model of whom there are published answers only."
+    imported = effects["paradigm"].str.startswith(IMPORTED).groupby(effects["participant"]).all()
+    names = sorted(imported.index[imported])
+    if not names:
+        return []
+    return [
+        f"**Real models, published answers read again:** {plain_words(', '.join(names))}. Others "
+        f"collected these answers; nobody was asked here."
+    ]
+
+
 def opening_notes(
     effects: pd.DataFrame,  # an effects table
     people: Mapping[str, Mapping[str, Any]],  # participant -> model, temperature, simulated
@@ -165,6 +178,7 @@ def opening_notes(
         if simulated
         else []
     )
+    notes += _published(effects)
     notes += _small_models(effects)
     heads = effects.drop_duplicates("paradigm").set_index("paradigm")["unit"]
     right = [name for name in left_out if not is_bias(heads[name])]

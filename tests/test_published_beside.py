@@ -112,6 +112,7 @@ def test_the_report_of_every_published_experiment_is_rendered(tmp_path: Path) ->
     cells = [key for key in stored_settings(Folder(tmp_path / "out")) if key[0] in whom]
     failed, written = render_reports(tmp_path / "out", 2, only=cells)
     assert not failed and len(written) == len(cells) == 22
+    assert all("As their authors read them" in each.read_text() for each in written)
 
 
 PROMPTS = {
