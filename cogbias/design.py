@@ -665,9 +665,10 @@ def declare(
     own: Paradigm,  # of a notebook at hand; declared again, it takes the place of the one before
 ) -> Paradigm:
     "Make a paradigm known by its name in this process."
-    if own.name not in DECLARED_HERE and own.name in _installed():
+    if own.name not in {*DECLARED_HERE, *OWN} and own.name in _installed():
         raise CogbiasError(f"paradigm {own.name!r} is installed; give yours another name")
-    DECLARED_HERE[own.name] = own
+    known = OWN if own.files else DECLARED_HERE  # what has files can be brought by others too
+    known[own.name] = own
     return own
 
 # %% ../nbs/02_design.ipynb #d7842e52

@@ -53,8 +53,10 @@ def bring(
         made = own_paradigm(files, folder)
         if made.name != name:
             raise CogbiasError(f"{folder or name}: declares {made.name!r}, not {name!r}; rename it")
+        if name in DECLARED_HERE and DATA not in files:
+            raise CogbiasError(f"{folder or name}: {name!r} is declared here already; rename one")
         if name in DECLARED_HERE or name in _installed() and name not in OWN:
-            continue  # what is installed or was declared here stands
+            continue  # what is installed or was declared here stands, and is more than its data
         OWN[name] = made
 
 # %% ../nbs/38_own_paradigms.ipynb #a8e115ab

@@ -178,6 +178,15 @@ def test_a_number_is_asked_for() -> None:
     assert own.headline.unit == "years" and own.headline.kind == "mean_difference"
 
 
+def test_python_takes_the_name_of_a_file(tmp_path: Path) -> None:
+    from cogbias.front_door import items, plan
+
+    file = str(written(tmp_path))
+    assert len(items(file)) == 40
+    planned = plan("sim/human", file, outputs=tmp_path / "out")
+    assert planned.cells["paradigm"].tolist() == ["own/lost"]
+
+
 # --- every mistake
 
 MISTAKES = [  # (what is replaced in the declaration, with what, what is said)
@@ -489,6 +498,13 @@ def test_a_table_is_known_to_nobody_else() -> None:
     assert made.name == "own/part" and "own/part" not in OWN
     with pytest.raises(CogbiasError, match="'own/part' is not known"):
         paradigm("own/part")
+
+
+def test_what_was_declared_from_a_file_gives_way_to_the_file(tmp_path: Path) -> None:
+    declare(paradigm_of_files(FILES))
+    changed = {**FILES, "lost.toml": TEXT.replace("Lost ticket", "Other")}
+    make_study(models=["sim/human"], paradigms=[str(written(tmp_path, changed))])
+    assert paradigm("own/lost").title == "Other"
 
 
 def test_a_table_is_run_and_its_folder_stands_alone(tmp_path: Path) -> None:
