@@ -19,10 +19,11 @@ import pytest
 from cogbias.claims import Claim, claim
 from cogbias.tables import EFFECTS, load_table
 from cogbias.site import paradigm_title
-from cogbias.stats.decisions import VERDICTS
+from cogbias.stats.decisions import OTHER_VERDICTS, VERDICTS
 from cogbias.trials import slug
 
 soup = pytest.importorskip("bs4", reason="beautifulsoup4 is not installed")
+MEANINGS = VERDICTS | OTHER_VERDICTS
 JARGON = (
     "degenerate",
     "zero variance",
@@ -105,7 +106,7 @@ def test_reports_say_the_same(site: Path) -> None:
         shown = page(site, name)
         opening = text(shown)[:3000]
         assert said.text in opening, (name, said.text)
-        assert f"{said.word} : {VERDICTS[said.verdict]}" in opening, name
+        assert f"{said.word} : {MEANINGS[said.verdict]}" in opening, name
         assert said.reason in opening and said.bound in opening, name
         if said.p:
             assert said.p[1:] in opening, name  # it begins a sentence there
@@ -148,7 +149,7 @@ def test_words_are_explained_where_they_stand_and_nothing_hides_in_a_hover(site:
         assert not [word for word in JARGON if word in seen.split(" Provenance ")[0]], name
         assert not shown.select("table [title]"), name
         if shown.select("table.matrix, table.forest"):
-            assert all(VERDICTS[each] in seen for each in used), name
+            assert all(MEANINGS[each] in seen for each in used), name
 
 
 def test_unreadable_answers_are_said_where_it_says_what_did_not_work(site: Path) -> None:
