@@ -99,6 +99,22 @@ def _as_json(value: Any) -> Any:
     return list(value)
 
 # %% ../../nbs/kits/table.ipynb #af439556
+_LISTS = {"caveats": str, "breakdown": str, "people": dict, "contrasts": dict}
+_TABLES = {"factors": str, "conditions": str, "roles": str, "levels": list, "settings": object}
+
+
+def _kind_fault(name: str, value: Any) -> str:
+    "Why a field of a paradigm as data is of another kind than it should be."
+    if name in _LISTS:
+        fits = isinstance(value, list) and all(isinstance(each, _LISTS[name]) for each in value)
+        return "" if fits else f"should be a list, not {value!r:.40}"
+    if name in _TABLES:
+        fits = isinstance(value, dict)
+        fits = fits and all(isinstance(each, _TABLES[name]) for each in value.values())
+        return "" if fits else f"should be a table, not {value!r:.40}"
+    return "" if isinstance(value, str) else f"should be a text, not {value!r:.40}"
+
+
 def _check_data(data: Any) -> dict[str, Any]:
     "A paradigm as JSON has it, with every text that pages print checked."
     if not isinstance(data, dict):
@@ -110,6 +126,9 @@ def _check_data(data: Any) -> dict[str, Any]:
     for name in ("name", "title", "contrasts", "factors"):
         if name not in data:
             raise CogbiasError(f"{DATA}: {name} is missing; make it again")
+    for name, value in data.items():
+        if fault := _kind_fault(name, value):
+            raise CogbiasError(f"{DATA}: {name} {fault}; make it again")
     for name, text in _printed(data):
         if fault := text_fault(text):
             raise CogbiasError(f"{DATA}: {name} {fault}")
