@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PINS := $(shell $(PYTHON) -c "import sys; print('-c constraints.txt' if sys.version_info[:2] == (3, 11) else '')")
 STAMP := settings.ini setup.py constraints.txt
+# processes of tests at a time
+WORKERS ?= 2
 # the server that is named, or that of `make llama`
 LLAMA = $${COGBIAS_LLAMA_SERVER-$(wildcard $(CURDIR)/.llama/llama-server)}
 
@@ -34,10 +36,10 @@ demo: $(VENV)/.demo  ## a slice of every suite, simulated; one published experim
 
 test: $(VENV)/.dev  ## notebooks are clean and exported, then every test
 	$(BIN)/python tests/in_step.py
-	COGBIAS_LLAMA_SERVER="$(LLAMA)" $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	COGBIAS_LLAMA_SERVER="$(LLAMA)" $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 slow: $(VENV)/.dev  ## tests that take minutes: whole studies, archives, sites, encoders, benchmarks; BUT="name or name" leaves some out
-	COGBIAS_LLAMA_SERVER="$(LLAMA)" $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m slow $(if $(BUT),-k "not ($(BUT))")
+	COGBIAS_LLAMA_SERVER="$(LLAMA)" $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m slow $(if $(BUT),-k "not ($(BUT))")
 
 llama: .llama/llama-server  ## a llama-server for the tests, unpacked from Debian packages; nothing is installed
 
