@@ -9,6 +9,7 @@ __all__ = ['IMPORTED', 'template_parameters', 'execute_report', 'without_empty',
 # %% ../nbs/28_rendering.ipynb #9b667d58
 import json
 import logging
+import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -88,6 +89,10 @@ def execute_report(
 IMPORTED = (
     "pandas",
     "pyarrow.parquet",
+    "pyarrow.dataset",
+    "pydantic.main",
+    "markdown_it",
+    "nh3",
     "seaborn",
     "statsmodels.api",
     "cogbias.cells",
@@ -155,11 +160,13 @@ def _papermill(template: Path, part: Path, parameters: dict[str, Any], kernel: _
     from papermill import execute_notebook
     from traitlets.config import Config
 
+    shutil.copyfile(template, part)  # what is being made can be seen
     execute_notebook(
         str(template),
         str(part).replace("{", "{{").replace("}", "}}"),  # papermill formats the path
         parameters=parameters,
         progress_bar=False,
+        request_save_on_cell_execute=False,  # it would write all of it twice for each cell
         kernel_name="python3",
         kernel_manager_class=kernel.manager_class(),
         shutdown_kernel="immediate",

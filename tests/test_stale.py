@@ -70,6 +70,22 @@ def test_nothing_new_starts_no_kernel(folder: Path, kernels_started: list[str]) 
     assert {cell["asked"] for cell in outcome.cells} == {0}
 
 
+def test_a_report_is_written_once_not_at_each_cell(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    "Writing all of it at each cell took as long as a third of the report."
+    from papermill import iorw
+
+    written, write = [], iorw.PapermillIO.write
+    monkeypatch.setattr(
+        iorw.PapermillIO,
+        "write",
+        lambda of, *more, **named: written.append(1) or write(of, *more, **named),
+    )
+    assert render_reports(folder, only=CELLS[:1], anew=True)[0] == []
+    assert len(written) == 1
+
+
 def test_nothing_new_writes_the_manifest_once_and_checks_it_twice(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
