@@ -9,6 +9,7 @@ __all__ = ['AT_HAND', 'NEEDS', 'EXTRACTION', 'Request', 'Answer', 'Participant',
 
 # %% ../nbs/04_participants.ipynb #c52b8a11
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -87,6 +88,16 @@ def _in_range(item: Mapping[str, Any], reading: Reading) -> Reading:
         f"{'...' if high is None else f'{high:g}'}",
     )
 
+
+_OF_PERCENT = re.compile(
+    r"(?i)%|\b(?:percent|per\ cent|probab|chance|likel|odds|proportion|share|fraction|rates?\b)"
+)
+
+
+def _asks_for_percent(item: Mapping[str, Any]) -> bool:
+    "Whether a percentage may be the answer: the question names one, or a probability."
+    return bool(_OF_PERCENT.search(f"{item.get('system') or ''} {item.get('prompt') or ''}"))
+
 # %% ../nbs/04_participants.ipynb #f5db4ca6
 def answer_from_text(
     item: Mapping[str, Any],  # the row that was asked
@@ -94,9 +105,9 @@ def answer_from_text(
     **received: Any,  # finish_reason, thinking, tokens_in, ...
 ) -> Answer:
     "Read a textual response."
-    reading = _in_range(
-        item, read_choice(response, item["options"], item["answer"], received.get("finish_reason"))
-    )
+    finish, percent = received.get("finish_reason"), _asks_for_percent(item)
+    reading = read_choice(response, item["options"], item["answer"], finish, percent)
+    reading = _in_range(item, reading)
     chosen = next((each for each in item["options"] if each["label"] == reading.choice), {})
     value = reading.value if reading.value is not None else chosen.get("value")
     return Answer(

@@ -3,6 +3,7 @@
 import pytest
 
 from cogbias.choices import read_choice
+from cogbias.participants import answer_from_text
 
 NONE = None
 
@@ -167,3 +168,30 @@ def test_numbers_written_to_break_the_reader(text, want):
 def test_scales_written_to_break_the_reader(text, want):
     reading = read_choice(text, TEN, "scale")
     assert reading.choice == want, reading
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("I am 35, so 60", 60),
+        ("I'm 35 years old and would pay 60", 60),
+        ("I'm 6 feet tall, so 60", 60),
+        ("I am 35.", NONE),
+        ("The answer is 35, so 60", NONE),
+        ("I spend 35 a week, so 60", NONE),
+        ("I'm 80% confident", 80),
+        ("I am at 60", 60),
+    ],
+)
+def test_what_somebody_is_and_what_leads_to_an_answer_are_no_answers(text, value):
+    assert read_choice(text, [], "number").value == value
+
+
+@pytest.mark.parametrize(
+    "text", ["80 %", "about 80%", "80 percent", "eighty percent", "Answer: 80%"]
+)
+def test_a_percentage_is_no_number_of_years(text):
+    years = {"prompt": "How old was she?", "options": [], "answer": "number", "content": {}}
+    chance = {**years, "prompt": "How probable is it that she was old?"}
+    assert answer_from_text(years, text).status == "invalid_format"
+    assert answer_from_text(chance, text).value == 80

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['NUMBER', 'PLAIN_NUMBER', 'TIMES', 'RANGE', 'COMPOUND', 'BOUND', 'DENIED', 'NO_MORE', 'PARTS', 'ABOUT',
-           'LEADS_TO_NUMBER', 'LEADS_TO_FINAL', 'ENDS_STATEMENT', 'WORD_VALUES', 'Number', 'number_of', 'pair_fault',
-           'find_numbers', 'part_of', 'stated_numbers', 'free_numbers', 'settle_number', 'spelled_number',
-           'plain_number', 'with_digits', 'scale_steps', 'without_scale']
+           'LEADS_TO_NUMBER', 'LEADS_TO_FINAL', 'ENDS_STATEMENT', 'CONCLUDES', 'WORD_VALUES', 'Number', 'number_of',
+           'pair_fault', 'find_numbers', 'part_of', 'stated_numbers', 'free_numbers', 'concludes', 'settle_number',
+           'spelled_number', 'plain_number', 'with_digits', 'scale_steps', 'without_scale']
 
 # %% ../../nbs/choices/06_numbers.ipynb #6d6966d7
 import math
@@ -143,6 +143,7 @@ PARTS = {
             | \b(?:he|she|they|you|tourist|someone|article)\s(?:said|guessed|suggested|claimed)
         )
         (?:\s(?:is|was|of|be|would|at|about|around|that|the)){0,4}\s[$\u20ac\u00a3]?§"""),
+    "somebody's own": verbose(r"\b(?:I|we)(?:\ am|\ are|\ was|\ were|'m|'re)\s§[^§]*(?<!%|t)§"),
     "the other side": verbose(r"""\b(?:
             (?:opposed\ to|rather\ than|instead\ of|compared\ (?:to|with)|unlike)
                 (?:\s\w{1,12}){0,5}
@@ -221,7 +222,24 @@ def free_numbers(
         if not part_of(before, text[each.start : each.end], after):
             free.append(each)
     alone = len(answer_key(text[:60]).split(" ")) < 5  # such as "In 1999"
-    return free or (numbers if alone else [])
+    own = re.match(r"(?i)\W{0,3}(?:i|we)\b", text)  # such as "I am 35"
+    return free or (numbers if alone and not own else [])
+
+
+CONCLUDES = verbose(rf"\b(?:so|hence|thus|therefore|then)[,:]?{ABOUT}")
+
+
+def concludes(
+    text: str,  # normalised text
+    stated: Number,  # the number that it states as its answer
+    numbers: Sequence[Number],  # of the text
+) -> bool:  # whether the stated number may be a step on the way
+    "Whether a text goes on to conclude another number."
+    return any(
+        CONCLUDES.search(text[max(0, each.start - 60) : each.start])
+        for each in numbers
+        if each.start > stated.start and each.value != stated.value
+    )
 
 
 def settle_number(
@@ -259,8 +277,10 @@ def settle_number(
         others = (each.start for each in numbers if each.value != group[-1].value)
         if detail == "stated: answer" and turns_back(text, group[-1].start, others):
             return None, "changed its mind"
+        if detail == "stated: answer" and concludes(text, group[-1], numbers):
+            return None, "two numbers"
         return (group[-1], detail) if group[0].value is not None else (None, group[0].why)
-    if not numbers:
+    if not free:
         return None, "no number"
     return None, next((each.why for each in free if each.why), "two numbers")
 
