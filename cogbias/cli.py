@@ -1203,9 +1203,12 @@ def report(
     ] = False,
 ) -> None:
     "Render the reports of a folder that are missing or stale, from what it holds."
-    from cogbias.rendering import render_reports
+    from cogbias.rendering import render_reports, render_study_report, study_report_is_stale
 
     failed, written = render_reports(folder, jobs, None, None, anew, True)
+    if anew or study_report_is_stale(folder):
+        _say("report on the study")
+        failed += render_study_report(folder, anew)
     print(f"{len(written)} reports written to {folder / 'reports'}; the others are up to date")
     for line in failed:
         _say(f"failed    {line}")

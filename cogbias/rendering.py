@@ -543,12 +543,13 @@ def study_report_is_stale(
 
 def render_study_report(
     outputs: Path | str,  # an outputs folder with a manifest and effects
+    anew: bool = False,  # also where it is up to date, as far as it says
 ) -> list[str]:  # the line that says why it failed, if it did
     "Render the report on the study as a whole, where it is missing or stale."
     folder = Folder(Path(outputs).absolute())
     try:
         place, stamp = folder.place("reports", "study.ipynb"), Stamps(folder).of_study()
-        if differing(stamp, _stamp_in(place)):
+        if anew or differing(stamp, _stamp_in(place)):
             template = shipped("reports", "study.ipynb")
             execute_report(place, {"outputs": str(folder.path)}, template, stamp)
     except CogbiasError as error:
