@@ -203,7 +203,7 @@ MISTAKES = [  # (what is replaced in the declaration, with what, what is said)
     (
         '["Buy a ticket", "Go home"]',
         '["Go home"]',
-        "line 6, column 1: options: there are 1 options",
+        "line 6, column 1: options: there is 1 option; write",
     ),
     ('["Buy a ticket", "Go home"]', '["Go home", "Go home"]', "stands there twice"),
     ('["Buy a ticket", "Go home"]', '["Buy\\na", "Go home"]', "has several lines"),
@@ -259,7 +259,7 @@ IN_TABLES = [
     (TABLE, TABLE.replace("\n", ",x\n"), "outings.csv, line 1, column 'x': fills no gap"),
     ("theatre,10", "theatre,ten", "outings.csv, line 2, column 'price': 'ten' is no number"),
     ("match,", "play,", "outings.csv, line 3, column 'wording': 'play' stands there twice"),
-    ("zoo,the zoo,8", "zoo,,8", "outings.csv, line 4, column 'wording': the wording 'zoo' has no"),
+    ("zoo,the zoo,8", "zoo,,8", "outings.csv, line 4, column 'place': the wording 'zoo' has no"),
     ("the cinema,9", "the cinema,9,9", "outings.csv, line 5, column 1: has 5 cells for 4 columns"),
     ("zoo,the zoo", "zoo,the \x1bzoo", "column 'place': holds '\\x1b', which cannot be printed"),
     ("film,the", 'film,"the', "no valid CSV"),
@@ -277,6 +277,163 @@ def test_a_mistake_in_a_table_is_named(old: str, new: str, what: str, tmp_path: 
     told = str(found.value)
     assert what in told, told
     assert "\n" not in told
+
+
+GAPS = TEXT.replace('["Buy a ticket", "Go home"]', '["{first}", "{second}"]').replace(
+    'target = "Go home"', 'target = "{second}"'
+)
+FILLED = (
+    TABLE.replace("\n", ",to pay,to leave\n")
+    .replace("kind_of_outing,to pay,to leave", "kind_of_outing,first,second")
+    .replace(",to pay", ",to pay {price}")
+)
+HUMAN = '[human]\nlabel = "x"\nsource = "s"\nestimate = 0.3\n'
+WHOLE = """\
+wording,condition,prompt,option_a,option_b,target
+a,control,Which?,x,y,B
+a,treatment,Which then?,x,y,B
+"""
+PLAIN = (
+    TEXT.partition("options")[0]
+    + 'wordings = "outings.csv"\n'
+    + """
+[conditions]
+control = "c"
+treatment = "t"
+"""
+)
+LISTED = (
+    GAPS.replace('wordings = "outings.csv"\n', "")
+    + """
+[[wordings]]
+wording = "play"
+place = "the theatre"
+price = 10
+kind_of_outing = "indoors"
+first = "pay"
+second = "leave"
+"""
+)
+
+BOTH = [  # (declaration, table, what is said)
+    (
+        GAPS,
+        FILLED.replace("to leave", "to pay 10", 1),
+        "2, column 'second': the option 'to pay 10'",
+    ),
+    (GAPS, FILLED.replace("to leave", "To  Pay 20 ", 2), "line 3, column 'second': the option"),
+    (GAPS, FILLED.replace("to pay {price}", "{second}", 1), "of 'play' stands there twice; write"),
+    (
+        'variants = ["base", "odd"]\n' + GAPS,
+        FILLED.replace("to leave", "to pay 97", 1),
+        "of 'play' stands there twice in the variant 'odd'",
+    ),
+    (PLAIN, WHOLE.replace("x,y", "X,x "), "line 2, column 'option_a': the option 'X' stands"),
+    (GAPS, FILLED.replace("to leave", "to {leave", 1), "line 2, column 'second': has a brace that"),
+    (
+        GAPS,
+        FILLED.replace("to leave", "to {leave}", 1),
+        "2, column 'second': nothing fills the gap",
+    ),
+    (
+        GAPS,
+        FILLED.replace("to leave", "a {second}", 1),
+        "column 'second': the gap {second} is filled",
+    ),
+    (
+        GAPS.replace("lost your", "lost {place your"),
+        FILLED,
+        "line 18, column 56: question.treatment",
+    ),
+    (GAPS.replace("lost your", "lost {Place} your"), FILLED, "at '{Place} your ticket.'"),
+    ('persona = "From {place}"\n' + GAPS, FILLED, "line 1, column 17: persona: holds '{place}'"),
+    (TEXT + HUMAN.replace("0.3", "30"), TABLE, "human.estimate: 30 is no effect in the unit prob"),
+    (TEXT + HUMAN + "n = -3\n", TABLE, "column 1: human.n: -3 is no number of people; write 1"),
+    (TEXT + HUMAN + "ci_low = 0.4\nci_high = 0.2\n", TABLE, "human.ci_low: 0.4 is above ci_high"),
+    (TEXT + HUMAN + "ci_low = 0.2\nci_high = 1.2\n", TABLE, "human.ci_high: 1.2 is no effect"),
+    (
+        TEXT.replace("factors.kind", 'factors.other = "x"\nfactors.kind'),
+        TABLE,
+        "outings.csv, line 1, column 1: has no column 'other'",
+    ),
+    (PLAIN, WHOLE.replace("then?,x,y,B", "then?,x,y,"), "line 3, column 'target': nothing says"),
+    (TEXT, TABLE.replace("zoo,the", 'zoo,"the'), "line 4, column 5: no valid CSV (a quote begins"),
+    (
+        TEXT,
+        TABLE.replace("\n", ",5\n").replace("g,5", "g,truth"),
+        "column 'truth': is the right num",
+    ),
+    (PLAIN, WHOLE.replace("option_b", "option_c"), "column 'option_c': there is no option_b bef"),
+    (
+        PLAIN,
+        WHOLE.replace("option_b", "option_b,option_c").replace("x,y", "x,,y"),
+        "line 2, column 'option_b': is empty, and an option follows it",
+    ),
+    (PLAIN, WHOLE.replace("prompt", "id,prompt").replace(",W", ",1,W"), "option_a, option_b"),
+    (
+        LISTED.replace("\nplace =", "\nplce ="),
+        "",
+        "line 21, column 1: wordings.1.plce: fills no gap",
+    ),
+    (LISTED.replace("\nwording =", "\ncalled ="), "", "wordings.1.called: there is no such field"),
+    (LISTED.replace('wording = "play"\n', ""), "", "wordings.1.wording: is missing"),
+    (LISTED + 'name = "x"\n', "", "wordings.1.name: stands beside wording; leave one"),
+]
+
+
+@pytest.mark.parametrize(("text", "table", "what"), BOTH)
+def test_a_mistake_of_a_text_with_its_table_is_named(
+    text: str, table: str, what: str, tmp_path: Path
+) -> None:
+    file = written(tmp_path, {"lost.toml": text, "outings.csv": table})
+    with pytest.raises(CogbiasError) as found:
+        paradigm_from_file(file)
+    told = str(found.value)
+    assert what in told, told
+    assert ", line " in told and "\n" not in told
+
+
+def test_options_with_gaps_and_braces_around_something_else_pass() -> None:
+    own = paradigm_of_files({"lost.toml": GAPS, "outings.csv": FILLED})
+    assert own.items()["prompt"].str.contains("A) to pay 10", regex=False).any()
+    json_asked = GAPS.replace("What do you", 'Answer as {\\"x\\": 1}. What do you')
+    own = paradigm_of_files({"lost.toml": json_asked, "outings.csv": FILLED})
+    assert own.items()["prompt"].str.contains('{"x": 1}', regex=False).all()
+
+
+def test_a_wording_has_its_name_as_in_a_table_or_as_before() -> None:
+    first = paradigm_of_files({"lost.toml": LISTED}).items()
+    second = paradigm_of_files({"lost.toml": LISTED.replace("\nwording =", "\nname =")}).items()
+    assert first["item_id"].tolist() == second["item_id"].tolist()
+
+
+def test_the_mark_of_some_editors_is_no_part_of_a_file(tmp_path: Path) -> None:
+    file = written(tmp_path)
+    for name in FILES:
+        (tmp_path / name).write_text(FILES[name], encoding="utf-8-sig")
+    assert paradigm_from_file(file).title == "Lost ticket"
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding", "what"),
+    [
+        (
+            "lost.toml",
+            "latin-1",
+            "lost.toml, line 2, column 12: is no UTF-8 text; save it as UTF-8",
+        ),
+        ("outings.csv", "latin-1", "outings.csv, line 4, column 11: is no UTF-8 text; save it as"),
+        ("lost.toml", "utf-16", "lost.toml: is no UTF-8 text, but UTF-16; save it as UTF-8"),
+        ("outings.csv", "utf-16", "outings.csv: is no UTF-8 text, but UTF-16; save it as UTF-8"),
+    ],
+)
+def test_another_encoding_is_named(name: str, encoding: str, what: str, tmp_path: Path) -> None:
+    file = written(tmp_path)
+    odd = FILES[name].replace('bias = "los', 'bias = "losé').replace("the zoo", "the zoö")
+    (tmp_path / name).write_bytes(odd.encode(encoding))
+    with pytest.raises(CogbiasError) as found:
+        paradigm_from_file(file)
+    assert what in str(found.value), found.value
 
 
 def test_files_that_are_no_declarations(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['KeyPath', 'LARGEST_DECLARATION', 'LARGEST_WORDINGS', 'MOST_WORDINGS', 'LONGEST_TEXT', 'CONDITIONS', 'KINDS', 'FIELDS',
            'NUMBER_FIELDS', 'HUMAN_FIELDS', 'WORDING_FIELDS', 'NEEDED', 'NUMBER_KINDS', 'LEANING', 'SUITE', 'SIMULATED',
-           'key_places', 'Spot', 'Declaration', 'check_fields', 'text_fault', 'prompt_fault', 'Wording', 'roles_of',
-           'content_of', 'own_stimulus', 'question_of', 'own_rules', 'own_name', 'read_declaration',
+           'key_places', 'Spot', 'Declaration', 'check_fields', 'text_fault', 'odd_brace', 'prompt_fault', 'Wording',
+           'roles_of', 'content_of', 'own_stimulus', 'question_of', 'own_rules', 'own_name', 'read_declaration',
            'paradigm_of_files', 'paradigm_from_file']
 
 # %% ../../nbs/kits/file.ipynb #43efadf5
@@ -16,9 +16,11 @@ import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from itertools import product
+from math import inf
 from pathlib import Path, PurePosixPath
-from string import ascii_uppercase
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -41,6 +43,7 @@ from cogbias.kits.variants import (
     Variable,
     _item,
     one_wording,
+    variants_of,
 )
 from ..settings import Seed
 from ..tables import ITEMS, CogbiasError, file_text, identified, inside, nearest
@@ -192,6 +195,8 @@ class Declaration:
 
     def __init__(self, file: str, text: str) -> None:
         self.file = file
+        text = text.removeprefix("\ufeff")  # the mark that some editors put first
+        self.text = text
         try:
             self.held = tomllib.loads(text)
             self.places = key_places(text)
@@ -223,6 +228,27 @@ class Declaration:
             known = known[:-1]
         line, column = self._first(known) if known else (1, 1)
         return Spot(self.file, line, column, shown)
+
+    def spot_in(
+        self,
+        sign: str,  # part of a text, as it was read
+        *path: str | int,  # of the field with that text
+    ) -> Spot:
+        "Where a part of a text stands; where its field stands, if that cannot be told."
+        spot = self.spot(*path)
+        lines = self.text.split("\n")
+        begins = sum(len(each) + 1 for each in lines[: spot.line - 1]) + int(spot.column) - 1
+        there = [key for key in self.places.values() if key > (spot.line, spot.column)]
+        last = min(there)[0] if there else len(lines)
+        ends = sum(len(each) + 1 for each in lines[:last])
+        at = self.text.find(sign, begins, ends)
+        while at < 0 and len(sign) > 2:  # in the file, a line may end earlier
+            sign = sign[:-1]
+            at = self.text.find(sign, begins, ends)
+        if at < 0:
+            return spot
+        line = self.text.count("\n", 0, at) + 1
+        return spot._replace(line=line, column=at - self.text.rfind("\n", 0, at))
 
 # %% ../../nbs/kits/file.ipynb #10b23b8e
 LARGEST_DECLARATION = 2**20  # bytes of a TOML file
@@ -337,7 +363,8 @@ HUMAN_FIELDS = {
     "unit": ("a text", "without it, that of the headline"),
 }
 WORDING_FIELDS = {
-    "name": ("a text", "name of the wording"),
+    "wording": ("a text", "name of the wording"),
+    "name": ("a text", "name of the wording, as wording is"),
     "published": ("true or false", "whether it is a published one"),
     "truth": ("a number", "the right number, where there is one"),
     "prompt": (_EACH, "a question of its own"),
@@ -406,6 +433,33 @@ def text_fault(
     return ""
 
 
+_GAP = re.compile(r"\{[a-z_][a-z0-9_]*\}")
+_ODD_GAP = re.compile(r"\{\s*[A-Za-z_][\w -]*\}")
+
+
+def odd_brace(
+    text: str,  # with gaps
+) -> str:  # the brace with what follows it; empty where there is none
+    "The first brace that belongs to no gap and to no pair of braces around something else."
+    blank = _GAP.sub(lambda gap: " " * len(gap[0]), text)
+    if found := _ODD_GAP.search(blank):
+        return _brace_at(text, found.start())
+    opened: list[int] = []
+    for at, sign in enumerate(blank):
+        if sign == "{":
+            opened.append(at)
+        elif sign == "}" and not opened:
+            return _brace_at(text, at)
+        elif sign == "}":
+            opened.pop()
+    return _brace_at(text, opened[0]) if opened else ""
+
+
+def _brace_at(text: str, at: int) -> str:
+    "A brace with the words that follow it on its line."
+    return text[at : at + 20].partition("\n")[0].rstrip()
+
+
 def prompt_fault(
     text: str,  # that participants read
 ) -> str:  # what is wrong with it; empty where nothing is
@@ -417,6 +471,11 @@ def prompt_fault(
     for sign in text:
         if not sign.isprintable() and sign not in "\n\t":
             return f"holds {sign!a}, which cannot be printed; remove it"
+    if brace := odd_brace(text):
+        return (
+            f"has a brace that belongs to no gap, at {brace!r}; write a gap as {{name}}, in small "
+            "letters, digits and underscores, and close every brace"
+        )
     return ""
 
 
@@ -460,8 +519,16 @@ def _listed_wordings(declared: Declaration, also: Sequence[str]) -> Iterator[Wor
     "The wordings of tables [[wordings]]."
     for number, table in enumerate(declared.held["wordings"]):
         path = ("wordings", number)
-        check_fields(declared, table, WORDING_FIELDS, ("name",), path, also)
+        named = "wording" if "wording" not in also and "name" not in table else "name"
+        if "wording" in table and "wording" not in also:
+            named = "wording"
+        other = "name" if named == "wording" else "wording"
+        fields = {name: kind for name, kind in WORDING_FIELDS.items() if name != other}
+        if named == "wording" and "name" in table and "name" not in also:
+            raise declared.spot(*path, "name").fault("stands beside wording; leave one of them out")
+        check_fields(declared, table, fields, (named,), path, also)
         spots = {name: declared.spot(*path, name) for name in table}
+        spots["name"] = spots[named]
         for name in ("prompt", "options", "target"):
             for condition in table[name] if isinstance(table.get(name), dict) else ():
                 spots[f"{name} {condition}"] = declared.spot(*path, name, condition)
@@ -470,9 +537,9 @@ def _listed_wordings(declared: Declaration, also: Sequence[str]) -> Iterator[Wor
             for name in ("prompt", "options", "target")
         }
         yield Wording(
-            table["name"],
+            table[named],
             {"": declared.spot(*path), **spots},
-            {name: value for name, value in table.items() if name not in WORDING_FIELDS},
+            {name: value for name, value in table.items() if name not in fields},
             table.get("published", False),
             table.get("truth"),
             several["prompt"],
@@ -518,8 +585,11 @@ def _read_rows(file: str, text: str) -> tuple[list[str], list[_Row]]:
                 )
             rows.append(_Row(begins, dict(zip(columns, (each.strip() for each in cells)))))
     except csv.Error as error:
-        raise Spot(file, reader.line_num, 1).fault(
-            f"no valid CSV ({error}); put texts into quotes, and quotes in them twice"
+        begun = re.split(r"\r\n|\r|\n", text)[line - 1]
+        column = begun.rfind('"') + 1 if begun.count('"') % 2 else 1
+        said = "a quote begins here that does not end" if begun.count('"') % 2 else error
+        raise Spot(file, line, column).fault(
+            f"no valid CSV ({said}); put texts into quotes, and quotes in them twice"
         ) from None
     for name in columns:
         if columns.count(name) > 1 or not name:
@@ -529,10 +599,28 @@ def _read_rows(file: str, text: str) -> tuple[list[str], list[_Row]]:
     return columns, rows
 
 
-def _options_of(row: _Row) -> list[str]:
+def _options_of(file: str, row: _Row) -> list[str]:
     "The options of a row, in the order of their letters."
     letters = sorted(found["letter"] for name in row.cells if (found := _OPTION.fullmatch(name)))
-    return [row.cells[f"option_{each}"] for each in letters if row.cells[f"option_{each}"]]
+    given = [row.cells[f"option_{each}"] for each in letters]
+    while given and not given[-1]:
+        given.pop()
+    if "" in given:
+        column = f"option_{letters[given.index('')]}"
+        raise row.spot(file, column).fault(
+            "is empty, and an option follows it; move the options up, so that letters fit"
+        )
+    return given
+
+
+def _refuse_skipped_letters(file: str, columns: Sequence[str]) -> None:
+    "Refuse columns of options of which one before them lacks."
+    letters = sorted(found["letter"] for name in columns if (found := _OPTION.fullmatch(name)))
+    for expected, letter in zip(ascii_lowercase, letters):
+        if letter != expected:
+            raise Spot(file, 1, f"option_{letter}").fault(
+                f"there is no option_{expected} before it; give the options letters in order"
+            )
 
 
 def _table_wordings(
@@ -544,12 +632,19 @@ def _table_wordings(
     for name in columns:
         if name not in known and not _OPTION.fullmatch(name):
             raise Spot(file, 1, name).fault(
-                f"fills no gap, and is no number and no factor; {nearest(name, known)}"
+                "fills no gap, and is no number and no factor; "
+                + nearest(name, [*known, "option_a", "option_b"])
             )
+    _refuse_skipped_letters(file, columns)
     whole = "prompt" in columns
     for name in ("wording", *(("condition",) if whole else ())):
         if name not in columns:
             raise Spot(file, 1, 1).fault(f"has no column {name!r}; add one")
+    for name in also:
+        if name not in columns:
+            raise Spot(file, 1, 1).fault(
+                f"has no column {name!r}, which the declaration names; add one"
+            )
     if "condition" in columns and not whole:
         raise Spot(file, 1, "condition").fault("needs a column 'prompt' beside it; add one")
     grouped: dict[str, list[_Row]] = {}
@@ -626,7 +721,8 @@ def _wording_of_rows(
     for column in first.cells:
         spots[column] = first.spot(file, column)
     for condition, row in rows.items():
-        spots |= {f"{each} {condition}": row.spot(file, each) for each in ("prompt", "target")}
+        there = [each for each in ("prompt", "target") if each in row.cells]
+        spots |= {f"{each} {condition}": row.spot(file, each) for each in there}
         spots[f"options {condition}"] = row.spot(file, "option_a")
     words: dict[str, Any] = {}
     for column in filter(first.cells.__contains__, also):
@@ -636,7 +732,7 @@ def _wording_of_rows(
     if published not in _YES:
         raise spots["published"].fault(f"{published!r:.40} is neither yes nor no; write one")
     truth = _shared(file, rows, "truth") if "truth" in first.cells else ""
-    options = {condition: _options_of(row) for condition, row in rows.items()}
+    options = {condition: _options_of(file, row) for condition, row in rows.items()}
     target = {condition: row.cells.get("target", "") for condition, row in rows.items()}
     return Wording(
         name,
@@ -668,6 +764,11 @@ def _target_place(spot: Spot, texts: Sequence[str], target: str) -> int:
     return by_letter if by_text is None else by_text
 
 
+def _as_read(text: str) -> str:
+    "What a reader makes of an option: neither case nor spaces tell two apart."
+    return " ".join(text.split()).casefold()
+
+
 def roles_of(
     texts: Sequence[str],  # the options of a condition, in order
     target: str,  # the text or the letter of the one that shows the bias
@@ -676,13 +777,14 @@ def roles_of(
 ) -> tuple[tuple[str, str], ...]:
     "Options with their roles."
     if not 2 <= len(texts) <= len(ascii_uppercase):
-        raise options.fault(f"there are {len(texts)} options; write 2 to {len(ascii_uppercase)}")
+        there = "is 1 option" if len(texts) == 1 else f"are {len(texts)} options"
+        raise options.fault(f"there {there}; write 2 to {len(ascii_uppercase)}")
     for text in texts:
         if fault := prompt_fault(text):
             raise options.fault(f"an option {fault}")
         if "\n" in text.strip():
             raise options.fault(f"the option {text!r:.40} has several lines; write it on one")
-        if texts.count(text) > 1:
+        if [*map(_as_read, texts)].count(_as_read(text)) > 1:
             raise options.fault(f"the option {text!r:.40} stands there twice; write another one")
     place = _target_place(named, texts, target)
     others = [number for number in range(len(texts)) if number != place]
@@ -729,7 +831,7 @@ def _check_words(wording: Wording, gaps: _Gaps) -> None:
     "Refuse a wording that lacks what fills a gap, or fills it with something else."
     for name in gaps.all:
         if wording.words.get(name, "") == "":
-            raise wording.spot("").fault(
+            raise wording.spot(name).fault(
                 f"the wording {wording.name!r} has nothing for {name!r}; write it"
             )
     for name in gaps.words:
@@ -738,9 +840,19 @@ def _check_words(wording: Wording, gaps: _Gaps) -> None:
             raise wording.spot(name).fault(f"should be a text or a number, not {value!r:.40}")
         if fault := prompt_fault(str(value)):
             raise wording.spot(name).fault(fault)
+        _check_inner_gaps(wording, name, gaps)
     for name in gaps.factors:
         if not isinstance(wording.words[name], str | int | float):
             raise wording.spot(name).fault("should be a text or a number, as any factor")
+
+
+def _check_inner_gaps(wording: Wording, name: str, gaps: _Gaps) -> None:
+    "Refuse what fills a gap where it has a gap that nothing fills, or that has one again."
+    spot, text = wording.spot(name), str(wording.words[name])
+    _check_gaps(spot, text, gaps)
+    for gap in Frame(text).gaps:
+        if Frame(str(wording.words.get(gap, ""))).gaps:
+            raise spot.fault(f"the gap {{{gap}}} is filled by a text with a gap; write the text")
 
 
 def _own_frames(wording: Wording, gaps: _Gaps) -> dict[str, str]:
@@ -760,7 +872,8 @@ def _check_gaps(spot: Spot, text: str, gaps: _Gaps) -> None:
     for gap in Frame(text).gaps:
         if gap not in gaps.all:
             raise spot.fault(
-                f"nothing fills the gap {{{gap}}}; give each wording a field of that name"
+                f"nothing fills the gap {{{gap}}}; write the words, or declare it in [factors] "
+                "and give each wording a field of that name"
             )
 
 
@@ -781,7 +894,9 @@ def content_of(
             _check_gaps(spot, text, gaps)
         target = (wording.target or {}).get(condition, "")
         if not target:
-            raise spot.fault("nothing says which option shows the bias; write a target")
+            raise wording.spots.get(f"target {condition}", spot).fault(
+                "nothing says which option shows the bias; write a target"
+            )
         options[condition] = roles_of(texts, target, spot, wording.spot("target", condition))
     facts = {name: wording.words[name] for name in (*gaps.factors, *gaps.facts)}
     return ContentSet(
@@ -839,7 +954,7 @@ def _gaps(declared: Declaration) -> _Gaps:
     words = []
     for path, text in _texts(held):
         if fault := prompt_fault(text):
-            raise declared.spot(*path).fault(fault)
+            raise declared.spot_in(odd_brace(text) or text[:20], *path).fault(fault)
         for gap in Frame(text).gaps:
             if gap in _RESERVED:
                 raise declared.spot(*path).fault(f"a gap cannot be called {gap!r}; rename it")
@@ -923,8 +1038,18 @@ def _table_file(declared: Declaration) -> str:
 
 def _refuse_unfilled(declared: Declaration, given: Collection[str]) -> None:
     "Refuse a gap of the question that no wording fills."
-    for path, text in _texts(declared.held):
+    texts, listed = [*_texts(declared.held)], declared.held["wordings"]
+    gaps = {gap for _, text in texts for gap in Frame(text).gaps}
+    known = {*WORDING_FIELDS, *gaps, *declared.held.get("factors", {})}
+    odd = [name for name in given if name not in {*known, *declared.held.get("numbers", {})}]
+    for path, text in texts:
         for gap in Frame(text).gaps:
+            close = get_close_matches(gap, odd, 1, 0.6) if gap not in given else []
+            if close and not isinstance(listed, str):
+                number = next(k for k, table in enumerate(listed) if close[0] in table)
+                raise declared.spot("wordings", number, close[0]).fault(
+                    f"fills no gap; did you mean {gap!r}, which {'.'.join(map(str, path))} has?"
+                )
             if gap not in given:
                 raise declared.spot(*path).fault(
                     f"no wording fills the gap {{{gap}}}; {nearest(gap, given)}"
@@ -958,6 +1083,11 @@ def _wordings(
 def _needs(declared: Declaration, wording: Wording) -> None:
     "Refuse a wording that has no question, or no options where there must be some."
     held = declared.held
+    if "number" not in held and wording.truth is not None:
+        raise wording.spot("truth").fault(
+            "is the right number, and no number is asked for; leave it out, or rename it and "
+            "declare it in [factors]"
+        )
     if "number" in held:
         if wording.options:
             raise wording.spot("options").fault("a number is asked for; leave the options out")
@@ -975,8 +1105,38 @@ def _needs(declared: Declaration, wording: Wording) -> None:
         wording.target = _each_condition(held["target"])
 
 
+def _refuse_same_options(
+    declared: Declaration, question: Question, wordings: Sequence[Wording]
+) -> None:
+    "Refuse options that read the same once their gaps are filled."
+    own = {each.name: each for each in wordings}
+    contents = [each for each in question.contents if each.name in own and not question.numbers]
+    for content, condition, variant in product(contents, CONDITIONS, variants_of(question)):
+        row = _item(question, content, condition, VARIANTS[variant], 1, "default")
+        listed = content.options.get(condition) or question.options[condition]
+        seen: set[str] = set()
+        for option, (_, frame) in zip(row["options"], listed):
+            if _as_read(option["text"]) in seen:
+                spot = _option_spot(declared, own[content.name], condition, frame)
+                when = "" if variant == "base" else f" in the variant {variant!r}"
+                raise spot.fault(
+                    f"the option {option['text']!r:.40} of {content.name!r} stands there twice"
+                    f"{when}; write another one"
+                )
+            seen.add(_as_read(option["text"]))
+
+
+def _option_spot(declared: Declaration, wording: Wording, condition: str, frame: Frame) -> Spot:
+    "Where an option of a wording stands, or what fills its last gap."
+    if wording.options:
+        return wording.spot("options", condition)
+    filled = [gap for gap in frame.gaps if gap in wording.spots]
+    return wording.spot(filled[-1]) if filled else declared.spot("options")
+
+
 def _refuse_alike(declared: Declaration, question: Question, wordings: Sequence[Wording]) -> None:
-    "Refuse conditions, or wordings, that read alike."
+    "Refuse options, conditions, or wordings that read alike."
+    _refuse_same_options(declared, question, wordings)
     spots = {each.name: each for each in wordings}
     seen: dict[str, tuple[str, str]] = {}
     for content, condition in product(question.contents, CONDITIONS):
@@ -1093,6 +1253,43 @@ def own_name(
     return f"{SUITE}{name}"
 
 
+_LARGEST_EFFECTS = {"probability": 1.0, "percent": 100.0}
+
+
+def _largest_effect(declared: Declaration, unit: str, headline: Any) -> float:
+    "How large an effect can be in a unit."
+    number = declared.held.get("number", {})
+    if headline.unit == unit and "low" in number and "high" in number:
+        return float(number["high"] - number["low"])
+    return _LARGEST_EFFECTS.get(unit, inf)
+
+
+def _check_human(
+    declared: Declaration, path: KeyPath, table: Mapping[str, Any], headline: Any
+) -> None:
+    "Refuse a human result that cannot be: its number of people, its limits, its scale."
+    if table.get("n", 1) < 1:
+        raise declared.spot(*path, "n").fault(
+            f"{table['n']} is no number of people; write 1 or more"
+        )
+    low, high = table.get("ci_low"), table.get("ci_high")
+    if (low is None) != (high is None):
+        raise declared.spot(*path).fault("has one limit of two; give ci_low and ci_high")
+    if low is not None and low > high:
+        raise declared.spot(*path, "ci_low").fault(f"{low} is above ci_high, {high}; change places")
+    if low is not None and not low <= table["estimate"] <= high:
+        raise declared.spot(*path, "ci_low").fault("the estimate lies outside of its interval")
+    unit = table.get("unit", headline.unit)
+    most = _largest_effect(declared, unit, headline)
+    for name in ("estimate", "ci_low", "ci_high"):
+        if abs(table.get(name, 0)) > most:
+            remedy = "; write 0.3 for 30 percentage points" if most == 1 else ""
+            raise declared.spot(*path, name).fault(
+                f"{table[name]} is no effect in the unit {unit}, which goes from {-most:g} to "
+                f"{most:g}{remedy or '; write it in that unit'}"
+            )
+
+
 def _people(declared: Declaration, headline: Any) -> tuple[dict[str, Any], ...]:
     "What people did, as the table of human results has it."
     tables = declared.held.get("human", [])
@@ -1107,11 +1304,7 @@ def _people(declared: Declaration, headline: Any) -> tuple[dict[str, Any], ...]:
                 _told(declared, value, *path, name)
         if table.get("grade", "C") not in ("A", "B", "C"):
             raise declared.spot(*path, "grade").fault("should be A, B or C")
-        low, high = table.get("ci_low"), table.get("ci_high")
-        if (low is None) != (high is None):
-            raise declared.spot(*path).fault("has one limit of two; give ci_low and ci_high")
-        if low is not None and not low <= table["estimate"] <= high:
-            raise declared.spot(*path, "ci_low").fault("the estimate lies outside of its interval")
+        _check_human(declared, path, table, headline)
         usual = {"measure": headline.measure, "unit": headline.unit, "group": "all", "grade": "C"}
         rows.append({**usual, "bias": declared.held.get("bias", ""), "note": "", **table})
     return tuple(rows)
@@ -1146,6 +1339,17 @@ def _about(declared: Declaration, base: Paradigm | None = None) -> About:
         conditions=conditions,
         caveats=tuple(caveats),
     )
+
+
+def _refuse_gaps_in_person(declared: Declaration) -> None:
+    "Refuse a persona, or a system message, with a gap: nothing fills it there."
+    for name in ("persona", "system"):
+        text = declared.held.get(name) or ""
+        if Frame(text).gaps or odd_brace(text):
+            sign = next((f"{{{gap}}}" for gap in Frame(text).gaps), odd_brace(text))
+            raise declared.spot_in(sign, name).fault(
+                f"holds {sign!r}, and no gap is filled there; write the text"
+            )
 
 
 def _measure(declared: Declaration) -> str:
@@ -1187,6 +1391,7 @@ def _whole(declared: Declaration, name: str, tables: Mapping[str, str]) -> Parad
         if field in held:
             raise declared.spot(field).fault("belongs to based_on; leave it out")
     check_fields(declared, held, FIELDS, NEEDED)
+    _refuse_gaps_in_person(declared)
     question = question_of(name, declared, tables)
     numbers, orders = question.numbers, held.get("both_orders", True)
     if numbers and "both_orders" in held:
@@ -1330,6 +1535,7 @@ def _based(declared: Declaration, name: str, tables: Mapping[str, str]) -> Parad
                 f"the design is that of {base.name}; leave it out, or leave out based_on"
             )
     check_fields(declared, declared.held, FIELDS)
+    _refuse_gaps_in_person(declared)
     about = _about(declared, base)
     standard = base.question is not None and base.items.unchecked.__qualname__.startswith(
         items_of.__name__
@@ -1381,8 +1587,12 @@ def _text_of(path: Path, most: int, what: str) -> str:
     except FileNotFoundError:
         raise CogbiasError(f"{path}: there is no such file; name {what}") from None
     except UnicodeDecodeError as error:
-        raise CogbiasError(
-            f"{path}: is no UTF-8 text (byte {error.start}); save it as UTF-8"
+        held, at = error.object, error.start
+        if held.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise CogbiasError(f"{path}: is no UTF-8 text, but UTF-16; save it as UTF-8") from None
+        column = len(held[held.rfind(b"\n", 0, at) + 1 : at].decode("utf-8")) + 1
+        raise Spot(str(path), held.count(b"\n", 0, at) + 1, column).fault(
+            "is no UTF-8 text; save it as UTF-8"
         ) from None
     except OSError as error:
         raise CogbiasError(f"{path}: cannot be read ({error.strerror}); name {what}") from None
