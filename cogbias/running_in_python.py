@@ -18,19 +18,19 @@ from uuid import uuid4
 import pandas as pd
 
 from .backends.command import may_start
-from .backends.function import OFFERED, function_participant
+from .backends.function import OFFERED, FunctionParticipant, function_participant
 from .claims import claim, status_words
 from .design import Paradigm, declare, paradigm, paradigms
 from .effects import headlines
 from .kits.table import paradigm_from
-from .outputs import Folder, read_cell, stored_settings, writable_folder
+from .outputs import Folder, read_cell, writable_folder
 from .participants import Participant, at_hand, backends, is_simulated
 from .reporting import headline_sentence, shown_name
 from .running import Outcome, run_study
 from .settings import listing, setting_words
 from .study import Study, make_study, study_paradigms
 from .tables import EFFECTS, CogbiasError, content_hash, save_table
-from .trials import fingerprint
+from .trials import TrialStore, fingerprint, trial_id
 
 # %% ../nbs/37_running_in_python.ipynb #b8908a03
 class _OfOneRun:
@@ -265,12 +265,23 @@ def _earlier(folder: Folder, who: Participant, study: Study) -> list[str]:
     ]
 
 
-def _with_known_methods(who: Any, folder: Folder) -> None:
-    "Let a function of a revision answer each paradigm as it did before."
-    same = fingerprint(who)
-    for (_, asked), cell in stored_settings(folder).items():
-        if cell["who"] == same and cell["method"] in METHOD_OF:
-            who.memory.methods[asked] = METHOD_OF[cell["method"]]
+def _stored_method(who: Participant, store: TrialStore) -> str | None:
+    "How a participant answered before, whoever was asked since; None where it did not."
+    same, trials = fingerprint(who), store.read_plain()
+    of_revision = trials[trials["revision"] == who.revision]
+    known = of_revision[(of_revision["status"] == "ok") & of_revision["method"].isin(METHOD_OF)]
+    for _, each in known.iterrows():
+        how = each["item_id"], same, each["method"], each["repeat"], each["seed"]
+        if trial_id(*how) == each["trial_id"]:
+            return METHOD_OF[each["method"]]
+    return None
+
+
+def _with_known_methods(who: Any, folder: Folder, names: Sequence[str]) -> None:
+    "Let a function of a revision answer each paradigm as it did before, without a trial call."
+    for name in names if who.revision else ():
+        if method := _stored_method(who, folder.store(who.name, name)):
+            who.memory.methods[name] = method
 
 
 def _run_of(
@@ -280,6 +291,8 @@ def _run_of(
     with at_hand(who):
         study = make_study("run", models=[who.name], **fields)
         anew = _asked_anew(who)
+        if isinstance(who, FunctionParticipant):
+            _with_known_methods(who, folder, study_paradigms(study))
         said = _earlier(folder, who, study) if anew else []
         outcome = run_study(study, folder.path, 1, reports, None, progress)
     return _result(outcome, folder, said, anew)
@@ -307,7 +320,10 @@ _ARGUMENTS = {
 }
 _ANSWERS = {
     "text": "from which the choice is read, or a number where one is asked for",
-    "label -> probability": "of the options: one call per prompt is then enough",
+    "label -> probability": "of the options: one call per prompt is then enough; they add up to 1, "
+    "or within 0.01 of it, which is divided out",
+    "the same kind": "in all of a paradigm: the first answer decides between the two, and an "
+    "answer of the other kind is not read",
 }
 _OTHER_SETTINGS = {
     name: words
@@ -377,5 +393,4 @@ def run(
             "limits: usd cannot be kept for a function, whose tokens nobody counts; leave it out"
         )
     who = function_participant(model, name, revision, uuid4().hex, **own)
-    _with_known_methods(who, folder)
     return _run_of(who, fields, folder, reports, progress)

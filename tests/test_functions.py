@@ -14,9 +14,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from cogbias.backends.function import arguments_for, taken_by
 from cogbias.cli import main
 from cogbias.design import paradigm
-from cogbias.participants import answer_from_text, participant
+from cogbias.participants import Request, answer_from_text, participant
 from cogbias.running_in_python import RunResult, run
 from cogbias.tables import CogbiasError
 
@@ -404,3 +405,76 @@ def test_a_record_in_a_folder_starts_nothing(tmp_path: Path, capsys: Any) -> Non
     assert manifest["cells"][0]["model"] == "function/mine"
     assert command("report", tmp_path) == 0
     assert "1 reports written" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "ending", [SystemExit(3), GeneratorExit(), BaseExceptionGroup("x", [KeyError()])]
+)
+def test_who_wants_to_end_the_program_loses_that_answer(
+    tmp_path: Path, ending: BaseException
+) -> None:
+    count: list[str] = []
+
+    def ends(prompt: str) -> str:
+        count.append(prompt)
+        if len(count) == 5:
+            raise ending
+        return "A"
+
+    async def ends_later(prompt: str) -> str:
+        await asyncio.sleep(0)
+        return ends(prompt)
+
+    for each in (ends, ends_later):
+        count.clear()
+        found = asked(each, tmp_path, name=None)
+        assert found.statuses == {"ok": 47, "error": 1}
+        assert f"1 x error: {type(ending).__name__}" in " ".join(found.said)
+
+
+def test_the_help_says_where_the_system_text_is() -> None:
+    said = inspect.getdoc(run)
+    assert (
+        "prompt: the text of the question, below the system text if the function takes no" in said
+    )
+    assert "the first answer decides between the two" in said
+    item = paradigm("classic/framing").items().iloc[0].to_dict()
+    request = Request({**item, "system": "You are a judge."}, 0, 1)
+    for function, prompt, system in [
+        (lambda text: "A", f"You are a judge.\n\n{item['prompt']}", None),
+        (lambda text, system: "A", item["prompt"], "You are a judge."),
+        (lambda text, **more: "A", item["prompt"], "You are a judge."),
+    ]:
+        places, names = arguments_for(taken_by(function, "mine"), request)
+        assert (places, names.get("system")) == ([prompt], system)
+
+
+def test_nothing_is_called_where_a_revision_has_answered_everything(tmp_path: Path) -> None:
+    "Whoever was asked in between, and for all prompts or for some."
+    count: list[str] = []
+
+    def words(prompt: str) -> str:
+        count.append(prompt)
+        return "A"
+
+    def chances(prompt: str, options: dict[str, str]) -> dict:
+        count.append(prompt)
+        return dict.fromkeys(options, 0.5)
+
+    some = {"variant": "base", "option_order": 1, "condition": "control"}
+    for name, function in (("words", words), ("chances", chances)):
+        place = tmp_path / name
+        for revision in ("1", "2"):
+            asked(function, place, revision=revision)
+        asked(function, place)
+        count.clear()
+        again = asked(function, place, revision="1", where=some)
+        assert (count, again.cells[0]["asked"], again.statuses) == ([], 0, {"ok": 24})
+
+
+def test_probabilities_that_were_rounded_are_taken_and_told(tmp_path: Path) -> None:
+    found = asked(lambda prompt: {"A": 0.5, "B": 0.499}, tmp_path)
+    assert found.statuses == {"ok": 48}
+    trial = found.trials.iloc[0]
+    assert sum(trial["p"].values()) == pytest.approx(1) and trial["valid_mass"] == 0.999
+    assert "add up to 0.999; they were divided by their sum" in trial["detail"]
