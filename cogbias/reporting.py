@@ -1362,6 +1362,7 @@ FORMULAS = {  # method -> (module whose page derives and tests it, source)
     "majority per value set": ("cogbias.stats.adjusted", "Bonett and Price 2012"),
     "newcombe": ("cogbias.stats.proportions", "Newcombe 1998"),
     "newcombe, weighted strata": ("cogbias.effects", "Zou and Donner 2008"),
+    "newcombe, weighted parts": ("cogbias.effects", "Zou and Donner 2008"),
     "exact probabilities": ("cogbias.effects", "no sampling"),
     "wilson": ("cogbias.stats.proportions", "Wilson 1927"),
     "signal detection, clusters": ("cogbias.stats.signal_detection", "Hautus 1995"),

@@ -1,0 +1,160 @@
+"The estimate for exactly these prompts and the one for prompts like these have one point."
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cogbias.design import Contrast, Paradigm
+from cogbias.effects import (
+    answered,
+    difference,
+    estimate_effects,
+    pooled,
+    read_prompts,
+    these_prompts,
+)
+from cogbias.stats.proportions import wilson
+from cogbias.tables import TRIALS, item_table, option
+
+KEYS = ["paradigm", "item_id", "condition", "pair_id", "cluster", "stratum"]
+CONTRAST = Contrast("effect", "Effect", {"target": 1.0, "other": 0.0})
+SIDES = ("control", "treatment")
+
+
+def questions(strata):
+    "A pair of prompts, told in `wordings`, for every cluster: stratum -> cluster -> wordings."
+    options = [option("A", "yes", "target"), option("B", "no", "other")]
+    return item_table(
+        "test/pairs",
+        [
+            {
+                "condition": side,
+                "pair_id": f"{cluster} {wording}",
+                "cluster": cluster,
+                "stratum": stratum,
+                "prompt": f"{stratum} {cluster} {side} {wording}",
+                "options": options,
+                "content": {"set": cluster},
+            }
+            for stratum, clusters in strata.items()
+            for cluster, wordings in clusters.items()
+            for wording in range(wordings)
+            for side in SIDES
+        ],
+    )
+
+
+def given(items, counts):
+    "Trials in which each prompt was answered so: (target, readable, asked) for every item."
+    rows = []
+    for (_, item), (target, readable, asked) in zip(items.iterrows(), counts):
+        for number in range(asked):
+            read = number < readable
+            rows.append(
+                {name: item[name] for name in KEYS}
+                | {
+                    "participant": "made up",
+                    "backend": "made",
+                    "model": "up",
+                    "repeat": number,
+                    "status": "ok" if read else "refusal",
+                    "choice": ("A" if number < target else "B") if read else None,
+                    "attempt": 1,
+                    "trial_id": f"{item['item_id']} {number}",
+                    "method": "text",
+                }
+            )
+    return pd.DataFrame(rows).reindex(columns=TRIALS.names)
+
+
+PAIRS = {  # what a model that refused often said; target and readable, control then treatment
+    "signs that turn round": ([(0, 100), (28, 74), (60, 100), (0, 100)], 2),
+    "no change in any pair": ([(20, 20), (100, 100), (0, 100), (0, 20)], 2),
+    "a pair without a condition": ([(5, 50), (20, 80), (0, 0), (90, 100), (50, 100), (40, 100)], 2),
+}
+
+
+@pytest.mark.parametrize("counts, kept", PAIRS.values(), ids=list(PAIRS))
+def test_the_mean_of_pair_differences_is_the_estimate_for_these_prompts(counts, kept):
+    items = questions({"choice": {f"v{n}": 1 for n in range(len(counts) // 2)}})
+    trials = given(items, [(*each, 100) for each in counts])
+    text = dict.fromkeys(("title", "bias", "summary", "norm", "positive", "source"), "")
+    made = Paradigm(
+        name="test/pairs", factors={}, items=lambda: items, contrasts=(CONTRAST,), **text
+    )
+    effects = estimate_effects(trials, items, made)
+    rows = effects[(effects["measure"] == "effect") & (effects["group"] == "all")]
+    these = rows[rows["target"] == "F"].iloc[0]
+    both = [pair for pair in zip(counts[::2], counts[1::2]) if pair[0][1] and pair[1][1]]
+    by_hand = np.mean([t / n - c / m for (c, m), (t, n) in both])
+    assert these["estimate"] == pytest.approx(by_hand, abs=1e-12)
+    assert rows[rows["target"] == "S"]["estimate"].iloc[0] == pytest.approx(by_hand, abs=1e-12)
+    assert these["n_clusters"] == len(both) == kept
+    if len(both) < len(counts) // 2:
+        assert "1 clusters lack a condition" in these["detail"]
+
+
+def test_the_interval_is_that_of_the_answers_within_each_prompt():
+    counts = [(10, 50), (30, 80), (60, 100), (20, 40)]
+    items = questions({"choice": {"v1": 1, "v2": 1}})
+    found = these_prompts(CONTRAST, _rows(items, counts))[0]
+    down, up = 0.0, 0.0
+    for (k, n), side in zip(counts, (-1, 1, -1, 1)):
+        low, high = wilson(k, n)
+        below, above = (k / n - low, high - k / n)[::side]
+        down, up = down + (below / 2) ** 2, up + (above / 2) ** 2
+    assert found["ci_low"] == pytest.approx(found["estimate"] - down**0.5, abs=1e-12)
+    assert found["ci_high"] == pytest.approx(found["estimate"] + up**0.5, abs=1e-12)
+
+
+def _rows(items, counts, asked=100):
+    "What an estimator reads."
+    told = given(items, [(*each, asked) for each in counts])
+    return read_prompts(answered(told, items), CONTRAST)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_one_point_for_both_whatever_is_missing(seed):
+    generator = np.random.default_rng(seed)
+    strata = {
+        f"s{n}": {f"s{n} c{m}": int(generator.integers(1, 4)) for m in range(4)} for n in range(2)
+    }
+    items = questions(strata)
+    asked = int(generator.choice([1, 3, 30]))
+    readable = generator.binomial(asked, generator.uniform(0, 1, len(items)))
+    counts = [(generator.binomial(n, generator.random()), n) for n in readable.tolist()]
+    rows = _rows(items, counts, asked)
+    weights = None if seed % 2 else {"s0": 1.0, "s1": -0.5}
+    contrast = Contrast("effect", "Effect", CONTRAST.score, weights=weights)
+    wide, these = difference(contrast, rows, seed=None)[0], these_prompts(contrast, rows)[0]
+    if these["status"] == "no_valid_answers":
+        assert these["estimate"] is None
+        return
+    assert these["estimate"] == pytest.approx(wide["estimate"], abs=1e-12)
+    assert these["n_clusters"] == wide["n_clusters"]
+    assert these["ci_low"] <= these["estimate"] <= these["ci_high"]
+
+
+def test_where_everything_was_read_nothing_changes():
+    items = questions({"all": {f"c{n}": 2 for n in range(6)}})
+    generator = np.random.default_rng(1)
+    rows = _rows(items, [(int(generator.random() < 0.4), 1) for _ in range(len(items))], 1)
+    now, before = these_prompts(CONTRAST, rows)[0], pooled(CONTRAST, rows)[0]
+    for name in ("estimate", "ci_low", "ci_high"):
+        assert now[name] == pytest.approx(before[name], abs=1e-12)
+    assert now["method"] == before["method"] == "newcombe"
+
+
+def test_the_interval_covers_the_mean_of_these_prompts():
+    "Answers drawn again and again to the same prompts, unequal numbers of them readable."
+    items = questions({"all": {f"c{n}": 1 for n in range(4)}})
+    generator = np.random.default_rng(7)
+    truth = np.array([0.1, 0.5, 0.3, 0.3, 0.9, 0.2, 0.05, 0.0])
+    readable = np.array([100, 20, 60, 100, 12, 90, 40, 30])
+    true = float((truth[1::2] - truth[::2]).mean())
+    hits = 0
+    for _ in range(60):
+        drawn = generator.binomial(readable, truth)
+        row = these_prompts(CONTRAST, _rows(items, list(zip(drawn.tolist(), readable.tolist()))))[0]
+        hits += row["ci_low"] <= true <= row["ci_high"]
+    assert hits >= 53
