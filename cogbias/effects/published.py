@@ -121,6 +121,7 @@ ESTIMATORS = {
         "numbers",
         control=True,
         factor="anchor",
+        bounded=False,
     ),
     "published_susceptibility": Estimator(
         "published index without a sign (Pagliaro 2026), on the published reading",
