@@ -4,13 +4,14 @@
 
 # %% auto #0
 __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'FLIPS_COUNTED', 'OWN_PART_FROM', 'NUMBER_MEASURES', 'READS', 'ESTIMATORS',
-           'BOUNDED_FROM', 'REPLACED', 'WRONG', 'POSITION_MEASURES', 'MOST', 'MOST_PLACES', 'FAMILIES', 'DECIDED',
-           'OLDER_RULES', 'Layout', 'Answered', 'answered', 'Selection', 'Rows', 'score_range', 'read_prompts',
-           'prompt_scores', 'read_options', 'read_numbers', 'null_of', 'difference', 'pooled', 'these_prompts',
-           'reversal', 'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy', 'log_odds', 'number_measure',
-           'deviation', 'standardised', 'read_pairs', 'Estimator', 'estimators', 'estimate_contrast', 'as_read',
-           'effect_rows', 'effects_table', 'estimate_effects', 'Analysis', 'make_analysis', 'headlines',
-           'bounds_of_headlines', 'unreadable_bounds', 'row_verdict', 'changed', 'decide', 'shown_limits']
+           'BOUNDED_FROM', 'REPLACED', 'WRONG', 'UNKNOWN', 'NO_END', 'ON_SCALE', 'IN_RANGE', 'SO_FAR', 'AT_HEADLINE',
+           'POSITION_MEASURES', 'MOST', 'MOST_PLACES', 'FAMILIES', 'DECIDED', 'OLDER_RULES', 'Layout', 'Answered',
+           'answered', 'Selection', 'Rows', 'score_range', 'read_prompts', 'prompt_scores', 'read_options',
+           'read_numbers', 'null_of', 'difference', 'pooled', 'these_prompts', 'reversal', 'signal_shift',
+           'interaction', 'area', 'area_shift', 'accuracy', 'log_odds', 'number_measure', 'deviation', 'standardised',
+           'read_pairs', 'Estimator', 'estimators', 'estimate_contrast', 'as_read', 'effect_rows', 'effects_table',
+           'estimate_effects', 'Analysis', 'make_analysis', 'headlines', 'bounds_of_headlines', 'unreadable_bounds',
+           'row_verdict', 'changed', 'decide', 'shown_limits']
 
 # %% ../../nbs/10_effects.ipynb #5b3d5948
 from collections import Counter
@@ -29,7 +30,16 @@ from annotated_types import Gt, Lt
 
 from ..design import Contrast, Paradigm, selected_mask
 from ..settings import Setting, check_settings
-from ..tables import EFFECTS, EXACT, PACKAGE, CogbiasError, check_columns, nearest
+from cogbias.tables import (
+    EFFECTS,
+    EXACT,
+    PACKAGE,
+    RANGE,
+    CogbiasError,
+    answer_range,
+    check_columns,
+    nearest,
+)
 from cogbias.stats.adjusted import (
     METHOD,
     Blocks,
@@ -114,6 +124,8 @@ class Layout:
                 np.nan if each["value"] is None else each["value"] for each in shown
             ]
         self.number = np.nan_to_num(self.option_value)  # the same, 0 where there is none
+        ends = [name for name in ("content", *RANGE) if name in items]
+        self._asked = items[ends]  # where the range of the answers is declared
         self._columns: dict[str, np.ndarray] = {}
         self._codes: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         self._at: dict[tuple[str, Any], np.ndarray] = {}
@@ -172,6 +184,22 @@ class Layout:
         place = {name: number for number, name in enumerate(self.roles)}
         named = np.array([place.get(name, -2) for name in self.column("right").tolist()], int)
         return self.role == named[:, None]
+
+    @cached_property
+    def declared_ends(self) -> np.ndarray:
+        "Smallest and largest number that counts as an answer, nan where open, shape (2, items)."
+        if not len(self._asked.columns):
+            return np.full((2, len(self)), np.nan)
+        ends = [answer_range(each) for each in self._asked.to_dict("records")]
+        return np.array(ends, float).reshape(-1, 2).T  # None becomes nan
+
+    @cached_property
+    def offered_ends(self) -> np.ndarray:
+        "Smallest and largest number among the options, nan where there is none, shape (2, items)."
+        known = ~np.isnan(self.option_value)
+        low = np.where(known, self.option_value, np.inf).min(axis=1, initial=np.inf)
+        high = np.where(known, self.option_value, -np.inf).max(axis=1, initial=-np.inf)
+        return np.where(known.any(axis=1), np.stack([low, high]), np.nan)
 
     def selected(self, contrast: Contrast) -> np.ndarray:
         "Which items a contrast speaks about."
@@ -592,6 +620,11 @@ def read_numbers(
 def _number(value: Any) -> float | None:
     "A plain float, or None where there is no number; an infinite effect stays infinite."
     return None if value is None or isnan(value) else float(value)
+
+
+def _plain_float(value: Any) -> float:
+    "A number, nan where there is none."
+    return np.nan if pd.isna(value) else float(value)
 
 # %% ../../nbs/10_effects.ipynb #df63deb3
 def _prompts(rows: Rows) -> int:
@@ -1377,6 +1410,12 @@ REPLACED = {
     "upper": "invalid answers move the effect up",
 }  # what stands for an unreadable answer, in words
 WRONG = "invalid answers count as wrong"  # the first of these, where answers are right or wrong
+UNKNOWN = "what unreadable answers could do to this measure is not known"
+NO_END = "no number was read in a condition, and the range has no end: there is no bound"
+ON_SCALE = ", as far as the scale goes"
+IN_RANGE = ", as far as the range of the answers goes"
+SO_FAR = ", as far as numbers given or offered; no end is declared, so they could have gone further"
+AT_HEADLINE = "the answers that were read lie further out, in clusters that have both conditions"
 
 # %% ../../nbs/10_effects.ipynb #32e5c12b
 def _untested(row: dict[str, Any]) -> dict[str, Any]:
@@ -1384,59 +1423,146 @@ def _untested(row: dict[str, Any]) -> dict[str, Any]:
     return row | {"p_value": None, "p_method": None}
 
 
-def _filled(contrast: Contrast, answers: Answered, towards: float) -> Answered:
-    "The answers, with a number for each that could not be read: the furthest in its cluster."
+def _furthest_given(contrast: Contrast, answers: Answered) -> tuple[np.ndarray, np.ndarray]:
+    "Ends of the numbers given, by cluster and over all; infinite where none was, shape (2, n)."
+    layout, (trial, place) = answers.layout, answers.given
+    item = np.concatenate([answers.item, answers.item[trial]])
+    offered = layout.option_value[answers.item[trial], place]
+    number = np.concatenate([answers.value, offered])
+    read = np.concatenate([answers.ok, answers.ok[trial]])
+    asked = layout.selected(contrast)[item]
+    known = read & asked & np.isfinite(number)
+    unit = layout.unit[0][item[known]]
+    by_cluster = np.full((2, len(layout.unit[1])), np.inf) * [[1], [-1]]
+    np.minimum.at(by_cluster[0], unit, number[known])
+    np.maximum.at(by_cluster[1], unit, number[known])
+    treated = layout.at("condition", contrast.treatment)[item]
+    sides = [side for side in (asked & treated, asked & ~treated) if side.any()]
+    if not all((side & known).any() for side in sides):  # of one condition nothing is known
+        return by_cluster, np.array([[np.inf], [-np.inf]])
+    return by_cluster, np.array([[by_cluster[0].min()], [by_cluster[1].max()]])
+
+
+def _number_ends(contrast: Contrast, answers: Answered) -> tuple[np.ndarray, np.ndarray]:
+    "How low and how high an answer to every item can go, and which of these are strict bounds."
     layout = answers.layout
-    asked = layout.selected(contrast)[answers.item]
-    code, clusters = layout.code("cluster")
-    cluster = code[answers.item]
-    given = answers.ok & asked & ~np.isnan(answers.value)
-    lowest, highest = np.full(len(clusters), np.inf), np.full(len(clusters), -np.inf)
-    np.minimum.at(lowest, cluster[given], answers.value[given])
-    np.maximum.at(highest, cluster[given], answers.value[given])
-    treated = Rows(layout, answers.item).at("condition", contrast.treatment)
-    up = treated == (towards * contrast.direction > 0)
-    furthest = np.where(up, highest[cluster], lowest[cluster])
-    fill = ~answers.ok & asked & np.isfinite(furthest)
-    return replace(answers, value=np.where(fill, furthest, answers.value), ok=answers.ok | fill)
+    declared, offered = layout.declared_ends, layout.offered_ends
+    given, anywhere = _furthest_given(contrast, answers)
+    near = given[:, layout.unit[0]]
+    near = np.stack([np.fmin(near[0], offered[0]), np.fmax(near[1], offered[1])])
+    usual = np.where(np.isnan(offered), anywhere, near)
+    is_open = np.isnan(declared)
+    strict = ~is_open | (is_open.all(axis=0) & ~np.isnan(offered))
+    return np.where(is_open, usual, declared), strict
 
 
-def _replaced(contrast: Contrast, answers: Answered, version: str) -> Rows:
+def _raises(contrast: Contrast, layout: Layout) -> np.ndarray:
+    "Whether a larger number makes the effect larger, by item."
+    kind, treated = estimators()[contrast.kind], layout.at("condition", contrast.treatment)
+    sign = np.where(treated, 1.0, -1.0)
+    if kind.reads == "numbers":
+        sign = sign * contrast.direction
+    elif contrast.weights:
+        sign = sign * Rows(layout, np.arange(len(layout))).weights_of(contrast.weights)
+    if kind.factor == "anchor":  # the effect is divided by the distance of the anchors
+        unit, chosen = layout.unit[0], layout.selected(contrast)
+        anchors = np.full((2, len(layout.unit[1])), np.nan)
+        declared = layout.column("anchor").astype(float)[chosen]
+        anchors[treated[chosen].astype(int), unit[chosen]] = declared
+        sign = sign * np.sign(anchors[1] - anchors[0])[unit]
+    return sign > 0
+
+
+class _Replaced(NamedTuple):
     "What an estimator reads once every unreadable answer is replaced."
-    reads, towards = estimators()[contrast.kind].reads, -1.0 if version == "lower" else 1.0
-    if reads == "pairs":
+
+    rows: Rows | None  # None: there is no bound
+    said: str  # how far they were moved, or why there is no bound
+
+
+def _lacks_a_number(contrast: Contrast, rows: Rows, filled: np.ndarray) -> bool:
+    "Whether a cluster with a replaced answer has no number, though both conditions were asked."
+    if contrast.kind not in NUMBER_MEASURES:
+        return False
+    treated = rows.at("condition", contrast.treatment)
+    both = np.intersect1d(rows.unit[treated], rows.unit[~treated])
+    touched = np.intersect1d(both, rows.layout.unit[0][filled])
+    if not len(touched):
+        return False
+    return _number_differences(contrast, rows.part(np.isin(rows.unit, touched))).dropped > 0
+
+
+def _replaced_numbers(contrast: Contrast, answers: Answered, version: str) -> _Replaced:
+    "Every unreadable number as far as it can go."
+    layout, reads = answers.layout, estimators()[contrast.kind].reads
+    ends, strict = _number_ends(contrast, answers)
+    to_the_top = (_raises(contrast, layout) == (version == "upper")).astype(int)
+    every = np.arange(len(layout))
+    furthest, certain = ends[to_the_top, every], strict[to_the_top, every]
+    fill = ~answers.ok & layout.selected(contrast)[answers.item]
+    if not np.isfinite(furthest[answers.item[fill]]).all():
+        return _Replaced(None, NO_END)
+    value = np.where(fill, furthest[answers.item], answers.value)
+    rows = READS[reads](replace(answers, value=value, ok=answers.ok | fill), contrast)
+    if _lacks_a_number(contrast, rows, answers.item[fill]):
+        said = "an unreadable answer of 0 leaves a cluster without a number: there is no bound"
+        return _Replaced(None, said)
+    return _Replaced(rows, IN_RANGE if certain[answers.item[fill]].all() else SO_FAR)
+
+
+def _replaced(contrast: Contrast, answers: Answered, version: str) -> _Replaced:
+    "Every unreadable answer as far as it can go."
+    kind = estimators()[contrast.kind]
+    pairs, numbers = kind.reads == "pairs", contrast.outcome == "value"
+    readable = kind.reads in (("prompts", "numbers") if numbers else ("prompts",))
+    if not (kind.bounded and (kind.fills if pairs else readable)):
+        return _Replaced(None, UNKNOWN)
+    if pairs:
         rows = read_pairs(answers, contrast)
-        return rows.having(towards=np.full(len(rows), towards))
-    if contrast.outcome != "value":
-        return read_prompts(answers, contrast, version)
-    return READS[reads](_filled(contrast, answers, towards), contrast)
+        towards = np.full(len(rows), -1.0 if version == "lower" else 1.0)
+        return _Replaced(rows.having(towards=towards), ON_SCALE)
+    if numbers:
+        return _replaced_numbers(contrast, answers, version)
+    return _Replaced(read_prompts(answers, contrast, version), "")
 
 
-def _bounds(contrast: Contrast, answers: Answered, worst: float) -> list[dict[str, Any]]:
+def _reaching(row: dict[str, Any], headline: Mapping[str, Any], version: str) -> dict[str, Any]:
+    "The row; where the headline lies further out, the bound is there and the interval spans both."
+    there, here = _plain_float(row["estimate"]), _plain_float(headline["estimate"])
+    further = here < there if version == "lower" else here > there
+    if not further:  # nor where either has no number
+        return row
+
+    def outer(name: str, of: Callable[..., Any]) -> float | None:
+        return _number(of(_plain_float(row[name]), _plain_float(headline[name])))
+
+    spanned = {"se": np.fmax, "df": np.fmin, "ci_low": np.fmin, "ci_high": np.fmax}
+    limits = {name: outer(name, of) for name, of in spanned.items()}
+    return row | limits | {"estimate": here, "detail": f"{row['detail']}; {AT_HEADLINE}"}
+
+
+def _bounds(
+    contrast: Contrast, answers: Answered, worst: float, headline: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     "The headline with invalid answers counted as not the target, and as what moves it furthest."
-    kind, numbers = estimators()[contrast.kind], contrast.outcome == "value"
-    pairs = kind.reads == "pairs"
-    plain = kind.reads in (("prompts", "numbers") if numbers else ("prompts",))
-    able = kind.bounded and (kind.fills if pairs else plain)
-    versions = [] if numbers or pairs or not able else ["itt"]
+    kind, ends = estimators()[contrast.kind], ["lower", "upper"]
+    counted = kind.bounded and kind.reads == "prompts" and contrast.outcome != "value"
+    versions = ["itt"] * counted + ends * (worst > BOUNDED_FROM)
+    read = {version: _replaced(contrast, answers, version) for version in versions}
+    missing = [each.said for name, each in read.items() if name in ends and each.rows is None]
     found = []
-    for version in versions + (["lower", "upper"] if worst > BOUNDED_FROM else []):
+    for version, each in read.items():
         named = {"measure": f"{contrast.measure}_{version}", "method": "invalid answers replaced"}
-        rows = (
-            kind.estimate(contrast, _replaced(contrast, answers, version), "all", None)
-            if able
-            else []
-        )
+        known = each.rows is not None and not (version in ends and missing)
+        rows = kind.estimate(contrast, each.rows, "all", None) if known else []
         if not rows:
-            why = "what unreadable answers could do to this measure is not known"
-            asked = read_prompts(answers, contrast)
+            why, asked = next(iter(missing), UNKNOWN), read_prompts(answers, contrast)
             found.append(_row(contrast, asked, **named, status="undefined", detail=why))
             continue
-        reach = ", as far as any of their cluster" if numbers else ""
-        detail = REPLACED[version] + (", as far as the scale goes" if pairs else reach)
-        if version == "itt" and contrast.outcome == "right":
-            detail = WRONG
-        found.append(_untested(rows[0]) | named | {"detail": detail})
+        wrong = version == "itt" and contrast.outcome == "right"
+        row = _untested(rows[0]) | named
+        row["detail"] = WRONG if wrong else REPLACED[version] + each.said
+        found.append(_reaching(row, headline, version) if version in ends else row)
     return found
 
 # %% ../../nbs/10_effects.ipynb #0e40bb91
@@ -1814,7 +1940,7 @@ def _headline_rows(
         *(_spread(contrast, rows, answers.all_exact) if shares else []),
         *valid,
         *(_valid_mass(contrast, answers, rows) if answers.all_exact else []),
-        *_bounds(contrast, answers, worst),
+        *_bounds(contrast, answers, worst, headline[0]),
         *position,
     ]
 
@@ -1963,11 +2089,6 @@ def make_analysis(
     return Analysis(**told)
 
 # %% ../../nbs/10_effects.ipynb #7d923319
-def _plain_float(value: Any) -> float:
-    "A number, nan where there is none."
-    return np.nan if pd.isna(value) else float(value)
-
-
 def _as_estimate(row: Mapping[str, Any]) -> Estimate:
     "A row of the effects table as an estimate; a missing number that claims to be ok is undefined."
     numbers = {
