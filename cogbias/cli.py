@@ -1006,11 +1006,9 @@ def _closing(outcome: object, outputs: Path, reports: bool) -> None:
     if outcome.effects is not None:
         print(f"effects   {outputs / 'effects.csv'}")
     if reports and outcome.cells:
-        first = outcome.cells[0]
-        print(
-            f"reports   {Folder(outputs).report(first['participant'], first['paradigm'])} and "
-            f"{len(outcome.cells) - 1} more"
-        )
+        first, others = outcome.cells[0], len(outcome.cells) - 1
+        place = Folder(outputs).report(first["participant"], first["paradigm"])
+        print(f"reports   {place}{f' and {others} more' if others else ''}")
     _warn(outcome.left_out)
     for line in outcome.failed:
         _say(f"failed    {line}")
@@ -1209,7 +1207,8 @@ def report(
     if anew or study_report_is_stale(folder):
         _say("report on the study")
         failed += render_study_report(folder, anew)
-    print(f"{len(written)} reports written to {folder / 'reports'}; the others are up to date")
+    others = f"{len(failed)} failed" if failed else "the others are up to date"
+    print(f"{len(written)} reports written to {folder / 'reports'}; {others}")
     for line in failed:
         _say(f"failed    {line}")
     if failed:
@@ -1223,18 +1222,24 @@ def verify(
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    "Say whether the numbers of a folder follow from its answers."
+    """Say whether the numbers of a folder follow from its answers.
+
+    Status 0: all follow, and every paradigm of one's own is declared as the run left it.
+    Status 1: a number does not follow, or a declaration (or its table) was changed.
+    Status 2: the folder cannot be verified.
+    """
     from cogbias.verification import verified_lines, verify_folder
 
     found = verify_folder(folder, jobs, progress=True)
     if as_json:
         rows = {"differences": found.differences, "sources": found.sources}
         listed = {name: [each._asdict() for each in held] for name, held in rows.items()}
-        _show_json({**found._asdict(), **listed, "follows": found.follows})
+        said = {"follows": found.follows, "changed_designs": found.changed_designs}
+        _show_json({**found._asdict(), **listed, **said})
     else:
         for line in verified_lines(found):
             print(_legible(line))
-    if not found.follows:
+    if not found.follows or found.changed_designs:
         raise typer.Exit(1)
 
 # %% ../nbs/34_cli.ipynb #86b09f3e

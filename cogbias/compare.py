@@ -30,7 +30,7 @@ from cogbias.effects import (
     score_range,
 )
 from .outputs import Folder, read_cells, read_manifest
-from .own_paradigms import bring_folder
+from .own_paradigms import bring_whole_folder
 from .participants import asked_how
 from .settings import listing
 from .stats.adjusted import UNSEEN, adjusted_cluster_interval, flag_numbers
@@ -308,7 +308,7 @@ def _cells_of(source: Any) -> dict[str, tuple[Layout, dict[str, Answered]]]:
         parts = {name: (paradigm(name).items(), mine) for name, mine in source.groupby("paradigm")}
     else:
         folder, read = Folder(Path(source)), {}
-        bring_folder(folder)
+        bring_whole_folder(folder)
         for cell in read_cells(folder):
             if len(cell.trials):
                 _, tables = read.setdefault(cell.items.paradigm, (cell.items.table, []))

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['Files', 'LARGEST_KEPT', 'own_paradigm', 'bring', 'names_file', 'with_declared', 'known_name', 'bring_study',
-           'declared_files', 'declared_hash', 'bring_folder', 'keep_declared']
+           'declared_files', 'declared_hash', 'bring_folder', 'bring_whole_folder', 'keep_declared']
 
 # %% ../nbs/38_own_paradigms.ipynb #c8fa0cd6
 from collections.abc import Callable, Mapping, Sequence
@@ -15,9 +15,9 @@ from typing import Any
 import pandas as pd
 
 from .design import DECLARED_HERE, OWN, Paradigm, _installed, paradigm
-from .kits.file import paradigm_from_file, paradigm_of_files
+from .kits.file import SUITE, paradigm_from_file, paradigm_of_files
 from .kits.table import DATA, frozen, paradigm_of_data
-from .outputs import Folder, write_text
+from .outputs import Folder, read_manifest, write_text
 from .tables import ITEMS, CogbiasError, content_hash, file_text, load_table
 from .trials import slug
 
@@ -148,6 +148,23 @@ def bring_folder(
                 "remove it, and run the study again"
             )
         bring({made.name: files}, str(place))
+
+
+def bring_whole_folder(
+    outputs: Folder | Path | str,  # an outputs folder
+) -> None:
+    "Make the paradigms known that a folder keeps; it must keep each that it has answers to."
+    folder = outputs if isinstance(outputs, Folder) else Folder(Path(outputs))
+    bring_folder(folder)
+    for cell in (read_manifest(folder) or {"cells": []})["cells"]:
+        name, made_from = cell["paradigm"], cell.get("made_from") or {}
+        own = name.startswith(SUITE) or "declared" in made_from
+        if own and name not in OWN and name not in DECLARED_HERE and name not in _installed():
+            place = folder.place("paradigms", slug(name))
+            raise CogbiasError(
+                f"{place}: is missing, where the folder kept what {name} is; copy it back, or run "
+                "the study again with the file of the paradigm"
+            )
 
 
 def _new_prompts(folder: Folder, name: str, items: Callable[[], pd.DataFrame]) -> str:

@@ -31,7 +31,7 @@ from cogbias.outputs import (
     stored_cells,
     stored_settings,
 )
-from .own_paradigms import bring_folder, declared_files
+from .own_paradigms import bring_folder, bring_whole_folder, declared_files
 from .participants import Participant
 from .progress import steps
 from .reporting import plain_words, shown_name
@@ -509,6 +509,8 @@ def render_reports(
             f"{folder.path}: no manifest that names cells; run 'cogbias run ... --outputs "
             f"{folder.path}' first"
         )
+    if only is None:
+        bring_whole_folder(folder)
     place = folder.place("reports")
     try:  # once for all reports, not once for each
         place.mkdir(exist_ok=True)

@@ -53,6 +53,7 @@ from cogbias.outputs import (
 )
 from cogbias.own_paradigms import (
     bring_folder,
+    bring_whole_folder,
     bring_study,
     declared_files,
     declared_hash,
@@ -228,6 +229,7 @@ def _estimates(outputs: Path | str, save: bool, jobs: int, progress: bool = Fals
     folder = Folder(Path(outputs))
     if not stored_cells(folder):
         raise CogbiasError(_NO_TRIALS.format(folder.path))
+    bring_whole_folder(folder)
     with turn(folder) if save else nullcontext():
         return _estimated(folder, save, jobs, progress)
 

@@ -59,7 +59,7 @@ from .claims import DIGITS, bound_of, claim, explained, signed, status_words
 from .effects import changed
 from .stats.decisions import is_bias, without_width
 from .outputs import load_effects
-from .own_paradigms import bring_folder
+from .own_paradigms import bring_whole_folder
 from .participants import is_simulated, self_made
 from .progress import counting, steps
 from .trials import slug
@@ -1957,7 +1957,7 @@ def build_site(
     "Make a static site of an outputs folder."
     _require_sphinx()
     outputs = Path(outputs)
-    bring_folder(outputs)
+    bring_whole_folder(outputs)
     out = Path(out) if out else inside(outputs, outputs / "site")
     _check_target(out)
     with tempfile.TemporaryDirectory(prefix="cogbias-site-") as work:

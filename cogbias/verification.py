@@ -26,6 +26,7 @@ from .progress import steps
 from .running import estimate_folder
 from .stamps import Hashes
 from .tables import CogbiasError, is_empty
+from .trials import slug
 
 # %% ../nbs/31_verification.ipynb #09291880
 KEYS = ("participant", "paradigm", "measure", "group", "target")
@@ -106,6 +107,7 @@ class Source(NamedTuple):
     answers_hash: str | None
     items_hash: str | None
     as_left: bool | None  # whether its files are as the run left them; None: it did not say
+    design_as_left: bool | None = None  # the same of what the paradigm was declared in
 
 
 class Verified(NamedTuple):
@@ -121,6 +123,11 @@ class Verified(NamedTuple):
         "Whether every number does."
         return not self.differences
 
+    @property
+    def changed_designs(self) -> list[str]:
+        "Paradigms of one's own whose declaration, or its table, is not as the run left it."
+        return sorted({each.paradigm for each in self.sources if each.design_as_left is False})
+
 
 def _source(folder: Folder, cell: StoredCell, hashes: Hashes) -> Source:
     "From which answers the numbers of a cell come."
@@ -131,7 +138,8 @@ def _source(folder: Folder, cell: StoredCell, hashes: Hashes) -> Source:
     then = (cell.settings or {}).get("made_from") or {}
     as_left = all(then[name] == now[name] for name in now) if now.keys() <= then.keys() else None
     place = cell.file.relative_to(folder.path).as_posix()
-    return Source(*key, len(cell.trials), place, now["answers"], now["items"], as_left)
+    design = then["declared"] == declared if declared and "declared" in then else None
+    return Source(*key, len(cell.trials), place, now["answers"], now["items"], as_left, design)
 
 
 def _sources(folder: Folder, progress: bool) -> list[Source]:
@@ -180,7 +188,15 @@ def verified_lines(
     said = (
         f"{found.rows:,} rows of effects computed again from {answers:,} answers in {cells} cells"
     )
-    lines = [f"{said}: {'all follow' if found.follows else 'not all follow'}"]
+    told = "all follow" if found.follows else "not all follow"
+    if found.changed_designs:
+        told += ", and what was asked was declared otherwise"
+    lines = [f"{said}: {told}"]
+    for name in found.changed_designs:
+        lines.append(
+            f"changed   paradigms/{slug(name)}: the declaration or its table is not as the run "
+            "left it; put it back, or run the study again"
+        )
     for each in found.differences[:most]:
         what = f"{each.participant} in {each.paradigm}, {each.measure} ({each.group})"
         if each.column:

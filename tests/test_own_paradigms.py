@@ -639,6 +639,55 @@ def test_verify_notices_an_edited_declaration(tmp_path: Path) -> None:
     assert not found.follows and [each.as_left for each in found.sources] == [False]
 
 
+def test_verify_says_by_its_status_that_a_declaration_was_changed(tmp_path: Path) -> None:
+    file, out = written(tmp_path), tmp_path / "out"
+    run_study(make_study(models=["sim/human"], paradigms=[str(file)]), out, reports=False)
+    assert "all follow\n" in said("verify", str(out))
+    for name, odd in (
+        ("lost.toml", TEXT.replace("Lost ticket", "A lost ticket")),  # no number moves
+        ("outings.csv", TABLE + "\n"),
+    ):
+        kept = out / "paradigms" / "own-lost" / name
+        before = kept.read_text()
+        kept.write_text(odd)
+        told = said("verify", str(out), status=1)
+        assert "all follow, and what was asked was declared otherwise" in told
+        assert "paradigms/own-lost: the declaration or its table is not as the run left" in told
+        kept.write_text(before)
+    assert "Status 1: a number does not follow" in said("verify", "--help")
+
+
+def test_a_folder_that_lost_its_declarations_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    file, out = written(tmp_path), tmp_path / "out"
+    study = make_study(models=["sim/human"], paradigms=[str(file)])
+    run_study(study, out, reports=False)
+    (out / "reports").mkdir(exist_ok=True)
+    shutil.rmtree(out / "paradigms")
+    for command in ("effects", "verify", "report", "site", "compare"):
+        OWN.clear()
+        with pytest.raises(SystemExit) as end:
+            main([command, str(out)])
+        shown = capsys.readouterr()
+        assert end.value.code == 2, command
+        assert "paradigms/own-lost: is missing, where the folder kept what own/lost is" in shown.err
+        assert shown.err.count("\n") == 1 and "up to date" not in shown.out, command
+    OWN.clear()
+    arguments = ("--model", "sim/human", "--paradigm", str(file), "--outputs", str(out))
+    assert "nothing new" in said("run", *arguments, "--no-reports")  # the remedy
+    assert "all follow" in said("verify", str(out))
+
+
+def test_a_report_that_failed_is_not_up_to_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = lambda *arguments: (["report of a in b: is odd"], [])  # noqa: E731
+    monkeypatch.setattr("cogbias.rendering.render_reports", failing)
+    told = said("report", str(tmp_path), status=1)
+    assert " failed\n" in told and "up to date" not in told
+
+
 def test_no_shipped_paradigm_is_taken_for_ones_own() -> None:
     from cogbias.design import paradigms
 
