@@ -333,3 +333,46 @@ def test_there_is_no_such_program(tmp_path: Path, capsys: Any) -> None:
     os.chmod(not_executable, 0o755)
     with pytest.raises(CogbiasError, match="cannot be started"):
         answers(str(not_executable))
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("print('Loading 50%', flush=True)", "no JSON: 'Loading 50%'; write answers only to"),
+        ("print(json.dumps({'answer': 'A'}), flush=True)", "without the id of a question"),
+        ("answer('A', 99)", "answered a question 99 that does not wait"),
+        ("print(json.dumps({'id': asked['id'], 'reply': 'A'}), flush=True)", "holds 'reply'"),
+    ],
+)
+def test_a_line_that_is_no_answer_costs_one(tmp_path: Path, line: str, words: str) -> None:
+    "Whether the right answer follows it or not."
+    for after in (FIRST, "pass"):
+        given = answers(program(tmp_path, f"if count % 4 == 3: {line}; {after}", f"else: {FIRST}"))
+        statuses = [each.status for each in given]
+        assert statuses == ["ok", "ok", "error", "ok"] * 12
+        assert words in given[2].detail
+
+
+def test_talk_before_the_first_question_costs_the_first_answer(tmp_path: Path) -> None:
+    place = tmp_path / "talks.py"
+    beginning = BEGINNING.replace("count = 0", "count = 0\nprint('Loading', flush=True)")
+    place.write_text(f"{beginning}    {FIRST}\n")
+    given = answers(shlex.join([sys.executable, str(place)]))
+    assert [each.status for each in given] == ["error", *["ok"] * 47]
+    assert "everything else to standard error" in given[0].detail
+
+
+def test_a_question_that_is_answered_twice_keeps_its_first_answer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    again = "if count % 3 == 0: answer('B')"
+    given = answers(program(tmp_path, "answer('A')", again, "time.sleep(0.001)"))
+    assert {each.choice for each in given} == {"A"}
+    assert "questions twice; the first answers are used" in caplog.text
+
+
+def test_a_line_that_is_no_answer_among_several_questions_ends_the_cell(tmp_path: Path) -> None:
+    wait = "time.sleep(0.5)"
+    line = "print('Loading', flush=True)"
+    with pytest.raises(CogbiasError, match="no JSON: 'Loading'"):
+        answers(program(tmp_path, wait, line, FIRST), concurrency=4)
