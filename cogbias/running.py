@@ -35,6 +35,7 @@ from cogbias.outputs import (
     RECORDED_FIELDS,
     Folder,
     begun,
+    half_import,
     timestamp,
     remove_left_overs,
     installed_versions,
@@ -199,7 +200,9 @@ class FolderEffects(NamedTuple):
 
 def _lines(folder: Folder, left_out: Sequence[Sequence[str]]) -> list[str]:
     "What of a folder is not read, line by line."
-    return [said_not_read(folder.path / file, counts) for file, counts in left_out]
+    stopped = half_import(folder)
+    lines = [f"{folder.path}: {stopped}"] if stopped else []
+    return lines + [said_not_read(folder.path / file, counts) for file, counts in left_out]
 
 
 def _estimated(folder: Folder, save: bool, jobs: int, progress: bool) -> _Estimates:
@@ -228,6 +231,8 @@ def _estimates(outputs: Path | str, save: bool, jobs: int, progress: bool = Fals
     "The effects of everything that a folder holds."
     folder = Folder(Path(outputs))
     if not stored_cells(folder):
+        if stopped := half_import(folder):
+            raise CogbiasError(f"{folder.path}: no trials here; {stopped}")
         raise CogbiasError(_NO_TRIALS.format(folder.path))
     bring_whole_folder(folder)
     with turn(folder) if save else nullcontext():

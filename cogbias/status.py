@@ -18,6 +18,7 @@ from cogbias.outputs import (
     Begun,
     Folder,
     begun_runs,
+    half_import,
     own_trials,
     read_manifest,
     recorded_participant,
@@ -130,6 +131,7 @@ class Status(NamedTuple):
     last_activity: str | None  # when the last answer came
     cells: pd.DataFrame  # one row per cell, with the fields of CellStatus
     failed: list[str]  # what failed beside cells, such as reports
+    imported: list[str] = []  # what an import did not find, or whether one was stopped
 
 
 def _named(folder: Folder, manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -206,6 +208,22 @@ def _cell_status(
     return CellStatus(**empty | found | said | {"reason": "" if state == "done" else reason})
 
 
+def _import_lines(folder: Folder, manifest: Mapping[str, Any]) -> list[str]:
+    "Which published files an import did not find, and whether one has not ended."
+    odd = manifest.get("oddities") or []
+    missing = [each["where"] for each in odd if each.get("code") == "missing_file"]
+    lines = []
+    if missing:
+        more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
+        lines.append(
+            f"{len(missing)} files of answers were missing from what was imported: "
+            f"{', '.join(missing[:10])}{more}"
+        )
+    if stopped := half_import(folder):
+        lines.append(stopped)
+    return lines
+
+
 def folder_status(
     outputs: Path | str,  # an outputs folder
 ) -> Status:
@@ -223,6 +241,8 @@ def folder_status(
         report = reports.get(key, "missing")
         cells.append(_cell_status(folder, key, settings.get(key), study, reason, report))
         lines = [line for line in lines if line not in reasons]
+    if not cells and (stopped := half_import(folder)):
+        raise CogbiasError(f"{outputs}: no cells here; {stopped}")
     if not cells:
         raise CogbiasError(
             f"{outputs}: no cells here; run 'cogbias run ... --outputs {outputs}' first"
@@ -238,6 +258,7 @@ def folder_status(
         max(moments, default=None),
         table,
         lines,
+        _import_lines(folder, manifest),
     )
 
 # %% ../nbs/30_status.ipynb #908c3d2a
@@ -308,4 +329,5 @@ def status_lines(
         lines.append(f"last answer {status.last_activity}")
     for each in status.runs:
         lines.append(f"a run that began {each.started_at} {_WHETHER[each.goes_on]}")
+    lines += status.imported
     return lines + self_made_lines(status.cells["participant"])

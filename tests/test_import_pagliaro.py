@@ -234,7 +234,7 @@ def test_the_shipped_facts_give_the_same_effects(imported, estimated, biases, tm
     facts = pd.read_parquet(shipped("data", "published", OUTCOMES))
     pairs = set(trials_of(imported[1])["cluster"])
     facts[facts["content_set"].isin(pairs)].to_parquet(tmp_path / OUTCOMES)
-    import_pagliaro(tmp_path / OUTCOMES, tmp_path / "facts")
+    import_pagliaro(tmp_path / OUTCOMES, tmp_path / "facts", as_published=False)
     place = tmp_path / "table.parquet"
     said = CliRunner().invoke(app, ["effects", str(tmp_path / "facts"), "--out", str(place)])
     assert said.exit_code == 0, said.output
@@ -243,3 +243,112 @@ def test_the_shipped_facts_give_the_same_effects(imported, estimated, biases, tm
     trials = trials_of(tmp_path / "facts")
     assert trials["response"].isna().all() and len(trials) == len(trials_of(imported[1]))
     assert biases == SOME or len(trials) == len(facts) == 67_300
+
+
+def source_files(files: dict) -> dict:
+    "The archive as its authors publish it: prompts in two source files, which nobody runs."
+    told = json.loads(files["prompts.json"])
+    lines = ["import os", "raise SystemExit('this file was run')"]
+    for number, (bias, each) in enumerate(told["biases"].items()):
+        variants = [
+            {"id": name, "parse_type": known["answer"], "bias_option": known.get("biased")}
+            | {"anchor": known.get("anchor")}
+            | {side: known["prompts"][side] for side in ("control", "treatment")}
+            for name, known in each["variants"].items()
+        ]
+        lines.append(f"BIAS_{number} = { ({'name': bias, 'variants': variants})!r}")
+    warnings = told["arms"]["D3_counter"]["prepend"]
+    strategies = [
+        "import models",
+        f"COUNTER_PROMPTS = { ({bias: text.rstrip() for bias, text in warnings.items()})!r}",
+        f"ROLE_PROMPT = {told['arms']['D4_role']['prepend'].rstrip()!r}",
+    ]
+    return {
+        "top/code/biases.py": "\n".join(lines).encode(),
+        "top/code/debiasing.py": "\n".join(strategies).encode(),
+        "top/results/figures/one.png": b"\x89PNG",
+        "top/LICENSE": b"a licence",
+    }
+
+
+def test_the_repository_as_it_is_downloaded(files, tmp_path):
+    "Prompts from source files that are parsed and not run; what else lies there is counted."
+    some = {name: data for name, data in files.items() if of(("decoy_effect",), name)}
+    folder = {f"top/results/{name}": data for name, data in some.items()} | source_files(files)
+    ours = changed(some | {"prompts.json": files["prompts.json"]}, tmp_path / "ours", "", None)
+    theirs = changed(folder, tmp_path / "theirs", "", None)
+    packed = tmp_path / "theirs.tar.gz"
+    with tarfile.open(packed, "w:gz") as archive:
+        archive.add(theirs / "top", "cognitive-biases-llm-main")
+    known = read_pagliaro(ours)
+    for found in (read_pagliaro(theirs), read_pagliaro(packed)):
+        assert found.counts == known.counts
+        for name, items in known.items.items():
+            pd.testing.assert_frame_equal(found.items[name], items)
+        odd = found.oddities.groupby("code")["count"].sum()
+        assert odd["other_file"] == 2 and odd["missing_file"] == 105 - len(some)
+
+
+def test_a_changed_prompt_is_found(files, tmp_path):
+    def change(told):
+        known = told["biases"]["framing_effect"]["variants"]["framing_v2"]["prompts"]
+        known["control"] = known["control"].replace("90%", "91%")
+
+    some = {each: files[each] for each in (FILE, "prompts.json")}
+    folder = changed(some, tmp_path / "in", "prompts.json", change)
+    said = "prompt framing_v2, control, baseline: its text or its options are not the published"
+    with pytest.raises(CogbiasError, match=said):
+        import_pagliaro(folder, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_file_is_named(files, tmp_path, capsys):
+    some = {each: files[each] for each in (FILE, "prompts.json")}
+    folder = changed(some, tmp_path / "in", "", None)
+    out = str(tmp_path / "out")
+    said = CliRunner().invoke(app, ["import", "pagliaro", str(folder), "--out", out])
+    assert said.exit_code == 0 and "missing_file" in said.output
+    assert "anchoring_claude-3.5-sonnet_baseline.json" in said.output
+    said = CliRunner().invoke(app, ["status", out])
+    assert "104 files of answers" in said.output
+
+
+@pytest.mark.parametrize("damage", ["short", "flipped"])
+def test_damaged_facts_are_found(tmp_path, damage):
+    facts = pd.read_parquet(shipped("data", "published", OUTCOMES))
+    if damage == "short":
+        facts = facts.head(50_000)
+    else:
+        row = facts.index[(facts["choice"] == "A")][0]
+        facts.loc[row, "choice"] = "B"
+    facts.to_parquet(tmp_path / OUTCOMES)
+    with pytest.raises(CogbiasError, match="whose check sum is not that of the shipped table"):
+        import_pagliaro(tmp_path / OUTCOMES, tmp_path / "out")
+
+
+def test_no_such_facts(tmp_path):
+    with pytest.raises(CogbiasError, match="no such file"):
+        import_pagliaro(tmp_path / "none.parquet", tmp_path / "out")
+
+
+def test_a_part_counts_what_is_there(tmp_path):
+    facts, out = str(shipped("data", "published", OUTCOMES)), tmp_path / "out"
+    asked = ["import", "pagliaro", facts, "--out", str(out), "--where", "arm=D1_cot"]
+    said = CliRunner().invoke(app, asked)
+    assert said.exit_code == 0 and "paradigms 3," in said.output
+    assert len(list((out / "items").iterdir())) == 3
+
+
+def test_a_stopped_import_is_called_that(tmp_path):
+    facts, out = str(shipped("data", "published", OUTCOMES)), tmp_path / "out"
+    (out / ".import-abc").mkdir(parents=True)
+    said = "an import was begun here and has not ended"
+    for command in ("status", "effects"):
+        found = CliRunner().invoke(app, [command, str(out)])
+        assert found.exit_code != 0 and said in str(found.exception)
+    asked = ["import", "pagliaro", facts, "--out", str(out), "--where", "arm=D1_cot"]
+    assert CliRunner().invoke(app, asked).exit_code == 0
+    (out / ".import-abc").mkdir()
+    for command in ("status", "effects"):
+        found = CliRunner().invoke(app, [command, str(out)])
+        assert found.exit_code == 0 and said in " ".join(str(found.output).split())

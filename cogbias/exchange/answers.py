@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from cogbias.outputs import (
+    STAGE,
     Folder,
     RecordedParticipant,
     installed_versions,
@@ -123,10 +124,11 @@ def part_of(
     where: Mapping[str, Sequence[str]] = MappingProxyType({}),  # factor -> levels
 ) -> PublishedStudy:
     "The answers to some of the prompts; an error where nobody answered them."
-    items = {name: _items_at(study, name, where) for name in _paradigms_of(study, paradigms)}
-    asked = {name: set(table["item_id"]) for name, table in items.items()}
+    asked = {name: _items_at(study, name, where) for name in _paradigms_of(study, paradigms)}
+    items = {name: table for name, table in asked.items() if len(table)}
+    wanted = {name: set(table["item_id"]) for name, table in items.items()}
     mine = [
-        _cell_part(cell, asked[cell.paradigm]) for cell in study.cells if cell.paradigm in asked
+        _cell_part(cell, wanted[cell.paradigm]) for cell in study.cells if cell.paradigm in wanted
     ]
     cells = [cell for cell in mine if cell.rows]
     if study.cells and not cells:
@@ -211,7 +213,6 @@ def _joined(before: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]
     }
 
 # %% ../../nbs/exchange/answers.ipynb #3a2bd47e
-_STAGE = ".import-"  # what begins the name of a hidden folder in which an import is prepared
 _HALF_MADE = ("items", "readings", "trials")  # what there may be before there is a manifest
 
 
@@ -220,7 +221,7 @@ def _is_ours(place: Path) -> bool:
     if read_manifest(Folder(place)) is not None:
         return True
     return all(
-        each.name in _HALF_MADE and each.is_dir() or each.name.startswith(_STAGE)
+        each.name in _HALF_MADE and each.is_dir() or each.name.startswith(STAGE)
         for each in place.iterdir()
     )
 
@@ -257,9 +258,9 @@ def _write(study: PublishedStudy, folder: Folder) -> None:
 @contextmanager
 def _staged(folder: Folder) -> Iterator[Path]:
     "A hidden folder inside a folder, for as long as the block lasts; those left behind go."
-    for left in folder.path.glob(f"{_STAGE}*"):
+    for left in folder.path.glob(f"{STAGE}*"):
         shutil.rmtree(left, ignore_errors=True)
-    stage = Path(tempfile.mkdtemp(prefix=_STAGE, dir=folder.path))
+    stage = Path(tempfile.mkdtemp(prefix=STAGE, dir=folder.path))
     try:
         yield stage
     finally:

@@ -44,7 +44,7 @@ def check_members(
 ) -> None:
     "Raise unless every name is safe, expected and there once, and the whole is not too large."
     names, total = [name for name, _ in sizes], sum(size for _, size in sizes)
-    kind = " or ".join(endings)
+    kind = " or ".join(filter(None, endings)) or "readable"  # "" ends every name
     for name in names:
         if leads_out(name):
             raise CogbiasError(

@@ -42,11 +42,12 @@ def few_pairs(pairs: Sequence[PublishedPair]) -> str:
 def shares(
     score: Mapping[str, float] = CHOICE_SCORE,  # role -> 1 for the biased answer
     where: Mapping[str, tuple] = {},  # factor -> levels
+    include: str | None = "same_facts",  # flag of the pairs that count, as in the effect
 ) -> tuple[Contrast, ...]:
     "Share of the biased answer in the control and in the treatment."
     words = {"control": "without the manipulation", "treatment": "under the manipulation"}
     return tuple(
-        level_of(condition, f"Biased answers {said}", score=score, where=where)
+        level_of(condition, f"Biased answers {said}", score=score, where=where, include=include)
         for condition, said in words.items()
     )
 

@@ -34,7 +34,7 @@ PARADIGM = pagliaro(
     "primacy",
     PAIRS,
     RATING,
-    *shares(where={"content_set": ("primacy_v1",)}),
+    *shares(where={"content_set": ("primacy_v1",)}, include=None),
     published_index(),
     caveats=(
         "The published index rests on the first pair, whose two prompts ask different questions.",
