@@ -22,7 +22,7 @@ import pandas as pd
 
 from .design import ACCURACY_GAIN, Contrast, Paradigm, human_reference, selected
 from .claims import claim, explained, signed, status_words
-from .effects import Analysis, answered, estimators, read_options
+from .effects import SO_FAR, Analysis, answered, estimators, read_options
 from .effects.bets import better_of_two, kind_words
 from .stats.decisions import without_width
 from .markup import NO_FORMULAS, markdown_html, marked
@@ -1179,19 +1179,25 @@ def _exclusion_sentence(effects: pd.DataFrame, trials: pd.DataFrame, paradigm: P
         f"{n} {status.replace('_', ' ')}" for status, n in bad["status"].value_counts().items()
     )
     rows = {
-        name: effects[effects["measure"] == f"{paradigm.headline.measure}_{name}"]["estimate"]
+        name: effects[effects["measure"] == f"{paradigm.headline.measure}_{name}"]
         for name in ("itt", "lower", "upper")
     }
+    values = {name: each["estimate"] for name, each in rows.items()}
     other, bounds = "", ""
-    if len(rows["itt"]) and pd.notna(rows["itt"].iloc[0]):
-        counted_as = signed(rows["itt"].iloc[0])
+    if len(values["itt"]) and pd.notna(values["itt"].iloc[0]):
+        counted_as = signed(values["itt"].iloc[0])
         wrong = "wrong" if paradigm.headline.outcome == "right" else "not the target"
         other = f" Counted as {wrong} they would make the headline {counted_as}"
-    if len(rows["lower"]) and pd.notna(rows["lower"].iloc[0]):
-        ends = f"{signed(rows['lower'].iloc[0])} and {signed(rows['upper'].iloc[0])}"
-        bounds = f"; at their worst and best, {ends}"
+    if len(values["lower"]) and pd.notna(values["lower"].iloc[0]):
+        ends = f"{signed(values['lower'].iloc[0])} and {signed(values['upper'].iloc[0])}"
+        said = [rows[name]["detail"].iloc[0] for name in ("lower", "upper")]
+        reach = SO_FAR if any(SO_FAR in each for each in said) else ""
+        bounds = f"; at their worst and best, {ends}{reach}"
         if not other:
-            bounds = f" At their worst and best they would make the headline {ends}"
+            bounds = f" At their worst and best they would make the headline {ends}{reach}"
+    elif len(rows["lower"]):
+        stop = "." if other else ""
+        bounds = f"{stop} At their worst and best: {rows['lower']['detail'].iloc[0]}"
     return (
         f"{len(bad):,} of {len(trials):,} answers ({len(bad) / len(trials):.1%}) could not be "
         f"read ({kinds}) and were excluded.{other}{bounds}"

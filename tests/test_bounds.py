@@ -8,6 +8,7 @@ import pytest
 
 from cogbias.design import Contrast, Paradigm, paradigm
 from cogbias.effects import ESTIMATORS, NUMBER_MEASURES, estimate_effects
+from cogbias.reporting import _exclusion_sentence
 from cogbias.tables import TRIALS, item_table, option
 
 KEYS = ["paradigm", "item_id", "condition", "pair_id", "cluster", "stratum"]
@@ -210,3 +211,25 @@ def test_the_bounds_say_where_they_only_reach_to_the_headline():
     assert rows["estimate"].tolist() == pytest.approx([100, (700 - 119) / 8, 100])
     assert "the answers that were read lie further out" in rows["detail"].iloc[2]
     assert "lie further out" not in rows["detail"].iloc[1]
+
+
+def test_the_methods_paragraph_says_what_the_bounds_are():
+    "Bounds, the furthest answers that were given, or that there is none."
+    moved = Contrast("shift", "Shift", {}, kind="mean_difference", outcome="value")
+    said_of = {}
+    for name, ends in RANGES.items():
+        items = questions(ends)
+        trials = said(items, 1, value=np.arange(len(items)) + 10.0, choice=None)
+        for part, lost in {
+            "some": np.arange(len(items)) % 4 == 0,
+            "all": trials["value"] > 0,
+        }.items():
+            given = refused(trials, np.asarray(lost))
+            here = around(items, moved)
+            effects = estimate_effects(given, items, here)
+            said_of[name, part] = _exclusion_sentence(effects, given, here)
+    assert "At their worst and best they would make" in said_of["declared", "some"]
+    assert "At their worst and best they would make" in said_of["declared", "all"]
+    assert "gone further" not in said_of["declared", "some"]
+    assert "no end is declared, so they could have gone further." in said_of["open", "some"]
+    assert "there is no bound." in said_of["open", "all"]
