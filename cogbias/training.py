@@ -11,6 +11,7 @@ __all__ = ['QUESTIONS', 'SWAG_COLUMNS', 'SWAG_INSTANCES', 'SWAG_ACCURACY', 'SWAG
 # %% ../nbs/08_training.ipynb #b343812f
 import hashlib
 import json
+import logging
 import math
 import random
 import shutil
@@ -405,7 +406,83 @@ def _trainer(
     return made
 
 # %% ../nbs/08_training.ipynb #d7e5c33b
-_WHOLE = "whole.json"  # written last; a checkpoint without it was being written when all ended
+_log = logging.getLogger(__name__)
+
+_WHOLE = "whole.json"  # written last and removed first: the size of every file
+_NEEDED = {
+    "weights": "*.safetensors",
+    "optimizer": "optimizer.pt",
+    "scheduler": "scheduler.pt",
+    "random states": "rng_state*.pth",
+    "state of the training": "trainer_state.json",
+}  # what a training goes on from -> its files; a Trainer says nothing where one is missing
+_LEFT = 2  # checkpoints that are left, and what they call the best
+
+
+def _sizes(checkpoint: Path) -> dict[str, int]:
+    "File -> bytes, but for the marker."
+    files = (each for each in sorted(checkpoint.rglob("*")) if each.is_file())
+    sizes = {str(each.relative_to(checkpoint)): each.stat().st_size for each in files}
+    return {name: size for name, size in sizes.items() if name != _WHOLE}
+
+
+def _mark_whole(checkpoint: Path, step: int) -> None:
+    "Say of a checkpoint that all of it is written, and what that is."
+    with whole_file(checkpoint / _WHOLE) as part:
+        part.write_text(json.dumps({"step": step, "files": _sizes(checkpoint)}), encoding="utf-8")
+
+
+def _state(checkpoint: Path) -> dict[str, Any]:
+    "What a Trainer wrote of itself."
+    return dict(json.loads(file_text(checkpoint / "trainer_state.json")))
+
+
+def _best_of(checkpoint: Path) -> Path:
+    "The checkpoint that this one calls the best; itself where no state is better than others."
+    best = _state(checkpoint).get("best_model_checkpoint")
+    return checkpoint.with_name(Path(best).name) if best else checkpoint
+
+
+def _damage(checkpoint: Path) -> str:
+    "Why a checkpoint is not whole; empty where it is."
+    marker = checkpoint / _WHOLE
+    if not marker.is_file():
+        return "it was being written or removed when its training ended"
+    for what, pattern in _NEEDED.items():
+        if not any(checkpoint.glob(pattern)):
+            return f"its {what} ({pattern}) is missing"
+    try:
+        marked = json.loads(file_text(marker)).get("files", {})  # an older one names no file
+        changed = dict(marked.items() - _sizes(checkpoint).items())
+        best = _best_of(checkpoint)
+    except (AttributeError, TypeError, ValueError, OSError) as error:
+        return f"it cannot be read ({str(error).splitlines()[0]:.80})"
+    if changed:
+        return f"{sorted(changed)[0]} is not as it was written"
+    if best != checkpoint and (damage := _damage(best)):
+        return f"it calls {best.name} the best, and of that one {damage}"
+    return ""
+
+
+def _remove(checkpoint: Path) -> None:
+    "Remove a checkpoint; half removed, it is marked as whole no more."
+    (checkpoint / _WHOLE).unlink(missing_ok=True)
+    shutil.rmtree(checkpoint)
+
+
+def _by_step(folder: Path) -> dict[int, Path]:
+    "Step -> checkpoint, the first step first."
+    found = {int(each.name.rpartition("-")[2]): each for each in folder.glob("checkpoint-*")}
+    return dict(sorted(found.items()))
+
+
+def _remove_old(folder: Path) -> None:
+    "Leave the last checkpoints and those that they call the best."
+    found = list(_by_step(folder).values())
+    left = {*found[-_LEFT:], *map(_best_of, found[-_LEFT:])}
+    for each in found:
+        if each not in left:
+            _remove(each)
 
 
 def _is_finite(model: Any) -> bool:
@@ -432,7 +509,7 @@ def _is_over(recipe: Recipe, history: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _keeper(recipe: Recipe) -> Any:  # a TrainerCallback
-    "Marks whole checkpoints, and ends a training that knows enough, or learns nothing any more."
+    "Marks whole checkpoints, removes old ones, ends a training that has learnt enough."
     from transformers import TrainerCallback
 
     class Keeper(TrainerCallback):
@@ -443,8 +520,8 @@ def _keeper(recipe: Recipe) -> Any:  # a TrainerCallback
         def on_save(self, args, state, control, model=None, **_):
             if not _is_finite(model):
                 raise _NotFinite(f"a weight is no number after step {state.global_step}")
-            place = Path(args.output_dir, f"checkpoint-{state.global_step}", _WHOLE)
-            place.write_text(json.dumps({"step": state.global_step}), encoding="utf-8")
+            _mark_whole(Path(args.output_dir, f"checkpoint-{state.global_step}"), state.global_step)
+            _remove_old(Path(args.output_dir))
 
     return Keeper()
 
@@ -471,13 +548,14 @@ def _bar(title: str) -> Any:  # a TrainerCallback
 def last_checkpoint(
     folder: Path,  # checkpoints of one training
 ) -> Path | None:
-    "The latest checkpoint that is whole; those that were being written are removed."
-    found = {int(each.name.rpartition("-")[2]): each for each in folder.glob("checkpoint-*")}
-    for each in found.values():
-        if not (each / _WHOLE).exists():
-            shutil.rmtree(each)
-    whole = [step for step, each in found.items() if each.exists()]
-    return found[max(whole)] if whole else None
+    "The latest checkpoint that is whole; what is not is removed, and that is said."
+    found = _by_step(folder)
+    damaged = {step: damage for step, each in found.items() if (damage := _damage(each))}
+    for step, damage in damaged.items():
+        _log.warning("%s: not used and removed: %s", found[step], damage)
+        _remove(found[step])
+    whole = [each for step, each in found.items() if step not in damaged]
+    return whole[-1] if whole else None
 
 # %% ../nbs/08_training.ipynb #ed6e78c4
 TRACE = Schema(
@@ -508,7 +586,7 @@ def _trace(history: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 def _history(checkpoint: Path) -> list[dict[str, Any]]:
     "What was logged up to a checkpoint."
-    return json.loads(file_text(checkpoint / "trainer_state.json"))["log_history"]
+    return _state(checkpoint)["log_history"]
 
 # %% ../nbs/08_training.ipynb #453b7a32
 def _precision(recipe: Recipe) -> str:
@@ -553,7 +631,6 @@ def _arguments(recipe: Recipe, folder: Path, dev: bool) -> Any:
         use_cpu=recipe.device == "cpu",
         seed=recipe.seed % 2**32,
         data_seed=recipe.seed % 2**32,
-        save_total_limit=2,  # the last may be half written
         label_names=["labels"],
         remove_unused_columns=False,
         dataloader_pin_memory=False,
@@ -743,10 +820,7 @@ def fine_tune(
 
 def _kept(recipe: Recipe, last: Path) -> Path:
     "The checkpoint that a training keeps, which ended with this one."
-    if recipe.keep == "last":
-        return last
-    state = json.loads(file_text(last / "trainer_state.json"))
-    return last.with_name(Path(state["best_model_checkpoint"]).name)
+    return last if recipe.keep == "last" else _best_of(last)
 
 
 def _plain(table: pd.DataFrame) -> list[list[Any]]:

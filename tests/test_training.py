@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +34,14 @@ ROWS = [
 QUESTIONS = pd.DataFrame(ROWS)
 # dropout draws a number for every value, so that a draw out of place shows in the weights
 RECIPE = Recipe(batch=4, rate=1e-3, epochs=6, stop=None, save_every=3, device="cpu")
+CHECKPOINT = (  # as it was marked when the marker named no files
+    "model.safetensors",
+    "optimizer.pt",
+    "scheduler.pt",
+    "rng_state.pth",
+    "trainer_state.json",
+    "whole.json",
+)
 ONE_IN_MAKE_TEST = [
     pytest.param(name, marks=() if name == "bert" else pytest.mark.slow) for name in ARCHITECTURES
 ]
@@ -169,7 +180,8 @@ def test_a_pretraining_of_another_kind_is_not_gone_on_with(tmp_path: Path) -> No
     "Checkpoints of another corpus, left by a command that was killed, were taken for its own."
     work = tmp_path / "bert.pretraining"
     (work / "checkpoint-3").mkdir(parents=True)
-    (work / "checkpoint-3" / "whole.json").write_text("{}")
+    for name in CHECKPOINT:
+        (work / "checkpoint-3" / name).write_text("{}")
     (work / "plan.json").write_text(json.dumps({"architecture": "bert", "corpus": "another"}))
     with pytest.raises(CogbiasError, match="bert.pretraining: was trained with another corpus"):
         small("bert", tmp_path)
@@ -229,8 +241,8 @@ def test_a_checkpoint_that_is_half_written_does_not_count(tmp_path: Path) -> Non
         place = tmp_path / f"checkpoint-{step}"
         place.mkdir()
         (place / "model.safetensors").write_bytes(b"half")
-        if whole:
-            (place / "whole.json").write_text("{}")
+        for name in CHECKPOINT if whole else ():
+            (place / name).write_text("{}")
     assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-3"
     assert not (tmp_path / "checkpoint-6").exists()
 
@@ -250,3 +262,89 @@ def test_a_training_killed_after_its_stop_does_not_go_on_learning(tmp_path: Path
     weights = [(each.folder / "model.safetensors").read_bytes() for each in (through, killed)]
     assert weights[0] == weights[1]
     assert killed.record == through.record
+
+
+def removed(name: str) -> Callable[[Path], None]:
+    "What removes a file of a checkpoint."
+    return lambda checkpoint: (checkpoint / name).unlink()
+
+
+def shortened(name: str) -> Callable[[Path], None]:
+    "What leaves half of a file."
+    return lambda checkpoint: os.truncate(checkpoint / name, 10)
+
+
+DAMAGES = {
+    "optimizer": removed("optimizer.pt"),
+    "scheduler": removed("scheduler.pt"),
+    "random states": removed("rng_state.pth"),
+    "state of the training": removed("trainer_state.json"),
+    "weights": removed("model.safetensors"),
+    "model.safetensors is not as it was written": shortened("model.safetensors"),
+    "config.json is not as it was written": removed("config.json"),
+    "being written or removed": removed("whole.json"),
+}
+
+
+def test_a_checkpoint_that_is_not_whole_is_not_used(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    "A Trainer goes on without a missing optimizer or scheduler, and learns something else."
+    start = small("bert", tmp_path)
+    train(start, tmp_path / "through")
+    through = (tmp_path / "through" / "model.safetensors").read_bytes()
+    place = tmp_path / "stopped"
+    work = place.with_name("stopped.training")
+    interrupted_after(10, start, place, RECIPE)
+    shutil.copytree(work, tmp_path / "kept")
+    for said, damage in DAMAGES.items():
+        shutil.rmtree(work)
+        shutil.copytree(tmp_path / "kept", work)
+        damage(work / "checkpoint-9")
+        caplog.clear()
+        assert last_checkpoint(work) == work / "checkpoint-6", said
+        assert "checkpoint-9: not used and removed" in caplog.text
+        assert said in caplog.text
+    train(start, place)
+    assert (place / "model.safetensors").read_bytes() == through
+
+
+def test_a_checkpoint_half_removed_is_marked_as_whole_no_more(tmp_path: Path) -> None:
+    "A kill while an old checkpoint was removed left a marked one without its optimizer."
+    import cogbias.training as room
+
+    start, place = small("bert", tmp_path), tmp_path / "killed"
+
+    def half(folder: Path, *_: object, **__: object) -> None:
+        (Path(folder) / "optimizer.pt").unlink()
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shutil, "rmtree", half)
+        with pytest.raises(KeyboardInterrupt):
+            train(start, place)
+    work = place.with_name("killed.training")
+    steps = sorted(int(each.parent.name.partition("-")[2]) for each in work.glob("*/whole.json"))
+    assert steps == [6, 9]  # the newer ones were whole before the old one was touched
+    assert room.last_checkpoint(work) == work / "checkpoint-9"
+
+
+def test_a_checkpoint_whose_best_is_damaged_is_not_used(tmp_path: Path) -> None:
+    "A Trainer that does not find the best state keeps the last one in its place."
+    start, place = small("bert", tmp_path), tmp_path / "best"
+    recipe = replace(RECIPE, keep="best", check_every=2, save_every=0)
+    interrupted_after(7, start, place, recipe)
+    work = place.with_name("best.training")
+    last = last_checkpoint(work)
+    state = json.loads((last / "trainer_state.json").read_text())
+    best = last.with_name("checkpoint-2")
+    state["best_model_checkpoint"] = str(best)
+    if not best.exists():
+        shutil.copytree(last, best)
+    os.truncate(best / "model.safetensors", 10)
+    (last / "trainer_state.json").write_text(json.dumps(state))
+    marker = json.loads((last / "whole.json").read_text())
+    marker["files"]["trainer_state.json"] = (last / "trainer_state.json").stat().st_size
+    (last / "whole.json").write_text(json.dumps(marker))
+    assert last_checkpoint(work) != last
+    assert not last.exists()
