@@ -7,6 +7,7 @@ __all__ = ['CHOICES_FROM', 'LONGER', 'SHARE', 'Finding', 'marked_difference', 'D
 
 # %% ../nbs/43_checking_designs.ipynb #18417632
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf, isfinite
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from .design import Paradigm, selected
+from .kits.file import SUITE
 from .planning.power import FEWEST, POWER, Clusters, assumed_spread, clusters_of
 from .showing import marked_apart
 from .stats.adjusted import NUMBERS_FROM
@@ -57,7 +59,8 @@ def _pairs(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     single = asked[asked < 2].index.tolist() if paradigm.headline.control else []
     if single:
         named = ", ".join(single[:3])
-        said = f"{len(single)} wordings are asked in one condition only, such as {named}"
+        those = "1 wording is" if len(single) == 1 else f"{len(single)} wordings are"
+        said = f"{those} asked in one condition only, such as {named}"
         yield Finding("unpaired", True, said, "write them for the other condition too")
 
 
@@ -169,8 +172,8 @@ def _differences(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     places = int(marks.median())
     if places > 1:
         said = (
-            f"the conditions differ in {places} places (look at them below); whatever is not the "
-            "manipulation could make the effect"
+            f"the conditions differ in {places} places, marked in both prompts; whatever is not "
+            "the manipulation could make the effect"
         )
         yield Finding("many_differences", False, said, "let both conditions share those words")
     ratio = pd.Series([_words(two["prompt"]) / max(1, _words(one["prompt"])) for one, two in pairs])
@@ -184,6 +187,67 @@ def _differences(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
         count = sum(one != two for one, two in texts)
         said = f"the options differ between the conditions in {count} of {len(pairs)} wordings"
         yield Finding("options_by_condition", False, said, "see whether that is meant")
+
+# %% ../nbs/43_checking_designs.ipynb #d5b122d4
+_ASKS_NUMBER = re.compile(
+    r"""
+      \bhow\s+(?: many | much | old | long | far | often | likely | high | large | tall | soon )\b
+    | \b(?: number | percent | percentage | per\s+cent | estimate | probability | chance )\b
+    | \b(?: price | amount | sum | age | year | rate | share | value | score )s?\b
+    | [%$€£]
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def _declaration(paradigm: Paradigm) -> Mapping[str, Any]:
+    "What a file declares; empty where none does."
+    texts = (text for name, text in paradigm.files.items() if name.endswith(".toml"))
+    return tomllib.loads(next(texts, "").removeprefix("\ufeff"))
+
+
+def _asking(text: str) -> str:
+    "The questions of a text, and its last sentence, without gaps."
+    sentences = re.split(r"(?<=[.?!])\s+", re.sub(r"\{\w+\}", "", text).strip())
+    return " ".join(each for each in sentences if each.endswith("?") or each is sentences[-1])
+
+
+def _number(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
+    "A number of which nobody says where the bias moves it, or for which no text asks."
+    declared = _declaration(paradigm).get("number")
+    if declared is None or paradigm.question is None:
+        return
+    if "bias" not in declared:
+        said = "nothing says where the bias moves the number, so larger is taken to be the bias"
+        remedy = 'write number.bias = "higher" or "lower"'
+        yield Finding("default_direction", False, said, remedy)
+    question = paradigm.question
+    texts = [
+        (content.frames.get(condition) or frame).text
+        for content in question.contents
+        for condition, frame in question.frames.items()
+    ]
+    words = re.compile(_ASKS_NUMBER.pattern + "|" + re.escape(declared["unit"]), _ASKS_NUMBER.flags)
+    silent = [text for text in texts if not words.search(_asking(text))]
+    if silent:
+        said = (
+            f"{len(silent)} of {len(texts)} questions name no number that is asked for, neither "
+            f"{declared['unit']!r} nor words such as 'how many'"
+        )
+        yield Finding("no_number_asked", False, said, "see whether a reader knows what to answer")
+
+
+def _published(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
+    "Wordings of one's own that are marked as published."
+    contents = paradigm.question.contents if paradigm.question else ()
+    marked = [each.name for each in contents if each.published]
+    if marked and paradigm.name.startswith(SUITE):
+        said = (
+            f"{len(marked)} of {len(contents)} wordings are marked as published, such as "
+            f"{marked[0]}; they are set apart from the others"
+        )
+        remedy = "see whether that is meant; call a column otherwise, and declare it in [factors]"
+        yield Finding("published", False, said, remedy)
 
 # %% ../nbs/43_checking_designs.ipynb #ee0ef4be
 class DesignCheck(NamedTuple):
@@ -234,7 +298,7 @@ def check_design(
     asked = selected(made, paradigm.headline)
     clusters = clusters_of(made, paradigm.headline)
     detectable, unit = _detectable(paradigm, clusters)
-    finders = (_wordings, _pairs, _positions, _lengths, _differences)
+    finders = (_wordings, _pairs, _positions, _lengths, _differences, _number, _published)
     findings = [each for find in finders for each in find(paradigm, asked)]
     findings += _small_effects(detectable, unit)
     pairs = _prompt_pairs(paradigm, asked)
@@ -247,7 +311,8 @@ def check_lines(
 ) -> list[str]:
     "What to say of a design."
     wordings = found.clusters.clusters
-    lines = [f"{found.paradigm}: {found.prompts:,} prompts in {wordings} wordings"]
+    in_words = "1 wording" if wordings == 1 else f"{wordings} wordings"
+    lines = [f"{found.paradigm}: {found.prompts:,} prompts in {in_words}"]
     if found.difference:
         lines += ["control:", *_indented(found.difference[0])]
         lines += ["treatment:", *_indented(found.difference[1])]

@@ -786,6 +786,48 @@ def test_check_finds_what_can_be_found() -> None:
     assert "[$10 in cash]" in first and "[your ticket]" in second
 
 
+NUMBERS = TEXT.replace('options = ["Buy a ticket", "Go home"]\ntarget = "Go home"\n', "").replace(
+    "numbers.price", 'number.unit = "nights"\nnumbers.price'
+)
+
+
+def test_check_says_what_a_number_question_leaves_open(tmp_path: Path) -> None:
+    file = written(tmp_path, {**FILES, "lost.toml": NUMBERS.replace("${price}", "{price}")})
+    told = said("check", str(file))
+    assert "look: nothing says where the bias moves the number, so larger is taken" in told
+    assert "look: 2 of 2 questions name no number" not in told  # each wording counts
+    assert "look: 20 of 20 questions name no number that is asked for" in told
+    clear = NUMBERS.replace("What do you do?", "How many nights will you think of it?")
+    clear = clear.replace("number.unit", 'number.bias = "lower"\nnumber.unit')
+    told = said("check", str(written(tmp_path, {**FILES, "lost.toml": clear})))
+    assert "where the bias moves" not in told and "name no number" not in told
+
+
+def test_check_says_that_wordings_are_marked_as_published() -> None:
+    table = TABLE.replace("\n", ",yes\n").replace("outing,yes", "outing,published")
+    made = paradigm_of_files({**FILES, "outings.csv": table})
+    (found,) = [each for each in check_design(made).findings if each.code == "published"]
+    assert found.said.startswith("10 of 10 wordings are marked as published") and not found.lacks
+
+
+def test_check_counts_one_as_one(tmp_path: Path) -> None:
+    one = "".join(TABLE.splitlines(keepends=True)[:2])
+    told = said("check", str(written(tmp_path, {**FILES, "outings.csv": one})), status=1)
+    assert "4 prompts in 1 wording\n" in told and "1 wordings" not in told
+    apart = TEXT.replace("You lost your ticket. What", "Your ticket is gone. Now then, what")
+    told = said("check", str(written(tmp_path, {**FILES, "lost.toml": apart})))
+    assert "places, marked in both prompts; whatever" in told and "below" not in told
+
+
+def test_the_draft_shows_wordings_without_a_table(tmp_path: Path) -> None:
+    file, _ = write_skeleton("mine", "file", tmp_path)
+    head, _, remark = file.read_text().partition("# [[wordings]]\n")
+    shown = remark.partition("\n\n")[0].replace("# ", "")
+    head = head.replace('wordings = "mine.csv"\n', "")
+    inline = paradigm_of_files({"mine.toml": f"{head}\n[[wordings]]\n{shown}\n"}).items()
+    assert set(inline["item_id"]) <= set(paradigm_from_file(file).items()["item_id"])
+
+
 def test_check_is_done_of_what_ships() -> None:
     for name in ("choice/certainty", "classic/category_size", "managerial/escalation"):
         assert check_design(paradigm(name)).clusters.clusters >= 6
