@@ -169,6 +169,8 @@ def _contrast_faults(contrast: "Contrast") -> Iterator[str]:
     if needs.weights and not contrast.weights:
         yield f"kind {contrast.kind!r} needs weights; give each stratum its sign"
     yield from _sense_faults(contrast)
+    if not isinstance(contrast.fewest, int) or contrast.fewest < 1:
+        yield f"fewest is {contrast.fewest!r:.40}; give a whole number of answers, 1 or more"
     if contrast.direction not in (1, -1):
         yield f"direction is {contrast.direction!r}; use 1 or -1"
     for cell in contrast.cells:
@@ -201,6 +203,7 @@ class Contrast:
         "role"  # what is scored: the role of the chosen option, the value, which is the number
         # given, or right: whether it is the role that the item's column `right` names
     )
+    fewest: int = 1  # answers that count which a condition of a cluster needs, or it is left out
     by: tuple[str, ...] = ()  # factors for whose levels the same estimate is made again
     direction: float = (
         1.0  # -1 where people's bias makes the number smaller; the estimate is multiplied by it

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cogbias.design import Contrast, Paradigm
+from cogbias.design import Contrast, Paradigm, paradigm, paradigms
 from cogbias.effects import (
     answered,
     difference,
@@ -21,7 +21,7 @@ CONTRAST = Contrast("effect", "Effect", {"target": 1.0, "other": 0.0})
 SIDES = ("control", "treatment")
 
 
-def questions(strata):
+def questions(strata, answer="choice"):
     "A pair of prompts, told in `wordings`, for every cluster: stratum -> cluster -> wordings."
     options = [option("A", "yes", "target"), option("B", "no", "other")]
     return item_table(
@@ -33,7 +33,8 @@ def questions(strata):
                 "cluster": cluster,
                 "stratum": stratum,
                 "prompt": f"{stratum} {cluster} {side} {wording}",
-                "options": options,
+                "options": options if answer == "choice" else [],
+                "answer": answer,
                 "content": {"set": cluster},
             }
             for stratum, clusters in strata.items()
@@ -78,11 +79,7 @@ PAIRS = {  # what a model that refused often said; target and readable, control 
 def test_the_mean_of_pair_differences_is_the_estimate_for_these_prompts(counts, kept):
     items = questions({"choice": {f"v{n}": 1 for n in range(len(counts) // 2)}})
     trials = given(items, [(*each, 100) for each in counts])
-    text = dict.fromkeys(("title", "bias", "summary", "norm", "positive", "source"), "")
-    made = Paradigm(
-        name="test/pairs", factors={}, items=lambda: items, contrasts=(CONTRAST,), **text
-    )
-    effects = estimate_effects(trials, items, made)
+    effects = estimate_effects(trials, items, made(items, CONTRAST))
     rows = effects[(effects["measure"] == "effect") & (effects["group"] == "all")]
     these = rows[rows["target"] == "F"].iloc[0]
     both = [pair for pair in zip(counts[::2], counts[1::2]) if pair[0][1] and pair[1][1]]
@@ -158,3 +155,61 @@ def test_the_interval_covers_the_mean_of_these_prompts():
         row = these_prompts(CONTRAST, _rows(items, list(zip(drawn.tolist(), readable.tolist()))))[0]
         hits += row["ci_low"] <= true <= row["ci_high"]
     assert hits >= 53
+
+
+def made(items, *contrasts):
+    "A paradigm around some items."
+    text = dict.fromkeys(("title", "bias", "summary", "norm", "positive", "source"), "")
+    return Paradigm(name="test/pairs", factors={}, items=lambda: items, contrasts=contrasts, **text)
+
+
+def all_rows(counts, *contrasts, value=None):
+    "Effects over all prompts of pairs that were answered so; their numbers are told by `value`."
+    answer = "choice" if value is None else "number"
+    items = questions({"all": {f"v{n}": 1 for n in range(len(counts) // 2)}}, answer)
+    trials = given(items, [(*each, 100) for each in counts])
+    if value is not None:
+        read = trials["status"] == "ok"
+        trials["choice"] = None
+        trials["value"] = trials["repeat"].map(value).where(read).astype(float)
+    effects = estimate_effects(trials, items, made(items, *contrasts))
+    return effects[effects["group"] == "all"].set_index(["measure", "target"])
+
+
+FEW = [(10, 50), (30, 80), (60, 100), (0, 1), (50, 90), (40, 100)]
+
+
+def test_a_condition_with_one_answer_is_no_half_of_a_number():
+    contrast = Contrast("effect", "Effect", CONTRAST.score, fewest=10)
+    rows = all_rows(FEW, contrast)
+    by_hand = (30 / 80 - 10 / 50 + 40 / 100 - 50 / 90) / 2
+    for target in "SF":
+        assert rows.loc[("effect", target), "estimate"] == pytest.approx(by_hand, abs=1e-12)
+        assert rows.loc[("effect", target), "n_clusters"] == 2
+        said = "1 of the clusters left out: fewer than 10 readable answers"
+        assert said in rows.loc[("effect", target), "detail"]
+
+
+def test_the_same_holds_for_numbers():
+    contrast = Contrast(
+        "rating", "Rating", {}, kind="mean_difference", outcome="value", fewest=10, unit="points"
+    )
+    row = all_rows(FEW, contrast, value=float).loc[("rating", "S")]
+    by_hand = ((79 - 49) / 2 + (99 - 89) / 2) / 2
+    assert row["estimate"] == pytest.approx(by_hand, abs=1e-9) and row["n_clusters"] == 2
+    assert "1 of the clusters left out" in row["detail"]
+    none = all_rows([(0, 5), (0, 5)], contrast, value=float).loc[("rating", "S")]
+    assert np.isnan(none["estimate"]) and none["status"] != "ok"
+
+
+def test_every_published_contrast_of_ours_needs_as_many_answers_as_the_published_one():
+    for name in paradigms("published/*"):
+        for contrast in paradigm(name).contrasts:
+            assert contrast.fewest == (1 if contrast.replication else 10), (name, contrast.measure)
+
+
+def test_answers_of_which_none_could_be_read_are_no_number():
+    rows = all_rows([(0, 0)] * 8, CONTRAST)
+    effects = rows[rows.index.get_level_values("measure").str.startswith("effect")]
+    assert len(effects) == 5 and effects["estimate"].isna().all() and effects["ci_low"].isna().all()
+    assert set(effects["status"]) == {"no_valid_answers"}

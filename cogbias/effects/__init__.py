@@ -6,12 +6,12 @@
 __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'FLIPS_COUNTED', 'OWN_PART_FROM', 'NUMBER_MEASURES', 'READS', 'ESTIMATORS',
            'BOUNDED_FROM', 'REPLACED', 'WRONG', 'UNKNOWN', 'NO_END', 'ON_SCALE', 'IN_RANGE', 'SO_FAR', 'AT_HEADLINE',
            'POSITION_MEASURES', 'MOST', 'MOST_PLACES', 'FAMILIES', 'DECIDED', 'OLDER_RULES', 'Layout', 'Answered',
-           'answered', 'Selection', 'Rows', 'score_range', 'read_prompts', 'prompt_scores', 'read_options',
-           'read_numbers', 'null_of', 'difference', 'pooled', 'these_prompts', 'reversal', 'signal_shift',
-           'interaction', 'area', 'area_shift', 'accuracy', 'log_odds', 'number_measure', 'deviation', 'standardised',
-           'read_pairs', 'Estimator', 'estimators', 'estimate_contrast', 'as_read', 'effect_rows', 'effects_table',
-           'estimate_effects', 'Analysis', 'make_analysis', 'headlines', 'bounds_of_headlines', 'unreadable_bounds',
-           'row_verdict', 'changed', 'decide', 'shown_limits']
+           'answered', 'Selection', 'Rows', 'score_range', 'with_enough', 'read_prompts', 'prompt_scores',
+           'read_options', 'read_numbers', 'null_of', 'difference', 'pooled', 'these_prompts', 'reversal',
+           'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy', 'log_odds', 'number_measure', 'deviation',
+           'standardised', 'read_pairs', 'Estimator', 'estimators', 'estimate_contrast', 'as_read', 'effect_rows',
+           'effects_table', 'estimate_effects', 'Analysis', 'make_analysis', 'headlines', 'bounds_of_headlines',
+           'unreadable_bounds', 'row_verdict', 'changed', 'decide', 'shown_limits']
 
 # %% ../../nbs/10_effects.ipynb #5b3d5948
 from collections import Counter
@@ -488,6 +488,37 @@ def _replacement(answers: Answered, contrast: Contrast, invalid: str) -> np.ndar
     return np.where((sign > 0) == (invalid == "upper"), high, low)
 
 # %% ../../nbs/10_effects.ipynb #31c08388
+def with_enough(
+    rows: Rows,  # with weight and n_trials, or the numbers of n_valid answers
+    contrast: Contrast,  # how many answers it needs
+) -> Rows:  # the same; what has fewer in a condition of its cluster weighs nothing
+    "The rows, without clusters of which a condition has too few answers that count."
+    if contrast.fewest <= 1:
+        return rows
+    asked = rows["n_valid"] if "value" in rows.own else rows["n_trials"]
+    treated = rows.at("condition", contrast.treatment)
+    side = 2 * rows.unit + treated
+    answers = np.bincount(side, rows["weight"] * asked)
+    return rows.having(weight=np.where(answers[side] >= contrast.fewest - 1e-9, rows["weight"], 0))
+
+
+def _lacking(contrast: Contrast, dropped: int) -> str:
+    "How many clusters are left out, and why; empty where there is none."
+    if not dropped:
+        return ""
+    if contrast.fewest <= 1:
+        return f"{dropped} clusters lack a condition"
+    few = f"fewer than {contrast.fewest} readable answers that count in a condition"
+    return f"{dropped} of the clusters left out: {few}"
+
+
+def _no_cluster(contrast: Contrast) -> str:
+    "Why there is no estimate, where every cluster is left out."
+    if contrast.fewest <= 1:
+        return "no cluster has a readable answer in every condition"
+    return f"no cluster has {contrast.fewest} readable answers that count in every condition"
+
+
 def read_prompts(
     answers: Answered,  # of one participant
     contrast: Contrast,  # what is compared
@@ -509,7 +540,7 @@ def read_prompts(
     keep = np.flatnonzero(answers.layout.selected(contrast) & (n_trials > 0))
     n_trials, weight = n_trials[keep], weight[keep]
     score = np.divide(total[keep], weight, out=np.zeros(len(keep)), where=weight > 0)
-    return Rows(
+    found = Rows(
         answers.layout,
         keep,
         answers.all_exact,
@@ -519,6 +550,7 @@ def read_prompts(
         n_trials=n_trials,
         n_valid=np.bincount(answers.item, answers.ok, n)[keep].astype(int),
     )
+    return with_enough(found, contrast) if invalid == "drop" else found
 
 
 def prompt_scores(
@@ -605,7 +637,7 @@ def read_numbers(
     item = np.concatenate([answers.item[trial], answers.item[plain]])
     options = answers.option_value[answers.item[trial], place]
     chances = np.concatenate([answers.p[trial, place], np.ones(len(plain))])
-    return Rows(
+    found = Rows(
         answers.layout,
         item,
         answers.all_exact,
@@ -615,6 +647,7 @@ def read_numbers(
         n_valid=n_valid[item].astype(int),
         exact=np.concatenate([answers.exact[trial], np.zeros(len(plain), bool)]),
     )
+    return with_enough(found, contrast)
 
 # %% ../../nbs/10_effects.ipynb #fc937bf8
 def _number(value: Any) -> float | None:
@@ -827,7 +860,7 @@ def difference(
     rows = Rows.of(rows)
     (table, dropped, zero), weights = _differences(contrast, rows), _weights(contrast, rows)
     if not len(table["difference"]):
-        lacking = "no cluster has a readable answer in every condition"
+        lacking = _no_cluster(contrast)
         none = {"method": METHOD, "status": "no_valid_answers", "n_clusters": 0, "detail": lacking}
         return [_row(contrast, rows, group, **none)]
     # a share alone has no null
@@ -839,7 +872,7 @@ def difference(
         contrast.note,
         zero,
         found.detail,
-        f"{dropped} clusters lack a condition" if dropped else "",
+        _lacking(contrast, dropped),
         _counted_flips(table, weights, blocks) if tested else "",
     ]
     detail = "; ".join(filter(None, notes)) or None
@@ -948,7 +981,7 @@ def these_prompts(
     weights = _weights(contrast, rows) or {}
     empty = {name for name, weight in weights.items() if weight} - set(table["stratum"])
     if empty or not known["n_clusters"]:
-        lacking = "no cluster has a readable answer in every condition"
+        lacking = _no_cluster(contrast)
         lacking += f" in {', '.join(sorted(empty))}" if empty else ""
         return [_row(contrast, rows, group, status="no_valid_answers", detail=lacking, **known)]
     parts = _these_parts(contrast, rows, _these_weights(contrast, rows, table))
@@ -957,7 +990,7 @@ def these_prompts(
     found = dict(
         zip(("estimate", "ci_low", "ci_high"), weighted_proportions(parts, exact=rows.all_exact))
     )
-    lost = f"{dropped} clusters lack a condition" if dropped else ""
+    lost = _lacking(contrast, dropped)
     detail = "; ".join(filter(None, [contrast.note, lost])) or None
     return [_row(contrast, rows, group, detail=detail, **known, **found)]
 
@@ -1131,9 +1164,11 @@ def number_measure(
         none = {"method": method, "status": "no_valid_answers", "n_clusters": 0, "detail": lacking}
         return [_row(contrast, asked, group, **none)]
     table, dropped, zero = _number_differences(contrast, rows)
-    estimate = number_estimate(table, contrast.kind, dropped)
-    if zero:
-        estimate = replace(estimate, detail="; ".join(filter(None, [zero, estimate.detail])))
+    estimate = number_estimate(table, contrast.kind, 0 if contrast.fewest > 1 else dropped)
+    few = _lacking(contrast, dropped) if contrast.fewest > 1 else ""
+    if zero or few:
+        told = "; ".join(filter(None, [zero, estimate.detail, few]))
+        estimate = replace(estimate, detail=told)
     return [_estimate_row(contrast, asked, _turned(estimate, contrast.direction), group)]
 
 # %% ../../nbs/10_effects.ipynb #7d5cf43c
@@ -1550,9 +1585,13 @@ def _bounds(
     versions = ["itt"] * counted + ends * (worst > BOUNDED_FROM)
     read = {version: _replaced(contrast, answers, version) for version in versions}
     missing = [each.said for name, each in read.items() if name in ends and each.rows is None]
-    found = []
+    found, plain = [], read_prompts(answers, contrast)
     for version, each in read.items():
         named = {"measure": f"{contrast.measure}_{version}", "method": "invalid answers replaced"}
+        if not plain["n_valid"].sum():
+            none = {"status": "no_valid_answers", "detail": "no answer could be read"}
+            found.append(_row(contrast, plain, **named, **none))
+            continue
         known = each.rows is not None and not (version in ends and missing)
         rows = kind.estimate(contrast, each.rows, "all", None) if known else []
         if not rows:
@@ -1797,7 +1836,7 @@ def _read(contrast: Contrast, answers: Answered) -> Any:
     if reads in ("participant", "readings"):
         return answers
     scored = contrast.outcome, tuple(contrast.score.items()), contrast.invalid
-    scored += (contrast.replication,)  # which decides who wins a tie
+    scored += (contrast.replication, contrast.fewest)  # the first decides who wins a tie
     key = (reads, *scored, *_spoken_of(contrast))
     if key not in answers.read:
         answers.read[key] = READS[reads](answers, contrast)
