@@ -670,7 +670,10 @@ def _counted(cell: StoredCell) -> Iterator[str]:
     stored, asked = cell.stored, cell.settings or {}
     unknown = int((~stored["item_id"].isin(cell.items.offers.item)).sum())
     if unknown:
-        yield f"{unknown} to items that are not in its items file"
+        yield (
+            f"{unknown} to items that are not in its items file, which holds what was asked last: "
+            "these answers stay, and count when their items are asked again"
+        )
     steps = int((stored["method"] == "reasoning").sum()) if asked.get("method") == "two_step" else 0
     others = len(stored) - len(cell.trials) - unknown - steps
     if others > 0:

@@ -48,6 +48,10 @@ class CogbiasError(ValueError):
     def __init__(self, *said: object) -> None:
         super().__init__(*(" ".join(str(each).splitlines()) for each in said))
 
+    def _render_traceback_(self) -> list[str]:
+        "What a notebook shows of it."
+        return [f"{type(self).__name__}: {self}"]
+
 # %% ../nbs/00_tables.ipynb #b99755c1
 LISTED = 20  # names in one message at the most
 

@@ -478,3 +478,41 @@ def test_probabilities_that_were_rounded_are_taken_and_told(tmp_path: Path) -> N
     trial = found.trials.iloc[0]
     assert sum(trial["p"].values()) == pytest.approx(1) and trial["valid_mass"] == 0.999
     assert "add up to 0.999; they were divided by their sum" in trial["detail"]
+
+
+@pytest.mark.parametrize("in_python", [True, False])
+def test_answers_to_other_items_are_kept_and_said_to_be(
+    tmp_path: Path, capsys: Any, in_python: bool
+) -> None:
+    "The same in Python and on the command line, and all of them count again."
+    asked_for = ("run", "--model", "sim/human", "--paradigm", "classic/framing", "--no-reports")
+    said, statuses = [], []
+    for condition in ([], ["control"], []):
+        if in_python:
+            where = {"variant": "base"} | ({"condition": condition} if condition else {})
+            found = asked("sim/human", tmp_path, name=None, where=where)
+            said.append(" ".join(found.said))
+            statuses.append(sum(found.statuses.values()))
+        else:
+            more = [f"condition={each}" for each in condition]
+            where = [part for each in ("variant=base", *more) for part in ("--where", each)]
+            assert command(*asked_for, *where, "--outputs", tmp_path) == 0
+            shown = capsys.readouterr()
+            said.append(shown.err)
+            statuses.append("nothing new" in shown.out)
+    kept = "which holds what was asked last: these answers stay, and count when their items are"
+    assert [kept in line for line in said] == [False, True, False]
+    assert statuses == ([96, 48, 96] if in_python else [False, True, True])
+
+
+def test_a_notebook_shows_a_mistake_in_one_line() -> None:
+    pytest.importorskip("IPython")
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    shell = InteractiveShell(config=Config(HistoryManager={"enabled": False}))
+    code = "import cogbias; cogbias.run('sim/human', 'no_such_file.toml')"
+    shown: list[str] = []
+    shell._showtraceback = lambda kind, error, lines: shown.extend(lines)
+    shell.run_cell(code)
+    assert len(shown) == 1 and shown[0].startswith("CogbiasError: ") and "\n" not in shown[0]
