@@ -58,7 +58,7 @@ from .markup import TAGS, Part, clean_html, harmless, markdown_html, markdown_pa
 from .claims import DIGITS, bound_of, claim, explained, signed, status_words
 from .effects import changed
 from .stats.decisions import is_bias, without_width
-from .outputs import load_effects
+from .outputs import Folder, load_effects, recorded_participant
 from .own_paradigms import bring_whole_folder
 from .participants import is_simulated, self_made
 from .progress import counting, steps
@@ -1226,6 +1226,24 @@ def _limits(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     return {unit: axis_limit(numbers) for unit, numbers in values.items()}
 
 # %% ../nbs/32_site.ipynb #b9e17ea5
+_VERSION = re.compile(r"\d+(?:\.\d+)?")
+
+
+def _calls_other(name: str, model: str) -> bool:
+    "Whether a name has a version that the model which was called does not have."
+    return not set(_VERSION.findall(name)) <= set(_VERSION.findall(model))
+
+
+def _called(outputs: Path, people: Iterable[str]) -> dict[str, str]:
+    "Participant of published answers -> the model that was called, where its record says so."
+    found = {}
+    for name in people:
+        record = recorded_participant(Folder(outputs), name)
+        if record is not None and record.backend == "published":
+            found[name] = record.model
+    return found
+
+
 class Results:
     "Reports and effects of an outputs folder."
 
@@ -1238,6 +1256,10 @@ class Results:
         self.unfinished = len(list(outputs.glob(f"reports/[!.]*/*{UNFINISHED}")))
         self.headlines = headline_rows(self.effects)
         self.limits = _limits(self.headlines)
+        imported = {
+            row["participant"] for row in self.headlines if row["paradigm"].startswith(IMPORTED)
+        }
+        self.called = _called(outputs, sorted(imported))
 
         self._addresses: dict[tuple[str, str], str] = {}
         for each in self.reports:
@@ -1351,10 +1373,12 @@ def _matrix_cell(results: Results, name: str, participant: str) -> dict[str, Any
 # %% ../nbs/32_site.ipynb #548cef89
 def _kinds(results: Results, participant: str) -> list[str]:
     "What a reader must know of a participant, in words that stand beside the name."
-    read = _read_share(results, participant)
+    read, called = _read_share(results, participant), results.called.get(participant)
+    other = called is not None and _calls_other(participant.partition("+")[0], called)
     return [
         *_told_of(participant),
         *["published"] * bool(_imported(results, [participant])),
+        *[f"called {called}"] * other,
         *[f"not analysable: {read:.0%} read"] * (read < LEAST_READ),
     ]
 
@@ -1611,6 +1635,7 @@ def _participant_page(results: Results, participant: str, layout: Layout) -> str
         simulated=is_simulated(participant),
         self_made=self_made(participant),
         published=bool(_imported(results, [participant])),
+        called=results.called.get(participant),
         read=_read_share(results, participant),
         least=LEAST_READ,
         reports=reports,

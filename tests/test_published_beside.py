@@ -21,7 +21,7 @@ from cogbias.exchange.pagliaro import OUTCOMES, import_pagliaro, read_outcomes
 from cogbias.outputs import Folder, stored_settings
 from cogbias.rendering import render_reports
 from cogbias.running import estimate_folder, run
-from cogbias.site import Results, matrix
+from cogbias.site import Layout, Results, _participant_page, matrix
 from cogbias.study import read_study, studies, study_paradigms
 from cogbias.tables import CogbiasError, shipped
 
@@ -57,11 +57,17 @@ def test_real_models_are_marked_in_words(folder: Path) -> None:
     results = Results(folder)
     results.headlines = [row for row in results.headlines if row["paradigm"].endswith("_decoy")]
     glance = matrix(results)  # as in the demo
-    tags = {head["label"]: head["tags"] for head in glance["heads"]["published"]}
+    (published,) = glance["published"]  # so many models that each has a row
+    tags = {line["label"]: line["tags"] for line in published["lines"]}
     assert len(tags) == 8 and all("published" in each for each in tags.values())
     unread = {name for name, each in tags.items() if "not analysable" in " ".join(each)}
     assert unread == {"minimax-m2.5"}
     assert not glance["suites"] and not glance["accuracies"]
+    called = {name for name, each in tags.items() if any("called " in tag for tag in each)}
+    assert called == {"claude-3.5-sonnet"}
+    assert "called claude-sonnet-4-20250514" in tags["claude-3.5-sonnet"]
+    text = _participant_page(results, "claude-3.5-sonnet", Layout())
+    assert "the model that was called is claude-sonnet-4-20250514" in text.replace("\\", "")
 
 
 def test_a_run_beside_them_keeps_them(folder: Path, tmp_path: Path) -> None:
