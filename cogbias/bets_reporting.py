@@ -18,6 +18,7 @@ import pandas as pd
 
 from .claims import status_words
 from .published.bets import BETS, MODELS, VALUES, inferred_counts, published_bets, transfer
+from .participants import self_made
 from .reporting import plain_words, shown_name
 from .stats.decisions import without_width
 from .study_reporting import read_manifest
@@ -438,35 +439,51 @@ def transfer_sentence(
     effects: pd.DataFrame,  # an effects table
 ) -> str:  # markdown
     "What training on one kind of bet does for the others, here and in the paper."
-    found = transfer_rows(effects)
-    # only encoders trained on one kind of bet, asked about the published ones, as in the paper
-    found = found[found["trained_on"].isin(BETS) & found["asked"].isin(BETS)]
-    same, other = (found.loc[found["same"] == each, "estimate"].mean() for each in (True, False))
     theirs = transfer(published_bets()).set_index(["items", "model"]).loc[("test", "all four")]
     paper = (
         f"In the paper it was {theirs['same kind']:.1f}% in the kind of bet that was trained and "
         f"{theirs['other kinds']:.1f}% in the others, {theirs['drop, points']:.1f} points less."
     )
-    if found.empty or pd.isna(same) or pd.isna(other):
-        return f"No encoder here was trained on one kind of bet and asked about others. {paper}"
-    change = f"{abs(100 * (same - other)):.1f} points {'less' if other <= same else 'more'}"
-    return (
-        f"Encoders trained on one kind of bet get {100 * same:.1f}% right in that kind and "
-        f"{100 * other:.1f}% in the others, {change}. {paper}{_two_kinds(effects)}"
-    )
+    found = [_transfer_of(kind, part) for kind, part in _by_making(effects)]
+    told = [one for one, _ in found if one]
+    if not told:
+        told = ["No encoder here was trained on one kind of bet and asked about others."]
+    return " ".join([*told, paper, *(two for _, two in found if two)])
 
 
-def _two_kinds(effects: pd.DataFrame) -> str:
-    "What training on two kinds of bet does for the third; the paper proposes it as future work."
-    found = transfer_rows(effects)
-    found = found[found["trained_on"].str.contains("+", regex=False) & found["asked"].isin(BETS)]
-    same, third = (found.loc[found["same"] == each, "estimate"].mean() for each in (True, False))
-    if pd.isna(same) or pd.isna(third):
-        return ""
-    return (
-        f" Trained on two kinds, which the paper proposes and did not do, they get "
-        f"{100 * same:.1f}% right in these and {100 * third:.1f}% in the third."
-    )
+def _by_making(effects: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    "The accuracies of encoders, apart for models that were made here; published ones first."
+    made = effects["participant"].map(self_made)
+    return [(kind, transfer_rows(effects[made == kind])) for kind in sorted(made.unique())]
+
+
+def _same_and_other(found: pd.DataFrame) -> tuple[float, float]:
+    "Mean accuracies in the kinds of bet that were trained, and in the others."
+    asked = found[found["asked"].isin(BETS)]  # as in the paper
+    return tuple(asked.loc[asked["same"] == each, "estimate"].mean() for each in (True, False))
+
+
+def _transfer_of(
+    made: str,  # what small models that were made here are called; empty: the others
+    found: pd.DataFrame,  # from transfer_rows
+) -> tuple[str, str]:  # trained on one kind of bet, on two; empty where there are none
+    "What training does for the kinds of bet that were not trained, for encoders of one making."
+    mark = f" ({made})" if made else ""
+    one, two = "", ""
+    same, other = _same_and_other(found[found["trained_on"].isin(BETS)])
+    if not (pd.isna(same) or pd.isna(other)):
+        change = f"{abs(100 * (same - other)):.1f} points {'less' if other <= same else 'more'}"
+        one = (
+            f"Encoders{mark} trained on one kind of bet get {100 * same:.1f}% right in that kind "
+            f"and {100 * other:.1f}% in the others, {change}."
+        )
+    same, third = _same_and_other(found[found["trained_on"].str.contains("+", regex=False)])
+    if not (pd.isna(same) or pd.isna(third)):
+        two = (
+            f"Trained on two kinds{mark}, which the paper proposes and did not do, they get "
+            f"{100 * same:.1f}% right in these and {100 * third:.1f}% in the third."
+        )
+    return one, two
 
 # %% ../nbs/19_bets_reporting.ipynb #18a9689d
 def _slope(row: Mapping[str, Any] | None) -> str:

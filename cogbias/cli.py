@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['app', 'PATIENCE', 'StudyFile', 'OFTEN', 'Models', 'Paradigms', 'Outputs', 'Repeats', 'Temperature', 'Valid', 'Method',
            'Seed', 'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'AllowCommand', 'Limits', 'Prices', 'Out',
-           'AsJson', 'KINDS', 'FEW', 'common', 'main', 'list_names', 'items', 'check', 'new', 'generate', 'plan',
-           'train', 'run_command', 'status', 'effects', 'compare', 'report', 'verify', 'site', 'import_command',
-           'export_command']
+           'AsJson', 'KINDS', 'FEW', 'TRAINING_STOPPED', 'common', 'main', 'list_names', 'items', 'check', 'new',
+           'generate', 'plan', 'train', 'run_command', 'status', 'effects', 'compare', 'report', 'verify', 'site',
+           'import_command', 'export_command']
 
 # %% ../nbs/34_cli.ipynb #ab4f58fa
 import json
@@ -75,6 +75,7 @@ def _say(text: object) -> None:
 # %% ../nbs/34_cli.ipynb #b11df776
 PATIENCE = 1.0  # seconds for an orderly end
 _stopping: list[str] = []  # what was said, so that it is said once
+_said_at_end = [STOPPED]  # by a command that was asked to end
 
 
 def _end_children() -> None:
@@ -97,8 +98,8 @@ def _end_children() -> None:
 def _say_stopped() -> None:
     "Say what is stored and how to go on, once."
     if not _stopping:
-        _stopping.append(STOPPED)
-        _say(STOPPED)
+        _stopping.append(_said_at_end[0])
+        _say(_said_at_end[0])
 
 
 def _status() -> int:
@@ -149,6 +150,7 @@ def _ending_in_time(
     _hear_of_signals(told.fileno())
     threading.Thread(target=_watch, args=(heard, done), daemon=True).start()
     _stopping.clear()
+    _said_at_end[:] = [STOPPED]
     ended_by.clear()
     hand_over()
     try:
@@ -1031,6 +1033,12 @@ def _told_of_encoder(row: dict[str, Any]) -> str:
     return f"{row['encoder']}: {row['steps']:.0f} steps, {seen}{stop}; {row['label']}"
 
 
+TRAINING_STOPPED = (
+    "cogbias: stopped; trained encoders and the checkpoints of the others are stored, run the same "
+    "command to go on"
+)
+
+
 @app.command()
 @_about_a_study
 def train(
@@ -1046,6 +1054,7 @@ def train(
         raise CogbiasError(
             f"{asked.name}: names no encoder that is trained here, such as encoder/bert@coin"
         )
+    _said_at_end[:] = [TRAINING_STOPPED]
     done = train_encoders(asked, outputs, jobs, progress=sys.stderr.isatty())
     for row in done.encoders.to_dict("records"):
         print(_legible(_told_of_encoder(row)))

@@ -265,15 +265,36 @@ def _pretrained(study: Study, name: TrainedName) -> Path:
         ) from None
 
 
-def _swag(study: Study, training: Training) -> tuple[pd.DataFrame, pd.DataFrame]:
-    "SWAG, to learn from and to see how far it is."
+def _swag_sources(study: Study, training: Training) -> tuple[str, str]:
+    "Where both splits of SWAG come from; refused where a file is not there."
     if training.swag != "hub" and not training.swag_validation:
         raise CogbiasError(
             f"{study.name}: training.swag is a file; name its validation split too, as "
             f"training.swag_validation"
         )
     validation = training.swag_validation or "hub"
-    return swag_questions(training.swag, "train"), swag_questions(validation, "validation")
+    for name, source in (("swag", training.swag), ("swag_validation", validation)):
+        if source != "hub" and not Path(source).is_file():
+            raise CogbiasError(
+                f"{study.name}: training.{name} = {source!r} is no file; give one with SWAG's "
+                f"columns, or hub. Nothing was trained or asked"
+            )
+    return training.swag, validation
+
+
+def _swag(study: Study, training: Training) -> tuple[pd.DataFrame, pd.DataFrame]:
+    "SWAG, to learn from and to see how far it is."
+    train, validation = _swag_sources(study, training)
+    return swag_questions(train, "train"), swag_questions(validation, "validation")
+
+
+def _check_begins(study: Study, names: Iterable[TrainedName]) -> None:
+    "Refuse a study for which something is missing that cannot be made here."
+    training = make_training(study)
+    for name in names:
+        if not name.family:
+            _pretrained(study, name)
+            _swag_sources(study, training)
 
 
 def _endings(models: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -347,15 +368,12 @@ def train_encoders(
 ) -> TrainedEncoders:
     "Train what a folder lacks of a study's encoders."
     names = _with_defaults([name for name in map(trained_name, study.models) if name])
-    make_training(study)
     models = model_folder_of(Folder(Path(outputs).absolute()))
+    _check_begins(study, _defaults_missing(names, models))
     models.mkdir(parents=True, exist_ok=True)
     with _locked(models / ".lock"):
         missing = [name for name in names if read_trained(models / name.folder) is None]
-        first = [name for name in missing if name.task == DEFAULT]
-        for name in first:
-            if not name.family:
-                _pretrained(study, name)
+        first = _defaults_missing(names, models)
         done = []
         for work, part in ((_train_default, first), (_train_task, _tasks(missing))):
             bars = progress and jobs == 1  # those of several processes would write over each other
@@ -364,6 +382,12 @@ def train_encoders(
     failed = [line for _, line in done if line]
     rows = [_row(name, read_trained(models / name.folder)) for name in names]
     return TrainedEncoders(pd.DataFrame(rows), failed)
+
+
+def _defaults_missing(names: Iterable[TrainedName], models: Path) -> list[TrainedName]:
+    "The default models that are not there yet."
+    defaults = (name for name in names if name.task == DEFAULT)
+    return [name for name in defaults if read_trained(models / name.folder) is None]
 
 
 def _tasks(names: Iterable[TrainedName]) -> list[TrainedName]:

@@ -649,3 +649,11 @@ def test_the_hub_is_asked_for_a_name_alone_and_says_who_asked(monkeypatch, tmp_p
     assert [each[:2] for each in asked] == [("org/model", "abc"), ("org/model", None)]
     assert not any("bin" in pattern for pattern in asked[0][2])
     assert "pytorch_model.bin" in asked[1][2] and "spiece.model" in hf._FETCHED
+
+
+@pytest.mark.parametrize("text", ["{,", "[1]", ""])
+def test_a_damaged_configuration_is_named(bert, text):
+    "It was called an identity that is not JSON, and the file was not named."
+    (bert / "config.json").write_text(text)
+    who = participant(f"encoder/{bert}")
+    refused(lambda: who.identity, str(bert / "config.json"), "cannot be read")

@@ -21,14 +21,17 @@ import psutil
 import pytest
 
 from cogbias.backends.encoder import EncoderParticipant
-from cogbias.cli import main
+from cogbias.cli import TRAINING_STOPPED, main
 from cogbias.outputs import Folder
 from cogbias.running import run_study
-from cogbias.small_encoders import ending_questions
+from cogbias.small_encoders import Size, build_small, ending_questions
 from cogbias.study import Study, make_study, read_study, studies
 from cogbias.tables import CogbiasError
 from cogbias.trained_encoders import planned_encoders, train_encoders
 from cogbias.training import SWAG_INSTANCES, planned_steps, swag_questions
+
+
+SMALLEST = Size(hidden=16, layers=1, heads=2)
 
 
 def script(name: str) -> ModuleType:
@@ -163,6 +166,21 @@ def test_the_published_study_is_planned_and_refused_without_weights(
     assert not list((tmp_path / "out" / "models").glob("*@*"))
 
 
+def test_what_cannot_be_made_here_is_missed_before_anything_is_made(tmp_path: Path) -> None:
+    "A missing file of SWAG was named when other encoders had been trained for hours."
+    start = build_small("bert", ["a car is dear"], tmp_path / "bert", size=SMALLEST)
+    told = {"start": {"bert": str(start)}, "swag": str(tmp_path / "no.csv")}
+    models = ("encoder/small_bert@coin", "encoder/bert@coin")
+    study = tiny_study(*models, **told, swag_validation=str(tmp_path / "no.csv"))
+    with pytest.raises(CogbiasError, match="training.swag = .*no.csv' is no file"):
+        train_encoders(study, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    study = tiny_study(*models, start={"bert": str(tmp_path / "none")})
+    with pytest.raises(CogbiasError, match="Nothing was trained or asked"):
+        train_encoders(study, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def swag_on_the_hub(folder: Path) -> None:
     "The files of the hub's data set, as the double serves them."
     place = folder / "regular"
@@ -252,11 +270,12 @@ def test_a_killed_command_goes_on(tmp_path: Path) -> None:
 def test_workers_end_with_the_command_and_keep_their_checkpoints(tmp_path: Path) -> None:
     "As a cluster's queue ends it; its workers went on training for nobody."
     _, command = long_training(tmp_path, "coin", "dice")
-    process = subprocess.Popen([*command, "--jobs", "2"])
+    process = subprocess.Popen([*command, "--jobs", "2"], stderr=subprocess.PIPE, text=True)
     until(lambda: all(whole_checkpoints(tmp_path, task) for task in ("coin", "dice")), process)
     workers = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(signal.SIGTERM)
-    process.wait()
+    _, said = process.communicate()
+    assert said.splitlines()[-1:] == [TRAINING_STOPPED]  # it said that answers are stored
     _, left = psutil.wait_procs(workers, timeout=5)
     try:
         assert left == []

@@ -82,6 +82,22 @@ def fetch_model(
 _SAVE = "save the model with save_pretrained, other formats are not opened"
 
 
+def _configuration(file: Path) -> dict[str, Any]:
+    "What config.json holds."
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise _no_configuration(file, str(error).splitlines()[0]) from None
+    if not isinstance(found, dict):
+        raise _no_configuration(file, f"it holds {type(found).__name__}, not a table")
+    return found
+
+
+def _no_configuration(file: Path, why: str) -> CogbiasError:
+    "What to say of a configuration that is damaged."
+    return CogbiasError(f"{file}: cannot be read ({why:.120}); get the file again")
+
+
 def model_folder(
     model: str,  # a folder, tiny, or a name on the hub
     backend: str = "hf",  # who asks, for messages
@@ -100,7 +116,7 @@ def model_folder(
         )
     if not any(folder.glob("*.safetensors")):
         raise CogbiasError(f"{backend}/{model}: {folder} holds no .safetensors; {remedy}")
-    if "auto_map" in json.loads((folder / "config.json").read_text(encoding="utf-8")):
+    if "auto_map" in _configuration(folder / "config.json"):
         raise CogbiasError(
             f"{backend}/{model}: brings its own code, which is not run here; use a model whose "
             f"architecture transformers knows"
