@@ -6,11 +6,11 @@
 __all__ = ['WHOLES', 'AS_ASKED', 'ON_THE_SCALE', 'TURNED', 'DISTANT', 'Options', 'AGREEING', 'FAR_FROM_PEOPLE',
            'FAR_FROM_THE_BARS', 'REFERENCES', 'ADJUSTMENT_SOURCES', 'FORMULAS', 'FAMILIES_OF_FORMULAS', 'interval',
            'plain_words', 'shown_name', 'html_table', 'shown', 'prose', 'headline_sentence', 'verdict_sentence',
-           'opening', 'summary_table', 'notes', 'headline_trials', 'counted', 'accuracy_table', 'accuracy_notes',
-           'accuracy_rows', 'level_rows', 'as_shares', 'choice_points', 'example_pair', 'prompt_card', 'side_by_side',
-           'example_prompts', 'counted_ratings', 'number_answers', 'unreadable_answers', 'validity_table',
-           'position_table', 'below', 'caveats', 'headline_label', 'score_label', 'human_rows', 'human_table',
-           'comparison_note', 'provenance_table', 'methods_paragraph', 'formula_source', 'trace_table']
+           'opening', 'summary_table', 'notes', 'headline_trials', 'without_places', 'counted', 'accuracy_table',
+           'accuracy_notes', 'accuracy_rows', 'level_rows', 'as_shares', 'choice_points', 'example_pair', 'prompt_card',
+           'side_by_side', 'example_prompts', 'counted_ratings', 'number_answers', 'unreadable_answers',
+           'validity_table', 'position_table', 'below', 'caveats', 'headline_label', 'score_label', 'human_rows',
+           'human_table', 'comparison_note', 'provenance_table', 'methods_paragraph', 'formula_source', 'trace_table']
 
 # %% ../nbs/16_reporting.ipynb #188de06c
 import html
@@ -341,13 +341,33 @@ def headline_trials(
     return trials[trials["item_id"].isin(set(selected(items, paradigm.headline)["item_id"]))]
 
 
+def without_places(
+    items: pd.DataFrame,  # what was asked
+) -> str:  # markdown
+    "Why nothing can be said of places."
+    if items["options"].map(len).max() == 0:
+        return "Numbers were asked for; there are no options whose order could matter."
+    return (
+        "Every question has its options in one order, so a liking for a place or a letter cannot "
+        "be told from a liking for what stands there."
+    )
+
+
 def counted(
     mine: pd.DataFrame,  # trials behind the headline
     trials: pd.DataFrame,  # all trials of the cell
 ) -> str:  # markdown
     "How many answers there are, and how many of them the headline rests on."
     if len(mine) == len(trials):
-        return f"The headline rests on all {len(trials):,} answers of this cell."
+        readable = int((mine["status"] == "ok").sum())
+        if readable == len(mine):
+            return f"The headline rests on all {len(trials):,} answers of this cell."
+        if not readable:
+            return f"None of the {len(trials):,} answers of this cell could be read."
+        return (
+            f"The headline is about all {len(trials):,} answers of this cell, of which "
+            f"{readable:,} could be read."
+        )
     rest = trials[~trials["item_id"].isin(set(mine["item_id"]))]
     unread = int((rest["status"] != "ok").sum())
     return (
@@ -1107,6 +1127,24 @@ def _with_noun(n: int, one: str, many: str) -> str:
     return f"one {one}" if n == 1 else f"{n} {many}"
 
 
+def _left_out_sentence(row: Mapping[str, Any], items: pd.DataFrame, paradigm: Paradigm) -> str:
+    "Which clusters do not enter the headline, and why; empty where all do."
+    if paradigm.headline.fewest <= 1:  # a design of ours, whose table says what is missing
+        return ""
+    chosen = set(selected(items, paradigm.headline)["cluster"])
+    others = sorted(set(items["cluster"]) - chosen)
+    unread = len(chosen) - int(row["n_clusters"])
+    parts = []
+    if others:
+        named = ", ".join(others) if len(others) <= 5 else f"{len(others)} {paradigm.clusters}"
+        why = f"only those enter for which {_condition(paradigm)}"
+        parts.append(named + (f" ({why})" if paradigm.headline.include else ""))
+    if unread > 0:
+        few = f"fewer than {paradigm.headline.fewest} readable answers in a condition"
+        parts.append(f"{unread} with {few}")
+    return f" Not in the headline: {' and '.join(parts)}." if parts else ""
+
+
 def _asked_sentence(
     row: Mapping[str, Any], items: pd.DataFrame, paradigm: Paradigm, name: str
 ) -> str:
@@ -1134,7 +1172,7 @@ def _asked_sentence(
         )
     return (
         f"{plain_words(name)} was asked {len(items):,} prompts of the paradigm *{paradigm.title}* "
-        f"({paradigm.source}), {parts}. {units}"
+        f"({paradigm.source}), {parts}. {units}{_left_out_sentence(row, items, paradigm)}"
     )
 
 

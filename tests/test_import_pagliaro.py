@@ -111,8 +111,9 @@ def test_all_rows_of_the_published_table(estimated, biases, files):
         assert found["estimate"] == pytest.approx(float(row["bsi_mean"]), abs=1e-6)
         assert found["n_clusters"] == int(row["n_variants"])
         sigmas = [float(each) for each in re.findall(r"sigma_\w+ ([\d.]+)", found["detail"])]
-        assert sigmas[0] == pytest.approx(float(row["sigma_stat"]), abs=5e-5)
-        assert sigmas[1] == pytest.approx(float(row["sigma_sys"]), abs=5e-5)
+        for number, name in zip(sigmas, ("sigma_stat", "sigma_sys", "sigma_tot"), strict=True):
+            assert number == pytest.approx(float(row[name]), abs=1e-6)
+        assert ("significant yes" in found["detail"]) == (row["significant"] == "True")
         published = float(row["p_value"]) if row["p_value"] else nan
         p_values.append(nan if pd.isna(found["p_value"]) else found["p_value"])
         assert isnan(published) == isnan(p_values[-1])

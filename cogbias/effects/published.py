@@ -103,8 +103,9 @@ def published_susceptibility(
         few = f"no pair has {FEWEST_READINGS} published readings in each condition"
         return [_row(contrast, rows, group, status="insufficient", detail=few, **known)]
     said = (
-        f"{contrast.note}; sigma_stat {found.statistical:.4f}, sigma_sys {found.systematic:.4f}, "
-        f"{len(found.pairs)} pairs"
+        f"{contrast.note}; sigma_stat {found.statistical:.10f}, "
+        f"sigma_sys {found.systematic:.10f}, sigma_tot {found.total:.10f}, "
+        f"significant {'yes' if found.is_significant else 'no'}, {len(found.pairs)} pairs"
     )
     has_p = not np.isnan(found.p_value)
     numbers = {"estimate": found.value, "p_value": found.p_value if has_p else None}

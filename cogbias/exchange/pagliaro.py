@@ -889,9 +889,18 @@ def _check_facts(path: Path, table: pd.DataFrame) -> None:
     _first_odd(path, table, "repeat", once, "which is there twice")
 
 # %% ../../nbs/exchange/pagliaro.ipynb #b7d78a0d
+_WITHOUT_TEXT = MappingProxyType(
+    {
+        "no_response": "published without a text",
+        "error": "published as a transport error, not as an answer",
+    }
+)  # status -> what stands in the archive instead of an answer
+
+
 def _fact_answer(item: Mapping[str, Any], fact: Mapping[str, Any]) -> Answer:
     "An answer of which only the outcome is known."
-    said = "the text of the answer is in the published archive"
+    usual = "the text of the answer is in the published archive"
+    said = _WITHOUT_TEXT.get(fact["status"], usual)
     if item["answer"] == "number":
         number = None if pd.isna(fact["value"]) else float(fact["value"])
         written = None if number is None else f"{number:.15g}"
