@@ -223,9 +223,9 @@ def _number(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
         yield Finding("default_direction", False, said, remedy)
     question = paradigm.question
     texts = [
-        (content.frames.get(condition) or frame).text
+        (content.frames.get(condition) or outline).text
         for content in question.contents
-        for condition, frame in question.frames.items()
+        for condition, outline in question.frames.items()
     ]
     words = re.compile(_ASKS_NUMBER.pattern + "|" + re.escape(declared["unit"]), _ASKS_NUMBER.flags)
     silent = [text for text in texts if not words.search(_asking(text))]
