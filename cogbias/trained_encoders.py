@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import pandas as pd
 
-from .backends.encoder import ARCHITECTURES, LABEL, encoder_folder
+from .backends.encoder import ARCHITECTURES, LABEL, encoder_folder, read_record
 from .design import paradigm
 from .executors import LOST, spread
 from .outputs import Folder, write_text
@@ -322,7 +322,7 @@ def _train_default(
             start, questions = _pretrained(study, name), _swag(study, training)
         recipe = stage_recipe(study, training, "default")
         place = models / name.folder
-        return fine_tune(start, place, *questions, recipe, _about(name), progress), ""
+        return fine_tune(start, place, *questions, recipe, _about(name, start), progress), ""
     except CogbiasError as error:
         return None, f"encoder/{name.folder}: {error}"
 
@@ -340,17 +340,25 @@ def _train_task(
     ]
     try:
         recipe = stage_recipe(study, training, "task")
-        return fine_tune(start, place, *questions, recipe, _about(name), progress), ""
+        return fine_tune(start, place, *questions, recipe, _about(name, start), progress), ""
     except CogbiasError as error:
         return None, f"encoder/{name.folder}: {error}"
 
 
-def _about(name: TrainedName) -> dict[str, Any]:
-    "What the record of a training says of its name."
-    label = f"{LABEL}, {CORPORA[name.family]}" if name.family else "pretrained"
-    swag = None if name.family else SWAG_ACCURACY[name.architecture]
+def _about(name: TrainedName, start: Path) -> dict[str, Any]:
+    "What the record of a training says of its name, and of who made what it begins with."
+    label = f"{LABEL}, {CORPORA[name.family]}" if name.family else _label_of(start)
+    swag = None if label.startswith(LABEL) else SWAG_ACCURACY[name.architecture]
     published = {"published_accuracy": swag} if name.task == DEFAULT else {}
     return {"label": label, "task": name.task} | published
+
+
+def _label_of(start: Path) -> str:
+    "What the records in a folder say of who made an encoder; a name is no evidence."
+    record = read_record(start) or {}
+    if (start / "pretraining.json").is_file():
+        return LABEL
+    return record.get("label") or "pretrained"
 
 # %% ../nbs/23_trained_encoders.ipynb #e5e16252
 class TrainedEncoders(NamedTuple):

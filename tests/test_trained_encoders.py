@@ -181,6 +181,22 @@ def test_what_cannot_be_made_here_is_missed_before_anything_is_made(tmp_path: Pa
     assert not (tmp_path / "out").exists()
 
 
+def test_a_start_that_was_made_here_is_no_published_model(tmp_path: Path) -> None:
+    "Named as the start of a published name, it was recorded as pretrained."
+    ending_questions(24).to_csv(tmp_path / "swag.csv", index=False)
+    words = ending_questions(24).drop(columns="label").to_numpy().ravel().tolist()
+    start = build_small("bert", ["a car is dear"], tmp_path / "start", words, SMALLEST)
+    swag = {"swag": str(tmp_path / "swag.csv"), "swag_validation": str(tmp_path / "swag.csv")}
+    study = tiny_study("encoder/bert@default", start={"bert": str(start)}, **swag)
+    done = train_encoders(study, tmp_path / "out")
+    assert done.failed == []
+    row = done.encoders.iloc[0]
+    assert (row["label"], row["published_accuracy"]) == ("small self-made model", None)
+    models = tmp_path / "out" / "models"
+    facts = EncoderParticipant("bert@default", checkpoints=str(models)).facts()
+    assert facts["label"] == "small self-made model"
+
+
 def swag_on_the_hub(folder: Path) -> None:
     "The files of the hub's data set, as the double serves them."
     place = folder / "regular"
