@@ -178,6 +178,25 @@ def verify_folder(
     return Verified(len(stored), differences, _sources(folder, progress), _versions(folder))
 
 # %% ../nbs/31_verification.ipynb #4984d311
+_COUNTS = ("n_items", "n_trials", "n_valid")  # columns that count prompts and answers
+
+
+def _counted_otherwise(found: Verified) -> list[str]:
+    "A line where a table counts fewer prompts or answers than were asked, as it did before."
+    fewer = {
+        each[:4]
+        for each in found.differences
+        if each.column in _COUNTS and (each.stored or 0) < (each.computed or 0)
+    }
+    if not fewer:
+        return []
+    return [
+        f"counted   {len(fewer)} rows name fewer prompts or answers than were asked: cogbias left "
+        "out those that could not be read before it counted all; if the table is of then, "
+        "'cogbias effects' makes it again"
+    ]
+
+
 def verified_lines(
     found: Verified,  # from verify_folder
     most: int = 20,  # differences that are listed
@@ -206,6 +225,7 @@ def verified_lines(
             lines.append(f"differs   {what}: the row {lacks}")
     if len(found.differences) > most:
         lines.append(f"differs   in {len(found.differences) - most} more places; see --json")
+    lines += _counted_otherwise(found)
     changed = [each for each in found.sources if each.as_left is False]
     unknown = sum(each.as_left is None for each in found.sources)
     lines += [f"changed   {each.file}: not as the run left it, or its design" for each in changed]

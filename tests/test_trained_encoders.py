@@ -27,7 +27,8 @@ from cogbias.running import run_study
 from cogbias.small_encoders import Size, build_small, ending_questions
 from cogbias.study import Study, make_study, read_study, studies
 from cogbias.tables import CogbiasError
-from cogbias.trained_encoders import planned_encoders, train_encoders
+from cogbias.planning.plans import plan_run
+from cogbias.trained_encoders import other_trainings, planned_encoders, train_encoders
 from cogbias.training import SWAG_INSTANCES, planned_steps, swag_questions
 
 
@@ -398,3 +399,38 @@ def test_untold_prices_stay_unknown_whatever_the_seed(tmp_path: Path) -> None:
             named = each.name.replace("roberta", f"roberta{seed}")
             shutil.copytree(each, gathered / named)
     assert_prices_are_unknown(gathered)
+
+
+def test_a_study_with_another_recipe_does_not_ask_what_was_trained_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    "The same name, two ways to learn: the answers would stand beside each other without a word."
+    study, out = tiny_study("encoder/small_bert@coin", "sim/rational"), tmp_path / "out"
+    assert run_study(study, out, reports=False).failed == []
+    answers = {file: file.read_bytes() for file in out.glob("trials/**/*.jsonl")}
+    longer = replace(study, training=TINY | {"task": TINY["task"] | {"epochs": 3}}, repeats=2)
+    (said,) = other_trainings(longer, out)
+    assert "encoder/small_bert@coin" in said and "task.epochs was 2 and is 3" in said
+    assert f"move {out / 'models' / 'small_bert@coin'} away" in said
+    assert said in plan_run(longer, out).notes
+    for attempt in (train_encoders, run_study):
+        with pytest.raises(CogbiasError, match="task.epochs was 2 and is 3.*Nothing was asked"):
+            attempt(longer, out)
+    assert {file: file.read_bytes() for file in out.glob("trials/**/*.jsonl")} == answers
+    # what changes no more than rounding, or how often a state is saved, is no difference
+    same = replace(study, training=TINY | {"task": TINY["task"] | {"threads": 2, "save_every": 3}})
+    assert other_trainings(same, out) == [] == other_trainings(study, out)
+    assert run_study(same, out, reports=False).failed == []
+
+
+def test_a_task_that_began_with_another_default_model_is_said(tmp_path: Path) -> None:
+    "The default model and what it was made of are part of how a task was learnt."
+    study = tiny_study("encoder/small_bert@coin")
+    train_encoders(study, tmp_path)
+    wider = replace(study, training=TINY | {"size": TINY["size"] | {"hidden": 24}})
+    assert "size.hidden was 16 and is 24" in other_trainings(wider, tmp_path)[0]
+    shutil.rmtree(tmp_path / "models" / "small_bert@default")
+    with pytest.raises(CogbiasError, match="began with another small_bert@default"):
+        train_encoders(wider, tmp_path)
+    shutil.rmtree(tmp_path / "models" / "small_bert@coin")
+    assert train_encoders(wider, tmp_path).failed == []

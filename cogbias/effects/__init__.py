@@ -7,11 +7,11 @@ __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'FLIPS_COUNTED', 'OWN_PART_FROM', 'NUM
            'BOUNDED_FROM', 'REPLACED', 'WRONG', 'UNKNOWN', 'NO_END', 'ON_SCALE', 'IN_RANGE', 'SO_FAR', 'AT_HEADLINE',
            'POSITION_MEASURES', 'MOST', 'MOST_PLACES', 'FAMILIES', 'DECIDED', 'OLDER_RULES', 'Layout', 'Answered',
            'answered', 'Selection', 'Rows', 'score_range', 'with_enough', 'read_prompts', 'prompt_scores',
-           'read_options', 'read_numbers', 'null_of', 'difference', 'pooled', 'these_prompts', 'reversal',
-           'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy', 'log_odds', 'number_measure', 'deviation',
-           'standardised', 'read_pairs', 'Estimator', 'estimators', 'estimate_contrast', 'as_read', 'effect_rows',
-           'effects_table', 'estimate_effects', 'Analysis', 'make_analysis', 'headlines', 'bounds_of_headlines',
-           'unreadable_bounds', 'row_verdict', 'changed', 'decide', 'shown_limits']
+           'read_options', 'read_numbers', 'with_unread', 'null_of', 'difference', 'pooled', 'these_prompts',
+           'reversal', 'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy', 'log_odds', 'number_measure',
+           'deviation', 'standardised', 'read_pairs', 'Estimator', 'estimators', 'estimate_contrast', 'as_read',
+           'effect_rows', 'effects_table', 'estimate_effects', 'Analysis', 'make_analysis', 'headlines',
+           'bounds_of_headlines', 'unreadable_bounds', 'row_verdict', 'changed', 'decide', 'shown_limits']
 
 # %% ../../nbs/10_effects.ipynb #5b3d5948
 from collections import Counter
@@ -621,7 +621,7 @@ def read_numbers(
     answers: Answered,  # of one participant
     contrast: Contrast,  # what is compared
 ) -> Rows:  # value, weight, n_trials, n_valid, exact
-    "One row per number of every readable answer the contrast speaks about."
+    "One row per number of every readable answer; one without weight for a prompt that has none."
     if contrast.outcome == "role":
         answers = _as_numbers(answers, contrast.score)
     n = len(answers.layout)
@@ -634,18 +634,20 @@ def read_numbers(
         asked = chosen[trial]
         trial, place = trial[asked], place[asked]
     plain = np.flatnonzero(answers.ok & ~listed & chosen & ~np.isnan(answers.value))
-    item = np.concatenate([answers.item[trial], answers.item[plain]])
+    given = np.concatenate([answers.item[trial], answers.item[plain]])
     options = answers.option_value[answers.item[trial], place]
     chances = np.concatenate([answers.p[trial, place], np.ones(len(plain))])
+    unread = np.setdiff1d(answers.item[chosen], given)
+    item, none = np.concatenate([given, unread]), np.zeros(len(unread))
     found = Rows(
         answers.layout,
         item,
         answers.all_exact,
-        value=np.concatenate([options, answers.value[plain]]),
-        weight=chances / n_valid[item],
+        value=np.concatenate([options, answers.value[plain], none + np.nan]),
+        weight=np.concatenate([chances / n_valid[given], none]),
         n_trials=n_trials[item],
         n_valid=n_valid[item].astype(int),
-        exact=np.concatenate([answers.exact[trial], np.zeros(len(plain), bool)]),
+        exact=np.concatenate([answers.exact[trial], np.zeros(len(plain) + len(unread), bool)]),
     )
     return with_enough(found, contrast)
 
@@ -666,6 +668,24 @@ def _prompts(rows: Rows) -> int:
     return len(np.unique(np.concatenate(both))) if "partner" in rows.own else len(rows)
 
 
+def _answers(rows: Rows, name: str) -> int:
+    "Sum of n_trials or n_valid over prompts; one that several pairs share is counted once."
+    if "partner" not in rows.own:
+        return int(rows[name].sum())
+    control = rows[f"{name}_control"]
+    counts = np.concatenate([rows[name] - control, control])
+    _, first = np.unique(np.concatenate([rows.item, rows["partner"]]), return_index=True)
+    return int(counts[first].sum())
+
+
+def with_unread(
+    rows: Rows,  # prompts that were asked; those without a readable answer have no weight
+    used: np.ndarray,  # which of them an estimate is made of, shape (n,)
+) -> Rows:  # what its row counts
+    "The prompts behind an estimate, and those that it lacks because nothing could be read."
+    return rows.part(used | (rows["weight"] == 0))
+
+
 def _row(contrast: Contrast, rows: Rows, group: str = "all", **given: Any) -> dict[str, Any]:
     "A row of the effects table; `given` fills or replaces its fields."
     numbers = {
@@ -680,8 +700,8 @@ def _row(contrast: Contrast, rows: Rows, group: str = "all", **given: Any) -> di
         "target": "S",
         "family": None,
         "n_items": _prompts(rows),
-        "n_trials": int(rows["n_trials"].sum()),
-        "n_valid": int(rows["n_valid"].sum()),
+        "n_trials": _answers(rows, "n_trials"),
+        "n_valid": _answers(rows, "n_valid"),
         "n_clusters": len(rows.levels("cluster")),
         "unit": contrast.unit,
         "status": "ok",
@@ -1057,25 +1077,27 @@ def interaction(
 def area(contrast: Contrast, rows: Rows, group: str = "all", seed: int = 0) -> list[dict[str, Any]]:
     "Area under the ROC curve of single judgements: how well signals and noise are told apart."
     weight = rows.weights_of(contrast.weights)
-    asked = rows.at("condition", contrast.treatment) & (rows["weight"] > 0) & (weight != 0)
-    rows, signal = rows.part(asked), weight[asked] > 0
-    if not rows["exact"].all():
+    asked = rows.at("condition", contrast.treatment) & (weight != 0)
+    judged = asked & (rows["weight"] > 0)
+    read, signal = rows.part(judged), weight[judged] > 0
+    if not read["exact"].all():
         return []
-    found = area_of_judgements(signal, rows["score"], rows.code("cluster"))
-    return [_estimate_row(contrast, rows, found, group)]
+    found = area_of_judgements(signal, read["score"], read.code("cluster"))
+    return [_estimate_row(contrast, rows.part(asked), found, group)]
 
 # %% ../../nbs/10_effects.ipynb #db584f52
 def area_shift(
     contrast: Contrast, rows: Rows, group: str = "all", seed: int = 0
 ) -> list[dict[str, Any]]:
     "Area for unbelievable minus area for believable conclusions."
-    rows = rows.part(rows.at("condition", contrast.treatment) & (rows["weight"] > 0))
-    if not rows["exact"].all():
+    rows = rows.part(rows.at("condition", contrast.treatment))
+    read = rows.part(rows["weight"] > 0)
+    if not read["exact"].all():
         return []
     signal, second = (
-        rows.weights_of(dict.fromkeys(cells, 1.0)) > 0 for cells in (CELLS[:2], CELLS[1::2])
+        read.weights_of(dict.fromkeys(cells, 1.0)) > 0 for cells in (CELLS[:2], CELLS[1::2])
     )
-    found = area_shift_of_judgements(signal, rows["score"], second, rows.code("cluster"))
+    found = area_shift_of_judgements(signal, read["score"], second, read.code("cluster"))
     return [_estimate_row(contrast, rows, found, group)]
 
 # %% ../../nbs/10_effects.ipynb #8a4c8986
@@ -1126,11 +1148,23 @@ def _turned(found: Estimate, direction: float) -> Estimate:
 
 # %% ../../nbs/10_effects.ipynb #f3ccb5c3
 def _checked_numbers(rows: Rows) -> np.ndarray:
-    "The numbers of some rows, once every one is there."
-    lost = ~np.isfinite(rows["value"])
+    "The numbers of some rows, once every one that has a weight is there."
+    lost = ~np.isfinite(rows["value"]) & (rows["weight"] > 0)
     if lost.any():
         raise ValueError(f"{lost.sum()} of {len(lost)} answers are no number: give options a value")
     return rows["value"]
+
+
+def _no_number(contrast: Contrast, rows: Rows, group: str) -> list[dict[str, Any]]:
+    "A row that says why there is no number to estimate from."
+    why = _no_cluster(contrast) if rows["n_valid"].any() else "no answer could be read"
+    none = {"status": "no_valid_answers", "n_clusters": 0, "detail": why}
+    return [_row(contrast, rows, group, method=contrast.kind.replace("_", " "), **none)]
+
+
+def _given(rows: Rows) -> Rows:
+    "The rows of numbers that could be read."
+    return rows.part(rows["weight"] > 0)
 
 
 def _number_differences(contrast: Contrast, rows: Rows) -> _Differences:
@@ -1147,7 +1181,7 @@ def _number_differences(contrast: Contrast, rows: Rows) -> _Differences:
         rows["anchor"].astype(float) if anchors else None,
         where=lambda unit: f"cluster {clusters[unit]!r} of stratum {strata[unit]!r}",
     )
-    null, zero = null_of(contrast, rows)
+    null, zero = null_of(contrast, _given(rows))
     table = {"cluster": clusters[found.kept], "stratum": strata[found.kept]} | found.columns
     if null is not None:  # declared in the direction of the numbers
         table["difference"] = table["difference"] - null[found.kept]
@@ -1158,8 +1192,10 @@ def number_measure(
     contrast: Contrast, rows: Rows, group: str = "all", seed: int = 0
 ) -> list[dict[str, Any]]:
     "A measure of numeric answers over clusters."
-    asked, method = rows.prompts(), contrast.kind.replace("_", " ")
-    if len(rows.levels("condition")) < 2:
+    asked, method, read = rows.prompts(), contrast.kind.replace("_", " "), _given(rows)
+    if not len(read):
+        return _no_number(contrast, asked, group)
+    if len(read.levels("condition")) < 2:
         lacking = "a condition has no readable number"
         none = {"method": method, "status": "no_valid_answers", "n_clusters": 0, "detail": lacking}
         return [_row(contrast, asked, group, **none)]
@@ -1177,10 +1213,13 @@ def deviation(
 ) -> list[dict[str, Any]]:
     "How far the answers of the treatment lie from the truth, content sets as units."
     rows = rows.part(rows.at("condition", contrast.treatment) & ~pd.isna(rows["truth"]))
+    read = _given(rows)
+    if not len(read):
+        return _no_number(contrast, rows.prompts(), group)
     found = coded_deviation(
-        _checked_numbers(rows) - rows["truth"].astype(float),
-        rows["weight"],
-        rows.unit,
+        _checked_numbers(read) - read["truth"].astype(float),
+        read["weight"],
+        read.unit,
         rows.layout.unit[1],
         unit=contrast.unit,
     )
@@ -1205,9 +1244,12 @@ def standardised(
     contrast: Contrast, rows: Rows, group: str = "all", seed: int = 0
 ) -> list[dict[str, Any]]:
     "Cohen's d of all answers of the two conditions, as the classics report it."
-    exact = bool(rows["exact"].all())
+    read = _given(rows)
+    if not len(read):
+        return _no_number(contrast, rows.prompts(), group)
+    exact = bool(read["exact"].all())
     treatment, control = (
-        _spread_of(rows.part(rows.at("condition", name)), exact)
+        _spread_of(read.part(read.at("condition", name)), exact)
         for name in (contrast.treatment, contrast.control)
     )
     found = _exact_d(treatment, control) if exact else cohens_d(treatment, control)
@@ -1288,6 +1330,8 @@ def read_pairs(
         partner=second,
         n_trials=n_trials[first] + n_trials[second],
         n_valid=n_valid[first] + n_valid[second],
+        n_trials_control=n_trials[second],
+        n_valid_control=n_valid[second],
     )
 
 # %% ../../nbs/10_effects.ipynb #af71894e
@@ -1542,6 +1586,8 @@ def _replaced_numbers(contrast: Contrast, answers: Answered, version: str) -> _R
     if _lacks_a_number(contrast, rows, answers.item[fill]):
         said = "an unreadable answer of 0 leaves a cluster without a number: there is no bound"
         return _Replaced(None, said)
+    read = np.bincount(answers.item, answers.ok, len(layout)).astype(int)
+    rows = rows.having(n_valid=read[rows.item])  # what is replaced was still not read
     return _Replaced(rows, IN_RANGE if certain[answers.item[fill]].all() else SO_FAR)
 
 
@@ -1947,6 +1993,16 @@ def _why_empty(contrast: Contrast, layout: Layout) -> str:
     return "no trial answers an item of the headline contrast; collect answers first"
 
 
+def _left_out_words(headline: dict[str, Any], asked: Rows) -> dict[str, Any]:
+    "The detail of a headline that rests on fewer answers than it asked for, with their number."
+    every = int(asked["n_trials"].sum())
+    left = every - headline["n_trials"]
+    if left <= 0:
+        return {}
+    said = f"{left} of {every} answers are to prompts without a counterpart, and left out"
+    return {"detail": "; ".join(filter(None, [headline["detail"], said]))}
+
+
 def _headline_rows(
     paradigm: Paradigm, answers: Answered, whole: Answered, seed: int
 ) -> list[dict[str, Any]]:
@@ -1962,6 +2018,7 @@ def _headline_rows(
     ordered = "order_group" in answers.layout
     position = _position(contrast, answers, paradigm.target_role) if ordered else []
     headline = _or_nothing(_contrast_rows(contrast, source, seed, read), contrast, rows)
+    headline[0] |= _left_out_words(headline[0], rows)
     dominated = any(row["status"] == "position_dominated" for row in position)
     open_to_it = headline[0]["status"] in ("ok", "few_clusters", "degenerate_zero_variance")
     # to follow a place is a constant policy, which is the zero of an accuracy

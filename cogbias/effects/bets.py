@@ -25,6 +25,7 @@ from cogbias.effects import (
     _estimate_row,
     _row,
     read_options,
+    with_unread,
 )
 from .ratings import _second_unit
 from cogbias.stats.bets import (
@@ -409,7 +410,7 @@ def published_z(
     found = replace(tested["guessing"], n_clusters=len(part))
     words = [f"{right:.0f} of {len(part)} right", *map(_bar_words, every.values())]
     detail = "; ".join(filter(None, [contrast.note, *words, _no_better(every), found.detail]))
-    rows_beside = _beside(contrast, part, every, {name: (one,) for name, one in tested.items()})
+    rows_beside = _beside(contrast, rows, every, {name: (one,) for name, one in tested.items()})
     main = _estimate_row(contrast, rows, found, group, detail=detail)
     return [main, *(rows_beside if group == "all" else [])]
 
@@ -462,7 +463,8 @@ def _own_values(answers: Answered, template: str = BELIEF_TEMPLATE) -> pd.Series
 class _Believed(NamedTuple):
     "Bets with a belief about their pair."
 
-    rows: Rows  # all answered bets that the contrast speaks about
+    asked: Rows  # all bets that the contrast speaks about
+    rows: Rows  # those that were answered
     own: np.ndarray  # credit by one's own values, nan without a belief, shape (n,)
     authors: np.ndarray  # credit by the authors' values, shape (n,)
     words: str  # coverage
@@ -470,11 +472,10 @@ class _Believed(NamedTuple):
 
 def _believed(contrast: Contrast, answers: Answered) -> _Believed:
     "The bets of one paradigm, scored by the authors' values and by the participant's own."
-    rows = read_options(answers, contrast)
-    mine = rows["weight"] > 0
-    if answers.paradigm and answers.paradigm in rows.levels("paradigm"):
-        mine &= rows.at("paradigm", answers.paradigm)
-    rows = rows.part(mine)
+    bets = read_options(answers, contrast)
+    if answers.paradigm and answers.paradigm in bets.levels("paradigm"):
+        bets = bets.part(bets.at("paradigm", answers.paradigm))
+    rows = bets.part(bets["weight"] > 0)
     scores, belief = by_role(rows, BET_OPTIONS), _own_values(answers)
     held = [belief.get(pair) for pair in rows["pair"]]
     authors = standard_credit(scores, [believed_key(kind, "high") for kind in rows["kind"]])
@@ -490,7 +491,9 @@ def _believed(contrast: Contrast, answers: Answered) -> _Believed:
         words += f"; {(~asked).sum()} bets: no readable value answer"
     if same:
         words += f"; {same} of them hold both things worth the same, so that no bet is right"
-    return _Believed(rows, own, authors, words)
+    if len(rows) < len(bets):
+        words += f"; {_unread(bets, rows)}"
+    return _Believed(bets, rows, own, authors, words)
 
 # %% ../../nbs/effects/bets.ipynb #9f25cbc8
 def _by_beliefs(
@@ -500,17 +503,18 @@ def _by_beliefs(
     estimate: Callable[[Rows, np.ndarray, np.ndarray], Estimate],  # rows, own credit, authors'
 ) -> list[dict[str, Any]]:
     "The row of an estimate over the bets about whose pair the participant has a belief."
-    rows, own, authors, words = _believed(contrast, answers)
+    asked, rows, own, authors, words = _believed(contrast, answers)
     there = np.flatnonzero(~np.isnan(own))
     if not len(there):
         method = contrast.kind.replace("_", " ")
         lacking = f"no belief of this participant about these pairs: {words}"
         none = {"status": "insufficient", "method": method, "detail": lacking}
-        return [_row(contrast, rows, group, **none)]
+        return [_row(contrast, asked, group, **none)]
     part = rows.part(there)
     found = estimate(part, own[there], authors[there])
     detail = "; ".join(filter(None, [contrast.note, words, found.detail]))
-    return [_estimate_row(contrast, part, found, group, detail=detail)]
+    counted = with_unread(asked, np.isin(asked.item, part.item))
+    return [_estimate_row(contrast, counted, found, group, detail=detail)]
 
 
 def belief_accuracy(
@@ -562,7 +566,8 @@ def slope_of_choices(
     contrast: Contrast, rows: Rows, group: str = "all", seed: int | None = 0
 ) -> list[dict[str, Any]]:
     "How steeply exact choices follow the difference of the values."
-    rows = rows.part((rows["weight"] > 0) & ~pd.isna(rows["log_ratio"]))
+    asked = rows.part(~pd.isna(rows["log_ratio"]))
+    rows = asked.part(asked["weight"] > 0)
     if not rows["exact"].all():
         return []
     roles = rows.layout.roles
@@ -577,10 +582,10 @@ def slope_of_choices(
     if not (either > 0).all():
         said = f"{(either <= 0).sum()} of {len(rows)} choices take neither of the two things"
         none = {"status": "undefined", "method": "slope of log-odds", "detail": said}
-        return [_row(contrast, rows, group, **none)]
+        return [_row(contrast, asked, group, **none)]
     share = np.where(ahead, scores[one], scores[other]) / either
     found = choice_slope(share, sign * ratio, rows["cluster"], _second_unit(rows))
-    return [_estimate_row(contrast, rows, found, group)]
+    return [_estimate_row(contrast, asked, found, group)]
 
 # %% ../../nbs/effects/bets.ipynb #4712c0ce
 ESTIMATORS = {

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ..design import ACCURACY_GAIN, Contrast
-from . import Estimator, Rows, _estimate_row, _row
+from . import Estimator, Rows, _estimate_row, _row, with_unread
 from cogbias.effects.bets import (
     Bar,
     Mean,
@@ -233,8 +233,10 @@ def threshold_accuracy(
     status = found.status if free else "exploratory"
     said = {"method": f"tuned threshold, {found.method}", "unit": contrast.unit, "status": status}
     detail = "; ".join(filter(None, notes))
-    main = _estimate_row(contrast, part, found, group, detail=detail, **said)
-    return [main, *(_beside(contrast, part, every, tested) if group == "all" else [])]
+    test = rows.part(rows.at("split", "test"))
+    counted = with_unread(test, np.isin(test.item, part.item))
+    main = _estimate_row(contrast, counted, found, group, detail=detail, **said)
+    return [main, *(_beside(contrast, counted, every, tested) if group == "all" else [])]
 
 # %% ../../nbs/effects/thresholds.ipynb #3cec10c8
 _MEANINGS = {

@@ -25,6 +25,7 @@ from cogbias.planning.spending import (
 from .tokens import Habits, Step, cell_tokens
 from ..prices import Price
 from ..study import PlannedCell, Study, Unmet, planned_cells
+from ..trained_encoders import other_trainings
 
 # %% ../../nbs/planning/03_plans.ipynb #52e6f4b5
 def _sum(values: Iterable[float | None]) -> float | None:
@@ -204,6 +205,7 @@ def plan_run(
     rows = [_model_row(model, steps[model], prices[model], spent.get(model)) for model in steps]
     cells, models = pd.DataFrame(by_cell), pd.DataFrame(rows)
     notes = [
+        *other_trainings(study, outputs),
         *_price_lines(study, prices, models),
         *_time_lines(study, cells, models),
         *_unknown_lines(known),

@@ -1,0 +1,145 @@
+"How many answers a number rests on is counted from the answers, wherever it stands."
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from tiers import KINDS, slow_but
+
+from cogbias import reporting
+from cogbias.design import Contrast, paradigm, paradigms
+from cogbias.effects import effect_rows, estimate_contrast, estimate_effects
+from cogbias.participants import Request, participant
+from cogbias.trials import trial_row, typed_trials
+from cogbias.verification import Verified, table_differences, verified_lines
+
+# Of these an estimate is made of a part of what is asked, by what it is: true numbers, test
+# questions, bets about whose things something is believed, judgements of signal and noise.
+OF_A_PART = ("deviation_from_truth", "threshold_", "belief_", "area", "choice_slope")
+
+
+def in_words(items: pd.DataFrame, model: str = "sim/messy") -> pd.DataFrame:
+    "Somebody's answers in words; a fifth of those of sim/messy cannot be read."
+    who = participant(model)
+    rows = items.to_dict("records")
+    asked = [Request(row, 0, seed) for seed, row in enumerate(rows)]
+    told = [
+        trial_row(rows[place], who, answer, "text", 0, asked[place].seed)
+        for place, answer in who.answers(asked, "text")
+    ]
+    return typed_trials(pd.DataFrame(told))
+
+
+def spoken_of(items: pd.DataFrame, contrast: Contrast) -> set[str]:
+    "Which prompts a contrast speaks about, by its declaration."
+    mine = items[items["condition"].isin([contrast.treatment, contrast.control])]
+    for factor, levels in contrast.where.items():
+        mine = mine[[each in levels for each in mine[factor]]]
+    if contrast.include:
+        mine = mine[mine[contrast.include].astype(bool)]
+    return set(mine["item_id"])
+
+
+def counts(trials: pd.DataFrame, items: set[str]) -> tuple[int, int]:
+    "Answers asked for and answers that could be read."
+    mine = trials[[each in items for each in trials["item_id"]]]
+    return len(mine), int((mine["status"] == "ok").sum())
+
+
+def counted(row: Any) -> tuple[int, int]:
+    "The same as a row of the table says."
+    return int(row["n_trials"]), int(row["n_valid"])
+
+
+@pytest.mark.parametrize("name", slow_but(KINDS, paradigms()))
+def test_a_number_counts_the_answers_to_the_prompts_that_it_speaks_about(name: str) -> None:
+    asked = paradigm(name)
+    items = asked.items()
+    trials = in_words(items)
+    effects = estimate_effects(trials, items, asked)
+    head = effects.iloc[0]
+    every, read = counts(trials, spoken_of(items, asked.headline))
+    assert 0 < read < every and counted(head) == (every, read)
+    assert head["n_items"] == len(spoken_of(items, asked.headline))
+    whole = effects[effects["group"] == "all"]
+    for contrast in asked.contrasts:
+        if contrast.kind.startswith(OF_A_PART):
+            continue
+        ends = [f"{contrast.measure}{end}" for end in ("", "_itt", "_lower", "_upper")]
+        for row in whole[whole["measure"].isin(ends)].to_dict("records"):
+            assert counted(row) == counts(trials, spoken_of(items, contrast)), row["measure"]
+
+
+def test_what_the_report_says_in_two_places_is_one_number() -> None:
+    "Numbers in words, of which some could not be read: the opening, and what the bars count."
+    asked = paradigm("classic/anchoring")
+    items = asked.items()
+    trials = in_words(items)
+    head = estimate_effects(trials, items, asked).iloc[0]
+    mine = reporting.headline_trials(trials, items, asked)
+    opening = reporting.opening(head, asked, "Somebody", items)
+    assert f"{counts(mine, set(mine['item_id']))[1]} readable answers of {len(mine)}" in opening
+    said = reporting.counted(mine, trials, head)
+    assert f"rests on {len(mine)} of the {len(trials)} answers" in said
+
+
+def test_prompts_without_a_counterpart_are_named_and_not_counted() -> None:
+    "A run that was stopped leaves ratings whose partner nobody gave."
+    asked = paradigm("managerial/framing")
+    items = asked.items().head(40)
+    treated = items.loc[items["condition"] == asked.headline.treatment, "item_id"]
+    trials = in_words(items, "sim/human")
+    short = trials[~trials["item_id"].isin(set(treated.head(3)))]
+    head = estimate_effects(short, items, asked).iloc[0]
+    assert counted(head) == (34, 34)
+    assert "3 of 37 answers are to prompts without a counterpart" in head["detail"]
+    mine = reporting.headline_trials(short, items, asked)
+    assert "rests on 34 of the 37 answers" in reporting.counted(mine, short, head)
+
+
+def test_an_answer_that_several_pairs_share_is_counted_once() -> None:
+    "Two treatments with one control are three answers."
+    asked = paradigm("managerial/framing")
+    items = asked.items().head(40)
+    control = items.index[items["condition"] == asked.headline.control]
+    pairs = items.loc[control, "pair_id"].tolist()
+    shared = items.assign(pair_id=items["pair_id"].replace(pairs[1], pairs[0]))
+    shared = shared.drop(index=control[1])
+    trials = in_words(shared, "sim/human")
+    row = estimate_contrast(asked.headline, trials, shared)[0]
+    assert counted(row) == (39, 39) and row["n_items"] == 39
+
+
+def test_an_index_on_a_published_reading_counts_what_others_could_read() -> None:
+    "They read two answers of three; we read all."
+    asked = paradigm("classic/framing")
+    items = asked.items().head(40)
+    items = items[items["pair_id"] == items["pair_id"].iloc[0]]
+    trials = in_words(pd.concat([items] * 30, ignore_index=True), "sim/human")
+    trials = trials.assign(trial_id=[f"{place:032x}" for place in range(len(trials))])
+    theirs = trials[["trial_id", "choice", "value"]]
+    theirs = theirs[[place % 3 > 0 for place in range(len(theirs))]]
+    kind = replace(asked.headline, kind="published_susceptibility", measure="published")
+    own = replace(asked, contrasts=(asked.headline, kind))
+    found = effect_rows(trials, items, own, readings=theirs)
+    row = next(row for row in found if row["measure"] == "published")
+    assert row["status"] == "ok" and counted(row) == (60, 40)
+
+
+def test_a_table_that_counted_only_what_was_read_is_told_why_it_differs() -> None:
+    asked = paradigm("classic/anchoring")
+    items = asked.items()
+    now = estimate_effects(in_words(items), items, asked)
+    then = now.assign(n_trials=now["n_valid"])
+    found = Verified(len(now), table_differences(then, now), [], {})
+    said = verified_lines(found)
+    assert not found.follows and "n_trials" in said[1]
+    assert any(line.startswith("counted") and "cogbias effects" in line for line in said)
+    same = Verified(len(now), table_differences(now, now), [], {})
+    assert not any(line.startswith("counted") for line in verified_lines(same))
+    assert json.dumps(found.differences[0])
