@@ -356,8 +356,17 @@ def without_places(
 def counted(
     mine: pd.DataFrame,  # trials behind the headline
     trials: pd.DataFrame,  # all trials of the cell
+    headline: Mapping[str, Any] | None = None,  # row of the effects table; None: it uses all
 ) -> str:  # markdown
     "How many answers there are, and how many of them the headline rests on."
+    used = len(mine) if headline is None else int(headline["n_trials"])
+    if used < len(mine):
+        return (
+            f"The headline rests on {used:,} of the {len(trials):,} answers of this cell. "
+            f"{len(mine):,} were given to the prompts that it is about, and are counted here; the "
+            f"other {len(mine) - used:,} are further draws of one distribution, or answers to "
+            "prompts without a counterpart."
+        )
     if len(mine) == len(trials):
         readable = int((mine["status"] == "ok").sum())
         if readable == len(mine):

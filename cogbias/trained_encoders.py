@@ -5,12 +5,14 @@
 # %% auto #0
 __all__ = ['VALUES', 'BETS', 'TASKS', 'DEFAULT', 'TOLD', 'UNTOLD', 'CORPORA', 'TrainedName', 'trained_name', 'Training',
            'make_training', 'stage_recipe', 'task_questions', 'corpus', 'vocabulary_texts', 'planned_encoders',
-           'TrainedEncoders', 'train_encoders', 'stored_training', 'stored_trainings', 'training_words']
+           'other_trainings', 'TrainedEncoders', 'train_encoders', 'stored_training', 'stored_trainings',
+           'training_words']
 
 # %% ../nbs/23_trained_encoders.ipynb #50885ddb
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -39,6 +41,7 @@ from cogbias.training import (
     fine_tune,
     make_recipe,
     read_trained,
+    weights_hash,
     swag_questions,
 )
 from .trials import _locked
@@ -251,6 +254,102 @@ def _begins_with(study: Study, name: TrainedName) -> str:
         return LABEL
     return study.training.get("start", {}).get(name.architecture, ARCHITECTURES[name.architecture])
 
+# %% ../nbs/23_trained_encoders.ipynb #6804c7a6
+# settings of a recipe by which the same is learnt, but for rounding
+_ASIDE = ("save_every", "parts", "device", "threads")
+
+
+def _decisive(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    "What of a recipe decides what is learnt; what an older one lacks is as it was."
+    whole = {name: recipe.get(name, value) for name, value in asdict(Recipe()).items()}
+    looked_at = whole["stop"] is not None or whole["patience"] or whole["keep"] == "best"
+    aside = _ASIDE if looked_at else (*_ASIDE, "check_every")
+    return {name: value for name, value in whole.items() if name not in aside}
+
+
+def _changes(
+    stage: str,  # default, task, pretraining or size
+    found: Mapping[str, Any],  # as it was
+    planned: Mapping[str, Any],  # as the study says
+) -> list[str]:
+    "What differs, a phrase for each setting."
+    return [
+        f"{stage}.{name} was {found.get(name)!r} and is {planned.get(name)!r}"
+        for name in dict.fromkeys([*planned, *found])
+        if found.get(name) != planned.get(name)
+    ]
+
+
+def _recipe_changes(stage: str, recorded: Mapping[str, Any], recipe: Recipe) -> list[str]:
+    "What differs between the recipe of a record and that of the study."
+    found, planned = _decisive(recorded), _decisive(asdict(recipe))
+    if recipe.precision == "auto":  # as suits the machine, whichever that was
+        planned["precision"] = found["precision"]
+    return _changes(stage, found, planned)
+
+
+def _start_changes(study: Study, training: Training, base: Path) -> list[str]:
+    "What differs in how a small encoder was made and pretrained."
+    place = base / "pretraining.json"
+    if not place.is_file():
+        return []
+    try:
+        made = dict(json.loads(place.read_text(encoding="utf-8")))
+        size, recipe = dict(made["size"]), dict(made["recipe"])
+    except (ValueError, TypeError, KeyError, OSError):
+        return [f"{place} cannot be read"]
+    pretraining = stage_recipe(study, training, "pretraining")
+    planned = asdict(Size(**training.size))
+    return [*_changes("size", size, planned), *_recipe_changes("pretraining", recipe, pretraining)]
+
+
+def _training_changes(
+    study: Study, training: Training, name: TrainedName, trained: Trained, models: Path
+) -> list[str]:
+    "What differs between a training and what the study says of it."
+    stage = "default" if name.task == DEFAULT else "task"
+    said = []
+    if (recorded := trained.record.get("recipe")) is not None:
+        said += _recipe_changes(stage, recorded, stage_recipe(study, training, stage))
+    if stage == "default":
+        return said + (_start_changes(study, training, models / name.base) if name.family else [])
+    start = models / name._replace(task=DEFAULT).folder
+    began_with = trained.record.get("start")
+    known = began_with and read_trained(start) is not None and [*start.glob("*.safetensors")]
+    if known and weights_hash(start) != began_with:
+        said.append(f"it began with another {start.name} than lies there")
+    return said
+
+
+def other_trainings(
+    study: Study,  # what is planned
+    outputs: Path | str,  # outputs folder
+) -> list[str]:  # one line per encoder
+    "Encoders in a folder that were trained in another way than the study says, and what to do."
+    names = _with_defaults([name for name in map(trained_name, study.models) if name])
+    if not names:
+        return []
+    training, models = make_training(study), model_folder_of(Folder(Path(outputs)))
+    lines = []
+    for name in names:
+        trained = read_trained(models / name.folder)
+        said = _training_changes(study, training, name, trained, models) if trained else []
+        if said:
+            lines.append(
+                f"encoder/{name.folder} was trained in another way than the study says "
+                f"({'; '.join(said)}): move {models / name.folder} away to train it again, or use "
+                "another outputs folder"
+            )
+    return lines
+
+
+def _refuse_others(study: Study, outputs: Path) -> None:
+    "Stop where trainings of a folder are not those of the study."
+    if lines := other_trainings(study, outputs):
+        more = len(lines) - 1
+        others = f"; so {'was' if more == 1 else 'were'} {more} more, see 'cogbias plan'"
+        raise CogbiasError(f"{lines[0]}{others if more else ''}. Nothing was asked")
+
 # %% ../nbs/23_trained_encoders.ipynb #a1731701
 def _pretrained(study: Study, name: TrainedName) -> Path:
     "The folder of a pretrained model; an error that names it where it cannot be had."
@@ -380,6 +479,7 @@ def train_encoders(
     _check_begins(study, _defaults_missing(names, models))
     models.mkdir(parents=True, exist_ok=True)
     with _locked(models / ".lock"):
+        _refuse_others(study, Path(outputs).absolute())
         missing = [name for name in names if read_trained(models / name.folder) is None]
         first = _defaults_missing(names, models)
         done = []
@@ -387,6 +487,8 @@ def train_encoders(
             bars = progress and jobs == 1  # those of several processes would write over each other
             each = [(study, name, models, bars) for name in part]
             done += spread(work, each, jobs, None, lambda study, name, *_: (None, _lost(name)))
+            if part:  # what is there may have begun with another default model
+                _refuse_others(study, Path(outputs).absolute())
     failed = [line for _, line in done if line]
     rows = [_row(name, read_trained(models / name.folder)) for name in names]
     return TrainedEncoders(pd.DataFrame(rows), failed)

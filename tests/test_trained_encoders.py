@@ -406,9 +406,8 @@ def test_a_study_with_another_recipe_does_not_ask_what_was_trained_before(
 ) -> None:
     "The same name, two ways to learn: the answers would stand beside each other without a word."
     study, out = tiny_study("encoder/small_bert@coin", "sim/rational"), tmp_path / "out"
-    assert run_study(study, out, reports=False).failed == []
-    answers = {file: file.read_bytes() for file in out.glob("trials/**/*.jsonl")}
-    longer = replace(study, training=TINY | {"task": TINY["task"] | {"epochs": 3}}, repeats=2)
+    assert train_encoders(study, out).failed == []
+    longer = replace(study, training=TINY | {"task": TINY["task"] | {"epochs": 3}})
     (said,) = other_trainings(longer, out)
     assert "encoder/small_bert@coin" in said and "task.epochs was 2 and is 3" in said
     assert f"move {out / 'models' / 'small_bert@coin'} away" in said
@@ -416,11 +415,11 @@ def test_a_study_with_another_recipe_does_not_ask_what_was_trained_before(
     for attempt in (train_encoders, run_study):
         with pytest.raises(CogbiasError, match="task.epochs was 2 and is 3.*Nothing was asked"):
             attempt(longer, out)
-    assert {file: file.read_bytes() for file in out.glob("trials/**/*.jsonl")} == answers
+    assert not list(out.glob("trials/**/*.jsonl"))  # nor anybody else
     # what changes no more than rounding, or how often a state is saved, is no difference
     same = replace(study, training=TINY | {"task": TINY["task"] | {"threads": 2, "save_every": 3}})
     assert other_trainings(same, out) == [] == other_trainings(study, out)
-    assert run_study(same, out, reports=False).failed == []
+    assert train_encoders(same, out).failed == []
 
 
 def test_a_task_that_began_with_another_default_model_is_said(tmp_path: Path) -> None:

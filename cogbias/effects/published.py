@@ -18,6 +18,7 @@ from cogbias.effects import (
     Rows,
     _checked_numbers,
     _estimate_row,
+    _no_number,
     _row,
     read_prompts,
 )
@@ -48,6 +49,8 @@ def anchor_pull(
     contrast: Contrast, rows: Rows, group: str = "all", seed: int = 0
 ) -> list[dict[str, Any]]:
     "Mean way of the median to a single anchor, pairs of prompts as units."
+    if not (rows["weight"] > 0).any():
+        return _no_number(contrast, rows.prompts(), group)
     pulls = _pulls(contrast, rows)
     asked = np.bincount(rows.unit, minlength=len(pulls)) > 0
     kept = asked & np.isfinite(pulls)
@@ -111,7 +114,8 @@ def published_susceptibility(
     numbers = {"estimate": found.value, "p_value": found.p_value if has_p else None}
     numbers["p_method"] = "half of a two-sided t test of distances" if has_p else None
     numbers["n_clusters"] = len(found.pairs)
-    return [_row(contrast, rows, group, status="ok", detail=said, **known, **numbers)]
+    read = read_prompts(answers.published, contrast)  # as many as others could read
+    return [_row(contrast, read, group, status="ok", detail=said, **known, **numbers)]
 
 
 ESTIMATORS = {
