@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['CONTRAST_KINDS', 'SENSES', 'ACCURACY_GAIN', 'OUTCOMES', 'INVALID', 'UNBIASED', 'DECLARED_HERE', 'OWN', 'IMPORTED',
-           'BEHIND_A_TEXT', 'SOURCE_COLUMNS', 'Contrast', 'selected_mask', 'selected', 'About', 'check_items',
-           'Paradigm', 'paradigms', 'paradigm', 'declare', 'load_items', 'refused_edit', 'check_texts',
+           'FEWEST_READINGS', 'BEHIND_A_TEXT', 'SOURCE_COLUMNS', 'Contrast', 'selected_mask', 'selected', 'About',
+           'check_items', 'Paradigm', 'paradigms', 'paradigm', 'declare', 'load_items', 'refused_edit', 'check_texts',
            'with_typed_factors', 'usable_items', 'human_reference']
 
 # %% ../nbs/02_design.ipynb #43f7adc7
@@ -635,6 +635,7 @@ def _installed() -> dict[str, Callable[[], Paradigm]]:
 
 # %% ../nbs/02_design.ipynb #644bd5d3
 IMPORTED = "published/"  # paradigms whose items come with an import; nobody can be asked them
+FEWEST_READINGS = 10  # answers that count which either condition of an imported pair needs
 
 
 def paradigms(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..design import Contrast
+from ..design import FEWEST_READINGS, Contrast
 from cogbias.effects import (
     Answered,
     Estimator,
@@ -22,7 +22,6 @@ from cogbias.effects import (
     _row,
     read_prompts,
 )
-from ..kits.published import FEWEST_READINGS
 from ..stats.clusters import stratified_cluster_t
 from ..stats.numbers import segment_medians
 from ..stats.susceptibility import Pair, susceptibility_index
