@@ -1182,6 +1182,7 @@ def compare(
 ) -> None:
     "Say who shows more of each bias: paired differences, ranks, published against new wording."
     from cogbias.compare import compare, comparison_notes, for_readers
+    from cogbias.status import self_made_lines
     from cogbias.tables import save_table
 
     found = compare(folder, *(participants or ()))
@@ -1199,6 +1200,8 @@ def compare(
             print(f"\n{title}")
             _show(table, 1000)
         print(f"\n{comparison_notes(found)}")
+        for line in self_made_lines(found.ranks["participant"]):
+            print(_legible(line))
 
 # %% ../nbs/34_cli.ipynb #a0495c4f
 @app.command()

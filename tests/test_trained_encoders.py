@@ -114,6 +114,13 @@ def test_the_label_stands_wherever_their_numbers_do_and_the_trace_is_drawn(
     assert head["tags"] == [told]
 
 
+def test_a_comparison_says_who_was_made_here(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    run_study(tiny_study("encoder/small_bert@default", "sim/rational"), tmp_path, reports=False)
+    with pytest.raises(SystemExit):
+        main(["compare", str(tmp_path)])
+    assert "small self-made model, corpus A: 1 participant" in capsys.readouterr().out
+
+
 def test_the_report_rebuilds_every_table_and_figure_of_the_paper() -> None:
     from cogbias.bets_reporting import REBUILT
     from cogbias.tables import shipped
