@@ -1225,6 +1225,8 @@ def _exclusion_sentence(effects: pd.DataFrame, trials: pd.DataFrame, paradigm: P
     kinds = ", ".join(
         f"{n} {status.replace('_', ' ')}" for status, n in bad["status"].value_counts().items()
     )
+    if len(bad) == len(trials):
+        return f"None of the {len(trials):,} answers could be read ({kinds})."
     rows = {
         name: effects[effects["measure"] == f"{paradigm.headline.measure}_{name}"]
         for name in ("itt", "lower", "upper")
