@@ -211,8 +211,8 @@ def test_while_another_process_has_the_turn(tmp_path: Path) -> None:
     with turn(Folder(tmp_path)):
         run = ["run", "--model", "sim/human", *ASKED, "--outputs", str(tmp_path)]
         with started(*run) as process:
-            until(lambda: (tmp_path / "items").exists())
-            time.sleep(2)
+            until(lambda: psutil.Process(process.pid).num_threads() > 1)
+            time.sleep(4)
             assert [line for line in stop(process) if "waiting for it" not in line] == [STOPPED]
 
 

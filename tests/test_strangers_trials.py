@@ -185,8 +185,9 @@ def test_the_report_and_the_site_say_it_too(
     import cogbias.rendering
     import cogbias.site
 
-    monkeypatch.setattr(cogbias.rendering, "render_reports", lambda *_: ([], []))
-    monkeypatch.setattr(cogbias.site, "build_site", lambda *_: "site")
+    monkeypatch.setattr(cogbias.rendering, "render_reports", lambda *_, **__: ([], []))
+    monkeypatch.setattr(cogbias.rendering, "study_report_is_stale", lambda _: False)
+    monkeypatch.setattr(cogbias.site, "build_site", lambda *_, **__: "site")
     place = folder("text")
     lines = lines_of(place)
     said = unknown_item(lines)
