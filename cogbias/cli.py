@@ -1217,7 +1217,6 @@ def report(
 
     failed, written = render_reports(folder, jobs, None, None, anew, True)
     if anew or study_report_is_stale(folder):
-        _say("report on the study")
         failed += render_study_report(folder, anew)
     others = f"{len(failed)} failed" if failed else "the others are up to date"
     print(f"{len(written)} reports written to {folder / 'reports'}; {others}")

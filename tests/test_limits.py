@@ -187,7 +187,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 MODELS = ["openai/gpt-4o-mini", "ollama/gemma2:9b", "hf/Qwen/Qwen2.5-0.5B", "hf/tiny", "sim/human"]
-MODELS += ["encoder/bert-base-uncased", "encoder/bert@choice"]
+MODELS += ["encoder/bert-base-uncased", "encoder/bert@coin"]
 
 
 def test_a_plan_needs_no_network_and_no_key(offline: None, tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_a_plan_needs_no_network_and_no_key(offline: None, tmp_path: Path) -> No
     assert set(cells) == set(MODELS) and not (tmp_path / "none").exists()
     assert "own tokenizer" in cells["hf/tiny"]["told"]
     assert "estimated" in cells["hf/Qwen/Qwen2.5-0.5B"]["told"]
-    for name in ("encoder/bert-base-uncased", "encoder/bert@choice"):
+    for name in ("encoder/bert-base-uncased", "encoder/bert@coin"):
         assert (cells[name]["method"], cells[name]["usd"]) == ("encoder", None)
     assert "encoder" not in "".join(line for line in found["notes"] if "price" in line)
     assert cells["sim/human"]["tokens_in"] is None and cells["hf/tiny"]["usd"] is None

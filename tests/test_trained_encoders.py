@@ -231,7 +231,7 @@ def test_swag_comes_from_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     study = tiny_study("encoder/bert@value_be", start=start)
     done = train_encoders(study, tmp_path / "out")
     assert done.failed == []
-    assert done.encoders["label"].tolist() == ["pretrained", "pretrained"]
+    assert done.encoders["label"].tolist() == ["small self-made model"] * 2  # as its record says
     assert done.encoders["published_accuracy"].tolist()[0] == 0.77
     assert ("allenai/swag", "dataset", "regular/train*.parquet") in asked
 

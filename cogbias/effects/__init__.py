@@ -1634,7 +1634,7 @@ def _bounds(
     found, plain = [], read_prompts(answers, contrast)
     for version, each in read.items():
         named = {"measure": f"{contrast.measure}_{version}", "method": "invalid answers replaced"}
-        if not plain["n_valid"].sum():
+        if not plain["n_valid"].sum() and contrast.outcome != "right":
             none = {"status": "no_valid_answers", "detail": "no answer could be read"}
             found.append(_row(contrast, plain, **named, **none))
             continue
