@@ -232,7 +232,7 @@ def test_swag_comes_from_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     done = train_encoders(study, tmp_path / "out")
     assert done.failed == []
     assert done.encoders["label"].tolist() == ["small self-made model"] * 2  # as its record says
-    assert done.encoders["published_accuracy"].tolist()[0] == 0.77
+    assert done.encoders["published_accuracy"].isna().all()  # no paper is about it
     assert ("allenai/swag", "dataset", "regular/train*.parquet") in asked
 
 
