@@ -137,17 +137,20 @@ def marked_difference(
     treatment: str,  # the same under treatment
 ) -> tuple[str, str]:  # both, with what only one of them has in [brackets]
     "What differs between two prompts."
-    both = marked_apart(control, treatment, lambda piece: f"{_OPENS}{piece}{_CLOSES}")
-    joined = (re.sub(f"{_CLOSES}(\\s+){_OPENS}", r"\1", each) for each in both)
-    first, second = (each.replace(_OPENS, "[").replace(_CLOSES, "]") for each in joined)
+    both = _joined_marks(control, treatment)
+    first, second = (each.replace(_OPENS, "[").replace(_CLOSES, "]") for each in both)
     return first, second
 
 
-def _marks(control: str, treatment: str) -> int:
-    "In how many places two prompts differ."
+def _joined_marks(control: str, treatment: str) -> list[str]:
+    "Both prompts with marks around what only one has; marks with a space between them are one."
     both = marked_apart(control, treatment, lambda piece: f"{_OPENS}{piece}{_CLOSES}")
-    joined = [re.sub(f"{_CLOSES}(\\s+){_OPENS}", r"\1", each) for each in both]
-    return max(each.count(_OPENS) for each in joined)
+    return [re.sub(f"{_CLOSES}(\\s+){_OPENS}", r"\1", each) for each in both]
+
+
+def _differing_places(control: str, treatment: str) -> int:
+    "In how many places two prompts differ."
+    return max(each.count(_OPENS) for each in _joined_marks(control, treatment))
 
 
 def _prompt_pairs(paradigm: Paradigm, items: pd.DataFrame) -> list[tuple[Any, Any]]:
@@ -168,7 +171,7 @@ def _differences(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     pairs = _prompt_pairs(paradigm, items)
     if not pairs:
         return
-    marks = pd.Series([_marks(one["prompt"], two["prompt"]) for one, two in pairs])
+    marks = pd.Series([_differing_places(one["prompt"], two["prompt"]) for one, two in pairs])
     places = int(marks.median())
     if places > 1:
         said = (

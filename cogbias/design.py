@@ -668,8 +668,10 @@ def paradigm(
 def declare(
     own: Paradigm,  # of a notebook at hand; declared again, it takes the place of the one before
 ) -> Paradigm:
-    "Make a paradigm known by its name in this process."
+    "Make a paradigm known by its name in this process; one that is installed is known already."
     if own.name not in {*DECLARED_HERE, *OWN} and own.name in _installed():
+        if paradigm(own.name) is own:
+            return own
         raise CogbiasError(f"paradigm {own.name!r} is installed; give yours another name")
     known = OWN if own.files else DECLARED_HERE  # what has files can be brought by others too
     known[own.name] = own

@@ -62,8 +62,9 @@ def _listed(what: Any) -> list[Any]:
 def _study(model: Any, paradigm: Any, settings: Mapping[str, Any]) -> Study:
     "The study of a file, of a name that ships with the package, or of models and paradigms."
     if paradigm is not None:
-        asked = [declare(each).name if _is_new(each) else each for each in _listed(paradigm)]
-        asked = [each.name if isinstance(each, Paradigm) else each for each in asked]
+        asked = [
+            declare(each).name if isinstance(each, Paradigm) else each for each in _listed(paradigm)
+        ]
         return make_study("plan", models=_listed(model), paradigms=asked, **settings)
     if not isinstance(model, (str, Path)):
         raise CogbiasError(
@@ -72,11 +73,6 @@ def _study(model: Any, paradigm: Any, settings: Mapping[str, Any]) -> Study:
     if settings:
         raise CogbiasError(f"plan: a study file has its settings; leave out {min(settings)}")
     return read_study(studies().get(str(model), model))
-
-
-def _is_new(what: Any) -> bool:
-    "Whether this is a paradigm at hand that nobody knows by name."
-    return isinstance(what, Paradigm) and what.name not in design.paradigms("*")
 
 
 _OF_A_PLAN = {

@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['Files', 'LARGEST_KEPT', 'own_paradigm', 'bring', 'names_file', 'with_declared', 'known_name', 'bring_study',
-           'declared_files', 'declared_hash', 'bring_folder', 'bring_whole_folder', 'keep_declared']
+           'declared_files', 'declared_hash', 'bring_folder', 'bring_whole_folder', 'declared_names', 'keep_declared']
 
 # %% ../nbs/38_own_paradigms.ipynb #c8fa0cd6
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -118,14 +118,14 @@ def declared_hash(
     name: str,  # suite/name
 ) -> str:  # empty where it keeps nothing
     "Hash of what a folder keeps of a paradigm."
-    files = _kept(folder).get(folder.place("paradigms", slug(name)))
+    files = _texts_kept(folder, slug(name)).get(folder.place("paradigms", slug(name)))
     return content_hash(files) if files else ""
 
 
-def _kept(folder: Folder) -> dict[Path, dict[str, str]]:
-    "The texts that a folder keeps, by place; the declaration first."
+def _texts_kept(folder: Folder, name: str = "*") -> dict[Path, dict[str, str]]:
+    "The texts that a folder keeps of a paradigm, or of all, by place; the declaration first."
     found: dict[Path, dict[str, str]] = {}
-    for each in sorted(declared_files(folder), key=lambda path: path.suffix != ".toml"):
+    for each in sorted(declared_files(folder, name), key=lambda path: path.suffix != ".toml"):
         found.setdefault(each.parent, {})[each.name] = file_text(each, LARGEST_KEPT)
     return found
 
@@ -137,7 +137,7 @@ def bring_folder(
     folder = outputs if isinstance(outputs, Folder) else Folder(Path(outputs))
     if not folder.path.is_dir():
         return
-    for place, files in _kept(folder).items():
+    for place, files in _texts_kept(folder).items():
         try:
             made = own_paradigm(files)
         except CogbiasError as error:
@@ -182,6 +182,13 @@ def _new_prompts(folder: Folder, name: str, items: Callable[[], pd.DataFrame]) -
     )
 
 
+def declared_names(
+    names: Iterable[str],  # suite/name each
+) -> list[str]:
+    "Those among some paradigms that a user declared."
+    return [name for name in names if name in OWN or name in DECLARED_HERE]
+
+
 def keep_declared(
     folder: Folder,  # an outputs folder that can be written to
     names: Sequence[str],  # of the paradigms of a study
@@ -193,7 +200,7 @@ def keep_declared(
     for name in names:
         files = _texts_of(name, items, settings.get(name, {}))
         place = folder.place("paradigms", slug(name))
-        before = _kept(folder).get(place)
+        before = _texts_kept(folder, slug(name)).get(place)
         if not files or before == files:
             continue
         if before:

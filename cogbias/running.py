@@ -58,6 +58,7 @@ from cogbias.own_paradigms import (
     bring_study,
     declared_files,
     declared_hash,
+    declared_names,
     keep_declared,
 )
 from .participants import Participant
@@ -580,8 +581,9 @@ def _shown(
 
 def _declared_kept(study: Study, folder: Folder) -> list[str]:
     "Keep what a user declared; a line for each paradigm that is another than it was here."
+    if not (names := declared_names(study_paradigms(study))):
+        return []
     whole = replace(study, where={})
-    names = study_paradigms(study)
     with turn(folder):
         return keep_declared(
             folder, names, lambda name: study_items(whole, name), plain_values(study.settings)

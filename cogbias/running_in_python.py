@@ -20,7 +20,7 @@ import pandas as pd
 from .backends.command import may_start
 from .backends.function import OFFERED, FunctionParticipant, function_participant
 from .claims import claim, status_words
-from .design import Paradigm, declare, paradigm, paradigms
+from .design import Paradigm, declare, paradigm
 from .effects import headlines
 from .kits.table import paradigm_from
 from .outputs import Folder, read_cell, writable_folder
@@ -74,12 +74,6 @@ def _asked_anew(who: Participant) -> bool:
     return who.revision is None and "run" in who.identity
 
 # %% ../nbs/37_running_in_python.ipynb #7a80850e
-def _declared(own: Paradigm) -> str:
-    "The name of a paradigm, which is known from now on."
-    installed = own.name in paradigms() and paradigm(own.name) is own
-    return own.name if installed else declare(own).name
-
-
 def _stored_table(items: pd.DataFrame, folder: Folder) -> Path:
     "A file with items that somebody has at hand."
     if not {"item_id", "paradigm"} <= set(items.columns) or items.empty:
@@ -100,7 +94,7 @@ def _asked(what: Any, folder: Folder) -> dict[str, Any]:
     if isinstance(what, Paradigm) and what.files:
         return {"paradigms": [what.name], "declared": {what.name: dict(what.files)}}
     if isinstance(what, Paradigm):
-        return {"paradigms": [_declared(what)]}
+        return {"paradigms": [declare(what).name]}
     if isinstance(what, pd.DataFrame):
         file = _stored_table(what, folder)
         return {"paradigms": sorted(set(what["paradigm"])), "items_file": str(file)}

@@ -691,10 +691,17 @@ def read_trained(
     try:
         return Trained(folder, record, load_table(trace, TRACE))
     except (CogbiasError, ValueError, OSError) as error:
-        raise CogbiasError(
-            f"{trace}: cannot be read ({str(error).splitlines()[0]:.120}); move {folder.name} away "
-            f"and train again"
-        ) from None
+        raise _unreadable(trace, error, f"move {folder.name} away") from None
+
+
+def _unreadable(
+    file: Path,  # of a training
+    error: Exception,  # why it cannot be read
+    remedy: str,  # what to do before it is trained again
+) -> CogbiasError:
+    "The error of a file that a training cannot go on with."
+    why = str(error).splitlines()[0]
+    return CogbiasError(f"{file}: cannot be read ({why:.120}); {remedy} and train again")
 
 
 def weights_hash(
@@ -834,10 +841,7 @@ def _read_plan(plan: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(file_text(plan)))
     except (ValueError, TypeError, OSError) as error:
-        raise CogbiasError(
-            f"{plan}: cannot be read ({str(error).splitlines()[0]:.120}); remove its folder and "
-            f"train again"
-        ) from None
+        raise _unreadable(plan, error, "remove its folder") from None
 
 
 def begin_training(

@@ -15,8 +15,8 @@ from typing import Any
 import psutil
 import pytest
 
+from calls import command
 from cogbias.backends.command import PARTICIPANT, commands_allowed
-from cogbias.cli import main
 from cogbias.design import paradigm
 from cogbias.participants import Request
 from cogbias.running_in_python import run
@@ -44,15 +44,6 @@ def program(folder: Path, *lines: str) -> str:
     place = folder / "model.py"
     place.write_text(BEGINNING + "".join(f"    {line}\n" for line in lines))
     return shlex.join([sys.executable, str(place)])
-
-
-def command(*arguments: object) -> int:
-    "The status of a command."
-    try:
-        main([*map(str, arguments)])
-    except SystemExit as end:
-        return end.code or 0
-    return 0
 
 
 def answers(model: str, method: str = "text", **settings: Any) -> list:

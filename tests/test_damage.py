@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from cogbias.cli import main
+from calls import command
 from cogbias.design import paradigm
 from cogbias.tables import CogbiasError, save_table
 from cogbias.cells import stored_cell
@@ -241,15 +241,6 @@ REFUSED: dict[str, tuple[str, Damage]] = {  # name -> file, what happens to it
 }
 
 
-def cogbias(*arguments: Any) -> int:
-    "Exit status of a command; all but an end or a usage error is raised, as a traceback would be."
-    try:
-        main([str(each) for each in arguments])
-    except SystemExit as stop:
-        return stop.code or 0
-    return 0
-
-
 COMMANDS: dict[str, Callable[[Path], list[Any]]] = {
     "effects": lambda folder: ["effects", folder],
     "effects_out": lambda folder: ["effects", folder, "--out", folder.parent / "effects.csv"],
@@ -281,9 +272,9 @@ def test_every_command_ends_in_one_line(name, folder, capsys):
     file, damage = REFUSED[name]
     damage(folder / file)
     refusals = []
-    for command in COMMANDS if name in FILES else SHORT:
+    for asked in COMMANDS if name in FILES else SHORT:
         capsys.readouterr()
-        status, said = cogbias(*COMMANDS[command](folder)), capsys.readouterr().err
+        status, said = command(*COMMANDS[asked](folder)), capsys.readouterr().err
         assert status in (0, 1, 2) and "Traceback" not in said
         assert all(len(line) < 700 for line in said.splitlines())
         refusals += [said] if status and Path(file).name in said else []
@@ -300,7 +291,7 @@ def test_damaged_effects_are_made_again(folder, capsys):
         shutil.rmtree(folder / EFFECTS) if (folder / EFFECTS).is_dir() else None
         (folder / EFFECTS).write_bytes((OLD / EFFECTS).read_bytes())
         damage(folder / EFFECTS)
-        status = cogbias("effects", folder)
+        status = command("effects", folder)
         said = capsys.readouterr().err
         assert status == 0 or (status == 2 and EFFECTS in said and "Traceback" not in said)
 
@@ -354,12 +345,12 @@ def test_a_table_from_outside_is_refused_by_record_and_field(name, ending, tmp_p
     if name == "prompt_number" and ending == "csv":
         pytest.skip("a text like any other there")
     asking = ["--paradigm", "classic/framing", "--items", place, "--outputs", tmp_path / "outputs"]
-    for command in (
+    for asked in (
         ["run", "--model", "sim/human", *asking, "--no-reports"],
         ["plan", "--model", "sim/human", *asking],
     ):
         capsys.readouterr()
-        status, said = cogbias(*command), capsys.readouterr().err
+        status, said = command(*asked), capsys.readouterr().err
         assert status in (1, 2) and place.name in said and "Traceback" not in said
         if name not in ("none", "newer", "without", "factor", "group"):
             assert re.search(r"record \d", said)

@@ -14,8 +14,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from calls import command
 from cogbias.backends.function import arguments_for, taken_by
-from cogbias.cli import main
 from cogbias.design import paradigm
 from cogbias.participants import Request, answer_from_text, participant
 from cogbias.running_in_python import RunResult, run
@@ -26,15 +26,6 @@ FEW = {
     "reports": False,
     "progress": False,
 }  # 48 prompts
-
-
-def command(*arguments: str) -> int:
-    "The status of a command."
-    try:
-        main([*map(str, arguments)])
-    except SystemExit as end:
-        return end.code or 0
-    return 0
 
 
 def asked(model: Any, folder: Path, **settings: Any) -> RunResult:

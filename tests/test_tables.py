@@ -14,9 +14,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from calls import command
 from cogbias import tables, trials
 from cogbias.backends.sim import exact_trials
-from cogbias.cli import main
 from cogbias.design import load_items, paradigm, paradigms
 from cogbias.tables import (
     EFFECTS,
@@ -38,15 +38,6 @@ from tiers import KINDS, slow_but
 OLD = Path(__file__).parent / "fixtures" / "outputs_0_1_0"  # written by version 0.1.0
 ENDINGS = ("csv", "jsonl", "parquet")
 FRAMING = paradigm("classic/framing").items()
-
-
-def cogbias(*arguments: Any) -> int:
-    "Exit status of a command."
-    try:
-        main([str(each) for each in arguments])
-    except SystemExit as stop:
-        return stop.code or 0
-    return 0
 
 
 def refused(make: Callable[[], Any]) -> str:
@@ -91,7 +82,7 @@ def test_no_answer_of_an_older_version_is_asked_again(folder, capsys):
         for level in stored["content_set"].unique():  # other wordings came later
             more += ["--where", f"content_set={level}"]
         where = ["--where", "variant=base", "--no-reports", "--outputs", folder]
-        assert cogbias("run", "--model", model, "--paradigm", names, *more, *where) == 0
+        assert command("run", "--model", model, "--paradigm", names, *more, *where) == 0
         assert " 0 asked" in capsys.readouterr().out
     for file in OLD.glob("trials/*/*.jsonl"):
         assert (folder / file.relative_to(OLD)).read_bytes() == file.read_bytes()
@@ -196,19 +187,19 @@ def test_edited_prompts_get_answers_of_their_own(tmp_path, capsys, ending):
     place, outputs = tmp_path / f"mine.{ending}", tmp_path / "outputs"
     asking = ["run", "--model", "sim/messy", "--paradigm", "classic/framing", "--items", place]
     asking += ["--outputs", outputs, "--no-reports"]
-    assert cogbias("items", "classic/framing", "--out", place) == 0
-    assert cogbias(*asking) == 0
+    assert command("items", "classic/framing", "--out", place) == 0
+    assert command(*asking) == 0
     assert f"0 stored, {len(FRAMING)} asked" in capsys.readouterr().out
     table = load_table(place, ITEMS)
     save_table(table.assign(prompt="Think twice. " + table["prompt"]), place)
-    assert cogbias(*asking) == 0
+    assert command(*asking) == 0
     assert f"0 stored, {len(FRAMING)} asked" in capsys.readouterr().out
     items, found = read_cell(Folder(outputs), *stored_cells(Folder(outputs))[0])
     assert items["prompt"].str.startswith("Think twice. ").all()
     assert set(found["item_id"]) == set(items["item_id"])
     assert not set(found["item_id"]) & set(table["item_id"])
     save_table(table.drop(columns="item_id"), place)  # the old wording, without ids
-    assert cogbias(*asking) == 0
+    assert command(*asking) == 0
     assert f"{len(FRAMING)} stored, 0 asked" in capsys.readouterr().out
 
 
@@ -216,7 +207,7 @@ def test_new_wording_never_stands_above_old_probabilities(folder, capsys):
     place = folder / "items" / "classic-framing.parquet"
     stored = pd.read_parquet(place)
     stored.assign(prompt="Edited. " + stored["prompt"]).to_parquet(place)
-    assert cogbias("effects", folder) == 2
+    assert command("effects", folder) == 2
     said = capsys.readouterr().err
     assert "classic-framing.parquet: items table: column 'item_id' holds" in said
     assert "in record 1, but the row was edited" in said
@@ -228,12 +219,12 @@ def test_tagging_an_item_anew_keeps_its_answers_and_takes_effect(tmp_path, capsy
     place, outputs = tmp_path / "mine.csv", tmp_path / "outputs"
     asking = ["run", "--model", "sim/human", "--paradigm", "classic/framing", "--items", place]
     asking += ["--outputs", outputs, "--no-reports"]
-    cogbias("items", "classic/framing", "--out", place)
-    assert cogbias(*asking) == 0
+    command("items", "classic/framing", "--out", place)
+    assert command(*asking) == 0
     table = load_table(place, ITEMS)
     save_table(table.assign(cluster="c" + table["cluster"]), place)
     capsys.readouterr()
-    assert cogbias(*asking) == 0
+    assert command(*asking) == 0
     assert f"{len(FRAMING)} stored, 0 asked" in capsys.readouterr().out
     items, _ = read_cell(Folder(outputs), *stored_cells(Folder(outputs))[0])
     assert items["cluster"].str.startswith("c").all()
@@ -286,7 +277,7 @@ def test_harmless_text_comes_back(text):
 
 def test_stored_answers_come_back_from_csv(tmp_path, capsys):
     place = tmp_path / "trials.csv"
-    assert cogbias("export", "csv", OLD, "--out", place) == 0
+    assert command("export", "csv", OLD, "--out", place) == 0
     back, stored = load_table(place, TRIALS), trials_of(OLD)
     for name in TRIALS.names:
         there, here = (
@@ -298,8 +289,8 @@ def test_stored_answers_come_back_from_csv(tmp_path, capsys):
 
 def test_an_exported_table_is_imported_again(tmp_path, capsys):
     place, again = tmp_path / "items.csv", tmp_path / "again.parquet"
-    assert cogbias("export", "csv", "classic/framing", "--out", place) == 0
-    assert cogbias("import", "csv", place, "--out", again) == 0
+    assert command("export", "csv", "classic/framing", "--out", place) == 0
+    assert command("import", "csv", place, "--out", again) == 0
     assert f"{len(FRAMING)} items written" in capsys.readouterr().out
     assert load_table(again, ITEMS)["item_id"].tolist() == FRAMING["item_id"].tolist()
 
@@ -380,8 +371,8 @@ def test_any_bytes_are_no_table(tmp_path_factory, content, ending, schema):
 @pytest.mark.parametrize("name", ["classic/anchoring", "classic/sunk_cost"])
 def test_items_of_any_paradigm_can_be_asked_from_a_file(tmp_path, capsys, name):
     place = tmp_path / "items.csv"
-    assert cogbias("items", name, "--out", place) == 0
+    assert command("items", name, "--out", place) == 0
     asking = ["--model", "sim/human", "--paradigm", name, "--outputs", tmp_path / "outputs"]
-    assert cogbias("run", *asking, "--no-reports") == 0
-    assert cogbias("run", *asking, "--no-reports", "--items", place) == 0
+    assert command("run", *asking, "--no-reports") == 0
+    assert command("run", *asking, "--no-reports", "--items", place) == 0
     assert " 0 asked" in capsys.readouterr().out.splitlines()[-2]

@@ -1641,8 +1641,8 @@ def _bounds(
         known = each.rows is not None and not (version in ends and missing)
         rows = kind.estimate(contrast, each.rows, "all", None) if known else []
         if not rows:
-            why, asked = next(iter(missing), UNKNOWN), read_prompts(answers, contrast)
-            found.append(_row(contrast, asked, **named, status="undefined", detail=why))
+            why = next(iter(missing), UNKNOWN)
+            found.append(_row(contrast, plain, **named, status="undefined", detail=why))
             continue
         wrong = version == "itt" and contrast.outcome == "right"
         row = _untested(rows[0]) | named
