@@ -122,7 +122,7 @@ class _First:
             self.end()
             raise CogbiasError(
                 f"no kernel can be started: importing {', '.join(modules)} failed; "
-                "try 'python -c \"import cogbias.reporting\"'"
+                "try 'python -c \"import cogbias.reporting.cell\"'"
             )
 
     def copy(self, request: Mapping[str, Any]) -> int:

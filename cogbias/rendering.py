@@ -34,7 +34,7 @@ from cogbias.outputs import (
 from .own_paradigms import bring_folder, bring_whole_folder, declared_files
 from .participants import Participant
 from .progress import steps
-from .reporting import plain_words, shown_name
+from .reporting.cell import plain_words, shown_name
 from cogbias.study import (
     Study,
     study_of_cell,
@@ -97,9 +97,9 @@ IMPORTED = (
     "statsmodels.api",
     "cogbias.cells",
     "cogbias.rendering",
-    "cogbias.study_reporting",
-    "cogbias.bets_reporting",
-    "cogbias.study_figures",
+    "cogbias.reporting.study",
+    "cogbias.reporting.bets",
+    "cogbias.figures.study",
 )
 
 

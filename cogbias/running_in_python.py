@@ -25,7 +25,7 @@ from .effects import headlines
 from .kits.table import paradigm_from
 from .outputs import Folder, read_cell, writable_folder
 from .participants import Participant, at_hand, backends, is_simulated
-from .reporting import headline_sentence, shown_name
+from .reporting.cell import headline_sentence, shown_name
 from .running import Outcome, run_study
 from .settings import listing, setting_words
 from .study import Study, make_study, study_paradigms

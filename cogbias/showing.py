@@ -21,10 +21,10 @@ import pandas as pd
 from .claims import claim
 from .design import Paradigm
 from .effects import headlines
-from .figures import set_theme
+from .figures.cell import set_theme
+from .figures.study import effect_forest
 from .markup import NO_FORMULAS
-from .reporting import example_pair, html_table, prompt_card, side_by_side
-from .study_figures import effect_forest
+from .reporting.cell import example_pair, html_table, prompt_card, side_by_side
 from .tables import EFFECTS, ITEMS, TRIALS, CogbiasError, Schema
 
 # %% ../nbs/40_showing.ipynb #e7ca2392

@@ -749,6 +749,8 @@ SECTIONS = (
         "Statistics",
         "How sure one can be of an effect, with formulas, references and checks against R.",
     ),
+    Section("figures", "Figures", "Tables in, axes out: of one participant, and of a whole study."),
+    Section("reporting", "Reporting", "The words and tables of reports, apart from their layout."),
     Section(
         "effects",
         "Estimators",

@@ -13,9 +13,9 @@ from cogbias.backends.sim import exact_trials
 from cogbias.compare import compare, difference_sentence
 from cogbias.design import paradigm
 from cogbias.effects import decide, estimate_contrast, estimate_effects
-from cogbias.reporting import headline_sentence, opening
+from cogbias.reporting.cell import headline_sentence, opening
 from cogbias.site import Results, matrix, paradigm_groups
-from cogbias.study_reporting import common_effects, scale_label
+from cogbias.reporting.study import common_effects, scale_label
 from cogbias.tables import CogbiasError, save_table
 
 BETS = ("bets/coin", "bets/dice", "bets/card")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from cogbias.bets_reporting import _height, instruments
+from cogbias.reporting.bets import _height_of_bar, instruments
 from cogbias.cli import app
 from cogbias.outputs import load_effects
 from cogbias.rendering import render_study_report
@@ -98,9 +98,9 @@ def test_bars_that_differ_are_given_from_the_lowest_to_the_highest():
     "Where answers are unreadable, participants have bars of their own."
     named = {"paradigm": "bets/coin", "measure": "right_share_constant_policy", "group": "all"}
     bars = pd.DataFrame([named | {"estimate": each} for each in (0.5, 0.6, 0.5)])
-    shown = _height(bars, "bets/coin", "right_share_constant_policy")
+    shown = _height_of_bar(bars, "bets/coin", "right_share_constant_policy")
     assert shown == "50% to 60%"
-    same = _height(bars.iloc[[0, 2]], "bets/coin", "right_share_constant_policy")
+    same = _height_of_bar(bars.iloc[[0, 2]], "bets/coin", "right_share_constant_policy")
     assert same == "50%"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from cogbias.design import Contrast, Paradigm, paradigm
 from cogbias.effects import ESTIMATORS, NUMBER_MEASURES, estimate_effects
-from cogbias.reporting import _exclusion_sentence
+from cogbias.reporting.cell import _exclusion_sentence
 from cogbias.tables import TRIALS, item_table, option
 
 KEYS = ["paradigm", "item_id", "condition", "pair_id", "cluster", "stratum"]

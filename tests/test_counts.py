@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from tiers import KINDS, slow_but
 
-from cogbias import reporting
+from cogbias.reporting import cell as reporting
 from cogbias.design import Contrast, paradigm, paradigms
 from cogbias.effects import effect_rows, estimate_contrast, estimate_effects
 from cogbias.participants import Request, participant

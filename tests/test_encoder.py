@@ -30,7 +30,7 @@ from cogbias.compare import compare, comparison_notes, for_readers  # noqa: E402
 from cogbias.elicitation.tiny import ENCODERS, encoder_config, encoder_tokenizer  # noqa: E402
 from cogbias.outputs import Folder, read_cells  # noqa: E402
 from cogbias.participants import Request, participant  # noqa: E402
-from cogbias.reporting import _answers_given, _answers_sentence  # noqa: E402
+from cogbias.reporting.cell import _answers_given, _answers_sentence  # noqa: E402
 from cogbias.tables import EFFECTS, CogbiasError, item_table, load_table, option  # noqa: E402
 from cogbias.trials import TrialStore, check_answers, collect, plan  # noqa: E402
 

@@ -12,7 +12,7 @@ import cogbias.effects as effects
 from cogbias.design import ACCURACY_GAIN, CONTRAST_KINDS, Contrast, Paradigm, paradigm
 from cogbias.effects import Estimator, decide, difference, estimate_effects, read_prompts
 from cogbias.outputs import load_effects
-from cogbias.study_reporting import common_effects
+from cogbias.reporting.study import common_effects
 from cogbias.tables import TRIALS, CogbiasError, item_table, option, save_table
 
 KEYS = ["paradigm", "item_id", "condition", "pair_id", "cluster", "stratum"]

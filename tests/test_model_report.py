@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 from cogbias.backends import sim
 from cogbias.cli import app
-from cogbias.model_reporting import structure
+from cogbias.reporting.models import structure
 from cogbias.outputs import load_effects, people_of
 from cogbias.rendering import render_study_report
-from cogbias.study_reporting import common_effects, model_facts
+from cogbias.reporting.study import common_effects, model_facts
 
 PARADIGMS = (
     *("classic/framing", "classic/loss_aversion", "classic/sunk_cost", "classic/endowment"),

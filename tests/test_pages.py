@@ -185,7 +185,7 @@ def test_order_consistency_has_an_interval(site: Path) -> None:
 def test_a_cell_that_is_added_may_change_a_verdict_and_every_page_says_so(tmp_path: Path) -> None:
     from cogbias.effects import decide
     from cogbias.site import Results, matrix
-    from cogbias.study_reporting import verdict_notes
+    from cogbias.reporting.study import verdict_notes
 
     columns = {name: None for name in EFFECTS.names}
     row = columns | {

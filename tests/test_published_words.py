@@ -5,7 +5,7 @@ import pytest
 
 from cogbias.design import paradigm
 from cogbias.exchange.pagliaro import _fact_answer
-from cogbias.reporting import _left_out_sentence, counted, without_places
+from cogbias.reporting.cell import _left_out_sentence, counted, without_places
 
 ITEMS = pd.DataFrame(
     {

@@ -89,10 +89,10 @@ def test_the_label_stands_wherever_their_numbers_do_and_the_trace_is_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     "Report, page of the study, site, status and effects: none shows them without it."
-    from cogbias.bets_reporting import bets_table, instruments
+    from cogbias.reporting.bets import bets_table, instruments
     from cogbias.outputs import load_effects, people_of
     from cogbias.site import Results, _head
-    from cogbias.study_reporting import opening_notes
+    from cogbias.reporting.study import opening_notes
 
     told, name = "small self-made model, corpus A", "encoder/small_bert@coin"
     run_study(tiny_study(name), tmp_path)
@@ -122,7 +122,7 @@ def test_a_comparison_says_who_was_made_here(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_the_report_rebuilds_every_table_and_figure_of_the_paper() -> None:
-    from cogbias.bets_reporting import REBUILT
+    from cogbias.reporting.bets import REBUILT
     from cogbias.tables import shipped
 
     template = nbformat.reads(shipped("nbs", "reports", "study.ipynb").read_text(), 4)
