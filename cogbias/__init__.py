@@ -16,11 +16,11 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:  # for editors: where each name comes from
     from cogbias import figures as figures
     from cogbias.compare import compare as compare
-    from cogbias.design import paradigm as paradigm
     from cogbias.design import paradigms as paradigms
     from cogbias.front_door import effects as effects
     from cogbias.front_door import headline as headline
     from cogbias.front_door import items as items
+    from cogbias.front_door import paradigm as paradigm
     from cogbias.front_door import plan as plan
     from cogbias.participants import participant as participant
     from cogbias.running_in_python import run as run
@@ -37,7 +37,7 @@ _PLACES = {
     "effects": "front_door",
     "headline": "front_door",
     "show": "showing",
-    "paradigm": "design",
+    "paradigm": "front_door",
     "paradigms": "design",
     "participant": "participants",
     "compare": "compare",

@@ -70,6 +70,7 @@ def _positions(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
         {
             "condition": items["condition"],
             "place": [_place(options, paradigm.target_role) for options in items["options"]],
+            "last": items["options"].map(len),
         }
     ).dropna()
     if places.empty:
@@ -77,9 +78,10 @@ def _positions(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     remedy = "ask both orders of the options, or change places between wordings"
     found = places["place"].unique()
     if len(found) == 1:
-        where = (
-            "first" if found[0] == 1 else "last" if found[0] == 2 else f"in place {found[0]:.0f}"
-        )
+        last = (places["place"] == places["last"]).all()
+        where = "first" if found[0] == 1 else "last" if last else f"in place {found[0]:.0f}"
+        if (2 * places["place"] == places["last"] + 1).all():
+            remedy = "the middle stays the middle in both orders; change places between wordings"
         said = (
             f"the target always stands {where}: who takes what stands there would seem to choose it"
         )
@@ -240,6 +242,14 @@ def _number(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
         yield Finding("no_number_asked", False, said, "see whether a reader knows what to answer")
 
 
+def _never_asked(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
+    "A question of the declaration that every wording replaces by its own prompts."
+    contents = paradigm.question.contents if paradigm.question else ()
+    if "question" in _declaration(paradigm) and all(each.frames for each in contents):
+        said = "nobody is asked the question of the declaration: every wording brings its prompts"
+        yield Finding("never_asked", False, said, "leave the question out, or the column prompt")
+
+
 def _published(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     "Wordings of one's own that are marked as published."
     contents = paradigm.question.contents if paradigm.question else ()
@@ -301,7 +311,10 @@ def check_design(
     asked = selected(made, paradigm.headline)
     clusters = clusters_of(made, paradigm.headline)
     detectable, unit = _detectable(paradigm, clusters)
-    finders = (_wordings, _pairs, _positions, _lengths, _differences, _number, _published)
+    finders = (
+        *(_wordings, _pairs, _positions, _lengths, _differences, _number),
+        *(_never_asked, _published),
+    )
     findings = [each for find in finders for each in find(paradigm, asked)]
     findings += _small_effects(detectable, unit)
     pairs = _prompt_pairs(paradigm, asked)

@@ -271,15 +271,27 @@ def _model_names() -> list[str]:
 
 
 def _study_names() -> list[str]:
-    "What a shell may complete a study to: those that ship, and the files at hand."
+    "What a shell may complete a study to, beside files: those that ship."
     from cogbias.study import studies
 
-    return [*studies(), *sorted(map(str, Path().glob("*.toml")))]
+    return list(studies())
 
 
 def _completed(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:
     "What typer asks for: the names that begin as what was typed."
     return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
+
+
+def _completed_or_file(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:
+    "The same, and the text files that begin as what was typed, in whatever folder."
+
+    def complete(incomplete: str) -> list[str]:
+        folder, begun = os.path.split(incomplete)
+        fits = sorted(Path(folder).glob("*.toml")) if Path(folder).is_dir() else []
+        files = [os.path.join(folder, each.name) for each in fits if each.name.startswith(begun)]
+        return [*_completed(names)(incomplete), *files]
+
+    return complete
 
 # %% ../nbs/34_cli.ipynb #61eb7b3a
 def _option(
@@ -299,7 +311,7 @@ StudyFile = Annotated[
     typer.Argument(
         metavar="[STUDY.toml]",
         help="Study file, or the name of one that ships with the package.",
-        autocompletion=_completed(_study_names),
+        autocompletion=_completed_or_file(_study_names),
     ),
 ]
 OFTEN = "; may be given more than once"
@@ -308,7 +320,7 @@ Models = Annotated[
 ]
 Paradigms = Annotated[
     list[str] | None,
-    _option("paradigms", "--paradigm", OFTEN, autocompletion=_completed(_paradigm_names)),
+    _option("paradigms", "--paradigm", OFTEN, autocompletion=_completed_or_file(_paradigm_names)),
 ]
 Outputs = Annotated[
     Path, typer.Option("--outputs", help="Folder for items, answers, effects and reports.")
@@ -714,7 +726,7 @@ def items(
         str,
         typer.Argument(
             help="suite/name, or a file such as my_bias.toml.",
-            autocompletion=_completed(_paradigm_names),
+            autocompletion=_completed_or_file(_paradigm_names),
         ),
     ],
     seed: Annotated[int, typer.Option(min=0, max=2**62 - 1, help="Study seed.")] = 0,
@@ -748,7 +760,7 @@ def check(
         typer.Argument(
             metavar="FILE",
             help="A file such as my_bias.toml, or suite/name.",
-            autocompletion=_completed(_paradigm_names),
+            autocompletion=_completed_or_file(_paradigm_names),
         ),
     ],
     as_json: AsJson = False,
@@ -805,7 +817,13 @@ def new(
 # %% ../nbs/34_cli.ipynb #e7d1b9a4
 @app.command()
 def generate(
-    paradigm: Annotated[str, typer.Argument(help="suite/name, of a paradigm with written gaps.")],
+    paradigm: Annotated[
+        str,
+        typer.Argument(
+            help="suite/name of a paradigm with written gaps, or a file that is based on one.",
+            autocompletion=_completed_or_file(_paradigm_names),
+        ),
+    ],
     model: Annotated[str, typer.Option("--model", help="Who writes: backend/name.")],
     out: Annotated[Path, typer.Option("--out", help="Table of fillings, a .jsonl file; resumed.")],
     settings: Annotated[
@@ -840,7 +858,8 @@ def generate(
     study = make_study("generate", models=[model], paradigms=[paradigm], **allowed)
     try:
         with may_start([model], allow_command), metered(table_meter(study, out)):
-            done = write_fillings(paradigm, writer, out, wanted, instances, seed, attempts)
+            (named,) = study.paradigms  # a file has told its name
+            done = write_fillings(named, writer, out, wanted, instances, seed, attempts)
     except CogbiasError as error:
         if not limit_behind(error):
             raise

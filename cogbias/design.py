@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['CONTRAST_KINDS', 'SENSES', 'ACCURACY_GAIN', 'OUTCOMES', 'INVALID', 'UNBIASED', 'DECLARED_HERE', 'OWN', 'IMPORTED',
            'FEWEST_READINGS', 'BEHIND_A_TEXT', 'SOURCE_COLUMNS', 'Contrast', 'selected_mask', 'selected', 'About',
-           'check_items', 'Paradigm', 'paradigms', 'paradigm', 'declare', 'load_items', 'refused_edit', 'check_texts',
-           'with_typed_factors', 'usable_items', 'human_reference']
+           'check_items', 'Paradigm', 'paradigms', 'paradigm', 'with_files', 'is_as_declared', 'declare', 'load_items',
+           'refused_edit', 'check_texts', 'with_typed_factors', 'usable_items', 'human_reference']
 
 # %% ../nbs/02_design.ipynb #43f7adc7
 import re
@@ -18,7 +18,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, wraps
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -27,6 +27,7 @@ from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pandas as pd
@@ -580,6 +581,8 @@ class Paradigm(About):
     content_fault: Callable[[Mapping[str, Any]], str] | None = None
     written: Any = None  # the scenario whose gaps somebody writes, where there is one
     question: Any = None  # of a classic experiment: what is asked, in all its wordings
+    # of a kit: a changed `question`, or a changed `written` -> the items() of it
+    items_from: Callable[[Any], Callable[..., pd.DataFrame]] | None = None
     people: tuple[Mapping[str, Any], ...] = ()  # rows as in human_reference, where it brings them
     files: Mapping[str, str] = field(
         default_factory=dict
@@ -665,10 +668,32 @@ def paradigm(
     return known[name]()
 
 # %% ../nbs/02_design.ipynb #24f64533
+_AS_DECLARED: WeakValueDictionary[int, Paradigm] = WeakValueDictionary()  # by identity
+
+
+def with_files(
+    made: Paradigm,  # from these texts
+    files: Mapping[str, str],  # name -> text
+) -> Paradigm:
+    "A paradigm with the texts that it was made from."
+    kept = replace(made, files=dict(files))
+    _AS_DECLARED[id(kept)] = kept
+    return kept
+
+
+def is_as_declared(
+    own: Paradigm,  # of whatever origin
+) -> bool:
+    "Whether a paradigm is what its texts say; a copy that was changed since is not."
+    return _AS_DECLARED.get(id(own)) is own
+
+
 def declare(
     own: Paradigm,  # of a notebook at hand; declared again, it takes the place of the one before
 ) -> Paradigm:
     "Make a paradigm known by its name in this process; one that is installed is known already."
+    if own.files and not is_as_declared(own):
+        own = replace(own, files={})  # texts that say something else are not kept of it
     if own.name not in {*DECLARED_HERE, *OWN} and own.name in _installed():
         if paradigm(own.name) is own:
             return own

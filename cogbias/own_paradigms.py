@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['Files', 'LARGEST_KEPT', 'own_paradigm', 'bring', 'names_file', 'with_declared', 'known_name', 'bring_study',
-           'declared_files', 'declared_hash', 'bring_folder', 'bring_whole_folder', 'declared_names', 'keep_declared']
+           'asked_fields', 'declared_files', 'declared_hash', 'bring_folder', 'bring_whole_folder', 'declared_names',
+           'keep_declared']
 
 # %% ../nbs/38_own_paradigms.ipynb #c8fa0cd6
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,11 +15,26 @@ from typing import Any
 
 import pandas as pd
 
-from .design import DECLARED_HERE, OWN, Paradigm, _installed, paradigm
+from cogbias.design import (
+    DECLARED_HERE,
+    OWN,
+    Paradigm,
+    _installed,
+    declare,
+    is_as_declared,
+    paradigm,
+)
 from .kits.file import SUITE, paradigm_from_file, paradigm_of_files
-from .kits.table import DATA, frozen, paradigm_of_data
+from .kits.table import DATA, frozen, paradigm_from, paradigm_of_data
 from .outputs import Folder, read_manifest, write_text
-from .tables import ITEMS, CogbiasError, content_hash, file_text, load_table
+from cogbias.tables import (
+    ITEMS,
+    CogbiasError,
+    content_hash,
+    file_text,
+    load_table,
+    save_table,
+)
 from .trials import slug
 
 # %% ../nbs/38_own_paradigms.ipynb #6534b272
@@ -99,6 +115,41 @@ def known_name(
 def bring_study(study: Any) -> None:
     "Make the paradigms known that a study declares."
     bring(study.declared)
+
+# %% ../nbs/38_own_paradigms.ipynb #b6730427
+def _stored_table(items: pd.DataFrame, folder: Folder) -> Path:
+    "A file with items that somebody has at hand."
+    if not {"item_id", "paradigm"} <= set(items.columns) or items.empty:
+        raise CogbiasError(
+            "a table of items needs rows, and the columns item_id and paradigm; see "
+            "paradigm(...).items()"
+        )
+    place = folder.place("given", f"{content_hash(sorted(items['item_id'].map(str)))}.parquet")
+    place.parent.mkdir(exist_ok=True)
+    save_table(items, place)
+    return place
+
+
+def asked_fields(
+    what: Any,  # a name, a pattern, a file, a Paradigm, a table of wordings, or one of items
+    folder: Folder,  # where items at hand are stored for the study
+) -> dict[str, Any]:
+    "Fields of a study that say what is asked."
+    if isinstance(what, pd.DataFrame) and "item_id" not in what.columns:
+        what = paradigm_from(what)
+    if isinstance(what, Paradigm) and what.files and is_as_declared(what):
+        return {"paradigms": [what.name], "declared": {what.name: dict(what.files)}}
+    if isinstance(what, Paradigm):
+        return {"paradigms": [declare(what).name]}
+    if isinstance(what, pd.DataFrame):
+        file = _stored_table(what, folder)
+        return {"paradigms": sorted(set(what["paradigm"])), "items_file": str(file)}
+    if isinstance(what, (str, Path)):
+        return {"paradigms": [str(what)]}
+    raise CogbiasError(
+        f"paradigm: should be a name, a pattern, a Paradigm or a table of items, not "
+        f"{type(what).__name__}"
+    )
 
 # %% ../nbs/38_own_paradigms.ipynb #e5dcc1fd
 LARGEST_KEPT = 256 * 2**20  # bytes of a text that a folder keeps
@@ -221,6 +272,11 @@ def _texts_of(
     "What a paradigm was declared in; empty where it is installed."
     if name in OWN and name not in DECLARED_HERE:
         return OWN[name].files
-    if name in DECLARED_HERE:
-        return DECLARED_HERE[name].files or frozen(DECLARED_HERE[name], items(name), settings)
-    return {}
+    if name not in DECLARED_HERE:
+        return {}
+    files = frozen(DECLARED_HERE[name], items(name), settings)
+    try:
+        paradigm_of_data(files)  # before anybody is asked: the folder is to be read without us
+    except CogbiasError as error:
+        raise CogbiasError(f"{name}: {str(error).removeprefix(f'{DATA}: ')}") from None
+    return files

@@ -20,16 +20,16 @@ import pandas as pd
 from .backends.command import may_start
 from .backends.function import OFFERED, FunctionParticipant, function_participant
 from .claims import claim, status_words
-from .design import Paradigm, declare, paradigm
+from .design import Paradigm, paradigm
 from .effects import headlines
-from .kits.table import paradigm_from
 from .outputs import Folder, read_cell, writable_folder
+from .own_paradigms import asked_fields
 from .participants import Participant, at_hand, backends, is_simulated
 from .reporting.cell import headline_sentence, shown_name
 from .running import Outcome, run_study
 from .settings import listing, setting_words
 from .study import Study, make_study, study_paradigms
-from .tables import EFFECTS, CogbiasError, content_hash, save_table
+from .tables import EFFECTS, CogbiasError
 from .trials import TrialStore, fingerprint, trial_id
 
 # %% ../nbs/37_running_in_python.ipynb #b8908a03
@@ -73,39 +73,7 @@ def _asked_anew(who: Participant) -> bool:
     "Whether the answers of a participant belong to one run."
     return who.revision is None and "run" in who.identity
 
-# %% ../nbs/37_running_in_python.ipynb #7a80850e
-def _stored_table(items: pd.DataFrame, folder: Folder) -> Path:
-    "A file with items that somebody has at hand."
-    if not {"item_id", "paradigm"} <= set(items.columns) or items.empty:
-        raise CogbiasError(
-            "a table of items needs rows, and the columns item_id and paradigm; see "
-            "paradigm(...).items()"
-        )
-    place = folder.place("given", f"{content_hash(sorted(items['item_id'].map(str)))}.parquet")
-    place.parent.mkdir(exist_ok=True)
-    save_table(items, place)
-    return place
-
-
-def _asked(what: Any, folder: Folder) -> dict[str, Any]:
-    "Fields of a study that say what is asked."
-    if isinstance(what, pd.DataFrame) and "item_id" not in what.columns:
-        what = paradigm_from(what)
-    if isinstance(what, Paradigm) and what.files:
-        return {"paradigms": [what.name], "declared": {what.name: dict(what.files)}}
-    if isinstance(what, Paradigm):
-        return {"paradigms": [declare(what).name]}
-    if isinstance(what, pd.DataFrame):
-        file = _stored_table(what, folder)
-        return {"paradigms": sorted(set(what["paradigm"])), "items_file": str(file)}
-    if isinstance(what, (str, Path)):
-        return {"paradigms": [str(what)]}
-    raise CogbiasError(
-        f"paradigm: should be a name, a pattern, a Paradigm or a table of items, not "
-        f"{type(what).__name__}"
-    )
-
-
+# %% ../nbs/37_running_in_python.ipynb #7b0aa8e8
 def _levels(where: Mapping[str, Any] | None) -> dict[str, list[Any]] | None:
     "Factor -> levels; a single level may stand alone."
     if not isinstance(where, Mapping):
@@ -365,7 +333,7 @@ def run(
 ) -> RunResult:
     "Ask a model, a participant or a function, estimate the effects, render the reports."
     folder = writable_folder(Path(outputs).absolute())
-    fields = {**settings, **_asked(paradigm, folder)}
+    fields = {**settings, **asked_fields(paradigm, folder)}
     fields |= _given(repeats=repeats, where=_levels(where))
     own = _given(timeout=timeout, concurrency=concurrency)
     if isinstance(model, str):

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import pandas as pd
 
-from ..design import DECLARED_HERE, Contrast, paradigm, selected
+from ..design import DECLARED_HERE, OWN, Contrast, paradigm, selected
 from ..settings import Setting, Temperature, check_settings
 from ..tables import TRIALS, CogbiasError, full_content
 from cogbias.participants import (
@@ -46,7 +46,7 @@ def _installed_rules(name: str) -> Mapping[str, Rule]:
 
 def _rules_of(name: str) -> Mapping[str, Rule]:
     "Rules that a paradigm brings along; one that is declared anew brings its new ones."
-    own = DECLARED_HERE.get(name)
+    own = DECLARED_HERE.get(name) or OWN.get(name)
     return own.rules if own else _installed_rules(name)
 
 
@@ -56,7 +56,14 @@ def rule_of(
 ) -> Rule:
     "How a simulated participant answers an item."
     who, kind = "human" if model == "messy" else model, item["content"]["kind"]
-    known = _rules_of(item.get("paradigm") or "")
+    name = item.get("paradigm") or ""
+    known = _rules_of(name)
+    if name in OWN and name not in DECLARED_HERE and not known:
+        raise CogbiasError(
+            f"sim/{model} has no rule in {name}, which was made in Python: a folder keeps its "
+            "prompts and what is compared, and no functions; ask a model or sim/random, or go on "
+            "in the session that made it"
+        )
     if who not in known:
         raise CogbiasError(
             f"sim/{model} has no rule for content of kind {kind!r}; "

@@ -307,7 +307,10 @@ def generate(
     paradigm = find_paradigm(paradigm) if isinstance(paradigm, str) else paradigm
     case, path = getattr(paradigm, "written", paradigm), Path(path)
     if case is None:
-        raise CogbiasError(f"{paradigm.name} has no written gaps; there is nothing to generate")
+        told = f", and its texts stand in {' and '.join(paradigm.files)}" if paradigm.files else ""
+        raise CogbiasError(
+            f"{paradigm.name} has no written gaps; there is nothing to generate{told}"
+        )
     if "text" not in participant.methods or is_simulated(participant.name):
         raise CogbiasError(f"{participant.name} cannot write; use one that answers in text")
     if path.suffix != ".jsonl":

@@ -190,7 +190,10 @@ def classic(
     rules: Mapping[
         str, Rule
     ],  # simulated participant -> how it answers; human and rational at least
-    items: Callable[..., pd.DataFrame] | None = None,  # where there are settings of its own
+    items: Callable[..., pd.DataFrame] | None = None,  # where no other question has such items
+    items_from: Callable[
+        [Question], Callable[..., pd.DataFrame]
+    ] = items_of,  # question -> its items(), where there are settings of its own
     factors: Mapping[str, str] = {},  # further column of the items -> meaning
     **more: Any,  # whatever else a paradigm takes: levels, roles that do not count, trivial, ...
 ) -> Paradigm:
@@ -209,7 +212,8 @@ def classic(
             )
     usual = {
         "name": question.paradigm,
-        "items": items or items_of(question),
+        "items": items or items_from(question),
+        "items_from": None if items else items_from,
         "contrasts": contrasts_of(question, measures, more.get("roles", {})),
         "rules": rules,
         "factors": (NUMBER_FACTORS if question.numbers else CHOICE_FACTORS) | dict(factors),

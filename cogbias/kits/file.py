@@ -14,8 +14,11 @@ import csv
 import io
 import re
 import tomllib
+import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial, wraps
+from inspect import signature
 from difflib import get_close_matches
 from itertools import product
 from math import inf
@@ -25,9 +28,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ..design import CONTRAST_KINDS, About, Paradigm, paradigm
-from ..frames import Frame
-from .classic import against, classic, items_of
+from ..design import CONTRAST_KINDS, About, Paradigm, paradigm, with_files
+from ..frames import Frame, text_faults
+from .classic import BASE, against, classic, items_of
 from .rules import Rule, estimates, likes
 from cogbias.kits.variants import (
     CHOICE_FACTORS,
@@ -42,10 +45,12 @@ from cogbias.kits.variants import (
     Question,
     Variable,
     _item,
+    scale,
+    variant_values,
     one_wording,
     variants_of,
 )
-from ..settings import Seed
+from ..settings import Seed, check_settings
 from ..tables import ITEMS, CogbiasError, file_text, identified, inside, nearest
 
 # %% ../../nbs/kits/file.ipynb #bd7c8222
@@ -417,17 +422,26 @@ _MARKS = {
 }
 
 
+def _unprintable(text: str) -> str:
+    "The first sign that cannot be printed; spaces of any width and line breaks can."
+    for sign in text:
+        if sign.isprintable() or sign in "\n\t" or unicodedata.category(sign) == "Zs":
+            continue
+        return sign
+    return ""
+
+
 def text_fault(
     text: str,  # that pages will print
 ) -> str:  # what is wrong with it; empty where nothing is
     "What a text about a paradigm may not hold."
     if len(text) > LONGEST_TEXT:
         return f"has {len(text):,} characters; {LONGEST_TEXT:,} are enough"
+    if sign := _unprintable(text):
+        return f"holds {sign!a}, which cannot be printed; remove it"
     for sign in text:
         if sign in _MARKS:
             return f"holds {sign!r}, {_MARKS[sign]}; write it in words"
-        if not sign.isprintable() and sign not in "\n\t":
-            return f"holds {sign!a}, which cannot be printed; remove it"
     if text.count("$") > 1:
         return "holds several dollar signs, which make a formula; write dollars in words"
     return ""
@@ -468,9 +482,8 @@ def prompt_fault(
         return "is empty; write what is asked"
     if len(text) > LONGEST_TEXT:
         return f"has {len(text):,} characters; {LONGEST_TEXT:,} are enough"
-    for sign in text:
-        if not sign.isprintable() and sign not in "\n\t":
-            return f"holds {sign!a}, which cannot be printed; remove it"
+    if sign := _unprintable(text):
+        return f"holds {sign!a}, which cannot be printed; remove it"
     if brace := odd_brace(text):
         return (
             f"has a brace that belongs to no gap, at {brace!r}; write a gap as {{name}}, in small "
@@ -523,25 +536,28 @@ def _listed_wordings(declared: Declaration, also: Sequence[str]) -> Iterator[Wor
         if "wording" in table and "wording" not in also:
             named = "wording"
         other = "name" if named == "wording" else "wording"
-        fields = {name: kind for name, kind in WORDING_FIELDS.items() if name != other}
+        # a gap may be called as a usual field is: then it is the gap that a wording fills
+        usual = [name for name in WORDING_FIELDS if name != other and name not in also]
+        fields = {name: WORDING_FIELDS[name] for name in (*usual, named)}
         if named == "wording" and "name" in table and "name" not in also:
             raise declared.spot(*path, "name").fault("stands beside wording; leave one of them out")
         check_fields(declared, table, fields, (named,), path, also)
         spots = {name: declared.spot(*path, name) for name in table}
         spots["name"] = spots[named]
+        given = {name: value for name, value in table.items() if name in fields}
         for name in ("prompt", "options", "target"):
-            for condition in table[name] if isinstance(table.get(name), dict) else ():
+            for condition in given[name] if isinstance(given.get(name), dict) else ():
                 spots[f"{name} {condition}"] = declared.spot(*path, name, condition)
         several = {
-            name: _each_condition(table[name]) if name in table else None
+            name: _each_condition(given[name]) if name in given else None
             for name in ("prompt", "options", "target")
         }
         yield Wording(
             table[named],
             {"": declared.spot(*path), **spots},
             {name: value for name, value in table.items() if name not in fields},
-            table.get("published", False),
-            table.get("truth"),
+            given.get("published", False),
+            given.get("truth"),
             several["prompt"],
             several["options"],
             several["target"],
@@ -557,33 +573,51 @@ class _Row(NamedTuple):
 
     line: int
     cells: dict[str, str]
+    mark: str = ","  # what stands between its cells
 
     def spot(self, file: str, column: str) -> Spot:
         "Where one of its cells stands."
         return Spot(file, self.line, column)
 
 
-def _read_rows(file: str, text: str) -> tuple[list[str], list[_Row]]:
+class _Table(NamedTuple):
+    "A CSV file as it was read."
+
+    columns: list[str]
+    rows: list[_Row]
+    head: int  # line of the names of the columns
+
+
+def _mark_of(text: str) -> str:
+    "What stands between the cells of a CSV file: the most frequent mark of its first line."
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return max(",;\t", key=first.count)
+
+
+_SAYS_ITS_MARK = re.compile(r"sep=(?P<mark>[,;\t])", re.IGNORECASE)  # a line of spreadsheets
+
+
+def _read_rows(file: str, text: str) -> _Table:
     "The columns and the rows of a CSV file with commas, semicolons or tabs."
-    text = text.removeprefix("\ufeff")
-    first = text.partition("\n")[0]
-    mark = max(",;\t", key=first.count)
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    said = _SAYS_ITS_MARK.match(text)
+    mark = said["mark"] if said else _mark_of(text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
-    rows, columns, line = [], [], 1
+    rows, columns, line, head = [], [], 1, 1
     try:
         for cells in reader:
             begins, line = line, reader.line_num + 1
-            if not any(each.strip() for each in cells):
+            if not any(each.strip() for each in cells) or (said and begins == 1):
                 continue
             if not columns:
-                columns = [each.strip() for each in cells]
+                columns, head = [each.strip() for each in cells], begins
                 continue
             if len(cells) != len(columns):
                 raise Spot(file, begins, 1).fault(
                     f"has {len(cells)} cells for {len(columns)} columns; put texts with a "
                     f"{mark!r} into quotes"
                 )
-            rows.append(_Row(begins, dict(zip(columns, (each.strip() for each in cells)))))
+            rows.append((begins, [each.strip() for each in cells]))
     except csv.Error as error:
         begun = re.split(r"\r\n|\r|\n", text)[line - 1]
         column = begun.rfind('"') + 1 if begun.count('"') % 2 else 1
@@ -591,12 +625,23 @@ def _read_rows(file: str, text: str) -> tuple[list[str], list[_Row]]:
         raise Spot(file, line, column).fault(
             f"no valid CSV ({said}); put texts into quotes, and quotes in them twice"
         ) from None
-    for name in columns:
-        if columns.count(name) > 1 or not name:
-            raise Spot(file, 1, name).fault("stands there twice, or has no name; give each its own")
+    for number, name in enumerate(columns):
+        held = next((begins for begins, cells in rows if cells[number]), None)
+        if not name and held:
+            raise Spot(file, held, 1).fault(
+                f"cell {number + 1} stands in a column without a name; name the column in line "
+                f"{head}, or remove the cell"
+            )
+        if name and columns.count(name) > 1:
+            raise Spot(file, head, name).fault("stands there twice; give each column its own name")
     if not rows:
         raise Spot(file, 1, 1).fault("holds no wording; write a row for each")
-    return columns, rows
+    named = [number for number, name in enumerate(columns) if name]  # others are empty throughout
+    found = [
+        _Row(begins, {columns[number]: cells[number] for number in named}, mark)
+        for begins, cells in rows
+    ]
+    return _Table([columns[number] for number in named], found, head)
 
 
 def _options_of(file: str, row: _Row) -> list[str]:
@@ -613,40 +658,48 @@ def _options_of(file: str, row: _Row) -> list[str]:
     return given
 
 
-def _refuse_skipped_letters(file: str, columns: Sequence[str]) -> None:
+def _refuse_skipped_letters(file: str, columns: Sequence[str], head: int) -> None:
     "Refuse columns of options of which one before them lacks."
     letters = sorted(found["letter"] for name in columns if (found := _OPTION.fullmatch(name)))
     for expected, letter in zip(ascii_lowercase, letters):
         if letter != expected:
-            raise Spot(file, 1, f"option_{letter}").fault(
+            raise Spot(file, head, f"option_{letter}").fault(
                 f"there is no option_{expected} before it; give the options letters in order"
             )
 
 
+_CHANGED = tuple(name for name in VARIANTS if name != "base")
+
+
 def _table_wordings(
-    file: str, text: str, also: Sequence[str], numbers: Sequence[str]
+    file: str,
+    text: str,
+    also: Sequence[str],  # names of columns, beside the usual ones
+    numbers: Sequence[str],  # which of them hold numbers
+    varied: Sequence[str] = (),  # which of them may have a column of their own for a variant
 ) -> Iterator[Wording]:
     "The wordings of a CSV file."
-    columns, rows = _read_rows(file, text)
+    columns, rows, head = _read_rows(file, text)
     known = ["wording", "condition", "prompt", "target", "published", "truth", *also]
+    known += [f"{name}.{variant}" for name in varied for variant in _CHANGED]
     for name in columns:
         if name not in known and not _OPTION.fullmatch(name):
-            raise Spot(file, 1, name).fault(
+            raise Spot(file, head, name).fault(
                 "fills no gap, and is no number and no factor; "
                 + nearest(name, [*known, "option_a", "option_b"])
             )
-    _refuse_skipped_letters(file, columns)
+    _refuse_skipped_letters(file, columns, head)
     whole = "prompt" in columns
     for name in ("wording", *(("condition",) if whole else ())):
         if name not in columns:
-            raise Spot(file, 1, 1).fault(f"has no column {name!r}; add one")
+            raise Spot(file, head, 1).fault(f"has no column {name!r}; add one")
     for name in also:
         if name not in columns:
-            raise Spot(file, 1, 1).fault(
+            raise Spot(file, head, 1).fault(
                 f"has no column {name!r}, which the declaration names; add one"
             )
     if "condition" in columns and not whole:
-        raise Spot(file, 1, "condition").fault("needs a column 'prompt' beside it; add one")
+        raise Spot(file, head, "condition").fault("needs a column 'prompt' beside it; add one")
     grouped: dict[str, list[_Row]] = {}
     for row in rows:
         if not row.cells["wording"]:
@@ -654,7 +707,7 @@ def _table_wordings(
         grouped.setdefault(row.cells["wording"], []).append(row)
     for name, group in grouped.items():
         by_condition = _rows_by_condition(file, name, group, whole)
-        yield _wording_of_rows(file, name, by_condition, whole, also, numbers)
+        yield _wording_of_rows(file, name, by_condition, whole, also, numbers, varied)
 
 
 def _rows_by_condition(file: str, name: str, group: Sequence[_Row], whole: bool) -> dict[str, _Row]:
@@ -696,8 +749,13 @@ def _shared(file: str, rows: Mapping[str, _Row], column: str) -> str:
     return first.cells[column]
 
 
-def _parsed(spot: Spot, text: str) -> int | float:
+def _parsed(spot: Spot, text: str, mark: str) -> int | float:
     "A number of a table."
+    if mark == ";" and re.fullmatch(r"[+-]?\d{1,3}\.\d{3}", text):
+        raise spot.fault(
+            f"{text!r} can be read as {text.replace('.', '')} and as {float(text):g}; write it "
+            "in one of these ways"
+        )
     try:
         value = float(text)
     except ValueError:
@@ -714,6 +772,7 @@ def _wording_of_rows(
     whole: bool,
     also: Sequence[str],
     numbers: Sequence[str],
+    varied: Sequence[str],
 ) -> Wording:
     "A wording from its rows."
     first = rows["control"]
@@ -721,25 +780,38 @@ def _wording_of_rows(
     for column in first.cells:
         spots[column] = first.spot(file, column)
     for condition, row in rows.items():
-        there = [each for each in ("prompt", "target") if each in row.cells]
+        there = [each for each in ("prompt", "target") if each in row.cells and each not in also]
         spots |= {f"{each} {condition}": row.spot(file, each) for each in there}
-        spots[f"options {condition}"] = row.spot(file, "option_a")
+        if "option_a" in row.cells:
+            spots[f"options {condition}"] = row.spot(file, "option_a")
+
+    def number(column: str) -> int | float:
+        return _parsed(spots[column], _shared(file, rows, column), first.mark)
+
     words: dict[str, Any] = {}
     for column in filter(first.cells.__contains__, also):
         text = _shared(file, rows, column)
-        words[column] = _parsed(spots[column], text) if column in numbers else text
-    published = _shared(file, rows, "published").lower() if "published" in first.cells else ""
+        words[column] = number(column) if column in numbers and text else text
+    for column in varied:
+        own = [each for each in _CHANGED if first.cells.get(f"{column}.{each}")]
+        if own:
+            values = {variant: number(f"{column}.{variant}") for variant in own}
+            words[column] = {"base": words[column], **values}
+    usual = [each for each in ("published", "truth", "target") if each in first.cells]
+    usual = [each for each in usual if each not in also]  # where no gap is called so
+    published = _shared(file, rows, "published").lower() if "published" in usual else ""
     if published not in _YES:
         raise spots["published"].fault(f"{published!r:.40} is neither yes nor no; write one")
-    truth = _shared(file, rows, "truth") if "truth" in first.cells else ""
+    truth = _shared(file, rows, "truth") if "truth" in usual else ""
     options = {condition: _options_of(file, row) for condition, row in rows.items()}
-    target = {condition: row.cells.get("target", "") for condition, row in rows.items()}
+    told = {condition: row.cells.get("target", "") for condition, row in rows.items()}
+    target = told if "target" in usual else {}
     return Wording(
         name,
         spots,
         words,
         _YES[published],
-        _parsed(spots["truth"], truth) if truth else None,
+        number("truth") if truth else None,
         {each: row.cells["prompt"] for each, row in rows.items()} if whole else None,
         options if any(options.values()) else None,
         target if any(target.values()) else None,
@@ -798,7 +870,7 @@ NUMBER_KINDS = (*SCALED, *DECLARED, *UNSCALED)
 _RESERVED = ("kind", "condition", "range", "truth")  # what else simulated participants see
 
 
-def _variable(spot: Spot, kind: str, value: Any) -> Variable:
+def _variable(spot: Spot, kind: str, value: Any, like: Variable | None = None) -> Variable:
     "A number of a wording; a table gives it a value of its own in each variant."
     values = value if isinstance(value, dict) else {"base": value}
     if "base" not in values:
@@ -809,7 +881,8 @@ def _variable(spot: Spot, kind: str, value: Any) -> Variable:
         if not _is_number(number):
             raise spot.fault(f"{number!r:.40} is no number, which it is declared to be; write one")
     declared = {variant: number for variant, number in values.items() if variant != "base"}
-    return Variable(kind, values["base"], declared)
+    made = Variable(kind, values["base"], declared)
+    return replace(made, step=like.step, low=like.low, high=like.high) if like else made
 
 
 @dataclass(frozen=True)
@@ -820,15 +893,28 @@ class _Gaps:
     numbers: Mapping[str, str]  # gap -> kind
     factors: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()  # what is known of a wording and stands in no text
+    counted: tuple[str, ...] = ()  # which of these are numbers
+    like: Mapping[str, Variable] = field(
+        default_factory=dict
+    )  # number -> one of the same design, whose step and limits it has
 
     @property
     def all(self) -> tuple[str, ...]:
         "Every name."
         return (*self.words, *self.numbers, *self.factors, *self.facts)
 
+    @property
+    def parsed(self) -> tuple[str, ...]:
+        "Names whose cells in a table are numbers."
+        return (*self.numbers, *self.counted)
+
 
 def _check_words(wording: Wording, gaps: _Gaps) -> None:
-    "Refuse a wording that lacks what fills a gap, or fills it with something else."
+    "Refuse a wording without a name, or one that lacks what fills a gap."
+    if not _NAME.fullmatch(wording.name):
+        raise wording.spot("name").fault(
+            f"{wording.name!r:.60} is no name; use letters, digits, spaces and hyphens, 60 at most"
+        )
     for name in gaps.all:
         if wording.words.get(name, "") == "":
             raise wording.spot(name).fault(
@@ -844,6 +930,9 @@ def _check_words(wording: Wording, gaps: _Gaps) -> None:
     for name in gaps.factors:
         if not isinstance(wording.words[name], str | int | float):
             raise wording.spot(name).fault("should be a text or a number, as any factor")
+    for name in gaps.counted:
+        if not _is_number(wording.words[name]):
+            raise wording.spot(name).fault(f"{wording.words[name]!r:.40} is no number; write one")
 
 
 def _check_inner_gaps(wording: Wording, name: str, gaps: _Gaps) -> None:
@@ -882,10 +971,6 @@ def content_of(
     gaps: _Gaps,  # what it may fill
 ) -> ContentSet:
     "A wording as a content set."
-    if not _NAME.fullmatch(wording.name):
-        raise wording.spot("name").fault(
-            f"{wording.name!r:.60} is no name; use letters, digits, spaces and hyphens, 60 at most"
-        )
     _check_words(wording, gaps)
     options = {}
     for condition, texts in (wording.options or {}).items():
@@ -903,7 +988,7 @@ def content_of(
         wording.name,
         {name: str(wording.words[name]) for name in gaps.words},
         {
-            name: _variable(wording.spot(name), kind, wording.words[name])
+            name: _variable(wording.spot(name), kind, wording.words[name], gaps.like.get(name))
             for name, kind in gaps.numbers.items()
         },
         wording.published,
@@ -986,6 +1071,14 @@ def _flags(declared: Declaration, persona: str, gaps: _Gaps) -> dict[str, str]:
     "Which variants are not asked."
     usual = ["base", "no_persona"] if persona else ["base"]
     chosen = declared.held.get("variants", usual)
+    _check_variants(declared, chosen, persona, gaps)
+    return {name: "not_applicable" for name in VARIANTS if name not in chosen}
+
+
+def _check_variants(
+    declared: Declaration, chosen: Sequence[str], persona: str, gaps: _Gaps
+) -> None:
+    "Refuse variants that are unknown, or that would read as another one."
     spot = declared.spot("variants")
     for name in chosen:
         if name not in VARIANTS:
@@ -997,7 +1090,6 @@ def _flags(declared: Declaration, persona: str, gaps: _Gaps) -> dict[str, str]:
     scaling = [kind for kind in gaps.numbers.values() if kind in (*SCALED, *DECLARED)]
     if not scaling and {"odd", "large"} & set(chosen):
         raise spot.fault("nothing scales; declare a gap in [numbers], or leave odd and large out")
-    return {name: "not_applicable" for name in VARIANTS if name not in chosen}
 
 # %% ../../nbs/kits/file.ipynb #583356aa
 def _shared_options(declared: Declaration, gaps: _Gaps) -> dict[str, tuple[tuple[str, str], ...]]:
@@ -1020,13 +1112,19 @@ def _shared_options(declared: Declaration, gaps: _Gaps) -> dict[str, tuple[tuple
     return found
 
 
-def _columns_of(declared: Declaration, tables: Mapping[str, str]) -> set[str]:
-    "What the wordings of a declaration give names to."
+def _listed(declared: Declaration) -> str | list[dict[str, Any]]:
+    "The wordings as a declaration has them: the name of a table, or some of them at least."
     listed = declared.held["wordings"]
-    if isinstance(listed, str):
-        return set(_read_rows(_table_file(declared), tables[listed])[0])
     if not listed:
         raise declared.spot("wordings").fault("there is none; write one at least, better ten")
+    return listed
+
+
+def _columns_of(declared: Declaration, tables: Mapping[str, str]) -> set[str]:
+    "What the wordings of a declaration give names to."
+    listed = _listed(declared)
+    if isinstance(listed, str):
+        return set(_read_rows(_table_file(declared), tables[listed]).columns)
     return {name for table in listed for name in table}
 
 
@@ -1062,10 +1160,10 @@ def _wordings(
     gaps: _Gaps,
 ) -> list[Wording]:
     "The wordings of a declaration."
-    listed = declared.held["wordings"]
+    listed = _listed(declared)
     if isinstance(listed, str):
-        file = _table_file(declared)
-        found = list(_table_wordings(file, tables[listed], gaps.all, tuple(gaps.numbers)))
+        file, text = _table_file(declared), tables[listed]
+        found = list(_table_wordings(file, text, gaps.all, gaps.parsed, tuple(gaps.numbers)))
     else:
         found = list(_listed_wordings(declared, gaps.all))
     if len(found) > MOST_WORDINGS:
@@ -1103,6 +1201,65 @@ def _needs(declared: Declaration, wording: Wording) -> None:
         )
     if wording.options and not wording.target and "target" in held:
         wording.target = _each_condition(held["target"])
+    if wording.target and not wording.options and "options" in held:
+        wording.options = _each_condition(held["options"])  # of which it says its own target
+
+
+def _refuse_odd_truth(numbers: Numbers | None, wording: Wording) -> None:
+    "Refuse a right number that is no answer."
+    if numbers is None or wording.truth is None:
+        return
+    low, high = numbers.low, numbers.high
+    if (low is not None and wording.truth < low) or (high is not None and wording.truth > high):
+        ends = f"from {low:g}" + ("" if high is None else f" to {high:g}")
+        raise wording.spot("truth").fault(
+            f"{wording.truth:g} is the right number, and answers go {ends}; mend one of them"
+        )
+
+
+def _refuse_impossible(question: Question, wordings: Sequence[Wording]) -> None:
+    "Refuse numbers that a variant cannot have, or that break what must hold."
+    own = {each.name: each for each in wordings}
+    contents = [each for each in question.contents if each.name in own]
+    for content, variant in product(contents, variants_of(question)):
+        wording, variables = own[content.name], content.variables
+        for name, variable in variables.items():
+            _refuse_undeclared(wording.spot(name), name, variable, variant)
+            try:
+                scale(name, variable, variant, content.name)
+            except CogbiasError as error:
+                raise wording.spot(name).fault(_told_by(error, content.name)) from None
+        for each in question.invariants or (None,):
+            named = [name for name in (each.names if each else ()) if name in wording.spots]
+            spot = wording.spot(named[0] if named else "")
+            must = (each,) if each else ()
+            try:
+                variant_values(variables, variant, question.derive, must, content.name)
+            except CogbiasError as error:
+                raise spot.fault(_told_by(error, content.name)) from None
+            except ArithmeticError as error:
+                raise spot.fault(
+                    f"in the variant {variant!r} its numbers cannot be computed with ({error}); "
+                    "change them"
+                ) from None
+
+
+def _told_by(error: CogbiasError, name: str) -> str:
+    "What an error says, without the name in front of it."
+    return str(error).removeprefix(f"{name}: ")
+
+
+def _refuse_undeclared(spot: Spot, name: str, variable: Variable, variant: str) -> None:
+    "Refuse a percentage that has no value in a variant in which numbers are others."
+    scales = VARIANTS[variant].factor != 1
+    if variable.kind in DECLARED and scales and variant not in variable.declared:
+        example = f"{name} = {{ base = {variable.value}, {variant} = ... }}"
+        table = f"a column '{name}.{variant}'"
+        told = f"write {example}" if isinstance(spot.column, int) else f"add {table}"
+        raise spot.fault(
+            f"has no value for the variant {variant!r}, and a percentage cannot be multiplied; "
+            f"{told}, or leave {variant} out of variants"
+        )
 
 
 def _refuse_same_options(
@@ -1164,11 +1321,13 @@ def question_of(
     if ("number" in held) and ("options" in held or "target" in held):
         raise declared.spot("number").fault("a number is asked for; leave out options and target")
     gaps, numbers = _gaps(declared), _numbers(declared)
-    shared = _shared_options(declared, gaps)
     _refuse_unfilled(declared, _columns_of(declared, tables))
     wordings = _wordings(declared, tables, gaps)
     for each in wordings:
         _needs(declared, each)
+        _refuse_odd_truth(numbers, each)
+    open_ones = [each for each in wordings if not each.options]
+    shared = _shared_options(declared, gaps) if open_ones or "target" in held else {}
     contents = tuple(content_of(each, gaps) for each in wordings)
     persona = held.get("persona", "")
     first = contents[0]
@@ -1187,6 +1346,7 @@ def question_of(
         persona=persona,
         system=held.get("system"),
     )
+    _refuse_impossible(question, wordings)
     _refuse_alike(declared, question, wordings)
     return question
 
@@ -1253,7 +1413,7 @@ def own_name(
     return f"{SUITE}{name}"
 
 
-_LARGEST_EFFECTS = {"probability": 1.0, "percent": 100.0}
+_LARGEST_EFFECTS = {"probability": 1.0, "percent": 100.0, "percentage points": 100.0}
 
 
 def _largest_effect(declared: Declaration, unit: str, headline: Any) -> float:
@@ -1372,8 +1532,9 @@ def _compares(declared: Declaration, question: Question) -> str:
     "The headline in words."
     if "compares" in declared.held:
         return _told(declared, declared.held["compares"], "compares")
-    if question.numbers:
-        return "Answer, treatment minus control"
+    if question.numbers:  # what is estimated is positive towards the bias
+        lower = declared.held["number"].get("bias") == "lower"
+        return f"Answer, {'control minus treatment' if lower else 'treatment minus control'}"
     listed = [
         *question.options.values(),
         *(o for c in question.contents for o in c.options.values()),
@@ -1387,9 +1548,9 @@ def _compares(declared: Declaration, question: Question) -> str:
 def _whole(declared: Declaration, name: str, tables: Mapping[str, str]) -> Paradigm:
     "A paradigm that a file declares as a whole."
     held = declared.held
-    for field in ("keep_wordings", "settings"):
-        if field in held:
-            raise declared.spot(field).fault("belongs to based_on; leave it out")
+    for each in ("keep_wordings", "settings"):
+        if each in held:
+            raise declared.spot(each).fault("belongs to based_on; leave it out")
     check_fields(declared, held, FIELDS, NEEDED)
     _refuse_gaps_in_person(declared)
     question = question_of(name, declared, tables)
@@ -1414,7 +1575,7 @@ def _whole(declared: Declaration, name: str, tables: Mapping[str, str]) -> Parad
         headline,
         rules=own_rules(numbers, direction),
         factors=factors,
-        items=None if orders else _in_one_order(question),
+        items_from=items_of if orders else _in_one_order,
         breakdown=(*(() if numbers else ("option_order",)), "content_set", *factors),
         clusters="wordings",
     )
@@ -1449,15 +1610,92 @@ def _base(declared: Declaration) -> Paradigm:
     except CogbiasError as error:
         raise spot.fault(str(error)) from None
     if any(CONTRAST_KINDS[each.kind].reads == "participant" for each in base.contrasts):
-        raise spot.fault(f"{name!r} is read together with its suite, and stands for nothing alone")
+        raise spot.fault(
+            f"{name!r} is read together with its suite, and stands for nothing alone; ask it by "
+            "its name, or write a whole design without based_on"
+        )
     return base
 
 
+def _given_settings(declared: Declaration, base: Paradigm) -> dict[str, Any]:
+    "Arguments of the items() of a base, each of a kind that it takes."
+    given = declared.held.get("settings", {})
+    for name, value in given.items():
+        spot = declared.spot("settings", name)._replace(field="settings")
+        if name == "seed":
+            raise spot.fault("the seed is that of a study; leave it out")
+        try:
+            make, unknown = base.items.unchecked, "{name!r} is not an argument of its items()"
+            check_settings(base.name, make, {name: value}, unknown)
+        except CogbiasError as error:
+            raise spot.fault(str(error)) from None
+    return dict(given)
+
+# %% ../../nbs/kits/file.ipynb #448cadd1
 def _base_gaps(base: Question) -> _Gaps:
     "What the wordings of a classic experiment fill."
     first = base.contents[0]
     kinds = {name: variable.kind for name, variable in first.variables.items()}
-    return _Gaps(tuple(first.words), kinds, (), tuple(first.facts))
+    facts = tuple(name for name in first.facts if name != "truth")
+    counted = tuple(name for name in facts if _is_number(first.facts[name]))
+    return _Gaps(tuple(first.words), kinds, (), facts, counted, first.variables)
+
+
+def _refuse_another_design(wording: Wording, base: Paradigm, gaps: _Gaps) -> None:
+    "Refuse a wording that brings a question of its own, or that lacks the right answer."
+    for name in ("prompts", "options", "target"):
+        if getattr(wording, name):
+            raise wording.spot("prompt" if name == "prompts" else name).fault(
+                f"the design is that of {base.name}; a wording fills its gaps "
+                f"({', '.join(gaps.all)})"
+            )
+    known = "truth" in base.question.contents[0].facts
+    if known and wording.truth is None:
+        raise wording.spot("truth").fault(
+            f"the wording {wording.name!r} has no truth, which {base.name} measures from; write "
+            "the right number as truth"
+        )
+    if not known and wording.truth is not None:
+        raise wording.spot("truth").fault(
+            f"{base.name} knows or needs no right number of a wording; leave it out"
+        )
+
+
+def _own_contents(
+    declared: Declaration, base: Paradigm, tables: Mapping[str, str]
+) -> tuple[list[Wording], tuple[ContentSet, ...]]:
+    "The wordings of a declaration, and the content sets that are asked: these, or all."
+    gaps, question = _base_gaps(base.question), base.question
+    wordings = _wordings(declared, tables, gaps)
+    kept = question.contents if declared.held.get("keep_wordings") else ()
+    taken = {each.name for each in kept}
+    for each in wordings:
+        _refuse_another_design(each, base, gaps)
+        _refuse_odd_truth(question.numbers, each)
+        if each.name in taken:
+            raise each.spot("name").fault(f"{base.name} has a wording {each.name!r}; rename yours")
+    return wordings, (*kept, *(content_of(each, gaps) for each in wordings))
+
+
+def _own_flags(declared: Declaration, base: Paradigm, persona: str | None) -> dict[str, str]:
+    "What is known of the variants of a base, of which a declaration may name some."
+    question, spot = base.question, declared.spot("variants")
+    known = variants_of(question)
+    usual = [each for each in known if persona != "" or each != "no_persona"]
+    chosen = declared.held.get("variants", usual)
+    for name in chosen:
+        if name in VARIANTS and name not in known:
+            raise spot.fault(
+                f"{base.name} has no variant {name!r}, in which it makes no sense; use "
+                f"{', '.join(usual)}"
+            )
+    gaps = _base_gaps(question)
+    _check_variants(declared, chosen, PERSONA if persona is None else persona, gaps)
+    return {
+        name: question.flags.get(name, "") if name in chosen else "not_applicable"
+        for name in VARIANTS
+        if name not in chosen or name in question.flags
+    }
 
 
 def _reworded(
@@ -1465,97 +1703,187 @@ def _reworded(
 ) -> Question:
     "The question of a classic experiment, with what a declaration changes about it."
     held, question = declared.held, base.question
-    persona = held.get("persona", question.persona)
-    changed: dict[str, Any] = {
-        "paradigm": name,
-        "persona": persona,
-        "system": held.get("system", question.system),
-    }
+    persona, system = held.get("persona", question.persona), held.get("system", question.system)
+    changed: dict[str, Any] = {"paradigm": name, "persona": persona, "system": system}
     wordings: list[Wording] = []
     if "wordings" in held:
-        gaps = _base_gaps(question)
-        wordings = _wordings(declared, tables, gaps)
-        for each in wordings:
-            for field in ("prompts", "options", "target"):
-                if getattr(each, field):
-                    raise each.spot("prompt" if field == "prompts" else field).fault(
-                        f"the design is that of {base.name}; a wording fills its gaps "
-                        f"({', '.join(gaps.all)})"
-                    )
-        own = tuple(content_of(each, gaps) for each in wordings)
-        kept = question.contents if held.get("keep_wordings") else ()
-        changed["contents"] = (*kept, *own)
+        wordings, changed["contents"] = _own_contents(declared, base, tables)
     if "variants" in held or persona == "":
-        usual = [each for each, flag in question.flags.items() if flag == "not_applicable"]
-        chosen = held.get("variants", [each for each in VARIANTS if each not in usual])
-        asked = [each for each in chosen if persona != "" or each != "no_persona"]
-        checked = Declaration(declared.file, "")
-        checked.held, checked.places = {"variants": asked}, declared.places
-        flags = _flags(checked, persona if persona is not None else PERSONA, _base_gaps(question))
-        changed["flags"] = {**{k: v for k, v in question.flags.items() if k in asked}, **flags}
+        changed["flags"] = _own_flags(declared, base, persona)
     made = replace(question, **changed)
+    _refuse_impossible(made, wordings)
     _refuse_alike(declared, made, wordings)
     return made
 
 
-def _of_another_shape(
-    declared: Declaration, name: str, base: Paradigm
-) -> Callable[..., pd.DataFrame]:
-    "The items of any paradigm, told to another person or with another system message."
-    held = declared.held
-    for field in ("wordings", "keep_wordings", "variants"):
-        if field in held:
-            raise declared.spot(field).fault(
-                f"{base.name} makes its prompts itself; change persona, system and settings, or "
-                "give paradigm_from a table of items"
-            )
-    persona, system = held.get("persona", ""), held.get("system")
-    settings = held.get("settings", {})
+def _of_a_classic(
+    declared: Declaration, name: str, base: Paradigm, tables: Mapping[str, str]
+) -> dict[str, Any]:
+    "What a declaration changes about a classic experiment."
+    question = _reworded(declared, name, base, tables)
+    usual = one_wording(base.question.contents)
+    caveats = [each for each in base.caveats if each != usual]
+    contrasts = base.contrasts
+    if any(each.published for each in question.contents):
+        caveats.append(one_wording(question.contents))
+    else:
+        contrasts = tuple(each for each in contrasts if each.include != "is_original")
+    settings = _given_settings(declared, base)
+    make = base.items_from(question)
+    return {
+        "question": question,
+        "items": partial(make, **settings) if settings else make,
+        "caveats": caveats,
+        "contrasts": contrasts,
+    }
 
-    def items(seed: Seed = 0) -> pd.DataFrame:  # study seed
-        "The items of the paradigm that this one is based on."
-        table = base.items(seed=seed, **settings)
+# %% ../../nbs/kits/file.ipynb #56368a4a
+_PERSONA_OR_NOT = "base: with the persona of the file; no_persona: without it"
+
+
+def _told_otherwise(
+    declared: Declaration, name: str, make: Callable[..., pd.DataFrame]
+) -> Callable[..., pd.DataFrame]:
+    "The items of a base, told to another person or with another system message."
+    held = declared.held
+    persona, system = held.get("persona", ""), held.get("system")
+
+    @wraps(make)
+    def items(*arguments: Any, **given: Any) -> pd.DataFrame:
+        table = make(*arguments, **given).assign(paradigm=name)
         told = table["system"].tolist() if system is None else [system] * len(table)
         joined = [" ".join(filter(None, [persona, each])) or None for each in told]
-        return identified(table.assign(paradigm=name, system=pd.Series(joined, dtype="object")))
+        asked = table.assign(system=pd.Series(joined, dtype="object"))
+        if "no_persona" in held.get("variants", ()):
+            alone = table.assign(system=pd.Series([each or None for each in told], dtype="object"))
+            for column in {"pair_id", "order_group"} & set(table.columns):
+                alone[column] = alone[column] + "-no_persona"
+            both = [asked.assign(variant="base"), alone.assign(variant="no_persona")]
+            asked = pd.concat(both, ignore_index=True)
+            asked.attrs = dict(table.attrs)
+        return identified(asked)
 
-    try:
-        items()
-    except CogbiasError as error:
-        raise declared.spot("settings").fault(str(error)) from None
     return items
+
+
+def _check_told(declared: Declaration, base: Paradigm) -> None:
+    "Refuse variants of a paradigm that is not asked in any, but for those with a persona."
+    held, spot = declared.held, declared.spot("variants")
+    if "variants" not in held:
+        return
+    if not held.get("persona") or "variant" in base.factors:
+        raise spot.fault(
+            f"{base.name} makes its prompts itself, and the only variants of it are base and "
+            "no_persona, with a persona and without; write a persona too, or leave them out"
+        )
+    for each in held["variants"]:
+        if each not in ("base", "no_persona"):
+            raise spot.fault(
+                f"{base.name} makes its prompts and their numbers itself, so there is no {each!r}; "
+                "base and no_persona are there"
+            )
+    if "base" not in held["variants"]:
+        raise spot.fault("base is not among them, which carries the headline; add it")
+
+
+def _of_another_kit(
+    declared: Declaration, name: str, base: Paradigm, make: Callable[..., pd.DataFrame]
+) -> dict[str, Any]:
+    "What a declaration changes about a paradigm whose prompts it cannot write."
+    _check_told(declared, base)
+    settings = _given_settings(declared, base)
+    make = _told_otherwise(declared, name, partial(make, **settings) if settings else make)
+    changed: dict[str, Any] = {"items": make, "question": None}
+    if "no_persona" in declared.held.get("variants", ()):
+        within = [replace(each, where={**BASE, **each.where}) for each in base.contrasts]
+        first = replace(within[0], by=(*within[0].by, "variant"))
+        changed["contrasts"] = (first, *within[1:])
+        changed["factors"] = {**base.factors, "variant": _PERSONA_OR_NOT}
+    return changed
+
+
+def _refuse_wordings(declared: Declaration, base: Paradigm) -> None:
+    "Refuse wordings for a paradigm that makes its prompts from something else."
+    names = [each for each in signature(base.items).parameters if each != "seed"]
+    for each in ("wordings", "keep_wordings"):
+        if each in declared.held:
+            raise declared.spot(each).fault(
+                f"{base.name} makes its prompts itself, from {base.clusters}; change persona, "
+                f"system and settings ({', '.join(names)}), or write a whole design without "
+                "based_on"
+            )
+
+
+def _own_sets(
+    declared: Declaration, base: Paradigm, tables: Mapping[str, str]
+) -> dict[str, dict[str, str]]:
+    "The wordings of a declaration as sets of texts for the written gaps of a scenario."
+    from cogbias.kits.scenario import sets_of  # few files need it
+
+    rules = base.written.gaps
+    gaps = _Gaps(tuple(rules), {})
+    sets = dict(sets_of(base.written)) if declared.held.get("keep_wordings") else {}
+    seen = {(gap, _as_read(text)): at for at, each in sets.items() for gap, text in each.items()}
+    for each in _wordings(declared, tables, gaps):
+        for name in ("prompts", "options", "target", "truth", "published"):
+            if getattr(each, name) not in (None, False):
+                raise each.spot("prompt" if name == "prompts" else name).fault(
+                    f"a wording of {base.name} fills its gaps ({', '.join(rules)}) and has "
+                    "nothing else; leave it out"
+                )
+        _check_words(each, gaps)
+        if each.name in sets:
+            raise each.spot("name").fault(f"{base.name} has a wording {each.name!r}; rename yours")
+        texts = {gap: " ".join(str(each.words[gap]).split()) for gap in rules}
+        for gap, text in texts.items():
+            for fault in text_faults(rules[gap], text, texts=texts):
+                raise each.spot(gap).fault(f"{fault}; keep to {rules[gap].rules}")
+            before = seen.setdefault((gap, _as_read(text)), each.name)
+            if before != each.name:
+                raise each.spot(gap).fault(f"{before!r} has the same text; write another one")
+        sets[each.name] = texts
+    return sets
+
+
+def _of_a_scenario(
+    declared: Declaration, name: str, base: Paradigm, tables: Mapping[str, str]
+) -> dict[str, Any]:
+    "What a declaration changes about a managerial scenario."
+    if "wordings" not in declared.held or base.items_from is None:
+        _refuse_wordings(declared, base)
+        return _of_another_kit(declared, name, base, base.items.unchecked)
+    case = replace(base.written, sets=_own_sets(declared, base, tables))
+    changed = _of_another_kit(declared, name, base, base.items_from(case))
+    return {**changed, "written": case}
+
+
+def _changed(
+    declared: Declaration, name: str, base: Paradigm, tables: Mapping[str, str]
+) -> dict[str, Any]:
+    "Fields of a paradigm that a declaration changes."
+    if base.question is not None and base.items_from is not None:
+        return _of_a_classic(declared, name, base, tables)
+    if base.written is not None:
+        return _of_a_scenario(declared, name, base, tables)
+    _refuse_wordings(declared, base)
+    return _of_another_kit(declared, name, base, base.items.unchecked)
 
 
 def _based(declared: Declaration, name: str, tables: Mapping[str, str]) -> Paradigm:
     "A paradigm that changes another one."
     base = _base(declared)
-    for field in declared.held:
-        if field in FIELDS and field not in _OF_A_BASE:
-            raise declared.spot(field).fault(
+    for each in declared.held:
+        if each in FIELDS and each not in _OF_A_BASE:
+            raise declared.spot(each).fault(
                 f"the design is that of {base.name}; leave it out, or leave out based_on"
             )
     check_fields(declared, declared.held, FIELDS)
     _refuse_gaps_in_person(declared)
-    about = _about(declared, base)
-    standard = base.question is not None and base.items.unchecked.__qualname__.startswith(
-        items_of.__name__
-    )
-    contrasts, caveats = base.contrasts, [each for each in base.caveats]
-    if standard and "settings" not in declared.held:
-        question = _reworded(declared, name, base, tables)
-        old = one_wording(base.question.contents)
-        caveats = [each for each in caveats if each != old]
-        if any(each.published for each in question.contents):
-            caveats.append(one_wording(question.contents))
-        else:
-            contrasts = tuple(each for each in contrasts if each.include != "is_original")
-        items = items_of(question)
-    else:
-        question, items = None, _of_another_shape(declared, name, base)
-    told = vars(about) | {"caveats": (*caveats, *about.caveats)}
-    made = replace(
-        base, **told, name=name, items=items, contrasts=contrasts, question=question, people=()
-    )
+    about = vars(_about(declared, base))
+    changed = _changed(declared, name, base, tables)
+    caveats = (*changed.pop("caveats", base.caveats), *about["caveats"])
+    told = {**about, "caveats": caveats, "name": name, "people": ()}
+    made = replace(base, **told, **changed)
     return replace(made, people=_people(declared, made.headline))
 
 # %% ../../nbs/kits/file.ipynb #f728bfe8
@@ -1573,6 +1901,17 @@ def _table_named(declared: Declaration) -> str:
             f"{named!r:.80} is no CSV file; name one, or write tables [[wordings]]"
         )
     return named
+
+
+def _refuse_named_files(declared: Declaration) -> None:
+    "Refuse settings that name a file, which a folder of results would not keep."
+    settings = declared.held.get("settings")
+    for name, value in settings.items() if isinstance(settings, dict) else ():
+        if isinstance(value, str) and PurePosixPath(value).suffix in (".toml", ".csv", ".jsonl"):
+            raise declared.spot("settings", name).fault(
+                f"{value!r:.80} is a file, and a paradigm brings none but its table of wordings; "
+                "write texts as wordings, or name the file in the settings of a study"
+            )
 
 
 def _text_of(path: Path, most: int, what: str) -> str:
@@ -1608,6 +1947,7 @@ def read_declaration(
     )
     declared = Declaration(str(path), text)
     named = _table_named(declared)
+    _refuse_named_files(declared)
     found = {path.name: text}
     if named:
         place = inside(path.parent, path.parent / named)
@@ -1644,13 +1984,13 @@ def paradigm_of_files(
         made = make(declared, name, tables)
         made.items()
     except CogbiasError as error:
-        told = str(error)
-        raise (
-            error
-            if told.startswith(declared.file) or ", line " in told
-            else CogbiasError(f"{declared.file}: {told}")
-        ) from None
-    return replace(made, files=dict(files))
+        if ", line " in str(error):
+            raise
+        held = declared.held  # what only the items as a whole show is blamed on what makes them
+        blamed = ("settings", "variants", "numbers", "wordings", "based_on")
+        field = next((each for each in blamed if each in held), "")
+        raise declared.spot(*filter(None, [field])).fault(str(error)) from None
+    return with_files(made, files)
 
 
 def paradigm_from_file(

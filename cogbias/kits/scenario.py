@@ -7,7 +7,7 @@ __all__ = ['POINTS', 'Scale', 'SHARE', 'CHANGE', 'DIFFERENCE', 'COUNT', 'QUALITY
            'Situation', 'OPENING', 'TOLD', 'STYLES', 'LETTERS', 'UNHASHED', 'TURNED_AS_PUBLISHED', 'Orders', 'LEAN',
            'SPREAD', 'PULL', 'MANAGERS', 'PULLED_MANAGERS', 'Style', 'FACTORS', 'CORRECTED', 'RATIONAL', 'steps',
            'degrees', 'Metric', 'Norm', 'Versions', 'told_situation', 'Scenario', 'Story', 'chosen_settings',
-           'drawn_values', 'shelf_stories', 'sharing_text', 'filling_hash', 'load_fillings', 'sound_texts',
+           'drawn_values', 'sets_of', 'shelf_stories', 'sharing_text', 'filling_hash', 'load_fillings', 'sound_texts',
            'written_stories', 'rates', 'managers', 'scenario_items', 'scenario', 'planted_shift']
 
 # %% ../../nbs/kits/scenario.ipynb #9356c347
@@ -163,6 +163,8 @@ class Scenario:
     draws: Mapping[str, Draw] = field(default_factory=dict)  # drawn gap -> its distribution
     derive: Mapping[str, Any] = field(default_factory=dict)  # gap -> function of the drawn values
     pulled: bool = False  # whether the bias is a pull to the reference, from either side
+    # name of a set -> gap -> text, in place of the shelf that ships
+    sets: Mapping[str, Mapping[str, str]] | None = None
 
     def __post_init__(self) -> None:
         for name in ("situation", "question", "scale"):
@@ -366,6 +368,13 @@ def drawn_values(
     "The drawn and derived values of a story, dealt out evenly over all stories."
     drawn = deal_values(case.draws, seed, case.name, setting["place"], instance)
     return drawn | {name: compute(drawn) for name, compute in case.derive.items()}
+
+
+def sets_of(
+    case: Scenario,  # whose gaps are filled
+) -> Mapping[str, Mapping[str, str]]:  # name -> gap -> text
+    "The sets of texts that a scenario brings, or those of the shelf that ships."
+    return shelf(case.name, case.gaps) if case.sets is None else case.sets
 
 
 def shelf_stories(
@@ -735,8 +744,7 @@ def scenario_items(
     "The prompts of a scenario."
     left_out = 0
     if fillings == "shelf" or Path(fillings).suffix == ".toml":
-        shipped_one = fillings == "shelf"
-        sets = shelf(case.name, case.gaps) if shipped_one else read_shelf(fillings, case.gaps)
+        sets = sets_of(case) if fillings == "shelf" else read_shelf(fillings, case.gaps)
         stories = shelf_stories(case, sets, chosen_settings(settings, seed), instances, seed)
     else:
         everything = len(business_settings()) if isinstance(settings, int) else settings
@@ -841,6 +849,7 @@ def scenario(
         name=case.name,
         factors=FACTORS | columns | drawn,
         items=partial(scenario_items, case),
+        items_from=lambda changed: partial(scenario_items, changed),
         contrasts=_contrasts(about, case),
         breakdown=("option_order", *breakdown),
         rules=rules or (PULLED_MANAGERS if case.pulled else MANAGERS),

@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..design import UNBIASED, About, Contrast, Paradigm
+from ..design import UNBIASED, About, Contrast, Paradigm, with_files
 from cogbias.kits.file import (
     FIELDS,
     _is_number,
@@ -174,13 +174,8 @@ def paradigm_of_data(
     for name in ("caveats", "breakdown", "people"):
         data[name] = tuple(data.get(name, ()))
     made = {"bias": "", "summary": "", "norm": "", "positive": "", "source": "", **data}
-    return Paradigm(
-        **made,
-        contrasts=contrasts,
-        items=items,
-        trivial=dict(UNBIASED),
-        files=dict(files),
-    )
+    own = Paradigm(**made, contrasts=contrasts, items=items, trivial=dict(UNBIASED))
+    return with_files(own, files)
 
 # %% ../../nbs/kits/table.ipynb #7280682d
 _USUAL = {

@@ -58,7 +58,7 @@ class Variable:
     value: Any  # in the variants base and no_persona
     declared: Mapping[str, Any] = field(
         default_factory=dict
-    )  # variant -> value, for percent_bounded
+    )  # variant -> value there, in place of what the kind would make of it
     step: int = 1  # scaled values are multiples of it: 2 for an even count
     low: float | None = None  # smallest value that makes sense
     high: float | None = None  # largest value that makes sense
@@ -83,6 +83,8 @@ def _half_up(value: Decimal, step: int = 1) -> int:
 
 def _scaled(name: str, variable: Variable, variant: Variant, where: str) -> Any:
     "A variable in one variant, before its range is checked."
+    if variant.name in variable.declared:
+        return variable.declared[variant.name]
     if variable.kind in SCALED:
         return (
             variable.value
@@ -91,12 +93,10 @@ def _scaled(name: str, variable: Variable, variant: Variant, where: str) -> Any:
         )
     if variable.kind in UNSCALED or variant.factor == 1:
         return variable.value
-    if variant.name not in variable.declared:
-        raise CogbiasError(
-            f"{where}: variable {name!r} has no value for the variant {variant.name!r}; a "
-            f"percentage cannot be multiplied, declare one"
-        )
-    return variable.declared[variant.name]
+    raise CogbiasError(
+        f"{where}: variable {name!r} has no value for the variant {variant.name!r}; a "
+        f"percentage cannot be multiplied, declare one"
+    )
 
 # %% ../../nbs/kits/variants.ipynb #d3ef3475
 def scale(
