@@ -15,6 +15,11 @@ settings = config["DEFAULT"]
 SPDX = {"apache2": "Apache-2.0"}
 STATUS = {"3": "3 - Alpha", "4": "4 - Beta", "5": "5 - Production/Stable"}
 SHIPPED = ("data", "docs", "nbs/reports")  # read by the library, kept outside it in the repository
+NOT_SHIPPED = (
+    "__pycache__",
+    ".ipynb_checkpoints",
+    *("library.py", "read_aloud.py", "readme.py", "small_matrix.py"),  # for a clone: docs/*.py
+)
 
 
 def requirements(key: str) -> list[str]:
@@ -35,7 +40,7 @@ class BuildWithShippedFiles(build_py):
                 ROOT / folder,
                 target,
                 dirs_exist_ok=True,
-                ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"),
+                ignore=shutil.ignore_patterns(*NOT_SHIPPED),
             )
 
 

@@ -1283,7 +1283,7 @@ def site(
     "Build the static site of a folder."
     import warnings
 
-    from cogbias.site import build_site
+    from cogbias.site.pages import build_site
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)

@@ -1,4 +1,4 @@
-"Sphinx settings of the site. `cogbias.site.build_site` stages the pages and runs Sphinx over them."
+"Sphinx settings of the site; `cogbias.site.pages.build_site` stages the pages and runs Sphinx."
 
 from docutils import nodes
 from sphinx.util import logging

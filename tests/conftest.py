@@ -96,7 +96,7 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 CLI = "import sys; from cogbias.cli import main; sys.exit(main())"
 
 # The same in an installed package, whose sites have no pages of the library.
-INSTALLED = f"import cogbias.site; cogbias.site.repository_notebooks = lambda: None; {CLI}"
+INSTALLED = f"from cogbias.site import pages; pages.repository_notebooks = lambda: None; {CLI}"
 
 
 def _make_site(
@@ -105,7 +105,7 @@ def _make_site(
     pages: tuple[str, ...],  # notebooks of the library that become pages too
 ) -> None:
     "Run a study and build its site with some pages of the library."
-    library, code = folder / "library", "from cogbias.site import build_site; import sys; "
+    library, code = folder / "library", "from cogbias.site.pages import build_site; import sys; "
     in_a_process(CLI, "run", study, "--outputs", str(folder / "outputs"))
     for name in pages:
         (library / name).parent.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,7 @@ from cogbias.compare import compare, difference_sentence
 from cogbias.design import paradigm
 from cogbias.effects import decide, estimate_contrast, estimate_effects
 from cogbias.reporting.cell import headline_sentence, opening
-from cogbias.site import Results, matrix, paradigm_groups
+from cogbias.site.results import Results, matrix, paradigm_groups
 from cogbias.reporting.study import common_effects, scale_label
 from cogbias.tables import CogbiasError, save_table
 

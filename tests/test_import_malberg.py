@@ -545,7 +545,7 @@ def test_every_command_works_on_the_folder(
     tmp_path: Path, tests: list[dict], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # pages of the library are not looked at
-    monkeypatch.setattr("cogbias.site.repository_notebooks", lambda: None)
+    monkeypatch.setattr("cogbias.site.pages.repository_notebooks", lambda: None)
     kept = [test for test in tests if test["bias"] == "Conservatism"]
     decisions = decided(kept)
     other = [each | {"model": "google/gemma-2-9b-it"} for each in decided(kept, seed=9)]

@@ -42,7 +42,7 @@ def cases() -> Iterator[Any]:
 
 
 SERVER = multiprocessing.get_context("forkserver")  # its processes have computed nothing yet
-SERVER.set_forkserver_preload(["nbdev.test", "seaborn", "statsmodels.api", "cogbias.site"])
+SERVER.set_forkserver_preload(["nbdev.test", "seaborn", "statsmodels.api", "cogbias.site.pages"])
 
 
 def _run(path: Path, left_out: list[str], queue: multiprocessing.SimpleQueue) -> None:

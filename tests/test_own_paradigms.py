@@ -22,7 +22,7 @@ from cogbias.kits.table import paradigm_from
 from cogbias.kits.variants import ContentSet, Question, Variable
 from cogbias.rendering import render_reports
 from cogbias.running import effects_of, run_study
-from cogbias.site import build_site
+from cogbias.site.pages import build_site
 from cogbias.skeletons import write_skeleton
 from cogbias.study import make_study, read_study, study_paradigms
 from cogbias.tables import CogbiasError

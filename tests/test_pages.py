@@ -18,7 +18,7 @@ import pytest
 
 from cogbias.claims import Claim, claim
 from cogbias.tables import EFFECTS, load_table
-from cogbias.site import paradigm_title
+from cogbias.site.results import paradigm_title
 from cogbias.stats.decisions import OTHER_VERDICTS, VERDICTS
 from cogbias.trials import slug
 
@@ -184,7 +184,7 @@ def test_order_consistency_has_an_interval(site: Path) -> None:
 
 def test_a_cell_that_is_added_may_change_a_verdict_and_every_page_says_so(tmp_path: Path) -> None:
     from cogbias.effects import decide
-    from cogbias.site import Results, matrix
+    from cogbias.site.results import Results, matrix
     from cogbias.reporting.study import verdict_notes
 
     columns = {name: None for name in EFFECTS.names}

@@ -21,7 +21,8 @@ from cogbias.exchange.pagliaro import OUTCOMES, import_pagliaro, read_outcomes
 from cogbias.outputs import Folder, stored_settings
 from cogbias.rendering import render_reports
 from cogbias.running import estimate_folder, run
-from cogbias.site import Layout, Results, _participant_page, matrix
+from cogbias.site.pages import Layout, _participant_page
+from cogbias.site.results import Results, matrix
 from cogbias.study import read_study, studies, study_paradigms
 from cogbias.tables import CogbiasError, shipped
 

@@ -95,6 +95,20 @@ def test_no_arrow_runs_back() -> None:
             assert room not in reached(other, rooms) - {"tables"}, (room, other)
 
 
+PARTS = {
+    "figures": ("cell", "study"),
+    "reporting": ("cell", "study", "models", "bets"),
+    "site": ("inert", "results", "pages"),
+}  # in the order in which they are read
+
+
+@pytest.mark.parametrize("room", PARTS)
+def test_a_part_of_a_room_imports_only_parts_before_it(room: str) -> None:
+    for place, part in enumerate(PARTS[room]):
+        used = {other for other in modules()[f"{room}/{part}"] if other.startswith(f"{room}")}
+        assert used <= {f"{room}/{before}" for before in PARTS[room][:place]}, (part, used)
+
+
 def test_the_table_is_read_as_it_is_meant() -> None:
     rooms = {"stats": set(), "effects": {"stats", "design"}, "design": set(), "cli": {"effects"}}
     assert reached("cli", rooms) == {"tables", "effects", "stats", "design"}

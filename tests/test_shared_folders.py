@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from test_site import REPORT, write_report
 
-import cogbias.site as site
+import cogbias.site.pages as site
 import cogbias.running as running
 from cogbias.tables import EFFECTS, CogbiasError, load_table, whole_file
 from cogbias.outputs import Folder, stored_settings, turn
@@ -132,7 +132,7 @@ def test_a_site_deletes_nothing_that_it_did_not_make(outputs: Path) -> None:
     stale = out / "results" / "participants" / "gone.html"
     stale.write_text("an earlier page")
     listed = out / site.LISTED
-    digest = site._hash_of(stale)
+    digest = site._hash_of_file(stale)
     listed.write_text(f"{listed.read_text()}{digest} results/participants/gone.html\n")
     build(outputs, out)
     assert not stale.exists()  # ours, by its list, and as it was
@@ -148,7 +148,7 @@ def test_the_list_of_a_strangers_site_leads_nowhere(outputs: Path) -> None:
     private.mkdir()
     (private / "thesis.txt").write_text("mine")
     (out / "link").symlink_to(private)
-    digest = site._hash_of(private / "thesis.txt")
+    digest = site._hash_of_file(private / "thesis.txt")
     names = ("../private/thesis.txt", "link/thesis.txt", str(private / "thesis.txt"))
     listed = out / site.LISTED
     listed.write_text(listed.read_text() + "".join(f"{digest} {name}\n" for name in names))

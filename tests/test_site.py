@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import cogbias.site as site
+import cogbias.site.pages as site
 from cogbias.tables import EFFECTS, CogbiasError, save_table
 from cogbias.trials import slug
 
@@ -296,7 +296,7 @@ def test_errors_say_what_to_do(
 
 def test_reports_without_an_effects_table(tmp_path: Path) -> None:
     write_report(tmp_path / "outputs", "sim/human", "choice/certainty", REPORT)
-    site._stage(tmp_path / "outputs", tmp_path / "pages", None)
+    site.stage_site(tmp_path / "outputs", tmp_path / "pages", None)
     overview = (tmp_path / "pages" / "results" / "index.md").read_text(encoding="utf-8")
     assert (
         "has no effects table" in overview
@@ -320,8 +320,8 @@ def test_strict_names_the_page(folder: Path, tmp_path: Path) -> None:
 
 def test_import_is_light() -> None:
     code = (
-        "import sys, cogbias.site; print([name for name in ('sphinx', 'jinja2', 'matplotlib', "
-        "'nbdev', 'scipy') if name in sys.modules])"
+        "import sys, cogbias.site.pages; print([name for name in ('sphinx', 'jinja2', "
+        "'matplotlib', 'nbdev', 'scipy') if name in sys.modules])"
     )
     assert (
         subprocess.run(

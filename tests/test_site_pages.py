@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cogbias import site
+from cogbias.site import pages as site
 from cogbias.running import run_study
 from cogbias.study import make_study
 
@@ -32,7 +32,7 @@ def test_each_page_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     written: Counter[str] = Counter()
     monkeypatch.setattr(
         site,
-        "_write",
+        "write_page",
         lambda path, text: written.update(
             [path.name if path.parent.name == "paradigms" else str(path)]
         ),

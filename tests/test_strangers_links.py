@@ -249,7 +249,7 @@ def test_a_folder_without_our_list_is_no_site(
 def test_a_listed_site_does_not_cover_other_files(tmp_path: Path) -> None:
     pytest.importorskip("myst_nb")
     from cogbias.tables import CogbiasError
-    from cogbias.site import _check_places
+    from cogbias.site.pages import _check_places
 
     (tmp_path / "index.html").write_bytes(NOTE)
     for earlier in ({}, {"other.html": "0" * 64}):

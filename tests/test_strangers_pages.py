@@ -30,10 +30,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from test_site import NOTEBOOK, PIXEL, code, effect, markdown, shown, write_report
 
-import cogbias.site as site
+import cogbias.site.pages as site
 from cogbias.tables import EFFECTS, CogbiasError, save_table
 from cogbias.markup import NO_FORMULAS, clean_html, markdown_html, markdown_parts
-from cogbias.site import markdown_text
+from cogbias.site import inert
+from cogbias.site.inert import markdown_text
 from cogbias.outputs import Folder
 from cogbias.rendering import render_reports
 from cogbias.running import run_study
@@ -125,7 +126,7 @@ def test_there_are_payloads_of_many_kinds() -> None:
 
 def test_nothing_on_the_site_could_act(built: tuple[Path, list[str]]) -> None:
     pages = pages_of(built[0])
-    own = {each.strip() for each in site._theme_scripts(built[0])}
+    own = {each.strip() for each in inert._theme_scripts(built[0])}
     found = {name: what_could_act(page, own) for name, page in pages.items()}
     assert {name: each for name, each in found.items() if each} == {}
     assert len(pages) > 25 and HOSTILE in pages and "results/study.html" in pages
@@ -166,7 +167,7 @@ def test_a_broken_picture_names_its_page(built: tuple[Path, list[str]]) -> None:
     said = "\n".join(built[1])
     assert "results/study: 1 broken pictures are not shown" in said
     assert "results/participants/ollama-hostile/choice-certainty: 1 broken" in said
-    assert site.BROKEN in pages_of(built[0])[HOSTILE]
+    assert inert.BROKEN in pages_of(built[0])[HOSTILE]
     assert len(list((built[0] / "_images").glob("*.png"))) == 1
 
 
@@ -219,7 +220,9 @@ def test_a_name_is_literal_text_for_the_parser_of_the_pages(name: str) -> None:
     parser = create_md_parser(MdParserConfig(enable_extensions=extensions), RendererHTML)
     tokens = parser.parse(f"# {markdown_text(name)} end")
     assert [token.type for token in tokens][:3] == ["heading_open", "inline", "heading_close"]
-    assert "".join(each.content for each in tokens[1].children) == f"{site.plain(name)} end".strip()
+    assert (
+        "".join(each.content for each in tokens[1].children) == f"{inert.plain(name)} end".strip()
+    )
 
 
 @given(some.text(alphabet="<>/!-'\"=&;:#ascriptonermghtyl \n`~${}\\[]()*_|", max_size=120))
@@ -298,12 +301,10 @@ def test_a_damaged_notebook_is_named(tmp_path: Path) -> None:
         with pytest.raises(
             CogbiasError, match=r"choice-certainty.ipynb: .*; run it again or delete"
         ):
-            site._stage(outputs, outputs / "pages", None)
+            site.stage_site(outputs, outputs / "pages", None)
 
 
 def test_templates_leave_no_markdown_to_whoever_shows_them() -> None:
-    for path in sorted(
-        Path(site.__file__).parent.parent.joinpath("nbs", "reports").glob("*.ipynb")
-    ):
+    for path in sorted(Path(site.__file__).parents[2].joinpath("nbs", "reports").glob("*.ipynb")):
         for cell in nbformat.read(path, 4).cells:
             assert cell.cell_type == "markdown" or not re.search(r"\bMarkdown\b", cell.source), path

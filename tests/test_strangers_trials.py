@@ -183,11 +183,11 @@ def test_the_report_and_the_site_say_it_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import cogbias.rendering
-    import cogbias.site
+    import cogbias.site.pages
 
     monkeypatch.setattr(cogbias.rendering, "render_reports", lambda *_, **__: ([], []))
     monkeypatch.setattr(cogbias.rendering, "study_report_is_stale", lambda _: False)
-    monkeypatch.setattr(cogbias.site, "build_site", lambda *_, **__: "site")
+    monkeypatch.setattr(cogbias.site.pages, "build_site", lambda *_, **__: "site")
     place = folder("text")
     lines = lines_of(place)
     said = unknown_item(lines)
@@ -273,7 +273,7 @@ def test_edited_effects_are_refused_by_record_and_column(
 ) -> None:
     "Where the site reads them, and where reports do."
     from cogbias.outputs import load_effects
-    from cogbias.site import Results
+    from cogbias.site.results import Results
 
     place = tmp_path / "effects.parquet"
     table = pd.read_parquet(good["text"] / "effects.parquet")

@@ -119,7 +119,7 @@ def test_the_analysis_is_declared_in_the_study(tmp_path):
 
 
 def test_a_page_of_the_site(folder, monkeypatch):
-    from cogbias import site
+    from cogbias.site import pages as site
     from cogbias.rendering import render_reports
 
     monkeypatch.setattr(site, "repository_notebooks", lambda: None)  # the library is not looked at

@@ -91,7 +91,7 @@ def test_the_label_stands_wherever_their_numbers_do_and_the_trace_is_drawn(
     "Report, page of the study, site, status and effects: none shows them without it."
     from cogbias.reporting.bets import bets_table, instruments
     from cogbias.outputs import load_effects, people_of
-    from cogbias.site import Results, _head
+    from cogbias.site.results import Results, _column_head
     from cogbias.reporting.study import opening_notes
 
     told, name = "small self-made model, corpus A", "encoder/small_bert@coin"
@@ -110,7 +110,7 @@ def test_the_label_stands_wherever_their_numbers_do_and_the_trace_is_drawn(
         with pytest.raises(SystemExit):
             main([command, str(tmp_path)])
         assert told in capsys.readouterr().out
-    head = _head(Results(tmp_path), name)
+    head = _column_head(Results(tmp_path), name)
     assert head["tags"] == [told]
 
 
