@@ -174,6 +174,12 @@ def _contrast_faults(contrast: "Contrast") -> Iterator[str]:
         yield f"fewest is {contrast.fewest!r:.40}; give a whole number of answers, 1 or more"
     if contrast.direction not in (1, -1):
         yield f"direction is {contrast.direction!r}; use 1 or -1"
+    if contrast.direction == -1 and contrast.outcome != "value" and needs.reads == "prompts":
+        yield "direction is -1, but the score says which answer is the bias; turn the scores round"
+    if contrast.these_prompts and needs.these is None:
+        yield f"kind {contrast.kind!r} has no estimate for exactly these prompts; leave it out"
+    if contrast.these_prompts and needs.reads == "prompts" and contrast.outcome != "role":
+        yield "these_prompts is for shares of a role, or for numbers; leave it out"
     for cell in contrast.cells:
         if not isinstance(cell, tuple) or len(cell) != 2:
             yield f"cells names {cell!r}; a cell is a pair of condition and stratum"
@@ -206,6 +212,8 @@ class Contrast:
     )
     fewest: int = 1  # answers that count which a condition of a cluster needs, or it is left out
     by: tuple[str, ...] = ()  # factors for whose levels the same estimate is made again
+    these_prompts: bool = False  # whether a second row asks the same of exactly these prompts,
+    # which a headline of shares has anyway
     direction: float = (
         1.0  # -1 where people's bias makes the number smaller; the estimate is multiplied by it
     )

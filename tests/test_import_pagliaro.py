@@ -187,6 +187,30 @@ FAULTS = {
         lambda told: told["variants"][0]["control_parsed"].__setitem__(0, "D"),
         "framing_v1: field 'control_parsed' is not what the published code reads",
     ),
+    "an option that no prompt offers": (
+        "prompts.json",
+        lambda told: told["biases"]["framing_effect"]["variants"]["framing_v1"]["options"][
+            "control"
+        ].append({"label": "D", "text": "something else"}),
+        "variant framing_v1: field 'options' offers 'D', a label that is not known",
+    ),
+    "an option that is no object": (
+        "prompts.json",
+        lambda told: told["biases"]["framing_effect"]["variants"]["framing_v1"]["options"][
+            "control"
+        ].append(3),
+        "variant framing_v1: field 'options' holds 3, which is no object",
+    ),
+    "choices in the file of intervals": (
+        FILE,
+        lambda told: told.__setitem__("bias_name", "overconfidence"),
+        "field 'variants' holds 'framing_v1', which is not of overconfidence",
+    ),
+    "a variant that is a number": (
+        FILE,
+        lambda told: told.update(bias_name="overconfidence", variants=[3]),
+        "field 'variants' holds 3, which is not of overconfidence",
+    ),
     "lists of unequal length": (
         FILE,
         lambda told: told["variants"][0]["control_responses"].pop(),
@@ -223,11 +247,34 @@ def test_a_faulty_archive_is_refused_whole(files, tmp_path, fault):
     assert not (tmp_path / "out").exists()
 
 
-def test_two_files_of_one_model_and_bias_are_refused(files, tmp_path):
-    folder = changed({n: files[n] for n in (FILE, "prompts.json")}, tmp_path / "in", "", None)
-    (folder / "raw_responses" / "again.json").write_bytes(files[FILE])
+INTERVALS = "raw_responses/overconfidence_gpt-4.1-mini_baseline.json"
+
+
+@pytest.mark.parametrize("twice", [FILE, INTERVALS])
+def test_two_files_of_one_model_and_bias_are_refused(files, tmp_path, twice):
+    "Also those that are only counted."
+    names = FILE, INTERVALS, "prompts.json"
+    folder = changed({n: files[n] for n in names}, tmp_path / "in", "", None)
+    (folder / "raw_responses" / "again.json").write_bytes(files[twice])
     with pytest.raises(CogbiasError, match="too; keep one of the two files"):
         read_pagliaro(folder)
+
+
+def test_an_archive_in_an_archive_is_named(files, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "cognitive-biases-llm-main.zip").write_bytes(b"PK")
+    said = "but the archive 'cognitive-biases-llm-main.zip'; unpack it"
+    with pytest.raises(CogbiasError, match=said):
+        read_pagliaro(tmp_path / "in")
+
+
+@pytest.mark.parametrize("name", ["raw_responses (1)", "my_raw_responses", "Raw_Responses"])
+def test_a_renamed_folder_holds_no_answers(files, tmp_path, name):
+    some = {"prompts.json": files["prompts.json"], f"{name}/one.json": files[FILE]}
+    folder = changed(some, tmp_path / "in", "", None)
+    with pytest.raises(CogbiasError, match="there should be raw_responses/.*json"):
+        import_pagliaro(folder, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_shipped_facts_give_the_same_effects(imported, estimated, biases, tmp_path):

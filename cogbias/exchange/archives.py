@@ -37,6 +37,15 @@ def leads_out(name: str) -> bool:
     return name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]
 
 # %% ../../nbs/exchange/archives.ipynb #1f7e2920
+def _check_size(path: Path, total: int) -> None:
+    "Raise if so many bytes are more than anybody published."
+    if total > LARGEST_ARCHIVE:
+        raise CogbiasError(
+            f"{path}: is {total / 1e6:.0f} MB unpacked, more than {LARGEST_ARCHIVE / 1e6:.0f}; use "
+            f"the file as published"
+        )
+
+
 def check_members(
     path: Path,  # the archive or folder, for messages
     sizes: Sequence[tuple[str, int]],  # name and bytes of every file in it
@@ -55,15 +64,12 @@ def check_members(
                 f"{path}: holds {name!r}, which is not a {kind} file; remove it or name the folder "
                 f"of the data"
             )
-    fault = ""
-    if total > LARGEST_ARCHIVE:
-        fault = f"is {total / 1e6:.0f} MB unpacked, more than {LARGEST_ARCHIVE / 1e6:.0f}"
-    elif len(set(names)) < len(names):
-        fault = "holds a name twice"
-    elif not names:
-        fault = f"holds no {kind} file"
-    if fault:
-        raise CogbiasError(f"{path}: {fault}; use the file as published")
+    _check_size(path, total)
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise CogbiasError(f"{path}: holds the name {twice!r:.80} twice; use the file as published")
+    if not names:
+        raise CogbiasError(f"{path}: holds no {kind} file; use the file as published")
 
 # %% ../../nbs/exchange/archives.ipynb #c16ba1fb
 def _of_folder(path: Path, endings: Collection[str]) -> Iterator[tuple[str, bytes]]:
@@ -89,14 +95,38 @@ def _of_zip(path: Path, endings: Collection[str]) -> Iterator[tuple[str, bytes]]
         plain = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
         if any(each.compress_type not in plain for each in members):
             raise CogbiasError(f"{path}: is packed in a rare way; unpack it and name the folder")
-        yield from ((each.filename, archive.read(each)) for each in members)
+        for each in members:
+            with archive.open(each) as file:  # asked for one byte more than stated, it ends there
+                yield each.filename, file.read(each.file_size + 1)
+
+
+_PACKED = {b"\x1f\x8b": "r:gz", b"BZh": "r:bz2", b"\xfd7zXZ\x00": "r:xz"}
+_LONGEST_START = max(map(len, _PACKED))
+
+
+def _tar_mode(path: Path) -> str:
+    "How a tar file is packed, by its first bytes; trying them all takes minutes on plain zeros."
+    with path.open("rb") as file:
+        start = file.read(_LONGEST_START)
+    return next((mode for magic, mode in _PACKED.items() if start.startswith(magic)), "r:")
+
+
+def _is_tar(path: Path) -> bool:
+    "Whether a file begins as a tar file does."
+    try:
+        tarfile.open(path, _tar_mode(path)).close()
+    except tarfile.TarError:
+        return False
+    return True
 
 
 def _of_tar(path: Path, endings: Collection[str]) -> Iterator[tuple[str, bytes]]:
     "Name and contents of the files in a tar file, packed or not."
-    with tarfile.open(path) as archive:
+    with tarfile.open(path, _tar_mode(path)) as archive:
         members, total = [], 0
         for each in archive:
+            total += each.size
+            _check_size(path, total)  # the rest would have to be unpacked to be counted
             if each.isdir() or is_hidden(each.name.removeprefix("./")):
                 continue
             if not each.isreg():
@@ -105,9 +135,6 @@ def _of_tar(path: Path, endings: Collection[str]) -> Iterator[tuple[str, bytes]]
                     f"published"
                 )
             members.append((each.name.removeprefix("./"), each))
-            total += each.size
-            if total > LARGEST_ARCHIVE:  # the rest would have to be unpacked to be counted
-                break
         check_members(path, [(name, member.size) for name, member in members], endings)
         for name, member in members:
             yield name, archive.extractfile(member).read()
@@ -132,7 +159,7 @@ def archive_contents(
             raise CogbiasError(f"{path}: no such file; name the published archive or its folder")
         elif zipfile.is_zipfile(path):
             yield from _of_zip(path, endings)
-        elif tarfile.is_tarfile(path):
+        elif _is_tar(path):
             yield from _of_tar(path, endings)
         else:
             raise CogbiasError(

@@ -127,6 +127,16 @@ class Question(NamedTuple):
     options: Mapping[str, Sequence[Mapping[str, Any]]]  # condition -> options, in their order
 
 
+def _option(place: _Place, pair: Any, fields: Any) -> dict:
+    "An option with its role; an error where it is not known."
+    if not isinstance(fields, dict):
+        raise place.fault("options", f"holds {fields!r:.40}, which is no object")
+    label = place.field(fields, "label", "text")
+    if label not in "ABC" or len(label) != 1 or (label == "C" and pair.roles is None):
+        raise place.fault("options", f"offers {label!r:.20}, a label that is not known")
+    return option(label, place.field(fields, "text", "text"), pair.role_of(label))
+
+
 def _options(place: _Place, pair: Any, fields: Mapping[str, Any]) -> dict[str, list]:
     "The options of both conditions, with their roles."
     if pair.target is None:
@@ -139,12 +149,7 @@ def _options(place: _Place, pair: Any, fields: Mapping[str, Any]) -> dict[str, l
     found = {}
     for condition in CONDITIONS:
         found[condition] = [
-            option(
-                place.field(each, "label", "text"),
-                place.field(each, "text", "text"),
-                pair.role_of(each["label"]),
-            )
-            for each in place.field(offered, condition, "list")
+            _option(place, pair, each) for each in place.field(offered, condition, "list")
         ]
     return found
 
@@ -445,8 +450,11 @@ def _file_answers(
         raise top.fault("variants", f"lacks {name!r}")
 
 
-def _size(place: _Place, fields: Mapping[str, Any]) -> int:
+def _size(place: _Place, fields: Any) -> int:
     "Answers of a variant that is left out."
+    name = place.field(fields, "variant_id", "text") if isinstance(fields, dict) else fields
+    if not str(name).startswith(f"{LEFT_OUT}_v"):
+        raise place.fault("variants", f"holds {name!r:.40}, which is not of {LEFT_OUT}")
     return sum(len(_responses(place, fields, condition)) for condition in CONDITIONS)
 
 # %% ../../nbs/exchange/pagliaro.ipynb #48031ce9
@@ -659,31 +667,56 @@ class PublishedAnswers(NamedTuple):
         }
 
 
+def _is_of_answers(name: str) -> bool:
+    "Whether a file should hold answers, by its name."
+    return name.endswith(".json") and "/raw_responses/" in f"/{name}"
+
+
+def _whose_files(files: Mapping[str, bytes]) -> set[tuple[str, str, str]]:
+    "Model, bias and arm of every file of answers, each of which may be there once."
+    whose: dict[tuple[str, str, str], str] = {}
+    for name, data in files.items():
+        if _is_of_answers(name):
+            told = _parsed(name, data)
+            key = tuple(
+                _Place(name).field(told, field, "text")
+                for field in ("model_name", "bias_name", "strategy")
+            )
+            if key in whose:
+                raise CogbiasError(
+                    f"{name}: {' '.join(key)} has answers in {whose[key]} too; keep one of the two "
+                    f"files"
+                )
+            whose[key] = name
+    return set(whose)
+
+
 def _all_answers(
     files: Mapping[str, bytes], questions: Mapping[str, Question], odd: Oddities
 ) -> list[Answers]:
-    "The answers of all files; no model may have two files of a bias."
-    found, whose = [], {}
+    "The answers of all files."
+    found = []
     for name, data in files.items():
-        if not name.endswith(".json") or "raw_responses/" not in f"/{name}":
-            if name.rpartition("/")[2] != PROMPTS and not name.endswith(SOURCES):
-                odd.add("other_file", "the archive", name)
-            continue
-        for each in _file_answers(name, data, questions, odd):
-            key = each.participant, each.question.bias
-            if whose.setdefault(key, name) != name:
-                raise CogbiasError(
-                    f"{name}: {each.participant} has answers to {each.question.bias} in "
-                    f"{whose[key]} too; keep one of the two files"
-                )
-            found.append(each)
+        if _is_of_answers(name):
+            found += _file_answers(name, data, questions, odd)
+        elif name.rpartition("/")[2] != PROMPTS and not name.endswith(SOURCES):
+            odd.add("other_file", "the archive", name)
     return found
+
+
+_ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z")
 
 
 def _one_file(path: Path | str, files: Mapping[str, bytes], name: str) -> bytes:
     "The one file of a name, wherever in the archive it lies."
     found = [each for each in files if f"/{each}".endswith(f"/{name}")]
     if len(found) != 1:
+        packed = [each for each in files if each.lower().endswith(_ARCHIVES)]
+        if packed and not found:
+            raise CogbiasError(
+                f"{path}: holds no {name}, but the archive {packed[0]!r:.80}; unpack it and name "
+                f"what is in it"
+            )
         raise CogbiasError(
             f"{path}: holds {len(found)} files named {name}; one is needed, with the texts of the "
             f"prompts: {' and '.join(SOURCES)}, or {PROMPTS}"
@@ -707,13 +740,8 @@ EXPECTED = frozenset(
 )  # model, bias and arm of the 105 files of answers
 
 
-def _note_missing(files: Mapping[str, bytes], odd: Oddities) -> None:
+def _note_missing(present: set[tuple[str, str, str]], odd: Oddities) -> None:
     "Take note of every published file of answers that is not here."
-    present = set()
-    for name, data in files.items():
-        if name.endswith(".json") and "raw_responses/" in f"/{name}":
-            told = _parsed(name, data)
-            present.add(tuple(told.get(key) for key in ("model_name", "bias_name", "strategy")))
     for model, bias, arm in sorted(EXPECTED - present):
         name = f"{bias}_{model}_{arm}.json"
         odd.add("missing_file", name, name)
@@ -727,10 +755,11 @@ def read_pagliaro(
     files, odd = archived_files(path, ("",)), Oddities(ODDITIES)
     where, prompts = _prompts_file(path, files)
     questions, arms = read_prompts(prompts)
+    whose = _whose_files(files)
     answers = _all_answers(files, questions, odd)
     if not answers:
         raise CogbiasError(f"{path}: holds no answers; there should be raw_responses/*.json")
-    _note_missing(files, odd)
+    _note_missing(whose, odd)
     items = _items(_asked(questions, arms, answers))
     if as_published:
         check_prompts(where, items)
@@ -979,7 +1008,7 @@ def import_pagliaro(
     "Read the published answers, and write them, or a part of them, into an outputs folder."
     started = timestamp()
     open_folder(outputs)
-    is_facts = Path(path).suffix == ".parquet"
+    is_facts = Path(path).suffix.lower() == ".parquet"
     found = (read_outcomes if is_facts else read_pagliaro)(path, as_published)
     whole = PublishedStudy(
         "published answers (Pagliaro 2026)",

@@ -34,8 +34,8 @@ def few_pairs(pairs: Sequence[PublishedPair]) -> str:
     alike = sum(pair.same_facts for pair in pairs)
     return (
         f"There are {len(pairs)} pairs of prompts, {alike} of them with the same facts in both "
-        "conditions, each about another matter. They speak for themselves, hardly for prompts "
-        "like these."
+        "conditions, each about another matter. They speak for themselves and carry no claim "
+        "about prompts like these: the estimate on exactly these prompts is what they can tell."
     )
 
 # %% ../../nbs/kits/pagliaro.ipynb #b6da7d8a

@@ -129,9 +129,12 @@ def _no_items(name: str, where: str) -> Callable[..., pd.DataFrame]:
     return items
 
 
-def _with_enough(contrast: Contrast) -> Contrast:
-    "The contrast, which leaves out pairs that were hardly answered; a published score as it is."
-    return contrast if contrast.replication else replace(contrast, fewest=FEWEST_READINGS)
+def _as_declared(contrast: Contrast) -> Contrast:
+    "The contrast as these data need it; a published score as it is."
+    if contrast.replication:
+        return contrast
+    compared = contrast.control is not None
+    return replace(contrast, fewest=FEWEST_READINGS, these_prompts=compared)
 
 
 def published(
@@ -150,7 +153,7 @@ def published(
         **vars(about),
         name=name,
         items=_no_items(name, where),
-        contrasts=tuple(map(_with_enough, contrasts)),
+        contrasts=tuple(map(_as_declared, contrasts)),
         factors=FACTORS | optional,
         breakdown=(),
         clusters="published pairs of prompts",

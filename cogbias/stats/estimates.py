@@ -23,6 +23,7 @@ STATUSES = {
     "three in a stratum: the interval is rough",
     "too_few_clusters": "no interval exists beyond these very prompts",
     "degenerate_zero_variance": "all units agree exactly, so the spread between them is zero",
+    "equal_answers": "the answers to each prompt agree, so that drawing them again shows no spread",
     "separated": "each condition gives one answer throughout, and not the same one: a "
     "standardised difference is infinite",
     "mostly_equal": "most clusters show the same number, so the interval over them is too narrow",
