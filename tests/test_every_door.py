@@ -19,7 +19,7 @@ from cogbias.kits.classic import against, classic
 from cogbias.kits.file import own_rules, own_stimulus, paradigm_from_file
 from cogbias.kits.variants import ContentSet, Question, Variable
 from cogbias.running import effects_of
-from cogbias.site import build_site
+from cogbias.site.pages import build_site
 from cogbias.tables import CogbiasError
 
 # --- every door: a name, a file, a paradigm at hand
