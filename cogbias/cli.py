@@ -17,7 +17,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from inspect import Signature, signature
 from pathlib import Path
@@ -994,6 +994,19 @@ def _nothing_new(outcome: object) -> bool:
     return bool(outcome.cells) and not new
 
 
+def _say_self_made(
+    outputs: Path,  # an outputs folder
+    names: Iterable[str],  # participants whose numbers are shown
+    apart: bool = False,  # on standard error: what is shown is read by a program
+) -> None:
+    "Say who of those shown is a small model that was made here."
+    from cogbias.outputs import self_made_of
+    from cogbias.status import self_made_lines
+
+    for line in self_made_lines(self_made_of(outputs, names)):
+        _say(line) if apart else print(_legible(line))
+
+
 def _say_cells(outcome: object) -> None:
     "What was asked in each cell, and what came of it; one line where nothing is new."
     if _nothing_new(outcome):
@@ -1016,11 +1029,9 @@ def _say_cells(outcome: object) -> None:
 def _closing(outcome: object, outputs: Path, reports: bool) -> None:
     "Say what came of it and where everything lies; status 1 where something is missing."
     from cogbias.outputs import Folder
-    from cogbias.status import self_made_lines
 
     _say_cells(outcome)
-    for line in self_made_lines(cell["participant"] for cell in outcome.cells):
-        print(_legible(line))
+    _say_self_made(outputs, (cell["participant"] for cell in outcome.cells))
     whole = outputs / "reports" / "study.ipynb"
     if reports and outcome.cells and whole.exists():
         print(f"study     {whole}")
@@ -1150,7 +1161,6 @@ def effects(
     "Estimate the effects of everything a folder holds."
     from cogbias.effects import headlines, shown_limits
     from cogbias.running import estimate_folder
-    from cogbias.status import self_made_lines
     from cogbias.stats.estimates import p_number
     from cogbias.tables import save_table
 
@@ -1183,8 +1193,7 @@ def effects(
             ],
             1000,
         )
-        for line in self_made_lines(table["participant"]):
-            print(_legible(line))
+    _say_self_made(folder, table["participant"], apart=as_json or out is not None)
 
 # %% ../nbs/34_cli.ipynb #f97aa35a
 @app.command()
@@ -1201,7 +1210,6 @@ def compare(
 ) -> None:
     "Say who shows more of each bias: paired differences, ranks, published against new wording."
     from cogbias.compare import compare, comparison_notes, for_readers
-    from cogbias.status import self_made_lines
     from cogbias.tables import save_table
 
     found = compare(folder, *(participants or ()))
@@ -1219,8 +1227,7 @@ def compare(
             print(f"\n{title}")
             _show(table, 1000)
         print(f"\n{comparison_notes(found)}")
-        for line in self_made_lines(found.ranks["participant"]):
-            print(_legible(line))
+    _say_self_made(folder, found.ranks["participant"], apart=as_json or out is not None)
 
 # %% ../nbs/34_cli.ipynb #a0495c4f
 @app.command()

@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['RECORDED_FIELDS', 'PACKAGES', 'STAGE', 'Folder', 'writable_folder', 'write_text', 'remove_left_overs', 'turn',
-           'RecordedParticipant', 'facts_of', 'keep_record', 'recorded_participant', 'timestamp', 'installed_versions',
-           'keep_items', 'keep_readings', 'kept_readings', 'read_manifest', 'stored_settings', 'Begun', 'begun_runs',
-           'begun', 'half_import', 'own_trials', 'last_run', 'stored_cells', 'StoredItems', 'stored_items',
-           'StoredCell', 'read_cells', 'read_cell', 'counts_not_read', 'said_not_read', 'not_read', 'left_out',
-           'StoredTrials', 'stored_trials', 'trials_of', 'people_of', 'load_effects']
+           'RecordedParticipant', 'facts_of', 'keep_record', 'recorded_participant', 'self_made_of', 'self_made_words',
+           'timestamp', 'installed_versions', 'keep_items', 'keep_readings', 'kept_readings', 'read_manifest',
+           'stored_settings', 'Begun', 'begun_runs', 'begun', 'half_import', 'own_trials', 'last_run', 'stored_cells',
+           'StoredItems', 'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'counts_not_read', 'said_not_read',
+           'not_read', 'left_out', 'StoredTrials', 'stored_trials', 'trials_of', 'people_of', 'load_effects']
 
 # %% ../nbs/20_outputs.ipynb #786438d4
 import json
@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from .participants import Participant, participant
+from .participants import Participant, calls_out, participant, self_made
 from cogbias.tables import (
     EFFECTS,
     ITEMS,
@@ -376,6 +376,24 @@ def recorded_participant(folder: Folder, name: str) -> RecordedParticipant | Non
     known = {field: record[field] for field in RECORDED_FIELDS}
     methods = tuple(record["methods"])
     return RecordedParticipant(**known | {"methods": methods, "recorded": record["facts"]})
+
+# %% ../nbs/20_outputs.ipynb #3204dc9b
+def self_made_of(
+    folder: Folder | Path,  # an outputs folder
+    names: Iterable[str],  # of participants
+) -> dict[str, str]:  # participant -> what readers must be told; nobody else is in it
+    "Who of some participants is a small model that was made here, by their records."
+    place = folder if isinstance(folder, Folder) else Folder(Path(folder))
+    records = {name: recorded_participant(place, name) for name in dict.fromkeys(names)}
+    told = {name: self_made(record.facts()) for name, record in records.items() if record}
+    return {name: each for name, each in told.items() if each}
+
+
+def self_made_words(
+    who: Participant,  # who answers, or the record of it
+) -> str:  # empty for everybody else
+    "What readers must be told of a small model that was made here; nobody outside is asked."
+    return "" if calls_out(who.name) else self_made(facts_of(who))
 
 # %% ../nbs/20_outputs.ipynb #418befa1
 PACKAGES = (
@@ -746,7 +764,7 @@ def trials_of(
 # %% ../nbs/20_outputs.ipynb #6d0d1ece
 def people_of(
     folder: Folder | Path,  # an outputs folder with a manifest
-) -> dict[str, dict[str, Any]]:  # participant -> model, temperature, simulated
+) -> dict[str, dict[str, Any]]:  # participant -> model, temperature, simulated, self_made
     "Who took part, with the model behind each participant."
     place = folder if isinstance(folder, Folder) else Folder(Path(folder))
     found = {}
@@ -756,6 +774,7 @@ def people_of(
             "model": cell["model"],
             "temperature": record.temperature if record else cell["temperature"],
             "simulated": bool(record and record.simulated),
+            "self_made": self_made(record.facts()) if record else "",
         }
     return found
 

@@ -28,6 +28,7 @@ from cogbias.outputs import (
     load_effects,
     read_manifest,
     recorded_participant,
+    self_made_words,
     stored_cells,
     stored_settings,
 )
@@ -308,7 +309,7 @@ def _write_in(path: Path, parameters: Mapping[str, Any], stamp: Mapping[str, str
     notebook = nbformat.read(path, as_version=4)
     if "paradigm" in parameters:
         who = _reported_participant(parameters)
-        name = plain_words(shown_name(who.name, who.simulated))
+        name = plain_words(shown_name(who.name, who.simulated, self_made_words(who)))
         title = paradigm(parameters["paradigm"]).title
         for each in notebook.cells:
             if "title" in each.metadata.get("tags", []):

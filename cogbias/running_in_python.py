@@ -22,7 +22,7 @@ from .backends.function import OFFERED, FunctionParticipant, function_participan
 from .claims import claim, status_words
 from .design import Paradigm, paradigm
 from .effects import headlines
-from .outputs import Folder, read_cell, writable_folder
+from .outputs import Folder, read_cell, self_made_of, writable_folder
 from .own_paradigms import asked_fields
 from .participants import Participant, at_hand, backends, is_simulated
 from .reporting.cell import headline_sentence, shown_name
@@ -152,7 +152,9 @@ class RunResult:
             f"<li>{html.escape(line)}</li>" for line in self.lines[len(self.headlines) :]
         )
         table = shown.to_html(index=False, float_format="{:.3f}".format, na_rep="–", border=0)
-        found = "".join(_sentence(row) for _, row in self.headlines.iterrows())
+        made = self_made_of(self.outputs, self.headlines["participant"])
+        rows = [row for _, row in self.headlines.iterrows()]
+        found = "".join(_sentence(row, made.get(row["participant"], "")) for row in rows)
         return f"{found}<ul>{rest}</ul>{table}{cut}"
 
 
@@ -162,10 +164,10 @@ def _from_here(place: Path) -> Path:
     return place.relative_to(here) if place.is_relative_to(here) else place
 
 
-def _sentence(row: pd.Series) -> str:
+def _sentence(row: pd.Series, self_made: str) -> str:
     "The headline of a cell, as a report says it."
-    who = row["participant"]
-    found = headline_sentence(row, paradigm(row["paradigm"]), shown_name(who, is_simulated(who)))
+    name = shown_name(row["participant"], is_simulated(row["participant"]), self_made)
+    found = headline_sentence(row, paradigm(row["paradigm"]), name)
     bold = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", found)
     return f"<p>{bold}</p>"
 

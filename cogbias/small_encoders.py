@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import pandas as pd
 from annotated_types import Ge, Lt
 
+from .backends.encoder import LABEL, PRETRAINING_RECORD
 from .elicitation.tiny import ENCODERS, encoder_config
 from .settings import AtLeastOne, Setting
 from .tables import CogbiasError, content_hash, file_text, nearest
@@ -254,7 +255,7 @@ def build_small(
         "size": asdict(size),
         "recipe": asdict(recipe) | {"copies": COPIES, "sentences": MOST_SENTENCES},
     }
-    place = folder / "pretraining.json"
+    place = folder / PRETRAINING_RECORD
     if place.is_file() and _is_same(place, wanted):
         return folder
     work = folder.with_name(f"{folder.name}.pretraining")
@@ -262,6 +263,7 @@ def build_small(
     tokenizer = train_tokenizer([*sentences, *words])
     with seeded(recipe.seed, recipe.threads):
         config = small_config(architecture, size, tokenizer)
+        config.label = LABEL  # stays with the weights, whoever goes on with them
         model = AutoModelForMaskedLM.from_config(config)
         texts = in_a_row(sentences, COPIES, recipe.seed)
         rows = hide_words(tokenizer, texts, recipe.seed)

@@ -22,10 +22,10 @@ from cogbias.outputs import (
     own_trials,
     read_manifest,
     recorded_participant,
+    self_made_of,
     stored_items,
     stored_settings,
 )
-from .participants import self_made
 from .prices import price_of
 from .rendering import stale_reports
 from .tables import EXACT, CogbiasError
@@ -132,6 +132,7 @@ class Status(NamedTuple):
     cells: pd.DataFrame  # one row per cell, with the fields of CellStatus
     failed: list[str]  # what failed beside cells, such as reports
     imported: list[str] = []  # what an import did not find, or whether one was stopped
+    self_made: dict[str, str] = {}  # participant -> what a small model that was made here is called
 
 
 def _named(folder: Folder, manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -224,6 +225,17 @@ def _import_lines(folder: Folder, manifest: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def _self_made(folder: Folder, names: Iterable[str]) -> dict[str, str]:
+    "Who is a small model that was made here; whose record is broken, of that its cell tells."
+    found = {}
+    for name in dict.fromkeys(names):
+        try:
+            found |= self_made_of(folder, [name])
+        except CogbiasError:
+            continue
+    return found
+
+
 def folder_status(
     outputs: Path | str,  # an outputs folder
 ) -> Status:
@@ -259,6 +271,7 @@ def folder_status(
         table,
         lines,
         _import_lines(folder, manifest),
+        _self_made(folder, table["participant"]),
     )
 
 # %% ../nbs/30_status.ipynb #908c3d2a
@@ -298,10 +311,10 @@ _WHETHER = {
 
 
 def self_made_lines(
-    names: Iterable[str],  # of participants
+    told: Mapping[str, str],  # participant -> what it is called, as from self_made_of
 ) -> list[str]:
     "A line for each kind of small model that was made here; none where there is none."
-    kinds = Counter(filter(None, map(self_made, sorted(set(names)))))
+    kinds = Counter(told[name] for name in sorted(told))
     return [
         f"{told}: {count} participant{'s' * (count > 1)}, none of them a published model"
         for told, count in kinds.items()
@@ -330,4 +343,4 @@ def status_lines(
     for each in status.runs:
         lines.append(f"a run that began {each.started_at} {_WHETHER[each.goes_on]}")
     lines += status.imported
-    return lines + self_made_lines(status.cells["participant"])
+    return lines + self_made_lines(status.self_made)

@@ -5,23 +5,33 @@
 # %% auto #0
 __all__ = ['VALUES', 'BETS', 'TASKS', 'DEFAULT', 'TOLD', 'UNTOLD', 'CORPORA', 'TrainedName', 'trained_name', 'Training',
            'make_training', 'stage_recipe', 'task_questions', 'corpus', 'vocabulary_texts', 'planned_encoders',
-           'other_trainings', 'TrainedEncoders', 'train_encoders', 'stored_training', 'stored_trainings',
-           'training_words']
+           'other_trainings', 'unknown_trainings', 'published_accuracy', 'TrainedEncoders', 'train_encoders',
+           'stored_training', 'stored_trainings', 'first_stages', 'training_words']
 
 # %% ../nbs/23_trained_encoders.ipynb #50885ddb
 import json
+import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import pandas as pd
 
-from .backends.encoder import ARCHITECTURES, LABEL, encoder_folder, read_record
+from cogbias.backends.encoder import (
+    ARCHITECTURES,
+    LABEL,
+    PRETRAINING_RECORD,
+    encoder_folder,
+    stored_label,
+)
+from .backends.hf import folder_at_hand
 from .design import paradigm
 from .executors import LOST, spread
 from .outputs import Folder, write_text
+from .participants import self_made
 from .settings import Setting, Study, check_settings
 from cogbias.small_encoders import (
     PRETRAINING,
@@ -30,19 +40,26 @@ from cogbias.small_encoders import (
     ending_questions,
     value_sentences,
 )
+from .stats.proportions import wilson
 from .study import model_folder_of
-from .tables import CogbiasError, nearest
+from .tables import CogbiasError, content_hash, nearest
 from cogbias.training import (
+    MATERIAL,
     SWAG,
     SWAG_ACCURACY,
+    SWAG_INSTANCES,
+    SWAG_VALIDATION,
     Recipe,
     Trained,
     different_questions,
     fine_tune,
+    instances_as_questions,
     make_recipe,
+    questions_hash,
     read_trained,
-    weights_hash,
+    swag_at_hand,
     swag_questions,
+    weights_hash,
 )
 from .trials import _locked
 
@@ -167,24 +184,27 @@ def task_questions(
     item_order: str = "hl",  # of value questions
 ) -> pd.DataFrame:  # question, options, right
     "The questions of a task."
-    parts = []
-    for name in task.split("+"):
-        source, given = TASKS[name]
-        asked = paradigm(source)
-        own = {"item_order": item_order} if source == "bets/value" else {}
-        items = asked.items(
-            splits=[split], item_sets=["published"], orders="published", **given, **own
-        )
-        rows = [
-            {
-                "question": item.content["question"],
-                "options": [option["text"] for option in item.options],
-                "right": [option["role"] for option in item.options].index(item.right),
-            }
-            for item in items.itertuples()
-        ]
-        parts.append(pd.DataFrame(rows))
+    parts = [_questions_of_one(name, split, item_order) for name in task.split("+")]
     return different_questions(pd.concat(parts, ignore_index=True))
+
+
+@lru_cache(maxsize=2 * 2 * len(TASKS))
+def _questions_of_one(task: str, split: str, item_order: str) -> pd.DataFrame:
+    "The questions of one task; they are made once, and not to be changed."
+    source, given = TASKS[task]
+    own = {"item_order": item_order} if source == "bets/value" else {}
+    items = paradigm(source).items(
+        splits=[split], item_sets=["published"], orders="published", **given, **own
+    )
+    rows = [
+        {
+            "question": item.content["question"],
+            "options": [option["text"] for option in item.options],
+            "right": [option["role"] for option in item.options].index(item.right),
+        }
+        for item in items.itertuples()
+    ]
+    return pd.DataFrame(rows)
 
 # %% ../nbs/23_trained_encoders.ipynb #cad662f2
 CORPORA = {
@@ -230,20 +250,44 @@ def planned_encoders(
 ) -> pd.DataFrame:  # one row per encoder, defaults first
     "The encoders that a study trains."
     names = [name for name in map(trained_name, study.models) if name]
-    rows = []
-    for name in _with_defaults(names):
-        place = model_folder_of(Folder(Path(outputs))) / name.folder
-        there = read_trained(place) is not None
-        label = f"{LABEL}, {CORPORA[name.family]}" if name.family else ""
-        rows.append(
-            {
-                "encoder": f"encoder/{name.folder}",
-                "begins_with": _begins_with(study, name),
-                "label": label,
-                "trained": there,
-            }
-        )
+    models = model_folder_of(Folder(Path(outputs)))
+    rows = [
+        {
+            "encoder": f"encoder/{name.folder}",
+            "begins_with": _begins_with(study, name),
+            "label": _planned_label(study, name, models),
+            "trained": read_trained(models / name.folder) is not None,
+        }
+        for name in _with_defaults(names)
+    ]
     return pd.DataFrame(rows, columns=["encoder", "begins_with", "label", "trained"])
+
+
+def _planned_label(study: Study, name: TrainedName, models: Path) -> str:
+    "Who made an encoder, or will have: its record, what it begins with, or how it will be made."
+    if read_trained(models / name.folder) is not None:
+        label = stored_label(models / name.folder)
+    elif name.task != DEFAULT:
+        return _planned_label(study, name._replace(task=DEFAULT), models)
+    elif name.family:
+        label = f"{LABEL}, {CORPORA[name.family]}"
+    else:
+        start = _start_at_hand(study, name, models)
+        label = stored_label(start) if start else ""
+    return label if self_made({"label": label}) else ""
+
+
+def _start_at_hand(study: Study, name: TrainedName, models: Path) -> Path | None:
+    "The folder with which a training begins; None where it is not on this machine."
+    if name.task != DEFAULT:
+        folder = models / name._replace(task=DEFAULT).folder
+        return folder if read_trained(folder) is not None else None
+    if name.family:
+        return models / name.base if (models / name.base).is_dir() else None
+    try:
+        return folder_at_hand(_begins_with(study, name))
+    except CogbiasError:
+        return None
 
 
 def _begins_with(study: Study, name: TrainedName) -> str:
@@ -288,9 +332,9 @@ def _recipe_changes(stage: str, recorded: Mapping[str, Any], recipe: Recipe) -> 
     return _changes(stage, found, planned)
 
 
-def _start_changes(study: Study, training: Training, base: Path) -> list[str]:
+def _start_changes(study: Study, training: Training, name: TrainedName, base: Path) -> list[str]:
     "What differs in how a small encoder was made and pretrained."
-    place = base / "pretraining.json"
+    place = base / PRETRAINING_RECORD
     if not place.is_file():
         return []
     try:
@@ -300,25 +344,129 @@ def _start_changes(study: Study, training: Training, base: Path) -> list[str]:
         return [f"{place} cannot be read"]
     pretraining = stage_recipe(study, training, "pretraining")
     planned = asdict(Size(**training.size))
-    return [*_changes("size", size, planned), *_recipe_changes("pretraining", recipe, pretraining)]
+    said = [*_changes("size", size, planned), *_recipe_changes("pretraining", recipe, pretraining)]
+    if made.get("corpus") not in (None, _corpus_hash(name.family)):
+        said.append("the sentences that it was pretrained on have changed since")
+    if made.get("words") not in (None, _words_hash()):
+        said.append("the words that its tokenizer knows have changed since")
+    return said
 
 
-def _training_changes(
+@lru_cache(maxsize=2)
+def _corpus_hash(family: str) -> str:
+    "Identity of what a small encoder reads."
+    return content_hash(corpus(family))
+
+
+@lru_cache(maxsize=1)
+def _words_hash() -> str:
+    "Identity of the texts whose words its tokenizer knows."
+    return content_hash(vocabulary_texts())
+
+
+@lru_cache(maxsize=64)
+def _task_hash(task: str, item_order: str) -> str:
+    "Identity of the questions of a task."
+    return questions_hash(*(task_questions(task, split, item_order) for split in ("train", "dev")))
+
+
+def _swag_hash(training: Training) -> str | None:
+    "Identity of SWAG, or of the files in its place; None where they are not at hand."
+    sources = {"train": training.swag, "validation": training.swag_validation or "hub"}
+    files = [swag_at_hand(source, split) for split, source in sources.items()]
+    if None in files:
+        return None
+    return _files_hash(
+        tuple((file, file.stat().st_size, file.stat().st_mtime_ns) for file in files)
+    )
+
+
+@lru_cache(maxsize=4)
+def _files_hash(
+    files: tuple[tuple[Path, int, int], ...],  # each with its size and when it was changed
+) -> str:
+    "Identity of the questions in two files with SWAG's columns."
+    return questions_hash(*(swag_questions(file) for file, *_ in files))
+
+
+@lru_cache(maxsize=1)
+def _endings_hash() -> str:
+    "Identity of the set like SWAG that is made here."
+    return questions_hash(*_split_endings(instances_as_questions("endings", ending_questions())))
+
+
+class _Compared(NamedTuple):
+    "A training of before beside what the study would do today."
+
+    changes: list[str]  # what differs, a phrase each
+    unknown: list[str]  # what cannot be compared, likewise
+
+
+def _material_today(
+    study: Study, training: Training, name: TrainedName, models: Path
+) -> dict[str, str | None]:
+    "Hashes of what a training would learn from and begin with, as in a record; None: not at hand."
+    if name.task != DEFAULT:
+        data = _task_hash(name.task, training.item_order)
+    else:
+        data = _endings_hash() if name.family else _swag_hash(training)
+    start = _start_at_hand(study, name, models)
+    return {"data": data, "start": weights_hash(start) if start else None}
+
+
+def _changed_words(study: Study, name: TrainedName, what: str) -> str:
+    "What to say of questions, or of a start, that are not those of the record."
+    if what == "start":
+        start = _begins_with(study, name).removeprefix("encoder/")
+        start = name.base if start == LABEL else start
+        return f"it began with another {start} than lies there"
+    if name.task == DEFAULT and not name.family:
+        return "SWAG, or the file in its place, has changed since it learnt from it"
+    return "the questions that it learnt from have changed since"
+
+
+def _compare_material(
     study: Study, training: Training, name: TrainedName, trained: Trained, models: Path
-) -> list[str]:
-    "What differs between a training and what the study says of it."
+) -> _Compared:
+    "Whether a training was made of what the study would take today."
+    found = _Compared([], [])
+    today = _material_today(study, training, name, models)
+    for what, words in MATERIAL.items():
+        if not (recorded := trained.record.get(what)):
+            found.unknown.append(f"its record, an older one, does not say {words}")
+        elif today[what] is None:
+            found.unknown.append(f"{words} are not on this machine")
+        elif today[what] != recorded:
+            found.changes.append(_changed_words(study, name, what))
+    return found
+
+
+def _compare(
+    study: Study, training: Training, name: TrainedName, trained: Trained, models: Path
+) -> _Compared:
+    "A training beside what the study says of it."
     stage = "default" if name.task == DEFAULT else "task"
     said = []
     if (recorded := trained.record.get("recipe")) is not None:
         said += _recipe_changes(stage, recorded, stage_recipe(study, training, stage))
-    if stage == "default":
-        return said + (_start_changes(study, training, models / name.base) if name.family else [])
-    start = models / name._replace(task=DEFAULT).folder
-    began_with = trained.record.get("start")
-    known = began_with and read_trained(start) is not None and [*start.glob("*.safetensors")]
-    if known and weights_hash(start) != began_with:
-        said.append(f"it began with another {start.name} than lies there")
-    return said
+    if stage == "default" and name.family:
+        said += _start_changes(study, training, name, models / name.base)
+    material = _compare_material(study, training, name, trained, models)
+    return _Compared(said + material.changes, material.unknown)
+
+
+def _compared(study: Study, outputs: Path | str) -> dict[TrainedName, _Compared]:
+    "All trainings of a folder that the study would use."
+    names = _with_defaults([name for name in map(trained_name, study.models) if name])
+    if not names:
+        return {}
+    training, models = make_training(study), model_folder_of(Folder(Path(outputs)))
+    trained = {name: read_trained(models / name.folder) for name in names}
+    return {
+        name: _compare(study, training, name, each, models)
+        for name, each in trained.items()
+        if each is not None
+    }
 
 
 def other_trainings(
@@ -326,21 +474,30 @@ def other_trainings(
     outputs: Path | str,  # outputs folder
 ) -> list[str]:  # one line per encoder
     "Encoders in a folder that were trained in another way than the study says, and what to do."
-    names = _with_defaults([name for name in map(trained_name, study.models) if name])
-    if not names:
-        return []
-    training, models = make_training(study), model_folder_of(Folder(Path(outputs)))
-    lines = []
-    for name in names:
-        trained = read_trained(models / name.folder)
-        said = _training_changes(study, training, name, trained, models) if trained else []
-        if said:
-            lines.append(
-                f"encoder/{name.folder} was trained in another way than the study says "
-                f"({'; '.join(said)}): move {models / name.folder} away to train it again, or use "
-                "another outputs folder"
-            )
-    return lines
+    models = model_folder_of(Folder(Path(outputs)))
+    return [
+        f"encoder/{name.folder} was trained in another way than the study says "
+        f"({'; '.join(found.changes)}): move {models / name.folder} away to train it again, or use "
+        "another outputs folder"
+        for name, found in _compared(study, outputs).items()
+        if found.changes
+    ]
+
+
+def unknown_trainings(
+    study: Study,  # what is planned
+    outputs: Path | str,  # outputs folder
+) -> list[str]:  # one line for each kind of thing that is not known
+    "Encoders in a folder of which it is not known whether the study would train them alike."
+    alike: dict[str, list[str]] = {}
+    for name, found in _compared(study, outputs).items():
+        for why in found.unknown:
+            alike.setdefault(why, []).append(f"encoder/{name.folder}")
+    return [
+        f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {why}, so whether "
+        "that has changed is not known; what is there is used"
+        for why, names in alike.items()
+    ]
 
 
 def _refuse_others(study: Study, outputs: Path) -> None:
@@ -400,7 +557,11 @@ def _endings(models: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     "A small set like SWAG, made here, written with its columns and read as the real one is."
     place = models / "endings.csv"
     write_text(place, ending_questions().to_csv(index=False))
-    questions = swag_questions(place)
+    return _split_endings(swag_questions(place))
+
+
+def _split_endings(questions: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    "The made set, to learn from and to see how far it is."
     return questions.iloc[:64].reset_index(drop=True), questions.iloc[64:].reset_index(drop=True)
 
 
@@ -416,12 +577,13 @@ def _train_default(
             recipe = stage_recipe(study, training, "pretraining")
             size = Size(**training.size)
             build_small(name.architecture, sentences, start, words, size, recipe, progress)
-            questions = _endings(models)
+            questions, source = _endings(models), "a small set like SWAG that was made here"
         else:
             start, questions = _pretrained(study, name), _swag(study, training)
+            source = "SWAG from the hub" if training.swag == "hub" else Path(training.swag).name
         recipe = stage_recipe(study, training, "default")
-        place = models / name.folder
-        return fine_tune(start, place, *questions, recipe, _about(name, start), progress), ""
+        about = _about(name, start) | {"swag": source}
+        return fine_tune(start, models / name.folder, *questions, recipe, about, progress), ""
     except CogbiasError as error:
         return None, f"encoder/{name.folder}: {error}"
 
@@ -445,21 +607,29 @@ def _train_task(
 
 
 def _about(name: TrainedName, start: Path) -> dict[str, Any]:
-    "What the record of a training says of its name, and of who made what it begins with."
-    label = f"{LABEL}, {CORPORA[name.family]}" if name.family else _label_of(start)
-    swag = None if label.startswith(LABEL) else SWAG_ACCURACY[name.architecture]
-    published = {"published_accuracy": swag} if name.task == DEFAULT else {}
-    return {"label": label, "task": name.task} | published
+    "What the record of a training says of its task, and of who made what it begins with."
+    if name.family and name.task == DEFAULT:  # it was made a moment ago
+        return {"label": f"{LABEL}, {CORPORA[name.family]}", "task": name.task}
+    return {"label": stored_label(start) or "pretrained", "task": name.task}
+
+# %% ../nbs/23_trained_encoders.ipynb #18bf203a
+def _is_swag(questions: Mapping[str, int]) -> bool:
+    "Whether a training learnt from SWAG and was looked at with it, by the numbers of instances."
+    return (questions.get("train"), questions.get("dev")) == (SWAG_INSTANCES, SWAG_VALIDATION)
 
 
-def _label_of(start: Path) -> str:
-    "What the records in a folder say of who made an encoder; a name is no evidence."
-    record = read_record(start) or {}
-    if (start / "pretraining.json").is_file():
-        return LABEL
-    return record.get("label") or "pretrained"
+def published_accuracy(
+    architecture: str,  # one of ARCHITECTURES
+    record: Mapping[str, Any],  # of the training of its default model
+) -> float | None:  # None where there is none to compare with
+    "The accuracy that the paper names beside that of a first stage."
+    comparable = not self_made(record) and _is_swag(record.get("questions") or {})
+    return SWAG_ACCURACY[architecture] if comparable else None
 
 # %% ../nbs/23_trained_encoders.ipynb #e5e16252
+_log = logging.getLogger(__name__)
+
+
 class TrainedEncoders(NamedTuple):
     "What a training of a study's encoders did."
 
@@ -480,6 +650,8 @@ def train_encoders(
     models.mkdir(parents=True, exist_ok=True)
     with _locked(models / ".lock"):
         _refuse_others(study, Path(outputs).absolute())
+        for line in unknown_trainings(study, Path(outputs).absolute()):
+            _log.warning("%s", line)
         missing = [name for name in names if read_trained(models / name.folder) is None]
         first = _defaults_missing(names, models)
         done = []
@@ -515,9 +687,11 @@ def _lost(name: TrainedName) -> str:
 
 def _row(name: TrainedName, trained: Trained | None) -> dict[str, Any]:
     "What is told of a trained encoder."
-    told = ("label", "steps", "dev_accuracy", "reached_stop", "published_accuracy")
-    record = trained.record if trained else {}
-    return {"encoder": f"encoder/{name.folder}", **{each: record.get(each) for each in told}}
+    record, first = trained.record if trained else {}, name.task == DEFAULT
+    told = ("label", "steps", "dev_accuracy", "reached_stop")
+    row = {"encoder": f"encoder/{name.folder}", **{each: record.get(each) for each in told}}
+    published = published_accuracy(name.architecture, record) if first and record else None
+    return row | {"published_accuracy": published}
 
 # %% ../nbs/23_trained_encoders.ipynb #a9281650
 def stored_training(
@@ -532,14 +706,48 @@ def stored_training(
 def stored_trainings(
     outputs: Path | str,  # outputs folder
     participants: Iterable[str],  # names
-) -> dict[str, list[Trained]]:  # encoder without its task -> its trainings for tasks
+) -> dict[
+    str, list[Trained]
+]:  # encoder without its task, and who made it -> its trainings for tasks
     "The trainings of all participants, those of one encoder together."
     found: dict[str, list[Trained]] = {}
     for each in sorted(set(participants)):
         trained = stored_training(outputs, each)
         if trained and not trained.folder.name.endswith(f"@{DEFAULT}"):
-            found.setdefault(trained.folder.name.partition("@")[0], []).append(trained)
+            base, made = trained.folder.name.partition("@")[0], self_made(trained.record)
+            found.setdefault(f"{base}\n({made})" if made else base, []).append(trained)
     return found
+
+
+def first_stages(
+    outputs: Path | str,  # outputs folder
+    participants: Iterable[str],  # names
+) -> pd.DataFrame:  # one row for each encoder whose first stage lies there
+    "What the first stage came to, beside the paper where that speaks of the same."
+    models = model_folder_of(Folder(Path(outputs)))
+    names = filter(None, (trained_name(each.partition(" ")[0]) for each in participants))
+    defaults = sorted({name._replace(task=DEFAULT) for name in names})
+    trained = {name: read_trained(models / name.folder) for name in defaults}
+    rows = [_first_stage(name, each.record) for name, each in trained.items() if each]
+    return pd.DataFrame(rows)
+
+
+def _first_stage(name: TrainedName, record: Mapping[str, Any]) -> dict[str, str]:
+    "A row about the first stage of one encoder."
+    questions, share = record.get("questions") or {}, record.get("dev_accuracy")
+    train, dev, made = questions.get("train"), questions.get("dev"), self_made(record)
+    swag = "SWAG" if _is_swag(questions) else f"not SWAG: {record.get('swag') or 'another set'}"
+    accuracy = "not recorded"
+    if share is not None and dev:
+        low, high = wilson(share * dev, dev)
+        accuracy = f"{share:.1%} [{low:.1%} to {high:.1%}] of {dev:,}"
+    published = published_accuracy(name.architecture, record)
+    return {
+        "encoder": f"{name.base} ({made})" if made else name.base,
+        "learnt from": f"{train:,} instances ({swag})" if train else swag,
+        "validation accuracy": accuracy,
+        "published": "none of this kind" if published is None else f"{published:.0%}",
+    }
 
 
 def training_words(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import shutil
 import signal
 import subprocess
@@ -26,10 +27,23 @@ from cogbias.outputs import Folder
 from cogbias.running import run_study
 from cogbias.small_encoders import Size, build_small, ending_questions
 from cogbias.study import Study, make_study, read_study, studies
-from cogbias.tables import CogbiasError
+from cogbias.tables import CogbiasError, save_table
 from cogbias.planning.plans import plan_run
-from cogbias.trained_encoders import other_trainings, planned_encoders, train_encoders
-from cogbias.training import SWAG_INSTANCES, planned_steps, swag_questions
+from cogbias.trained_encoders import (
+    first_stages,
+    other_trainings,
+    planned_encoders,
+    train_encoders,
+    unknown_trainings,
+)
+from cogbias.training import (
+    SWAG_INSTANCES,
+    SWAG_VALIDATION,
+    TRACE,
+    planned_steps,
+    read_trained,
+    swag_questions,
+)
 
 
 SMALLEST = Size(hidden=16, layers=1, heads=2)
@@ -114,6 +128,75 @@ def test_the_label_stands_wherever_their_numbers_do_and_the_trace_is_drawn(
     assert head["tags"] == [told]
 
 
+def self_made_start(folder: Path) -> dict[str, Any]:
+    "Settings of a training whose BERT is a small model of ours, and whose SWAG is a small file."
+    ending_questions(24).to_csv(folder / "swag.csv", index=False)
+    words = ending_questions(24).drop(columns="label").to_numpy().ravel().tolist()
+    start = build_small("bert", ["a car is dear"], folder / "start", words, SMALLEST)
+    swag = {"swag": str(folder / "swag.csv"), "swag_validation": str(folder / "swag.csv")}
+    return {"start": {"bert": str(start)}, **swag}
+
+
+def test_a_published_name_does_not_hide_who_was_made_here(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    "The name said BERT and the weights were ours: their numbers stood unmarked beside BERT's."
+    from cogbias.reporting.bets import bets_table, instruments, rebuilt, transfer_table
+    from cogbias.outputs import load_effects, people_of
+    from cogbias.site.results import Results, _column_head
+    from cogbias.reporting.study import opening_notes
+
+    told, name = "small self-made model", "encoder/bert@coin"
+    study = tiny_study(name, "sim/rational", **self_made_start(tmp_path))
+    out = tmp_path / "out"
+    assert run_study(study, out).failed == []
+    capsys.readouterr()
+    for command in ("status", "effects", "compare"):
+        with pytest.raises(SystemExit):
+            main([command, str(out)])
+        assert f"{told}: 1 participant, none of them a published model" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["effects", str(out), "--json"])
+    shown = capsys.readouterr()
+    assert told in shown.err and json.loads(shown.out)  # what a program reads stays as it was
+    report = nbformat.reads(Folder(out).report(name, "bets/coin").read_text(), 4)
+    assert told in report.cells[0].source  # its title
+    effects, people = load_effects(out / "effects.parquet"), people_of(out)
+    assert f"**Small self-made model:** {name}" in opening_notes(effects, people).replace(
+        "&#64;", "@"
+    )
+    assert (
+        f"{name} ({told})" in bets_table(effects, people, instruments(out))["participant"].tolist()
+    )
+    for table in (transfer_table(effects, people), rebuilt(effects, "table 20", people)):
+        assert set(table["encoder"]) == {f"bert ({told})"}
+    assert _column_head(Results(out), name)["tags"] == [told]
+    whole = Folder(out).place("reports", "study.ipynb").read_text()
+    assert "validation accuracy" in whole and "none of this kind" in whole
+
+
+def test_a_folder_is_labelled_by_what_lies_in_it(tmp_path: Path) -> None:
+    "A copy under any name is the same model; a name like ours makes nobody ours."
+    from cogbias.outputs import self_made_of
+
+    train_encoders(tiny_study("encoder/small_bert@coin"), tmp_path / "made")
+    models = tmp_path / "made" / "models"
+    mine = shutil.copytree(models / "small_bert@coin", tmp_path / "mine")
+    bare = shutil.copytree(models / "small_bert@coin", tmp_path / "bare")
+    (Path(bare) / "training.json").unlink()  # as weights are passed on
+    real = shutil.copytree(bare, tmp_path / "small_bert@coin")
+    config = json.loads((Path(real) / "config.json").read_text())
+    assert config.pop("label") == "small self-made model"
+    (Path(real) / "config.json").write_text(json.dumps(config))
+    names = [f"encoder/{place}" for place in (mine, bare, real)]
+    study = make_study(name="folders", models=names, **ASKED)
+    assert run_study(study, tmp_path / "out", reports=False).failed == []
+    assert self_made_of(tmp_path / "out", names) == {
+        names[0]: "small self-made model, corpus A",
+        names[1]: "small self-made model",
+    }
+
+
 def test_a_comparison_says_who_was_made_here(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     run_study(tiny_study("encoder/small_bert@default", "sim/rational"), tmp_path, reports=False)
     with pytest.raises(SystemExit):
@@ -191,11 +274,8 @@ def test_what_cannot_be_made_here_is_missed_before_anything_is_made(tmp_path: Pa
 
 def test_a_start_that_was_made_here_is_no_published_model(tmp_path: Path) -> None:
     "Named as the start of a published name, it was recorded as pretrained."
-    ending_questions(24).to_csv(tmp_path / "swag.csv", index=False)
-    words = ending_questions(24).drop(columns="label").to_numpy().ravel().tolist()
-    start = build_small("bert", ["a car is dear"], tmp_path / "start", words, SMALLEST)
-    swag = {"swag": str(tmp_path / "swag.csv"), "swag_validation": str(tmp_path / "swag.csv")}
-    study = tiny_study("encoder/bert@default", start={"bert": str(start)}, **swag)
+    study = tiny_study("encoder/bert@default", **self_made_start(tmp_path))
+    assert planned_encoders(study, tmp_path / "out")["label"].tolist() == ["small self-made model"]
     done = train_encoders(study, tmp_path / "out")
     assert done.failed == []
     row = done.encoders.iloc[0]
@@ -440,3 +520,96 @@ def test_a_task_that_began_with_another_default_model_is_said(tmp_path: Path) ->
         train_encoders(wider, tmp_path)
     shutil.rmtree(tmp_path / "models" / "small_bert@coin")
     assert train_encoders(wider, tmp_path).failed == []
+
+
+def test_a_training_on_other_questions_is_not_taken_for_this_one(tmp_path: Path) -> None:
+    "Only the recipe was compared, so answers of encoders that learnt other questions were mixed."
+    study, out = tiny_study("encoder/small_bert@value_be"), tmp_path / "out"
+    train_encoders(study, out)
+    assert other_trainings(study, out) == [] == unknown_trainings(study, out)
+    turned = replace(study, training=TINY | {"item_order": "both"})
+    (said,) = other_trainings(turned, out)
+    assert "encoder/small_bert@value_be" in said and "\n" not in said
+    assert "the questions that it learnt from have changed since" in said
+    assert f"move {out / 'models' / 'small_bert@value_be'} away" in said
+    assert said in plan_run(turned, out).notes
+    with pytest.raises(CogbiasError, match="have changed since.*Nothing was asked"):
+        train_encoders(turned, out)
+
+
+def test_another_swag_or_another_start_is_not_taken_for_this_one(tmp_path: Path) -> None:
+    training = self_made_start(tmp_path)
+    study, out = tiny_study("encoder/bert@default", **training), tmp_path / "out"
+    train_encoders(study, out)
+    assert other_trainings(study, out) == [] == unknown_trainings(study, out)
+    ending_questions(24, seed=5).to_csv(tmp_path / "swag.csv", index=False)
+    with pytest.raises(CogbiasError, match="SWAG, or the file in its place, has changed since"):
+        train_encoders(study, out)
+    (tmp_path / "swag.csv").unlink()
+    (said,) = unknown_trainings(study, out)
+    assert "the questions that it learns from are not on this machine" in said
+    self_made_start(tmp_path)  # as it was
+    assert other_trainings(study, out) == []
+    shutil.rmtree(tmp_path / "start")
+    build_small("bert", ["a pen is cheap"], tmp_path / "start", ["a car"], SMALLEST)
+    with pytest.raises(CogbiasError, match="began with another .*start than lies there"):
+        train_encoders(study, out)
+
+
+def test_a_small_encoder_of_another_corpus_is_not_taken_for_this_one(tmp_path: Path) -> None:
+    study = tiny_study("encoder/small_bert@default")
+    train_encoders(study, tmp_path)
+    place = tmp_path / "models" / "small_bert" / "pretraining.json"
+    made = json.loads(place.read_text())
+    place.write_text(json.dumps(made | {"corpus": "another"}))
+    (said,) = other_trainings(study, tmp_path)
+    assert "the sentences that it was pretrained on have changed since" in said
+
+
+def test_of_an_older_record_it_is_said_what_is_not_known(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    "Folders of before are read, and what cannot be compared is named."
+    study = tiny_study("encoder/small_bert@coin", "encoder/small_bert@dice")
+    train_encoders(study, tmp_path)
+    for task in ("coin", "dice"):
+        place = tmp_path / "models" / f"small_bert@{task}" / "training.json"
+        record = json.loads(place.read_text())
+        del record["data"]
+        place.write_text(json.dumps(record))
+    (said,) = unknown_trainings(study, tmp_path)
+    assert said.startswith("encoder/small_bert@coin and 1 more: its record, an older one, does not")
+    assert "the questions that it learns from" in said
+    assert said in plan_run(study, tmp_path).notes
+    assert train_encoders(study, tmp_path).failed == []
+    assert said in caplog.text
+
+
+def first_stage_of(models: Path, **record: Any) -> None:
+    "The record of a first stage, as a training leaves it."
+    place = models / "bert@default"
+    told = {"recipe": {}, "steps": 27_582, "reached_stop": False, "dev_accuracy": 0.771}
+    (place / "training").mkdir(parents=True, exist_ok=True)
+    trace = pd.DataFrame([{"step": 1, "epoch": 1.0}]).reindex(columns=TRACE.names)
+    save_table(trace, place / "training" / "trace.csv")
+    (place / "training.json").write_text(json.dumps(told | record))
+    assert read_trained(place) is not None
+
+
+def test_the_first_stage_stands_beside_the_paper_where_it_is_of_its_kind(tmp_path: Path) -> None:
+    models, asked = tmp_path / "models", ["encoder/bert@coin", "sim/human"]
+    whole = {"train": SWAG_INSTANCES, "dev": SWAG_VALIDATION}
+    first_stage_of(models, questions=whole, label="pretrained")
+    (row,) = first_stages(tmp_path, asked).to_dict("records")
+    assert row["learnt from"] == "73,546 instances (SWAG)"
+    assert row["validation accuracy"] == "77.1% [76.5% to 77.7%] of 20,006"
+    assert row["published"] == "77%"
+    first_stage_of(models, questions=whole, label="small self-made model")
+    (row,) = first_stages(tmp_path, asked).to_dict("records")
+    assert row["encoder"] == "bert (small self-made model)"
+    assert row["published"] == "none of this kind"
+    first_stage_of(models, questions={"train": 24, "dev": 24}, swag="made.csv")
+    (row,) = first_stages(tmp_path, asked).to_dict("records")
+    assert row["learnt from"] == "24 instances (not SWAG: made.csv)"
+    assert row["published"] == "none of this kind"
+    assert first_stages(tmp_path, ["sim/human"]).empty

@@ -15,11 +15,19 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
 import transformers
 
 from cogbias.small_encoders import ARCHITECTURES, Size, build_small, value_sentences
 from cogbias.tables import CogbiasError
-from cogbias.training import Recipe, fine_tune, last_checkpoint, read_trained
+from cogbias.training import (
+    Recipe,
+    fine_tune,
+    last_checkpoint,
+    load_learner,
+    pair_logits,
+    read_trained,
+)
 
 DEAR, CHEAP = ["car", "house", "boat", "ring"], ["pen", "sock", "egg", "soup"]
 ROWS = [
@@ -156,8 +164,6 @@ def test_a_folder_of_an_older_recipe_is_still_read(tmp_path: Path) -> None:
 
 def test_advice_for_too_little_memory_can_be_followed(tmp_path: Path) -> None:
     "The folder that the first try had begun refused the second, with another recipe."
-    import torch
-
     import cogbias.training as room
 
     start, place, plain = small("bert", tmp_path), tmp_path / "trained", room._pairs_loss
@@ -348,3 +354,132 @@ def test_a_checkpoint_whose_best_is_damaged_is_not_used(tmp_path: Path) -> None:
     (last / "whole.json").write_text(json.dumps(marker))
     assert last_checkpoint(work) != last
     assert not last.exists()
+
+
+def test_a_model_that_scores_all_options_alike_has_learnt_nothing(tmp_path: Path) -> None:
+    "The first of options that tie won, and stood first where it was right: it knew everything."
+    start = small("bert", tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cogbias.training.pair_logits", all_alike)
+        done = fine_tune(start, tmp_path / "tied", QUESTIONS, QUESTIONS, replace(RECIPE, stop=0.9))
+    assert done.record["dev_accuracy"] == pytest.approx(1 / 3)
+    assert not done.record["reached_stop"]
+
+
+def all_alike(model: object, inputs: dict) -> torch.Tensor:
+    "The same score for every option, as a model of few digits gives it."
+    questions, options, _ = inputs["input_ids"].shape
+    return torch.zeros(questions, options, requires_grad=True) * next(model.parameters()).sum()
+
+
+def test_scores_that_are_no_numbers_are_no_accuracy(tmp_path: Path) -> None:
+    "The largest of numbers and of what is none is what is none: a look at it told a share."
+    import cogbias.training as room
+
+    plain, start = room._pairs_loss, small("bert", tmp_path)
+
+    def lost(model: object, inputs: dict) -> tuple:
+        loss, scores = plain(model, inputs)
+        return loss, scores if model.training else scores * float("nan")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(room, "_pairs_loss", lost)
+        with pytest.raises(CogbiasError, match="a score of a development question is no number"):
+            train(start, tmp_path / "lost")
+    assert not (tmp_path / "lost").exists()
+
+
+def test_a_step_in_parts_of_several_sizes_is_the_same_step(tmp_path: Path) -> None:
+    "The last part of an epoch had as much weight as the others, however few its questions."
+    size = Size(hidden=16, layers=1, heads=2)  # no dropout, whose draws differ
+    words = [f"{row['question']} {option}" for row in ROWS for option in row["options"]]
+    start = build_small("bert", value_sentences(DEAR, CHEAP), tmp_path / "bert", words, size)
+    recipe = Recipe(batch=4, rate=1e-3, epochs=3, stop=None, device="cpu")
+    ends = [
+        fine_tune(start, tmp_path / f"{parts}", QUESTIONS.head(3), QUESTIONS, each)
+        for parts, each in ((1, recipe), (2, replace(recipe, parts=2)))
+    ]
+    one, two = (load_learner(each.folder)[0].state_dict() for each in ends)
+    assert max(float((one[name] - two[name]).abs().max()) for name in one) < 1e-4
+    losses = [each.trace["loss"].to_numpy() for each in ends]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-5)
+
+
+def test_checkpoints_of_nobody_are_not_gone_on_with(tmp_path: Path) -> None:
+    "Without the plan beside them, checkpoints of any training were taken for those of this one."
+    start = small("bert", tmp_path)
+    interrupted_after(10, start, tmp_path / "stopped", RECIPE)
+    work = tmp_path / "stopped.training"
+    (work / "plan.json").unlink()
+    with pytest.raises(CogbiasError, match="holds checkpoints and no plan.json.*remove it"):
+        train(start, tmp_path / "stopped")
+
+
+def test_a_place_that_is_taken_is_said_before_anything_is_learnt(tmp_path: Path) -> None:
+    "It was found out when all was learnt, by an error of the system."
+    start, place = small("bert", tmp_path), tmp_path / "taken"
+    place.mkdir()
+    (place / "notes.txt").write_text("mine")
+    with pytest.raises(CogbiasError, match="is there, but holds no training.json; move it away"):
+        train(start, place)
+    assert not (tmp_path / "taken.training").exists()
+
+
+def test_other_questions_or_another_start_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    start, place = small("bert", tmp_path), tmp_path / "trained"
+    brief = replace(RECIPE, epochs=1)
+    fine_tune(start, place, QUESTIONS, QUESTIONS, brief)
+    with pytest.raises(CogbiasError, match="the questions that it learns from have changed since"):
+        fine_tune(start, place, QUESTIONS.assign(right=1), QUESTIONS, brief)
+    other = small("bert", tmp_path / "other")
+    shutil.copyfile(place / "model.safetensors", other / "model.safetensors")
+    with pytest.raises(CogbiasError, match="the weights that it begins with have changed since"):
+        fine_tune(other, place, QUESTIONS, QUESTIONS, brief)
+    record = json.loads((place / "training.json").read_text())
+    assert record.pop("label") == "small self-made model"  # as its start says
+    del record["data"], record["start"]
+    (place / "training.json").write_text(json.dumps(record))
+    fine_tune(other, place, QUESTIONS, QUESTIONS, brief)
+    assert "whether that has changed is not known" in caplog.text
+
+
+def test_bigbird_learns_a_long_pair_alike_whatever_came_before(tmp_path: Path) -> None:
+    "It read all in full once it had met a short pair, and after an interruption did not."
+    size = Size(hidden=16, layers=2, heads=2)  # of one layer, what is read first sees all anyway
+    start = build_small("bigbird", value_sentences(DEAR, CHEAP), tmp_path / "bigbird", size=size)
+    config = json.loads((start / "config.json").read_text())
+    sparse = {"attention_type": "block_sparse", "block_size": 2, "num_random_blocks": 1}
+    (start / "config.json").write_text(json.dumps(config | sparse))
+    model, _ = load_learner(start)
+
+    def scores(tokens: int) -> torch.Tensor:
+        ids = torch.arange(3 * tokens).reshape(1, 3, tokens) % 20 + 5
+        with torch.no_grad():
+            return pair_logits(model.eval(), {"input_ids": ids, "attention_mask": ids * 0 + 1})
+
+    before = scores(40)
+    scores(6)
+    assert torch.equal(scores(40), before)
+
+
+def test_a_bigbird_as_published_goes_on_with_the_same_weights(tmp_path: Path) -> None:
+    "Its change to full attention drew numbers, anew after each interruption."
+    start = small("bigbird", tmp_path)
+    config = json.loads((start / "config.json").read_text())
+    (start / "config.json").write_text(json.dumps(config | {"attention_type": "block_sparse"}))
+    recipe = replace(RECIPE, epochs=3)
+    fine_tune(start, tmp_path / "through", QUESTIONS, QUESTIONS.head(6), recipe)
+    interrupted_after(7, start, tmp_path / "again", recipe)
+    fine_tune(start, tmp_path / "again", QUESTIONS, QUESTIONS.head(6), recipe)
+    weights = [tmp_path / name / "model.safetensors" for name in ("through", "again")]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+def test_half_precision_without_a_gpu_is_refused_in_a_line(tmp_path: Path) -> None:
+    start = small("bert", tmp_path)
+    with pytest.raises(CogbiasError, match='"float16" needs a GPU'):
+        fine_tune(
+            start, tmp_path / "half", QUESTIONS, QUESTIONS, replace(RECIPE, precision="float16")
+        )

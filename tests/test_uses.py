@@ -18,7 +18,7 @@ SHARE = 0.78  # of all exported cells; 0.80 when this was written, and notebooks
 SHOWN = (
     "07_trials 24_cells 33_exchange figures/* site/* backends/ollama backends/openai choices/* "
     "elicitation/00_* elicitation/01_* elicitation/02_* elicitation/03_* elicitation/05_* "
-    "elicitation/08_* "
+    "effects/bets elicitation/08_* "
     "fillings/00_writing kits/variants paradigms/choice/* paradigms/classic/* paradigms/logic/* "
     "stats/0[0-7]* stats/1* stats/20_* stats/calibration"
 ).split()

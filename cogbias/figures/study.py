@@ -541,12 +541,13 @@ def effect_forest(
 # %% ../../nbs/figures/01_study.ipynb #c93fbccd
 def study_overview(
     effects: pd.DataFrame,  # headline rows: paradigm, participant, estimate, ci_low, ci_high, unit
+    self_made: Mapping[str, str] = {},  # participant -> what a small model made here is called
 ) -> "Axes":
     "Headline effects of all participants, one panel per paradigm."
     check_rows(effects, "paradigm", "participant", *NUMBERS, numbers=NUMBERS)
     import matplotlib.pyplot as plt
 
-    from cogbias.participants import is_simulated, self_made
+    from cogbias.participants import is_simulated
 
     paradigms = list(dict.fromkeys(effects["paradigm"]))
     height = 1.0 + 0.34 * effects.groupby("paradigm").size().max()
@@ -562,8 +563,9 @@ def study_overview(
         part = effects[effects["paradigm"] == paradigm].astype(
             {"estimate": float, "ci_low": float, "ci_high": float}
         )
-        told = ["simulated" if is_simulated(x) else self_made(x) for x in part["participant"]]
-        names = [f"{x} ({y})" if y else x for x, y in zip(part["participant"], told)]
+        people = part["participant"]
+        told = ["simulated" if is_simulated(x) else self_made.get(x, "") for x in people]
+        names = [f"{x} ({y})" if y else x for x, y in zip(people, told)]
         interval_rows(
             names,
             part["estimate"],

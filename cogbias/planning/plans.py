@@ -25,7 +25,7 @@ from cogbias.planning.spending import (
 from .tokens import Habits, Step, cell_tokens
 from ..prices import Price
 from ..study import PlannedCell, Study, Unmet, planned_cells
-from ..trained_encoders import other_trainings
+from ..trained_encoders import other_trainings, unknown_trainings
 
 # %% ../../nbs/planning/03_plans.ipynb #52e6f4b5
 def _sum(values: Iterable[float | None]) -> float | None:
@@ -206,6 +206,7 @@ def plan_run(
     cells, models = pd.DataFrame(by_cell), pd.DataFrame(rows)
     notes = [
         *other_trainings(study, outputs),
+        *unknown_trainings(study, outputs),
         *_price_lines(study, prices, models),
         *_time_lines(study, cells, models),
         *_unknown_lines(known),

@@ -18,7 +18,6 @@ import pandas as pd
 
 from ..claims import status_words
 from ..published.bets import BETS, MODELS, VALUES, inferred_counts, published_bets, transfer
-from ..participants import self_made
 from .cell import plain_words, shown_name
 from ..stats.decisions import without_width
 from .study import read_manifest
@@ -74,7 +73,20 @@ def _names_and_instruments(
     simulated = {name: bool(people.get(name, {}).get("simulated")) for name in names}
     said = {name: RULE if simulated[name] else how.get(name, "not recorded") for name in names}
     order = sorted(names, key=lambda name: (simulated[name], said[name], name))
-    return {name: (shown_name(name, simulated[name]), said[name]) for name in order}
+    return {
+        name: (shown_name(name, simulated[name], _made(people, name)), said[name]) for name in order
+    }
+
+
+def _made(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
+    "What a small model that was made here is called, by its record; empty for all others."
+    return people.get(name, {}).get("self_made") or ""
+
+
+def _encoder(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
+    "An encoder without its task, and who made it where it was made here."
+    architecture, made = trained_on(name)[0], _made(people, name)
+    return f"{architecture} ({made})" if made else architecture
 
 # %% ../../nbs/reporting/03_bets.ipynb #3921f2ca
 def _effect_row(
@@ -407,6 +419,7 @@ def truths_table(
 # %% ../../nbs/reporting/03_bets.ipynb #722c41d1
 def transfer_table(
     effects: pd.DataFrame,  # an effects table
+    people: Mapping[str, Mapping[str, Any]],  # participant -> self_made
 ) -> pd.DataFrame:  # one row per encoder trained on bets; empty where there is none
     "Right answers of encoders trained on bets, by what they were trained on and what was asked."
     names = [name for name in asked_bets(effects) if name != VALUE]
@@ -419,12 +432,14 @@ def transfer_table(
         for name in names:
             share = _effect_row(effects, who, name, "right_share")
             asked[_kind_of_bet_in_words(name)] = _of_trained(share, who, name.removeprefix(SUITE))
-        rows.append({"encoder": known[0], "trained on": " and ".join(known[1]), **asked})
+        told = {"encoder": _encoder(people, who), "trained on": " and ".join(known[1])}
+        rows.append({**told, **asked})
     return pd.DataFrame(rows)
 
 
 def transfer_rows(
     effects: pd.DataFrame,  # an effects table
+    people: Mapping[str, Mapping[str, Any]],  # participant -> self_made
 ) -> pd.DataFrame:  # architecture, trained_on, asked, same, label, estimate, limits, bars
     "The accuracies behind the transfer table, for a figure and for means."
     rows = []
@@ -436,7 +451,9 @@ def transfer_rows(
             kind, trained = name.removeprefix(SUITE), "+".join(known[1])
             if row := _accuracy_with_bars(effects, who, name):
                 cell = {"architecture": known[0], "trained_on": trained, "asked": kind}
-                label = f"{known[0]}, trained on {trained}: {_kind_of_bet_in_words(name)}"
+                label = (
+                    f"{_encoder(people, who)}, trained on {trained}: {_kind_of_bet_in_words(name)}"
+                )
                 rows.append({**cell, "same": kind in known[1], "label": label, **row})
     columns = ["architecture", "trained_on", "asked", "same", "label", "estimate"]
     return pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
@@ -444,6 +461,7 @@ def transfer_rows(
 
 def transfer_sentence(
     effects: pd.DataFrame,  # an effects table
+    people: Mapping[str, Mapping[str, Any]],  # participant -> self_made
 ) -> str:  # markdown
     "What training on one kind of bet does for the others, here and in the paper."
     theirs = transfer(published_bets()).set_index(["items", "model"]).loc[("test", "all four")]
@@ -451,17 +469,20 @@ def transfer_sentence(
         f"In the paper it was {theirs['same kind']:.1f}% in the kind of bet that was trained and "
         f"{theirs['other kinds']:.1f}% in the others, {theirs['drop, points']:.1f} points less."
     )
-    found = [_transfer_of(kind, part) for kind, part in _by_making(effects)]
+    found = [_transfer_of(kind, part) for kind, part in _by_making(effects, people)]
     told = [one for one, _ in found if one]
     if not told:
         told = ["No encoder here was trained on one kind of bet and asked about others."]
     return " ".join([*told, paper, *(two for _, two in found if two)])
 
 
-def _by_making(effects: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+def _by_making(
+    effects: pd.DataFrame, people: Mapping[str, Mapping[str, Any]]
+) -> list[tuple[str, pd.DataFrame]]:
     "The accuracies of encoders, apart for models that were made here; published ones first."
-    made = effects["participant"].map(self_made)
-    return [(kind, transfer_rows(effects[made == kind])) for kind in sorted(made.unique())]
+    made = effects["participant"].map(lambda name: _made(people, name))
+    kinds = sorted(made.unique())
+    return [(kind, transfer_rows(effects[made == kind], people)) for kind in kinds]
 
 
 def _same_and_other(found: pd.DataFrame) -> tuple[float, float]:
@@ -660,6 +681,7 @@ _COLUMNS_BESIDE = ("encoder", "trained on", "asked", "estimate", "ci_low", "ci_h
 def beside_published(
     effects: pd.DataFrame,  # an effects table
     which: str,  # one of REBUILT
+    people: Mapping[str, Mapping[str, Any]],  # participant -> self_made
 ) -> (
     pd.DataFrame
 ):  # _COLUMNS_BESIDE, published_low, published_high: shares; a row for each published cell
@@ -680,7 +702,7 @@ def beside_published(
             if found is None or pd.isna(found["estimate"]):
                 continue
             words = [_asked_words(cell["asked"]), _COLUMN_WORDS.get(cell["measure"], "")]
-            told = (architecture, _trained_here(cell), ": ".join(filter(None, words)))
+            told = (_encoder(people, who), _trained_here(cell), ": ".join(filter(None, words)))
             ours = [found[each] for each in ("estimate", "ci_low", "ci_high")]
             rows.append([*told, *ours, *(float(cell[end]) / 100 for end in ends)])
     return pd.DataFrame(rows, columns=[*_COLUMNS_BESIDE, "published_low", "published_high"])
@@ -689,10 +711,11 @@ def beside_published(
 def rebuilt(
     effects: pd.DataFrame,  # an effects table
     which: str,  # one of REBUILT
+    people: Mapping[str, Mapping[str, Any]],  # participant -> self_made
 ) -> pd.DataFrame:  # empty where no encoder of the paper's architectures was asked
     "A table of the paper with what was found here, the published value in brackets."
     rows: dict[tuple[str, str], dict[str, str]] = {}
-    for cell in beside_published(effects, which).to_dict("records"):
+    for cell in beside_published(effects, which, people).to_dict("records"):
         theirs = {f"{100 * cell[end]:.0f}" for end in ("published_low", "published_high")}
         row = rows.setdefault((cell["encoder"], cell["trained on"]), {})
         shown = f"{100 * cell['estimate']:.0f}% ({' to '.join(sorted(theirs, key=float))}%)"

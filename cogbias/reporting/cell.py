@@ -26,7 +26,6 @@ from ..effects import SO_FAR, Analysis, answered, estimators, read_options
 from ..effects.bets import better_of_two, kind_words
 from ..stats.decisions import without_width
 from ..markup import NO_FORMULAS, markdown_html, marked
-from ..participants import self_made
 from ..stats.adjusted import METHOD
 from ..stats.estimates import p_number
 
@@ -63,9 +62,10 @@ def plain_words(text: str) -> str:
 def shown_name(
     name: str,  # of a participant
     simulated: bool,  # whether nobody real answered
+    self_made: str = "",  # what its record calls a small model that was made here
 ) -> str:
     "The name of a participant as readers see it; simulations and small self-made models say so."
-    told = "simulated" if simulated else self_made(name)
+    told = "simulated" if simulated else self_made
     return f"{name} ({told})" if told else name
 
 # %% ../../nbs/reporting/00_cell.ipynb #3938eb16

@@ -23,7 +23,6 @@ from ..claims import claim, explained, p_words, status_words
 from ..tables import CogbiasError, file_text, inside, shipped
 from ..design import IMPORTED
 from ..effects import changed, headlines
-from ..participants import self_made
 from .cell import interval, plain_words, signed
 from ..stats.decisions import TOLERANCE, is_bias
 from ..stats.estimates import STATUSES, Estimate, p_number
@@ -129,11 +128,14 @@ def common_effects(
     return found
 
 # %% ../../nbs/reporting/01_study.ipynb #38128677
-def _small_models(effects: pd.DataFrame) -> list[str]:
+def _small_models(
+    effects: pd.DataFrame,  # an effects table
+    people: Mapping[str, Mapping[str, Any]],  # participant -> self_made, as its record says
+) -> list[str]:
     "Who is a small model that was made here, by what it is called."
     called: dict[str, list[str]] = {}
     for name in sorted(effects["participant"].unique()):
-        if told := self_made(name):
+        if told := people.get(name, {}).get("self_made"):
             called.setdefault(told, []).append(name)
     return [
         f"**{told[0].upper()}{told[1:]}:** {_first_few(names)}. What they show says nothing about "
@@ -180,7 +182,7 @@ def opening_notes(
         else []
     )
     notes += _published_models(effects)
-    notes += _small_models(effects)
+    notes += _small_models(effects, people)
     heads = effects.drop_duplicates("paradigm").set_index("paradigm")["unit"]
     right = [name for name in left_out if not is_bias(heads[name])]
     others = [name for name in left_out if name not in right]

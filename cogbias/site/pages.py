@@ -26,7 +26,7 @@ from typing import Any
 
 from ..design import IMPORTED
 from ..own_paradigms import bring_whole_folder
-from ..participants import is_simulated, self_made
+from ..participants import is_simulated
 from ..progress import counting, steps
 from cogbias.site.inert import (
     add_policies,
@@ -109,14 +109,18 @@ def notebook_text(cells: Sequence[Mapping[str, Any]], description: str, **settin
 _NO_HTML = ["html_block", "html_inline"]  # what Markdown may not hold on the page of a report
 
 
-def _report_page(report: Report, layout: Layout) -> str:
+def _report_page(
+    report: Report,
+    layout: Layout,
+    self_made: str = "",  # what a small model that was made here is called
+) -> str:
     "A report as a page of the site."
     top = layout.fill(
         "report.md",
         title=paradigm_title(report.paradigm),
         participant=report.participant,
         simulated=is_simulated(report.participant),
-        self_made=self_made(report.participant),
+        self_made=self_made,
         published=report.paradigm.startswith(IMPORTED),
         failed=report.failed,
         paradigm_page=f"results/paradigms/{report.paradigm_page}",
@@ -152,7 +156,7 @@ def _participant_page(results: Results, participant: str, layout: Layout) -> str
         "participant.md",
         label=participant,
         simulated=is_simulated(participant),
-        self_made=self_made(participant),
+        self_made=results.self_made.get(participant, ""),
         published=bool(only_published(results, [participant])),
         called=results.called.get(participant),
         read=read_share(results, participant),
@@ -237,7 +241,8 @@ def stage_results(
         write_page(stage / "results" / "study.ipynb", _study_page(results.study))
     with steps(progress, len(results.reports), "reports read", "report") as done:
         for report in results.reports:
-            write_page(stage / f"{report.docname}.ipynb", _report_page(report, layout))
+            made = results.self_made.get(report.participant, "")
+            write_page(stage / f"{report.docname}.ipynb", _report_page(report, layout, made))
             done(f"{report.participant} in {report.paradigm}")
     people = {each.participant_page: each.participant for each in results.reports}
     for place, participant in people.items():

@@ -21,8 +21,8 @@ import pandas as pd
 from ..claims import DIGITS, bound_of, claim, explained, signed, status_words
 from ..design import IMPORTED, OWN, Paradigm, human_reference, paradigm
 from ..effects import changed
-from ..outputs import Folder, load_effects, recorded_participant
-from ..participants import is_simulated, self_made
+from ..outputs import Folder, load_effects, recorded_participant, self_made_of
+from ..participants import is_simulated
 from .inert import read_cells
 from ..stats.decisions import is_bias, without_width
 from ..tables import EFFECTS, CogbiasError, inside
@@ -269,9 +269,12 @@ def _fields_of_numbers(
     }
 
 # %% ../../nbs/site/01_results.ipynb #4289f491
-def _tags_of_participant(participant: str) -> list[str]:
+def _tags_of_participant(
+    participant: str,
+    self_made: str = "",  # what its record calls a small model that was made here
+) -> list[str]:
     "What stands beside the name of somebody who is no published model."
-    return ["simulated"] * is_simulated(participant) + [*filter(None, [self_made(participant)])]
+    return ["simulated"] * is_simulated(participant) + [self_made] * bool(self_made)
 
 # %% ../../nbs/site/01_results.ipynb #f0b59090
 def _smallest_effect(row: Mapping[str, Any]) -> float | None:
@@ -373,6 +376,9 @@ class Results:
             row["participant"] for row in self.headlines if row["paradigm"].startswith(IMPORTED)
         }
         self.called = _called_models(outputs, sorted(imported))
+        people = {row["participant"] for row in self.headlines}
+        people |= {each.participant for each in self.reports}
+        self.self_made = self_made_of(outputs, sorted(people))
 
         self._addresses: dict[tuple[str, str], str] = {}
         for each in self.reports:
@@ -446,7 +452,7 @@ def counts_in_words(results: Results) -> str:
     if (reported, asked) != (set(people), set(paradigms)):
         told.append(f"Headlines of {_so_many_in_so_many(people, paradigms)}.")
     told += [*_how_many_are("simulated", people, list(filter(is_simulated, people)))]
-    told += [*_how_many_are("small self-made models", people, list(filter(self_made, people)))]
+    told += [*_how_many_are("small self-made models", people, list(results.self_made))]
     told += [*_how_many_are(REAL, people, only_published(results, people))]
     told += [
         f"{name} cannot be analysed: {read:.0%} of its answers could be read."
@@ -493,7 +499,7 @@ def _tags_of_column(results: Results, participant: str) -> list[str]:
     read, called = read_share(results, participant), results.called.get(participant)
     other = called is not None and _is_another_version(participant.partition("+")[0], called)
     return [
-        *_tags_of_participant(participant),
+        *_tags_of_participant(participant, results.self_made.get(participant, "")),
         *["published"] * bool(only_published(results, [participant])),
         *[f"called {called}"] * other,
         *[f"not analysable: {read:.0%} read"] * (read < LEAST_READ),
