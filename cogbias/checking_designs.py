@@ -104,6 +104,44 @@ def _words(text: str) -> int:
     return len(re.findall(r"\w+", text))
 
 
+_LABELLED = re.compile(r"[(\[]?[A-Z][)\].:]\s")  # A) or (A) or A. or A:
+
+
+def _texts_of_options(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
+    "Options that bring labels of their own, or a target that is another text under treatment."
+    texts = [each["text"] for options in items["options"] for each in options]
+    labelled = sorted({text for text in texts if _LABELLED.match(text)})
+    if labelled and paradigm.name.startswith(SUITE):
+        said = f"{len(labelled)} options begin with a label, such as {labelled[0]!r:.40}"
+        remedy = "leave it out: each option gets its letter, in both orders"
+        yield Finding("labelled_options", True, said, remedy)
+    apart = 0
+    for one, two in _prompt_pairs(paradigm, items):
+        chosen = [
+            {each["text"] for each in side["options"] if each["role"] == paradigm.target_role}
+            for side in (one, two)
+        ]
+        same = sorted(each["text"] for each in one["options"]) == sorted(
+            each["text"] for each in two["options"]
+        )
+        apart += same and chosen[0] != chosen[1]
+    if apart:
+        wordings = "1 wording" if apart == 1 else f"{apart} wordings"
+        said = f"in {wordings} another one of the same options is the target under treatment"
+        yield Finding("target_by_condition", False, said, "see whether that is meant")
+
+
+def _braces(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
+    "Braces that participants will read."
+    if not paradigm.name.startswith(SUITE):
+        return
+    shown = [found[0] for text in items["prompt"] if (found := re.search(r"\{[^{}]*\}", text))]
+    if shown:
+        said = f"participants read braces in {len(shown)} of {len(items)} prompts, as in "
+        remedy = "a gap stands in one pair of braces, and is then filled"
+        yield Finding("braces", False, f"{said}{shown[0]!r:.40}", remedy)
+
+
 def _lengths(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     "A target that is longer, or shorter, than the other options."
     rows = []
@@ -312,8 +350,8 @@ def check_design(
     clusters = clusters_of(made, paradigm.headline)
     detectable, unit = _detectable(paradigm, clusters)
     finders = (
-        *(_wordings, _pairs, _positions, _lengths, _differences, _number),
-        *(_never_asked, _published),
+        *(_wordings, _pairs, _positions, _texts_of_options, _braces, _lengths, _differences),
+        *(_number, _never_asked, _published),
     )
     findings = [each for find in finders for each in find(paradigm, asked)]
     findings += _small_effects(detectable, unit)

@@ -19,7 +19,7 @@ from cogbias.kits.classic import against, classic
 from cogbias.kits.file import own_rules, own_stimulus, paradigm_from_file
 from cogbias.kits.variants import ContentSet, Question, Variable
 from cogbias.running import effects_of
-from cogbias.site import build_site
+from cogbias.site.pages import build_site
 from cogbias.tables import CogbiasError
 
 # --- every door: a name, a file, a paradigm at hand
@@ -188,3 +188,24 @@ def test_what_another_process_cannot_do_is_said_in_a_line(
     assert told.strip().count("\n") == 0, told
     told = in_a_new_process("run", "--model", "sim/random", *asked)
     assert "128 asked" in " ".join(told.split())
+
+
+HEAVY = ("scipy.stats", "matplotlib", "torch", "IPython", "nbformat", "transformers")
+
+
+def test_the_first_answer_of_a_function_waits_for_nothing_that_it_does_not_need(
+    tmp_path: Path,
+) -> None:
+    "What takes longest is to import; reports need more, and come later."
+    code = (
+        "import sys, cogbias as cb\n"
+        "first = []\n"
+        "def answer(prompt):\n"
+        f"    first[:] = first or [[name for name in {HEAVY} if name in sys.modules]]\n"
+        "    return 'A'\n"
+        f"few = {{'outputs': {str(tmp_path)!r}, 'reports': False, 'progress': False}}\n"
+        "cb.run(answer, 'classic/framing', name='mine', **few)\n"
+        f"print(first, [name for name in {HEAVY} if name in sys.modules])\n"
+    )
+    called = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert called.stdout == "[[]] []\n", called.stdout + called.stderr

@@ -295,3 +295,45 @@ def test_a_shell_completes_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv("COMP_CWORD", str(len(line.split()) - 1))
         done = CliRunner().invoke(app, [], prog_name="cogbias", env=environment)
         assert done.output.split() == ["./lost.toml"], line
+
+
+# --- what a new user does wrong with a draft
+
+
+def checked(**files: str) -> list[str]:
+    "The codes of what is found in a design."
+    return [each.code for each in check_design(paradigm_of_files({**FILES, **files})).findings]
+
+
+def test_check_sees_what_a_reader_would_stumble_over() -> None:
+    labelled = TEXT.replace('["Buy a ticket", "Go home"]', '["A) Buy a ticket", "B) Go home"]')
+    assert "labelled_options" in checked(**{"lost.toml": labelled.replace('"Go home"', '"B"')})
+    doubled = TEXT.replace("{place} is", "{{place}} is")
+    assert "braces" in checked(**{"lost.toml": doubled})
+    head = TEXT.partition("options")[0] + 'conditions = { control = "c", treatment = "t" }\n'
+    table = (
+        "wording,condition,prompt,option_a,option_b,target\n"
+        "x,control,Do you?,yes,no,no\nx,treatment,Would you?,yes,no,yes\n"
+    )
+    found = checked(**{"lost.toml": head + 'wordings = "outings.csv"\n', "outings.csv": table})
+    assert "target_by_condition" in found
+    question = 'question = { control = "Go?", treatment = "Stay?" }\n'
+    found = checked(
+        **{"lost.toml": head + question + 'wordings = "outings.csv"\n', "outings.csv": table}
+    )
+    assert "never_asked" in found
+    assert not {"labelled_options", "braces", "target_by_condition", "never_asked"} & set(checked())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ('"Lost ticket"', "“Lost ticket”", "line 1, column 9: no valid TOML (Invalid value); “ is"),
+        ("treatment = ", "treatement = ", "line 14, column 1: conditions: should be a table with"),
+        ("treatment = ", "treatement = ", "and 'treatement' is neither; rename it"),
+    ],
+)
+def test_a_slip_of_the_pen_is_named_where_it_stands(old: str, new: str, what: str) -> None:
+    with pytest.raises(CogbiasError) as found:
+        paradigm_of_files({**FILES, "lost.toml": TEXT.replace(old, new, 1)})
+    assert what in str(found.value), found.value

@@ -195,6 +195,9 @@ _AT = re.compile(
 )
 
 
+_BENT_QUOTES = "“”„‟‘’‚«»"  # that a word processor puts in place of straight ones
+
+
 class Declaration:
     "A TOML file as it was read, and where in it each field stands."
 
@@ -211,9 +214,10 @@ class Declaration:
             line = int(found["line"]) if found and found["line"] else len(last)
             column = int(found["column"]) if found and found["column"] else len(last[-1]) + 1
             what = found["what"] if found else str(error)
-            raise Spot(file, line, column).fault(
-                f"no valid TOML ({what}); texts stand in quotes, tables in [brackets]"
-            ) from None
+            told = "texts stand in quotes, tables in [brackets]"
+            if bent := next((sign for sign in last[line - 1] if sign in _BENT_QUOTES), ""):
+                told = f"{bent} is no quote to a program, write \" or ' around a text"
+            raise Spot(file, line, column).fault(f"no valid TOML ({what}); {told}") from None
         except RecursionError:
             raise CogbiasError(f"{file}: is nested too deep; give flatter tables") from None
 
@@ -402,9 +406,13 @@ def check_fields(
                     f"stands below [{name}] and so belongs to it; move it above the first [table]"
                 )
         if not KINDS[kind](value):
-            raise declared.spot(*path, name).fault(
-                f"should be {kind} ({meaning}), not {value!r:.60}"
-            )
+            odd = [each for each in value if each not in CONDITIONS] if "control" in kind else []
+            told = f"and not {value!r:.60}"
+            spot = declared.spot(*path, name)
+            if isinstance(value, dict) and odd:  # the line of what is called otherwise
+                told = f"and {odd[0]!r:.40} is neither; rename it"
+                spot = declared.spot(*path, name, odd[0])._replace(field=spot.field)
+            raise spot.fault(f"should be {kind} ({meaning}), {told}")
     for name in needed:
         if name not in table:
             raise declared.spot(*path, name).fault(
