@@ -80,13 +80,16 @@ def _split(
 
 def serve(
     descriptor: int,  # of the socket on which is asked
-    modules: Sequence[str],  # what every kernel should find imported
+    modules: Sequence[str],  # what every kernel should find imported; module:function is called
 ) -> None:
     "Import, then split whenever asked, until nobody is left to ask."
     os.environ["MPLBACKEND"] = INLINE
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for name in (*OF_A_KERNEL, *modules):
-        import_module(name)
+        module, _, function = name.partition(":")
+        made = import_module(module)
+        if function:
+            getattr(made, function)()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # copies that end are not waited for
     asked = socket.socket(fileno=descriptor)
     with asked, asked.makefile("rw") as lines:
@@ -201,7 +204,7 @@ def can_fork() -> bool:
 
 def provisioner(
     manager: Any,  # a jupyter_client.AsyncKernelManager that is about to start its kernel
-    modules: Sequence[str],  # what the kernel should find imported
+    modules: Sequence[str],  # what the kernel should find imported; module:function is called
     printed: Path,  # the file for what it prints aside
 ) -> Any:  # a provisioner
     "What launches the kernel of this manager, as a copy."

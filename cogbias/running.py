@@ -8,7 +8,7 @@ __all__ = ['stored_analysis', 'FolderEffects', 'estimate_folder', 'effects_of', 
 # %% ../nbs/29_running.ipynb #0b17f7b6
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import replace
@@ -440,6 +440,31 @@ class Outcome(NamedTuple):
     stopped: str = ""  # one line where a limit of the study stopped the run
 
 # %% ../nbs/29_running.ipynb #7931b838
+def _cells_of(study: Study, model: str, names: Sequence[str]) -> Iterator[tuple[Participant, str]]:
+    "The participants that a model makes, each in each of these paradigms."
+    for each in temperatures(study):
+        for name in names:
+            yield study_participant(study, model, each), name
+
+
+def _complete_cells(
+    study: Study, model: str, names: Sequence[str], outputs: Path
+) -> list[dict[str, Any]] | None:
+    "The records of a model's cells where nothing is to be asked of any; None where there may be."
+    folder, hashes, found = Folder(outputs), Hashes(), []
+    known = stored_settings(folder)
+    cells = list(_cells_of(study, model, names))
+    if not all((who.name, name) in known for who, name in cells):
+        return None
+    for who, name in cells:
+        try:
+            stamp = _cell_stamp(study, model, who, name, folder, hashes)
+        except CogbiasError:
+            return None  # whoever collects it says why
+        found.append(_complete_before(study, known[who.name, name], stamp))
+    return None if None in found else found
+
+
 def _collect_model(
     study: Study, model: str, names: Sequence[str], outputs: Path
 ) -> tuple[list[dict[str, Any]], list[str]]:
@@ -450,11 +475,7 @@ def _collect_model(
     known, several = stored_settings(folder), len(temperatures(study)) > 1
     hashes = Hashes()  # of what is there, until something is asked
     items_of = lru_cache(maxsize=None if several else 1)(lambda name: study_items(study, name))
-    for who, name in (
-        (study_participant(study, model, each), name)
-        for each in temperatures(study)
-        for name in names
-    ):
+    for who, name in _cells_of(study, model, names):
         try:
             stamp = _cell_stamp(study, model, who, name, folder, hashes)
             record = _complete_before(study, known.get((who.name, name)), stamp)
@@ -529,16 +550,20 @@ def _collected(
 ) -> tuple[list[dict[str, Any]], list[str]]:  # records of cells; one line per failure
     "Ask what is missing in all cells of a study."
     rounds = study.repeats * (2 if study.method == "two_step" else 1)
+    tasks = _tasks(study, folder.path, cluster is not None)
+    there = [_complete_cells(*task) for task in tasks]  # a process would take longer to start
+    missing = [task for task, records in zip(tasks, there) if records is None]
     with collecting(progress, folder, expected, rounds):
         parts = spread(
             _collect_model,
-            _tasks(study, folder.path, cluster is not None),
+            missing,
             jobs,
             cluster,
             lambda _, model, names, __: ([], _lost(study, model, names)),
         )
     places = {key: place for place, key in enumerate(expected)}
-    cells = [cell for part, _ in parts for cell in part]
+    cells = [cell for records in there for cell in records or ()]
+    cells += [cell for part, _ in parts for cell in part]
     cells.sort(key=lambda cell: places[cell["participant"], cell["paradigm"]])
     return cells, [line for _, lines in parts for line in lines]
 

@@ -11,7 +11,7 @@ import nbformat
 import pandas as pd
 import pytest
 
-from cogbias import kernels, outputs, rendering, running
+from cogbias import executors, kernels, outputs, rendering, running
 from cogbias.outputs import Folder
 from cogbias.rendering import render_reports, stale_reports
 from cogbias.running import Outcome, run_study
@@ -68,6 +68,31 @@ def test_nothing_new_starts_no_kernel(folder: Path, kernels_started: list[str]) 
     assert kernels_started == []
     assert before == {path: path.read_bytes() for path in folder.rglob("*.ipynb")}
     assert {cell["asked"] for cell in outcome.cells} == {0}
+
+
+def test_nothing_new_starts_no_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    "Two processes that import everything take longer than all that there is to look at."
+    others = []
+    monkeypatch.setattr(executors, "_local", lambda jobs: others.append(jobs))
+    study = make_study(models=["sim/human", "sim/random"], paradigms=["classic/anchoring"])
+    outcome = run_study(study, folder, jobs=2)
+    assert (outcome.failed, others) == ([], [])
+    assert {cell["asked"] for cell in outcome.cells} == {0}
+
+
+def test_only_what_lacks_answers_is_collected(folder: Path, monkeypatch) -> None:
+    "Of two complete participants one loses its answers; the other is not looked at again."
+    collected = []
+    collect = running._collect_model
+    monkeypatch.setattr(
+        running, "_collect_model", lambda *task: collected.append(task[1]) or collect(*task)
+    )
+    (folder / "trials" / "sim-human" / "classic-anchoring.jsonl").unlink()
+    outcome = asked()(folder)
+    assert (outcome.failed, collected) == ([], ["sim/human"])
+    assert [cell["asked"] > 0 for cell in outcome.cells] == [
+        cell["participant"] == "sim/human" for cell in outcome.cells
+    ]
 
 
 def test_a_report_is_written_once_not_at_each_cell(
