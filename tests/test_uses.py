@@ -16,7 +16,8 @@ MOST_IN_A_ROW = 4
 SHARE = 0.78  # of all exported cells; 0.80 when this was written, and notebooks come and go
 # these pages are held to it, each by name
 SHOWN = (
-    "07_trials 24_cells 33_exchange figures/* site/* backends/ollama backends/openai choices/* "
+    "07_trials 24_cells 33_exchange figures/* reporting/* site/* backends/ollama backends/openai "
+    "choices/* "
     "elicitation/00_* elicitation/01_* elicitation/02_* elicitation/03_* elicitation/05_* "
     "effects/bets elicitation/08_* "
     "fillings/00_writing kits/variants paradigms/choice/* paradigms/classic/* paradigms/logic/* "

@@ -71,7 +71,7 @@ def axes_or_new(ax: "Axes | None", width: float, height: float) -> "Axes":
 
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
-
+# %% ../../nbs/figures/00_cell.ipynb #16152d7a
 def check_rows(
     table: Any,  # what should be a table
     *names: str,  # columns that it must have
