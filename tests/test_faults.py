@@ -63,6 +63,14 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    "As many attempts as ever, and hardly a pause between where the server asks for none."
+    monkeypatch.setattr(
+        calls, "Retries", lambda attempts, pause, kind=calls.Retries: kind(attempts, 0.001)
+    )
+
+
 REPEATED = ["busy", "down", "storm", "error in 200", "html error", "cut", "gone", "not http"]
 UNREADABLE = [
     "compression",
@@ -152,11 +160,8 @@ def test_what_holds_for_all_ends_the_run(fault: str, words: str, tmp_path: Path)
     assert 0 < len(stored) <= 30 and set(stored["status"]) == {"ok"}
 
 
-def test_a_server_that_goes_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_goes_away(tmp_path: Path) -> None:
     "Twenty failures in a row end the run; what came before is kept, the rest is asked for later."
-    monkeypatch.setattr(
-        calls, "Retries", lambda attempts, pause, kind=calls.Retries: kind(attempts, 0.001)
-    )
     store = TrialStore(tmp_path / "trials.jsonl")
     with Double() as double:
         who = at(double)

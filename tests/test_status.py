@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,17 +30,24 @@ def run(*arguments: str) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "Two participants in one paradigm; a third that no server answers for."
+    place = tmp_path_factory.mktemp("status") / "outputs"
     study = make_study(
         models=["sim/human", "sim/messy", "openai/none"],
         paradigms=["classic/framing"],
         participants={"openai/*": {"base_url": "http://127.0.0.1:9/v1"}},
     )
-    failed = run_study(study, tmp_path / "outputs", reports=False).failed
+    failed = run_study(study, place, reports=False).failed
     assert len(failed) == 1
-    return tmp_path / "outputs"
+    return place
+
+
+@pytest.fixture
+def folder(collected: Path, tmp_path: Path) -> Path:
+    "A copy of it that may be changed."
+    return Path(shutil.copytree(collected, tmp_path / "outputs"))
 
 
 def states(place: Path) -> dict[str, str]:
