@@ -8,6 +8,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from doubles import Asked, Double, reply
 
 from cogbias.design import paradigm
 from cogbias.tables import CogbiasError
-from cogbias.elicitation import calls
+from cogbias.elicitation.calls import ask_all
 from cogbias.participants import Answer, Participant, Request, participant
 from cogbias.outputs import Folder, keep_record
 from cogbias.trials import Collected, TrialStore, collect
@@ -66,9 +67,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     "As many attempts as ever, and hardly a pause between where the server asks for none."
-    monkeypatch.setattr(
-        calls, "Retries", lambda attempts, pause, kind=calls.Retries: kind(attempts, 0.001)
-    )
+    monkeypatch.setattr("cogbias.elicitation.server.ask_all", partial(ask_all, pause=0.001))
 
 
 REPEATED = ["busy", "down", "storm", "error in 200", "html error", "cut", "gone", "not http"]

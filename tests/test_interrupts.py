@@ -88,7 +88,7 @@ def hanging(after: int) -> Callable[..., str | None]:
     return lambda asked: "hang" if asked.number > after else None
 
 
-@pytest.mark.parametrize("after", [0, 7])
+@pytest.mark.parametrize("after", slow_but([7], [0, 7]))
 def test_while_a_server_hangs(tmp_path: Path, after: int) -> None:
     with Double(hanging(after)) as double:
         command = ["run", "--model", "openai/tiny", *ASKED, "--base-url", double.openai]
@@ -105,7 +105,9 @@ def test_while_a_server_hangs(tmp_path: Path, after: int) -> None:
     assert list(tmp_path.rglob("*.part")) == []
 
 
-@pytest.mark.parametrize("group", [False, True], ids=["to the process", "as from a terminal"])
+@pytest.mark.parametrize(
+    "group", slow_but([True], [False, True]), ids=["to the process", "as from a terminal"]
+)
 def test_while_workers_wait_for_a_server(tmp_path: Path, group: bool) -> None:
     with Double(hanging(40)) as double:
         models = ["--model", "openai/tiny", "--model", "openai/other", "--jobs", "2"]
@@ -115,7 +117,9 @@ def test_while_workers_wait_for_a_server(tmp_path: Path, group: bool) -> None:
             assert stop(process, group) == [STOPPED]
 
 
-@pytest.mark.parametrize("group", [False, True], ids=["by kill", "by the queue of a cluster"])
+@pytest.mark.parametrize(
+    "group", slow_but([False], [False, True]), ids=["by kill", "by the queue of a cluster"]
+)
 def test_asked_to_end_while_workers_wait_for_a_server(tmp_path: Path, group: bool) -> None:
     with Double(hanging(40)) as double:
         models = ["--model", "openai/tiny", "--model", "openai/other", "--jobs", "2"]
@@ -132,7 +136,8 @@ def test_asked_to_end_while_reports_are_made(tmp_path: Path, jobs: str) -> None:
     with started(*run) as process:
         until(lambda: list(tmp_path.glob("reports/*/*.running.ipynb")) != [])
         assert stop(process, number=signal.SIGTERM) == [STOPPED]
-    done = subprocess.run([*COMMAND, *run], capture_output=True, text=True, timeout=120)
+    again = [*COMMAND, *run, "--jobs", "1"]  # the last one counts
+    done = subprocess.run(again, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert len(list(tmp_path.glob("reports/*/*certainty.ipynb"))) == 2
 

@@ -41,8 +41,13 @@ def cases() -> Iterator[Any]:
             yield pytest.param(path, some, id=f"{name}, whole", marks=pytest.mark.slow)
 
 
+# What takes long to import and is used by many; what is not installed is left out.
+IMPORTED = [
+    *("nbdev.test", "seaborn", "statsmodels.api", "papermill", "cogbias.site.pages"),
+    *("cogbias.front_door", "cogbias.running", "torch", "transformers.trainer"),
+]
 SERVER = multiprocessing.get_context("forkserver")  # its processes have computed nothing yet
-SERVER.set_forkserver_preload(["nbdev.test", "seaborn", "statsmodels.api", "cogbias.site.pages"])
+SERVER.set_forkserver_preload(IMPORTED)
 
 
 def _run(path: Path, left_out: list[str], queue: multiprocessing.SimpleQueue) -> None:

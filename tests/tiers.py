@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 
-def slow_but(every_day: Iterable[str], names: Iterable[str]) -> list[Any]:
+def slow_but(every_day: Iterable[Any], names: Iterable[Any]) -> list[Any]:
     "Parameters of a test: all names, slow but for some; a name that is not there is an error."
     chosen, names = set(every_day), list(names)
-    assert chosen <= set(names), f"not there: {', '.join(sorted(chosen - set(names)))}"
+    assert chosen <= set(names), f"not there: {', '.join(map(str, chosen - set(names)))}"
     return [
         name if name in chosen else pytest.param(name, marks=pytest.mark.slow) for name in names
     ]
