@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .design import Contrast, paradigm
+from .design import Contrast, Paradigm, paradigm
 from cogbias.effects import (
     NUMBER_MEASURES,
     READS,
@@ -30,7 +30,7 @@ from cogbias.effects import (
     score_range,
 )
 from .outputs import Folder, read_cells, read_manifest
-from .own_paradigms import bring_whole_folder
+from .own_paradigms import answered, bring_whole_folder
 from .participants import asked_how
 from .settings import listing
 from .stats.adjusted import UNSEEN, adjusted_cluster_interval, flag_numbers
@@ -302,10 +302,12 @@ def _corrected(rows: list[dict[str, Any]], chosen: Sequence[str], alpha: float) 
     return table.assign(larger=words)
 
 # %% ../nbs/11_compare.ipynb #cfa1c4c9
-def _cells_of(source: Any) -> dict[str, tuple[Layout, dict[str, Answered]]]:
+def _cells_of(source: Any, items: Any = None) -> dict[str, tuple[Layout, dict[str, Answered]]]:
     "Paradigm -> its items and the answers of every participant, from a folder or from trials."
     if isinstance(source, pd.DataFrame):
-        parts = {name: (paradigm(name).items(), mine) for name, mine in source.groupby("paradigm")}
+        call = "compare(trials, items=items)"
+        found = sorted(answered(source, items, call), key=lambda each: each[0])  # by paradigm
+        parts = {name: (table, mine) for name, table, mine in found}
     else:
         folder, read = Folder(Path(source)), {}
         bring_whole_folder(folder)
@@ -415,11 +417,15 @@ def _check_source(source: Any) -> None:
 def compare(
     source: Path | str | pd.DataFrame,  # an outputs folder, a trials table, or an effects table
     *participants: str,  # who is compared; none: everybody
+    # of trials: the items that they answer, or their paradigm; None: the items made by default
+    items: pd.DataFrame | Paradigm | Path | str | None = None,
     alpha: float = 0.05,  # of the corrected tests
     seed: int | None = None,  # of what an estimator draws; None: the study's
 ) -> Comparison:
     "Differences between participants, paired by prompt and cluster, with ranks and familiarity."
     _check_source(source)
+    if items is not None and not isinstance(source, pd.DataFrame):
+        raise CogbiasError("compare: a folder has its items; leave them out")
     if isinstance(source, pd.DataFrame) and "estimate" in source:
         chosen = _asked_for(source["participant"], participants)
         rows = _from_effects(source, chosen)
@@ -430,7 +436,7 @@ def compare(
         }
         familiar: list[dict[str, Any]] = []
     else:
-        cells = _cells_of(source)
+        cells = _cells_of(source, items)
         chosen = _asked_for((name for _, of in cells.values() for name in of), participants)
         seed = _seed_of(source) if seed is None else seed
         rows, points, familiar = _from_answers(cells, chosen, seed)

@@ -24,7 +24,7 @@ from cogbias.effects import (
     make_analysis,
 )
 from .outputs import writable_folder
-from .own_paradigms import asked_fields, known_name
+from .own_paradigms import answered, asked_fields, known_name
 from .planning.plans import PlannedRun, plan_run
 from .running import estimate_folder
 from .settings import Study, listing, setting_words
@@ -120,45 +120,18 @@ def plan(
         return plan_run(_study(model, paradigm, settings, Path(place)), outputs)
 
 # %% ../nbs/41_front_door.ipynb #46695338
-def _known_trials(mine: pd.DataFrame, asked: pd.DataFrame, name: str) -> pd.DataFrame:
-    "The trials of one paradigm, all of whose items are there."
-    strange = ~mine["item_id"].isin(asked["item_id"])
-    if strange.any():
-        raise CogbiasError(
-            f"{name}: {int(strange.sum()):,} of {len(mine):,} trials answer items that are not "
-            "there; give the items that were asked: effects(trials, items)"
-        )
-    return mine
-
-
-def _answered(name: str, own: Paradigm | None) -> Paradigm:
-    "The paradigm that trials are of, known by its name or given."
-    if own is not None and own.name == name:
-        return own
-    try:
-        return design.paradigm(name)
-    except CogbiasError as error:
-        raise CogbiasError(
-            f"{error}; of one of your own, give the paradigm or its file: effects(trials, FILE)"
-        ) from None
-
-
 def _of_trials(
-    trials: pd.DataFrame, answered: Any, seed: int, analysis: Mapping[str, Any]
+    trials: pd.DataFrame, items: Any, seed: int, analysis: Mapping[str, Any]
 ) -> pd.DataFrame:
     "The effects of trials at hand."
     TRIALS.check_cells(trials)
-    table_given = answered is None or isinstance(answered, pd.DataFrame)
-    asked, given = (answered, None) if table_given else (None, _paradigm(answered))
-    if asked is not None:
-        ITEMS.check(asked)
+    if isinstance(items, pd.DataFrame):
+        ITEMS.check(items)
     if trials.empty:
         raise CogbiasError("trials table: has no rows, so there is nothing to estimate")
     rows = []
-    for name, mine in trials.groupby("paradigm", sort=False):
-        own = _answered(name, given)
-        table = own.items() if asked is None else asked[asked["paradigm"] == name]
-        rows += effect_rows(_known_trials(mine, table, name), table, own, seed)
+    for name, table, mine in answered(trials, items):
+        rows += effect_rows(mine, table, design.paradigm(name), seed)
     return decide(effects_table(rows), make_analysis("effects", analysis))
 
 

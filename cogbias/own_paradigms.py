@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['Files', 'LARGEST_KEPT', 'own_paradigm', 'bring', 'names_file', 'with_declared', 'known_name', 'bring_study',
-           'asked_fields', 'declared_files', 'declared_hash', 'bring_folder', 'bring_whole_folder', 'declared_names',
-           'keep_declared']
+           'asked_fields', 'answered', 'declared_files', 'declared_hash', 'bring_folder', 'bring_whole_folder',
+           'declared_names', 'keep_declared']
 
 # %% ../nbs/38_own_paradigms.ipynb #c8fa0cd6
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -150,6 +150,40 @@ def asked_fields(
         f"paradigm: should be a name, a pattern, a Paradigm or a table of items, not "
         f"{type(what).__name__}"
     )
+
+# %% ../nbs/38_own_paradigms.ipynb #86176132
+def _known_paradigm(name: str, call: str) -> Paradigm:
+    "A paradigm that trials are of."
+    try:
+        return paradigm(name)
+    except CogbiasError as error:
+        raise CogbiasError(
+            f"{error}; of one of your own, give the paradigm or its file: {call}"
+        ) from None
+
+
+def answered(
+    trials: pd.DataFrame,  # a trials table
+    # the items that they answer, or their paradigm; None: the items made by default
+    items: pd.DataFrame | Paradigm | Path | str | None = None,
+    call: str = "effects(trials, items)",  # how the caller is told of items, for messages
+) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:  # paradigm, its items, its trials
+    "The trials of each paradigm, with the items that they answer."
+    if isinstance(items, (str, Path)):
+        known_name(str(items))
+    elif isinstance(items, Paradigm):
+        declare(items)
+    for name, mine in trials.groupby("paradigm", sort=False):
+        own = _known_paradigm(name, call)
+        given = isinstance(items, pd.DataFrame)
+        table = items[items["paradigm"] == name] if given else own.items()
+        strange = ~mine["item_id"].isin(table["item_id"])
+        if strange.any():
+            raise CogbiasError(
+                f"{name}: {int(strange.sum()):,} of {len(mine):,} trials answer items that are "
+                f"not there; give the items that were asked: {call}"
+            )
+        yield name, table, mine
 
 # %% ../nbs/38_own_paradigms.ipynb #e5dcc1fd
 LARGEST_KEPT = 256 * 2**20  # bytes of a text that a folder keeps

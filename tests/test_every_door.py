@@ -14,9 +14,10 @@ from test_own_paradigms import ROOT, forgotten, written  # noqa: F401, one is us
 
 import cogbias as cb
 from cogbias.backends.sim import exact_trials
-from cogbias.design import DECLARED_HERE, OWN, About, Paradigm, paradigm
+from cogbias.design import DECLARED_HERE, OWN, About, Paradigm, declare, paradigm
 from cogbias.kits.classic import against, classic
 from cogbias.kits.file import own_rules, own_stimulus, paradigm_from_file
+from cogbias.kits.table import paradigm_from
 from cogbias.kits.variants import ContentSet, Question, Variable
 from cogbias.running import effects_of
 from cogbias.site.pages import build_site
@@ -188,6 +189,39 @@ def test_what_another_process_cannot_do_is_said_in_a_line(
     assert told.strip().count("\n") == 0, told
     told = in_a_new_process("run", "--model", "sim/random", *asked)
     assert "128 asked" in " ".join(told.split())
+
+
+def test_trials_are_compared_on_the_items_that_they_answer(tmp_path: Path) -> None:
+    own = made_in_python()
+    items = own.items()
+    declare(own)
+    both = pd.concat([exact_trials(name, items) for name in ("human", "rational")])
+    wanted = cb.compare(both, items=items).differences
+    assert wanted["n_prompts"].iloc[0] == 32 and wanted["estimate"].iloc[0] > 0.3
+    DECLARED_HERE.clear()
+    with pytest.raises(
+        CogbiasError, match=r"give the paradigm or its file: compare\(trials, items"
+    ):
+        cb.compare(both)
+    pd.testing.assert_frame_equal(cb.compare(both, items=own).differences, wanted)
+    other = paradigm("classic/anchoring").items(arbitrary=True, variants=["base"])
+    both = pd.concat([exact_trials(name, other) for name in ("human", "rational")])
+    with pytest.raises(CogbiasError, match="96 of 96 trials answer items that are not there"):
+        cb.compare(both)  # it said that no prompt was answered by both
+    assert cb.compare(both, items=other).differences["n_prompts"].iloc[0] == 48
+    with pytest.raises(CogbiasError, match="a folder has its items; leave them out"):
+        cb.compare(tmp_path, items=other)
+
+
+def test_what_is_said_beside_a_table_of_items_is_heard_or_refused() -> None:
+    items = paradigm("classic/anchoring").items(variants=["base"])
+    lower = paradigm_from(items, "lower", number={"unit": "percent", "bias": "lower"})
+    assert (lower.headline.direction, lower.headline.unit) == (-1, "percent")
+    for more in ({"persona": "You."}, {"human": {}}, {"variants": ["base"]}, {"factors": {}}):
+        with pytest.raises(CogbiasError, match="says nothing beside a table of items"):
+            paradigm_from(items, "more", **more)
+    with pytest.raises(CogbiasError, match="it holds a unit and a bias"):
+        paradigm_from(items, "odd", number={"unit": "percent", "high": 3})
 
 
 HEAVY = ("scipy.stats", "matplotlib", "torch", "IPython", "nbformat", "transformers")

@@ -215,6 +215,24 @@ def _as_role(options: Any, target_role: str) -> dict[str, float]:
     return {target_role: 1.0, **{role: 0.0 for role in roles if role != target_role}}
 
 
+_OF_ITEMS = (  # what is said beside a table of items; the rest stands in its rows
+    *("title", "bias", "summary", "norm", "positive", "source", "caveats", "conditions"),
+    *("measure", "compares", "unit", "number"),
+)
+
+
+def _number_asked(told: Mapping[str, Any]) -> tuple[str, float]:
+    "The unit of the numbers of a table of items, and 1 or -1 where the bias makes them smaller."
+    number = told.get("number", {})
+    bias = number.get("bias", "higher")
+    if set(number) - {"unit", "bias"} or bias not in ("higher", "lower"):
+        raise CogbiasError(
+            f"paradigm_from: number is {number!r:.60}; beside items it holds a unit and a bias, "
+            "which is higher or lower"
+        )
+    return told.get("unit", number.get("unit", "units")), -1.0 if bias == "lower" else 1.0
+
+
 def _from_items(
     table: pd.DataFrame, name: str, told: Mapping[str, Any], target_role: str
 ) -> Paradigm:
@@ -223,12 +241,20 @@ def _from_items(
     items = identified(table.assign(paradigm=own_name(name)).reset_index(drop=True))
     numbers = (items["answer"] == "number").all()
     measure = told.get("measure") or re.sub("[^a-z0-9]+", "_", told["bias"].lower()).strip("_")
+    unit, direction = _number_asked(told)
+    usual = "Target" if not numbers else "Answer"
+    sides = "control minus treatment" if direction < 0 else "treatment minus control"
     contrast = Contrast(
         measure=measure or "effect",
-        title=told.get("compares", "Target, treatment minus control"),
+        title=told.get("compares", f"{usual}, {sides}"),
         score={} if numbers else _as_role(items["options"], target_role),
         **(
-            {"outcome": "value", "kind": "mean_difference", "unit": told.get("unit", "units")}
+            {
+                "outcome": "value",
+                "kind": "mean_difference",
+                "unit": unit,
+                "direction": direction,
+            }
             if numbers
             else {}
         ),
@@ -262,6 +288,7 @@ def paradigm_from(
     for field in told:
         if field not in FIELDS and field not in of_a_table:
             raise CogbiasError(f"paradigm_from: {field!r} is not known; {nearest(field, FIELDS)}")
+    given = dict(told)
     words = name.replace("_", " ").replace("-", " ")
     told = {"title": words.capitalize(), "bias": f"{words} effect", **_USUAL, **told}
     if items.empty:
@@ -276,4 +303,10 @@ def paradigm_from(
             f"paradigm_from: the table lacks {lacking[0]!r}; give the columns wording, condition, "
             "prompt, option_a, option_b and target, or those of an items table"
         )
+    for field in given:
+        if field not in _OF_ITEMS:
+            raise CogbiasError(
+                f"paradigm_from: {field!r} says nothing beside a table of items, whose rows say "
+                "it; change the rows, or give the columns wording, condition, prompt, option_a, ..."
+            )
     return _from_items(items, name, told, target_role)
