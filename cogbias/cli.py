@@ -1391,11 +1391,13 @@ def export_command(
     "Write the trials of a folder or the items of a paradigm in another format."
     from cogbias.design import paradigm
     from cogbias.exchange import export_table
+    from cogbias.exchange.answers import with_readings
     from cogbias.outputs import stored_trials
     from cogbias.own_paradigms import known_name
 
     if Path(source).is_dir():
-        table, lines = stored_trials(source)
+        trials, lines = stored_trials(source)
+        table = with_readings(trials, source)
         _warn(lines)
     else:
         table = paradigm(known_name(source)).items()

@@ -400,3 +400,16 @@ def test_a_stopped_import_is_called_that(tmp_path):
     for command in ("status", "effects"):
         found = CliRunner().invoke(app, [command, str(out)])
         assert found.exit_code == 0 and said in " ".join(str(found.output).split())
+
+
+def test_one_command_puts_both_readings_beside_the_answers(tmp_path):
+    "As the page on these answers tells those who doubt it."
+    facts, out = str(shipped("data", "published", OUTCOMES)), tmp_path / "out"
+    asked = ["import", "pagliaro", facts, "--out", str(out), "--where", "content_set=sunkcost_v2"]
+    assert CliRunner().invoke(app, [*asked, "--where", "arm=baseline"]).exit_code == 0
+    table = tmp_path / "answers.csv"
+    assert CliRunner().invoke(app, ["export", "csv", str(out), "--out", str(table)]).exit_code == 0
+    told = pd.read_csv(table)
+    mine = told[(told["participant"] == "claude-3.5-sonnet") & (told["condition"] == "treatment")]
+    assert set(mine["choice"]) == {"B"} and len(mine) == 100
+    assert mine["published_choice"].value_counts().to_dict() == {"A": 97, "B": 3}

@@ -24,7 +24,7 @@ TAKES_DECOY = {"decoy": 1.0, "target": 0.0, "competitor": 0.0}
 PARADIGM = pagliaro(
     "decoy",
     PAIRS,
-    signed_effect("Target chosen more often among A and B", score=AMONG_TWO),
+    signed_effect("Target chosen more often than its competitor", score=AMONG_TWO),
     *shares(AMONG_TWO),
     Contrast(
         "effect_of_dominated_decoys",
