@@ -342,6 +342,19 @@ def _stored_items(study: Study, folder: Folder, name: str) -> pd.DataFrame:
     return study_items(study, name)
 
 
+def _asked_items(
+    items: pd.DataFrame, trials: pd.DataFrame, record: Mapping[str, Any]
+) -> pd.DataFrame:  # those of one participant
+    "The items that a participant was asked, of those that a folder holds for all of its paradigm."
+    if not record.get("items_file"):
+        return items  # made for this cell alone
+    planned = record["planned"]
+    prompts = planned if record["method"] in EXACT else planned / record["repeats"]
+    if prompts >= len(items):
+        return items
+    return items[items["item_id"].isin(set(trials["item_id"]))].reset_index(drop=True)
+
+
 def _as_collected(
     record: Mapping[str, Any], trials: pd.DataFrame
 ) -> Collected:  # nothing of it asked now
@@ -391,8 +404,9 @@ def stored_cell(
         make_analysis("study", study.analysis),
     )
     left_out = len(store.keys() - set(trials["trial_id"]))
+    asked = _asked_items(items, trials, record)
     return Cell(
-        paradigm(name), who, items, trials, effects, _as_collected(record, trials), left_out
+        paradigm(name), who, asked, trials, effects, _as_collected(record, trials), left_out
     )
 
 # %% ../nbs/24_cells.ipynb #cda6897c
