@@ -158,6 +158,7 @@ def _ranks_with_intervals(
 ) -> list[dict[str, Any]]:
     "Rank of every participant in one paradigm, 1 for the largest effect, with its interval."
     larger = [row["larger"] for row in rows.to_dict("records")]
+    known = {name: value for name, value in estimates.items() if not np.isnan(value)}
     beaten = {name: [0, 0] for name in estimates}  # shown to be smaller than, larger than
     for row, name in zip(rows.to_dict("records"), larger):
         if name in estimates:
@@ -166,18 +167,13 @@ def _ranks_with_intervals(
             beaten[name][1] += 1
     found = []
     for name, value in estimates.items():
-        above = sum(other > value + EQUAL for other in estimates.values())
-        low, high = 1 + beaten[name][0], len(estimates) - beaten[name][1]
-        found.append(
-            {
-                "participant": name,
-                "estimate": value,
-                "rank": 1 + above if not np.isnan(value) else np.nan,
-                "rank_low": low,
-                "rank_high": high,
-                "of": len(estimates),
-            }
-        )
+        above = sum(other > value + EQUAL for other in known.values())
+        ranks = 1 + above, 1 + beaten[name][0], len(known) - beaten[name][1]
+        if name not in known:  # of whom nothing is known has no place among the others
+            ranks = (np.nan,) * 3
+        places = dict(zip(("rank", "rank_low", "rank_high"), ranks))
+        row = {"participant": name, "estimate": value} | places
+        found.append(row | {"of": len(known)})
     return found
 
 # %% ../nbs/11_compare.ipynb #2ef0ed5d
@@ -512,6 +508,11 @@ def _instruments(found: Comparison) -> list[str]:
     return sorted({asked_how(name) for name in found.ranks["participant"]})
 
 
+def _place(rank: float | None) -> str:
+    "A rank as readers see it; a dash for somebody of whom nothing is known."
+    return "–" if pd.isna(rank) else f"{rank:.0f}"
+
+
 def for_readers(
     found: Comparison,  # from compare
 ) -> dict[str, pd.DataFrame]:  # title -> table
@@ -520,8 +521,10 @@ def for_readers(
     wordings = found.familiar[found.familiar["estimate"].notna()]
     ranks = found.ranks.assign(
         estimate=found.ranks["estimate"].astype(float).round(3) + 0.0,  # no -0.000
+        rank=[_place(each) for each in found.ranks["rank"]],
         interval=[
-            f"{low} to {high}" for low, high in found.ranks[["rank_low", "rank_high"]].values
+            "–" if pd.isna(low) else f"{low:.0f} to {high:.0f}"
+            for low, high in found.ranks[["rank_low", "rank_high"]].astype(float).values
         ],
     )[["paradigm", "participant", "estimate", "rank", "interval", "of"]]
     if len(_instruments(found)) > 1:

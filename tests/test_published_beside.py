@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from cogbias.cells import trivial_responders
 from cogbias.cli import app
+from cogbias.compare import compare, for_readers
 from cogbias.design import paradigm, paradigms
 from cogbias.exchange import archives, import_answers
 from cogbias.exchange.pagliaro import OUTCOMES, import_pagliaro, read_outcomes
@@ -69,6 +70,29 @@ def test_real_models_are_marked_in_words(folder: Path) -> None:
     assert "called claude-sonnet-4-20250514" in tags["claude-3.5-sonnet"]
     text = _participant_page(results, "claude-3.5-sonnet", Layout())
     assert "the model that was called is claude-sonnet-4-20250514" in text.replace("\\", "")
+
+
+def test_who_gave_no_number_has_no_rank(folder: Path) -> None:
+    "Seven are ranked; the eighth, of whose answers none could be read, is not the last of eight."
+    found = compare(folder)
+    ranks = found.ranks.set_index(["paradigm", "participant"])
+    for name, silent in (("decoy", 1), ("anchoring", 2)):
+        mine = ranks.loc[f"published/pagliaro_{name}"]
+        assert set(mine["of"]) == {8 - silent}
+        places = ["rank", "rank_low", "rank_high"]
+        assert mine.loc["minimax-m2.5", places].isna().all()
+        assert mine[places].isna().all(axis=1).sum() == silent
+        assert (mine["rank_high"].dropna() <= 8 - silent).all()
+    shown = for_readers(found)["Ranks"].set_index(["paradigm", "participant"])
+    row = shown.loc["published/pagliaro_decoy", "minimax-m2.5"]
+    assert (row["rank"], row["interval"]) == ("–", "–")
+    assert shown.loc[("published/pagliaro_decoy", "llama-3.1-8b"), "rank"] == "1"
+
+
+def test_pulls_towards_an_anchor_are_compared_pair_by_pair(folder: Path) -> None:
+    rows = compare(folder, "deepseek-v3-together", "llama-3.1-8b").differences
+    row = rows.set_index("paradigm").loc["published/pagliaro_anchoring"]
+    assert row["n_clusters"] == 5 and row["ci_low"] < row["estimate"] < row["ci_high"]
 
 
 def test_a_run_beside_them_keeps_them(folder: Path, tmp_path: Path) -> None:
