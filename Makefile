@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PINS := $(shell $(PYTHON) -c "import sys; print('-c constraints.txt' if sys.version_info[:2] == (3, 11) else '')")
 STAMP := settings.ini setup.py constraints.txt
-# processes of tests at a time
-WORKERS ?= 2
+# processes of tests at a time: one more than cores, since many tests wait for a server or a kernel
+WORKERS ?= 3
 # the server that is named, or that of `make llama`
 LLAMA = $${COGBIAS_LLAMA_SERVER-$(wildcard $(CURDIR)/.llama/llama-server)}
 
@@ -38,6 +38,8 @@ test: $(VENV)/.dev  ## notebooks are clean and exported, then every test
 	$(BIN)/python tests/in_step.py
 	COGBIAS_LLAMA_SERVER="$(LLAMA)" $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
+# slow tests compute, and some measure time: no more of them than cores
+slow: WORKERS = 2
 slow: $(VENV)/.dev  ## tests that take minutes: whole studies, archives, sites, encoders, benchmarks; BUT="name or name" leaves some out
 	COGBIAS_LLAMA_SERVER="$(LLAMA)" $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m slow $(if $(BUT),-k "not ($(BUT))")
 

@@ -15,7 +15,7 @@ import pytest
 from filelock import FileLock
 from tiers import slow_but
 
-# Two processes of tests share the cores already; more threads of torch and of BLAS within each
+# The processes of tests share the cores already; more threads of torch and of BLAS within each
 # would only wait for one another. It is read when these are loaded, so it stands before any test.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -38,17 +38,25 @@ def published() -> Path:
     return path
 
 
-# With two processes, each takes one file after another in this order, so that what a file sets up
-# is set up once. test_trials forks, and a fork of a process that computes hangs; so it goes before
-# everything that computes in the process. Then come the long files. The notebooks come last, one by
-# one: small pieces fill both cores to the end.
+# Each process takes one file after another in this order, so that what a file sets up is set up
+# once. test_trials forks, and a fork of a process that computes hangs; so it goes before everything
+# that computes in the process. Then come the long files. test_browser looks at the site that
+# test_pages makes, so it comes when that is made. The notebooks come last, one by one: small pieces
+# fill all cores to the end.
 ORDER = (
     "test_trials.py",
     "test_pages.py",
-    "test_browser.py",
+    "test_interrupts.py",
+    "test_trained_encoders.py",
+    "test_cluster.py",
     "test_end_to_end.py",
+    "test_hostile_servers.py",
+    "test_bets.py",
+    "test_browser.py",
     "test_import_pagliaro.py",
+    "test_status.py",
     "test_strangers_folder.py",
+    "test_commands.py",
     "test_faults.py",
 )
 ONE_BY_ONE = "test_notebooks.py"

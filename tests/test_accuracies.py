@@ -17,6 +17,7 @@ from cogbias.reporting.cell import headline_sentence, opening
 from cogbias.site.results import Results, matrix, paradigm_groups
 from cogbias.reporting.study import common_effects, scale_label
 from cogbias.tables import CogbiasError, save_table
+from tiers import slow_but
 
 BETS = ("bets/coin", "bets/dice", "bets/card")
 
@@ -158,7 +159,7 @@ def believing(belief: str) -> object:
 
 
 @pytest.mark.parametrize("belief, own, authors", [("high", 1, 1), ("low", 1, 0), ("same", 1, 0.5)])
-@pytest.mark.parametrize("name", BETS)
+@pytest.mark.parametrize("name", slow_but(["bets/coin"], BETS))
 def test_bets_by_ones_own_values(name, belief, own, authors):
     "Nobody is called irrational for preferring another thing; fixture 7."
     items, values = items_of(name), items_of("bets/value")

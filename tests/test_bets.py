@@ -38,6 +38,8 @@ TWO_SIDED = [name for name in BETS if name != "bets/spinner"]
 PUBLISHED = ["bets/card", "bets/coin", "bets/dice"]
 # two sides, three of them, no list of choices, and values without a bet; the kit makes the others
 SHAPES = ["bets/coin", "bets/spinner", "bets/open", "bets/value"]
+BET_SHAPES = [name for name in SHAPES if name in BETS]
+LISTED_SHAPES = [name for name in SHAPES if name in LISTED]
 
 
 @cache
@@ -155,7 +157,7 @@ def test_signs_at_the_edges_of_the_assumption(high, low, wager, region):
     assert strictly == ("0" not in region["win_high"][:3] + region["win_low"][:3])
 
 
-@pytest.mark.parametrize("name", BETS)
+@pytest.mark.parametrize("name", slow_but(BET_SHAPES, BETS))
 def test_the_right_choice_is_derived_and_alone(name):
     "Exact gains of every item, graded pairs included, have one best choice: the one called right."
     table = asked(name, splits=("train", "dev", "test"), item_sets=("published", "fresh", "graded"))
@@ -176,7 +178,7 @@ def test_published_and_fresh_pairs_meet_the_condition_for_all_ground_truths():
 # --- items ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", LISTED)
+@pytest.mark.parametrize("name", slow_but(LISTED_SHAPES, LISTED))
 def test_places_are_balanced(name):
     "Every choice stands in every place equally often, the right one too, in every layout."
     table = asked(name)
@@ -192,7 +194,7 @@ def test_places_are_balanced(name):
     assert table.groupby("order_group").size().unique().tolist() == [places]
 
 
-@pytest.mark.parametrize("name", LISTED)
+@pytest.mark.parametrize("name", slow_but(LISTED_SHAPES, LISTED))
 def test_orders_published_and_all(name):
     one = asked(name, orders="published", splits=("test",))
     assert one["order_group"].is_unique
@@ -222,7 +224,7 @@ def test_a_study_trains_only_when_it_asks_to(name):
     assert set(train["split"]) == {"train"} and set(train["item_set"]) == {"published"}
 
 
-@pytest.mark.parametrize("name", SUITE)
+@pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
 def test_no_two_splits_share_a_thing(name):
     table = asked(name, splits=("train", "dev", "test"), item_sets=("published", "fresh", "graded"))
     things = table.groupby("split")[["high", "low"]].agg(set)
@@ -231,7 +233,7 @@ def test_no_two_splits_share_a_thing(name):
     assert set(table["pair"]) == set(table["cluster"] + "/" + table["crossed"])
 
 
-@pytest.mark.parametrize("name", SUITE)
+@pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
 def test_pair_text_has_no_letters(name):
     "What an encoder reads is the question and the text of a choice, and nothing of the menu."
     for item in asked(name, splits=("test",)).to_dict("records")[::97]:
@@ -353,7 +355,7 @@ def accuracies(name: str, who: str, **settings: object) -> dict[str, float]:
 
 @pytest.mark.parametrize("who", BET_ACCURACY)
 @pytest.mark.parametrize(
-    "name", slow_but(["bets/coin", "bets/clock"], [each for each in TWO_SIDED if each in LISTED])
+    "name", slow_but(["bets/coin"], [each for each in TWO_SIDED if each in LISTED])
 )
 def test_closed_forms_of_bets(name, who):
     assert accuracies(name, who) == pytest.approx(BET_ACCURACY[who])

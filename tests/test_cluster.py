@@ -19,9 +19,10 @@ import pytest
 from cogbias.rendering import stale_reports
 from cogbias.running import run_study
 from cogbias.study import make_study
+from tiers import slow_but
 
 COMMAND = [sys.executable, "-c", "from cogbias.cli import main; main()"]
-MODELS, PARADIGMS = ["sim/human", "sim/messy"], "managerial/[a-h]*"
+MODELS, PARADIGMS = ["sim/human", "sim/messy"], "managerial/[a-e]*"
 ASKED = ["--model", MODELS[0], "--model", MODELS[1], "--paradigm", PARADIGMS]
 RUN = ["run", *ASKED, "--no-reports"]
 
@@ -177,7 +178,7 @@ def test_no_scheduler_is_one_line(tmp_path: Path) -> None:
     assert "no scheduler answers there" in line
 
 
-@pytest.mark.parametrize("kind", ["threads", "processes"])
+@pytest.mark.parametrize("kind", slow_but(["processes"], ["threads", "processes"]))
 def test_any_executor(kind: str, alone: Path, tmp_path: Path) -> None:
     "Tasks and results can be pickled; the answers and effects are the same."
     made = {

@@ -99,6 +99,7 @@ def test_one_model_at_many_temperatures_is_one_model(tmp_path):
     assert structure(common) is None
 
 
+@pytest.mark.slow  # test_study_report shows every day that few are not looked at together
 def test_little_is_said_of_few(tmp_path):
     place = run(tmp_path / "few", ("sim/human", "sim/random", "sim/rational", "sim/mirror"))
     assert render_study_report(place) == []

@@ -117,7 +117,7 @@ NAMED: Mapping[str, dict[str, Any]] = {
 }
 
 
-OFTEN = ("a server", "an extractor", "a file elsewhere")
+OFTEN = ("an extractor", "a file elsewhere")  # the server is in the test of all commands
 
 
 @pytest.mark.parametrize("what", slow_but(OFTEN, NAMED))
