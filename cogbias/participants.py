@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
+from numbers import Integral
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .choices import Reading, read_choice
@@ -363,15 +364,32 @@ def drawn_answer(
     return answer._replace(choice=label, role=chosen["role"], value=chosen["value"])
 
 # %% ../nbs/04_participants.ipynb #c6e53973
+def _answers(
+    participant: Participant, requests: Sequence[Request], method: str
+) -> Iterator[tuple[int, Answer]]:
+    "What a participant gives, which may be somebody's own class, checked as it comes."
+    wanted = "answers() should yield (index of the request, Answer) for each request"
+    for given in participant.answers(requests, method):
+        pair = isinstance(given, tuple) and len(given) == 2
+        if not pair or getattr(given[1], "_fields", ()) != Answer._fields:
+            raise CogbiasError(f"{participant.name}: {wanted}, not {given!r:.80}")
+        index = given[0]
+        if not isinstance(index, Integral) or not 0 <= index < len(requests):
+            raise CogbiasError(
+                f"{participant.name}: {wanted}, counted from 0 to {len(requests) - 1}, not "
+                f"{index!r:.40}; if the others are counted wrongly too, remove what is stored"
+            )
+        yield int(index), given[1]
+
+
 def _draws(participant: Participant, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
     "One distribution per distinct prompt, one draw per request."
     places: dict[str, list[int]] = {}
     for index, request in enumerate(requests):
         places.setdefault(request.item["item_id"], []).append(index)
     groups = list(places.values())
-    for which, answer in participant.answers(
-        [requests[group[0]] for group in groups], "option_probability"
-    ):
+    distinct = [requests[group[0]] for group in groups]
+    for which, answer in _answers(participant, distinct, "option_probability"):
         for index in groups[which]:
             yield index, drawn_answer(requests[index].item, answer, requests[index].seed)
 
@@ -385,7 +403,7 @@ def ask(
     return (
         _draws(participant, requests)
         if method == "option_draw"
-        else participant.answers(requests, method)
+        else _answers(participant, requests, method)
     )
 
 # %% ../nbs/04_participants.ipynb #bffc6d27

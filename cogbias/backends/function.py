@@ -16,6 +16,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
+from itertools import count
 from queue import SimpleQueue
 from typing import Annotated, Any, NamedTuple
 
@@ -283,7 +284,9 @@ class _Memory:
 
     methods: dict[str, str] = field(default_factory=dict)  # paradigm -> text or probabilities
     first: dict[tuple[str, int], Answer] = field(default_factory=dict)  # not yet collected
-    silent: int = 0  # calls in a row that did not return
+    numbers: Iterator[int] = field(default_factory=count)  # of calls, in the order of their begin
+    returned: int = -1  # the last call that has returned something
+    silent: set[int] = field(default_factory=set)  # calls that did not return
 
 
 @dataclass(frozen=True)
@@ -357,15 +360,23 @@ class FunctionParticipant(FunctionSettings):
     def value(self, request: Request, calls: Calls) -> Any:
         "What the function gives back."
         places, names = arguments_for(self.taken, request, self.temperature)
-        value = calls.value(lambda: self.function(*places, **names))
-        self.memory.silent = 0
+        number = next(self.memory.numbers)
+        try:
+            value = calls.value(lambda: self.function(*places, **names))
+        except TookTooLong:
+            self.memory.silent.add(number)
+            raise
+        self.memory.returned = max(self.memory.returned, number)
         return value
+
+    def _silent_in_a_row(self) -> int:
+        "How many calls did not return, of those that began after the last one that did."
+        return sum(number > self.memory.returned for number in [*self.memory.silent])
 
     def _fault(self, error: Exception) -> Fault:
         "What it means that a function raised something, or did not return."
         if isinstance(error, TookTooLong):
-            self.memory.silent += 1
-            last = self.memory.silent >= GIVEN_UP
+            last = self._silent_in_a_row() >= GIVEN_UP
             often = f", {GIVEN_UP} times in a row; give a longer timeout=" if last else ""
             return Fault(f"{error}{often}", retry=False, fatal=last)
         ended = isinstance(error, WantedToEnd)

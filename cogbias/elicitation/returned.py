@@ -94,7 +94,7 @@ def returned_answer(
         kind = "nothing" if value is None else kind_of(value)
         return unreadable(f"gave {kind} where probabilities of the options were asked for")
     if isinstance(value, str):
-        return answer_from_text(item, value)
+        return answer_from_text(item, str.__str__(value))  # a class of its own may stand for it
     if value is None:
         return Answer("no_response", detail="gave nothing (None); return the answer")
     number = None if hasattr(value, "__len__") else _number(value)
