@@ -438,7 +438,10 @@ def knows_the_type(item: dict) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("readable", GAINS)
-@pytest.mark.parametrize("item_set, ending", [("published", ""), ("fresh", "_fresh")])
+@pytest.mark.parametrize(
+    "item_set, ending",
+    [("published", ""), pytest.param("fresh", "_fresh", marks=pytest.mark.slow)],
+)
 def test_a_constant_answer_gains_nothing_whatever_can_be_read(readable, item_set, ending):
     "Bars are of the questions that were read, with the weights of the share."
     items = items_of("bets/coin", item_sets=("published", "fresh"), splits=("test",))
@@ -532,7 +535,13 @@ def test_balanced_accuracy_covers_whatever_can_be_read():
     assert np.mean(held) >= 0.88  # with kinds taken as independent: about three quarters
 
 
-@pytest.mark.parametrize("name", [*BETS, "bets/value", "bets/open", "bets/clock", "bets/urn"])
+@pytest.mark.parametrize(
+    "name",
+    slow_but(
+        ["bets/coin", "bets/value", "bets/open"],
+        [*BETS, "bets/value", "bets/open", "bets/clock", "bets/urn"],
+    ),
+)
 def test_who_never_answers_has_rows_that_can_be_stored(name, tmp_path):
     "Every row says why it is empty."
     items = paradigm(name).items()

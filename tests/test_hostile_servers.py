@@ -205,12 +205,12 @@ class TestSecrets:
             arguments += ["--set", f"extra={json.dumps(EXTRA)}"]
             double.script = lambda asked: telltale if asked.number in (9, 10, 11) else None
             with pytest.raises(SystemExit):
-                cli.main(arguments)  # some answers are missing
+                cli.main([*arguments, "--no-reports"])  # some answers are missing
             assert {each.body["api_key"] for each in double.asked} == {SECRETS["field"]}
             assert {each.authorization for each in double.asked} == {f"Bearer {SECRETS['key']}"}
             double.script = lambda asked: telltale
             with pytest.raises(SystemExit):
-                cli.main(arguments)
+                cli.main([*arguments, "--no-reports"])
             double.script = lambda asked: None
             with pytest.raises(SystemExit) as ended:
                 cli.main(arguments)  # asks only for what is missing
