@@ -42,12 +42,14 @@ Files = Mapping[str, str]  # name -> text
 
 
 @lru_cache(maxsize=64)
-def _made(texts: tuple[tuple[str, str], ...], folder: str) -> Paradigm:
+def _made(
+    texts: tuple[tuple[str, str], ...], folder: str = "", as_before: bool = False
+) -> Paradigm:
     "The paradigm that some texts declare."
     files = dict(texts)
     if DATA in files:
         return paradigm_of_data(files)
-    return paradigm_of_files(files, folder)
+    return paradigm_of_files(files, folder, as_before)
 
 
 def own_paradigm(
@@ -215,6 +217,23 @@ def _texts_kept(folder: Folder, name: str = "*") -> dict[Path, dict[str, str]]:
     return found
 
 
+def _as_asked(folder: Folder, files: Files) -> Paradigm:
+    "The paradigm of a folder; where an earlier version read its file otherwise, as it did."
+    made, place = own_paradigm(files), None
+    if any("based_on" in text for name, text in files.items() if name.endswith(".toml")):
+        place = folder.items(made.name)
+    if place is None or not place.exists():
+        return made
+    asked = set(load_table(place, ITEMS)["item_id"])
+    if asked <= set(made.items()["item_id"]):
+        return made
+    try:
+        before = _made(tuple(files.items()), as_before=True)
+    except CogbiasError:  # what no earlier version took
+        return made
+    return before if asked <= set(before.items()["item_id"]) else made
+
+
 def bring_folder(
     outputs: Folder | Path | str,  # an outputs folder
 ) -> None:
@@ -224,7 +243,7 @@ def bring_folder(
         return
     for place, files in _texts_kept(folder).items():
         try:
-            made = own_paradigm(files)
+            made = _as_asked(folder, files)
         except CogbiasError as error:
             raise CogbiasError(f"{place}: {error}") from None
         if slug(made.name) != place.name:
@@ -233,6 +252,8 @@ def bring_folder(
                 "remove it, and run the study again"
             )
         bring({made.name: files}, str(place))
+        if made.name in OWN and OWN[made.name].files == files:
+            OWN[made.name] = made
 
 
 def bring_whole_folder(

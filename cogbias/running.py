@@ -122,7 +122,8 @@ def _design_of(cell: dict[str, Any] | None) -> str:
     if cell is None or cell.get("items_file"):
         return ""
     asked = {key: cell.get(key) for key in ("paradigm", "seed", "settings", "where")}
-    declared = content_hash(paradigm(cell["paradigm"]).files)  # another text, other items
+    own = paradigm(cell["paradigm"])  # another text, or another reading of it, other items
+    declared = content_hash([dict(own.files), list(own.caveats)])
     return json.dumps(asked | {"model": "sim/human", "declared": declared}, sort_keys=True)
 
 

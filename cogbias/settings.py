@@ -11,7 +11,7 @@ __all__ = ['LARGEST_NUMBER', 'LARGEST_CELL', 'HOTTEST', 'Temperature', 'AtLeastO
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Le, MinLen
@@ -173,7 +173,9 @@ class Study:
 def _annotated(declared: Any) -> Any:
     "What carries the annotations: the class, or the function inside wrappers."
     inner = inspect.unwrap(declared) if callable(declared) else declared
-    return getattr(inner, "func", inner)
+    while isinstance(inner, partial):  # of which one may hold another
+        inner = inspect.unwrap(inner.func)
+    return inner
 
 
 def _types_of(declared: Any) -> dict[str, Any]:

@@ -25,11 +25,14 @@ from typer.testing import CliRunner
 from cogbias.backends.sim import exact_trials
 from cogbias.checking_designs import check_design
 from cogbias.cli import app, main
-from cogbias.design import declare, paradigm, paradigms
+from cogbias.design import OWN, declare, paradigm, paradigms
 from cogbias.effects import estimate_effects
-from cogbias.kits.file import paradigm_from_file, paradigm_of_files
+from cogbias.kits.file import AS_BEFORE, paradigm_from_file, paradigm_of_files
+from cogbias.own_paradigms import _made
+from cogbias.running import effects_of, run_study
 from cogbias.study import make_study, study_items
 from cogbias.tables import CogbiasError
+from cogbias.verification import verify_folder
 
 # --- other wordings for every classic, and for what is no classic
 
@@ -142,6 +145,36 @@ def test_stories_that_a_model_wrote_are_asked_of_a_file_too(tmp_path: Path) -> N
         paradigm_from_file(
             written(tmp_path, {"own.toml": text + 'settings.fillings = "stories.jsonl"\n'})
         )
+
+
+def test_a_scenario_with_settings_is_asked_with_others_too() -> None:
+    text = 'based_on = "managerial/escalation"\npersona = "You are tired."\n'
+    made = paradigm_of_files({"own.toml": text + "settings.settings = 6\n"})
+    assert len(made.items(orders=1)) == 6 * 2
+    assert len(made.items(settings=4)) == 4 * 2 * 2
+
+
+def test_a_folder_of_before_means_what_was_asked_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = 'based_on = "classic/anchoring"\npersona = "You are a sailor."\n'
+    file, out = str(written(tmp_path, {"own.toml": text})), tmp_path / "out"
+    with monkeypatch.context() as before:  # up to this version, a file was read so
+        as_before = lambda files, folder, _: paradigm_of_files(files, folder, True)  # noqa: E731
+        before.setattr("cogbias.own_paradigms.paradigm_of_files", as_before)
+        run_study(make_study(models=["sim/human"], paradigms=[file]), out, reports=False)
+    _made.cache_clear()
+    stored = effects_of(out, save=False)
+    OWN.clear()
+    pd.testing.assert_frame_equal(effects_of(out, save=False), stored)
+    assert verify_folder(out).follows
+    read = paradigm("own/own")
+    assert AS_BEFORE in read.caveats and read.items()["system"].str.contains("customer").any()
+    OWN.clear()
+    run_study(make_study(models=["sim/human"], paradigms=[file]), tmp_path / "new", reports=False)
+    OWN.clear()
+    assert verify_folder(tmp_path / "new").follows
+    assert not paradigm("own/own").items()["system"].str.contains("You are a customer").any()
 
 
 OTHER_BASES = [

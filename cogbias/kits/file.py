@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['KeyPath', 'LARGEST_DECLARATION', 'LARGEST_WORDINGS', 'MOST_WORDINGS', 'LONGEST_TEXT', 'CONDITIONS', 'KINDS', 'FIELDS',
            'NUMBER_FIELDS', 'HUMAN_FIELDS', 'WORDING_FIELDS', 'NEEDED', 'NUMBER_KINDS', 'LEANING', 'SUITE', 'SIMULATED',
-           'key_places', 'Spot', 'Declaration', 'check_fields', 'text_fault', 'odd_brace', 'prompt_fault', 'Wording',
-           'roles_of', 'content_of', 'own_stimulus', 'question_of', 'own_rules', 'own_name', 'read_declaration',
-           'paradigm_of_files', 'paradigm_from_file']
+           'AS_BEFORE', 'key_places', 'Spot', 'Declaration', 'check_fields', 'text_fault', 'odd_brace', 'prompt_fault',
+           'Wording', 'roles_of', 'content_of', 'own_stimulus', 'question_of', 'own_rules', 'own_name',
+           'read_declaration', 'paradigm_of_files', 'paradigm_from_file']
 
 # %% ../../nbs/kits/file.ipynb #43efadf5
 import csv
@@ -1865,10 +1865,16 @@ def _of_a_scenario(
     return {**changed, "written": case}
 
 
+AS_BEFORE = "Asked by an earlier version, which put the persona of the file before the usual one."
+
+
 def _changed(
-    declared: Declaration, name: str, base: Paradigm, tables: Mapping[str, str]
+    declared: Declaration, name: str, base: Paradigm, tables: Mapping[str, str], as_before: bool
 ) -> dict[str, Any]:
     "Fields of a paradigm that a declaration changes."
+    if as_before:
+        made = _of_another_kit(declared, name, base, base.items.unchecked)
+        return {**made, "caveats": (*base.caveats, AS_BEFORE)}
     if base.question is not None and base.items_from is not None:
         return _of_a_classic(declared, name, base, tables)
     if base.written is not None:
@@ -1877,7 +1883,9 @@ def _changed(
     return _of_another_kit(declared, name, base, base.items.unchecked)
 
 
-def _based(declared: Declaration, name: str, tables: Mapping[str, str]) -> Paradigm:
+def _based(
+    declared: Declaration, name: str, tables: Mapping[str, str], as_before: bool = False
+) -> Paradigm:
     "A paradigm that changes another one."
     base = _base(declared)
     for each in declared.held:
@@ -1888,7 +1896,7 @@ def _based(declared: Declaration, name: str, tables: Mapping[str, str]) -> Parad
     check_fields(declared, declared.held, FIELDS)
     _refuse_gaps_in_person(declared)
     about = vars(_about(declared, base))
-    changed = _changed(declared, name, base, tables)
+    changed = _changed(declared, name, base, tables, as_before)
     caveats = (*changed.pop("caveats", base.caveats), *about["caveats"])
     told = {**about, "caveats": caveats, "name": name, "people": ()}
     made = replace(base, **told, **changed)
@@ -1968,6 +1976,8 @@ def read_declaration(
 def paradigm_of_files(
     files: Mapping[str, str],  # name -> text, as from read_declaration
     folder: str = "",  # where they lie, for messages
+    # a persona stands before that of a classic, as it did where arguments of items() were set
+    as_before: bool = False,
 ) -> Paradigm:
     "The paradigm that some texts declare."
     file = next((name for name in files if name.endswith(".toml")), "")
@@ -1987,7 +1997,9 @@ def paradigm_of_files(
     given = declared.held.get("name", PurePosixPath(file).stem)
     spot = declared.spot("name")
     name = own_name(given, lambda said: spot.fault(f"{said}; rename the file, or write name = ..."))
-    make = _based if isinstance(declared.held.get("based_on"), str) else _whole
+    make: Callable[..., Paradigm] = _whole
+    if isinstance(declared.held.get("based_on"), str):
+        make = partial(_based, as_before=as_before)
     try:
         made = make(declared, name, tables)
         made.items()
