@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from cogbias.cells import report_facts, stored_cell
-from cogbias.exchange.pagliaro import OUTCOMES, import_pagliaro
-from cogbias.reporting.cell import example_prompts, methods_paragraph
+from cogbias.compare import compare
 from cogbias.effects import Analysis
-from cogbias.study import study_of_cell
+from cogbias.exchange.pagliaro import OUTCOMES, import_pagliaro
 from cogbias.outputs import Folder, stored_settings
+from cogbias.reporting.cell import example_prompts, methods_paragraph
+from cogbias.running import effects_of
+from cogbias.study import study_of_cell
 from cogbias.tables import shipped
 
 FACTS = shipped("data", "published", OUTCOMES)
@@ -44,3 +47,38 @@ def test_a_report_speaks_of_the_prompts_that_its_participant_was_asked(two_arms)
         shown = example_prompts(cell.items, cell.trials, cell.paradigm)
         assert "no readable answer" not in shown
         assert set(cell.items["arm"]) == {"D1_cot" if added else "baseline"}
+
+
+@pytest.fixture(scope="module")
+def with_arms(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    "All arms of one bias, in which some pairs of prompts were hardly answered."
+    return imported(tmp_path_factory.mktemp("all"), FRAMING)
+
+
+def test_ranks_compare_the_same_pairs(with_arms):
+    ranks = compare(with_arms).ranks.set_index("participant")
+    ranked = ranks[ranks["rank"].notna()]
+    assert set(ranked["n_clusters"]) == {1}  # one arm answered one pair often enough
+    assert ranked["detail"].str.startswith("framing_v2 (1 of 2 clusters)").all()
+    assert ranks.loc["llama-3.1-8b", "estimate"] > ranks.loc["llama-3.1-8b+D3_counter", "estimate"]
+    alone = compare(with_arms, "llama-3.1-8b", "claude-3.5-sonnet").ranks
+    assert set(alone["n_clusters"]) == {2} and set(alone["detail"]) == {"all 2 clusters"}
+
+
+def test_who_has_no_effect_is_neither_ranked_nor_tied(with_arms):
+    found = compare(with_arms)
+    mine = found.ranks.set_index("participant").loc["minimax-m2.5"]
+    assert pd.isna(mine["rank"]) and mine["detail"].startswith("not ranked: too few")
+    rows = found.differences.query("first == 'minimax-m2.5' or second == 'minimax-m2.5'")
+    assert len(rows) == 10 and set(rows["larger"]) == {"not told apart"}
+    assert set(rows["detail"]) == {"minimax-m2.5 cannot be compared: too few answers could be read"}
+
+
+def test_an_arm_is_compared_with_its_baseline_pair_by_pair(with_arms):
+    found = compare(with_arms, "llama-3.1-8b", "llama-3.1-8b+D1_cot")
+    (row,) = found.differences.to_dict("records")
+    effects = effects_of(with_arms, save=False)
+    heads = effects.drop_duplicates("participant").set_index("participant")["estimate"]
+    gap = heads["llama-3.1-8b"] - heads["llama-3.1-8b+D1_cot"]
+    assert row["estimate"] == pytest.approx(gap, abs=1e-12) and row["n_prompts"] == 0
+    assert row["n_clusters"] == 2 and "asked in other words" in row["detail"]
