@@ -17,7 +17,6 @@ import os
 import re
 from collections.abc import (
     Callable,
-    Collection,
     Iterable,
     Iterator,
     Mapping,
@@ -29,6 +28,7 @@ from datetime import datetime, timezone
 from functools import lru_cache
 from glob import escape
 from importlib.metadata import PackageNotFoundError, version
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -573,17 +573,27 @@ def half_import(
 # %% ../nbs/20_outputs.ipynb #18d7208c
 def own_trials(
     stored: pd.DataFrame,  # everything in a cell's store
-    items: Collection[str],  # ids of the items of the cell
+    items: Iterable[str],  # ids of the items of the cell, in their order
     cell: Mapping[str, Any] | None,  # method, repeats and seed of the last run; None: not known
 ) -> pd.DataFrame:
-    "The stored trials that belong to the last run."
-    mine = stored[stored["item_id"].isin(items)]
-    if cell is None or mine.empty:
-        return mine[mine["method"] == mine["method"].iloc[-1]] if len(mine) else mine
+    "The stored trials that belong to the last run, in the order in which they were planned."
+    place = {item_id: number for number, item_id in enumerate(items)}
+    mine = stored[stored["item_id"].isin(place.keys())]
+    if mine.empty:
+        return mine
+    if cell is None:
+        return _as_planned(mine[mine["method"] == mine["method"].iloc[-1]], place)
     mine = mine[(mine["method"] == cell["method"]) & (mine["repeat"] < cell["repeats"])]
     asked = zip(mine["item_id"].tolist(), mine["repeat"].tolist())
     ids = trial_ids(asked, cell["who"], cell["method"], cell["seed"])
-    return mine[mine["trial_id"] == ids].reset_index(drop=True)
+    return _as_planned(mine[mine["trial_id"] == ids], place).reset_index(drop=True)
+
+
+def _as_planned(trials: pd.DataFrame, place: Mapping[str, int]) -> pd.DataFrame:
+    "Trials by repeat and item: answers come, and are stored, in any order."
+    keys = zip(trials["repeat"].tolist(), map(place.get, trials["item_id"].tolist()))
+    order = sorted(enumerate(keys), key=itemgetter(1))
+    return trials.iloc[[row for row, _ in order]]
 
 
 def _check_owner(path: Path, stored: pd.DataFrame) -> None:

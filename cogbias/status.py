@@ -27,7 +27,7 @@ from cogbias.outputs import (
     stored_settings,
 )
 from .prices import price_of
-from .rendering import stale_reports
+from .rendering import stale_reports, study_report_is_stale
 from .tables import EXACT, CogbiasError
 from .trials import slug
 
@@ -104,7 +104,7 @@ def _counted(
         return {"planned": _planned(asked, study, items, None)}
     stored = store.read_plain()
     table = stored_items(place).table if place.exists() else None
-    mine = stored if table is None else own_trials(stored, set(table["item_id"]), asked)
+    mine = stored if table is None else own_trials(stored, table["item_id"], asked)
     statuses = Counter(mine["status"])
     answers = len(mine) - statuses["error"]
     method = mine["method"].iloc[-1] if len(mine) else None
@@ -133,6 +133,7 @@ class Status(NamedTuple):
     failed: list[str]  # what failed beside cells, such as reports
     imported: list[str] = []  # what an import did not find, or whether one was stopped
     self_made: dict[str, str] = {}  # participant -> what a small model that was made here is called
+    study_report: str | None = None  # current, stale, stopped, failed or missing; None: not made
 
 
 def _named(folder: Folder, manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -178,6 +179,24 @@ def _report_states(folder: Folder) -> dict[tuple[str, str], str]:
         else:
             found[key] = "stale" if place.exists() else "missing"
     return found
+
+
+def _study_report_state(folder: Folder, failed: Iterable[str]) -> str | None:
+    "How the report on the study is; None where a folder of one cell has none."
+    place = folder.place("reports", "study.ipynb")
+    if not place.exists() and len(stored_settings(folder)) < 2:
+        return None
+    try:
+        stale = study_report_is_stale(folder.path)
+    except CogbiasError:  # who renders it says what is wrong
+        stale = True
+    if not stale:
+        return "current"
+    if any(line.startswith("report of the study: ") for line in failed):
+        return "failed"
+    if place.with_name("study.running.ipynb").exists():
+        return "stopped"
+    return "stale" if place.exists() else "missing"
 
 
 def _state(found: Mapping[str, Any], reason: str) -> str:
@@ -272,6 +291,7 @@ def folder_status(
         lines,
         _import_lines(folder, manifest),
         _self_made(folder, table["participant"]),
+        _study_report_state(folder, lines),
     )
 
 # %% ../nbs/30_status.ipynb #908c3d2a
@@ -334,6 +354,8 @@ def status_lines(
         lines.append(f"{totals['errors']:,} answers never came; a run asks for them again")
     kinds = ("current", "stale", "stopped", "missing")
     lines.append(f"reports: {_some(totals['reports'], kinds)}")
+    if status.study_report:
+        lines.append(f"report on the study: {status.study_report}")
     if totals["tokens_in"] is not None or totals["tokens_out"] is not None:
         counts = f"{totals['tokens_in'] or 0:,} in, {totals['tokens_out'] or 0:,} out"
         cost = "" if totals["usd"] is None else f", {totals['usd']:.2f} usd where a price is known"

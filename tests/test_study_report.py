@@ -130,3 +130,34 @@ def test_a_page_of_the_site(folder, monkeypatch):
     page = (Path(index).parent / "results" / "study.html").read_text()
     assert "Who shows what" in page and not re.search(r"<script[^>]*>alert", page)
     assert "study.html" in (Path(index).parent / "results" / "index.html").read_text()
+
+
+def test_few_answers_stop_neither_the_report_nor_what_status_says_of_it(tmp_path):
+    "Effects that rest on four answers have no sampling variance; the row counts them."
+    asked = ["--model", "sim/messy", "--model", "sim/human", "--repeats", "2"]
+    asked += ["--paradigm", "classic/framing", "--paradigm", "classic/category_size"]
+    asked += ["--where", "content_set=play", "--where", "content_set=drum"]
+    run = ["run", *asked, "--outputs", str(tmp_path), "--no-reports"]
+    assert CliRunner().invoke(app, run).exit_code == 0
+    from cogbias.rendering import render_study_report
+
+    def said_of_it() -> str:
+        done = CliRunner().invoke(app, ["status", str(tmp_path)])
+        lines = [line for line in done.stdout.splitlines() if "report on the study" in line]
+        return "".join(lines).removeprefix("report on the study: ")
+
+    place = tmp_path / "reports" / "study.ipynb"
+    assert said_of_it() == "missing"
+    assert render_study_report(tmp_path) == []
+    assert "left out, of fewer than 3 answers per group" in words(place)
+    assert said_of_it() == "current"
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    later = manifest | {"failed": ["sim/human in classic/framing: 1 answers are missing"]}
+    (tmp_path / "manifest.json").write_text(json.dumps(later))
+    assert said_of_it() == "stale"
+    later = manifest | {"failed": ["report of the study: it stopped"]}
+    (tmp_path / "manifest.json").write_text(json.dumps(later))
+    assert said_of_it() == "failed"
+    place.rename(place.with_name("study.running.ipynb"))
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    assert said_of_it() == "stopped"
