@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from .design import Paradigm, selected
+from .design import Paradigm, moved_target_line, selected
 from .kits.file import SUITE
 from .planning.power import FEWEST, POWER, Clusters, assumed_spread, clusters_of
 from .showing import marked_apart
@@ -115,19 +115,7 @@ def _texts_of_options(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Findi
         said = f"{len(labelled)} options begin with a label, such as {labelled[0]!r:.40}"
         remedy = "leave it out: each option gets its letter, in both orders"
         yield Finding("labelled_options", True, said, remedy)
-    apart = 0
-    for one, two in _prompt_pairs(paradigm, items):
-        chosen = [
-            {each["text"] for each in side["options"] if each["role"] == paradigm.target_role}
-            for side in (one, two)
-        ]
-        same = sorted(each["text"] for each in one["options"]) == sorted(
-            each["text"] for each in two["options"]
-        )
-        apart += same and chosen[0] != chosen[1]
-    if apart:
-        wordings = "1 wording" if apart == 1 else f"{apart} wordings"
-        said = f"in {wordings} another one of the same options is the target under treatment"
+    if said := moved_target_line(paradigm, items):
         yield Finding("target_by_condition", False, said, "see whether that is meant")
 
 

@@ -5,8 +5,9 @@
 # %% auto #0
 __all__ = ['CONTRAST_KINDS', 'SENSES', 'ACCURACY_GAIN', 'OUTCOMES', 'INVALID', 'UNBIASED', 'DECLARED_HERE', 'OWN', 'IMPORTED',
            'FEWEST_READINGS', 'BEHIND_A_TEXT', 'SOURCE_COLUMNS', 'Contrast', 'selected_mask', 'selected', 'About',
-           'check_items', 'Paradigm', 'paradigms', 'paradigm', 'with_files', 'is_as_declared', 'declare', 'load_items',
-           'refused_edit', 'check_texts', 'with_typed_factors', 'usable_items', 'human_reference']
+           'check_items', 'Paradigm', 'paradigms', 'paradigm', 'with_files', 'is_as_declared', 'declare',
+           'moved_targets', 'moved_target_line', 'with_moved_target', 'load_items', 'refused_edit', 'check_texts',
+           'with_typed_factors', 'usable_items', 'human_reference']
 
 # %% ../nbs/02_design.ipynb #43f7adc7
 import re
@@ -709,6 +710,54 @@ def declare(
     known = OWN if own.files else DECLARED_HERE  # what has files can be brought by others too
     known[own.name] = own
     return own
+
+# %% ../nbs/02_design.ipynb #e0708345
+def moved_targets(
+    items: pd.DataFrame,  # an items table
+    contrast: Contrast,  # what is compared
+    target_role: str,  # of the options
+) -> list[str]:  # names
+    "Clusters in which another one of the same options is the target under treatment."
+    found: dict[tuple, dict[str, set[str]]] = {}
+    rows = selected(items, contrast)[["cluster", "condition", "options"]]
+    for cluster, condition, options in rows.itertuples(index=False):
+        offered = tuple(sorted(each["text"] for each in options))
+        targets = found.setdefault((cluster, offered), {}).setdefault(condition, set())
+        targets |= {each["text"] for each in options if each["role"] == target_role}
+    moved = [
+        cluster
+        for (cluster, _), targets in found.items()
+        if len(targets) == 2 and targets[contrast.treatment] != targets[contrast.control]
+    ]
+    return [*dict.fromkeys(moved)]
+
+
+def moved_target_line(
+    paradigm: Paradigm,  # of whatever origin
+    items: pd.DataFrame,  # what is asked of it
+) -> str:  # empty where the target stays the same
+    "What is said of a target that is another option under treatment."
+    moved = moved_targets(items, paradigm.headline, paradigm.target_role)
+    if not moved:
+        return ""
+    count = selected(items, paradigm.headline)["cluster"].nunique()
+    return (
+        f"the target is another one of the same options under treatment in {len(moved)} of "
+        f"{count} wordings, such as {moved[0]}, so who answers alike in both conditions seems to "
+        "show an effect"
+    )
+
+
+def with_moved_target(
+    paradigm: Paradigm,  # that a user declared
+    items: pd.DataFrame,  # its items
+) -> Paradigm:  # whose reports say where its target moves
+    "A paradigm with a caveat where its target is another option under treatment."
+    line = moved_target_line(paradigm, items)
+    caveat = f"{line[:1].upper()}{line[1:]}."
+    if not line or caveat in paradigm.caveats:
+        return paradigm
+    return replace(paradigm, caveats=(*paradigm.caveats, caveat))
 
 # %% ../nbs/02_design.ipynb #d7842e52
 def load_items(

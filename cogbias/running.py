@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from .cells import collect_cell, estimated_rows
-from .design import DECLARED_HERE, paradigm
+from .design import DECLARED_HERE, moved_target_line, paradigm
 from cogbias.effects import (
     Analysis,
     Layout,
@@ -439,6 +439,7 @@ class Outcome(NamedTuple):
     left_out: list[str] = []  # one line per cell of the folder of which something is not read
     rendered: int = 0  # reports written now
     stopped: str = ""  # one line where a limit of the study stopped the run
+    designs: list[str] = []  # the first of left_out: what is to know of paradigms of one's own
 
 # %% ../nbs/29_running.ipynb #7931b838
 def _cells_of(study: Study, model: str, names: Sequence[str]) -> Iterator[tuple[Participant, str]]:
@@ -606,14 +607,18 @@ def _shown(
 
 
 def _declared_kept(study: Study, folder: Folder) -> list[str]:
-    "Keep what a user declared; a line for each paradigm that is another than it was here."
+    "Keep what a user declared; a line for each that is another than here, or whose target moves."
     if not (names := declared_names(study_paradigms(study))):
         return []
     whole = replace(study, where={})
     with turn(folder):
-        return keep_declared(
+        said = keep_declared(
             folder, names, lambda name: study_items(whole, name), plain_values(study.settings)
         )
+    for name in names:
+        if line := moved_target_line(paradigm(name), study_items(study, name)):
+            said.append(f"{name}: {line}; see whether that is meant")
+    return said
 
 
 def run_study(
@@ -632,7 +637,7 @@ def run_study(
     check_methods(study)
     stored_settings(writable_folder(folder.path))
     remove_left_overs(folder)
-    changed = _declared_kept(study, folder)
+    designs = _declared_kept(study, folder)
     asked, not_trained = _with_trained(study, folder.path, jobs, progress)
     open_account(study, folder.path)
     expected = [
@@ -642,7 +647,7 @@ def run_study(
         cells, failed = _collected(asked, folder, expected, jobs, cluster, progress)
         failed = [*not_trained, *failed]
         shown = _shown(study, folder, cells, failed, started, jobs, reports, cluster, progress)
-    return shown._replace(left_out=[*changed, *shown.left_out])
+    return shown._replace(left_out=[*designs, *shown.left_out], designs=designs)
 
 # %% ../nbs/29_running.ipynb #c24cc9eb
 def run(

@@ -206,7 +206,7 @@ def _result(outcome: Outcome, folder: Folder, said: list[str], anew: bool) -> Ru
     left = [each for each in outcome.left_out if each.startswith(tuple(files)) and not anew]
     effects = _of_these(outcome.effects, outcome.cells)
     found = RunResult(folder.path, effects, outcome.cells, said)
-    said += [*_faults(found.trials), *told, *left]
+    said += [*outcome.designs, *_faults(found.trials), *told, *left]
     return found
 
 # %% ../nbs/37_running_in_python.ipynb #b7ae0aa7

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ..design import CONTRAST_KINDS, About, Paradigm, paradigm, with_files
+from ..design import CONTRAST_KINDS, About, Paradigm, paradigm, with_files, with_moved_target
 from ..frames import Frame, text_faults
 from .classic import BASE, against, classic, items_of
 from .rules import Rule, estimates, likes
@@ -2002,7 +2002,7 @@ def paradigm_of_files(
         make = partial(_based, as_before=as_before)
     try:
         made = make(declared, name, tables)
-        made.items()
+        items = made.items()
     except CogbiasError as error:
         if ", line " in str(error):
             raise
@@ -2010,7 +2010,7 @@ def paradigm_of_files(
         blamed = ("settings", "variants", "numbers", "wordings", "based_on")
         field = next((each for each in blamed if each in held), "")
         raise declared.spot(*filter(None, [field])).fault(str(error)) from None
-    return with_files(made, files)
+    return with_files(with_moved_target(made, items), files)
 
 
 def paradigm_from_file(

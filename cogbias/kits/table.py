@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..design import UNBIASED, About, Contrast, Paradigm, with_files
+from ..design import UNBIASED, About, Contrast, Paradigm, with_files, with_moved_target
 from cogbias.kits.file import (
     FIELDS,
     _is_number,
@@ -175,7 +175,7 @@ def paradigm_of_data(
         data[name] = tuple(data.get(name, ()))
     made = {"bias": "", "summary": "", "norm": "", "positive": "", "source": "", **data}
     own = Paradigm(**made, contrasts=contrasts, items=items, trivial=dict(UNBIASED))
-    return with_files(own, files)
+    return with_files(with_moved_target(own, table), files)
 
 # %% ../../nbs/kits/table.ipynb #7280682d
 _USUAL = {

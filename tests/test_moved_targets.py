@@ -1,0 +1,91 @@
+"""A target that is another option under treatment: an effect from nothing, and who is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import cogbias as cb
+from cogbias.cli import app
+from cogbias.design import DECLARED_HERE, OWN
+from cogbias.kits.table import paradigm_from
+
+SAYS = "the target is another one of the same options under treatment in"
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    "What a test declares is known to no other."
+    yield
+    OWN.clear()
+    DECLARED_HERE.clear()
+
+
+def hues(how: str) -> pd.DataFrame:
+    "Twelve wordings whose target moves in all of them, in one of them, in one place, or nowhere."
+    rows = []
+    for number in range(12):
+        for condition in ("control", "treatment"):
+            treated = condition == "treatment"
+            options, target = ["red", "blue"], "blue"
+            if treated and (how == "everywhere" or how == "once" and number == 3):
+                target = "red"
+            if how == "columns":
+                options, target = options[::-1] if treated else options, "B"
+            prompt = f"Hue {number}: {'Now' if treated else 'So'}, which one?"
+            rows.append((f"hue_{number}", condition, prompt, *options, target))
+    columns = ["wording", "condition", "prompt", "option_a", "option_b", "target"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def declared(folder: Path, how: str) -> Path:
+    "The same as a file beside its table."
+    hues(how).to_csv(folder / "hues.csv", index=False)
+    place = folder / "hue.toml"
+    place.write_text(
+        'title = "Hues"\nbias = "hue effect"\nsummary = "S."\nnorm = "N."\npositive = "blue"\n'
+        'conditions.control = "c"\nconditions.treatment = "t"\nwordings = "hues.csv"\n'
+    )
+    return place
+
+
+@pytest.mark.parametrize(("how", "count"), [("everywhere", 12), ("once", 1), ("columns", 12)])
+def test_a_target_that_moves_is_told_by_check_run_and_report(
+    tmp_path: Path, how: str, count: int
+) -> None:
+    place, told = declared(tmp_path, how), f"{SAYS} {count} of 12 wordings"
+    checked = CliRunner().invoke(app, ["check", str(place)]).output
+    assert f"look: {told}" in checked and "nothing is lacking" not in checked
+    out = tmp_path / "out"
+    settings = {"outputs": out, "name": "blue", "progress": False, "reports": how == "once"}
+    found = cb.run(lambda prompt: "blue", place, **settings)
+    assert any(told in line for line in found.said)
+    if how == "once":
+        assert f"T{told[1:]}" in found.reports[0].read_text()
+    again = ["run", "--model", "sim/human", "--paradigm", str(place), "--no-reports"]
+    assert told in CliRunner().invoke(app, [*again, "--outputs", str(out)]).output
+
+
+@pytest.mark.parametrize(("how", "moves"), [("everywhere", True), ("nowhere", False)])
+def test_a_table_at_hand_is_told_of_likewise(tmp_path: Path, how: str, moves: bool) -> None:
+    made = paradigm_from(hues(how), "hue")
+    of_items = paradigm_from(made.items(), "hue_items")
+    for each in (made, of_items):
+        caveats = [text for text in each.caveats if SAYS[1:] in text]
+        assert len(caveats) == moves
+        settings = {"outputs": tmp_path / each.name, "name": "blue", "reports": False}
+        found = cb.run(lambda prompt: "blue", each, progress=False, **settings)
+        assert any(SAYS in line for line in found.said) == moves
+
+
+def test_python_says_that_a_file_was_declared_otherwise(tmp_path: Path) -> None:
+    place, settings = declared(tmp_path, "nowhere"), {"progress": False, "reports": False}
+    first = cb.run("sim/human", place, outputs=tmp_path / "out", **settings)
+    assert not any("declared otherwise" in line for line in first.said)
+    place.write_text(place.read_text().replace('"Hues"', '"Hues again"'))
+    second = cb.run("sim/human", place, outputs=tmp_path / "out", **settings)
+    assert any("own/hue: was declared otherwise" in line for line in second.said)
