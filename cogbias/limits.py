@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['LINE', 'TURN', 'FEWEST_CHARACTERS', 'MOST_AROUND_PROMPT', 'MOST_WRITTEN', 'MINUTE', 'LONGEST_ANSWER', 'PAUSE',
            'LimitReached', 'NobodyWaits', 'limit_behind', 'Clock', 'Account', 'account', 'most_written', 'Meter',
-           'metered', 'Taken', 'taking', 'another_request']
+           'metered', 'Taken', 'taking', 'another_request', 'taking_for_call']
 
 # %% ../nbs/06_limits.ipynb #c02463b2
 import json
@@ -72,6 +72,7 @@ class Account:
     "What the processes of a run have taken together."
 
     usd: float = 0.0  # spent
+    beside: float = 0.0  # usd of that which no stored answer shows
     under_way: float = 0.0  # usd that are taken for answers which have not come yet
     moved_at: float = 0.0  # when money was last taken or given back
     request_at: float = 0.0  # when the next request may leave
@@ -114,6 +115,7 @@ MOST_AROUND_PROMPT = 16  # tokens around a prompt: roles, beginning and end of t
 MOST_WRITTEN = 256  # tokens of an answer, where a participant sets no limit of its own
 MINUTE = 60.0  # seconds
 LONGEST_ANSWER = 900.0  # seconds; who took money and is silent for longer was killed
+PAUSE = 0.1  # seconds between two looks at what calls under way have left over
 
 
 def most_written(
@@ -133,10 +135,15 @@ class Meter:
     clock: Clock = Clock()
     largest: dict[str, float] = field(default_factory=dict)  # tokens sent, as a share of expected
 
-    def begin(self, spent: float) -> None:
-        "Open the account of a run with what its stored answers have cost."
+    def begin(
+        self,
+        stored: float | None = None,  # usd that stored answers have cost; None: none are stored
+    ) -> None:
+        "Open the account of a run; what stands beside its answers was spent as well."
         with account(self.path) as held:
-            held.usd, held.under_way, held.reached = spent, 0.0, False
+            if stored is not None:
+                held.usd = stored + held.beside
+            held.under_way, held.reached = 0.0, False
             soon = self.clock.now() + MINUTE  # a killed run may have left a long line
             held.request_at = min(held.request_at, soon)
             held.token_at = min(held.token_at, soon)
@@ -174,33 +181,63 @@ class Meter:
         "How many seconds of the line tokens take."
         return MINUTE * tokens / self.limits.get("tokens_per_minute", math.inf)
 
-    def take(self, usd: float, tokens: float) -> float | None:  # when the request may leave
-        "Take money and a place in line; None where answers under way may leave enough over."
+    def take(
+        self, usd: float, tokens: float
+    ) -> float | None:  # None: taken, the request may leave; else when to look again
+        "Take money and a place in line, where both are free now."
         with account(self.path) as held:
-            limit = self.limits.get("usd", math.inf)
+            now, limit = self.clock.now(), self.limits.get("usd", math.inf)
             if held.usd + held.under_way + usd <= limit:
+                if (again := self._looks_again(held, now)) is not None:
+                    return again
                 held.under_way += usd
-                held.moved_at = self.clock.now()
-                return self._place_in_line(held, tokens)
-            alive = self.clock.now() - held.moved_at < LONGEST_ANSWER
-            if held.under_way and held.usd + usd <= limit and alive:
+                held.moved_at = now
+                self._leaves(held, now, tokens)
                 return None
+            alive = now - held.moved_at < LONGEST_ANSWER
+            if held.under_way and held.usd + usd <= limit and alive:
+                return now + PAUSE  # answers under way may leave enough over
             held.reached = True
         raise LimitReached(f"the limit of {limit:g} usd is reached")
 
-    def _place_in_line(self, held: Account, tokens: float) -> float:
-        "When the next request may leave; the one after it comes later."
-        leaves = max(self.clock.now(), held.request_at, held.token_at)
-        if "requests_per_minute" in self.limits:
-            held.request_at = leaves + MINUTE / self.limits["requests_per_minute"]
-        if "tokens_per_minute" in self.limits:
-            held.token_at = leaves + self._line_of(tokens)
-        return leaves
+    def _looks_again(self, held: Account, now: float) -> float | None:
+        "When a place in line may be free; None where it is."
+        if max(held.request_at, held.token_at) <= now:
+            return None
+        if held.token_at <= held.request_at:
+            return held.request_at
+        return min(held.token_at, max(held.request_at, now + PAUSE))  # tokens may be given back
 
-    def settle(self, taken: float, used: float, tokens: float = 0.0) -> None:
-        "Pay for an answer out of what was taken for it; tokens are those that it did not use."
+    def _leaves(self, held: Account, now: float, tokens: float) -> None:
+        "A request leaves; the one after it comes later."
+        if "requests_per_minute" in self.limits:
+            held.request_at = now + MINUTE / self.limits["requests_per_minute"]
+        if "tokens_per_minute" in self.limits:
+            held.token_at = now + self._line_of(tokens)
+
+    def wait_for_turn(
+        self,
+        usd: float,  # that a request may cost
+        tokens: float,  # that it may take
+        wait: Callable[[float], Any],  # true when nobody waits any more
+    ) -> float:  # seconds that were waited
+        "Take money and a place in line, as soon as both are free."
+        waited = 0.0
+        while (again := self.take(usd, tokens)) is not None:
+            waited += self.clock.wait_until(again, wait)
+        return waited
+
+    def settle(
+        self,
+        taken: float,  # usd
+        used: float,  # usd
+        tokens: float = 0.0,  # of those taken that were not used
+        stored: bool = True,  # whether an answer will tell of it
+    ) -> None:
+        "Pay for a call out of what was taken for it."
         with account(self.path) as held:
             held.usd += used
+            held.beside += 0.0 if stored else used
             held.under_way = max(0.0, held.under_way - taken)
             held.moved_at = self.clock.now()
             held.token_at -= self._line_of(tokens)
@@ -237,20 +274,29 @@ class Taken:
     waited: float = 0.0  # seconds, while the answer was under way
     settled: bool = False
 
-    def settle(self, tokens_in: int | None, tokens_out: int | None) -> None:
+    def settle(
+        self,
+        tokens_in: int | None,  # as the server counted them; None: it did not
+        tokens_out: int | None,
+        stored: bool = True,  # whether an answer will tell of them
+    ) -> None:
         "Give back what an answer did not use; where nobody counted, it used what was taken."
         self.settled = True
         if self.meter is None:
             return
         if tokens_in is None and tokens_out is None:
-            self.meter.settle(self.usd, self.usd)
+            self.meter.settle(self.usd, self.usd, stored=stored)
             return
         sent, written = tokens_in or 0, tokens_out or 0
-        share = sent / self.expected
+        if stored:
+            self._remember(sent / self.expected)
+        usd = self.meter.cost(self.who, sent, written)
+        self.meter.settle(self.usd, usd, self.tokens - sent - written, stored)
+
+    def _remember(self, share: float) -> None:
+        "What the next answer may send, as a share of what its prompt has."
         largest, name = self.meter.largest, getattr(self.who, "name", "")
         largest[name] = max(share, largest.get(name, 1.0))
-        usd = self.meter.cost(self.who, sent, written)
-        self.meter.settle(self.usd, usd, self.tokens - sent - written)
 
 
 def _taken(meter: Meter, who: Any, characters: int) -> Taken:
@@ -259,9 +305,6 @@ def _taken(meter: Meter, who: Any, characters: int) -> Taken:
     sent = expected * meter.largest.get(getattr(who, "name", ""), 1.0)
     written = most_written(who)
     return Taken(meter, who, expected, sent + written, meter.cost(who, sent, written))
-
-
-PAUSE = 0.1  # seconds between two looks at what answers under way have left over
 
 
 @contextmanager
@@ -276,10 +319,8 @@ def taking(
         return
     meter = _laid[-1]
     taken = _taken(meter, who, characters)
-    while (leaves := meter.take(taken.usd, taken.tokens)) is None:
-        meter.clock.wait_until(meter.clock.now() + PAUSE, wait)
+    meter.wait_for_turn(taken.usd, taken.tokens, wait)
     try:
-        meter.clock.wait_until(leaves, wait)
         _here.taken, _here.wait, _here.first = taken, wait, True
         yield taken
     finally:
@@ -297,7 +338,19 @@ def another_request() -> None:
         _here.first = False
         return
     meter = _laid[-1]
-    leaves = meter.take(0.0, 0.0)
-    waited = meter.clock.wait_until(leaves, _here.wait if taken else time.sleep)
+    waited = meter.wait_for_turn(0.0, 0.0, _here.wait if taken else time.sleep)
     if taken is not None:
         taken.waited += waited
+
+# %% ../nbs/06_limits.ipynb #774b8f48
+@contextmanager
+def taking_for_call(
+    who: Any,  # the participant that is asked
+    characters: int,  # of what is sent
+) -> Iterator[Taken]:  # to be settled as what no answer tells of
+    "Take what one call may need, where it is not part of an answer."
+    if getattr(_here, "taken", None) is not None:
+        yield Taken(None, who)
+        return
+    with taking(who, characters, time.sleep) as taken:
+        yield taken

@@ -281,8 +281,9 @@ def check_methods(study: Study) -> None:
 
 
 def check_names(study: Study) -> None:
-    "Refuse settings for a paradigm or a participant that the study does not ask."
-    asked = {"settings": study_paradigms(study), "participants": _models(study)}
+    "Refuse settings and prices for a paradigm or a participant that the study does not ask."
+    models = _models(study)
+    asked = {"settings": study_paradigms(study), "participants": models, "prices": models}
     for kind, names in asked.items():
         for pattern in getattr(study, kind):
             if not matching(pattern, names):

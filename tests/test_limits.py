@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from cogbias.cli import STOPPED, app, main
 from cogbias.limits import Clock, Meter, metered
 from cogbias.outputs import Folder
 from cogbias.participants import Request, participant
+from cogbias.planning import spending
 from cogbias.planning.plans import plan_run
 from cogbias.study import make_study, plan_study, study_items
 
@@ -65,6 +68,60 @@ def test_a_run_stops_at_its_limit_and_goes_on_without_doubling(tmp_path: Path) -
         assert status == 0, said
     assert stored(tmp_path) == PROMPTS
     assert set(questions(double).values()) == {1}
+
+
+def test_trying_out_a_server_is_paid_for_however_often_a_run_is_resumed(tmp_path: Path) -> None:
+    "What is served never exceeds the limit, and every run tells the whole of it."
+    dear, price = ["--limit", "usd=0.2", "--set", "max_tokens=16"], ["--price", "openai/*=100,1000"]
+    of_one = (20 * 100 + 1000) / 1e6  # usd, of a call to the double
+    with Double() as double:
+        for _ in range(9):
+            status, said = run(double, tmp_path, *price, *dear)
+            served = len(double.asked) * of_one
+            assert status == 3 and served <= 0.2 + of_one, (served, said)
+            told = float(re.search(r"([0-9.]+) usd are spent", said)[1])
+            assert told == pytest.approx(served, rel=0.05), "calls beside the answers are told"
+        tried = len(double.asked) - questions(double).total()
+    (file,) = (tmp_path / "trials").glob("*/*.jsonl")
+    kept = file.read_bytes().count(b"\n")
+    assert tried >= 2 and kept == questions(double).total()
+
+
+def test_trying_out_a_server_keeps_to_the_pace(tmp_path: Path, monkeypatch) -> None:
+    "At thirty requests a minute no minute sees 31, those at the start of two runs among them."
+    clock, times = Doubled(), []
+    monkeypatch.setattr(spending, "Meter", partial(Meter, clock=clock))
+    slow = ["--limit", "requests_per_minute=30", "--set", "concurrency=1"]
+    slow += ["--where", "vals_index=1"]
+    with Double(lambda asked: times.append(clock.time)) as double:
+        for more in ([], ["--repeats", "2"]):
+            status, said = run(double, tmp_path, *slow, *more)
+            assert status == 0, said
+    assert len(times) > 31 and len(times) > questions(double).total()
+    busiest = max(sum(start <= each < start + 60 for each in times) for start in times)
+    assert busiest <= 30
+
+
+def test_tokens_that_were_not_used_are_given_back_to_those_who_wait(tmp_path: Path) -> None:
+    "Answers take as long as their own tokens, not as the longest answers that are allowed."
+    study = make_study(models=["openai/tiny"], paradigms=["classic/framing"])
+    items = study_items(study, "classic/framing").head(40).to_dict("records")
+    requests = [Request(item, 0, number) for number, item in enumerate(items)]
+    with Double() as double:
+        who = participant("openai/tiny", base_url=double.openai, concurrency=8)
+        begun = time.monotonic()
+        with metered(Meter({"tokens_per_minute": 12_600}, tmp_path / "account")):
+            assert len(list(who.answers(requests, "text"))) == 40
+    assert time.monotonic() - begun < 15, "4 s for 840 tokens, 29 s with places that stay"
+
+
+def test_a_price_of_nobody_is_refused_by_name(tmp_path: Path, capsys) -> None:
+    for command in ("plan", "run"):
+        with pytest.raises(SystemExit) as ended:
+            main([command, "--model", "openai/dub", *ASKED[:2], "--price", "dub=1,1"])
+        said = capsys.readouterr().err
+        assert ended.value.code == 2 and said.count("\n") == 1
+        assert "prices 'dub' is for nobody who is asked; known: openai/dub" in said, said
 
 
 def test_processes_keep_one_limit_together(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@
 __all__ = ['AGAIN', 'LISTED', 'FLAT', 'ROUTES', 'Beginning', 'PROBE', 'CHECK_SECONDS', 'MODELS', 'make_client', 'NotOllama',
            'read_by_client', 'fetch_page', 'explain', 'ModelCard', 'find_pulled', 'read_entry', 'read_model_card',
            'card_facts', 'template_hash', 'checked_card', 'render', 'sampling', 'cut_note', 'counts_of',
-           'answer_of_response', 'at_temperature', 'listed_tokens', 'cooled', 'generate_once', 'draw_flat', 'prompt_of',
-           'probe', 'OllamaReader', 'OllamaSettings', 'OllamaParticipant', 'DigestWatch', 'words_answer',
-           'running_facts', 'PARTICIPANT']
+           'answer_of_response', 'at_temperature', 'listed_tokens', 'cooled', 'generate_once', 'draw_flat',
+           'shown_prompt', 'prompt_of', 'probe', 'OllamaReader', 'OllamaSettings', 'OllamaParticipant', 'DigestWatch',
+           'words_answer', 'running_facts', 'PARTICIPANT']
 
 # %% ../../nbs/backends/ollama.ipynb #189a5903
 import logging
@@ -33,6 +33,7 @@ from cogbias.elicitation.server import (
     ServerParticipant,
     ServerSettings,
     begins_with_a_word,
+    characters_of,
     distance,
     draw_until,
     find_route,
@@ -61,6 +62,7 @@ from cogbias.elicitation.transport import (
     read_json,
     unfit_fault,
 )
+from ..limits import taking_for_call
 from ..participants import Answer, Request, answer_from_text
 from ..settings import AtLeastOne, Setting, check_settings
 from ..tables import CogbiasError, content_hash, nearest
@@ -491,12 +493,17 @@ def generate_once(
         "keep_alive": who.keep_alive,
         "stream": False,
     }
-    if isinstance(place, str):
-        response = read_by_client(lambda: who.client.generate(who.model, place, raw=True, **sent))
-        said = f"{response.thinking or ''}{response.response or ''}"
-    else:
-        response = read_by_client(lambda: who.client.chat(who.model, place, **sent))
-        said = f"{response.message.thinking or ''}{response.message.content or ''}"
+    raw = isinstance(place, str)
+    with taking_for_call(who, len(place) if raw else characters_of(place)) as taken:
+        if raw:
+            response = read_by_client(
+                lambda: who.client.generate(who.model, place, raw=True, **sent)
+            )
+            said = f"{response.thinking or ''}{response.response or ''}"
+        else:
+            response = read_by_client(lambda: who.client.chat(who.model, place, **sent))
+            said = f"{response.message.thinking or ''}{response.message.content or ''}"
+        taken.settle(**counts_of(response), stored=False)
     shown = [each for each in response.logprobs or [] if each.top_logprobs]
     return Generation(
         [listed_tokens(each.top_logprobs) for each in shown],
@@ -517,12 +524,25 @@ def draw_flat(
     return draw_until(lambda seed: generate_once(who, place, **flat, seed=seed), wanted)
 
 # %% ../../nbs/backends/ollama.ipynb #62322f2c
+def shown_prompt(
+    who: "OllamaParticipant",  # who is asked
+    messages: Sequence[Mapping[str, str]],  # of the chat
+    **sent: Any,  # think, options
+) -> str | None:  # None where the server does not show it
+    "The prompt of a chat; a server that shows none may have written an answer instead."
+    with taking_for_call(who, characters_of(messages)) as taken:
+        shown = render(who.client, who.model, messages, **sent)
+        read, written = (0, 0) if shown else (round(taken.expected), 1)
+        taken.settle(read, written, stored=False)
+    return shown
+
+
 def prompt_of(
     who: "OllamaParticipant",  # who is asked
     messages: Sequence[Mapping[str, str]],  # of the chat
 ) -> str | None:  # None where the server does not show it
     "The prompt of a chat; a server that shows none must not take long to answer instead."
-    return render(who.client, who.model, messages, think=False, options=who.options | FLAT)
+    return shown_prompt(who, messages, think=False, options=who.options | FLAT)
 
 # %% ../../nbs/backends/ollama.ipynb #2af82102
 def _nothing_seen(plain: Generation) -> str:
@@ -837,9 +857,8 @@ def running_facts(who: OllamaParticipant) -> dict[str, str | int | float]:
     from importlib.metadata import version
 
     seen = who.probability_access
-    shown = render(
-        who.client,
-        who.model,
+    shown = shown_prompt(
+        who,
         messages_of(PROBE, who.system),
         think=who.think,
         options=who.options | {"num_predict": 1},

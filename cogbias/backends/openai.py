@@ -45,6 +45,7 @@ from cogbias.elicitation.server import (
     ServerParticipant,
     ServerSettings,
     begins_with_a_word,
+    characters_of,
     draw_until,
     find_route,
     has_list,
@@ -72,6 +73,7 @@ from cogbias.elicitation.transport import (
     room_for,
     unfit_fault,
 )
+from ..limits import taking_for_call
 from ..participants import Answer, Request, answer_from_text
 from ..settings import AtLeastOne, Setting, check_settings, settings_of
 from ..tables import CogbiasError, content_hash, nearest
@@ -997,8 +999,11 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
     ) -> dict[str, Any]:
         "One completion of so many tokens."
         sent = fields_of(self, self.model_card.kind, dialect, **more) | {dialect.limit: limit}
-        with room_for(limit * sent.get("top_logprobs", 0)):
-            return complete(self.client, self.model, messages, sent)
+        room = room_for(limit * sent.get("top_logprobs", 0))
+        with taking_for_call(self, characters_of(messages)) as taken, room:
+            body = complete(self.client, self.model, messages, sent)
+            taken.settle(**tokens_of(body), stored=False)
+        return body
 
     def ruled_out(self) -> str:
         "Why probabilities would not be those of the answers."

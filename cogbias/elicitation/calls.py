@@ -515,7 +515,8 @@ class _Caller:
             began.now()
             answer = sound(self.ask(request))
             began.waited = taken.waited
-            taken.settle(answer.tokens_in, answer.tokens_out)
+            told = answer.status != "error"  # a run asks for those again
+            taken.settle(answer.tokens_in, answer.tokens_out, told)
         return answer
 
 # %% ../../nbs/elicitation/03_calls.ipynb #e883f478

@@ -17,7 +17,14 @@ from ..limits import Meter
 from ..outputs import Folder
 from ..participants import Participant, calls_out
 from ..prices import Price, price_of
-from ..study import Study, study_extractor, study_items, study_paradigms, study_participants
+from cogbias.study import (
+    Study,
+    check_names,
+    study_extractor,
+    study_items,
+    study_paradigms,
+    study_participants,
+)
 from ..tables import CogbiasError
 
 # %% ../../nbs/planning/00_spending.ipynb #a56fe642
@@ -149,7 +156,7 @@ def open_account(
     study: Study,  # what is planned
     outputs: Path | str,  # its folder
 ) -> None:  # raises CogbiasError
-    "Begin a run: its limits can be kept, and what the stored answers cost is counted."
+    "Begin a run: its limits can be kept, and what was spent before it is counted."
     check_limits(study)
     meter = study_meter(study, outputs)
     if meter is not None:
@@ -162,10 +169,11 @@ def table_meter(
     table: Path,  # the table that is written
 ) -> Meter | None:  # None: the study has no limits
     "What keeps the writing of a table within limits, once they are known to be keepable."
+    check_names(study)
     check_limits(study)
     if not study.limits:
         return None
     place = table.with_name(f".{table.name}.account.json")
     meter = Meter(study.limits, place, lambda who: study_price(study, who))
-    meter.begin(meter.spent)
+    meter.begin()
     return meter
