@@ -477,22 +477,29 @@ def _collect_model(
     known, several = stored_settings(folder), len(temperatures(study)) > 1
     hashes = Hashes()  # of what is there, until something is asked
     items_of = lru_cache(maxsize=None if several else 1)(lambda name: study_items(study, name))
+
+    def collected(who: Participant, name: str) -> dict[str, Any]:
+        "The record of one cell, once it is collected."
+        nonlocal hashes
+        stamp = _cell_stamp(study, model, who, name, folder, hashes)
+        record = _complete_before(study, known.get((who.name, name)), stamp)
+        if record is not None:
+            return record
+        hashes = Hashes()
+        done = collect_cell(study, who, items_of(name), folder)
+        record = _cell_record(study, model, who, name, done)
+        if done.complete:
+            record["made_from"] = _cell_stamp(study, model, who, name, folder, Hashes())
+        else:
+            lacking = done.planned - done.stored - done.asked
+            lacking += done.statuses.get("error", 0)
+            failed.append(f"{who.name} in {name}: {lacking} answers are missing; run again")
+        return record
+
     for who, name in _cells_of(study, model, names):
         try:
-            stamp = _cell_stamp(study, model, who, name, folder, hashes)
-            record = _complete_before(study, known.get((who.name, name)), stamp)
-            if record is None:
-                hashes = Hashes()
-                with metered(study_meter(study, outputs)):
-                    done = collect_cell(study, who, items_of(name), folder)
-                record = _cell_record(study, model, who, name, done)
-                if done.complete:
-                    record["made_from"] = _cell_stamp(study, model, who, name, folder, Hashes())
-                else:
-                    lacking = done.planned - done.stored - done.asked
-                    lacking += done.statuses.get("error", 0)
-                    failed.append(f"{who.name} in {name}: {lacking} answers are missing; run again")
-            cells.append(record)
+            with metered(study_meter(study, outputs)):  # to know who answers is to ask, too
+                cells.append(collected(who, name))
         except CogbiasError as error:
             if not limit_behind(error):  # what a limit stopped is told for the whole run
                 failed.append(f"{who.name} in {name}: {error}")
@@ -634,17 +641,22 @@ def run_study(
     check_names(study)  # an unknown name stops here, before anything is asked
     check_levels(study)
     check_limits(study)
-    check_methods(study)
+    meter = study_meter(study, folder.path)
+    if meter is not None:
+        writable_folder(folder.path)
+        open_account(study, folder.path)
+    with metered(meter):  # a server that is tried out is asked within limits, too
+        check_methods(study)
     stored_settings(writable_folder(folder.path))
     remove_left_overs(folder)
     designs = _declared_kept(study, folder)
     asked, not_trained = _with_trained(study, folder.path, jobs, progress)
-    open_account(study, folder.path)
     expected = [
         (who.name, name) for who in study_participants(asked) for name in study_paradigms(asked)
     ]
     with begun(folder, recorded_study(study), expected, started):
-        cells, failed = _collected(asked, folder, expected, jobs, cluster, progress)
+        with metered(meter):
+            cells, failed = _collected(asked, folder, expected, jobs, cluster, progress)
         failed = [*not_trained, *failed]
         shown = _shown(study, folder, cells, failed, started, jobs, reports, cluster, progress)
     return shown._replace(left_out=[*designs, *shown.left_out], designs=designs)
