@@ -1230,6 +1230,16 @@ def compare(
     _say_self_made(folder, found.ranks["participant"], apart=as_json or out is not None)
 
 # %% ../nbs/34_cli.ipynb #a0495c4f
+def _estimate_what_lacks(folder: Path, jobs: int = 1) -> None:
+    "Estimate what is to be shown and was not estimated yet, and say so."
+    from cogbias.running import estimate_what_lacks
+
+    if made := estimate_what_lacks(folder, jobs):
+        _say(
+            f"effects   {made} estimates written to {folder / 'effects.parquet'}: some were missing"
+        )
+
+
 @app.command()
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="An outputs folder.")],
@@ -1241,6 +1251,7 @@ def report(
     "Render the reports of a folder that are missing or stale, from what it holds."
     from cogbias.rendering import render_reports, render_study_report, study_report_is_stale
 
+    _estimate_what_lacks(folder, jobs)
     failed, written = render_reports(folder, jobs, None, None, anew, True)
     if anew or study_report_is_stale(folder):
         failed += render_study_report(folder, anew)
@@ -1292,6 +1303,7 @@ def site(
 
     from cogbias.site.pages import build_site
 
+    _estimate_what_lacks(folder)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
         print(f"site      {build_site(folder, out, progress=True)}")

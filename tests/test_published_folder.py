@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from cogbias.cells import report_facts, stored_cell
+from cogbias.cli import app
 from cogbias.compare import compare
 from cogbias.effects import Analysis
 from cogbias.exchange.pagliaro import OUTCOMES, import_pagliaro
@@ -82,3 +84,23 @@ def test_an_arm_is_compared_with_its_baseline_pair_by_pair(with_arms):
     gap = heads["llama-3.1-8b"] - heads["llama-3.1-8b+D1_cot"]
     assert row["estimate"] == pytest.approx(gap, abs=1e-12) and row["n_prompts"] == 0
     assert row["n_clusters"] == 2 and "asked in other words" in row["detail"]
+
+
+def test_what_was_imported_is_estimated_before_it_is_shown(tmp_path, monkeypatch):
+    out = imported(tmp_path, FRAMING, arm=["D3_counter"], content_set=["framing_v2"])
+    said = CliRunner().invoke(app, ["report", str(out)])
+    assert said.exit_code == 0, said.output
+    assert (out / "effects.parquet").exists() and (out / "reports" / "study.ipynb").exists()
+    assert not list(out.rglob("*.running.ipynb"))
+    (out / "effects.parquet").unlink()
+    import_pagliaro(FACTS, out, ["published/pagliaro_primacy"], {"arm": ["D3_counter"]})
+    shown = []
+
+    def build_site(folder: Path, *_: object, **__: object) -> Path:
+        shown.append(pd.read_parquet(folder / "effects.parquet"))
+        return folder / "site" / "index.html"
+
+    monkeypatch.setattr("cogbias.site.pages.build_site", build_site)
+    said = CliRunner().invoke(app, ["site", str(out)])
+    assert said.exit_code == 0, said.output
+    assert set(shown[0]["paradigm"]) == {FRAMING, "published/pagliaro_primacy"}
