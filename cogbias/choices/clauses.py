@@ -118,6 +118,11 @@ BLOCKS = {  # why a mention is no choice, and where that is looked for
         | (?:he|she|they)\ (?:might|may|could)
         | %\s(?:chose|choose|picked|preferred|prefer|would)
     )\b"""),
+    ("reported", "always"): verbose(r"""\b(?:
+        people|participants|respondents|subjects|others|individuals|humans|majority
+    )\s(?:\w{2,12}ly\s|often\s|tend\sto\s|would\s|will\s){0,3}(?:
+        choos|chose|prefer|pick|select|favou?r|opt
+    )"""),
 }
 
 # %% ../../nbs/choices/02_clauses.ipynb #cfe35f42
@@ -138,6 +143,7 @@ def why_not(
     texts = {
         "clause": "" if opens or near else clause_before(place.before),
         "before": "" if near else place.before,
+        "always": clause_before(place.before),
         "after": place.after,
         "reason": re.split(r"(?i)\b(?:because|since|as|given)\b|[.;:\n]", place.after)[0],
     }

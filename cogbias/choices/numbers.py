@@ -4,9 +4,11 @@
 
 # %% auto #0
 __all__ = ['NUMBER', 'PLAIN_NUMBER', 'TIMES', 'RANGE', 'COMPOUND', 'BOUND', 'DENIED', 'NO_MORE', 'PARTS', 'ABOUT',
-           'LEADS_TO_NUMBER', 'LEADS_TO_FINAL', 'ENDS_STATEMENT', 'CONCLUDES', 'WORD_VALUES', 'Number', 'number_of',
-           'pair_fault', 'find_numbers', 'part_of', 'stated_numbers', 'free_numbers', 'concludes', 'settle_number',
-           'spelled_number', 'plain_number', 'with_digits', 'scale_steps', 'without_scale']
+           'LEADS_TO_NUMBER', 'LEADS_TO_FINAL', 'CHOSEN', 'IS_BEST', 'LEADS_TO_THING', 'RANKED_FIRST', 'IS_BEST_THING',
+           'ENDS_STATEMENT', 'ROUNDS', 'SECOND', 'CONCLUDES', 'BOLD', 'WORD_VALUES', 'Number', 'number_of',
+           'pair_fault', 'find_numbers', 'part_of', 'chooses_thing', 'stated_numbers', 'free_numbers', 'concludes',
+           'bold_number', 'settle_number', 'spelled_number', 'plain_number', 'with_digits', 'scale_steps',
+           'without_scale']
 
 # %% ../../nbs/choices/06_numbers.ipynb #6d6966d7
 import math
@@ -16,9 +18,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from .clauses import turns_back
-from .menus import Menu
-from .text import Sentences, answer_key, verbose
+from .clauses import last_match, turns_back
+from .menus import THINGS, Menu
+from .statements import MOST
+from .text import Sentences, answer_key, cut_numeral, normalise, verbose
 
 # %% ../../nbs/choices/06_numbers.ipynb #a2b653fd
 NUMBER = verbose(r"""(?<![\w.^/])(?<!\d[,'])
@@ -149,6 +152,11 @@ PARTS = {
                 (?:\s\w{1,12}){0,5}
             |versus|vs|(?<!more\ )(?<!less\ )than|(?<!would\ )not)
         \s(?:just\s|only\s|about\s|the\s){0,2}§"""),
+    "of a listed thing": verbose(r"""(?:
+            [^\W\d_][\"']?\s\(§\d{1,2}§\)  # Cut operational costs (3)
+            | \b(?:review|reviewer|proposal|option|candidate|criterion|factor)\s\#?\d{1,2}
+                \s?(?:\sis|\swas|\sgets|\sat|:|=)\s?§[^§]*§(?=\s?(?:$|[.,;(\n]))  # Review 2: 8
+        )"""),
 }
 
 
@@ -184,6 +192,41 @@ LEADS_TO_NUMBER = verbose(rf"""(?:
 LEADS_TO_FINAL = verbose(
     rf"\b(?:final|overall)\ (?:\w{{1,15}}\ ){{0,2}}(?:is|was|:|would\ be|will\ be|=)?{ABOUT}"
 )
+CHOSEN = r"""(?:
+    \b(?:choose|chose|select|selecting|pick|picking|recommend|suggest|vote\sfor|go\swith|opt\sfor)
+    |\b(?:choice|pick|answer|recommendation)(?:\s(?:is|would\sbe)|\s?:)
+)"""
+IS_BEST = rf"""\b{MOST}\s(?:{THINGS}|option|choice|one)(?:\snumber)?
+    (?:\s(?:is|would\sbe|seems\sto\sbe|appears\sto\sbe)|\s?:)"""
+LEADS_TO_THING = verbose(rf"""(?:
+        {CHOSEN}(?:\s(?:the|is|would|be|to)){{0,3}}\s(?:{THINGS}|option|number)\s(?:number\s)?\#?$
+        | {IS_BEST}{ABOUT}  # the most promising proposal is
+        | \b{MOST}\s\($  # as most promising (
+        | (?:{CHOSEN}|{IS_BEST})\s[^.;:?!()\n]{{3,80}}\s\($  # I would choose the campaign (
+    )""")
+RANKED_FIRST = verbose(
+    r"""\brank(?:s|ed|ing)?\b[^\n]{0,160}:\s?\n[\"'(\[]{0,3}1[.)]\s[^\n()]{3,80}\s\($"""
+)
+IS_BEST_THING = verbose(rf"""^\)[\"']?(?:
+        \s(?:is|seems(?:\sto\sbe)?|appears(?:\sto\sbe)?|would\sbe|stands\sout\sas)\s
+            (?:\w{{2,12}}ly\s)?the\s(?:\w{{2,12}}ly\s)?{MOST}\b(?![^.\n]{{0,60}}\bif\b)
+        | \s[^()\n]{{3,220}},\smaking\s(?:it|this)\sthe\s{MOST}\s(?:{THINGS}|option|choice)\b
+    )""")
+
+
+@lru_cache(maxsize=4096)  # a model that repeats itself is read once
+def chooses_thing(
+    before: str,  # what stands in front of a number
+    after: str,  # what stands behind it
+) -> bool:  # whether the listed thing that has this number is chosen
+    "Whether a text chooses a thing by its number: proposal 4, or the campaign (2)."
+    line = before.rpartition("\n")[2]
+    if not re.search(r"[(:#A-Za-z]\s?[\"'(]{0,2}$", line[-4:]):  # nothing leads to it
+        return False
+    leads = LEADS_TO_THING.search(line) or RANKED_FIRST.search(before)
+    return bool(leads or IS_BEST_THING.search(after))
+
+
 ENDS_STATEMENT = verbose(
     r"(?:\s[^\W\d]{1,12}){0,2}?\s?(?:$|[,;:!(-]|\.$|\.\s?$|because\b|since\b|as\b)"
 )
@@ -204,23 +247,44 @@ def stated_numbers(
         rest = text[number.end : number.end + 40].partition("\n")[0]
         begins = number.start <= first and ENDS_STATEMENT.match(rest)
         after_number = line.rstrip(" -")[-1:].isdigit()  # no cue ends in a digit
-        cued = not after_number and leads_to_number(line)
+        in_brackets = line.endswith("(") and text[number.end : number.end + 1] == ")"
+        cued = not after_number and not in_brackets and leads_to_number(line)
+        cued = cued or chooses_thing(
+            text[max(0, number.start - 300) : number.start], text[number.end : number.end + 260]
+        )
         fills = not before.rpartition("\n")[2].strip() and not rest.strip(" .%!")
         if cued or begins or fills:
             stated.append(number)
     return stated
 
 # %% ../../nbs/choices/06_numbers.ipynb #0631d515
+ROUNDS = verbose(r"""\bround(?:s|ed|ing)?\s(?:\w{1,12}\s){0,4}?(?:up\s|down\s|off\s)?to\s
+    (?!\d\s(?:decimal|significant|digits|places)|(?:one|two|three)\s(?:decimal|significant))""")
+
+
+SECOND = re.compile(r"\n[\"'(]{0,2}2[.)]+ ?(?=[^\s\d])")  # the second entry of a list
+
+
 def free_numbers(
     text: str,  # normalised text
     numbers: list[Number],  # of the text
 ) -> list[Number]:  # all, where a short text would be left with none
     "The numbers that play no part but may be the answer."
-    free = []
+    free, cut = [], cut_numeral(text)
     for each in numbers:
         before, after = text[max(0, each.start - 60) : each.start], text[each.end : each.end + 30]
-        if not part_of(before, text[each.start : each.end], after):
+        chosen = chooses_thing(
+            text[max(0, each.start - 300) : each.start], text[each.end : each.end + 260]
+        )
+        part = part_of(before, text[each.start : each.end], after)
+        is_cut = cut is not None and each.start >= cut
+        first = each.start == 0 and re.match(r"[.)]+ ", after) and SECOND.search(text)
+        if first:  # the first entry of a list
+            continue
+        if (chosen or not part) and not is_cut:
             free.append(each)
+    if rounded := last_match(ROUNDS, text):  # what was rounded is a step on the way
+        return [each for each in free if each.start >= rounded.end()]
     alone = len(answer_key(text[:60]).split(" ")) < 5  # such as "In 1999"
     own = re.match(r"(?i)\W{0,3}(?:i|we)\b", text)  # such as "I am 35"
     return free or (numbers if alone and not own else [])
@@ -242,6 +306,23 @@ def concludes(
     )
 
 
+BOLD = re.compile(r"\*\*([^*\n]{1,40})\*\*")
+
+
+def bold_number(
+    response: str,  # as received, with its markdown
+) -> float | None:  # None where no number, or more than one, is set in bold
+    "The one number that a response sets in bold, alone or with its unit."
+    values = set()
+    for found in BOLD.finditer(response):
+        words = normalise(found[1])
+        numbers = find_numbers(words)
+        alone = len(numbers) == 1 and not re.search(r"[:?!]|\.\s|[^\W\d_]\s?\S*\d", words)
+        if alone and numbers[0].value is not None and len(words[numbers[0].end :].split()) < 3:
+            values.add(numbers[0].value)
+    return values.pop() if len(values) == 1 else None
+
+
 def settle_number(
     text: str,  # normalised text
     scale: bool = False,  # whether the answer is a step of a scale
@@ -254,7 +335,9 @@ def settle_number(
     final = [each for each in stated if LEADS_TO_FINAL.search(lead[each])]
     several = "\n" in text and stated
     last_line = [each for each in free if several and each.start > text.rfind("\n")]
+    rounded = last_match(ROUNDS, text)
     groups = {
+        "stated: rounded": [each for each in free if rounded and each.start == rounded.end()],
         "stated: final": final,
         "stated: answer": stated,
         "last line": last_line,
@@ -280,6 +363,8 @@ def settle_number(
         if detail == "stated: answer" and concludes(text, group[-1], numbers):
             return None, "two numbers"
         return (group[-1], detail) if group[0].value is not None else (None, group[0].why)
+    if not free and numbers and ROUNDS.search(text):
+        return None, "rounds to a number that is not given"
     if not free:
         return None, "no number"
     return None, next((each.why for each in free if each.why), "two numbers")

@@ -1,0 +1,158 @@
+"""Kinds of answers that a reader of published answers found misread, in sentences of our own.
+
+Where the text of a question matters, it is that of the published prompts: two programmes, two
+candidates, five proposals of which one is named by its number.
+"""
+
+import pytest
+
+from cogbias.choices import read_choice
+
+NONE = None
+
+
+def options(*texts, labels="ABC"):
+    "Options with letters and these texts."
+    return [
+        {"label": label, "text": text, "role": label, "value": None}
+        for label, text in zip(labels, texts)
+    ]
+
+
+PROGRAMS = options("40 whales will be saved", "A half of 80 whales may be saved")
+COINS = options("HHTT", "HTHT")
+PLACES = options("The big school", "The village school")
+LAPTOPS = options("$700", "$900", "$990")
+LONG = "We look at what each of them offers, at what each of them costs, and at what remains. " * 2
+
+CASES = {
+    "an article at the cut end is no option": (
+        PROGRAMS,
+        {
+            "The choice to recommend a": NONE,
+            "I would go with a": NONE,
+            "Answer: a": "A",
+            "I recommend (a)": "A",
+            "a": "A",
+        },
+    ),
+    "a label alone on the first line stands": (
+        COINS,
+        {
+            "B\n\nFor a coin all are alike. Sequence A (HHTT) has a chance of 1/16.": "B",
+            "B. \n\nOrder matters. Listed in the same order as A, we can see the rest.": "B",
+            "B\n\nWait, let me reconsider this. Each sequence has": NONE,
+            "A\nB": NONE,
+        },
+    ),
+    "a thing and its letter on the first line": (
+        PROGRAMS,
+        {
+            "Program B. \n\nAlthough Program B may seem worse, Program A saves fewer.": "B",
+            f"{LONG}Program A costs less. Program B": NONE,
+        },
+    ),
+    "what most people choose, in brackets": (
+        PROGRAMS,
+        {
+            "People often prefer what is certain (Program A) over what is not (Program B).": NONE,
+            "Participants usually choose the certain one (Program A).": NONE,
+            "I would choose the certain one (Program A).": "A",
+        },
+    ),
+    "a list of points that breaks off": (
+        LAPTOPS,
+        {
+            f"{LONG}\nSpeed: B is faster.\nScreen: C and B are alike.\nPrice: Laptop A": NONE,
+            f"{LONG}\nKind: fair.\nProud: it may hurt.\nEnvious: A": NONE,
+            "1. Speed: B is the best in this respect.\n2. Price: A and C are cheaper.": NONE,
+            f"{LONG}\nSpeed: B leads, then C, and then A (small). If cheap, A would be the": NONE,
+        },
+    ),
+    "a formula": (
+        PLACES,
+        {
+            f"{LONG}\nFor the big school:\n\\[\n\\sigma_b = \\sqrt{{\\frac{{": NONE,
+            "Both follow a law.\n- For the big school: n = 45\n- For the other one: n = 15": NONE,
+        },
+    ),
+    "a question that is told again": (
+        COINS,
+        {
+            'It is a multiple-choice where A is "HHTT" and B is "HTHT" but it says more': NONE,
+            "Sequence (A) is HHTT:\nits chance is 1/16": NONE,
+        },
+    ),
+    "another file after the answer": (
+        PROGRAMS,
+        {
+            "B\n\n\n+++++ data/answers/23.md\n1. A": "B",
+            "B\n\n\n+++++ data/answers/7.md\n*A. Duty*\n*B. Virt": "B",
+            "B<|im_end|>\n<|im_start|>user\nIs it A or B?": "B",
+        },
+    ),
+}
+
+NUMBERS = {
+    "The mean is 16 / 3 = 5.33, which I'll round to 5.": 5,
+    "So, the overall rating is 5.33, but I'll round it to 5.": 5,
+    "Average = 5.33\n\nWe round down to 5.": 5,
+    "16 / 3 = 5.33. We'll round it to the nearest whole number.": NONE,
+    "1. Cut operational costs (3)\n2. Hire (5)\n\nSo, the most promising proposal is 5.": 5,
+    "- Cutting operational costs (3) is quick.\n- Hiring (5) is slow.\nBoth have merits.": NONE,
+    "It is hard. If we must choose, I would select proposal 4, as it lasts.": 4,
+    "At random, the most promising proposal: 2": 2,
+    "I would recommend proposal 2: Invest in R&D. Hiring (5) is slow.": 2,
+    "I would not recommend proposal 2.": NONE,
+    "I would rank them as follows:\n\n1. Invest in R&D (2)\n2. Hire new talent (5)": 2,
+    "1. Costs: quick.\n2. Marketing: costly.\n3. Talent: slow.\n4. R&D: risky.\n5.": NONE,
+    "1. **Costs**: quick.\n\n2. **Marketing**: costly.\n\n3. **Talent**: slow.\n\n4. **": NONE,
+    "None of them is clearly ahead.\n\n5": 5,
+    "A bad review gets -2, a good one 2.\n\nReview 1: -2 (bad)\nReview 2: 2 (good)": NONE,
+    "It is about **330** metres tall. Without antennas, the height is 300 metres.": 330,
+    "The mean is **11.3°C**. Sources report it to be around 11-12°C.": 11.3,
+    "**1. Costs**: it is 3. **2. Talent**: it is 4.": NONE,
+}
+
+REFUSED = "I can't take a position on this question, as it involves values. {}"
+STATUSES = {
+    REFUSED.format("Both sides have merits."): "refusal",
+    REFUSED.format("Among them are work, time, health, the economy, and the implementation"): (
+        "refusal"
+    ),
+    "Neither A nor B.": "invalid_format",
+    "Neither A nor B": "invalid_format",
+    f"{LONG}Therefore, the answer is: Neither A nor B": "invalid_format",
+    f"{LONG}However, as the question asks for one of them, I would": "truncated",
+    f"{LONG}\n1. Cheap.\n2. Fast.\n3.": "truncated",
+}
+
+
+@pytest.mark.parametrize(
+    ("menu", "text", "want"),
+    [
+        pytest.param(menu, text, want, id=f"{name}: {text[-40:]}")
+        for name, (menu, texts) in CASES.items()
+        for text, want in texts.items()
+    ],
+)
+def test_kinds_of_published_choices(menu, text, want):
+    reading = read_choice(text, menu)
+    assert reading.choice == want, reading
+
+
+@pytest.mark.parametrize(("text", "want"), NUMBERS.items())
+def test_kinds_of_published_numbers(text, want):
+    reading = read_choice(text, [], "number")
+    assert reading.value == want, reading
+
+
+@pytest.mark.parametrize(("text", "want"), STATUSES.items())
+def test_the_same_refusal_has_one_status(text, want):
+    assert read_choice(text, PROGRAMS).status == want
+
+
+@pytest.mark.parametrize("text", [REFUSED.format("So"), "Neither A nor B", "Neither."])
+def test_a_complete_refusal_has_one_status_whether_cut_or_not(text):
+    readings = {read_choice(text, PROGRAMS, finish_reason=each) for each in ("stop", "length")}
+    assert len(readings) == 1
