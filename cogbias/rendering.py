@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['IMPORTED', 'template_parameters', 'execute_report', 'warm_up', 'without_empty', 'checked_parameters', 'Stamps',
-           'Stale', 'stale_reports', 'render_reports', 'study_report_is_stale', 'render_study_report']
+           'report_as_made', 'Stale', 'stale_reports', 'render_reports', 'study_report_is_stale', 'render_study_report']
 
 # %% ../nbs/28_rendering.ipynb #9b667d58
 import io
@@ -336,9 +336,16 @@ def _write_in(path: Path, parameters: Mapping[str, Any], stamp: Mapping[str, str
         for each in notebook.cells:
             if "title" in each.metadata.get("tags", []):
                 each.source = f'# {title}: <span class="{NO_FORMULAS}">{name}</span>'
-    notebook.metadata["cogbias"] = {"made_from": dict(stamp or {})}
     notebook.cells = without_empty(notebook.cells)
+    shown = _shown_in(json.loads(nbformat.writes(notebook))["cells"])
+    notebook.metadata["cogbias"] = {"made_from": dict(stamp or {}), "shown": shown}
     nbformat.write(notebook, path)
+
+
+def _shown_in(cells: Sequence[Mapping[str, Any]]) -> str:
+    "Hash of what a reader sees of the cells of a report, as its file holds them."
+    seen = ("cell_type", "source", "outputs")
+    return content_hash([[cell.get(name) for name in seen] for cell in cells], 32)
 
 # %% ../nbs/28_rendering.ipynb #27cdfa35
 def checked_parameters(
@@ -459,14 +466,28 @@ def _rows_by_cell(folder: Folder) -> dict[tuple[str, str], list[list[Any]]]:
     return found
 
 
+_NO_REPORT = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+
+
 def _stamp_in(report: Path) -> dict[str, str] | None:
     "The stamp that lies in a report; None where there is no whole report, or no stamp in it."
     try:
         held = json.loads(file_text(report, LARGEST_NOTEBOOK))
         stamp = held["metadata"]["cogbias"]["made_from"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except _NO_REPORT:
         return None
     return stamp if isinstance(stamp, dict) else None
+
+
+def report_as_made(
+    report: Path,  # an executed notebook
+) -> bool | None:  # None: it does not say what it showed, as one of an earlier version
+    "Whether a report still shows what it showed when it was made."
+    try:
+        held = json.loads(file_text(report, LARGEST_NOTEBOOK))
+        return held["metadata"]["cogbias"]["shown"] == _shown_in(held["cells"])
+    except _NO_REPORT:
+        return None
 
 
 class Stale(NamedTuple):
