@@ -1273,21 +1273,23 @@ def verify(
     """Say whether the numbers of a folder follow from its answers.
 
     Status 0: all follow, and every paradigm of one's own is declared as the run left it.
-    Status 1: a number does not follow, or a declaration (or its table) was changed.
+    Status 1: a number does not follow, or a declaration (or its table), effects.csv, a report or
+    the recorded study was changed.
     Status 2: the folder cannot be verified.
     """
     from cogbias.verification import verified_lines, verify_folder
 
     found = verify_folder(folder, jobs, progress=True)
     if as_json:
-        rows = {"differences": found.differences, "sources": found.sources}
+        names = ("differences", "sources", "edited")
+        rows = {name: getattr(found, name) for name in names}
         listed = {name: [each._asdict() for each in held] for name, held in rows.items()}
         said = {"follows": found.follows, "changed_designs": found.changed_designs}
         _show_json({**found._asdict(), **listed, **said})
     else:
         for line in verified_lines(found):
             print(_legible(line))
-    if not found.follows or found.changed_designs:
+    if not found.follows or found.changed_designs or found.edited:
         raise typer.Exit(1)
 
 # %% ../nbs/34_cli.ipynb #86b09f3e

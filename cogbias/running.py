@@ -192,6 +192,7 @@ class _Estimates(NamedTuple):
 
     effects: pd.DataFrame
     left_out: list[tuple[str, str]]  # files of which something is not read, and what
+    made_again: str = ""  # a line where effects.csv was not what it was made as
 
 
 class FolderEffects(NamedTuple):
@@ -249,8 +250,8 @@ def estimate_folder(
     progress: bool = False,  # a bar on a terminal
 ) -> FolderEffects:
     "Estimate the effects of everything that a folder holds, and say what of it was not read."
-    effects, left_out = _estimates(outputs, save, jobs, progress)
-    return FolderEffects(effects, _lines(Folder(Path(outputs)), left_out))
+    found = _estimates(outputs, save, jobs, progress)
+    return FolderEffects(found.effects, _lines(Folder(Path(outputs)), found.left_out))
 
 
 def effects_of(
@@ -296,18 +297,28 @@ def _effects_stamp(folder: Folder, hashes: Hashes) -> str:
     return content_hash([held, cells, settings, analysis, code_hash()], 32)
 
 
+_CSV_MADE_AGAIN = "{}: was edited or lost since it was made, and is made again"
+
+
 def _current_effects(
     folder: Folder, jobs: int, progress: bool = False
 ) -> tuple[_Estimates, dict[str, Any]]:
     "The effects of a folder, read where nothing has changed, and what the manifest keeps of that."
-    hashes, table = Hashes(), folder.place("effects.parquet")
+    hashes, table, shown = Hashes(), folder.place("effects.parquet"), folder.place("effects.csv")
     stamp = {"made_from": _effects_stamp(folder, hashes)}
     known = (read_manifest(folder) or {}).get("effects") or {}
     unchanged = known.get("made_from") == stamp["made_from"]
     if unchanged and known["table"] == hashes.file(table) and not DECLARED_HERE:
-        return _Estimates(load_effects(table), known["left_out"]), known
+        effects = load_effects(table)
+        if known.get("csv") == hashes.file(shown):
+            return _Estimates(effects, known["left_out"]), known
+        save_table(effects, shown)
+        said = _CSV_MADE_AGAIN.format(shown) if "csv" in known else ""
+        whole = {**known, "csv": Hashes().file(shown)}
+        return _Estimates(effects, known["left_out"], said), whole
     made = _estimates(folder.path, True, jobs, progress)
-    stamp |= {"table": Hashes().file(table), "left_out": [*map(list, made.left_out)]}
+    files = {"table": Hashes().file(table), "csv": Hashes().file(shown)}
+    stamp |= files | {"left_out": [*map(list, made.left_out)]}
     return made._replace(effects=load_effects(table)), stamp  # as every later run finds it
 
 # %% ../nbs/29_running.ipynb #a4e11d0a
@@ -626,7 +637,7 @@ def _shown(
         if lines:
             failed += lines
             write_manifest(study, folder, cells, failed, started, made_from)
-    left_out = _lines(folder, estimates.left_out)
+    left_out = [*filter(None, [estimates.made_again]), *_lines(folder, estimates.left_out)]
     return Outcome(estimates.effects, cells, failed, left_out, len(rendered), stopped)
 
 

@@ -6,8 +6,8 @@
 __all__ = ['temperatures', 'make_study', 'check_places', 'study_items', 'study_paradigms', 'study_participant',
            'study_participants', 'study_extractor', 'check_methods', 'check_names', 'check_levels', 'read_study',
            'studies', 'answer_groups', 'group_counts', 'least_rounds', 'study_of_cell', 'own_settings', 'plain_values',
-           'recorded_study', 'study_hash', 'recorded_cell', 'model_folder_of', 'with_checkpoints', 'Unmet',
-           'within_reach', 'PlannedCell', 'planned_cells', 'plan_study']
+           'recorded_study', 'study_hash', 'recorded_study_hash', 'recorded_cell', 'model_folder_of',
+           'with_checkpoints', 'Unmet', 'within_reach', 'PlannedCell', 'planned_cells', 'plan_study']
 
 # %% ../nbs/21_study.ipynb #38f2befe
 import json
@@ -427,8 +427,14 @@ _OF_A_RUN = ("limits", "prices")
 
 def study_hash(study: Study) -> str:
     "Identity of a study: the same text of settings gives the same hash everywhere."
-    recorded = recorded_study(study)
-    empty = (name for name in ("training", "declared") if not getattr(study, name))
+    return recorded_study_hash(recorded_study(study))
+
+
+def recorded_study_hash(
+    recorded: Mapping[str, Any],  # a study as it is written down
+) -> str:
+    "The same from what was written down, of whatever version it is."
+    empty = (name for name in ("training", "declared") if not recorded.get(name))
     left_out = {*_OF_A_RUN, *empty}
     return content_hash({name: recorded[name] for name in recorded if name not in left_out})
 

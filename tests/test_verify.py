@@ -14,9 +14,10 @@ from typer.testing import CliRunner
 from cogbias import verification
 from cogbias.cli import app
 from cogbias.outputs import _CELL, _MANIFEST, Folder, read_manifest
+from cogbias.rendering import render_study_report
 from cogbias.running import run_study
 from cogbias.status import folder_status
-from cogbias.study import make_study
+from cogbias.study import make_study, recorded_study_hash
 from cogbias.tables import CogbiasError
 from cogbias.verification import verify_folder
 
@@ -185,3 +186,135 @@ def test_no_secret_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(run_study(study, tmp_path, reports=False).failed) == 1
     for file in filter(Path.is_file, tmp_path.rglob("*")):
         assert b"sk-planted" not in file.read_bytes(), file
+
+
+# --- what readers open
+
+
+@pytest.fixture
+def with_report(folder: Path) -> Path:
+    "A folder with a report on the study."
+    assert render_study_report(folder) == []
+    return folder
+
+
+def edit_csv(place: Path, change: Any) -> None:
+    "The lines of effects.csv are others."
+    file = place / "effects.csv"
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    file.write_text("".join(change(lines)), encoding="utf-8")
+
+
+def first_number(lines: list[str]) -> list[str]:
+    "The first estimate is another."
+    name, row = lines[0].split(","), lines[1].split(",")
+    row[name.index("estimate")] = "0.3"
+    return [lines[0], ",".join(row), *lines[2:]]
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (first_number, ": estimate 0.3 is 0.4"),
+        (lambda lines: [lines[0].replace("estimate", "guess"), *lines[1:]], "estimate"),
+        (lambda lines: [line.replace(",present,", ",absent,") for line in lines], "absent is pre"),
+        (lambda lines: lines[:-1], "the row is missing"),
+        (lambda lines: [*lines, lines[-1]], "the row is not one"),
+        (lambda lines: lines[:1], "the row is missing"),
+        (lambda lines: [], "effects.csv: "),
+    ],
+    ids=["number", "column", "verdict", "short", "twice", "empty", "nothing"],
+)
+def test_the_table_that_people_read_was_edited(folder: Path, change: Any, fault: str) -> None:
+    as_made = (folder / "effects.csv").read_bytes()
+    edit_csv(folder, change)
+    code, said = verified(folder)
+    assert code == 1 and fault in said
+    assert "all follow, but not everything beside them is as it was made" in said
+    again = run_study(make_study(**STUDY), folder, reports=False)
+    assert "effects.csv: was edited or lost since it was made" in again.left_out[0]
+    assert (folder / "effects.csv").read_bytes() == as_made
+    assert verified(folder)[0] == 0
+    assert run_study(make_study(**STUDY), folder, reports=False).left_out == []
+
+
+def test_and_is_gone(folder: Path) -> None:
+    (folder / "effects.csv").unlink()
+    code, said = verified(folder)
+    assert code == 1 and "edited    effects.csv: is missing" in said
+    run_study(make_study(**STUDY), folder, reports=False)
+    assert verified(folder)[0] == 0
+
+
+def test_the_same_numbers_written_in_another_way_are_no_difference(folder: Path) -> None:
+    edit_csv(folder, lambda lines: [line.replace("\n", "\r\n") for line in lines])
+    assert verified(folder)[0] == 0
+
+
+def test_a_number_in_a_report_was_edited(with_report: Path) -> None:
+    place = with_report / "reports" / "study.ipynb"
+    code, said = verified(with_report, "--json")
+    assert code == 0 and json.loads(said)["edited"] == []
+    assert folder_status(with_report).study_report == "current"
+    place.write_text(place.read_text().replace("present", "absent", 1))
+    code, said = verified(with_report)
+    assert code == 1 and "edited    reports/study.ipynb: was edited since it was made" in said
+    assert folder_status(with_report).study_report == "edited"
+    assert render_study_report(with_report, anew=True) == []
+    assert verified(with_report)[0] == 0
+
+
+def test_a_report_that_was_only_looked_at(with_report: Path) -> None:
+    "Whoever opens and saves a notebook writes its names in another order, and folds cells."
+    place = with_report / "reports" / "study.ipynb"
+    held = json.loads(place.read_text())
+    held["cells"][0]["metadata"]["collapsed"] = True
+    place.write_text(json.dumps(dict(reversed(held.items()))))
+    assert verified(with_report)[0] == 0
+
+
+def test_a_report_of_an_earlier_version_is_not_called_edited(with_report: Path) -> None:
+    place = with_report / "reports" / "study.ipynb"
+    held = json.loads(place.read_text())
+    del held["metadata"]["cogbias"]["shown"]
+    place.write_text(json.dumps(held))
+    code, said = verified(with_report)
+    assert code == 0 and "1 do not say what they showed" in said
+
+
+# --- what was recorded of the study
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "fault"),
+    [
+        ("repeats", "two", "study: repeats is 'two'"),
+        ("repeats", 3, "study: repeats is 3, but its cells were asked with 1"),
+        ("seed", 5, "study: seed is 5, but its cells were asked with 0"),
+        ("api_key", "sk-planted", "study: 'api_key' is not a field of a study"),
+        ("where", {"variant": ["odd"]}, "study: where is {'variant': ['odd']}, but its cells"),
+        ("models", ["sim/human"], "study: its hash is"),
+    ],
+)
+def test_the_recorded_study_was_edited(folder: Path, field: str, value: Any, fault: str) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["study"][field] = value
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    code, said = verified(folder)
+    assert code == 1 and f"edited    manifest.json: {fault}" in said
+    assert "sk-planted" not in said
+
+
+def test_its_hash_was_edited(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"study_hash": "0" * 16}))
+    code, said = verified(folder)
+    assert code == 1 and f"but {'0' * 16} was written down" in said
+
+
+def test_a_later_version_may_record_more_of_a_study(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["study"]["of_the_future"] = {"more": 1}
+    manifest["study_hash"] = recorded_study_hash(manifest["study"])
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert verified(folder)[0] == 0
