@@ -965,7 +965,7 @@ def _headlines(outcome: object) -> "pd.DataFrame":
             "headline": row.measure,
             "estimate": _number(row.estimate),
             "95% interval": _interval(row.ci_low, row.ci_high),
-            "verdict": row.verdict if isinstance(row.verdict, str) else row.status,
+            "verdict": _verdict_word(row.verdict, row.status),
         }
         for row in shown_limits(heads).itertuples()
         if (row.participant, row.paradigm) in asked
@@ -973,6 +973,13 @@ def _headlines(outcome: object) -> "pd.DataFrame":
     import pandas as pd
 
     return pd.DataFrame(rows)
+
+
+def _verdict_word(verdict: object, status: str) -> str:
+    "A verdict as every page says it; the status where there is none of an older table."
+    from cogbias.claims import SHOWN_AS
+
+    return SHOWN_AS.get(verdict, verdict) if isinstance(verdict, str) else status
 
 
 def _number(value: float | None, digits: int = 3) -> str:
@@ -990,7 +997,7 @@ def _interval(low: float | None, high: float | None) -> str:
 def _nothing_new(outcome: object) -> bool:
     "Whether a run found everything as it was."
     asked = sum(cell["asked"] for cell in outcome.cells)
-    new = asked or outcome.rendered or outcome.failed or outcome.stopped
+    new = asked or outcome.rendered or outcome.failed or outcome.stopped or outcome.redeclared
     return bool(outcome.cells) and not new
 
 
@@ -1020,7 +1027,8 @@ def _say_cells(outcome: object) -> None:
         )
         said = f"{cell['stored']} stored, {cell['asked']} asked ({counts}), method {cell['method']}"
         print(_legible(f"{cell['participant']}  {cell['paradigm']}: {said}"))
-    if outcome.effects is not None and sum(cell["asked"] for cell in outcome.cells):
+    moved = sum(cell["asked"] for cell in outcome.cells) or outcome.redeclared
+    if outcome.effects is not None and moved:
         print()
         _show(_headlines(outcome), 1000)
         print()
@@ -1249,6 +1257,7 @@ def report(
     ] = False,
 ) -> None:
     "Render the reports of a folder that are missing or stale, from what it holds."
+    from cogbias.own_paradigms import changed_declaration_lines
     from cogbias.rendering import render_reports, render_study_report, study_report_is_stale
 
     _estimate_what_lacks(folder, jobs)
@@ -1261,6 +1270,7 @@ def report(
         _say(f"failed    {line}")
     if failed:
         raise typer.Exit(1)
+    _warn(changed_declaration_lines(folder))
     _warn_left_out(folder)
 
 # %% ../nbs/34_cli.ipynb #7afe915c

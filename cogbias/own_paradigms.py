@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['Files', 'LARGEST_KEPT', 'own_paradigm', 'bring', 'names_file', 'with_declared', 'known_name', 'bring_study',
-           'asked_fields', 'answered', 'declared_files', 'declared_hash', 'bring_folder', 'bring_whole_folder',
-           'declared_names', 'keep_declared']
+           'asked_fields', 'answered', 'declared_files', 'declared_hash', 'changed_declarations',
+           'changed_declaration_lines', 'bring_folder', 'bring_whole_folder', 'declared_names', 'keep_declared']
 
 # %% ../nbs/38_own_paradigms.ipynb #c8fa0cd6
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ from cogbias.tables import (
     load_table,
     save_table,
 )
-from .trials import slug
+from .trials import TrialStore, slug
 
 # %% ../nbs/38_own_paradigms.ipynb #6534b272
 Files = Mapping[str, str]  # name -> text
@@ -209,6 +209,32 @@ def declared_hash(
     return content_hash(files) if files else ""
 
 
+def changed_declarations(
+    outputs: Folder | Path | str,  # an outputs folder
+) -> list[tuple[str, str]]:  # participant and paradigm of each cell
+    "Cells whose paradigm was declared otherwise when they were asked, as the manifest says."
+    folder = outputs if isinstance(outputs, Folder) else Folder(Path(outputs))
+    found = []
+    for cell in (read_manifest(folder) or {"cells": []})["cells"]:
+        then = (cell.get("made_from") or {}).get("declared")
+        now = declared_hash(folder, cell["paradigm"])
+        if then and now and then != now:
+            found.append((cell["participant"], cell["paradigm"]))
+    return found
+
+
+def changed_declaration_lines(
+    outputs: Folder | Path | str,  # an outputs folder
+) -> list[str]:  # a line each
+    "What to say of declarations in a folder that are not as the run left them."
+    names = dict.fromkeys(name for _, name in changed_declarations(outputs))
+    return [
+        f"paradigms/{slug(name)}: the declaration or its table is not as the run left it; put it "
+        "back, or run the study again"
+        for name in names
+    ]
+
+
 def _texts_kept(folder: Folder, name: str = "*") -> dict[Path, dict[str, str]]:
     "The texts that a folder keeps of a paradigm, or of all, by place; the declaration first."
     found: dict[Path, dict[str, str]] = {}
@@ -279,13 +305,22 @@ def _new_prompts(folder: Folder, name: str, items: Callable[[], pd.DataFrame]) -
     if not place.exists():
         return "nothing was asked of it before"
     before, now = set(load_table(place, ITEMS)["item_id"]), set(items()["item_id"])
-    new = len(now - before)
-    if not new and now == before:
+    if now == before:
         return "its prompts are the same"
-    return (
-        f"{new} of its {len(now)} prompts are new; answers to the others that were asked before "
-        "stay stored and are not used"
-    )
+    again = (now - before) & _answered_ids(folder, name)
+    new = len(now - before - again)
+    told = f"{new} of its {len(now)} prompts are new; "
+    if again:
+        told += f"{len(again)} were asked in an earlier version, whose answers are used again; "
+    return told + "answers to the others that were asked before stay stored and are not used"
+
+
+def _answered_ids(folder: Folder, name: str) -> set[str]:
+    "Ids of all prompts of a paradigm to which a folder has answers, of whatever version."
+    found: set[str] = set()
+    for file in folder.places(f"trials/*/{slug(name)}.jsonl"):
+        found |= set(TrialStore(file).read_plain()["item_id"])
+    return found
 
 
 def declared_names(

@@ -468,6 +468,7 @@ class Outcome(NamedTuple):
     rendered: int = 0  # reports written now
     stopped: str = ""  # one line where a limit of the study stopped the run
     designs: list[str] = []  # the first of left_out: what is to know of paradigms of one's own
+    redeclared: bool = False  # whether one of them is another than it was here
 
 # %% ../nbs/29_running.ipynb #7931b838
 def _cells_of(study: Study, model: str, names: Sequence[str]) -> Iterator[tuple[Participant, str]]:
@@ -641,19 +642,20 @@ def _shown(
     return Outcome(estimates.effects, cells, failed, left_out, len(rendered), stopped)
 
 
-def _declared_kept(study: Study, folder: Folder) -> list[str]:
-    "Keep what a user declared; a line for each that is another than here, or whose target moves."
+def _declared_kept(study: Study, folder: Folder) -> tuple[list[str], bool]:
+    "Keep what a user declared; what to know of it, and whether it is another than it was here."
     if not (names := declared_names(study_paradigms(study))):
-        return []
+        return [], False
     whole = replace(study, where={})
     with turn(folder):
-        said = keep_declared(
+        changed = keep_declared(
             folder, names, lambda name: study_items(whole, name), plain_values(study.settings)
         )
+    said = [*changed]
     for name in names:
         if line := moved_target_line(paradigm(name), study_items(study, name)):
             said.append(f"{name}: {line}; see whether that is meant")
-    return said
+    return said, bool(changed)
 
 
 def run_study(
@@ -677,7 +679,7 @@ def run_study(
         check_methods(study)
     stored_settings(writable_folder(folder.path))
     remove_left_overs(folder)
-    designs = _declared_kept(study, folder)
+    designs, redeclared = _declared_kept(study, folder)
     asked, not_trained = _with_trained(study, folder.path, jobs, progress)
     expected = [
         (who.name, name) for who in study_participants(asked) for name in study_paradigms(asked)
@@ -687,7 +689,8 @@ def run_study(
             cells, failed = _collected(asked, folder, expected, jobs, cluster, progress)
         failed = [*not_trained, *failed]
         shown = _shown(study, folder, cells, failed, started, jobs, reports, cluster, progress)
-    return shown._replace(left_out=[*designs, *shown.left_out], designs=designs)
+    left_out = [*designs, *shown.left_out]
+    return shown._replace(left_out=left_out, designs=designs, redeclared=redeclared)
 
 # %% ../nbs/29_running.ipynb #c24cc9eb
 def run(

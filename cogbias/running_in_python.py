@@ -19,7 +19,7 @@ import pandas as pd
 
 from .backends.command import may_start
 from .backends.function import OFFERED, FunctionParticipant, function_participant
-from .claims import claim, status_words
+from .claims import SHOWN_AS, claim, status_words
 from .design import Paradigm, paradigm
 from .effects import headlines
 from .outputs import Folder, read_cell, self_made_of, writable_folder
@@ -146,6 +146,7 @@ class RunResult:
         keys = ["participant", "paradigm", "measure"]
         whole = self.effects[self.effects["group"] == "all"].drop_duplicates(keys)
         shown = whole[[*COLUMNS]].head(ROWS)
+        shown = shown.assign(verdict=shown["verdict"].replace(SHOWN_AS))
         more = len(self.effects) - len(shown)
         cut = f"<p>{more} more rows in <code>.effects</code></p>" if more else ""
         rest = "".join(

@@ -367,3 +367,12 @@ def test_a_line_that_is_no_answer_among_several_questions_ends_the_cell(tmp_path
     line = "print('Loading', flush=True)"
     with pytest.raises(CogbiasError, match="no JSON: 'Loading'"):
         answers(program(tmp_path, wait, line, FIRST), concurrency=4)
+
+
+def test_a_program_that_gives_probabilities_unasked_is_told_how_to_ask(
+    tmp_path: Path, caplog: Any
+) -> None:
+    model = program(tmp_path, "answer({'A': .7, 'B': .3})")
+    assert {each.status for each in answers(model)} == {"invalid_format"}
+    assert "gave probabilities 48 times where text was asked for" in caplog.text
+    assert "--method option_probability" in caplog.text

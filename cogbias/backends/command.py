@@ -497,14 +497,14 @@ class CommandParticipant:
     def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
         "Answer every request once."
         check_allowed(self.model)
-        files, ended, silent = self._hash(), Future(), [0]
+        files, ended, silent, unasked = self._hash(), Future(), [0], [0]
         try:
             program = running_program(self.model, files)
         except ProgramFailed as failure:
             raise CogbiasError(f"the program {failure}") from None
         try:
             yield from ask_all(
-                lambda request: self._answer(program, request, method, ended, silent),
+                lambda request: self._answer(program, request, method, ended, silent, unasked),
                 requests,
                 lambda error: self._fault(error, silent),
                 concurrency=self.settings.concurrency,
@@ -515,6 +515,7 @@ class CommandParticipant:
         finally:
             ended.set_result(None)
             self._say_twice(program)
+            self._say_unasked(unasked[0])
         if self.settings.revision is None and self._hash() != files:
             raise CogbiasError(
                 "its files changed while it answered; answers are stored under the old ones, "
@@ -531,8 +532,25 @@ class CommandParticipant:
                 len(twice),
             )
 
+    def _say_unasked(self, count: int) -> None:
+        "Say how to ask for the probabilities that a program gave where text was asked for."
+        if count:
+            _log.warning(
+                "command/%s: gave probabilities %d times where text was asked for, which are not "
+                "read; ask for them with --method option_probability (in Python: "
+                "method='option_probability')",
+                self.model,
+                count,
+            )
+
     def _answer(
-        self, program: Program, request: Request, method: str, ended: Future, silent: list[int]
+        self,
+        program: Program,
+        request: Request,
+        method: str,
+        ended: Future,
+        silent: list[int],
+        unasked: list[int],
     ) -> Answer:
         "One answer of the program."
         told = {name: getattr(self.settings, name) for name in ("temperature", "max_tokens")}
@@ -542,6 +560,7 @@ class CommandParticipant:
             ended,
         )
         silent[0] = 0
+        unasked[0] += method == "text" and isinstance(said.get("answer"), dict)
         if "error" in said:
             return Answer("error", detail=f"the program says: {scrub(str(said['error'])):.200}")
         counts = {name: said.get(name) for name in ("tokens_in", "tokens_out")}

@@ -430,12 +430,23 @@ _MARKS = {
 }
 
 
+_JOINERS = "\u200c\u200d"  # that many scripts and emoji need between two of their signs
+
+
+def _joins(text: str, at: int) -> bool:
+    "Whether a sign is a joiner, or its contrary, between two letters, marks or symbols."
+    beside = text[max(0, at - 1) : at] + text[at + 1 : at + 2]
+    kinds = [unicodedata.category(sign)[0] for sign in beside]
+    return text[at] in _JOINERS and len(kinds) == 2 and {*kinds} <= {*"LMS"}
+
+
 def _unprintable(text: str) -> str:
-    "The first sign that cannot be printed; spaces of any width and line breaks can."
-    for sign in text:
+    "The first sign that cannot be printed; spaces of any width, line breaks and joiners can."
+    for at, sign in enumerate(text):
         if sign.isprintable() or sign in "\n\t" or unicodedata.category(sign) == "Zs":
             continue
-        return sign
+        if not _joins(text, at):
+            return sign
     return ""
 
 

@@ -4,13 +4,14 @@
 
 # %% auto #0
 __all__ = ['WHOLES', 'Options', 'AS_ASKED', 'ON_THE_SCALE', 'TURNED', 'DISTANT', 'AGREEING', 'FAR_FROM_PEOPLE',
-           'FAR_FROM_THE_BARS', 'REFERENCES', 'ADJUSTMENT_SOURCES', 'FORMULAS', 'FAMILIES_OF_FORMULAS', 'interval',
-           'plain_words', 'shown_name', 'html_table', 'shown', 'prose', 'headline_sentence', 'verdict_sentence',
-           'opening', 'summary_table', 'notes', 'headline_trials', 'counted', 'without_places', 'accuracy_table',
-           'accuracy_notes', 'accuracy_rows', 'level_rows', 'as_shares', 'choice_points', 'example_pair', 'prompt_card',
-           'side_by_side', 'example_prompts', 'counted_ratings', 'number_answers', 'unreadable_answers',
-           'validity_table', 'position_table', 'below', 'caveats', 'headline_label', 'score_label', 'human_rows',
-           'human_table', 'comparison_note', 'provenance_table', 'methods_paragraph', 'formula_source', 'trace_table']
+           'FAR_FROM_THE_BARS', 'REDECLARED', 'REFERENCES', 'ADJUSTMENT_SOURCES', 'FORMULAS', 'FAMILIES_OF_FORMULAS',
+           'interval', 'plain_words', 'shown_name', 'html_table', 'shown', 'prose', 'headline_sentence',
+           'verdict_sentence', 'opening', 'summary_table', 'notes', 'headline_trials', 'counted', 'without_places',
+           'accuracy_table', 'accuracy_notes', 'accuracy_rows', 'level_rows', 'as_shares', 'choice_points',
+           'example_pair', 'prompt_card', 'side_by_side', 'example_prompts', 'counted_ratings', 'number_answers',
+           'unreadable_answers', 'validity_table', 'position_table', 'below', 'caveats', 'headline_label',
+           'score_label', 'human_rows', 'human_table', 'comparison_note', 'provenance_table', 'methods_paragraph',
+           'formula_source', 'trace_table']
 
 # %% ../../nbs/reporting/00_cell.ipynb #188de06c
 import html
@@ -28,6 +29,7 @@ from ..stats.decisions import without_width
 from ..markup import NO_FORMULAS, markdown_html, marked
 from ..stats.adjusted import METHOD
 from ..stats.estimates import p_number
+from ..tables import is_empty
 
 if TYPE_CHECKING:
     from IPython.display import HTML
@@ -451,9 +453,14 @@ def accuracy_table(
     return pd.DataFrame(lines)
 
 # %% ../../nbs/reporting/00_cell.ipynb #2608746a
+def _words_in(row: Mapping[str, Any], name: str) -> str:
+    "What a column of words says in a row; empty where it is empty."
+    return "" if is_empty(row[name]) else row[name]
+
+
 def _how_tuned(row: Mapping[str, Any]) -> list[str]:
     "How the threshold of a row was found; empty where there is none."
-    parts = (row["detail"] or "").split("; ")
+    parts = _words_in(row, "detail").split("; ")
     return [each for each in parts if each.startswith(("threshold", "exploratory", "it lies"))]
 
 # %% ../../nbs/reporting/00_cell.ipynb #384fd748
@@ -956,6 +963,12 @@ FAR_FROM_THE_BARS = (
 )
 
 
+REDECLARED = (
+    "The declaration of this paradigm, or its table, is another than when these answers were "
+    "asked: words and numbers of this report follow what the folder says now."
+)
+
+
 def _planted_by_whom(paradigm: Paradigm) -> str:
     "What somebody decided of a simulated participant."
     return "how it answers" if paradigm.headline.sense == "accuracy" else "its bias"
@@ -967,6 +980,7 @@ def caveats(
     simulated: bool,  # whether nobody real answered
     mass: float = 1.0,  # lowest mean valid mass of a condition
     warning: str | None = None,  # what the participant says about itself
+    redeclared: bool = False,  # whether the paradigm was declared otherwise when it was asked
 ) -> str:  # a markdown list
     "Everything that should be known before a number is quoted."
     points = (
@@ -978,6 +992,7 @@ def caveats(
         else []
     )
     points += [f"{plain_words(warning[0].upper() + warning[1:])}."] if warning else []
+    points += [REDECLARED] if redeclared else []
     points += (
         [
             f"Only {mass:.3f} of the probability lay on the options, so the distribution over "
@@ -1275,13 +1290,13 @@ def _interval_sentence(row: Mapping[str, Any]) -> str:
     t = "" if pd.isna(row["df"]) else f" with {row['df']:.1f} degrees of freedom"
     over = f"over {row['n_clusters']} clusters{t} (Satterthwaite 1946)"
     interval = f"is a t interval {over}"
-    two_way = "two-way" in (row["method"] or "")
-    if "crossed units" in (row["detail"] or "") or two_way:  # how many stands in the detail
+    two_way = "two-way" in _words_in(row, "method")
+    if "crossed units" in _words_in(row, "detail") or two_way:  # how many stands in the detail
         interval = (
             f"is a t interval{t} over clusters and what they share, of which there are at least "
             f"{row['n_clusters']} (Cameron, Gelbach and Miller 2011)"
         )
-    if "imagined" in (row["detail"] or ""):
+    if "imagined" in _words_in(row, "detail"):
         interval += (
             "; as most of them show the same number, two more are imagined at the ends of the "
             "scale (Bonett and Price 2012)"
