@@ -1282,9 +1282,9 @@ def verify(
 ) -> None:
     """Say whether the numbers of a folder follow from its answers.
 
-    Status 0: all follow, and every paradigm of one's own is declared as the run left it.
-    Status 1: a number does not follow, or a declaration (or its table), effects.csv, a report or
-    the recorded study was changed.
+    Status 0: all follow; answers, and declarations of one's own, are as the run left them.
+    Status 1: a number does not follow, or a file of answers, a declaration (or its table),
+    effects.csv, a report or the recorded study was changed.
     Status 2: the folder cannot be verified.
     """
     from cogbias.verification import verified_lines, verify_folder
@@ -1295,11 +1295,13 @@ def verify(
         rows = {name: getattr(found, name) for name in names}
         listed = {name: [each._asdict() for each in held] for name, held in rows.items()}
         said = {"follows": found.follows, "changed_designs": found.changed_designs}
+        said["changed_answers"] = found.changed_answers
         _show_json({**found._asdict(), **listed, **said})
     else:
         for line in verified_lines(found):
             print(_legible(line))
-    if not found.follows or found.changed_designs or found.edited:
+    changed = found.changed_designs or found.changed_answers or found.edited
+    if changed or not found.follows:
         raise typer.Exit(1)
 
 # %% ../nbs/34_cli.ipynb #86b09f3e

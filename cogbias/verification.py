@@ -214,6 +214,7 @@ class Source(NamedTuple):
     items_hash: str | None
     as_left: bool | None  # whether its files are as the run left them; None: it did not say
     design_as_left: bool | None = None  # the same of what the paradigm was declared in
+    changed: tuple[str, ...] = ()  # which of its files are not: answers, items, readings, declared
 
 
 class Verified(NamedTuple):
@@ -236,6 +237,12 @@ class Verified(NamedTuple):
         "Paradigms of one's own whose declaration, or its table, is not as the run left it."
         return sorted({each.paradigm for each in self.sources if each.design_as_left is False})
 
+    @property
+    def changed_answers(self) -> list[str]:
+        "Files of answers that are not as they were left, or beside which other readings lie."
+        kinds = {"answers", "readings"}
+        return [each.file for each in self.sources if kinds & set(each.changed)]
+
 
 def _source(folder: Folder, cell: StoredCell, hashes: Hashes) -> Source:
     "From which answers the numbers of a cell come."
@@ -244,10 +251,17 @@ def _source(folder: Folder, cell: StoredCell, hashes: Hashes) -> Source:
     if declared := declared_hash(folder, key[1]):
         now["declared"] = declared
     then = (cell.settings or {}).get("made_from") or {}
-    as_left = all(then[name] == now[name] for name in now) if now.keys() <= then.keys() else None
+    readings = folder.readings(*key)
+    if "readings" in then or readings.exists():
+        now["readings"] = hashes.file(readings)
+    known = [name for name in now if name in then]
+    changed = tuple(name for name in known if then[name] != now[name])
+    as_left = not changed if changed or len(known) == len(now) else None
     place = cell.file.relative_to(folder.path).as_posix()
     design = then["declared"] == declared if declared and "declared" in then else None
-    return Source(*key, len(cell.trials), place, now["answers"], now["items"], as_left, design)
+    return Source(
+        *key, len(cell.trials), place, now["answers"], now["items"], as_left, design, changed
+    )
 
 
 def _sources(folder: Folder, progress: bool) -> list[Source]:
@@ -308,6 +322,20 @@ def _counted_otherwise(found: Verified) -> list[str]:
     ]
 
 
+_PARTS = {
+    "answers": "its answers",
+    "readings": "the readings beside it",
+    "items": "its items",
+    "declared": "its design",
+}
+
+
+def _what_changed(source: Source) -> str:
+    "Which files of a cell are not as they were left."
+    parts = [_PARTS[each] for each in _PARTS if each in source.changed]
+    return f"not as the run left it, or the import ({', '.join(parts)})"
+
+
 def verified_lines(
     found: Verified,  # from verify_folder
     most: int = 20,  # differences that are listed
@@ -323,6 +351,9 @@ def verified_lines(
         told += ", and what was asked was declared otherwise"
     if found.edited:
         told += ", but not everything beside them is as it was made"
+    if files := len(found.changed_answers):
+        left = "file of answers is" if files == 1 else "files of answers are"
+        told += f", but {files} {left} not as when it was complete"
     lines = [f"{said}: {told}"]
     for name in found.changed_designs:
         lines.append(
@@ -344,7 +375,7 @@ def verified_lines(
         lines.append(f"edited    in {len(found.edited) - most} more places; see --json")
     changed = [each for each in found.sources if each.as_left is False]
     unknown = sum(each.as_left is None for each in found.sources)
-    lines += [f"changed   {each.file}: not as the run left it, or its design" for each in changed]
+    lines += [f"changed   {each.file}: {_what_changed(each)}" for each in changed]
     if unknown:
         lines.append(
             f"answers   of {unknown} cells: the run did not keep the hashes of their files"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -104,3 +105,33 @@ def test_what_was_imported_is_estimated_before_it_is_shown(tmp_path, monkeypatch
     said = CliRunner().invoke(app, ["site", str(out)])
     assert said.exit_code == 0, said.output
     assert set(shown[0]["paradigm"]) == {FRAMING, "published/pagliaro_primacy"}
+
+
+def edited(place: Path, pattern: str, old: str, new: str) -> str:
+    "Change a text once in the first file of a pattern that holds it; its name."
+    for file in sorted(place.glob(pattern)):
+        if old in (text := file.read_text(encoding="utf-8")):
+            file.write_text(text.replace(old, new, 1), encoding="utf-8")
+            return file.relative_to(place).as_posix()
+    raise AssertionError(f"no {pattern} holds {old}")
+
+
+def test_a_changed_answer_is_noticed_where_no_number_changes(two_arms, tmp_path):
+    out = Path(shutil.copytree(two_arms, tmp_path / "out"))
+    assert CliRunner().invoke(app, ["effects", str(out)]).exit_code == 0
+    said = CliRunner().invoke(app, ["verify", str(out)])
+    assert said.exit_code == 0 and "as the run left them in 9 cells" in said.output
+    file = edited(out, "trials/*/*.jsonl", '"response":null', '"response":"I choose B."')
+    said = CliRunner().invoke(app, ["verify", str(out)])
+    assert said.exit_code == 1 and f"changed   {file}" in said.output
+    assert "1 file of answers is not as" in said.output
+
+
+def test_changed_readings_are_noticed(two_arms, tmp_path):
+    out = Path(shutil.copytree(two_arms, tmp_path / "out"))
+    effects_of(out)
+    place = next(out.glob("readings/gpt*/*.parquet"))
+    table = pd.read_parquet(place)
+    table.iloc[::-1].to_parquet(place)  # the same readings in another order
+    said = CliRunner().invoke(app, ["verify", str(out)])
+    assert said.exit_code == 1 and "the readings beside it" in said.output

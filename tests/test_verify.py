@@ -104,6 +104,60 @@ def test_answers_that_were_edited(folder: Path) -> None:
     assert "changed   trials/sim-human/classic-framing.jsonl" in verified(folder)[1]
 
 
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    "A folder whose answers are texts."
+    place = tmp_path_factory.mktemp("sampled") / "outputs"
+    asked = {"models": ["sim/messy"], "paradigms": ["classic/framing"], "method": "text"}
+    run_study(make_study(**asked, where={"variant": ["base"]}), place, reports=False)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("response", "something else"),
+        ("detail", "made up"),
+        ("seed", 5),
+        ("choice", "C"),
+        ("role", "other"),
+        ("value", 3.0),
+        ("status", "refusal"),
+        ("p", {"A": 0.5, "B": 0.5}),
+    ],
+)
+def test_every_field_of_an_answer_is_guarded(
+    sampled: Path, tmp_path: Path, field: str, value: Any
+) -> None:
+    "Also those on which no number rests."
+    place = Path(shutil.copytree(sampled, tmp_path / "outputs"))
+    assert verified(place)[0] == 0
+    store = Folder(place).store("sim/messy", "classic/framing").path
+    rows = [json.loads(line) for line in store.read_text().splitlines()]
+    next(row for row in rows if row["status"] == "ok")[field] = value
+    store.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    code, said = verified(place)
+    assert code != 0
+    if field in ("response", "detail", "seed"):
+        assert "all follow, but 1 file of answers is not as when it was complete" in said
+        assert verify_folder(place).sources[0].changed == ("answers",)
+
+
+def test_the_prompts_and_the_seed_of_a_run_are_guarded(sampled: Path, tmp_path: Path) -> None:
+    place = Path(shutil.copytree(sampled, tmp_path / "outputs"))
+    manifest = json.loads((place / "manifest.json").read_text())
+    manifest["cells"][0]["seed"] = 7
+    (place / "manifest.json").write_text(json.dumps(manifest))
+    assert verified(place)[0] != 0
+    place = Path(shutil.copytree(sampled, tmp_path / "another"))
+    items = Folder(place).items("classic/framing")
+    table = pd.read_parquet(items)
+    table.loc[0, "prompt"] += " Really."
+    table.to_parquet(items)
+    with pytest.raises(CogbiasError, match="the row was edited"):
+        verify_folder(place)
+
+
 def test_for_programs(folder: Path) -> None:
     code, said = verified(folder, "--json")
     told = json.loads(said)

@@ -33,6 +33,7 @@ from cogbias.outputs import (
     writable_folder,
     write_text,
 )
+from ..stamps import Hashes
 from ..tables import CogbiasError, content_hash, matching, nearest
 from ..trials import fingerprint
 
@@ -144,7 +145,18 @@ def part_of(
     return study._replace(items=items, cells=cells, readings=kept)
 
 # %% ../../nbs/exchange/answers.ipynb #481d3827
-def _manifest_cell(study: PublishedStudy, cell: PublishedCell) -> dict[str, Any]:
+def _files_of(folder: Folder, cell: PublishedCell) -> dict[str, str]:
+    "Hashes of the files of a cell, so that a later change is noticed."
+    key, hashes = (cell.who.name, cell.paradigm), Hashes()
+    files = {
+        "items": folder.items(cell.paradigm),
+        "answers": folder.store(*key).path,
+        "readings": folder.readings(*key),
+    }
+    return {name: hashes.file(file) for name, file in files.items() if file.exists()}
+
+
+def _manifest_cell(study: PublishedStudy, cell: PublishedCell, folder: Folder) -> dict[str, Any]:
     "What the manifest keeps of a cell."
     return {
         "participant": cell.who.name,
@@ -168,12 +180,13 @@ def _manifest_cell(study: PublishedStudy, cell: PublishedCell) -> dict[str, Any]
         "asked": 0,
         "statuses": dict(Counter(row["status"] for row in cell.rows)),
         "note": cell.note,
+        "made_from": _files_of(folder, cell),
     }
 
 
-def _manifest(study: PublishedStudy, started: str) -> dict[str, Any]:
+def _manifest(study: PublishedStudy, started: str, folder: Folder) -> dict[str, Any]:
     "The record of what produced the folder."
-    cells = [_manifest_cell(study, cell) for cell in study.cells]
+    cells = [_manifest_cell(study, cell, folder) for cell in study.cells]
     told = {
         "models": sorted({cell["model"] for cell in cells}),
         "paradigms": sorted(study.items),
@@ -326,7 +339,7 @@ def write_answers(
         _write(study, Folder(stage))
         _move(_new_files(stage, folder))
         if study.cells:
-            new = _manifest(study, started)
+            new = _manifest(study, started, folder)
             manifest = _joined(read_manifest(folder) or before, new) if before else new
             write_text(folder.manifest, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
     return folder
