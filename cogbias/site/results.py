@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['SUITES', 'UNFINISHED', 'LEAST_READ', 'REAL', 'MOST_COLUMNS', 'suite_rank', 'suite_title', 'known_paradigm',
            'paradigm_title', 'Report', 'page_name', 'find_reports', 'headline_rows', 'axis_limit', 'Results',
-           'paradigms_and_people', 'only_published', 'read_share', 'counts_in_words', 'paradigm_address', 'spoken_for',
-           'matrix', 'paradigm_groups', 'participant_groups', 'measure_groups']
+           'paradigms_and_people', 'only_published', 'read_share', 'read_in_words', 'counts_in_words',
+           'paradigm_address', 'spoken_for', 'matrix', 'paradigm_groups', 'participant_groups', 'measure_groups']
 
 # %% ../../nbs/site/01_results.ipynb #af7f6f77
 import itertools
@@ -430,6 +430,15 @@ def read_share(results: Results, participant: str) -> float:
     asked = sum(row["n_trials"] for row in mine)
     return sum(row["n_valid"] for row in mine) / asked if asked else 1.0
 
+
+def read_in_words(results: Results, participant: str) -> str:
+    "How many of which answers of a participant could be read."
+    mine = [row for row in results.headlines if row["participant"] == participant]
+    read, asked = (sum(row[name] for row in mine) for name in ("n_valid", "n_trials"))
+    where = {row["paradigm"] for row in mine}
+    named = f"in {where.pop()} " if len(where) == 1 else f"in {len(where)} paradigms "
+    return f"{read:,} of the {asked:,} answers behind its headlines {named}could be read"
+
 # %% ../../nbs/site/01_results.ipynb #7702b810
 REAL = "real models whose published answers were read again"
 
@@ -455,9 +464,9 @@ def counts_in_words(results: Results) -> str:
     told += [*_how_many_are("small self-made models", people, list(results.self_made))]
     told += [*_how_many_are(REAL, people, only_published(results, people))]
     told += [
-        f"{name} cannot be analysed: {read:.0%} of its answers could be read."
+        f"{name} cannot be analysed: {read_in_words(results, name)}."
         for name in people
-        if (read := read_share(results, name)) < LEAST_READ
+        if read_share(results, name) < LEAST_READ
     ]
     failed = sum(each.failed for each in results.reports)
     faults = [(failed, "stopped with an error"), (results.unfinished, "unfinished and not shown")]
