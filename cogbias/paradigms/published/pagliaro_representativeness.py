@@ -23,7 +23,11 @@ PAIRS = (
         target="B",
         remark="both sequences are equally likely; no answer is right",
     ),
-    PublishedPair(name="representativeness_v4", target="A"),
+    PublishedPair(
+        name="representativeness_v4",
+        target="A",
+        remark="the sentence that the treatment adds has no bearing on the question",
+    ),
 )
 
 # %% ../../../nbs/paradigms/published/pagliaro_representativeness.ipynb #d0d15d27
@@ -34,8 +38,9 @@ PARADIGM = pagliaro(
     *shares(),
     published_index(),
     caveats=(
-        "The right answer is the same in both conditions: the share of biased answers is the "
-        "bias, the effect is what more stereotype adds.",
+        "Where an answer is right it is right in both conditions: there the share of biased answers "
+        "is the bias. The effect is what the treatment adds: more stereotype in the first pair, "
+        "a hint in the third, a sentence without a bearing on the question in the fourth.",
         "Of the two coin sequences neither is more likely, so the third pair has no right answer.",
     ),
     title="Representativeness",

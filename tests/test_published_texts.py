@@ -1,0 +1,93 @@
+"What the page on published answers says of texts that do not ship, counted in the archive."
+
+import contextlib
+import io
+import json
+import re
+import tarfile
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+
+from cogbias.design import paradigm
+from cogbias.exchange.pagliaro import BIASES, OUTCOMES, published_choice
+from cogbias.tables import shipped
+
+HERE = Path(__file__).parents[1]
+ARCHIVE = HERE.parent / "shared" / "data" / "published_answers" / "pagliaro_2026.tar.gz"
+KEYS = ["model", "arm", "content_set", "condition", "repeat"]
+needs_texts = pytest.mark.skipif(not ARCHIVE.exists(), reason="the published answers are not here")
+
+
+@pytest.fixture(scope="module")
+def page():
+    "Everything that is written in the page."
+    cells = nbformat.read(HERE / "nbs" / "published" / "pagliaro.ipynb", as_version=4).cells
+    return "\n\n".join(cell.source for cell in cells)
+
+
+@pytest.fixture(scope="module")
+def answers():
+    "The shipped facts beside the texts of the archive, with the columns of an export."
+    texts = []
+    with tarfile.open(ARCHIVE) as archive:
+        for member in archive.getmembers():
+            if not re.search(r"raw_responses/.*\.json$", member.name):
+                continue
+            told = json.load(archive.extractfile(member))
+            if told["bias_name"] not in BIASES:
+                continue
+            for pair in told["variants"]:
+                for side in ("control", "treatment"):
+                    key = (told["model_name"], told["strategy"], pair["variant_id"], side)
+                    said = enumerate(pair[f"{side}_responses"])
+                    texts += [(*key, repeat, text) for repeat, text in said]
+    facts = pd.read_parquet(shipped("data", "published", OUTCOMES))
+    facts = facts.astype({name: object for name in KEYS[:4]})
+    texts = pd.DataFrame(texts, columns=[*KEYS, "response"])
+    return facts.merge(texts, on=KEYS, how="left", validate="one_to_one")
+
+
+@needs_texts
+def test_the_lines_of_the_page_count_what_the_page_says(page, answers, tmp_path, monkeypatch):
+    "Refusals that were read as A, and how many still are without any article."
+    (lines,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    kept, strictly = (
+        int(re.search(rf"{name} = (\d+)", page)[1])
+        for name in ("WITHOUT_ARTICLE", "WITHOUT_CAPITAL")
+    )
+    read = int(re.search(r'test_eq\(read_as\["A"\], (\d+)\)', page)[1])
+    monkeypatch.chdir(tmp_path)
+    answers.to_csv("answers.csv", index=False)
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        exec(lines, {})
+    assert re.search(rf"^A\s+{read}$", said.getvalue(), re.MULTILINE)
+    assert f"\n{kept} {read - kept}\n{strictly} {read - strictly}\n" in said.getvalue()
+
+
+@needs_texts
+@pytest.mark.parametrize("pair", ["sunkcost_v2", "representativeness_v4"])
+def test_two_cases_come_from_the_article_alone(answers, pair):
+    of_claude = answers["model"].eq("claude-3.5-sonnet") & answers["content_set"].eq(pair)
+    read = answers[of_claude & answers["published_choice"].eq("A")]
+    without = read["response"].str.replace(r"\ba\b", "", regex=True)
+    again = [published_choice(text, ("A", "B")) for text in without]
+    assert len(read) > 90 and again.count("A") == 0
+
+
+def test_the_article_is_not_the_one_cause_for_refusals(page):
+    assert "have an article in them and were read as yes" not in page
+    assert "repeats what was offered" in page.split("## The answers")[0]
+
+
+def test_pairs_that_add_no_stereotype_say_so():
+    "A headline over such pairs is no measure of what a stereotype adds."
+    bias = paradigm("published/pagliaro_representativeness")
+    assert not any("the effect is what more stereotype adds" in each for each in bias.caveats)
+    from cogbias.paradigms.published.pagliaro_representativeness import PAIRS
+
+    remarks = {pair.name[-2:]: pair.remark for pair in PAIRS if pair.same_facts}
+    assert remarks["v1"] == ""
+    assert "no answer is right" in remarks["v3"] and "no bearing" in remarks["v4"]
