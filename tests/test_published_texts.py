@@ -13,6 +13,7 @@ import pytest
 
 from cogbias.design import paradigm
 from cogbias.exchange.pagliaro import BIASES, OUTCOMES, published_choice
+from cogbias.paradigms.published.pagliaro_representativeness import PAIRS
 from cogbias.tables import shipped
 
 HERE = Path(__file__).parents[1]
@@ -86,8 +87,6 @@ def test_pairs_that_add_no_stereotype_say_so():
     "A headline over such pairs is no measure of what a stereotype adds."
     bias = paradigm("published/pagliaro_representativeness")
     assert not any("the effect is what more stereotype adds" in each for each in bias.caveats)
-    from cogbias.paradigms.published.pagliaro_representativeness import PAIRS
-
     remarks = {pair.name[-2:]: pair.remark for pair in PAIRS if pair.same_facts}
     assert remarks["v1"] == ""
     assert "no answer is right" in remarks["v3"] and "no bearing" in remarks["v4"]
