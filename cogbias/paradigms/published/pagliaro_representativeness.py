@@ -39,8 +39,8 @@ PARADIGM = pagliaro(
     published_index(),
     caveats=(
         "Where an answer is right it is right in both conditions: there the share of biased "
-        "answers is the bias. The effect is what the treatment adds: more stereotype in the first pair, "
-        "a hint in the third, a sentence without a bearing on the question in the fourth.",
+        "answers is the bias. The effect is what the treatment adds: more stereotype in the first "
+        "pair, a hint in the third, a sentence without a bearing on the question in the fourth.",
         "Of the two coin sequences neither is more likely, so the third pair has no right answer.",
     ),
     title="Representativeness",
