@@ -98,6 +98,7 @@ NUMBERS = {
     "So, the overall rating is 5.33, but I'll round it to 5.": 5,
     "Average = 5.33\n\nWe round down to 5.": 5,
     "16 / 3 = 5.33. We'll round it to the nearest whole number.": NONE,
+    "We'll round it to the nearest whole number.\n\n5.33 is closer to 5 than 6.": 5,
     "1. Cut operational costs (3)\n2. Hire (5)\n\nSo, the most promising proposal is 5.": 5,
     "- Cutting operational costs (3) is quick.\n- Hiring (5) is slow.\nBoth have merits.": NONE,
     "It is hard. If we must choose, I would select proposal 4, as it lasts.": 4,

@@ -258,7 +258,9 @@ def stated_numbers(
     return stated
 
 # %% ../../nbs/choices/06_numbers.ipynb #0631d515
-ROUNDS = verbose(r"""\bround(?:s|ed|ing)?\s(?:\w{1,12}\s){0,4}?(?:up\s|down\s|off\s)?to\s
+ROUNDS = verbose(r"""
+    \bround[^\n]{2,120}\n?[^\n]{0,20}\bcloser\sto\s(?=\d{1,8}\sthan\b)  # 5.33 is closer to 5 than 6
+    | \bround(?:s|ed|ing)?\s(?:\w{1,12}\s){0,4}?(?:up\s|down\s|off\s)?to\s
     (?!\d\s(?:decimal|significant|digits|places)|(?:one|two|three)\s(?:decimal|significant))""")
 
 
