@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .outputs import Folder
-from .tables import EXACT, CogbiasError
-from .trials import _watched
+from .tables import CogbiasError
+from .trials import _rounds, _watched
 
 # %% ../nbs/26_progress.ipynb #2bd76c5f
 REFRESHED = 1.0  # seconds after which a bar is drawn again, so that its clock goes on
@@ -131,7 +131,7 @@ class Watch:
             prompts, method = _prompts(self.items[key[1]]), _method(self.files[key])
             if prompts is None or method is None:
                 return None
-            self._sizes[key] = prompts * (1 if method in EXACT else self.repeats)
+            self._sizes[key] = prompts * _rounds(method, self.repeats)[0]
         return self._sizes[key]
 
     def look(self) -> Look:

@@ -28,8 +28,8 @@ from cogbias.outputs import (
 )
 from .prices import price_of
 from .rendering import report_as_made, stale_reports, study_report_is_stale
-from .tables import EXACT, CogbiasError
-from .trials import slug
+from .tables import CogbiasError
+from .trials import _rounds, slug
 
 # %% ../nbs/30_status.ipynb #122146a6
 STATES = ("done", "incomplete", "failed", "missing", "unreadable")
@@ -65,7 +65,7 @@ def _planned(
         return asked["planned"]
     if items is None or study.get("valid_answers"):
         return None
-    return items * (1 if method in EXACT else int(study.get("repeats") or 1))
+    return items * _rounds(method, int(study.get("repeats") or 1))[0]
 
 
 def _total(values: pd.Series) -> int | None:
@@ -284,7 +284,8 @@ def folder_status(
         raise CogbiasError(
             f"{outputs}: no cells here; run 'cogbias run ... --outputs {outputs}' first"
         )
-    table = pd.DataFrame(cells, columns=CellStatus._fields).astype(object)
+    columns = zip(CellStatus._fields, zip(*cells))  # whole numbers stay whole beside unknown ones
+    table = pd.DataFrame({name: pd.Series(each, dtype=object) for name, each in columns})
     table = table.where(table.notna(), None)
     moments = [each for each in table["last_answer"] if each]
     return Status(

@@ -15,10 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 from cogbias.cli import app
-from cogbias.outputs import Folder
+from cogbias.outputs import Folder, begun
 from cogbias.running import run_study
 from cogbias.status import folder_status, status_totals
-from cogbias.study import make_study
+from cogbias.study import make_study, recorded_study
 
 COMMAND = [sys.executable, "-c", "from cogbias.cli import main; main()"]
 FRAMING = ["--paradigm", "classic/framing"]
@@ -251,3 +251,19 @@ def test_and_nobody_else(tmp_path: Path) -> None:
     asked = ["run", "--model", "sim/human", *FRAMING, "--outputs", str(tmp_path), "--no-reports"]
     done = subprocess.run([*COMMAND, *asked], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_is_planned_while_a_run_goes_on_counts_repeats(tmp_path: Path) -> None:
+    "Without a manifest, as before a run has ended: draws count once for each repeat."
+    study = make_study(models=["sim/human", "sim/messy"], paradigms=["classic/framing"], repeats=2)
+    run_study(study, tmp_path, reports=False)
+    (tmp_path / "manifest.json").unlink()
+    where = Folder(tmp_path)
+    kept = where.store("sim/human", "classic/framing").path
+    kept.write_text("".join(kept.read_text().splitlines(keepends=True)[:400]))
+    cells = [("sim/human", "classic/framing"), ("openai/none", "choice/decoy")]
+    with begun(where, recorded_study(study), cells, "2026-01-01T00:00:00+00:00"):
+        cell = folder_status(tmp_path).cells.set_index("participant").loc["sim/human"]
+        shown = run("status", str(tmp_path))[1]
+    assert (cell["answers"], cell["planned"], cell["state"]) == (400, 768, "incomplete")
+    assert "400 of 768" in shown and ".0 " not in shown, shown
