@@ -708,8 +708,6 @@ def list_names(
     listed = (_listed_paradigms, _listed_backends, _listed_studies)
     found = {kind: each(details) for kind, each in zip(KINDS, listed) if what in (None, kind)}
     if as_json:
-        if not details:
-            found = {kind: [row["name"] for row in rows] for kind, rows in found.items()}
         _show_json(found if what is None else found[what])
         return
     for kind, rows in found.items():

@@ -177,6 +177,9 @@ def test_errors_of_them_stay_on_standard_error(tmp_path: Path) -> None:
 def test_what_is_listed() -> None:
     said = run("list")[1]
     assert "The certainty effect" in said and "sim/human" in said and "openai/NAME" in said
+    bare = json.loads(run("list", "--json")[1])
+    assert {"name": "classic/framing", "title": "Framing"} in bare["paradigms"]
+    assert any("sim/human" in row["models"] for row in bare["backends"])
     listed = json.loads(run("list", "--json", "--details")[1])
     framing = next(row for row in listed["paradigms"] if row["name"] == "classic/framing")
     assert (framing["prompts"], framing["title"]) == (384, "Framing")
