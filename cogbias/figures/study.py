@@ -595,7 +595,7 @@ def _one_beside_published(ax: "Axes", name: str, rows: pd.DataFrame, theirs: str
     for row, (low, high) in enumerate(zip(*ends)):
         ax.plot([low, high], [row + 0.3] * 2, color="#D55E00", linewidth=2, zorder=2)
         ax.plot((low + high) / 2, row + 0.3, "d", color="#D55E00", markersize=4, label=theirs)
-    ax.set_title(name, fontsize=10)
+    ax.set_title(fill(name, 34), fontsize=9)
     ax.set_xlim(-0.03, 1.03)
     ax.tick_params(axis="y", labelsize=8)
 
@@ -612,11 +612,12 @@ def beside_published(
     panels = dict(list(rows.groupby(by, sort=False)))
     lines = list(_panels_of_same_rows(panels))
     columns = max(map(len, lines))
-    heights = [1.0 + 0.24 * len(panels[line[0]]) for line in lines]
+    heights = [1.2 + 0.24 * len(panels[line[0]]) for line in lines]
+    labels = _inches_of_longest(rows["label"])
     figure, grid = plt.subplots(
         len(lines),
         columns,
-        figsize=(3.4 + 2.2 * columns, sum(heights)),
+        figsize=(1.0 + labels + 2.4 * columns, sum(heights)),
         height_ratios=heights,
         sharex=True,
         sharey="row",
