@@ -20,6 +20,7 @@ from cogbias.backends.command import PARTICIPANT, commands_allowed
 from cogbias.design import paradigm
 from cogbias.participants import Request
 from cogbias.running_in_python import run
+from cogbias.study import recorded_study_hash
 from cogbias.tables import CogbiasError
 
 ITEMS = paradigm("classic/framing").items().head(48).to_dict("records")
@@ -131,6 +132,7 @@ def test_a_manifest_from_elsewhere_starts_no_program(tmp_path: Path) -> None:
     manifest = json.loads((place / "manifest.json").read_text())
     manifest["cells"][0]["model"] = f"command/{model}"
     manifest["study"]["models"] = [f"command/{model}"]
+    manifest["study_hash"] = recorded_study_hash(manifest["study"])  # as if it had been made there
     (place / "manifest.json").write_text(json.dumps(manifest))
     with commands_allowed():  # even if a user gave leave for something else
         for reader in ("status", "effects", "verify", "report"):
