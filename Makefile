@@ -4,10 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 PINS := $(shell $(PYTHON) -c "import sys; print('-c constraints.txt' if sys.version_info[:2] == (3, 11) else '')")
 STAMP := settings.ini setup.py constraints.txt
+# pip compiles one file after another; this does the same on two cores, and passes by what is no Python
+COMPILE := $(BIN)/python -m compileall -qq -j 2 $(VENV)/lib || true
 # processes of tests at a time: one more than cores, since many tests wait for a server or a kernel
 WORKERS ?= 3
 # the server that is named, or that of `make llama`
 LLAMA = $${COGBIAS_LLAMA_SERVER-$(wildcard $(CURDIR)/.llama/llama-server)}
+
+# hundreds of processes of the tests import the library: it is compiled once, whatever the shell says
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test slow llama calibration benchmark-studies benchmark-servers site lab clean
 .DELETE_ON_ERROR:
@@ -17,11 +22,13 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: $(STAMP) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) -e ".[docs]"
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check $(PINS) -e ".[docs]"
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.dev: $(STAMP) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS) -e ".[docs,dev,features,hf,openai,ollama]"
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check $(PINS) -e ".[docs,dev,features,hf,openai,ollama]"
+	@$(COMPILE)
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo  ## a slice of every suite, simulated; one published experiment, real: reports, effects, site

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['LINE', 'TURN', 'FEWEST_CHARACTERS', 'MOST_AROUND_PROMPT', 'MOST_WRITTEN', 'MINUTE', 'LONGEST_ANSWER', 'PAUSE',
-           'LimitReached', 'NobodyWaits', 'limit_behind', 'Clock', 'Account', 'account', 'most_written', 'Meter',
-           'metered', 'Taken', 'taking', 'another_request', 'taking_for_call']
+           'LimitReached', 'NobodyWaits', 'limit_behind', 'Clock', 'Account', 'account', 'account_left', 'most_written',
+           'Meter', 'metered', 'Taken', 'taking', 'another_request', 'taking_for_call']
 
 # %% ../nbs/06_limits.ipynb #c02463b2
 import json
@@ -63,7 +63,7 @@ class Clock:
         return self.now() - began
 
 # %% ../nbs/06_limits.ipynb #907eb082
-LINE = 300  # bytes of the account, blanks included
+LINE = 400  # bytes of the account, blanks included
 TURN = 0.001  # seconds between two looks whether the account is free; it is held for less
 
 
@@ -73,6 +73,8 @@ class Account:
 
     usd: float = 0.0  # spent
     beside: float = 0.0  # usd of that which no stored answer shows
+    cut_off: float = 0.0  # usd of that for requests of runs that were killed, at worst
+    unstored: float = 0.0  # usd of that for answers which have come and are not stored yet
     under_way: float = 0.0  # usd that are taken for answers which have not come yet
     moved_at: float = 0.0  # when money was last taken or given back
     request_at: float = 0.0  # when the next request may leave
@@ -109,6 +111,20 @@ def account(path: Path) -> Iterator[Account]:
     finally:
         os.close(descriptor)  # and with it the turn
 
+
+def account_left(
+    path: Path,  # of an account
+) -> Account:  # as it is; a new one where there is none
+    "Read an account that nobody else waits for; nothing is made or changed."
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return Account()
+    try:
+        return _read(path, descriptor)
+    finally:
+        os.close(descriptor)
+
 # %% ../nbs/06_limits.ipynb #ac2d6dd6
 FEWEST_CHARACTERS = 3.0  # of a token; prompts of this package have 3.7 to 4.3
 MOST_AROUND_PROMPT = 16  # tokens around a prompt: roles, beginning and end of turns
@@ -138,21 +154,36 @@ class Meter:
     def begin(
         self,
         stored: float | None = None,  # usd that stored answers have cost; None: none are stored
+        alone: bool = True,  # whether no other run of the folder goes on
     ) -> None:
         "Open the account of a run; what stands beside its answers was spent as well."
         with account(self.path) as held:
+            if alone:
+                self._count_cut_off(held)
             if stored is not None:
-                held.usd = stored + held.beside
-            held.under_way, held.reached = 0.0, False
+                held.usd = stored + held.beside + held.cut_off + held.unstored
+            held.reached = False
             soon = self.clock.now() + MINUTE  # a killed run may have left a long line
             held.request_at = min(held.request_at, soon)
             held.token_at = min(held.token_at, soon)
 
+    def _count_cut_off(self, held: Account) -> None:
+        "What runs that have ended left unsettled was spent, at worst."
+        held.usd += held.under_way  # what was not stored is part of it already
+        held.cut_off += held.under_way + held.unstored
+        held.under_way, held.unstored = 0.0, 0.0
+
     @property
     def spent(self) -> float:
-        "What was spent, in usd."
+        "What was spent, in usd; what has not come yet at its worst."
         with account(self.path) as held:
-            return held.usd
+            return held.usd + held.under_way
+
+    @property
+    def cut_off(self) -> float:
+        "What of that was spent at worst, for requests that were cut off, in usd."
+        with account(self.path) as held:
+            return held.cut_off
 
     @property
     def reached(self) -> bool:
@@ -161,21 +192,20 @@ class Meter:
             return held.reached
 
     def cost(self, who: Any, tokens_in: float, tokens_out: float) -> float:
-        "What tokens cost, where money is limited."
-        if "usd" not in self.limits:
-            return 0.0
-        if who is None:
+        "What tokens cost; nothing where no price is known and money is not limited."
+        limited = "usd" in self.limits
+        if who is None and limited:
             raise CogbiasError(
                 "a limit in usd cannot be kept: the backend does not say who is asked; let it call "
                 "ask_all with who=self"
             )
-        price = self.price(who)
-        if price is None:
+        price = None if who is None else self.price(who)
+        if price is None and limited:
             raise CogbiasError(
                 f"{who.name}: no price is known, so a limit in usd cannot be kept; give one under "
                 f"[prices], 0 where nobody is paid"
             )
-        return price.usd(tokens_in, tokens_out)
+        return 0.0 if price is None else price.usd(tokens_in, tokens_out)
 
     def _line_of(self, tokens: float) -> float:
         "How many seconds of the line tokens take."
@@ -238,9 +268,29 @@ class Meter:
         with account(self.path) as held:
             held.usd += used
             held.beside += 0.0 if stored else used
+            held.unstored += used if stored else 0.0
             held.under_way = max(0.0, held.under_way - taken)
             held.moved_at = self.clock.now()
             held.token_at -= self._line_of(tokens)
+
+    def is_stored(
+        self,
+        used: float,  # usd
+    ) -> None:
+        "An answer is stored, and tells itself from now on what it cost."
+        if used:
+            with account(self.path) as held:
+                held.unstored = max(0.0, held.unstored - used)
+
+    def cut(
+        self,
+        taken: float,  # usd
+    ) -> None:
+        "Nobody waits for a request any more; it was spent for at its worst."
+        with account(self.path) as held:
+            held.usd += taken
+            held.cut_off += taken
+            held.under_way = max(0.0, held.under_way - taken)
 
 # %% ../nbs/06_limits.ipynb #af2ecb8d
 _laid: list[Meter] = []  # the meter of this process, while there is one
@@ -273,6 +323,7 @@ class Taken:
     usd: float = 0.0
     waited: float = 0.0  # seconds, while the answer was under way
     settled: bool = False
+    used: float = 0.0  # usd, once it is settled
 
     def settle(
         self,
@@ -285,13 +336,14 @@ class Taken:
         if self.meter is None:
             return
         if tokens_in is None and tokens_out is None:
+            self.used = self.usd
             self.meter.settle(self.usd, self.usd, stored=stored)
             return
         sent, written = tokens_in or 0, tokens_out or 0
         if stored:
             self._remember(sent / self.expected)
-        usd = self.meter.cost(self.who, sent, written)
-        self.meter.settle(self.usd, usd, self.tokens - sent - written, stored)
+        self.used = self.meter.cost(self.who, sent, written)
+        self.meter.settle(self.usd, self.used, self.tokens - sent - written, stored)
 
     def _remember(self, share: float) -> None:
         "What the next answer may send, as a share of what its prompt has."
@@ -326,7 +378,7 @@ def taking(
     finally:
         _here.taken = None
         if not taken.settled:
-            meter.settle(taken.usd, 0.0)
+            meter.cut(taken.usd) if wait(0) else meter.settle(taken.usd, 0.0)
 
 # %% ../nbs/06_limits.ipynb #e8549524
 def another_request() -> None:

@@ -364,22 +364,76 @@ def drawn_answer(
     return answer._replace(choice=label, role=chosen["role"], value=chosen["value"])
 
 # %% ../nbs/04_participants.ipynb #c6e53973
+_WANTED = "answers() should yield (index of the request, Answer) for each request"
+
+
+def _checked_answer(
+    participant: Participant, requests: Sequence[Request], given: Any
+) -> tuple[int, Answer]:
+    "What somebody's own class gives, if it answers one of these requests."
+    pair = isinstance(given, tuple) and len(given) == 2
+    if not pair or getattr(given[1], "_fields", ()) != Answer._fields:
+        raise CogbiasError(f"{participant.name}: {_WANTED}, not {given!r:.80}")
+    index, answer = given
+    if not isinstance(index, Integral) or not 0 <= index < len(requests):
+        raise CogbiasError(
+            f"{participant.name}: {_WANTED}, counted from 0 to {len(requests) - 1}, not "
+            f"{index!r:.40}"
+        )
+    item = requests[index].item
+    labels = [each["label"] for each in item["options"]]
+    closed = labels and item["answer"] != "number"  # a number may lie beyond the steps on offer
+    named = [*(answer.p or ()), *([answer.choice] if closed and answer.choice else [])]
+    if odd := [each for each in named if each not in labels]:
+        raise CogbiasError(
+            f"{participant.name}: answers request {index} with {odd[0]!r:.40}, which it does not "
+            f"offer ({', '.join(map(str, labels))}); see that each answer has the index of its "
+            "own request"
+        )
+    return int(index), answer
+
+
+class _Requests(Sequence):
+    "Requests, and which of them were read."
+
+    def __init__(self, requests: Sequence[Request]) -> None:
+        self.requests, self.read = requests, set()
+
+    def __len__(self) -> int:
+        return len(self.requests)
+
+    def __getitem__(self, place: int | slice) -> Any:
+        places = range(len(self))[place]
+        self.read.update(places if isinstance(place, slice) else [places])
+        return self.requests[place]
+
+
 def _answers(
     participant: Participant, requests: Sequence[Request], method: str
 ) -> Iterator[tuple[int, Answer]]:
     "What a participant gives, which may be somebody's own class, checked as it comes."
-    wanted = "answers() should yield (index of the request, Answer) for each request"
-    for given in participant.answers(requests, method):
-        pair = isinstance(given, tuple) and len(given) == 2
-        if not pair or getattr(given[1], "_fields", ()) != Answer._fields:
-            raise CogbiasError(f"{participant.name}: {wanted}, not {given!r:.80}")
-        index = given[0]
-        if not isinstance(index, Integral) or not 0 <= index < len(requests):
+    asked, held, begun = _Requests(requests), [], False
+    given = iter(participant.answers(asked, method))
+    while True:
+        try:
+            one = next(given)
+        except StopIteration:
+            break
+        except Exception:  # it broke down; what it gave before stands
+            yield from held
+            raise
+        index, answer = _checked_answer(participant, requests, one)
+        if asked.read and index not in asked.read:
             raise CogbiasError(
-                f"{participant.name}: {wanted}, counted from 0 to {len(requests) - 1}, not "
-                f"{index!r:.40}; if the others are counted wrongly too, remove what is stored"
+                f"{participant.name}: answers request {index} before it has read it; see that "
+                "each answer has the index of its own request, counted from 0"
             )
-        yield int(index), given[1]
+        held.append((index, answer))
+        begun = begun or index == 0
+        if begun:
+            yield from held
+            held.clear()
+    yield from held
 
 
 def _draws(participant: Participant, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:

@@ -6,12 +6,14 @@
 __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWERS', 'FILLED', 'ITEMS', 'STATUSES', 'METHODS',
            'EXACT', 'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'READINGS', 'EFFECTS', 'FILLING_STATUSES',
            'FILLING_VERDICTS', 'FILLINGS', 'SCHEMAS', 'RANGE', 'TABLES', 'LARGEST_TEXT', 'LARGEST_NOTEBOOK',
-           'LARGEST_TABLE', 'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'matching', 'content_hash',
-           'is_empty', 'kind_of', 'Column', 'is_unicode', 'check_columns', 'Schema', 'option', 'answer_range',
-           'full_content', 'item_ids', 'identified', 'item_table', 'harmless', 'as_written', 'inside', 'check_file',
-           'file_text', 'whole_file', 'remove_parts', 'save_table', 'load_table', 'load_outside_items', 'shipped']
+           'LARGEST_TABLE', 'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'shortened', 'matching',
+           'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode', 'check_columns', 'Schema', 'option',
+           'answer_range', 'full_content', 'item_ids', 'identified', 'item_table', 'harmless', 'as_written', 'inside',
+           'check_file', 'file_text', 'whole_file', 'remove_parts', 'save_table', 'load_table', 'load_outside_items',
+           'given_table', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
+import ast
 import csv
 import difflib
 import fnmatch
@@ -68,6 +70,17 @@ def nearest(
         return "did you mean " + " or ".join(repr(each) for each in close) + "?"
     more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
     return "known: " + (", ".join(known[:LISTED]) or "none") + more
+
+# %% ../nbs/00_tables.ipynb #2fdd436f
+def shortened(
+    text: Any,  # an error, or a text of any lines
+    most: int = 120,  # characters, but for the mark of the cut
+) -> str:
+    "A text on one line; where it is long, cut between two words."
+    line = " ".join(str(text).split())
+    if len(line) <= most:
+        return line
+    return f"{line[: most + 1].rpartition(' ')[0] or line[:most]} …"
 
 # %% ../nbs/00_tables.ipynb #4f7f6fef
 def matching(
@@ -741,6 +754,13 @@ EFFECTS = Schema(
         ("status", "text", "ok, or why the number needs care"),
         ("replication", "flag", "true: published formula; false: the default"),
         ("detail", "text?", "what a reader should know about this number"),
+        (
+            "shown_name",
+            "text?",
+            "the participant as readers see it, where its name does not say who it is: a small "
+            "model that was made here; empty for all others",
+            {"since": 3},
+        ),
     ),
 )
 
@@ -1305,6 +1325,102 @@ def load_outside_items(
     return _with_text_types(
         made[[*ITEMS.names, *made.columns.difference(ITEMS.names, sort=False)]], ITEMS
     )
+
+# %% ../nbs/00_tables.ipynb #e19a8ce6
+_ROW_KEYS = {
+    "items": ["item_id"],
+    "trials": ["participant", "trial_id"],
+    "effects": ["paradigm", "participant", "measure", "group", "target", "replication"],
+}  # table -> columns that no two of its rows share
+
+
+def _refuse_repeated(table: pd.DataFrame, schema: Schema) -> None:
+    "Refuse rows that stand for the same thing."
+    keys = _ROW_KEYS[schema.name]
+    repeated = table.duplicated(keys).to_numpy()
+    if not repeated.any():
+        return
+    second = int(repeated.argmax())
+    key = tuple(table[keys].iloc[second])
+    first = [tuple(row) for row in table[keys].to_numpy(object)].index(key)
+    alike = repr(table.iloc[first].tolist()) == repr(table.iloc[second].tolist())
+    what = "are the same" if alike else "contradict each other"
+    raise CogbiasError(
+        f"{schema.name} table: {int(repeated.sum()):,} rows repeat others; row {first} and row "
+        f"{second} have one {keys[-1] if len(keys) < 3 else 'measure'} and {what}; keep one of "
+        f"each, as drop_duplicates({keys}) does"
+    )
+
+
+def _unpacked(value: Any, column: Column) -> Any:
+    "A list or mapping that a CSV file holds as text."
+    if not isinstance(value, str):
+        return None if is_empty(value) else value
+    for read in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError):
+            return read(value)
+    return value  # the check says what is wrong
+
+
+def _as_text(value: Any) -> Any:
+    "A text that a CSV reader took for a number."
+    if is_empty(value) or kind_of(value) not in ("integer", "number"):
+        return value
+    return str(int(value)) if float(value).is_integer() else str(value)
+
+
+def _with_lost_types(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
+    "The table with what CSV has lost."
+    packed = [each for each in schema.columns if each.kind in ("list", "mapping")]
+    packed = [each for each in packed if each.name in table]
+    flat = any(isinstance(value, str) for each in packed for value in table[each.name])
+    from_csv = flat or VERSION in table
+    if VERSION in table:
+        table = _at_version(table.copy(), schema)
+    if not from_csv and all(
+        table[each.name].dtype.kind not in "if"
+        for each in schema.columns
+        if each.kind == "text" and each.name in table
+    ):
+        return table
+    made = {}
+    for each in schema.columns:
+        if each.name not in table:
+            continue
+        values = table[each.name].tolist()
+        if each in packed:
+            made[each.name] = [_unpacked(value, each) for value in values]
+        elif each.kind == "text":
+            texts = map(_as_text, values)
+            made[each.name] = [as_written(text) if from_csv else text for text in texts]
+    columns = {name: pd.Series(values, table.index, object) for name, values in made.items()}
+    return table.assign(**columns)
+
+
+def _nearest_schema(table: pd.DataFrame, schemas: Sequence[Schema]) -> Schema:
+    "Which table this is: the schema most of whose own columns it has."
+    present = set(table.columns)
+    return max(schemas, key=lambda each: len(present & set(each.names)) / len(each.names))
+
+
+def given_table(
+    given: Any,  # a data frame, or the path of a table file
+    *schemas: Schema,  # what it may be
+) -> tuple[Schema, pd.DataFrame]:  # which it is, and the table in the types of the schema
+    "A table that comes in by hand, checked; no row may stand for what another one stands for."
+    if isinstance(given, (str, Path)) and Path(given).suffix in TABLES:
+        path = Path(given)
+        kind = _nearest_schema(_read_file(path, schemas[0]), schemas)
+        with _naming_file(path):
+            return given_table(_read_stored(path, kind), kind)
+    if not isinstance(given, pd.DataFrame):
+        names = " or ".join(each.name for each in schemas)
+        raise CogbiasError(f"{repr(given):.60} is no table of {names}; give a DataFrame")
+    kind = _nearest_schema(given, schemas)
+    table = _with_lost_types(given, kind)
+    kind.check_cells(table)
+    _refuse_repeated(table, kind)
+    return kind, table
 
 # %% ../nbs/00_tables.ipynb #7e650052
 PACKAGE = Path(import_module("cogbias").__file__).parent  # a notebook has no __file__ of its own

@@ -213,6 +213,8 @@ def read_page(
     cells, _ = read_cells(path)
     prose = "\n\n".join(cell["source"] for cell in cells if cell["cell_type"] == "markdown")
     title = re.search(r"^# +(.+?)\s*$", prose, re.M)
+    if not title:  # without one, no menu could link to the page
+        cells = [markdown_cell(f"# {path.stem}"), *cells]
     subtitle = re.search(r"^> *(.+?)\s*$", prose, re.M)
     return Page(
         path.relative_to(root).with_suffix("").as_posix(),
@@ -424,6 +426,12 @@ SECTIONS = (
         "stats",
         "Statistics",
         "How sure one can be of an effect, with formulas, references and checks against R.",
+    ),
+    Section(
+        "planning",
+        "Planning",
+        "What a run would ask, what that costs and takes, how small an effect it can show, and "
+        "what was spent.",
     ),
     Section("figures", "Figures", "Tables in, axes out: of one participant, and of a whole study."),
     Section("reporting", "Reporting", "The words and tables of reports, apart from their layout."),

@@ -1,5 +1,6 @@
 """Where the published data lie, for tests that need them; the data do not ship with the project."""
 
+import gc
 import os
 import re
 import shlex
@@ -7,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,16 @@ def published() -> Path:
     return path
 
 
+@pytest.fixture
+def forgotten() -> Iterator[None]:
+    "What a test declares is known to no other."
+    from cogbias.design import DECLARED_HERE, OWN
+
+    yield
+    OWN.clear()
+    DECLARED_HERE.clear()
+
+
 # Each process takes one file after another in this order, so that what a file sets up is set up
 # once. test_trials forks, and a fork of a process that computes hangs; so it goes before everything
 # that computes in the process. Then come the long files. test_browser looks at the site that
@@ -66,6 +77,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     "An order in which no core waits at the end."
     places = {name: place for place, name in enumerate(ORDER)} | {ONE_BY_ONE: len(ORDER) + 1}
     items.sort(key=lambda item: places.get(item.path.name, len(ORDER)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _searched_no_more() -> None:
+    """What was imported and collected stays to the end, so the search for garbage leaves it out.
+
+    Libraries call for that search at every turn, and thousands of tests are much to go through.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)  # without xdist there is one process, and nothing to deal out
@@ -144,7 +165,7 @@ def _make_demo(folder: Path) -> None:
 
 def _make_classic(folder: Path) -> None:
     "The eight classics for two simulated participants."
-    _make_site(folder, str(ROOT / "data/studies/classic.toml"), ("12_claims.ipynb",))
+    _make_site(folder, str(ROOT / "data/studies/classic.toml"), ("13_claims.ipynb",))
 
 
 SMALL = """
@@ -161,7 +182,7 @@ adjustment = "holm"
 def _make_small(folder: Path) -> None:
     "A choice, a judgement and a rating; a bias, none, a position, unreadable answers."
     (folder / "small.toml").write_text(SMALL)
-    pages = ("07_trials.ipynb", "stats/01_clusters.ipynb", "paradigms/choice/certainty.ipynb")
+    pages = ("09_trials.ipynb", "stats/01_clusters.ipynb", "paradigms/choice/certainty.ipynb")
     _make_site(folder, str(folder / "small.toml"), pages)
 
 

@@ -345,6 +345,7 @@ def test_shares_that_differ_in_part_are_told_apart():
     (apart,) = compare(pd.concat(named), "rational", "random").differences.to_dict("records")
     assert apart["estimate"] == pytest.approx(2 / 3) and apart["p_value"] < 1e-4
     assert "sign flips" in apart["method"]
+    assert "although they share things" in apart["detail"]
     assert "rational is right more often" in difference_sentence(apart)
 
 
@@ -502,8 +503,11 @@ def test_balanced_accuracy_has_questions_as_its_units():
     "A value question is right at every place in turn: 100 questions, not 300."
     items = items_of("bets/value", splits=("test",))
 
+    pairs = sorted(set(items["pair"]))  # by dear thing and then by cheap one, five of each
+
     def say(item: dict) -> dict[str, float]:
-        return {item["right"] if item["pair"] < "d" else "low": 1.0}
+        dear, cheap = divmod(pairs.index(item["pair"]), 5)
+        return {item["right"] if (dear + cheap) % 5 < 3 else "low": 1.0}  # no thing decides
 
     found = whole(estimated("bets/value", items, told(items, say)))
     share, balanced = found.loc["right_share"], found.loc["balanced_accuracy"]
@@ -511,6 +515,23 @@ def test_balanced_accuracy_has_questions_as_its_units():
         assert balanced[each] == pytest.approx(share[each]), each
     assert "share questions" in balanced["method"]
     assert 0.15 < balanced["ci_high"] - balanced["ci_low"] < 0.25
+
+
+RANKED = ("car", "house", "diamond", "pen", "paper", "airplane", "water", "computer", "sock")
+
+
+def test_preferences_among_things_do_not_pass_for_knowledge_of_their_prices():
+    "A ranking that knows no price is right in 20 of 25 pairs; questions about one thing agree."
+    items = items_of("bets/value", orders="published", splits=("test",))
+
+    def say(item: dict) -> dict[str, float]:
+        places = [RANKED.index(each) if each in RANKED else 9 for each in item["pair"].split("/")]
+        return {"high" if places[0] < places[1] else "low": 1.0}
+
+    row = whole(estimated("bets/value", items, told(items, say))).loc["accuracy_gain"]
+    assert row["estimate"] == pytest.approx(0.8 - 0.5)
+    assert row["ci_low"] < 0 and row["p_value"] > 0.05 and row["verdict"] == "inconclusive"
+    assert "questions share things: worth" in row["detail"]
 
 
 def test_balanced_accuracy_covers_whatever_can_be_read():
@@ -566,6 +587,20 @@ def test_contradicting_values_are_told_apart_from_values_never_asked():
     assert {row["status"], never["status"]} == {"insufficient"}
     assert "300 bets: its value answers name no single choice" in row["detail"]
     assert "300 bets: no readable value answer" in never["detail"]
+
+
+def test_beliefs_that_differ_by_order_are_counted_and_published_ones_stand_apart():
+    "The dear thing where it is named first, else the cheap one and more firmly: the mean is that."
+    items, values = items_of("bets/coin"), items_of("bets/value")
+    bets = told(items, believing("high"))
+    firm = {"hl": {"high": 0.6, "low": 0.4}, "lh": {"high": 0.1, "low": 0.9}}
+    torn = told(values, lambda item: firm[item["item_order"]])
+    suite = pd.concat([bets, torn]), pd.concat([items, values], ignore_index=True)
+    found = whole(estimated("bets/coin", items, bets, suite=suite))
+    both, published = (found.loc[f"belief_conditioned{name}"] for name in ("", "_as_published"))
+    assert both["estimate"] == 0 and published["estimate"] == 1
+    assert "300 bets: its value answers differ by order, and their mean decides" in both["detail"]
+    assert "by order" not in published["detail"] and published["n_items"] == 100
 
 
 def test_items_without_a_test_split_are_named_as_such():

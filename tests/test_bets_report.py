@@ -70,7 +70,8 @@ def test_both_bars_stand_above_the_accuracies(text):
     assert re.search(r"and no more \| reads no question \| 75%", table[2])
     rows = {line.split(" | ")[0]: line for line in table[3:6]}
     assert "75% [66 to 82]" in rows["sim/type_only (simulated)"]
-    assert "100% [96 to 100]" in rows["sim/rational (simulated)"]
+    # no error in questions about ten things is worth seven independent answers or so
+    assert "100% [64 to 100]" in rows["sim/rational (simulated)"]
 
 
 def test_sentences_say_which_bars_are_passed(text):

@@ -8,7 +8,8 @@ import pytest
 
 from cogbias.design import Contrast, Paradigm, paradigm
 from cogbias.effects import ESTIMATORS, NUMBER_MEASURES, estimate_effects
-from cogbias.reporting.cell import _exclusion_sentence
+from cogbias.reporting.cell import validity_table
+from cogbias.reporting.methods import _exclusion_sentence
 from cogbias.tables import TRIALS, item_table, option
 
 KEYS = ["paradigm", "item_id", "condition", "pair_id", "cluster", "stratum"]
@@ -211,6 +212,24 @@ def test_the_bounds_say_where_they_only_reach_to_the_headline():
     assert rows["estimate"].tolist() == pytest.approx([100, (700 - 119) / 8, 100])
     assert "the answers that were read lie further out" in rows["detail"].iloc[2]
     assert "lie further out" not in rows["detail"].iloc[1]
+
+
+def test_an_end_at_the_headline_says_how_far_unread_answers_go():
+    "One cluster of eight has no answer in the treatment, and its control leaves it no room."
+    items = questions([0, 120])
+    treated = (items["condition"] == "treatment").to_numpy()
+    odd = (items["cluster"] == "c0").to_numpy()
+    values = np.where(odd, 119.0, np.where(treated, 100.0, 0.0))
+    trials = refused(said(items, 1, value=values, choice=None), odd & treated)
+    here = around(items, Contrast("shift", "Shift", {}, kind="mean_difference", outcome="value"))
+    effects = estimate_effects(trials, items, here)
+    whole = (700 + 1) / 8  # 120 in the place of the treatment answer
+    assert (
+        f"to {whole:+.3f} over all that was asked" in ends_of(trials, items, here)["detail"].iloc[2]
+    )
+    assert f"to {whole:+.3f} over all that was asked" in _exclusion_sentence(effects, trials, here)
+    titles = validity_table(effects, here)[""].tolist()
+    assert [f"{whole:+.3f}" in each for each in titles if "headline" in each] == [False, True]
 
 
 def test_the_methods_paragraph_says_what_the_bounds_are():

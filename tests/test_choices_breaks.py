@@ -2,18 +2,11 @@
 
 import pytest
 
+from made_up_menus import options
 from cogbias.choices import read_choice
 from cogbias.participants import answer_from_text
 
 NONE = None
-
-
-def options(*texts, labels="ABCDEFGHIJ"):
-    "Options with letters, or other labels, and these texts."
-    return [
-        {"label": label, "text": text, "role": label, "value": None}
-        for label, text in zip(labels, texts)
-    ]
 
 
 GAMBLE = options("A sure gain of $30", "An even chance of $70", labels=["Option A", "Option B"])

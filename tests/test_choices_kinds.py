@@ -2,17 +2,10 @@
 
 import pytest
 
+from made_up_menus import options
 from cogbias.choices import read_choice
 from cogbias.design import paradigm, paradigms
 from tiers import KINDS, slow_but
-
-
-def options(*texts, labels="ABCDEFGHIJ"):
-    "Options with letters, or other labels, and these texts."
-    return [
-        {"label": label, "text": text, "role": label, "value": None}
-        for label, text in zip(labels, texts)
-    ]
 
 
 BOATS = options("Repair the old boat", "Sell it and rent a new one", "Wait for spring")

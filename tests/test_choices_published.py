@@ -6,17 +6,10 @@ candidates, five proposals of which one is named by its number.
 
 import pytest
 
+from made_up_menus import options
 from cogbias.choices import read_choice
 
 NONE = None
-
-
-def options(*texts, labels="ABC"):
-    "Options with letters and these texts."
-    return [
-        {"label": label, "text": text, "role": label, "value": None}
-        for label, text in zip(labels, texts)
-    ]
 
 
 PROGRAMS = options("40 whales will be saved", "A half of 80 whales may be saved")
@@ -113,6 +106,12 @@ NUMBERS = {
     "It is about **330** metres tall. Without antennas, the height is 300 metres.": 330,
     "The mean is **11.3°C**. Sources report it to be around 11-12°C.": 11.3,
     "**1. Costs**: it is 3. **2. Talent**: it is 4.": NONE,
+    f"{LONG}\n\nI would rate this product: 4": 4,
+    f"{LONG}\n\nI'd rate the product: 7": 7,
+    f"{LONG}16 / 3 = 5.33\n\nSo, the product's rating is: 5": 5,
+    f"{LONG}16 / 3 = 5.33\n\nSo, the rating for this product based on the reviews is: 5": 5,
+    f"{LONG}\n\nI would rank the proposals as follows:\n\n1.": NONE,
+    f"{LONG}\n\nThe most promising proposal is:\n\n1.": 1,
 }
 
 REFUSED = "I can't take a position on this question, as it involves values. {}"
@@ -126,6 +125,14 @@ STATUSES = {
     f"{LONG}Therefore, the answer is: Neither A nor B": "invalid_format",
     f"{LONG}However, as the question asks for one of them, I would": "truncated",
     f"{LONG}\n1. Cheap.\n2. Fast.\n3.": "truncated",
+    f'{LONG}Words for (A) and (B): "ask," "desk," "risk," "': "truncated",
+    f'{LONG}The question about (A) and (B) says that "one may seem likelier,"': "truncated",
+    f"{LONG}Both (A) and (B) have merits.\n\nConsidering the ": "truncated",
+    f'{LONG}Both (A) and (B) are called "fair".': "invalid_format",
+    f"{LONG}Therefore, the answer is: Neither is more": "invalid_format",
+    f"{LONG}Therefore, the answer is: Neither is more likely.": "invalid_format",
+    "I am an AI": "refusal",
+    "I am an AI, but my answer is (A).": "ok",
 }
 
 
@@ -151,6 +158,20 @@ def test_kinds_of_published_numbers(text, want):
 @pytest.mark.parametrize(("text", "want"), STATUSES.items())
 def test_the_same_refusal_has_one_status(text, want):
     assert read_choice(text, PROGRAMS).status == want
+
+
+NO_INFORMATION = {
+    "I cannot determine which of them is better without knowing what each costs.": "refusal",
+    "I don't have enough information about the two to give an answer.": "refusal",
+    "I cannot determine which is better.": "invalid_format",
+}
+
+
+@pytest.mark.parametrize(("text", "want"), NO_INFORMATION.items())
+@pytest.mark.parametrize("kind", ["choice", "number"])
+def test_who_asks_for_more_information_declines_whatever_is_asked(text, want, kind):
+    "One rule for letters and numbers; that neither is better remains a hedge."
+    assert read_choice(text, PROGRAMS if kind == "choice" else [], kind).status == want
 
 
 @pytest.mark.parametrize("text", [REFUSED.format("So"), "Neither A nor B", "Neither."])

@@ -25,6 +25,7 @@ COMMAND = [sys.executable, "-c", "from cogbias.cli import main; main()"]
 MODELS, PARADIGMS = ["sim/human", "sim/messy"], "managerial/[a-e]*"
 ASKED = ["--model", MODELS[0], "--model", MODELS[1], "--paradigm", PARADIGMS]
 RUN = ["run", *ASKED, "--no-reports"]
+FEW = "managerial/an*"
 
 
 def until(true: Callable[[], object], seconds: float = 180) -> None:
@@ -84,13 +85,18 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     cluster.end()
 
 
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def in_one_process(factory: pytest.TempPathFactory, paradigms: str) -> Path:
     "The same study in one process."
-    place = tmp_path_factory.mktemp("alone")
-    study = make_study(models=MODELS, paradigms=[PARADIGMS])
+    place = factory.mktemp("alone")
+    study = make_study(models=MODELS, paradigms=[paradigms])
     assert run_study(study, place, reports=False).failed == []
     return place
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    "The study that a cluster runs."
+    return in_one_process(tmp_path_factory, PARADIGMS)
 
 
 def answers(place: Path) -> dict[str, list[str]]:
@@ -108,6 +114,7 @@ def begun(place: Path) -> int:
     return len(list(place.glob("trials/*/*.jsonl")))
 
 
+@pytest.mark.slow  # every day a worker is killed while it renders
 def test_workers_are_killed_and_others_take_over(
     cluster: Cluster, alone: Path, tmp_path: Path
 ) -> None:
@@ -178,14 +185,18 @@ def test_no_scheduler_is_one_line(tmp_path: Path) -> None:
     assert "no scheduler answers there" in line
 
 
+@pytest.mark.parametrize("paradigms", slow_but([FEW], [FEW, PARADIGMS]))
 @pytest.mark.parametrize("kind", slow_but(["processes"], ["threads", "processes"]))
-def test_any_executor(kind: str, alone: Path, tmp_path: Path) -> None:
+def test_any_executor(
+    kind: str, paradigms: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     "Tasks and results can be pickled; the answers and effects are the same."
     made = {
         "threads": lambda: ThreadPoolExecutor(2),
         "processes": lambda: ProcessPoolExecutor(2, mp_context=get_context("spawn")),
     }
-    study = make_study(models=MODELS, paradigms=[PARADIGMS])
+    alone = in_one_process(tmp_path_factory, paradigms)
+    study = make_study(models=MODELS, paradigms=[paradigms])
     with made[kind]() as executor:
         outcome = run_study(study, tmp_path, reports=False, cluster=executor)
         assert executor.submit(int, "1").result() == 1  # it is its owner's to close

@@ -378,3 +378,30 @@ def test_a_program_that_gives_probabilities_unasked_is_told_how_to_ask(
     assert {each.status for each in answers(model)} == {"invalid_format"}
     assert "gave probabilities 48 times where text was asked for" in caplog.text
     assert "--method option_probability" in caplog.text
+
+
+def test_an_answer_before_its_question_is_refused_counted_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = tmp_path / "ahead.py"
+    place.write_text(
+        "import json, sys\n"
+        "for each in range(1, 60):\n"
+        "    print(json.dumps({'id': each, 'answer': 'A'}), flush=True)\n"
+        "for line in sys.stdin: pass\n"
+    )
+    given: list = []
+    refused = pytest.raises(CogbiasError, match="that does not wait for an answer")
+    model = shlex.join([sys.executable, str(place)])
+    with commands_allowed(), refused:
+        for each in PARTICIPANT(model, timeout=5).answers(REQUESTS, "text"):
+            given.append(each[1])
+    assert [each.status for each in given].count("ok") <= 1  # the first id is known to be 1
+    assert "answered questions that it was not asked, " in caplog.text
+
+
+def test_the_next_question_cannot_be_answered_ahead(tmp_path: Path) -> None:
+    ahead = "answer('B', asked['id'] + 1)"
+    given = answers(program(tmp_path, f"if count == 5: {ahead}; time.sleep(0.3)", FIRST))
+    assert [place for place, each in enumerate(given) if each.status != "ok"] == [4]
+    assert {each.choice for each in given if each.status == "ok"} == {"A"}

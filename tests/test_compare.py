@@ -7,10 +7,14 @@ import json
 import pandas as pd
 import pytest
 
+from cogbias.backends.sim import exact_trials
 from cogbias.cli import main
 from cogbias.compare import compare
+from cogbias.design import paradigm
+from cogbias.front_door import effects
 from cogbias.running import effects_of, run_study
 from cogbias.study import make_study
+from cogbias.tables import CogbiasError
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +104,13 @@ def test_nobody_is_named_where_the_interval_reaches_across_zero(folder):
     named = found[~found["larger"].isin(["tied", "not told apart"])]
     assert len(named) and ((named["ci_low"] > 0) | (named["ci_high"] < 0)).all()
     assert (named["p_adjusted"] < 0.05).all()
+
+
+@pytest.mark.parametrize("name", ["participant", "n_clusters"])
+def test_an_effects_table_with_an_empty_cell_is_refused_by_its_column(name: str) -> None:
+    items = paradigm("choice/certainty").items()
+    trials = pd.concat([exact_trials(who, items) for who in ("human", "rational")])
+    found = effects(trials, items).astype({name: object})
+    found.loc[0, name] = None
+    with pytest.raises(CogbiasError, match=f"column '{name}' is empty in 1 of"):
+        compare(found)

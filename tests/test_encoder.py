@@ -30,7 +30,8 @@ from cogbias.compare import compare, comparison_notes, for_readers  # noqa: E402
 from cogbias.elicitation.tiny import ENCODERS, encoder_config, encoder_tokenizer  # noqa: E402
 from cogbias.outputs import Folder, read_cells  # noqa: E402
 from cogbias.participants import Request, participant  # noqa: E402
-from cogbias.reporting.cell import _answers_given, _answers_sentence  # noqa: E402
+from cogbias.reporting.cell import _answers_given  # noqa: E402
+from cogbias.reporting.methods import _answers_sentence  # noqa: E402
 from cogbias.tables import EFFECTS, CogbiasError, item_table, load_table, option  # noqa: E402
 from cogbias.trials import TrialStore, check_answers, collect, plan  # noqa: E402
 
@@ -455,6 +456,31 @@ def test_a_checkpoint_that_cannot_be_asked_is_refused_in_a_line(bert, fault):
     refused(lambda: list(who.answers(requests, "encoder")), said)
 
 
+def test_one_output_of_another_class_is_refused_for_its_class(bert):
+    "The reason was that it has one output, where it has one."
+    other_head(1)(bert)
+    with pytest.raises(CogbiasError) as error:
+        load_encoder(bert)
+    assert "that of BertForMultipleChoice with one output" in str(error.value)
+    assert "where an encoder that chooses has one output" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "dtype, told", [("float32", "get the model again"), ("bfloat16", "'float32'")]
+)
+def test_scores_that_are_no_numbers_ask_for_what_may_help(dtype, told):
+    "In float32 the advice was to set dtype='float32'."
+    import torch
+
+    from cogbias.backends.encoder import Scored, _check_scores
+
+    found = Scored(["a text"], np.array([np.nan]), [2], [0])
+    with pytest.raises(CogbiasError) as error:
+        _check_scores("encoder/mine", found, getattr(torch, dtype))
+    assert told in str(error.value)
+    assert ("dtype='float32'" in str(error.value)) == (dtype == "bfloat16")
+
+
 @pytest.mark.parametrize("labels", [2, 3])
 def test_deberta_with_another_number_of_labels_is_refused(checkpoints, tmp_path, labels):
     place = Path(shutil.copytree(checkpoints["deberta"], tmp_path / "deberta"))
@@ -551,7 +577,8 @@ def test_scores_that_are_no_numbers_stop_and_are_not_stored(bert, tmp_path, odd)
     save_file(weights, bert / "model.safetensors", {"format": "pt"})
     store = TrialStore(tmp_path / "bets.jsonl")
     said = refused(lambda: collect(bets(), participant(f"encoder/{bert}"), store), str(odd))
-    assert "set dtype='float32'" in said and not len(store.read())
+    assert "get the model again" in said and "dtype" not in said and not len(store.read())
+    assert "no answer came, so nothing is new in the store" in said and "the rest only" not in said
 
 
 def test_a_text_that_is_too_long_is_refused_and_not_cut(checkpoints):

@@ -40,7 +40,7 @@ from cogbias.kits.scenario import (
 )
 from cogbias.markup import marked
 from cogbias.participants import Answer, participant
-from cogbias.running import run
+from cogbias.running import ask_and_estimate
 from cogbias.tables import CogbiasError
 
 needs_server = pytest.mark.skipif(llama_server_binary() is None, reason=MISSING)
@@ -229,6 +229,11 @@ class TestGivingUp:
         assert "2 of 3 stories are whole; 5 answers" in " ".join(out.split())
         items = scenario_items(paradigm("managerial/escalation").written, fillings=str(path))
         assert (items["cluster"].nunique(), items.attrs["left_out"]) == (2, 1)
+        with pytest.raises(SystemExit) as ended:
+            main([*words, str(path), "--settings", "3", "--json"])
+        told = json.loads(capsys.readouterr().out)
+        assert ended.value.code == 1
+        assert (told["whole"], told["stories"], told["asked"]) == (2, 3, 0) and told["quality"]
 
     def test_an_answer_that_never_came_is_no_try(self, tmp_path: Path) -> None:
         path = tmp_path / "written.jsonl"
@@ -518,7 +523,7 @@ class TestManyWriters:
         store_verdicts(path, {tuple(story): "flawed"}, "a reader")
         study = {"settings": {"managerial/escalation": {"fillings": str(path)}}}
         outputs = tmp_path / "out"
-        run("sim/human", "managerial/escalation", outputs=outputs, **study)
+        ask_and_estimate("sim/human", "managerial/escalation", outputs=outputs, **study)
         manifest = json.loads((outputs / "manifest.json").read_text())
         assert "1 story is not asked" in manifest["cells"][0]["note"]
 
@@ -640,8 +645,8 @@ class TestServer:
 
 def _generate_slowly(url: str, path: Path) -> None:
     "One answer after the other, with a pause after each."
-    append = writing._append
-    writing._append = lambda *given: (append(*given), time.sleep(0.2))
+    append = writing.append_whole
+    writing.append_whole = lambda *given: (append(*given), time.sleep(0.2))
     generate(ONE, at(url, concurrency=1), path, settings=25)
 
 

@@ -61,7 +61,16 @@ def test_citation_is_valid_and_in_step() -> None:
 # ---- import cogbias as cb
 
 NAMES = [
-    *("compare", "effects", "figures", "headline", "items", "paradigm", "paradigms"),
+    *(
+        "compare",
+        "effects",
+        "figures",
+        "headline",
+        "items",
+        "paradigm",
+        "paradigm_from",
+        "paradigms",
+    ),
     *("participant", "plan", "run", "show"),
 ]
 

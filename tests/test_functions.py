@@ -165,6 +165,11 @@ def test_a_function_may_answer_one_paradigm_exactly_and_another_with_numbers(
     assert methods["classic/framing"] == "option_probability"
 
 
+def test_a_number_beyond_the_steps_on_offer_is_an_answer(tmp_path: Path) -> None:
+    found = run(lambda prompt: "50", "classic/endowment", name="fifty", outputs=tmp_path, **FEW)
+    assert found.statuses == {"ok": 48}  # the steps of an exact method end at 20
+
+
 def test_an_async_function_answers_under_a_loop_that_runs(tmp_path: Path) -> None:
     under_way: list[int] = []
 
@@ -507,3 +512,27 @@ def test_a_notebook_shows_a_mistake_in_one_line() -> None:
     shell._showtraceback = lambda kind, error, lines: shown.extend(lines)
     shell.run_cell(code)
     assert len(shown) == 1 and shown[0].startswith("CogbiasError: ") and "\n" not in shown[0]
+
+
+class OffByOne(Cautious):
+    "It counts its answers from 1."
+
+    def __init__(self, all_at_once: bool) -> None:
+        super().__init__("1")
+        self.all_at_once = all_at_once
+
+    def answers(self, requests: Any, method: str) -> Any:
+        for place, request in enumerate(list(requests) if self.all_at_once else requests):
+            self.count += 1
+            yield place + 1, answer_from_text(request.item, "A")
+
+
+@pytest.mark.parametrize("all_at_once", [False, True])
+def test_who_counts_wrongly_is_told_and_nothing_is_stored(
+    all_at_once: bool, tmp_path: Path
+) -> None:
+    who = OffByOne(all_at_once)
+    with pytest.raises(CogbiasError, match="counted from 0"):
+        run(who, "classic/framing", outputs=tmp_path, **FEW)
+    assert who.count == (48 if all_at_once else 1)
+    assert not [line for file in tmp_path.rglob("*.jsonl") for line in file.open()]

@@ -432,7 +432,7 @@ def test_published_texts_are_not_shipped(imported):
         if len(line) > 30 and not line.startswith(("Brand ", "Option ", "Conclusion: "))
     }
     shipped = [
-        REPOSITORY / "nbs" / "33_exchange.ipynb",
+        REPOSITORY / "nbs" / "30_exchange.ipynb",
         *(REPOSITORY / "nbs" / "exchange").glob("*.ipynb"),
         *(REPOSITORY / "cogbias" / "exchange").glob("*.py"),
     ]

@@ -413,3 +413,64 @@ def test_one_command_puts_both_readings_beside_the_answers(tmp_path):
     mine = told[(told["participant"] == "claude-3.5-sonnet") & (told["condition"] == "treatment")]
     assert set(mine["choice"]) == {"B"} and len(mine) == 100
     assert mine["published_choice"].value_counts().to_dict() == {"A": 97, "B": 3}
+
+
+def more_blanks(told):
+    "An answer that reads as before, and is another text."
+    told["variants"][1]["treatment_responses"][3] += " "
+
+
+def test_a_changed_answer_is_found(files, tmp_path):
+    "The counts and both readings are as they were."
+    some = {each: files[each] for each in (FILE, "prompts.json")}
+    folder = changed(some, tmp_path / "in", FILE, more_blanks)
+    said = (
+        "variant framing_v2: field 'treatment_responses' is not what was published @a1ffbb7; "
+        "answers to 1 of 10 prompts differ, in 1 of 1 files"
+    )
+    with pytest.raises(CogbiasError, match=said) as error:
+        import_pagliaro(folder, tmp_path / "out")
+    assert str(error.value).startswith(FILE) and not (tmp_path / "out").exists()
+
+
+def test_changed_answers_are_not_called_published(files, tmp_path):
+    "Who reads them nevertheless is told so in the manifest, in reports and in the record."
+    some = {each: files[each] for each in (FILE, "prompts.json")}
+    folder = changed(some, tmp_path / "in", FILE, more_blanks)
+    found = import_pagliaro(folder, tmp_path / "out", as_published=False)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    odd = [each for each in manifest["oddities"] if each["code"] == "other_answers"]
+    assert [(each["where"], each["count"], each["first"]) for each in odd] == [
+        ("gpt-4.1-mini", 1, FILE)
+    ]
+    assert manifest["cells"][0]["note"].startswith("not the answers that Pagliaro 2026 published")
+    theirs = read_pagliaro(changed(some, tmp_path / "whole", "", None)).cells[0]
+    assert theirs.note.startswith("published answers of Pagliaro 2026")
+    keys = [{row["trial_id"] for row in cell.rows} for cell in (found.cells[0], theirs)]
+    assert not keys[0] & keys[1]
+
+
+def test_a_part_tells_what_concerns_it(files, tmp_path):
+    "Notes on other biases are not those of a part, and lists are not printed as Python has them."
+    some = {name: data for name, data in files.items() if of(("decoy_effect", "over"), name)}
+    some |= {each: files[each] for each in (FILE, "prompts.json")}
+    folder = changed(some, tmp_path / "in", "", None)
+    asked = ["import", "pagliaro", str(folder), "--paradigm", "published/pagliaro_framing"]
+    said = CliRunner().invoke(app, [*asked, "--out", str(tmp_path / "out")])
+    assert said.exit_code == 0 and "overconfidence" not in said.output
+    assert "decoy" not in said.output and "10 more" not in said.output
+    missing = [each for each in said.output.splitlines() if "files of answers" in each]
+    assert missing[0].startswith("note: 10: ")  # 7 other models, 3 arms
+    whole = read_pagliaro(folder).oddities.groupby("code")["count"].sum()
+    assert whole["interval"] == 3_960 and whole["missing_file"] == 85
+
+
+def test_lengths_are_told_in_words(files, tmp_path):
+    def change(told):
+        told["variants"][0]["control_responses"].pop()
+
+    some = {each: files[each] for each in (FILE, "prompts.json")}
+    said = "'treatment_responses' holds 100 answers and 'control_responses' 99; they differ"
+    with pytest.raises(CogbiasError, match=said) as error:
+        read_pagliaro(changed(some, tmp_path / "in", FILE, change))
+    assert "{" not in str(error.value)

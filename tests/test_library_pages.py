@@ -188,6 +188,14 @@ def test_sections_stand_in_the_order_of_the_site(library: ModuleType, frames: tu
     assert [group["title"] for group in groups] == ["Choice", "Bets", "Own"]
 
 
+def test_every_folder_of_notebooks_has_a_section_with_a_sentence(
+    library: ModuleType, pages: list
+) -> None:
+    sections = [section for section, _ in library.sections_of(pages)]
+    assert set(sections) == set(library.SECTIONS)  # none is unknown, none is empty
+    assert all(section.lead.endswith(".") for section in sections)
+
+
 def test_all_pages_are_staged(library: ModuleType, tmp_path: Path) -> None:
     sections = library.stage_library(repository_notebooks(), tmp_path, Layout())
     assert [section.title for section in sections][:2] == ["Library", "Paradigms"]

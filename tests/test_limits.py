@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import socket
 import subprocess
 import time
@@ -12,8 +14,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from doubles import Double
+from doubles import Asked, Double
 from test_interrupts import COMMAND, started, stop, until
+from tiers import slow_but
 from typer.testing import CliRunner
 
 from cogbias.cli import STOPPED, app, main
@@ -22,6 +25,7 @@ from cogbias.outputs import Folder
 from cogbias.participants import Request, participant
 from cogbias.planning import spending
 from cogbias.planning.plans import plan_run
+from cogbias.status import folder_status, status_lines, status_totals
 from cogbias.study import make_study, plan_study, study_items
 
 ASKED = ["--paradigm", "choice/certainty", "--where", "template=1"]
@@ -29,6 +33,7 @@ ASKED += ["--where", "design=common_ratio", "--no-reports"]
 PROMPTS = 140
 USD = 21e-6  # of an answer of the double, which takes 20 tokens and writes one, at 1 usd a million
 PRICE = ["--price", "openai/*=1,1"]
+ROUNDING = 1e-9  # usd, of sums that are added up in another order
 
 
 def run(double: Double, outputs: Path, *more: str, model: str = "openai/tiny") -> tuple[int, str]:
@@ -68,6 +73,66 @@ def test_a_run_stops_at_its_limit_and_goes_on_without_doubling(tmp_path: Path) -
         assert status == 0, said
     assert stored(tmp_path) == PROMPTS
     assert set(questions(double).values()) == {1}
+
+
+def tokens_of(asked: Asked) -> dict[str, int]:
+    "What a server counts that bills about what a request may cost at worst."
+    return {"prompt_tokens": len(asked.prompt) // 4, "completion_tokens": 16}
+
+
+def slowly(handler: object, asked: Asked) -> None:
+    "An answer that takes its time, so that a kill meets several on their way."
+    time.sleep(0.05)
+    body = handler.answer(asked) | {"usage": tokens_of(asked)}
+    handler.send(200, json.dumps(body).encode())
+
+
+def billed(double: Double) -> float:
+    "What a server charges for all that it was asked, in usd at 1 usd a million tokens."
+    return sum(sum(tokens_of(each).values()) for each in double.asked) / 1e6
+
+
+@pytest.mark.parametrize("limit", slow_but([0.0055], [0.0055, None]))
+@pytest.mark.parametrize(
+    ("number", "jobs"),
+    [
+        (signal.SIGKILL, "1"),
+        pytest.param(signal.SIGTERM, "1", marks=pytest.mark.slow),
+        pytest.param(signal.SIGKILL, "2", marks=pytest.mark.slow),
+    ],
+)
+def test_what_a_kill_cuts_off_is_spent(
+    tmp_path: Path, number: signal.Signals, jobs: str, limit: float | None
+) -> None:
+    "However often a run is killed, the bill keeps to the limit, and no less is told than it says."
+    more = [*PRICE, "--set", "concurrency=8", "--set", "max_tokens=16", "--jobs", jobs]
+    more += ["--limit", f"usd={limit}"] if limit else []
+    more += ["--model", "openai/other"] if jobs == "2" else []
+    with Double(lambda asked: slowly) as double:
+        command = ["run", "--model", "openai/tiny", *ASKED, "--base-url", double.openai]
+        command += ["--outputs", str(tmp_path), *more]
+        for _ in range(4):
+            before = len(double.asked)
+            with started(*command) as process:
+                until(lambda: process.poll() is not None or len(double.asked) > before + 14)
+                if process.poll() is None:
+                    os.killpg(process.pid, number)
+                process.wait()
+            told = status_totals(folder_status(tmp_path))
+            assert told["usd"] >= billed(double) - ROUNDING, "nothing is forgotten from run to run"
+        assert told["usd_cut_off"] > 0
+        last = subprocess.run([*COMMAND, *command], capture_output=True, text=True, timeout=120)
+        said = last.stderr
+        assert last.returncode == (3 if limit else 0), said
+        assert limit is None or billed(double) <= limit + ROUNDING
+        whole = folder_status(tmp_path)
+    told = status_totals(whole)
+    assert billed(double) - ROUNDING <= told["usd"] <= 2 * billed(double)
+    assert "usd for requests that were cut off" in "".join(status_lines(whole))
+    assert limit is None or "usd for requests that were cut off; " in said
+    if limit:
+        sum_of_run = float(re.search(r"([0-9.]+) usd are spent", said)[1])
+        assert sum_of_run == pytest.approx(told["usd"], rel=0.05)
 
 
 def test_trying_out_a_server_is_paid_for_however_often_a_run_is_resumed(tmp_path: Path) -> None:
@@ -299,13 +364,16 @@ def test_a_plan_subtracts_what_is_stored_and_learns_from_it(tmp_path: Path) -> N
     assert cell["told"] == f"as in its {kept} answers here"
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings(
+    "error",
+    "ignore::pytest.PytestUnraisableExceptionWarning",  # sockets of tests before this one
+)
 def test_a_pilot_says_how_much_clusters_differ(tmp_path: Path) -> None:
     "The plan of somebody who has answered sees what the interval of its answers says."
-    from cogbias.running import run as run_study_of
+    from cogbias.running import ask_and_estimate
 
     paradigms = ["classic/framing"]
-    effects = run_study_of("sim/human", paradigms, tmp_path)
+    effects = ask_and_estimate("sim/human", paradigms, tmp_path)
     study = make_study(models=["sim/human", "sim/messy", "openai/far"], paradigms=paradigms)
     own, other, real = plan_run(study, tmp_path).power.to_dict("records")
     head = effects.iloc[0]

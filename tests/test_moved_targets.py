@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -11,18 +10,12 @@ from typer.testing import CliRunner
 
 import cogbias as cb
 from cogbias.cli import app
-from cogbias.design import DECLARED_HERE, OWN
 from cogbias.kits.table import paradigm_from
 
 SAYS = "the target is another one of the same options under treatment in"
 
 
-@pytest.fixture(autouse=True)
-def forgotten() -> Iterator[None]:
-    "What a test declares is known to no other."
-    yield
-    OWN.clear()
-    DECLARED_HERE.clear()
+pytestmark = pytest.mark.usefixtures("forgotten")
 
 
 def hues(how: str) -> pd.DataFrame:

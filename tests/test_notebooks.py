@@ -1,6 +1,7 @@
 """Every notebook is a test, run from top to bottom in its own process, nbdev's flags honoured."""
 
 import contextlib
+import gc
 import io
 import multiprocessing
 import re
@@ -13,6 +14,7 @@ import pytest
 from nbdev.config import get_config
 from nbdev.doclinks import nbglob
 from nbdev.test import _keep_file, test_nb as run_notebook
+from tiers import KINDS
 
 CONFIG = get_config()
 ROOT = CONFIG.config_path
@@ -23,7 +25,17 @@ NOTEBOOKS = sorted(
 
 # `make slow` runs these: benchmarks, and a page whose numbers test_import_pagliaro holds.
 SLOW = ("benchmarks/", "published/pagliaro.ipynb")
+# Paradigms of one kit have notebooks of one kind; every day those of KINDS are run.
+SUITES = tuple(
+    f"paradigms/{suite}/" for suite in ("choice", "logic", "bets", "classic", "managerial")
+)
+DAILY = {f"paradigms/{name}.ipynb" for name in KINDS}
 LEFT_OUT = CONFIG.tst_flags.split()  # cells with one of these flags
+
+
+def _is_slow(name: str) -> bool:
+    "Whether `make slow` runs a notebook, and `make test` does not."
+    return name.startswith(SLOW) or (name.startswith(SUITES) and name not in DAILY)
 
 
 def cases() -> Iterator[Any]:
@@ -33,7 +45,7 @@ def cases() -> Iterator[Any]:
     """
     for path in NOTEBOOKS:
         name = path.relative_to(CONFIG.nbs_path.absolute()).as_posix()
-        marks = [pytest.mark.slow] if name.startswith(SLOW) else []
+        marks = [pytest.mark.slow] if _is_slow(name) else []
         yield pytest.param(path, LEFT_OUT, id=name, marks=marks)
         slow = re.search(r'"#\|\s*slow\b', path.read_text(encoding="utf-8"))
         if slow and not name.startswith("benchmarks/"):
@@ -52,6 +64,7 @@ SERVER.set_forkserver_preload(IMPORTED)
 
 def _run(path: Path, left_out: list[str], queue: multiprocessing.SimpleQueue) -> None:
     "Execute one notebook and report."
+    gc.freeze()  # nothing that was imported before is garbage
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
         passed, _ = run_notebook(path, skip_flags=left_out, basepath=ROOT)
@@ -79,7 +92,8 @@ def test_notebook(path: Path, left_out: list[str]) -> None:
 
 def test_slow_notebooks_are_there() -> None:
     names = [path.relative_to(CONFIG.nbs_path.absolute()).as_posix() for path in NOTEBOOKS]
-    assert all(any(name.startswith(each) for name in names) for each in SLOW)
+    assert all(any(name.startswith(each) for name in names) for each in (*SLOW, *SUITES))
+    assert set(names) >= DAILY
 
 
 def test_report_templates_are_tagged() -> None:

@@ -16,7 +16,6 @@ from test_own_paradigms import (
     PLACES,
     TABLE,
     TEXT,
-    forgotten,  # noqa: F401, used by every test
     said,
     written,
 )
@@ -33,6 +32,8 @@ from cogbias.running import effects_of, run_study
 from cogbias.study import make_study, study_items
 from cogbias.tables import CogbiasError
 from cogbias.verification import verify_folder
+
+pytestmark = pytest.mark.usefixtures("forgotten")
 
 # --- other wordings for every classic, and for what is no classic
 
@@ -370,3 +371,42 @@ def test_a_slip_of_the_pen_is_named_where_it_stands(old: str, new: str, what: st
     with pytest.raises(CogbiasError) as found:
         paradigm_of_files({**FILES, "lost.toml": TEXT.replace(old, new, 1)})
     assert what in str(found.value), found.value
+
+
+def test_a_decimal_comma_is_read_and_told(tmp_path: Path) -> None:
+    rows = TABLE.replace(",", ";").replace(";10;", ";2,5;").replace(";20;", ";1.200,75;")
+    file = written(tmp_path, {**FILES, "outings.csv": rows})
+    items = paradigm_from_file(file).items()
+    assert items["prompt"].str.contains("$2.5.", regex=False).any()
+    assert items["prompt"].str.contains("$1200.75", regex=False).any()
+    told = "commas in numbers of the table of wordings were read as decimal points (2 in outings"
+    assert told in said("check", str(file)).replace("\n", " ")
+    arguments = ("--model", "sim/human", "--paradigm", str(file), "--outputs", str(tmp_path / "o"))
+    assert told.capitalize() in said("plan", *arguments).replace("\n", " ")
+    plain = written(tmp_path / "plain")
+    assert "decimal points" not in said("check", str(plain))
+    for odd, what in (
+        (TABLE.replace(",", ";").replace(";10;", ";1,200;"), "'1,200' can be read as 1200 and as"),
+        (TABLE.replace(",10,", ',"1,200",'), "'1,200' can be read as 1200 and as 1.2; write it"),
+        (TABLE.replace(",10,", ',"2,5",'), "between the cells of this file; write 2.5, or save"),
+    ):
+        with pytest.raises(CogbiasError, match="outings.csv, line 2, column 'price': ") as found:
+            paradigm_of_files({**FILES, "outings.csv": odd})
+        assert what in str(found.value), found.value
+
+
+def test_a_third_condition_gets_a_remedy_that_leads_on() -> None:
+    told = "write a file for each treatment, with the same control"
+    three = TEXT.replace("[conditions]\n", '[conditions]\ngift = "a gift is lost"\n')
+    head = TEXT.partition("options")[0] + 'conditions = { control = "c", treatment = "t" }\n'
+    names = ("control", "treatment", "gift")
+    rows = "".join(f"x,{each},Do you {each}?,yes,no,no\n" for each in names)
+    table = "wording,condition,prompt,option_a,option_b,target\n" + rows
+    asked = head + 'wordings = "outings.csv"\n'
+    for text, wordings, where in (
+        (three, TABLE, "lost.toml, line 13, column 1: conditions: should be"),
+        (asked, table, "outings.csv, line 4, column 'condition': 'gift' is no condition"),
+    ):
+        with pytest.raises(CogbiasError) as found:
+            paradigm_of_files({"lost.toml": text, "outings.csv": wordings})
+        assert where in str(found.value) and told in str(found.value), found.value

@@ -10,7 +10,7 @@ from tiers import KINDS, slow_but
 from cogbias.design import paradigm, paradigms
 from cogbias.effects import headlines
 from cogbias.planning.plans import plan_run
-from cogbias.running import run
+from cogbias.running import ask_and_estimate
 from cogbias.study import make_study
 
 SEEN = {"logic/belief": (24, 0.0838, "probability"), "bets/coin": (100, 0.145, "accuracy gain")}
@@ -18,7 +18,7 @@ SEEN = {"logic/belief": (24, 0.0838, "probability"), "bets/coin": (100, 0.145, "
 
 @pytest.mark.parametrize("name", slow_but(KINDS, paradigms()))
 def test_a_plan_counts_what_the_headline_counts(name: str, tmp_path: Path) -> None:
-    effects = run("sim/human", name, tmp_path)
+    effects = ask_and_estimate("sim/human", name, tmp_path)
     study = make_study(models=["openai/far"], paradigms=[name])
     (planned,) = plan_run(study, tmp_path / "none").power.to_dict("records")
     (head,) = headlines(effects).to_dict("records")

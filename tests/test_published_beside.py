@@ -21,7 +21,7 @@ from cogbias.exchange import archives, import_answers
 from cogbias.exchange.pagliaro import OUTCOMES, import_pagliaro, read_outcomes
 from cogbias.outputs import Folder, stored_settings
 from cogbias.rendering import render_reports
-from cogbias.running import estimate_folder, run
+from cogbias.running import ask_and_estimate, estimate_folder
 from cogbias.site.pages import Layout, _participant_page
 from cogbias.site.results import Results, matrix
 from cogbias.study import read_study, studies, study_paradigms
@@ -99,7 +99,7 @@ def test_a_run_beside_them_keeps_them(folder: Path, tmp_path: Path) -> None:
     place = tmp_path / "both"
     shutil.copytree(folder, place)
     before = set(stored_settings(Folder(place)))
-    run("sim/human", "choice/certainty", place, where={"template": ["1"]})
+    ask_and_estimate("sim/human", "choice/certainty", place, where={"template": ["1"]})
     assert set(stored_settings(Folder(place))) - before == {("sim/human", "choice/certainty")}
     glance = matrix(Results(place))
     assert [head["label"] for head in glance["heads"]["suites"]] == ["sim/human"]

@@ -15,7 +15,8 @@ from cogbias.compare import compare
 from cogbias.effects import Analysis
 from cogbias.exchange.pagliaro import OUTCOMES, import_pagliaro
 from cogbias.outputs import Folder, stored_settings
-from cogbias.reporting.cell import example_prompts, methods_paragraph
+from cogbias.reporting.cell import example_prompts
+from cogbias.reporting.methods import methods_paragraph
 from cogbias.running import effects_of
 from cogbias.study import study_of_cell
 from cogbias.tables import shipped
@@ -56,6 +57,13 @@ def test_a_report_speaks_of_the_prompts_that_its_participant_was_asked(two_arms)
 def with_arms(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "All arms of one bias, in which some pairs of prompts were hardly answered."
     return imported(tmp_path_factory.mktemp("all"), FRAMING)
+
+
+def test_answers_that_never_came_are_told_and_not_waited_for(with_arms):
+    "Nobody can be asked again for what was published."
+    said = CliRunner().invoke(app, ["status", str(with_arms)]).stdout
+    assert "11 cells, 11 done" in said
+    assert "352 answers never came, as was published" in said and "asks for them" not in said
 
 
 def test_ranks_compare_the_same_pairs(with_arms):

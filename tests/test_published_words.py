@@ -1,11 +1,14 @@
 "What reports say of published answers: what was offered, what was readable, what was left out."
 
+from html import unescape
+
 import pandas as pd
 import pytest
 
 from cogbias.design import paradigm
 from cogbias.exchange.pagliaro import _fact_answer
-from cogbias.reporting.cell import _left_out_sentence, counted, without_places
+from cogbias.reporting.cell import counted, without_places
+from cogbias.reporting.methods import _left_out_sentence
 
 ITEMS = pd.DataFrame(
     {
@@ -37,7 +40,7 @@ def test_a_headline_rests_on_what_could_be_read(readable, said):
 def test_what_is_not_in_the_headline_is_named():
     bias = paradigm("published/pagliaro_representativeness")
     said = _left_out_sentence({"n_clusters": 3}, ITEMS, bias)
-    assert "representativeness_v2" in said and "same facts" in said
+    assert "representativeness_v2" in unescape(said) and "same facts" in said
     more = _left_out_sentence({"n_clusters": 2}, ITEMS, bias)
     assert "1 with fewer than 10 readable answers in a condition" in more
     whole = ITEMS[ITEMS["same_facts"]]

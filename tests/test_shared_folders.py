@@ -117,7 +117,7 @@ def outputs(tmp_path: Path) -> Path:
 
 def build(outputs: Path, out: Path) -> None:
     "The site of a folder, without the library."
-    site.build_site(outputs, out=out, notebooks=outputs.parent / "nbs")
+    site.build_site(outputs, out=out, notebooks=outputs.parent / "nbs", strict=True)
 
 
 def test_a_site_deletes_nothing_that_it_did_not_make(outputs: Path) -> None:

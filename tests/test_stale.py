@@ -88,7 +88,8 @@ def test_only_what_lacks_answers_is_collected(folder: Path, monkeypatch) -> None
         running, "_collect_model", lambda *task: collected.append(task[1]) or collect(*task)
     )
     (folder / "trials" / "sim-human" / "classic-anchoring.jsonl").unlink()
-    outcome = asked()(folder)
+    study = make_study(models=["sim/human", "sim/random"], paradigms=["classic/anchoring"])
+    outcome = run_study(study, folder, jobs=2)
     assert (outcome.failed, collected) == ([], ["sim/human"])
     assert [cell["asked"] > 0 for cell in outcome.cells] == [
         cell["participant"] == "sim/human" for cell in outcome.cells

@@ -123,6 +123,15 @@ def test_a_run_that_is_killed(tmp_path: Path) -> None:
     assert "was stopped on the way; run the same command to go on" in said
 
 
+def test_what_has_not_begun(tmp_path: Path) -> None:
+    "Without its prompts in the folder nobody knows how many there will be; nobody asks, either."
+    study = make_study(models=["sim/human"], paradigms=["classic/framing", "classic/anchoring"])
+    cells = [("sim/human", name) for name in study.paradigms]
+    with begun(Folder(tmp_path), recorded_study(study), cells, "2026-01-01T00:00:00Z"):
+        code, said, _ = run("status", str(tmp_path))
+    assert code == 0 and said.count("not begun") == 2 and "?" not in said
+
+
 def test_a_folder_without_cells_is_refused(tmp_path: Path) -> None:
     done = subprocess.run(
         [*COMMAND, "status", str(tmp_path)], capture_output=True, text=True, timeout=60
@@ -142,6 +151,26 @@ def test_nothing_new_is_one_line(tmp_path: Path) -> None:
         "nothing new: 1 cells complete, 384 stored, 0 asked",
         f"effects   {tmp_path / 'effects.csv'}",
     ]
+
+
+def test_a_run_for_a_program(tmp_path: Path) -> None:
+    "What the tables print, as JSON, and nothing else on standard output; the status stays."
+    asked = ["run", "--model", "sim/human", *FRAMING, "--outputs", str(tmp_path), "--no-reports"]
+    code, said, _ = run(*asked, "--json")
+    told = json.loads(said)
+    assert (code, told["nothing_new"], told["failed"]) == (0, False, [])
+    assert (told["cells"][0]["asked"], len(told["headlines"])) == (384, 1)
+    assert told["headlines"][0]["measure"] == "framing_effect"
+    assert json.loads(run(*asked, "--json")[1])["nothing_new"]
+    nobody = ["--model", "openai/none", "--base-url", "http://127.0.0.1:9/v1"]
+    code, said, complaint = run(*asked, *nobody, "--json")
+    assert code == 1 and len(json.loads(said)["failed"]) == 1 and "failed    " in complaint
+
+
+def test_every_command_that_prints_a_table_has_it_for_programs() -> None:
+    tables = ["list", "items", "check", "plan", "run", "generate", "train", "status", "effects"]
+    for name in [*tables, "compare", "verify"]:
+        assert "--json" in run(name, "--help")[1], name
 
 
 def test_the_headline_of_every_cell_and_the_study_first(tmp_path: Path) -> None:
@@ -270,3 +299,65 @@ def test_what_is_planned_while_a_run_goes_on_counts_repeats(tmp_path: Path) -> N
         shown = run("status", str(tmp_path))[1]
     assert (cell["answers"], cell["planned"], cell["state"]) == (400, 768, "incomplete")
     assert "400 of 768" in shown and ".0 " not in shown, shown
+
+
+def test_prompts_that_are_not_asked_are_told_by_run_and_status(tmp_path: Path) -> None:
+    arguments = ("--model", "sim/human", "--paradigm", "classic/endowment", "--no-reports")
+    told = "48 prompts that ask for an open number are left out of 192 (variant large)"
+    assert told in run("run", *arguments, "--outputs", str(tmp_path / "out"))[1]
+    assert f"classic/endowment, sim/human: {told}" in run("status", str(tmp_path / "out"))[1]
+
+
+# --- reports that failed
+
+
+@pytest.fixture
+def reported(tmp_path: Path) -> Path:
+    "A folder of two cells with their reports, and one on the study."
+    study = make_study(models=["sim/human", "sim/random"], paradigms=["classic/framing"])
+    assert run_study(study, tmp_path).failed == []
+    return tmp_path
+
+
+def test_a_report_that_failed_is_told_until_it_is_mended(
+    reported: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    "Whichever command renders it."
+    from cogbias import rendering
+
+    def fails(*_: object, **__: object) -> None:
+        raise rendering.CogbiasError("the template fails")
+
+    place = Folder(reported).report("sim/human", "classic/framing")
+    place.unlink()
+    with monkeypatch.context() as broken:
+        broken.setattr(rendering, "execute_report", fails)
+        assert run("report", str(reported))[0] == 1
+    found = folder_status(reported)
+    assert "report of sim/human in classic/framing: the template fails" in found.failed
+    assert found.study_report == "failed"
+    assert run("report", str(reported))[0] == 0
+    found = folder_status(reported)
+    assert (found.failed, found.study_report, place.exists()) == ([], "current", True)
+
+
+def test_what_a_stopped_report_left_goes_where_the_report_is_good(reported: Path) -> None:
+    place = Folder(reported).report("sim/human", "classic/framing")
+    left = place.with_name("classic-framing.running.ipynb")
+    left.write_text("{}")
+    assert run("report", str(reported))[0] == 0
+    assert place.exists() and not left.exists()
+
+
+def test_nothing_to_render_needs_no_right_to_write(
+    reported: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    "Also for somebody who may write everywhere, as the root user of a container."
+    import tempfile
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refused)
+    code, said, _ = run("report", str(reported))
+    assert code == 0 and said.startswith("0 reports written")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -14,18 +15,25 @@ from pathlib import Path
 
 import pytest
 
-from cogbias import progress
+from cogbias import bars, outputs, progress
+from cogbias.outputs import Folder
+from cogbias.running import run_study
+from cogbias.status import folder_status
+from cogbias.study import make_study
 
 ASKED = ["--model", "sim/human", "--model", "sim/random", "--paradigm", "classic/framing"]
 ASKED += ["--where", "variant=base", "--no-reports"]
 
 
-def under_a_terminal(*words: str) -> str:
-    "What a command shows on a terminal of 24 lines of 100 signs."
+def under_a_terminal(*words: str, lines: int = 24, columns: int = 100) -> str:
+    "What a command shows on a terminal of so many lines and columns."
     ours, its = pty.openpty()
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     command = [sys.executable, "-m", "cogbias", *words]
-    process = subprocess.Popen(command, stdin=its, stdout=its, stderr=its, close_fds=True)
+    unsized = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    process = subprocess.Popen(
+        command, stdin=its, stdout=its, stderr=its, close_fds=True, env=unsized
+    )
     os.close(its)
     shown = b""
     while True:
@@ -49,11 +57,66 @@ def test_a_run_and_verify_say_what_they_do(tmp_path: Path) -> None:
     assert "effects:" in shown and "answers:" in shown and "all follow" in shown
 
 
+def test_a_terminal_that_says_it_is_0_columns_wide(tmp_path: Path) -> None:
+    "As in some queues and containers; a bar of that width would be empty."
+    shown = under_a_terminal("run", *ASKED, "--outputs", str(tmp_path), lines=0, columns=0)
+    assert "cells 2 of 2: 100%" in shown and "effects: 100%" in shown
+    assert max(len(each) for each in re.split("[\r\n]+", shown) if "%|" in each) <= 80
+
+
+def test_each_stretch_of_a_run_has_a_name(tmp_path: Path) -> None:
+    shown = under_a_terminal("run", *ASKED[:-1], "--outputs", str(tmp_path), "--jobs", "2")
+    order = ["reading what is asked", "starting", "cells 0 of 2", "effects: ", "reports: "]
+    places = [shown.find(each) for each in [*order, "report on the study: "]]
+    assert -1 not in places and places == sorted(places)
+
+
+def test_a_file_gets_a_plain_line_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    "With what is done, how far it is, how fast, and how long it will take; no control characters."
+    monkeypatch.setattr(bars, "SPOKEN", 0)
+    monkeypatch.setattr(bars, "REFRESHED", 0.05)
+    study = make_study(models=["sim/human", "sim/random"], paradigms=["classic/framing"])
+    run_study(study, tmp_path, reports=False, progress=True)
+    said = capsys.readouterr().err
+    assert said.isprintable() or set(filter(lambda sign: not sign.isprintable(), said)) == {"\n"}
+    line = re.compile(
+        r"cells \d of 2: [\d,]+ of [\d,]+ answers after \d\d:\d\d, .+(a second|s each), "
+        r"\d\d:\d\d left; sim/\w+ in classic/framing"
+    )
+    assert any(line.fullmatch(each) for each in said.splitlines()), said
+    assert "effects: " in said
+
+
+def test_what_is_over_soon_says_nothing_to_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(bars, "_last_line", [time.monotonic()])
+    study = make_study(models=["sim/human"], paradigms=["classic/framing"])
+    run_study(study, tmp_path, reports=False, progress=True)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_time_left_does_not_count_how_long_the_first_took(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    "Ten seconds until the first report, one for each of the next five: 34 seconds for the others."
+    now = [100.0]
+    monkeypatch.setattr(bars.time, "monotonic", lambda: now[0])
+    bar = bars.Bar(40, "reports", "report")
+    now[0] += 10
+    for number in range(6):
+        bar.done(f"report {number}")
+        now[0] += number < 5
+    assert "1.0 a second, 00:34 left" in bars.progress_line(bar)
+
+
 def test_a_bar_is_drawn_again_while_a_step_takes_long(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    monkeypatch.setattr(progress, "_watched", lambda: True)
-    monkeypatch.setattr(progress, "REFRESHED", 0.02)
+    monkeypatch.setattr(bars, "_watched", lambda: True)
+    monkeypatch.setattr(bars, "REFRESHED", 0.02)
     with progress.steps(True, 2, "slow things", "thing") as done:
         done("the first")
         capsys.readouterr()
@@ -68,8 +131,35 @@ def test_a_bar_is_drawn_again_while_a_step_takes_long(
 def test_what_another_program_makes_is_counted(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    monkeypatch.setattr(progress, "_watched", lambda: True)
+    monkeypatch.setattr(bars, "_watched", lambda: True)
     made: list[int] = []
     with progress.counting(True, 3, "pages", "page", lambda: len(made)):
         made += [1, 2, 3, 4]
     assert "3/3" in capsys.readouterr().err, "never more than there are to be"
+
+
+def test_prompts_that_are_left_out_are_not_waited_for(tmp_path: Path) -> None:
+    "An exact method asks no open number; the bar of a whole run ended at 36 of 40 cells."
+    cells = [("sim/human", "classic/endowment")]
+    watch = progress.Watch(Folder(tmp_path), cells, 1)
+    study = make_study(models=["sim/human"], paradigms=["classic/endowment"])
+    (cell,) = run_study(study, tmp_path, reports=False).cells
+    seen = watch.look()
+    assert cell["note"].endswith("ask them with method text")
+    assert (seen.answers, seen.expected, seen.cells) == (cell["planned"], cell["planned"], 1)
+    Folder(tmp_path).manifest.unlink()  # as while the run goes on
+    assert folder_status(tmp_path).cells["state"].tolist() == ["done"]
+
+
+def test_a_bar_reads_no_more_of_the_items_than_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    "To check them all took a second of each run of eight paradigms in which nothing was new."
+    study = make_study(models=["sim/human"], paradigms=["classic/framing"])
+    run_study(study, tmp_path, reports=False)
+    monkeypatch.setattr(outputs, "load_table", None)
+    seen = progress.Watch(Folder(tmp_path), [("sim/human", "classic/framing")], 1).look()
+    assert (seen.answers, seen.expected, seen.cells) == (384, 384, 1)
+    place = Folder(tmp_path).items("classic/framing")
+    place.write_bytes(place.read_bytes()[:100])
+    assert progress.Watch(Folder(tmp_path), [("sim/human", "classic/framing")], 1).look().cells == 0

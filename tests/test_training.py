@@ -232,6 +232,22 @@ def test_nothing_is_trained_from_a_checkpoint_that_does_not_fit(fault: str, tmp_
     assert not (tmp_path / "trained").exists()
 
 
+def test_weights_that_were_no_numbers_before_are_not_blamed_on_the_rate(tmp_path: Path) -> None:
+    "It read: take a lower rate; no rate would have helped."
+    from safetensors.torch import load_file, save_file
+
+    start = small("bert", tmp_path)
+    weights = load_file(start / "model.safetensors")
+    name = next(each for each in sorted(weights) if each.endswith("query.weight"))
+    weights[name][0, 0] = float("nan")
+    save_file(weights, start / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(CogbiasError) as found:
+        train(start, tmp_path / "trained")
+    said = str(found.value)
+    assert str(start) in said and name.removeprefix("bert.") in said
+    assert "are no numbers" in said and "rate" not in said
+
+
 def test_another_seed_gives_other_weights(tmp_path: Path) -> None:
     start = small("bert", tmp_path)
     ends = [

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cogbias import trials
+from cogbias import bars
 from cogbias.tables import TRIALS, VERSION, CogbiasError, item_table, option
 from cogbias.participants import Answer
 from cogbias.trials import SLUG_BYTES, TrialStore, collect, plan, slug, trial_line, trial_row
@@ -454,7 +454,7 @@ def test_progress_is_shown_only_where_somebody_can_see_it(tmp_path, monkeypatch,
         questions(2), Clerk(), TrialStore(tmp_path / "quiet.jsonl"), progress=True
     )  # pytest is no terminal
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(trials, "_watched", lambda: True)
+    monkeypatch.setattr(bars, "_watched", lambda: True)
     collect(questions(2), Clerk(), TrialStore(tmp_path / "seen.jsonl"), progress=True)
     assert "example/clerk" in capsys.readouterr().err
 

@@ -16,12 +16,11 @@ MOST_IN_A_ROW = 4
 SHARE = 0.78  # of all exported cells; 0.80 when this was written, and notebooks come and go
 # these pages are held to it, each by name
 SHOWN = (
-    "07_trials 24_cells 33_exchange figures/* reporting/* site/* backends/ollama backends/openai "
+    "09_trials 22_cells 30_exchange figures/* reporting/* site/* backends/ollama backends/openai "
     "choices/* "
-    "elicitation/00_* elicitation/01_* elicitation/02_* elicitation/03_* elicitation/05_* "
-    "effects/bets elicitation/08_* "
+    "elicitation/0[0-5]_* elicitation/08_* effects/bets "
     "fillings/00_writing kits/variants paradigms/choice/* paradigms/classic/* paradigms/logic/* "
-    "stats/0[0-7]* stats/1* stats/20_* stats/calibration"
+    "stats/0[0-8]_* stats/1[0-9]_* stats/2[0-2]_* stats/calibration"
 ).split()
 HELD = sorted({path for each in SHOWN for path in NOTEBOOKS.glob(f"{each}.ipynb")})
 

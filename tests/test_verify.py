@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from cogbias import verification
 from cogbias.cli import app
 from cogbias.outputs import _CELL, _MANIFEST, Folder, read_manifest
-from cogbias.rendering import render_study_report
+from cogbias.rendering import render_reports, render_study_report
 from cogbias.running import run_study
 from cogbias.status import folder_status
 from cogbias.study import make_study, recorded_study_hash
@@ -372,3 +372,151 @@ def test_a_later_version_may_record_more_of_a_study(folder: Path) -> None:
     manifest["study_hash"] = recorded_study_hash(manifest["study"])
     (folder / "manifest.json").write_text(json.dumps(manifest))
     assert verified(folder)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"analysis": {"family": "participant"}}], ids=["same", "another study"]
+)
+def test_a_table_that_was_edited_is_made_again_and_that_is_said(
+    folder: Path, more: dict[str, Any]
+) -> None:
+    "Whatever else has changed since; and no more than once."
+    as_made = (folder / "effects.parquet").read_bytes()
+    edit_effects(folder, "estimate", 9.0)
+    said = run_study(make_study(**STUDY, **more), folder, reports=False).left_out
+    assert len(said) == 1, said
+    assert "effects.parquet: was edited or lost since it was made, and is made again" in said[0]
+    assert more or (folder / "effects.parquet").read_bytes() == as_made
+    assert verified(folder)[0] == 0
+    assert run_study(make_study(**STUDY, **more), folder, reports=False).left_out == []
+
+
+def test_a_table_that_a_command_made_again_was_not_edited(folder: Path) -> None:
+    "`cogbias effects` writes it, after answers have come to the folder."
+    other = Folder(folder).store("sim/messy", "classic/framing").path
+    other.write_text("".join(other.read_text().splitlines(keepends=True)[:-5]))
+    before = (folder / "effects.parquet").read_bytes()
+    assert CliRunner().invoke(app, ["effects", str(folder)]).exit_code == 0
+    assert (folder / "effects.parquet").read_bytes() != before
+    assert run_study(make_study(**STUDY), folder, reports=False).left_out == []
+
+
+def test_a_report_that_was_edited_is_not_replaced_silently(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = Folder(folder).report("sim/human", "classic/framing")
+    only = [("sim/human", "classic/framing")]
+    render_reports(folder, only=only)
+    report = json.loads(place.read_text())
+    report["cells"][0]["source"] = "My own words."
+    place.write_text(json.dumps(report))
+    render_reports(folder, only=only, anew=True)
+    assert f"{place}: was edited since it was made, and is made again" in caplog.messages
+    assert "My own words." not in place.read_text()
+    caplog.clear()
+    render_reports(folder, only=only, anew=True)
+    assert caplog.messages == []
+
+
+# --- what is gone, or said otherwise
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: json.dumps(json.loads(text) | {"metadata": {}}),
+        lambda text: '{"cells":',
+        lambda text: "",
+    ],
+    ids=["stamp", "cut", "empty"],
+)
+def test_a_report_that_lost_its_stamp_is_not_as_it_was_made(with_report: Path, change: Any) -> None:
+    place = with_report / "reports" / "study.ipynb"
+    place.write_text(change(place.read_text()))
+    code, said = verified(with_report)
+    assert code == 1 and "edited    reports/study.ipynb: is cut short, or what was written" in said
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("revision", "another"), ("facts", {"made": "up"}), ("methods", ["text"])]
+)
+@pytest.mark.parametrize("where", ["record", "manifest"])
+def test_who_answered_is_said_otherwise(folder: Path, field: str, value: Any, where: str) -> None:
+    place, named = Folder(folder).participant("sim/human"), folder / "manifest.json"
+    if where == "record":
+        place.write_text(json.dumps(json.loads(place.read_text()) | {field: value}))
+    else:
+        manifest = json.loads(named.read_text())
+        manifest["participants"][0][field] = value
+        named.write_text(json.dumps(manifest))
+    code, said = verified(folder)
+    assert code == 1 and f"edited    trials/sim-human/participant.json: {field} is " in said
+
+
+def test_a_simulated_participant_stays_one_whatever_is_written(folder: Path) -> None:
+    place = Folder(folder).participant("sim/human")
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"simulated": False}))
+    with pytest.raises(CogbiasError, match="'simulated' holds false, but nobody real answers so"):
+        verify_folder(folder)
+    assert CliRunner().invoke(app, ["report", str(folder)]).exit_code != 0
+
+
+def test_a_record_of_who_answered_is_gone(folder: Path) -> None:
+    Folder(folder).participant("sim/human").unlink()
+    code, said = verified(folder)
+    assert code == 1 and "trials/sim-human/participant.json: is missing" in said
+
+
+def test_a_participant_of_an_earlier_run_is_guarded_too(folder: Path) -> None:
+    "The manifest names those of the last run; the cells of the others keep a hash."
+    other = make_study(**STUDY | {"models": ["sim/random"]})
+    assert run_study(other, folder, reports=False).failed == []
+    assert verified(folder)[0] == 0
+    place = Folder(folder).participant("sim/human")
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"facts": {"made": "up"}}))
+    code, said = verified(folder)
+    assert code == 1 and "trials/sim-human/participant.json: is not as a run left it" in said
+
+
+def test_the_manifest_names_no_participant_that_was_asked(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["participants"][0]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    code, said = verified(folder)
+    assert code == 1 and "was asked in the last run and is not named" in said
+
+
+def test_without_a_manifest_nobody_can_say_how_answers_were_left(folder: Path) -> None:
+    (folder / "manifest.json").unlink()
+    code, said = verified(folder)
+    assert code == 1 and "of 2 cells nobody can say whether they are as left" in said
+    assert "unknown   trials/sim-human/classic-framing.jsonl: manifest.json is missing" in said
+    assert "the run did not keep" not in said
+
+
+def test_nor_of_a_cell_that_it_does_not_name(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["cells"][0]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    code, said = verified(folder, "--json")
+    assert code == 1
+    assert json.loads(said)["unknown"] == ["trials/sim-human/classic-framing.jsonl"]
+
+
+def test_a_refusal_names_what_lacks(folder: Path, tmp_path: Path) -> None:
+    "Not that nothing was run."
+    place = Path(shutil.copytree(folder, tmp_path / "items gone"))
+    Folder(place).items("classic/framing").unlink()
+    with pytest.raises(CogbiasError, match="classic-framing.parquet: is missing, so nobody can"):
+        verify_folder(place)
+    place = Path(shutil.copytree(folder, tmp_path / "emptied"))
+    for file in place.glob("trials/*/*.jsonl"):
+        file.write_text("")
+    with pytest.raises(CogbiasError, match="classic-framing.jsonl: holds no answers"):
+        verify_folder(place)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for cell in manifest["cells"]:
+        cell["seed"] = 7
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(CogbiasError, match="none of its answers counts .96 by another method, se"):
+        verify_folder(folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,7 @@ from typer.testing import CliRunner
 
 import cogbias as cb
 from cogbias.cli import app
-from cogbias.design import DECLARED_HERE, OWN
-from cogbias.kits.file import paradigm_of_files
+from cogbias.kits.file import paradigm_from_file, paradigm_of_files
 from cogbias.skeletons import write_skeleton
 from cogbias.tables import CogbiasError
 
@@ -32,12 +30,7 @@ question.treatment = "He is not 9. How many years old is {person}?"
 TABLE = "wording,person\n" + "".join(f"w{number},person {number}\n" for number in range(12))
 
 
-@pytest.fixture(autouse=True)
-def forgotten() -> Iterator[None]:
-    "What a test declares is known to no other."
-    yield
-    OWN.clear()
-    DECLARED_HERE.clear()
+pytestmark = pytest.mark.usefixtures("forgotten")
 
 
 def ages(folder: Path, text: str = HEAD) -> Path:
@@ -130,3 +123,26 @@ def test_the_middle_of_three_options_is_called_so() -> None:
     (found,) = [each for each in check_design(made).findings if each.code == "one_position"]
     assert "always stands in place 2" in found.said
     assert found.remedy.startswith("the middle stays the middle in both orders")
+
+
+SMALL = "number.smallest = {}\n"
+
+
+def test_a_smallest_effect_of_a_unit_of_ones_own_gives_a_verdict(tmp_path: Path) -> None:
+    place, out = ages(tmp_path, HEAD + SMALL.format(5)), tmp_path / "out"
+    found = cb.run("sim/human", place, outputs=out, reports=False, progress=False)
+    (row,) = found.headlines.to_dict("records")
+    assert (row["smallest"], row["verdict"]) == (5, "present")
+    assert "smallest effect of interest, as declared: 5 years" in said("check", place)
+    planned = cb.plan("sim/human", place, outputs=out).power  # the spread is known by now
+    assert planned["smallest"].tolist() == [5]
+    large = ages(tmp_path, HEAD + SMALL.format(500))
+    found = cb.run("sim/human", large, outputs=out, reports=False, progress=False)
+    (row,) = found.headlines.to_dict("records")
+    assert row["smallest"] == 500 and row["verdict"] not in ("present", "none")
+
+
+@pytest.mark.parametrize("size", ["0", "-5", '"5"', "nan"])
+def test_a_smallest_effect_that_is_none_is_refused(size: str, tmp_path: Path) -> None:
+    with pytest.raises(CogbiasError, match="ages.toml, line 13, column 1: number.smallest: "):
+        paradigm_from_file(ages(tmp_path, HEAD + SMALL.format(size)))

@@ -27,7 +27,7 @@ from annotated_types import Ge, Le
 
 from ..settings import AtLeastOne, Setting, Temperature, check_settings
 from ..choices import without_thinking
-from ..tables import CogbiasError, content_hash, nearest
+from ..tables import CogbiasError, content_hash, nearest, shortened
 from cogbias.elicitation.answer_trees import (
     NextTokens,
     Place,
@@ -95,7 +95,7 @@ def _configuration(file: Path) -> dict[str, Any]:
 
 def _no_configuration(file: Path, why: str) -> CogbiasError:
     "What to say of a configuration that is damaged."
-    return CogbiasError(f"{file}: cannot be read ({why:.120}); get the file again")
+    return CogbiasError(f"{file}: cannot be read ({shortened(why)}); get the file again")
 
 
 def model_folder(
@@ -337,7 +337,7 @@ def _weights(folder: Path, device: str, dtype: str) -> Any:
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise CogbiasError(
             f"{folder.name}: cannot be loaded as a language model "
-            f"({' '.join(str(error).split()):.200}); see the versions that the model asks for"
+            f"({shortened(error)}); see the versions that the model asks for"
         ) from None
     if missing := sorted(report["missing_keys"]):
         raise CogbiasError(

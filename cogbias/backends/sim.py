@@ -17,7 +17,7 @@ import pandas as pd
 
 from ..design import DECLARED_HERE, OWN, Contrast, paradigm, selected
 from ..settings import Setting, Temperature, check_settings
-from ..tables import TRIALS, CogbiasError, full_content
+from ..tables import TRIALS, CogbiasError, full_content, shortened
 from cogbias.participants import (
     Answer,
     Request,
@@ -81,8 +81,8 @@ def _decided(model: str, item: Mapping[str, Any], roles: Sequence[str]) -> dict[
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise CogbiasError(
             f"sim/{model}: the content of an item of {item.get('paradigm')} is not what its rule "
-            f"needs ({type(error).__name__}: {str(error):.80}); compare it with that of generated "
-            "items"
+            f"needs ({type(error).__name__}: {shortened(error)}); compare it with that of "
+            "generated items"
         ) from error
     if fault := _said_fault(said, roles):
         raise CogbiasError(f"sim/{model}: its rule for {item.get('paradigm')} {fault}")

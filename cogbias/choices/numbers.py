@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['NUMBER', 'PLAIN_NUMBER', 'TIMES', 'RANGE', 'COMPOUND', 'BOUND', 'DENIED', 'NO_MORE', 'PARTS', 'ABOUT',
            'LEADS_TO_NUMBER', 'LEADS_TO_FINAL', 'CHOSEN', 'IS_BEST', 'LEADS_TO_THING', 'RANKED_FIRST', 'IS_BEST_THING',
-           'ENDS_STATEMENT', 'ROUNDS', 'SECOND', 'CONCLUDES', 'BOLD', 'WORD_VALUES', 'Number', 'number_of',
-           'pair_fault', 'find_numbers', 'part_of', 'chooses_thing', 'stated_numbers', 'free_numbers', 'concludes',
-           'bold_number', 'settle_number', 'spelled_number', 'plain_number', 'with_digits', 'scale_steps',
+           'ENDS_STATEMENT', 'ROUNDS', 'SECOND', 'ENDS_WITH_NUMBER', 'CONCLUDES', 'BOLD', 'WORD_VALUES', 'Number',
+           'number_of', 'pair_fault', 'find_numbers', 'part_of', 'chooses_thing', 'stated_numbers', 'free_numbers',
+           'concludes', 'bold_number', 'settle_number', 'spelled_number', 'plain_number', 'with_digits', 'scale_steps',
            'without_scale']
 
 # %% ../../nbs/choices/06_numbers.ipynb #6d6966d7
@@ -187,6 +187,7 @@ LEADS_TO_NUMBER = verbose(rf"""(?:
             |choose|pick|go|put|demand|want|predict|expect|set|i'm|am|it's|it\ is
             |it\ would\ be|require            |select|answer)
         | \b(?:rate|rated|score|give|assign)\b[^.;:\n]{{0,80}}\s(?:as|at|an?)
+        | \b(?:rate|score)\ (?:this|that|the|my)(?:\ \w{{1,15}}){{1,3}}\s?:  # rate this product:
         | [=]
     ){ABOUT}""")
 LEADS_TO_FINAL = verbose(
@@ -292,6 +293,11 @@ def free_numbers(
     return free or (numbers if alone and not own else [])
 
 
+ENDS_WITH_NUMBER = verbose(r"""
+    \b(?:so|hence|thus|therefore)\b[^\n:=]{0,60}
+    \b(?:rating|score|answer|estimate|number|total|choice)\b[^\n:=]{0,80}
+    \b(?:is|be):\s[\"'(]{0,2}\d{1,15}(?:\.\d{1,9})?[.)]?$
+""")
 CONCLUDES = verbose(rf"\b(?:so|hence|thus|therefore|then)[,:]?{ABOUT}")
 
 
@@ -338,9 +344,11 @@ def settle_number(
     several = "\n" in text and stated
     last_line = [each for each in free if several and each.start > text.rfind("\n")]
     rounded = last_match(ROUNDS, text)
+    ends = last_line if ENDS_WITH_NUMBER.search(text) else []
     groups = {
         "stated: rounded": [each for each in free if rounded and each.start == rounded.end()],
         "stated: final": final,
+        "stated: at the end": ends,
         "stated: answer": stated,
         "last line": last_line,
         "only number": [] if stated else free,

@@ -10,7 +10,6 @@ __all__ = ['Mean', 'BELIEF_TEMPLATE', 'ESTIMATORS', 'prompt_mean', 'question_mea
 # %% ../../nbs/effects/bets.ipynb #b6e7829b
 from collections.abc import Callable
 from dataclasses import replace
-from math import ceil, floor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,12 +35,13 @@ from cogbias.stats.bets import (
     own_minus_authors,
     standard_credit,
 )
-from ..stats.chance import balanced_accuracy, exact_binomial, z_against_chance
+from ..stats.chance import z_against_chance
 from ..stats.choice_curve import choice_slope
 from ..stats.clusters import sign_flip
 from ..stats.crossed import crossed_mean
 from ..stats.estimates import Estimate, is_dust, nothing
 from ..stats.proportions import wilson
+from ..stats.shared_things import independent_worth, shared_share
 
 # %% ../../nbs/effects/bets.ipynb #054ce1fb
 def _fixed(rows: Rows) -> bool:
@@ -62,6 +62,13 @@ def _over_orders(rows: Rows, values: np.ndarray) -> np.ndarray:
     "Mean over the orders in which one question is shown, by question."
     code = _question(rows)
     return np.bincount(code, values) / np.bincount(code)
+
+
+def _things(rows: Rows) -> tuple[np.ndarray, np.ndarray | None]:
+    "The two things of every published question; the second is None where there is none."
+    first = np.unique(_question(rows), return_index=True)[1]  # a prompt of every question
+    second = _second_unit(rows)
+    return rows["cluster"][first], None if second is None else second[first]
 
 
 def prompt_mean(
@@ -166,17 +173,9 @@ def _crossed(
     return _within(found, *ends)
 
 
-def _of_these(credit: np.ndarray, height: float) -> Estimate:
-    "Share of right answers to these very questions, with the exact test against a bar."
-    n, total = len(credit), float(credit.sum())
-    # parts of an answer, as where orders disagree, never count towards significance
-    counted = floor(total + 1e-9) if total > height * n else ceil(total - 1e-9)
-    found = exact_binomial(counted, n, height, "two-sided")
-    low, high = wilson(total, n)
-    parts = "" if abs(total - counted) < 1e-9 else f"tested as {counted} of {n}"
-    detail = "; ".join(filter(None, ["these questions, taken as independent", parts]))
-    known = {"n_clusters": n, "detail": detail}
-    return replace(found, estimate=total / n, ci_low=low, ci_high=high, **known)
+def _of_these(rows: Rows, credit: np.ndarray, height: float) -> Estimate:
+    "Share of right answers to these very questions, which share their things, against a bar."
+    return shared_share(_over_orders(rows, credit), *_things(rows), height)
 
 
 def _share_against(rows: Rows, credit: np.ndarray, bar: Bar) -> tuple[Estimate, Estimate]:
@@ -186,7 +185,7 @@ def _share_against(rows: Rows, credit: np.ndarray, bar: Bar) -> tuple[Estimate, 
         return none, replace(none, unit=ACCURACY_GAIN)
     height = bar.height
     if _fixed(rows):
-        share = _of_these(_over_orders(rows, credit), height)
+        share = _of_these(rows, credit, height)
         limits = share.ci_low - height, share.ci_high - height
         gain = replace(share, estimate=share.estimate - height, unit=ACCURACY_GAIN)
         return share, replace(gain, ci_low=limits[0], ci_high=limits[1])
@@ -295,18 +294,26 @@ def _unread(rows: Rows, part: Rows) -> str:
     return f"{lost} of {len(rows)} prompts without a readable answer left out" if lost else ""
 
 # %% ../../nbs/effects/bets.ipynb #2aca4378
+_AS_IF_INDEPENDENT = (
+    "questions count as independent, although they share things: who errs about one thing errs "
+    "in several, so the limits are too narrow where the difference follows things"
+)
+
+
 def _paired(rows: Rows, first: np.ndarray, second: np.ndarray, what: str) -> Estimate:
     "Difference of two shares over the published questions."
     pair = [_over_orders(rows, each) for each in (first, second)]
     found = own_minus_authors(*pair)
-    found = replace(found, method=f"{what}, exact mcnemar, newcombe paired", n_clusters=found.n)
+    method = f"{what}, exact mcnemar, newcombe paired"
+    detail = "; ".join(filter(None, [found.detail, _AS_IF_INDEPENDENT]))
+    found = replace(found, method=method, n_clusters=found.n, detail=detail)
     gap = pair[0] - pair[1]
     if is_dust(float(np.abs(gap - np.round(gap)).max())):
         return found
     # orders disagree, or options tie: some questions differ in part
     known = {"p_value": sign_flip(gap, ["all"] * len(gap)), "p_method": "sign flips over questions"}
     method = f"{what}, sign flips, newcombe paired"
-    return replace(found, method=method, status="ok", detail="", **known)
+    return replace(found, method=method, status="ok", detail=_AS_IF_INDEPENDENT, **known)
 
 
 def accuracy_difference(
@@ -337,18 +344,6 @@ def _right_words(contrast: Contrast, rows: Rows) -> np.ndarray:
     return np.array(said, object)
 
 
-def _balanced_shared(credit: np.ndarray, question: np.ndarray, kind: np.ndarray) -> Estimate:
-    "Balanced accuracy where one question is of several kinds, by the order in which it is shown."
-    share = 1 / np.bincount(kind)[kind] / len(np.unique(kind))  # the weights add up to 1
-    weight = np.bincount(question, share)  # of every question, the unit that is independent
-    counted = 1 / float(weight @ weight)  # questions of equal weight that would say as much
-    mean = min(1.0, float(share @ credit))
-    low, high = wilson(mean * counted, counted)
-    method = "mean accuracy of kinds that share questions, wilson over questions"
-    known = {"n": len(credit), "n_clusters": len(weight), "method": method, "target": "F"}
-    return Estimate(mean, ci_low=low, ci_high=high, ci_level=0.95, **known)
-
-
 def _balanced_of_these(rows: Rows, kind: np.ndarray) -> Estimate:
     "Balanced accuracy of the published questions; orders of one question count once."
     pair = np.stack([_question(rows), kind], axis=1)
@@ -356,9 +351,16 @@ def _balanced_of_these(rows: Rows, kind: np.ndarray) -> Estimate:
     of = of.reshape(-1)
     credit = np.bincount(of, rows["score"]) / np.bincount(of)
     question, kinds = shown.T
-    if len(np.unique(question)) == len(question):
-        return replace(balanced_accuracy(credit, kinds.tolist()), n_clusters=len(question))
-    return _balanced_shared(credit, question, kinds)
+    share = 1 / np.bincount(kinds)[kinds] / len(np.unique(kinds))  # the weights add up to 1
+    weight = np.bincount(question, share)  # of every question
+    counted = 1 / float(weight @ weight)  # questions of equal weight that would say as much
+    counted *= independent_worth(_over_orders(rows, rows["score"]), *_things(rows)) / len(weight)
+    mean = min(1.0, float(share @ credit))
+    low, high = wilson(mean * counted, counted)
+    method = "mean accuracy of kinds that share questions, wilson, shared things"
+    known = {"n": len(credit), "n_clusters": len(weight), "method": method, "target": "F"}
+    status = "too_few_clusters" if np.isnan(counted) else "ok"
+    return Estimate(mean, ci_low=low, ci_high=high, ci_level=0.95, status=status, **known)
 
 
 def _mean_at(rows: Rows, here: np.ndarray) -> float:
@@ -441,23 +443,45 @@ def _order_of(rows: Rows, options: tuple[str, ...]) -> list[tuple[str, ...]]:
     return [tuple(dict.fromkeys(name for name in each if name in options)) for each in shown]
 
 
-def _own_values(answers: Answered, template: str = BELIEF_TEMPLATE) -> pd.Series:
-    "Pair -> what the participant believes of it; empty without value answers."
+class _OwnValues(NamedTuple):
+    "What a participant believes of pairs of things."
+
+    belief: pd.Series  # pair -> high, low, same or None, by the mean over orders
+    wavering: frozenset[
+        str
+    ]  # pairs with a belief of which orders of the question say different things
+
+
+_NO_VALUES = _OwnValues(pd.Series(dtype=object), frozenset())
+
+
+def _own_values(
+    answers: Answered, include: str | None = None, template: str = BELIEF_TEMPLATE
+) -> _OwnValues:
+    "What the participant believes of every pair; empty without value answers."
     layout = answers.layout
     if not set(VALUE_OPTIONS) <= set(layout.roles) or "pair" not in layout:
-        return pd.Series(dtype=object)
+        return _NO_VALUES
     high = layout.roles.index("high")
     asked = (layout.role == high).any(axis=1)
     if "template" in layout and layout.at("template", template)[asked].any():
         asked &= layout.at("template", template)
-    contrast = Contrast("values", "Values", {}, "value", None, "right_share", outcome="right")
+    told = {"outcome": "right", "include": include}
+    contrast = Contrast("values", "Values", {}, "value", None, "right_share", **told)
     rows = read_options(answers, contrast)
     rows = rows.part(asked[rows.item] & (rows["weight"] > 0))
     if not len(rows):
-        return pd.Series(dtype=object)
-    mean = by_role(rows, VALUE_OPTIONS).groupby(rows["pair"], sort=False).mean()
-    orders = [VALUE_OPTIONS] * len(mean)
-    return beliefs(mean.rename_axis("pair").reset_index().assign(order=orders))
+        return _NO_VALUES
+    scores, pair = by_role(rows, VALUE_OPTIONS), rows["pair"]
+    belief = _beliefs_of(scores.groupby(pair, sort=False).mean())
+    said = _beliefs_of(scores).groupby(pair, sort=False).nunique()
+    return _OwnValues(belief, frozenset(said.index[(said > 1) & belief[said.index].notna()]))
+
+
+def _beliefs_of(scores: pd.DataFrame) -> pd.Series:
+    "What every row of scores says of the two things; None where no single option is best."
+    rows = scores.rename_axis("pair").reset_index()
+    return beliefs(rows.assign(order=[VALUE_OPTIONS] * len(rows)))
 
 
 class _Believed(NamedTuple):
@@ -476,7 +500,7 @@ def _believed(contrast: Contrast, answers: Answered) -> _Believed:
     if answers.paradigm and answers.paradigm in bets.levels("paradigm"):
         bets = bets.part(bets.at("paradigm", answers.paradigm))
     rows = bets.part(bets["weight"] > 0)
-    scores, belief = by_role(rows, BET_OPTIONS), _own_values(answers)
+    scores, (belief, wavering) = by_role(rows, BET_OPTIONS), _own_values(answers, contrast.include)
     held = [belief.get(pair) for pair in rows["pair"]]
     authors = standard_credit(scores, [believed_key(kind, "high") for kind in rows["kind"]])
     keys = [believed_key(kind, each) for kind, each in zip(rows["kind"], held)]
@@ -487,6 +511,9 @@ def _believed(contrast: Contrast, answers: Answered) -> _Believed:
     torn = int((asked & np.array([each is None for each in held], bool)).sum())
     if torn:
         words += f"; {torn} bets: its value answers name no single choice"
+    waver = sum(pair in wavering for pair in rows["pair"])
+    if waver:
+        words += f"; {waver} bets: its value answers differ by order, and their mean decides"
     if not asked.all():
         words += f"; {(~asked).sum()} bets: no readable value answer"
     if same:

@@ -27,7 +27,7 @@ from itertools import count
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
-from ..limits import LimitReached, NobodyWaits, taking
+from ..limits import LimitReached, NobodyWaits, Taken, taking
 from ..tables import STATUSES, CogbiasError, content_hash
 from ..participants import Answer, Participant, Request
 
@@ -479,6 +479,18 @@ class _Beginning:
         return {"latency_s": max(0.0, latency), "started_at": self.date}
 
 
+class _Paid(NamedTuple):
+    "An answer, and what was taken for it, which is owed until the answer is stored."
+
+    answer: Answer
+    taken: Taken | None
+
+    def is_stored(self) -> None:
+        "Nothing is owed any more."
+        if self.taken is not None and self.taken.meter is not None:
+            self.taken.meter.is_stored(self.taken.used)
+
+
 @dataclass
 class _Caller:
     "What the threads of one collection share."
@@ -490,14 +502,15 @@ class _Caller:
     who: Participant | None = None  # who is asked
     patience: Patience = field(default_factory=Patience)
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: Request) -> _Paid:
         "One request, repeated while that may help; how long the last attempt took is kept."
         began = _Beginning()
 
-        def attempt(number: int) -> Answer:
+        def attempt(number: int) -> _Paid:
             nonlocal began
             began = _Beginning()
-            return self._asked(request, began)._replace(attempt=number, **began.times())
+            answer, paid = self._asked(request, began)
+            return _Paid(answer._replace(attempt=number, **began.times()), paid)
 
         try:
             return repeated(
@@ -506,9 +519,10 @@ class _Caller:
         except GaveUp as end:
             if end.fault.fatal:
                 raise CogbiasError(end.fault.message) from None
-            return Answer("error", detail=str(end), attempt=end.attempt, **began.times())
+            failed = Answer("error", detail=str(end), attempt=end.attempt, **began.times())
+            return _Paid(failed, None)
 
-    def _asked(self, request: Request, began: _Beginning) -> Answer:
+    def _asked(self, request: Request, began: _Beginning) -> tuple[Answer, Taken | None]:
         "One attempt, when it is its turn."
         characters = len(request.item.get("prompt") or "") + len(request.item.get("system") or "")
         with taking(self.who, characters, self.sleep) as taken:
@@ -517,14 +531,14 @@ class _Caller:
             began.waited = taken.waited
             told = answer.status != "error"  # a run asks for those again
             taken.settle(answer.tokens_in, answer.tokens_out, told)
-        return answer
+        return answer, taken if told else None
 
 # %% ../../nbs/elicitation/03_calls.ipynb #e883f478
 def _in_flight(
     pool: ThreadPoolExecutor, caller: _Caller, requests: Sequence[Request], window: int
 ) -> Iterator[tuple[int, Answer]]:
     "Answers as they arrive, with at most `window` requests handed out."
-    flying: dict[Future[Answer], int] = {}
+    flying: dict[Future[_Paid], int] = {}
     waiting = iter(enumerate(requests))
     reached: LimitReached | None = None
     while True:
@@ -535,11 +549,12 @@ def _in_flight(
         for future in wait(flying, return_when=FIRST_COMPLETED).done:
             index = flying.pop(future)
             try:
-                answer = future.result()
+                paid = future.result()
             except LimitReached as limit:
                 reached = limit
                 continue
-            yield index, answer
+            yield index, paid.answer
+            paid.is_stored()  # who asks for the next answer has stored this one
     if reached:
         raise reached
 

@@ -422,7 +422,7 @@ def _by_tree(
             yield nodes, logits
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #6afd72ad
-def _rows(tree: PrefixTree, looked_at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _rows_needed(tree: PrefixTree, looked_at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     "Nodes that need a row, and for each node looked at the number of the row that contains it."
     node, after = looked_at[:-1], looked_at[1:]
     deeper = tree.depth[after] > tree.depth[node]
@@ -439,7 +439,7 @@ def _by_rows(
     model: Any, tree: PrefixTree, looked_at: np.ndarray, budget: int, rows: int
 ) -> Batches:
     "Each row is computed from its first token."
-    last, owner = _rows(tree, looked_at)
+    last, owner = _rows_needed(tree, looked_at)
     begins = np.searchsorted(owner, np.arange(len(last) + 1))
     for depth in np.unique(tree.depth[last]):
         bucket = np.flatnonzero(tree.depth[last] == depth)

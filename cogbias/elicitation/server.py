@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['ENDS', 'THINKING', 'ABOUT_THE_MODEL', 'TRIES', 'SAME', 'LOST', 'messages_of', 'characters_of', 'thinking_apart',
-           'one_line', 'joined', 'patiently', 'ServerSettings', 'Connection', 'ListedToken', 'next_tokens_of',
-           'shown_mass', 'Generation', 'has_list', 'begins_with_a_word', 'draw_until', 'distance', 'ProbabilityAccess',
-           'find_route', 'opens_without_answer', 'NextTokenReader', 'lists_are_missing', 'option_answer',
-           'OneReaderPerThread', 'ServerParticipant']
+           'one_line', 'joined', 'patiently', 'ServerSettings', 'Connection', 'connections_kept', 'ListedToken',
+           'next_tokens_of', 'shown_mass', 'Generation', 'has_list', 'begins_with_a_word', 'draw_until', 'distance',
+           'ProbabilityAccess', 'find_route', 'opens_without_answer', 'NextTokenReader', 'lists_are_missing',
+           'option_answer', 'OneReaderPerThread', 'ServerParticipant']
 
 # %% ../../nbs/elicitation/08_server.ipynb #89099fd7
 import math
@@ -16,6 +16,7 @@ import threading
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -221,6 +222,33 @@ class Connection:
             if name not in self.learned:
                 self.learned[name] = patiently(ask, self.who.fault, self.who.retries)
             return self.learned[name]
+
+# %% ../../nbs/elicitation/08_server.ipynb #644c7cf4
+_kept: list[dict[tuple, Connection]] = []  # of the run that goes on; empty where none does
+
+
+@contextmanager
+def connections_kept() -> Iterator[None]:
+    "In the block, participants with the same settings share what they learn of their server."
+    if _kept:  # within another such block
+        yield
+        return
+    _kept.append({})
+    try:
+        yield
+    finally:
+        _kept.clear()
+
+
+def _connection_of(who: "ServerParticipant") -> Connection:
+    "The connection of a participant: its own, or in a run that of those with its settings."
+    if not _kept:
+        return Connection(who)
+    settings = tuple((each.name, repr(getattr(who, each.name))) for each in fields(who))
+    place = os.getpid(), type(who), settings
+    if place not in _kept[0]:
+        _kept[0].setdefault(place, Connection(who))
+    return _kept[0][place]
 
 # %% ../../nbs/elicitation/08_server.ipynb #e35f5281
 class ListedToken(NamedTuple):
@@ -511,7 +539,7 @@ class ServerParticipant(ServerSettings):
         "The connection of this process."
         place = f"_connection_{os.getpid()}"
         if place not in self.__dict__:
-            self.__dict__.setdefault(place, Connection(self))  # threads get the same one
+            self.__dict__.setdefault(place, _connection_of(self))  # threads get the same one
         return self.__dict__[place]
 
     @property

@@ -10,7 +10,7 @@ import json
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import MappingProxyType
@@ -39,29 +39,51 @@ from ..trials import fingerprint
 
 # %% ../../nbs/exchange/answers.ipynb #53870494
 class Oddities:
-    "Counts of what was odd, by place."
+    "Counts of what was odd, by place and by what it concerns."
 
     def __init__(
         self,
         meanings: Mapping[str, str],  # code -> meaning, in the order of the table
     ) -> None:
         self.meanings = meanings
-        self.counts: Counter[tuple[str, str]] = Counter()
-        self.first: dict[tuple[str, str], str] = {}
+        self.counts: Counter[tuple[str, str, str]] = Counter()
+        self.first: dict[tuple[str, str, str], str] = {}
 
-    def add(self, code: str, where: str, example: str = "", count: int = 1) -> None:
+    def add(
+        self,
+        code: str,
+        where: str,
+        example: str = "",
+        count: int = 1,
+        of: str = "",  # the paradigm or the item that it concerns; empty: the whole data set
+    ) -> None:
         "Take note of an oddity."
         assert code in self.meanings, code
         if count:
-            self.counts[code, where] += count
-            self.first.setdefault((code, where), example)
+            self.counts[code, where, of] += count
+            self.first.setdefault((code, where, of), example)
+
+    def only(
+        self,
+        asked: Container[str],  # paradigms and items
+    ) -> "Oddities":  # a new one
+        "Those that concern a part of a data set."
+        part = Oddities(self.meanings)
+        for (code, where, of), count in self.counts.items():
+            if of in asked:
+                part.add(code, where, self.first[code, where, of], count, of)
+        return part
 
     def table(self) -> pd.DataFrame:
         "One row per oddity and place: code, where, count, first, meaning."
+        found: dict[tuple[str, str], tuple[int, str]] = {}
+        for (code, where, of), more in self.counts.items():
+            count, first = found.get((code, where), (0, self.first[code, where, of]))
+            found[code, where] = count + more, first
         rows = [
-            (code, where, self.counts[code, where], self.first[code, where], meaning)
+            (code, where, *found[code, where], meaning)
             for code, meaning in self.meanings.items()
-            for each, where in self.counts
+            for each, where in found
             if each == code
         ]
         return pd.DataFrame(rows, columns=["code", "where", "count", "first", "meaning"])
@@ -214,7 +236,7 @@ def _manifest(study: PublishedStudy, started: str, folder: Folder) -> dict[str, 
     }
 
 
-def _joined(before: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+def _record_with_others(before: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     "The record of a folder into which answers came; its study and its other cells stay."
     known = {(cell["participant"], cell["paradigm"]): cell for cell in before["cells"]}
     known |= {(cell["participant"], cell["paradigm"]): cell for cell in new["cells"]}
@@ -340,7 +362,7 @@ def write_answers(
         _move(_new_files(stage, folder))
         if study.cells:
             new = _manifest(study, started, folder)
-            manifest = _joined(read_manifest(folder) or before, new) if before else new
+            manifest = _record_with_others(read_manifest(folder) or before, new) if before else new
             write_text(folder.manifest, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
     return folder
 

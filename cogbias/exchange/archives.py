@@ -120,11 +120,34 @@ def _is_tar(path: Path) -> bool:
     return True
 
 
+_BLOCK = 512  # bytes; a tar file consists of such blocks
+
+
+def _check_end(path: Path, archive: tarfile.TarFile, last: str) -> None:
+    "Raise unless the end is marked and nothing follows; what is packed is read to its check sum."
+    archive.fileobj.seek(archive.offset)  # where no further file was found
+    read = 0
+    while zeros := archive.fileobj.read(2_000 * _BLOCK):
+        read += len(zeros)
+        _check_size(path, archive.fileobj.tell())
+        if zeros.count(0) < len(zeros):
+            raise CogbiasError(
+                f"{path}: is damaged after {last!r:.80}: what follows is neither a file nor the "
+                f"end of the archive; fetch the file again"
+            )
+    if read < 2 * _BLOCK:
+        raise CogbiasError(
+            f"{path}: is cut off after {last!r:.80}: the end of the archive is not there; fetch "
+            f"the file again"
+        )
+
+
 def _of_tar(path: Path, endings: Collection[str]) -> Iterator[tuple[str, bytes]]:
     "Name and contents of the files in a tar file, packed or not."
     with tarfile.open(path, _tar_mode(path)) as archive:
-        members, total = [], 0
+        members, total, last = [], 0, "the beginning"
         for each in archive:
+            last = each.name
             total += each.size
             _check_size(path, total)  # the rest would have to be unpacked to be counted
             if each.isdir() or is_hidden(each.name.removeprefix("./")):
@@ -135,6 +158,7 @@ def _of_tar(path: Path, endings: Collection[str]) -> Iterator[tuple[str, bytes]]
                     f"published"
                 )
             members.append((each.name.removeprefix("./"), each))
+        _check_end(path, archive, last)
         check_members(path, [(name, member.size) for name, member in members], endings)
         for name, member in members:
             yield name, archive.extractfile(member).read()

@@ -101,7 +101,7 @@ class Record(NamedTuple):
         return "" if cell == "None" else cell
 
 
-def _rows(path: Path, file: str) -> Iterator[list[str]]:
+def _csv_rows(path: Path, file: str) -> Iterator[list[str]]:
     "The rows of a file; whatever keeps it from being read is one line."
     number = 0
     try:
@@ -119,7 +119,7 @@ def _rows(path: Path, file: str) -> Iterator[list[str]]:
 
 def _records(path: Path, file: str) -> tuple[str, Iterator[Record]]:
     "Kind and records of a file."
-    with closing(_rows(path, file)) as rows:  # there may be thousands of files
+    with closing(_csv_rows(path, file)) as rows:  # there may be thousands of files
         header = next(rows, [])
     if not header:
         raise CogbiasError(f"{file}: is empty; fetch it again or leave it out")
@@ -128,7 +128,7 @@ def _records(path: Path, file: str) -> tuple[str, Iterator[Record]]:
 
 def _below(path: Path, file: str, header: Sequence[str]) -> Iterator[Record]:
     "The records below a header."
-    rows = filter(None, _rows(path, file))
+    rows = filter(None, _csv_rows(path, file))
     next(rows, [])
     for number, row in enumerate(rows, 1):
         if len(row) != len(header):
@@ -441,7 +441,7 @@ _HEADING = "Answer Options:\n"
 _OPTION = re.compile(r"^Option ([0-9]+): ", re.M)
 
 
-def _asked(record: Record, column: str, points: int) -> tuple[str, tuple[str, ...]]:
+def _text_and_options(record: Record, column: str, points: int) -> tuple[str, tuple[str, ...]]:
     "The text before the options, and the options in their original order."
     text = record.cells[column].replace("\r\n", "\n")
     story, heading, listed = text.rpartition(_HEADING)
@@ -487,7 +487,7 @@ def _drawn(record: Record, source: Source) -> Drawn | None:
 def _test(record: Record, source: Source, instance: int) -> PublishedTest:
     "A test case, checked."
     points = _case(source.paradigm).points
-    asked = {each: _asked(record, each, points) for each in CONDITIONS}
+    asked = {each: _text_and_options(record, each, points) for each in CONDITIONS}
     if not record.text("scenario"):
         raise record.fault("scenario", "is empty")
     return PublishedTest(
@@ -628,7 +628,7 @@ class Decision(NamedTuple):
 _FOUND = re.compile(r"\b[oO]ption (\d{1,3})\b")  # how the published code finds the choice
 
 
-def _shown(record: Record, test: PublishedTest, condition: str) -> tuple[int, ...]:
+def _order_shown(record: Record, test: PublishedTest, condition: str) -> tuple[int, ...]:
     "The order in which options were shown, as places in their original order."
     options = [each.strip() for each in _list(record, f"{condition}_options", str)]
     if tuple(options) != test.options[condition]:
@@ -662,7 +662,7 @@ def _chosen(
     record: Record, test: PublishedTest, odd: Oddities
 ) -> tuple[int, dict[str, int]] | None:
     "Order and choices of a decision that succeeded; None where its order cannot be coded."
-    orders = {each: _shown(record, test, each) for each in CONDITIONS}
+    orders = {each: _order_shown(record, test, each) for each in CONDITIONS}
     last = _case(test.paradigm).points - 1
     chosen = {each: _whole(record, f"{each}_decision", high=last) for each in CONDITIONS}
     turn = _turn([*orders.values()], record, odd)

@@ -4,10 +4,11 @@
 
 # %% auto #0
 __all__ = ['BIASES', 'LEFT_OUT', 'CONDITIONS', 'BASELINE', 'VERSION', 'PROMPTS', 'SOURCES', 'MODELS', 'OTHER_NAME', 'PLANNED',
-           'ODDITIES', 'KNOWN', 'METHOD', 'RETRIES', 'ARMS', 'EXPECTED', 'OUTCOMES', 'LARGEST_FACTS', 'Question',
-           'read_prompts', 'prompts_of_source', 'with_arm', 'in_arm', 'published_choice', 'published_number', 'Answers',
-           'known_hashes', 'prompt_names', 'check_prompts', 'PublishedAnswers', 'read_pagliaro', 'facts_sum',
-           'outcomes_of', 'read_outcomes', 'import_pagliaro']
+           'ODDITIES', 'KNOWN', 'METHOD', 'RETRIES', 'HASHES', 'ARMS', 'EXPECTED', 'OUTCOMES', 'LARGEST_FACTS',
+           'REFUSALS', 'ARTICLES', 'Question', 'read_prompts', 'prompts_of_source', 'with_arm', 'in_arm',
+           'published_choice', 'published_number', 'Answers', 'known_hashes', 'prompt_names', 'check_prompts',
+           'answer_hashes', 'other_answers', 'check_answers', 'PublishedAnswers', 'read_pagliaro', 'published_hashes',
+           'facts_sum', 'outcomes_of', 'read_outcomes', 'still_read_as_a', 'refusals_read_as_a', 'import_pagliaro']
 
 # %% ../../nbs/exchange/pagliaro.ipynb #1d2e2a78
 import ast
@@ -35,7 +36,15 @@ from cogbias.exchange.answers import (
 from .archives import archived_files, strict_json
 from ..outputs import RecordedParticipant, timestamp
 from ..participants import Answer, answer_from_text
-from ..tables import STATUSES, CogbiasError, check_file, item_table, option, shipped
+from cogbias.tables import (
+    STATUSES,
+    CogbiasError,
+    check_file,
+    item_table,
+    option,
+    shipped,
+    shortened,
+)
 from ..trials import fingerprint, trial_ids, trial_row
 
 # %% ../../nbs/exchange/pagliaro.ipynb #e4b6df0f
@@ -71,7 +80,7 @@ def _parsed(file: str, data: bytes) -> dict[str, Any]:
         found = strict_json(data)
     except ValueError as error:
         raise CogbiasError(
-            f"{file}: is not JSON ({error!s:.80}); fetch the archive again"
+            f"{file}: is not JSON ({shortened(error)}); fetch the archive again"
         ) from None
     if not isinstance(found, dict):
         raise CogbiasError(f"{file}: holds no object; use the archive as published")
@@ -371,6 +380,11 @@ class Answers(NamedTuple):
         "Who answered: an arm is a participant of its own."
         return self.model if self.arm == BASELINE else f"{self.model}+{self.arm}"
 
+    @property
+    def prompt(self) -> tuple[str, str, str, str]:
+        "Whose answers to which prompt these are."
+        return self.model, self.arm, self.question.pair.name, self.condition
+
     def published_reading(self, response: str) -> str | float | None:
         "What the published code read from an answer."
         if response == "" or response.startswith(_FAILED):
@@ -437,9 +451,13 @@ def _file_answers(
         if name not in questions or questions[name].bias != bias or name in seen:
             raise top.fault("variants", f"holds {name!r:.40}, which is not of {bias} or is twice")
         seen.append(name)
-        sizes = {each: len(_responses(place, fields, each)) for each in CONDITIONS}
-        if len(set(sizes.values())) > 1:
-            raise place.fault("treatment_responses", f"and control differ in length: {sizes}")
+        control, treatment = (len(_responses(place, fields, each)) for each in CONDITIONS)
+        if control != treatment:
+            raise place.fault(
+                "treatment_responses",
+                f"holds {treatment} answers and 'control_responses' {control}; they differ in "
+                f"length",
+            )
         for condition in CONDITIONS:
             responses = _responses(place, fields, condition)
             answers = Answers(file, questions[name], model, arm, condition, responses)
@@ -463,6 +481,8 @@ ODDITIES = MappingProxyType(
         "interval": "answers to questions for an interval; left out, there is no such answer here",
         "missing_file": "files of answers that the archive has as published and that are not here; "
         "nothing is known of these answers",
+        "other_answers": "prompts whose answers are not those that were published; they were read "
+        "on demand, and nobody should call them published",
         "other_file": "files that are neither raw_responses/*.json nor prompts; counted, not read",
         "other_model": "answers of a model that was configured under another name; the name of the "
         "files is kept, the model is the configured one",
@@ -511,7 +531,7 @@ def _items(
     return {name: item_table(name, each) for name, each in sorted(rows.items())}
 
 
-def _asked(
+def _pairs_asked(
     questions: Mapping[str, Question], arms: Mapping[str, Any], answers: Sequence[Answers]
 ) -> Iterator[tuple[str, Question]]:
     "Every pair in the baseline, and in every arm in which somebody answered its bias."
@@ -575,8 +595,10 @@ def _answer(item: Mapping[str, Any], response: str) -> Answer:
     return found
 
 
-def _recorded(participant: str, model: str, arm: str) -> RecordedParticipant:
-    "Who answered."
+def _recorded(participant: str, model: str, arm: str, altered: bool = False) -> RecordedParticipant:
+    "Who answered; whose answers were altered is somebody else than who was published."
+    whose = "answers that are not those of Pagliaro 2026" if altered else "Pagliaro 2026"
+    licence = "CC BY 4.0, A. Pagliaro, doi 10.5281/zenodo.20406397; read again"
     return RecordedParticipant(
         participant,
         "published",
@@ -585,11 +607,11 @@ def _recorded(participant: str, model: str, arm: str) -> RecordedParticipant:
         0.7,
         False,
         ("text",),
-        {"published": "Pagliaro 2026", "arm": arm},
+        {"published": whose, "arm": arm},
         {
             "answers": "imported, not collected here",
             "name in the files": model,
-            "licence": "CC BY 4.0, A. Pagliaro, doi 10.5281/zenodo.20406397; read again",
+            "licence": f"altered after {licence}" if altered else licence,
         },
     )
 
@@ -636,16 +658,66 @@ def _note(
 ) -> None:
     "Take note of one answer."
     who, where = answers.participant, f"{answers.file}: {answers.question.pair.name}"
+    item = row["item_id"]
     if answers.model == OTHER_NAME:
-        odd.add("other_model", who, where)
+        odd.add("other_model", who, where, of=item)
     if len(answers.responses) < PLANNED:
-        odd.add("fewer", who, where)
+        odd.add("fewer", who, where, of=item)
     if row["status"] == "error":
-        odd.add("error", who, where)
+        odd.add("error", who, where, of=item)
     elif row["response"] == "":
-        odd.add("empty", who, where)
+        odd.add("empty", who, where, of=item)
     elif _differs(row, reading):
-        odd.add("read_otherwise", who, where)
+        odd.add("read_otherwise", who, where, of=item)
+
+# %% ../../nbs/exchange/pagliaro.ipynb #144f4762
+HASHES = "pagliaro_answers.csv"  # name of the file of hashes
+_PROMPT = ["model", "arm", "content_set", "condition"]
+
+
+def answer_hashes(
+    answers: Iterable[Answers],
+) -> pd.DataFrame:  # model, arm, content_set, condition, answers, hash; one row per prompt
+    "What answers are recognised by, without their texts."
+    rows = []
+    for each in answers:
+        written = json.dumps(list(each.responses)).encode()
+        known = hashlib.sha256(written).hexdigest()[:16]
+        rows.append((*each.prompt, len(each.responses), known))
+    found = pd.DataFrame(rows, columns=[*_PROMPT, "answers", "hash"])
+    return found.sort_values(_PROMPT, ignore_index=True)
+
+
+@cache
+def _known_answers() -> Mapping[tuple[str, ...], str]:
+    "Model, arm, pair and condition -> the hash of the published answers."
+    table = pd.read_csv(shipped("data", "published", HASHES), dtype=str)
+    return dict(zip(zip(*(table[name] for name in _PROMPT)), table["hash"]))
+
+
+def other_answers(
+    answers: Sequence[Answers],
+) -> list[Answers]:  # those that are not as published
+    "Answers that differ from what was published, prompt by prompt."
+    table, known = answer_hashes(answers), _known_answers()
+    found = dict(zip(zip(*(table[name] for name in _PROMPT)), table["hash"]))
+    return [each for each in answers if found[each.prompt] != known.get(each.prompt)]
+
+
+def check_answers(
+    answers: Sequence[Answers],  # all that there are
+    other: Sequence[Answers],  # from `other_answers`
+) -> None:
+    "An error for the first prompt whose answers are not the published ones."
+    if not other:
+        return
+    first = other[0]
+    files, all_files = (len({each.file for each in those}) for those in (other, answers))
+    raise _Place(first.file, f"variant {first.question.pair.name}").fault(
+        f"{first.condition}_responses",
+        f"is not what was published {VERSION}; answers to {len(other)} of {len(answers)} prompts "
+        f"differ, in {files} of {all_files} files",
+    )
 
 # %% ../../nbs/exchange/pagliaro.ipynb #8b7426c8
 class PublishedAnswers(NamedTuple):
@@ -654,7 +726,12 @@ class PublishedAnswers(NamedTuple):
     items: Mapping[str, pd.DataFrame]  # paradigm -> items
     cells: Sequence[PublishedCell]
     readings: Mapping[tuple[str, str], pd.DataFrame]  # participant, paradigm -> trial_id, ...
-    oddities: pd.DataFrame  # code, where, count, first, meaning
+    odd: Oddities
+
+    @property
+    def oddities(self) -> pd.DataFrame:  # code, where, count, first, meaning
+        "What was odd."
+        return self.odd.table()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -744,12 +821,13 @@ def _note_missing(present: set[tuple[str, str, str]], odd: Oddities) -> None:
     "Take note of every published file of answers that is not here."
     for model, bias, arm in sorted(EXPECTED - present):
         name = f"{bias}_{model}_{arm}.json"
-        odd.add("missing_file", name, name)
+        concerned = _paradigm(bias) if bias in BIASES else ""
+        odd.add("missing_file", name, name, of=concerned)
 
 
 def read_pagliaro(
     path: Path | str,  # the published archive or its folder
-    as_published: bool = True,  # whether prompts have to be the published ones, word by word
+    as_published: bool = True,  # whether prompts and answers have to be the published ones
 ) -> PublishedAnswers:
     "Prompts and answers of the data set, read whole."
     files, odd = archived_files(path, ("",)), Oddities(ODDITIES)
@@ -760,27 +838,46 @@ def read_pagliaro(
     if not answers:
         raise CogbiasError(f"{path}: holds no answers; there should be raw_responses/*.json")
     _note_missing(whose, odd)
-    items = _items(_asked(questions, arms, answers))
+    items = _items(_pairs_asked(questions, arms, answers))
+    other = other_answers(answers)
     if as_published:
         check_prompts(where, items)
+        check_answers(answers, other)
+    for each in other:
+        odd.add("other_answers", each.participant, each.file, of=_paradigm(each.question.bias))
+    altered = {each.participant for each in other}
     by_cell: dict[tuple[str, str], list[Answers]] = {}
     for each in answers:
         by_cell.setdefault((each.participant, _paradigm(each.question.bias)), []).append(each)
     cells, readings = [], {}
     for (person, name), mine in sorted(by_cell.items()):
-        who = _recorded(person, mine[0].model, mine[0].arm)
+        who = _recorded(person, mine[0].model, mine[0].arm, person in altered)
         rows, read = _cell_rows(mine, items[name], who, odd)
-        cells.append(PublishedCell(who, name, rows, len(rows), _told(mine[0])))
+        cells.append(PublishedCell(who, name, rows, len(rows), _told(mine[0], person in altered)))
         readings[person, name] = pd.DataFrame(read, columns=["trial_id", "choice", "value"])
-    return PublishedAnswers(items, cells, readings, odd.table())
+    return PublishedAnswers(items, cells, readings, odd)
 
 
-def _told(answers: Answers) -> str:
+def _told(answers: Answers, altered: bool) -> str:
     "What a report says of where answers come from."
     told = "published answers of Pagliaro 2026 (CC BY 4.0), read again"
+    if altered:
+        told = (
+            "not the answers that Pagliaro 2026 published: some answers of this participant "
+            "differ, and the manifest counts them"
+        )
     if answers.model == OTHER_NAME:
         told += f"; the files say {OTHER_NAME}, the settings call {MODELS[answers.model]}"
     return told
+
+
+def published_hashes(
+    path: Path | str,  # the published archive or its folder
+) -> pd.DataFrame:  # as `answer_hashes`
+    "The hashes of an archive: how the shipped table was made."
+    files = archived_files(path, ("",))
+    questions, _ = read_prompts(_prompts_file(path, files)[1])
+    return answer_hashes(_all_answers(files, questions, Oddities(ODDITIES)))
 
 # %% ../../nbs/exchange/pagliaro.ipynb #3f8124f8
 OUTCOMES = "pagliaro.parquet"  # name of the file of facts
@@ -973,7 +1070,7 @@ def read_outcomes(
         table = pd.read_parquet(check_file(Path(path), LARGEST_FACTS))
     except (OSError, ValueError, NotImplementedError) as error:
         raise CogbiasError(
-            f"{path}: cannot be read ({error!s:.80}); use the shipped file"
+            f"{path}: cannot be read ({shortened(error)}); use the shipped file"
         ) from None
     lacking = [name for name in _FACTS if name not in table]
     if lacking:
@@ -995,9 +1092,55 @@ def read_outcomes(
         cell, read = _fact_cell(person, name, facts, items[name])
         cells.append(cell)
         readings[person, name] = read
-    return PublishedAnswers(items, cells, readings, Oddities(ODDITIES).table())
+    return PublishedAnswers(items, cells, readings, Oddities(ODDITIES))
+
+# %% ../../nbs/exchange/pagliaro.ipynb #ed2c4d9f
+REFUSALS = "pagliaro_refusals.csv"  # name of the file of counts
+ARTICLES = MappingProxyType(
+    {
+        "without_article": re.compile(r"\ba\b"),
+        "without_capital": re.compile(r"\ba\b|(?:^|(?<=[.!?] ))A(?= )"),  # A that begins a sentence
+    }
+)  # column of counts -> what is taken out of the text
+
+
+def still_read_as_a(
+    response: str,  # an answer that the published code read as A
+) -> dict[str, bool]:  # column of counts -> whether it is A without these words
+    "Whether an answer would be read as A without its articles."
+    return {
+        column: published_choice(words.sub("", response), ("A", "B")) == "A"
+        for column, words in ARTICLES.items()
+    }
+
+
+def refusals_read_as_a(
+    found: PublishedAnswers,  # from `read_pagliaro`, with texts
+) -> pd.DataFrame:  # model, arm, content_set, condition, read_as_a and the columns of ARTICLES
+    "Refusals of a choice that were read as A, and how many still would without articles."
+    rows = []
+    for cell in found.cells:
+        read = found.readings[cell.who.name, cell.paradigm].set_index("trial_id")["choice"]
+        model, arm = cell.who.recorded["name in the files"], cell.who.identity["arm"]
+        for row in cell.rows:
+            if row["status"] == "refusal" and read[row["trial_id"]] == "A":
+                place = model, arm, row["cluster"], row["condition"]
+                rows.append((*place, True, *still_read_as_a(row["response"]).values()))
+    places = ["model", "arm", "content_set", "condition"]
+    table = pd.DataFrame(rows, columns=[*places, "read_as_a", *ARTICLES])
+    return table.groupby(places, as_index=False).sum()
 
 # %% ../../nbs/exchange/pagliaro.ipynb #38b79069
+def _is_whole(whole: PublishedStudy, part: PublishedStudy) -> bool:
+    "Whether a part has all prompts."
+    return sum(map(len, part.items.values())) == sum(map(len, whole.items.values()))
+
+
+def _names_in(items: Mapping[str, pd.DataFrame]) -> set[str]:
+    "Paradigms, and the items in them."
+    return {*items} | {each for table in items.values() for each in table["item_id"]}
+
+
 def import_pagliaro(
     path: Path | str,  # the published archive or its folder, or the file of facts
     outputs: Path | str,  # a new folder, or one of this tool
@@ -1020,5 +1163,6 @@ def import_pagliaro(
         found.readings,
     )
     study = part_of(whole, paradigms, where)
-    write_answers(study, outputs, started)
-    return found._replace(items=study.items, cells=study.cells, readings=study.readings)
+    odd = found.odd if _is_whole(whole, study) else found.odd.only(_names_in(study.items))
+    write_answers(study._replace(oddities=odd.table()), outputs, started)
+    return PublishedAnswers(study.items, study.cells, study.readings, odd)

@@ -69,6 +69,14 @@ def _stacked_bar(ax: "Axes", row: int, widths: Mapping[str, float]) -> None:
         left += width
 
 
+_CHANCE_LINE: dict[str, Any] = {
+    "color": "#222222",
+    "linewidth": 1.6,
+    "linestyle": _CHANCE_LOOK.line,
+    "gid": "chance",
+}
+
+
 def _chance_marks(ax: "Axes", row: int, places: float) -> None:
     "What a uniformly random responder would score."
     if places >= 2:
@@ -76,11 +84,8 @@ def _chance_marks(ax: "Axes", row: int, places: float) -> None:
             [1 / places, 1 - 1 / places],
             row - 0.44,
             row + 0.44,
-            color="#222222",
-            linewidth=1.6,
-            linestyle=_CHANCE_LOOK.line,
+            **_CHANCE_LINE,
             zorder=3,
-            gid="chance",
         )
 
 # %% ../../nbs/figures/02_answers.ipynb #e9b7fb1c
@@ -214,11 +219,8 @@ def _equal_shares(ax: "Axes", table: pd.DataFrame) -> None:
             [1 / len(at)] * len(at),
             at - 0.14,
             at + 0.14,
-            color="#222222",
-            linewidth=1.6,
-            linestyle=_CHANCE_LOOK.line,
+            **_CHANCE_LINE,
             zorder=1.5,
-            gid="chance",
         )
 
 # %% ../../nbs/figures/02_answers.ipynb #21a454a0

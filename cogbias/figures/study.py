@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from .cell import COLOURS, NUMBERS, axes_or_new, check_rows, interval_rows
-from ..stats.decisions import without_width
 from ..tables import CogbiasError, check_columns
 
 if TYPE_CHECKING:
@@ -165,12 +164,21 @@ def _count_left_out(count: int, why: str = "without a number", what: str = "row"
     "How many rows are not drawn; empty when all are."
     return f"not drawn: {count} {what}{'' if count == 1 else 's'} {why}" if count else ""
 
+# %% ../../nbs/figures/01_study.ipynb #7cb54b60
+def _lay_out(figure: "Figure") -> None:
+    "Have the layout decide where everything is; nothing is drawn."
+    engine = figure.get_layout_engine()
+    if engine is None:
+        figure.draw_without_rendering()
+    else:
+        engine.execute(figure)
+
 # %% ../../nbs/figures/01_study.ipynb #fa96c994
 def _with_notes_below(ax: "Axes", *notes: str) -> "Axes":
     "Add notes below the label of the x axis, and keep the label inside the figure."
     ax.set_xlabel("\n".join(filter(None, [ax.get_xlabel(), *(fill(each, 58) for each in notes)])))
     figure = ax.get_figure(root=True)
-    figure.draw_without_rendering()  # the layout decides where words are
+    _lay_out(figure)  # it decides where words are
     if ax.xaxis.label.get_window_extent().x1 > figure.bbox.x1:
         ax.xaxis.label.set(x=1, ha="right")
     return ax
@@ -297,7 +305,7 @@ def _legend_above(
     if not handles:
         return
     figure = ax.get_figure(root=True)
-    figure.draw_without_rendering()  # the layout decides how much room there is
+    _lay_out(figure)  # it decides how much room there is
     for count in range(min(columns, len(handles)), 0, -1):
         legend = ax.legend(
             handles=handles,
@@ -538,15 +546,22 @@ def effect_forest(
     return _with_notes_below(ax, _count_left_out(int(rows["value"].isna().sum())))
 
 # %% ../../nbs/figures/01_study.ipynb #c93fbccd
+def _what_is_told(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
+    "What readers must be told of a participant; empty where there is nothing."
+    if name not in people:
+        raise CogbiasError(
+            f"{name}: people do not say whether it is simulated; give outputs.people_of(folder)"
+        )
+    return "simulated" if people[name]["simulated"] else people[name]["self_made"]
+
+
 def study_overview(
     effects: pd.DataFrame,  # headline rows: paradigm, participant, estimate, ci_low, ci_high, unit
-    self_made: Mapping[str, str] = {},  # participant -> what a small model made here is called
+    people: Mapping[str, Mapping[str, Any]],  # participant -> simulated, self_made: `people_of`
 ) -> "Axes":
     "Headline effects of all participants, one panel per paradigm."
     check_rows(effects, "paradigm", "participant", *NUMBERS, numbers=NUMBERS)
     import matplotlib.pyplot as plt
-
-    from cogbias.participants import is_simulated
 
     paradigms = list(dict.fromkeys(effects["paradigm"]))
     height = 1.0 + 0.34 * effects.groupby("paradigm").size().max()
@@ -562,9 +577,8 @@ def study_overview(
         part = effects[effects["paradigm"] == paradigm].astype(
             {"estimate": float, "ci_low": float, "ci_high": float}
         )
-        people = part["participant"]
-        told = ["simulated" if is_simulated(x) else self_made.get(x, "") for x in people]
-        names = [f"{x} ({y})" if y else x for x, y in zip(people, told)]
+        told = {name: _what_is_told(people, name) for name in part["participant"]}
+        names = [f"{name} ({told[name]})" if told[name] else name for name in part["participant"]]
         interval_rows(
             names,
             part["estimate"],
@@ -670,7 +684,7 @@ def _outline_cell(ax: "Axes", row: int, column: int, look: Mapping[str, Any]) ->
 # %% ../../nbs/figures/01_study.ipynb #6aba068c
 def _interval_ends(low: float, high: float) -> str:
     "Both ends of an interval, short; empty where one is missing, or where they are one number."
-    if not np.isfinite([low, high]).all() or without_width(low, high):
+    if not np.isfinite([low, high]).all() or np.isclose(low, high, rtol=0, atol=1e-9):
         return ""
     sizes = [f"{abs(each):.2f}".removeprefix("0") for each in (low, high)]
     signs = ["−" if each < 0 else "" for each in (low, high)]

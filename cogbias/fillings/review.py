@@ -20,7 +20,7 @@ from cogbias.tables import (
     content_hash,
     save_table,
 )
-from ..trials import _locked
+from ..turns import locked
 
 # %% ../../nbs/fillings/01_review.ipynb #8c8fdb40
 NEAR = 0.8  # Jaccard index from which two texts are near duplicates
@@ -100,7 +100,7 @@ def store_verdicts(
 ) -> int:  # rows that carry a verdict now
     "Write what a reader said of stories into the table."
     load_fillings(path)  # a path that leads nowhere is refused, not made
-    with _locked(Path(path)):
+    with locked(Path(path)):
         return _with_verdicts(Path(path), verdicts, reviewer)
 
 

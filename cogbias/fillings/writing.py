@@ -33,7 +33,7 @@ from cogbias.kits.scenario import (
 )
 from ..participants import Answer, Participant, Request, is_simulated
 from ..tables import FILLINGS, LARGEST_TABLE, CogbiasError, check_file, content_hash
-from ..trials import _append, _locked
+from ..turns import append_whole, locked
 
 # %% ../../nbs/fillings/00_writing.ipynb #e72de654
 WRITE = """You write short texts for a study of how managers decide.
@@ -224,7 +224,7 @@ def _repaired(path: Path, descriptor: int) -> None:
     content = check_file(path, LARGEST_TABLE).read_bytes()
     torn = content[content.rfind(b"\n") + 1 :]
     if torn and _is_record(torn):
-        _append(descriptor, b"\n")
+        append_whole(descriptor, b"\n")
     elif torn and content[:1] != b"{":
         raise CogbiasError(f"{path}: is no table of fillings; name another file")
     elif torn:
@@ -321,14 +321,14 @@ def generate(
     chosen = chosen_settings(settings, seed).to_dict("records")
     stories = [(setting, instance) for setting in chosen for instance in range(instances)]
     asked = 0
-    with _locked(path) as descriptor:
+    with locked(path) as descriptor:
         _repaired(path, descriptor)
         for gaps in passes(case):
             for _ in range(attempts):
                 stored = _own(case, participant.name, path)
                 todo = list(_todo(case, gaps, stories, stored, seed, attempts))
-                for rows in _asked(case, participant, todo, seed):
-                    _append(descriptor, rows)
+                for rows in _lines_of_answers(case, participant, todo, seed):
+                    append_whole(descriptor, rows)
                     asked += 1
         return _summary(case, path, _own(case, participant.name, path), stories, asked)
 
@@ -339,7 +339,7 @@ def _own(case: Scenario, generator: str, path: Path) -> pd.DataFrame:
     return stored[(stored["paradigm"] == case.name) & (stored["generator"] == generator)]
 
 
-def _asked(
+def _lines_of_answers(
     case: Scenario, participant: Participant, todo: Sequence[tuple[Task, int]], seed: int
 ) -> Iterator[bytes]:
     "The lines of every answer, as it comes."

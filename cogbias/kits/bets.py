@@ -554,6 +554,14 @@ def scored(
     return Contrast(measure, title, {}, condition, None, kind, **named)
 
 
+def _as_published(by: Sequence[str]) -> tuple[Contrast, ...]:
+    "The accuracy in the one order of things that was published, to stand beside the paper's."
+    told = "the published questions in the published order: the dear thing is named first"
+    name, title = "right_share_as_published", "Accuracy, dear thing named first"
+    given = {"by": tuple(by), "include": "is_published", "note": told}
+    return (scored(name, title, "right_share", "value", **given),)
+
+
 def accuracies(
     condition: str,  # bet or value
     by: Sequence[str],  # factors for whose levels the accuracy is estimated again
@@ -579,6 +587,7 @@ def accuracies(
             FRESH_TEST,
             by=tuple(by),
         ),
+        *(_as_published(by) if condition == "value" else ()),
         scored("balanced_accuracy", "Balanced accuracy", "balanced_accuracy", condition),
         scored(
             "choice_slope",
@@ -654,11 +663,20 @@ UNSAID = (
 )
 
 
-def _of_two_sides() -> tuple[Contrast, ...]:
+def _by_published_values() -> tuple[Contrast, ...]:
+    "The accuracy by one's own values in the one order that was published, beside the paper's."
+    told = "values and bets in the published order: values name the dear thing first"
+    name, title = "belief_conditioned_as_published", "Accuracy by its own values, as published"
+    given = {"include": "is_published", "note": told}
+    return (scored(name, title, "belief_conditioned", "bet", **given),)
+
+
+def _of_two_sides(published: bool) -> tuple[Contrast, ...]:
     "What is defined for bets with two sides only."
     own = scored("belief_conditioned", "Accuracy by its own values", "belief_conditioned", "bet")
+    as_published = _by_published_values() if published else ()
     gap = scored("belief_difference", "By its own values minus ours", "belief_difference", "bet")
-    return (own, gap, *thresholds("bet", BET_TRUTHS))
+    return (own, gap, *as_published, *thresholds("bet", BET_TRUTHS))
 
 
 def bets(
@@ -677,7 +695,7 @@ def bets(
             "bet",
             FRESH_TEST,
         ),
-        *(_of_two_sides() if len(modality.sides) == 2 else ()),
+        *(_of_two_sides(modality.published) if len(modality.sides) == 2 else ()),
     )
     first, *others = accuracies("bet", ("layout",))
     if not modality.published:

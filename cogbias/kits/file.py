@@ -4,10 +4,11 @@
 
 # %% auto #0
 __all__ = ['KeyPath', 'LARGEST_DECLARATION', 'LARGEST_WORDINGS', 'MOST_WORDINGS', 'LONGEST_TEXT', 'CONDITIONS', 'KINDS', 'FIELDS',
-           'NUMBER_FIELDS', 'HUMAN_FIELDS', 'WORDING_FIELDS', 'NEEDED', 'NUMBER_KINDS', 'LEANING', 'SUITE', 'SIMULATED',
-           'AS_BEFORE', 'key_places', 'Spot', 'Declaration', 'check_fields', 'text_fault', 'odd_brace', 'prompt_fault',
-           'Wording', 'roles_of', 'content_of', 'own_stimulus', 'question_of', 'own_rules', 'own_name',
-           'read_declaration', 'paradigm_of_files', 'paradigm_from_file']
+           'NUMBER_FIELDS', 'HUMAN_FIELDS', 'WORDING_FIELDS', 'NEEDED', 'THIRD', 'NUMBER_KINDS', 'COMMAS_READ',
+           'LEANING', 'SUITE', 'SIMULATED', 'AS_BEFORE', 'key_places', 'Spot', 'Declaration', 'check_fields',
+           'text_fault', 'odd_brace', 'prompt_fault', 'Wording', 'roles_of', 'content_of', 'own_stimulus',
+           'decimal_comma_line', 'question_of', 'own_rules', 'own_name', 'read_declaration', 'paradigm_of_files',
+           'paradigm_from_file']
 
 # %% ../../nbs/kits/file.ipynb #43efadf5
 import csv
@@ -203,6 +204,7 @@ class Declaration:
 
     def __init__(self, file: str, text: str) -> None:
         self.file = file
+        self.remarks: list[str] = []  # what was taken in one of several ways
         text = text.removeprefix("\ufeff")  # the mark that some editors put first
         self.text = text
         try:
@@ -342,7 +344,7 @@ FIELDS = {  # field of a declaration -> its kind and its meaning
     "question": (_EACH, "what is asked, with gaps such as {price}"),
     "options": (_OPTIONS, "what there is to choose from, in order"),
     "target": (_EACH, "the option that shows the bias: its text, or its letter"),
-    "number": ("a table", "that a number is asked for: unit, low, high, bias"),
+    "number": ("a table", "that a number is asked for: unit, low, high, bias, smallest"),
     "numbers": ("a table", "gap -> kind of number: money and count scale with the variant"),
     "factors": ("a table", "further column of the items -> its meaning"),
     "wordings": (
@@ -358,6 +360,7 @@ NUMBER_FIELDS = {
     "low": ("a number", "smallest number that counts as an answer"),
     "high": ("a number", "largest number that counts as an answer"),
     "bias": ("a text", "higher or lower: where the bias moves the number"),
+    "smallest": ("a number", "smallest effect of interest in this unit, for verdicts"),
 }
 HUMAN_FIELDS = {
     "label": ("a text", "who they were"),
@@ -381,6 +384,14 @@ WORDING_FIELDS = {
     "target": (_EACH, "which of them shows the bias"),
 }
 NEEDED = ("title", "bias", "summary", "norm", "positive", "conditions", "wordings")
+
+
+THIRD = "a file compares two conditions, so write a file for each treatment, with the same control"
+
+
+def _remedy_of(value: Mapping[str, Any]) -> str:
+    "What to do about a condition that is neither control nor treatment."
+    return THIRD if set(CONDITIONS) < set(value) else "rename it"
 
 
 def check_fields(
@@ -410,7 +421,7 @@ def check_fields(
             told = f"and not {value!r:.60}"
             spot = declared.spot(*path, name)
             if isinstance(value, dict) and odd:  # the line of what is called otherwise
-                told = f"and {odd[0]!r:.40} is neither; rename it"
+                told = f"and {odd[0]!r:.40} is neither; {_remedy_of(value)}"
                 spot = declared.spot(*path, name, odd[0])._replace(field=spot.field)
             raise spot.fault(f"should be {kind} ({meaning}), {told}")
     for name in needed:
@@ -420,16 +431,6 @@ def check_fields(
             )
 
 # %% ../../nbs/kits/file.ipynb #189a58f4
-_MARKS = {
-    "<": "a sign of HTML",
-    ">": "a sign of HTML",
-    "[": "a bracket of a link",
-    "]": "a bracket of a link",
-    "`": "a sign of code",
-    "\\": "a backslash",
-}
-
-
 _JOINERS = "\u200c\u200d"  # that many scripts and emoji need between two of their signs
 
 
@@ -458,11 +459,6 @@ def text_fault(
         return f"has {len(text):,} characters; {LONGEST_TEXT:,} are enough"
     if sign := _unprintable(text):
         return f"holds {sign!a}, which cannot be printed; remove it"
-    for sign in text:
-        if sign in _MARKS:
-            return f"holds {sign!r}, {_MARKS[sign]}; write it in words"
-    if text.count("$") > 1:
-        return "holds several dollar signs, which make a formula; write dollars in words"
     return ""
 
 
@@ -530,6 +526,7 @@ class Wording:
     prompts: dict[str, str] | None = None  # condition -> question; None: that of the declaration
     options: dict[str, list[str]] | None = None  # condition -> options, in order
     target: dict[str, str] | None = None  # condition -> text or letter
+    commas: tuple[str, ...] = ()  # its numbers that have a comma for a decimal point
 
     def spot(self, field: str, condition: str = "") -> Spot:
         "Where a field stands, as near as is known."
@@ -739,8 +736,10 @@ def _rows_by_condition(file: str, name: str, group: Sequence[_Row], whole: bool)
     for row in group:
         condition = row.cells["condition"]
         if condition not in CONDITIONS:
+            there = {each.cells["condition"] for each in group}
+            told = f"or {THIRD}" if set(CONDITIONS) < there else "of which there are two"
             raise row.spot(file, "condition").fault(
-                f"{condition!r} is no condition; write control or treatment"
+                f"{condition!r} is no condition; write control or treatment, {told}"
             )
         if condition in found:
             raise row.spot(file, "condition").fault(
@@ -768,13 +767,44 @@ def _shared(file: str, rows: Mapping[str, _Row], column: str) -> str:
     return first.cells[column]
 
 
+_DECIMAL_COMMA = re.compile(
+    r"""
+    [+-]? (?: \d+ | \d{1,3} (?: \.\d{3} )+ )  # 2 or 1.200
+    , \d+
+    """,
+    re.VERBOSE,
+)
+_THOUSANDS_OR_NOT = re.compile(r"[+-]?[1-9]\d{0,2}(?P<sign>[.,])\d{3}")  # 1.200 or 1,200
+
+
+def _has_decimal_comma(text: str, mark: str) -> bool:
+    "Whether a cell of a table is a number with a comma for a decimal point."
+    return mark != "," and bool(_DECIMAL_COMMA.fullmatch(text))
+
+
+def _refuse_two_readings(spot: Spot, text: str, mark: str) -> None:
+    "Refuse a number with a comma or a point of which nobody knows what it is."
+    found = _THOUSANDS_OR_NOT.fullmatch(text)
+    sign = found["sign"] if found else ""
+    if sign == "," or (sign == "." and mark == ";"):
+        decimal = f"{float(text.replace(',', '.')):g}"
+        raise spot.fault(
+            f"{text!r} can be read as {text.replace(sign, '')} and as {decimal}; write it without "
+            f"marks between thousands, as {text.replace(sign, '')}, or as {decimal}"
+        )
+    if mark == "," and _DECIMAL_COMMA.fullmatch(text):
+        plain = text.replace(".", "").replace(",", ".")
+        raise spot.fault(
+            f"{text!r:.40} has a comma, and commas stand between the cells of this file; write "
+            f"{plain:.40}, or save the table with semicolons"
+        )
+
+
 def _parsed(spot: Spot, text: str, mark: str) -> int | float:
     "A number of a table."
-    if mark == ";" and re.fullmatch(r"[+-]?\d{1,3}\.\d{3}", text):
-        raise spot.fault(
-            f"{text!r} can be read as {text.replace('.', '')} and as {float(text):g}; write it "
-            "in one of these ways"
-        )
+    _refuse_two_readings(spot, text, mark)
+    if _has_decimal_comma(text, mark):
+        text = text.replace(".", "").replace(",", ".")
     try:
         value = float(text)
     except ValueError:
@@ -804,8 +834,12 @@ def _wording_of_rows(
         if "option_a" in row.cells:
             spots[f"options {condition}"] = row.spot(file, "option_a")
 
+    commas: list[str] = []
+
     def number(column: str) -> int | float:
-        return _parsed(spots[column], _shared(file, rows, column), first.mark)
+        text = _shared(file, rows, column)
+        commas.extend([text] * _has_decimal_comma(text, first.mark))
+        return _parsed(spots[column], text, first.mark)
 
     words: dict[str, Any] = {}
     for column in filter(first.cells.__contains__, also):
@@ -821,7 +855,7 @@ def _wording_of_rows(
     published = _shared(file, rows, "published").lower() if "published" in usual else ""
     if published not in _YES:
         raise spots["published"].fault(f"{published!r:.40} is neither yes nor no; write one")
-    truth = _shared(file, rows, "truth") if "truth" in usual else ""
+    truth = number("truth") if "truth" in usual and _shared(file, rows, "truth") else None
     options = {condition: _options_of(file, row) for condition, row in rows.items()}
     told = {condition: row.cells.get("target", "") for condition, row in rows.items()}
     target = told if "target" in usual else {}
@@ -830,10 +864,11 @@ def _wording_of_rows(
         spots,
         words,
         _YES[published],
-        number("truth") if truth else None,
+        truth,
         {each: row.cells["prompt"] for each, row in rows.items()} if whole else None,
         options if any(options.values()) else None,
         target if any(target.values()) else None,
+        tuple(commas),
     )
 
 # %% ../../nbs/kits/file.ipynb #81cfa143
@@ -1078,6 +1113,10 @@ def _numbers(declared: Declaration) -> Numbers | None:
             f"{table['bias']!r:.40} is no direction; write higher or lower"
         )
     unit = _told(declared, table["unit"], "number", "unit")
+    if not table.get("smallest", 1) > 0:
+        raise declared.spot("number", "smallest").fault(
+            f"{table['smallest']:g} is no effect; write a number above 0, in {unit}"
+        )
     low = table.get("low", 0)
     high = table.get("high", 100 if unit == "percent" else None)
     if high is not None and not low < high:
@@ -1173,6 +1212,27 @@ def _refuse_unfilled(declared: Declaration, given: Collection[str]) -> None:
                 )
 
 
+COMMAS_READ = "Commas in numbers of the table of wordings were read as decimal points"
+
+
+def _tell_commas(declared: Declaration, file: str, wordings: Sequence[Wording]) -> None:
+    "Remark that commas were read as decimal points."
+    commas = [text for each in wordings for text in each.commas]
+    if commas:
+        point = commas[0].replace(".", "").replace(",", ".")
+        declared.remarks.append(
+            f"{COMMAS_READ} ({len(commas)} in {PurePosixPath(file).name}, such as {commas[0]}, "
+            f"which is {point})."
+        )
+
+
+def decimal_comma_line(
+    paradigm: Paradigm,  # of whatever origin
+) -> str:  # empty where there was none
+    "What is said of commas that were read as decimal points."
+    return next((each for each in paradigm.caveats if each.startswith(COMMAS_READ)), "")
+
+
 def _wordings(
     declared: Declaration,
     tables: Mapping[str, str],  # CSV file -> its text
@@ -1183,6 +1243,7 @@ def _wordings(
     if isinstance(listed, str):
         file, text = _table_file(declared), tables[listed]
         found = list(_table_wordings(file, text, gaps.all, gaps.parsed, tuple(gaps.numbers)))
+        _tell_commas(declared, file, found)
     else:
         found = list(_listed_wordings(declared, gaps.all))
     if len(found) > MOST_WORDINGS:
@@ -1580,7 +1641,7 @@ def _whole(declared: Declaration, name: str, tables: Mapping[str, str]) -> Parad
     headline = against(
         _measure(declared),
         _compares(declared, question),
-        **({"direction": direction} if numbers else {}),
+        **({"direction": direction, "smallest": held["number"].get("smallest")} if numbers else {}),
     )
     factors = {
         each: _told(declared, text, "factors", each)
@@ -2013,6 +2074,7 @@ def paradigm_of_files(
         make = partial(_based, as_before=as_before)
     try:
         made = make(declared, name, tables)
+        made = replace(made, caveats=(*made.caveats, *declared.remarks))
         items = made.items()
     except CogbiasError as error:
         if ", line " in str(error):

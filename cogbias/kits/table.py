@@ -33,6 +33,7 @@ from cogbias.tables import (
     load_table,
     nearest,
     save_table,
+    shortened,
 )
 
 # %% ../../nbs/kits/table.ipynb #71d4cf03
@@ -45,6 +46,8 @@ def _contrast_data(contrast: Contrast) -> dict[str, Any]:
     "A contrast as JSON has it."
     data = {each.name: getattr(contrast, each.name) for each in fields(Contrast)}
     data["cells"] = [[*cell, weight] for cell, weight in contrast.cells.items()]
+    if contrast.smallest is None:  # as texts of before have it
+        del data["smallest"]
     return data
 
 
@@ -161,7 +164,7 @@ def paradigm_of_data(
         if isinstance(error, CogbiasError):
             raise
         raise CogbiasError(
-            f"{DATA}: cannot be read ({str(error):.80}); run the study again"
+            f"{DATA}: cannot be read ({shortened(error)}); run the study again"
         ) from None
     settings = data.pop("settings", {})
 
@@ -225,10 +228,10 @@ def _number_asked(told: Mapping[str, Any]) -> tuple[str, float]:
     "The unit of the numbers of a table of items, and 1 or -1 where the bias makes them smaller."
     number = told.get("number", {})
     bias = number.get("bias", "higher")
-    if set(number) - {"unit", "bias"} or bias not in ("higher", "lower"):
+    if set(number) - {"unit", "bias", "smallest"} or bias not in ("higher", "lower"):
         raise CogbiasError(
-            f"paradigm_from: number is {number!r:.60}; beside items it holds a unit and a bias, "
-            "which is higher or lower"
+            f"paradigm_from: number is {number!r:.60}; beside items it holds a unit, a bias, "
+            "which is higher or lower, and the smallest effect of interest"
         )
     return told.get("unit", number.get("unit", "units")), -1.0 if bias == "lower" else 1.0
 
@@ -254,6 +257,7 @@ def _from_items(
                 "kind": "mean_difference",
                 "unit": unit,
                 "direction": direction,
+                "smallest": told.get("number", {}).get("smallest"),
             }
             if numbers
             else {}

@@ -463,7 +463,7 @@ def _filled(frame: Frame, content: ContentSet, values: Mapping[str, Any]) -> str
     return fill(frame, **{name: (texts | twice)[name] for name in frame.gaps if name in texts})
 
 
-def _shown(
+def _options_shown(
     question: Question, content: ContentSet, condition: str, values: Mapping[str, Any], order: int
 ) -> list[dict[str, Any]]:
     "The options in the order shown, or the numbers whose probability can be asked for."
@@ -517,7 +517,7 @@ def _item(
         f"{question.paradigm}, {content.name}",
     ) | dict(content.facts)
     options, answer = (
-        _shown(question, content, condition, values, order),
+        _options_shown(question, content, condition, values, order),
         "number" if question.numbers else "choice",
     )
     frame = content.frames.get(condition) or question.frames[condition]

@@ -73,7 +73,7 @@ def exact_test_of(
     right = np.ones(len(place))
     all_right = Rows(layout, place, score=right, weight=right, n_trials=right, n_valid=right)
     gain = accuracy(headline, all_right)[0]
-    if gain["p_method"] != "exact binomial":
+    if gain["p_method"] != "score":
         return None
     return ExactTest(gain["n_clusters"], 1 - gain["estimate"])
 
@@ -224,7 +224,10 @@ def _seen_exactly(test: ExactTest, headline: Contrast, alpha: float) -> _Seen:
     def seen(count: int) -> float:
         return detectable_gain(count, test.bar, POWER, alpha)
 
-    told = f"none: exact binomial test of {test.clusters} questions against {test.bar:.2f}"
+    told = (
+        f"none: {test.clusters} questions against {test.bar:.2f}, if answers about one thing do "
+        "not hang together"
+    )
     spread = Spread(sqrt(test.bar * (1 - test.bar)), headline.unit, told)
     gain = seen(test.clusters)
     half = count_for(gain / 2, seen, test.clusters) if isfinite(gain) else test.clusters
@@ -261,7 +264,9 @@ def cell_power(
         spread = stored or assumed_spread(headline, units, answers)
         found = _seen_between(units, spread, analysis.alpha)
     spread = found.spread
-    smallest = {**SMALLEST_EFFECT, **analysis.smallest}.get(spread.unit, nan)
+    own = headline.smallest if spread.unit == headline.unit else None
+    usual = SMALLEST_EFFECT.get(spread.unit, nan) if own is None else own
+    smallest = analysis.smallest.get(spread.unit, usual)
     row = {
         "participant": cell.who.name,
         "paradigm": cell.paradigm,

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['PER_TOKEN', 'calls_of', 'stored_calls', 'names_of', 'asked_elsewhere', 'study_price', 'check_limits', 'Spent',
-           'spent_by', 'study_meter', 'open_account', 'table_meter']
+           'spent_by', 'account_place', 'study_meter', 'open_account', 'Beside', 'spent_beside', 'table_meter']
 
 # %% ../../nbs/planning/00_spending.ipynb #bef26936
 from collections.abc import Iterable
@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ..limits import Meter
-from ..outputs import Folder
+from ..limits import Meter, account_left
+from ..outputs import Folder, begun_runs
 from ..participants import Participant, calls_out
 from ..prices import Price, price_of
 from cogbias.study import (
@@ -141,15 +141,28 @@ def spent_by(
     return {model: _added(parts) for model, parts in found.items()}
 
 # %% ../../nbs/planning/00_spending.ipynb #8033700b
+def account_place(
+    outputs: Path | str,  # an outputs folder
+) -> Path:
+    "Where the runs of a folder keep their account."
+    return Folder(Path(outputs)).place("trials", ".account.json")
+
+
+def _somebody_is_paid(study: Study) -> bool:
+    "Whether a price is known of somebody who answers elsewhere."
+    if not any(calls_out(name) for name in names_of(study)):
+        return False
+    return any(study_price(study, who) is not None for who in asked_elsewhere(study))
+
+
 def study_meter(
     study: Study,  # what is planned
     outputs: Path | str,  # its folder
-) -> Meter | None:  # None: the study has no limits
-    "What keeps a run within the limits of its study."
-    if not study.limits:
+) -> Meter | None:  # None: the study has no limits, and nobody is paid
+    "What keeps a run within the limits of its study, and knows what is spent where prices are."
+    if not study.limits and not _somebody_is_paid(study):
         return None
-    place = Folder(Path(outputs)).place("trials", ".account.json")
-    return Meter(study.limits, place, lambda who: study_price(study, who))
+    return Meter(study.limits, account_place(outputs), lambda who: study_price(study, who))
 
 
 def open_account(
@@ -159,9 +172,30 @@ def open_account(
     "Begin a run: its limits can be kept, and what was spent before it is counted."
     check_limits(study)
     meter = study_meter(study, outputs)
-    if meter is not None:
-        spent = spent_by(study, outputs) if "usd" in study.limits else {}
-        meter.begin(sum(each.usd for each in spent.values()))
+    if meter is None:
+        return
+    alone = not any(each.goes_on for each in begun_runs(Folder(Path(outputs))))
+    if "usd" in study.limits:
+        meter.begin(sum(each.usd for each in spent_by(study, outputs).values()), alone)
+    else:
+        meter.begin(None, alone)
+
+
+class Beside(NamedTuple):
+    "What was spent in a folder beside its stored answers, in usd."
+
+    cut_off: float  # for requests that were cut off, at worst
+    no_answer: float  # for calls that gave no answer, such as those that try out a server
+
+
+def spent_beside(
+    outputs: Path | str,  # an outputs folder
+) -> Beside:
+    "What stored answers do not show; a run that goes on has not lost what it has out."
+    held = account_left(account_place(outputs))
+    if any(each.goes_on for each in begun_runs(Folder(Path(outputs)))):
+        return Beside(held.cut_off, held.beside)
+    return Beside(held.cut_off + held.unstored + held.under_way, held.beside)
 
 # %% ../../nbs/planning/00_spending.ipynb #a8dcbe19
 def table_meter(

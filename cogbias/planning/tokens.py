@@ -87,7 +87,7 @@ class Habits:
     def _length_of(self, paradigm: str) -> dict[str, int]:
         "Characters of the prompts of a paradigm."
         if paradigm not in self.lengths:
-            rows = _rows(study_items(self.study, paradigm))
+            rows = _what_is_sent(study_items(self.study, paradigm))
             self.lengths[paradigm] = {item["item_id"]: characters(item) for item in rows}
         return self.lengths[paradigm]
 
@@ -115,7 +115,7 @@ class Habits:
 _TOLD = ["item_id", "method", "tokens_in", "tokens_out", "latency_s"]
 
 
-def _rows(items: pd.DataFrame) -> list[dict[str, Any]]:
+def _what_is_sent(items: pd.DataFrame) -> list[dict[str, Any]]:
     "What of items is sent."
     return items[["item_id", "prompt", "system"]].to_dict("records")
 

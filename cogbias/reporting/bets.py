@@ -5,18 +5,22 @@
 # %% auto #0
 __all__ = ['SUITE', 'VALUE', 'RULE', 'INSTRUMENTS', 'CONSTANT', 'READS_NOTHING', 'TEMPLATES', 'BARS', 'BET_KEYS', 'VALUE_KEYS',
            'PUBLISHED', 'REBUILT', 'asked_bets', 'instruments', 'percent', 'points', 'trained_on', 'outcome_notes',
-           'values_table', 'bets_table', 'accuracy_rows', 'own_values_table', 'truths_table', 'transfer_table',
-           'transfer_rows', 'transfer_sentence', 'letters_table', 'published_values', 'published_bets_table',
-           'published_truths', 'published_figure', 'published_transfer', 'beside_published', 'rebuilt', 'readable']
+           'values_table', 'bets_table', 'accuracy_rows', 'own_values_table', 'truths_table', 'threshold_notes',
+           'transfer_table', 'transfer_rows', 'transfer_sentence', 'letters_table', 'published_values',
+           'published_bets_table', 'published_truths', 'published_figure', 'published_transfer', 'beside_published',
+           'rebuilt', 'readable']
 
 # %% ../../nbs/reporting/03_bets.ipynb #00fe7d6a
 from collections.abc import Callable, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from ..claims import status_words
+from ..effects import words_in
+from ..effects.thresholds import NOT_BEST
 from ..published.bets import BETS, MODELS, VALUES, inferred_counts, published_bets, transfer
 from .cell import plain_words, shown_name
 from ..stats.decisions import without_width
@@ -79,12 +83,22 @@ def _names_and_instruments(
 
 
 def _made(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
-    "What a small model that was made here is called, by its record; empty for all others."
-    return people.get(name, {}).get("self_made") or ""
+    "What is no model of the paper's is called, by its record; empty for all others."
+    known = people.get(name, {})
+    if made := known.get("self_made"):
+        return made
+    start = "own start" if known.get("own_start") else ""
+    return ", ".join(filter(None, [start, _scenes(people, name)]))
+
+
+def _scenes(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
+    "How many scenes of its own an encoder learnt from first; empty where these were SWAG."
+    count = people.get(name, {}).get("own_scenes")
+    return f"own scenes ({count:,})" if count and isinstance(count, int) else ""
 
 
 def _encoder(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
-    "An encoder without its task, and who made it where it was made here."
+    "An encoder without its task, and who made it, or what is its own, where it is not the paper's."
     architecture, made = trained_on(name)[0], _made(people, name)
     return f"{architecture} ({made})" if made else architecture
 
@@ -102,11 +116,17 @@ def _effect_row(
     return rows.iloc[0].to_dict() if len(rows) else None
 
 
+def _whole(share: float) -> int:
+    "A share in whole percent; a half is rounded away from zero, as readers expect."
+    exact = Decimal(str(round(100 * float(share), 6)))  # 58.4999999999 is a half that was computed
+    return int(exact.quantize(Decimal(1), ROUND_HALF_UP))
+
+
 def _hundredfold(value: float | None, sign: str) -> str:
     "A number times a hundred, whole, with a minus sign; empty where there is none."
     if value is None or pd.isna(value):
         return ""
-    whole = round(100 * value)
+    whole = _whole(value)
     return f"{whole:{sign}d}".replace("-", "−") if whole else "0"
 
 
@@ -164,7 +184,7 @@ def _height_of_bar(effects: pd.DataFrame, name: str, measure: str) -> str:
         & (effects["group"] == "all")
         & effects["estimate"].notna()
     ]
-    heights = sorted({round(100 * height) for height in rows["estimate"]})
+    heights = sorted({_whole(height) for height in rows["estimate"]})
     if len(heights) < 2:
         return f"{heights[0]}%" if heights else "–"
     return f"{heights[0]}% to {heights[-1]}%"
@@ -389,14 +409,20 @@ VALUE_KEYS = {
 }
 
 
+def _lies_in_a_gap(row: Mapping[str, Any]) -> bool:
+    "Whether the median of the thresholds that do best does worse than they do."
+    return NOT_BEST in words_in(row, "detail")
+
+
 def _with_bar(effects: pd.DataFrame, who: str, name: str, measure: str) -> str:
     "An accuracy, what the best constant set earns, and whether the method is meant for it."
     row = _effect_row(effects, who, name, measure)
     bar = _effect_row(effects, who, name, f"{measure}_constant_policy")
     if row is None or bar is None or pd.isna(row["estimate"]):
         return percent(row)
-    mark = ", exploratory" if row["status"] == "exploratory" else ""
-    return f"{100 * row['estimate']:.0f}% ({100 * bar['estimate']:.0f}%{mark})"
+    mark = ", threshold in a gap" if _lies_in_a_gap(row) else ""
+    mark += ", exploratory" if row["status"] == "exploratory" else ""
+    return f"{_whole(row['estimate'])}% ({_whole(bar['estimate'])}%{mark})"
 
 
 def truths_table(
@@ -415,6 +441,25 @@ def truths_table(
             row = {"participant": shown, "how asked": asked, "asked": _kind_of_bet_in_words(name)}
             rows.append(row | found)
     return pd.DataFrame(rows)
+
+
+def threshold_notes(
+    effects: pd.DataFrame,  # an effects table
+) -> str:  # a sentence or two; empty where nothing was judged by this method
+    "How often the median of the thresholds that do best does not do best itself."
+    judged = effects[effects["measure"].isin([*BET_KEYS, *VALUE_KEYS])]
+    judged = judged[judged["estimate"].notna()].to_dict("records")
+    in_a_gap = sum(map(_lies_in_a_gap, judged))
+    if not judged:
+        return ""
+    said = f"In {in_a_gap:,} of {len(judged):,} accuracies by this method"
+    if not in_a_gap:
+        return f"{said} the median of the thresholds that do best does worse than they do."
+    return (
+        f"{said}, parts of the questions included, the median of the thresholds that do best does "
+        f"worse than they do on the development questions: *threshold in a gap*. It is in use "
+        f"all the same, as in the paper; the column `detail` of the effects says how much worse."
+    )
 
 # %% ../../nbs/reporting/03_bets.ipynb #722c41d1
 def transfer_table(
@@ -675,6 +720,19 @@ def _place_of(asked: str) -> tuple[str, str]:
     return f"{SUITE}{asked}", "all"
 
 
+# measure -> the same in the one order of things in which the paper asked; tables of before lack it
+_IN_PUBLISHED_ORDER = {
+    "right_share": "right_share_as_published",
+    "belief_conditioned": "belief_conditioned_as_published",
+}
+
+
+def _in_both_orders(effects: pd.DataFrame, who: str, name: str) -> bool:
+    "Whether value questions were put with the cheap thing first, too, which the paper did not."
+    rows = effects[(effects["participant"] == who) & (effects["paradigm"] == name)]
+    return name == VALUE and "item_order=lh" in set(rows["group"])
+
+
 _COLUMNS_BESIDE = ("encoder", "trained on", "asked", "estimate", "ci_low", "ci_high")
 
 
@@ -684,7 +742,7 @@ def beside_published(
     people: Mapping[str, Mapping[str, Any]],  # participant -> self_made
 ) -> (
     pd.DataFrame
-):  # _COLUMNS_BESIDE, published_low, published_high: shares; a row for each published cell
+):  # _COLUMNS_BESIDE, published_low and _high, both_orders: shares; a row for each published cell
     "What was found here for each cell of a table or figure of the paper, and what was published."
     column, numbers = REBUILT[which]
     cells = published_bets()
@@ -701,11 +759,20 @@ def beside_published(
             found = _effect_row(effects, who, name, measure, group)
             if found is None or pd.isna(found["estimate"]):
                 continue
+            of_order = _effect_row(effects, who, name, _IN_PUBLISHED_ORDER.get(measure, ""), group)
+            source = VALUE if measure == "belief_conditioned" else name  # where order matters
+            both = _in_both_orders(effects, who, source)
+            how = "one threshold for" if measure in VALUE_KEYS else "mean of"
+            mark = f", {how} both orders" if both and of_order is None else ""
             words = [_asked_words(cell["asked"]), _COLUMN_WORDS.get(cell["measure"], "")]
-            told = (_encoder(people, who), _trained_here(cell), ": ".join(filter(None, words)))
-            ours = [found[each] for each in ("estimate", "ci_low", "ci_high")]
-            rows.append([*told, *ours, *(float(cell[end]) / 100 for end in ends)])
-    return pd.DataFrame(rows, columns=[*_COLUMNS_BESIDE, "published_low", "published_high"])
+            words[-1 if words[-1] else 0] += mark
+            trained = _trained_here(cell, _scenes(people, who))
+            told = (_encoder(people, who), trained, ": ".join(filter(None, words)))
+            ours = [(of_order or found)[each] for each in ("estimate", "ci_low", "ci_high")]
+            mean = found["estimate"] if both and of_order is not None else None
+            rows.append([*told, *ours, *(float(cell[end]) / 100 for end in ends), mean])
+    columns = [*_COLUMNS_BESIDE, "published_low", "published_high", "both_orders"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def rebuilt(
@@ -716,10 +783,12 @@ def rebuilt(
     "A table of the paper with what was found here, the published value in brackets."
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for cell in beside_published(effects, which, people).to_dict("records"):
-        theirs = {f"{100 * cell[end]:.0f}" for end in ("published_low", "published_high")}
+        theirs = {str(_whole(cell[end])) for end in ("published_low", "published_high")}
         row = rows.setdefault((cell["encoder"], cell["trained on"]), {})
-        shown = f"{100 * cell['estimate']:.0f}% ({' to '.join(sorted(theirs, key=float))}%)"
-        row[cell["asked"]] = shown
+        shown = f"{_whole(cell['estimate'])}% ({' to '.join(sorted(theirs, key=float))}%)"
+        mean = cell["both_orders"]
+        ours = "" if pd.isna(mean) else f"; {_whole(mean)}% over both orders"
+        row[cell["asked"]] = f"{shown}{ours}"
     table = [
         {"encoder": architecture, "trained on": trained, **row}
         for (architecture, trained), row in rows.items()
@@ -732,10 +801,10 @@ def _asked_words(asked: str) -> str:
     return dict(zip(VALUES, TEMPLATES.values())).get(asked, asked)
 
 
-def _trained_here(cell: Mapping[str, Any]) -> str:
+def _trained_here(cell: Mapping[str, Any], scenes: str) -> str:
     "What an encoder was trained on, as a row is called."
     if cell["trained_on"] == "default":
-        return "everyday scenes only"
+        return f"{scenes or 'everyday scenes'} only"
     return "this wording" if cell["trained_on"] == cell["asked"] in VALUES else cell["trained_on"]
 
 # %% ../../nbs/reporting/03_bets.ipynb #1c9378cd

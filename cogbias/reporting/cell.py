@@ -4,14 +4,12 @@
 
 # %% auto #0
 __all__ = ['WHOLES', 'Options', 'AS_ASKED', 'ON_THE_SCALE', 'TURNED', 'DISTANT', 'AGREEING', 'FAR_FROM_PEOPLE',
-           'FAR_FROM_THE_BARS', 'REDECLARED', 'REFERENCES', 'ADJUSTMENT_SOURCES', 'FORMULAS', 'FAMILIES_OF_FORMULAS',
-           'interval', 'plain_words', 'shown_name', 'html_table', 'shown', 'prose', 'headline_sentence',
-           'verdict_sentence', 'opening', 'summary_table', 'notes', 'headline_trials', 'counted', 'without_places',
-           'accuracy_table', 'accuracy_notes', 'accuracy_rows', 'level_rows', 'as_shares', 'choice_points',
-           'example_pair', 'prompt_card', 'side_by_side', 'example_prompts', 'counted_ratings', 'number_answers',
-           'unreadable_answers', 'validity_table', 'position_table', 'below', 'caveats', 'headline_label',
-           'score_label', 'human_rows', 'human_table', 'comparison_note', 'provenance_table', 'methods_paragraph',
-           'formula_source', 'trace_table']
+           'FAR_FROM_THE_BARS', 'REDECLARED', 'interval', 'shown_name', 'html_table', 'shown', 'prose',
+           'headline_sentence', 'verdict_sentence', 'opening', 'summary_table', 'notes', 'headline_trials', 'counted',
+           'without_places', 'accuracy_table', 'accuracy_notes', 'accuracy_rows', 'level_rows', 'as_shares',
+           'choice_points', 'example_pair', 'prompt_card', 'side_by_side', 'example_prompts', 'counted_ratings',
+           'number_answers', 'unreadable_answers', 'validity_table', 'position_table', 'below', 'caveats',
+           'headline_label', 'score_label', 'human_rows', 'human_table', 'comparison_note', 'provenance_table']
 
 # %% ../../nbs/reporting/00_cell.ipynb #188de06c
 import html
@@ -21,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..design import ACCURACY_GAIN, Contrast, Paradigm, human_reference, selected
 from ..claims import claim, explained, signed, status_words
-from ..effects import SO_FAR, Analysis, answered, estimators, read_options
+from ..design import Contrast, Paradigm, human_reference, selected
+from ..effects import AT_HEADLINE, answered, read_options, words_in
 from ..effects.bets import better_of_two, kind_words
+from ..markup import NO_FORMULAS, markdown_html, marked, visible, plain_words
 from ..stats.decisions import without_width
-from ..markup import NO_FORMULAS, markdown_html, marked
-from ..stats.adjusted import METHOD
 from ..stats.estimates import p_number
 from ..tables import is_empty
 
@@ -50,15 +47,6 @@ def interval(
     if without_width(row["ci_low"], row["ci_high"]):
         return estimate
     return f"{estimate} [{low}, {high}]"
-
-# %% ../../nbs/reporting/00_cell.ipynb #4706b1a2
-def plain_words(text: str) -> str:
-    "Text on one line that markdown and HTML leave alone: every punctuation mark escaped."
-    printable = "".join(sign if sign.isprintable() else " " for sign in str(text))
-    return "".join(
-        f"&#{ord(sign)};" if not sign.isalnum() and sign not in " /:.,()=-" else sign
-        for sign in printable
-    )
 
 # %% ../../nbs/reporting/00_cell.ipynb #25d652d5
 def shown_name(
@@ -90,7 +78,8 @@ def _cell_text(value: Any) -> str:
     "A value as escaped text: three digits, a dash for nothing, intervals in one piece."
     if value is None or (isinstance(value, float) and value != value):
         return "–"
-    return _in_one_piece(html.escape(f"{value:.3f}" if isinstance(value, float) else str(value)))
+    written = f"{value:.3f}" if isinstance(value, float) else visible(str(value))
+    return _in_one_piece(html.escape(written))
 
 # %% ../../nbs/reporting/00_cell.ipynb #b14f285c
 _CELL_STYLES = {
@@ -153,16 +142,15 @@ def headline_sentence(
     "What was found, in one or two sentences."
     said, safe = claim(row), plain_words(name)
     found = said.verdict
-    what = f"{said.text} ({paradigm.headline.unit}{', 95% interval' if said.interval else ''})"
+    unit, words = plain_words(paradigm.headline.unit), plain_words(paradigm.bias)
+    what = f"{said.text} ({unit}{', 95% interval' if said.interval else ''})"
     if found == "none":
         return f"**{safe}** scores {what}. No verdict is given: {plain_words(said.reason)}."
     if paradigm.headline.sense == "accuracy":
         return f"**{safe}** {_VERBS_OF_ACCURACIES[found]}: {what}."
     article = "an " if paradigm.bias[0].lower() in "aeiou" else "a "
     bias = (
-        f"the {paradigm.bias}"
-        if found == "reversed"
-        else f"{article if found != 'absent' else ''}{paradigm.bias}"
+        f"the {words}" if found == "reversed" else f"{article if found != 'absent' else ''}{words}"
     )
     ending = {
         "absent": ", within the smallest effect of interest",
@@ -178,7 +166,11 @@ def verdict_sentence(
     said = claim(row)
     ((word, meaning),) = explained([said.verdict])
     why = f" Why: {plain_words(said.reason)}."
-    bound = f" Smallest effect of interest: {said.bound} ({said.unit})." if said.bound else ""
+    bound = (
+        f" Smallest effect of interest: {said.bound} ({plain_words(said.unit)})."
+        if said.bound
+        else ""
+    )
     test = f" {plain_words(said.p[0].upper() + said.p[1:])}." if said.p else ""
     return f"**Verdict.** *{word}*: {meaning}.{why}{bound}{test}"
 
@@ -196,14 +188,14 @@ def _asked_from(items: pd.DataFrame | None) -> str:
     if items is None or "data_set" not in items:
         return ""
     sets = ", ".join(sorted(map(str, items["data_set"].dropna().unique())))
-    return f". The prompts of this report are not ours; they come from: {html.escape(sets)}"
+    return f". The prompts of this report are not ours; they come from: {plain_words(sets)}"
 
 # %% ../../nbs/reporting/00_cell.ipynb #aae29976
 def _units_of_interval(row: Mapping[str, Any], paradigm: Paradigm) -> str:
     "What the interval of a headline counts."
     if row["target"] == "F" and paradigm.headline.sense == "accuracy":
-        return f"{row['n_clusters']} questions, each taken as independent of the others"
-    return f"{row['n_clusters']} independent {paradigm.clusters}"
+        return f"{row['n_clusters']} questions, of which those about one thing may hang together"
+    return f"{row['n_clusters']} independent {plain_words(paradigm.clusters)}"
 
 # %% ../../nbs/reporting/00_cell.ipynb #74738eea
 def _accuracy_opening(
@@ -214,12 +206,12 @@ def _accuracy_opening(
         [
             headline_sentence(row, paradigm, name),
             verdict_sentence(row),
-            f"**What is asked.** {paradigm.summary}",
-            f"**What is right.** {paradigm.norm}",
+            f"**What is asked.** {plain_words(paradigm.summary)}",
+            f"**What is right.** {plain_words(paradigm.norm)}",
             "**Zero is** the best constant policy: always the option in the same place, or always "
-            f"the same words. **A positive number means:** {paradigm.positive}. This is no bias "
-            f"and has no place among biases. **It rests on** {basis}",
-            f"*{paradigm.source}{_asked_from(items)}*",
+            f"the same words. **A positive number means:** {plain_words(paradigm.positive)}. This "
+            f"is no bias and has no place among biases. **It rests on** {basis}",
+            f"*{plain_words(paradigm.source)}{_asked_from(items)}*",
         ]
     )
 
@@ -235,17 +227,17 @@ def opening(
         f"{row['n_valid']:,} readable answers of {row['n_trials']:,} to {row['n_items']:,} "
         f"prompts, {_units_of_interval(row, paradigm)}."
     )
-    positive = f"{paradigm.positive}{_scale_words(row['unit'])}"
+    positive = f"{plain_words(paradigm.positive)}{_scale_words(row['unit'])}"
     if paradigm.headline.sense == "accuracy":
         return _accuracy_opening(row, paradigm, name, items, basis)
     return "\n\n".join(
         [
             headline_sentence(row, paradigm, name),
             verdict_sentence(row),
-            f"**What it is.** {paradigm.summary}",
-            f"**Without bias.** {paradigm.norm}",
+            f"**What it is.** {plain_words(paradigm.summary)}",
+            f"**Without bias.** {plain_words(paradigm.norm)}",
             f"**A positive number means** that {positive}. **It rests on** {basis}",
-            f"*{paradigm.source}{_asked_from(items)}*",
+            f"*{plain_words(paradigm.source)}{_asked_from(items)}*",
         ]
     )
 
@@ -266,7 +258,8 @@ def _units_counted(row: Mapping[str, Any], paradigm: Paradigm) -> int | str:
 # %% ../../nbs/reporting/00_cell.ipynb #270f1bd9
 def _unadjusted_p(row: Mapping[str, Any]) -> str:
     "The p-value of a row; empty where its interval has no width, because then nothing was tested."
-    if without_width(row["ci_low"] or 0.0, row["ci_high"] or 0.0):
+    limits = row["ci_low"], row["ci_high"]
+    if not any(map(is_empty, limits)) and without_width(*limits):
         return ""
     return p_number(row["p_value"])
 
@@ -334,7 +327,7 @@ def notes(
     "What each measure is, one line each."
     there = None if effects is None else set(effects["measure"])
     return "\n".join(
-        f"- *{contrast.title}*: {contrast.note}."
+        f"- *{plain_words(contrast.title)}*: {plain_words(contrast.note)}."
         for contrast in paradigm.contrasts
         if contrast.note and (there is None or contrast.measure in there)
     )
@@ -453,14 +446,9 @@ def accuracy_table(
     return pd.DataFrame(lines)
 
 # %% ../../nbs/reporting/00_cell.ipynb #2608746a
-def _words_in(row: Mapping[str, Any], name: str) -> str:
-    "What a column of words says in a row; empty where it is empty."
-    return "" if is_empty(row[name]) else row[name]
-
-
 def _how_tuned(row: Mapping[str, Any]) -> list[str]:
     "How the threshold of a row was found; empty where there is none."
-    parts = _words_in(row, "detail").split("; ")
+    parts = words_in(row, "detail").split("; ")
     return [each for each in parts if each.startswith(("threshold", "exploratory", "it lies"))]
 
 # %% ../../nbs/reporting/00_cell.ipynb #384fd748
@@ -476,12 +464,12 @@ def accuracy_notes(
             whole.get(f"{contrast.measure}_{name}") for name in ("constant_policy", "type_only")
         ]
         tuned = _how_tuned(whole[contrast.measure]) if contrast.measure in whole else []
-        policies = "; ".join(row["detail"] for row in bars if row is not None)
+        policies = "; ".join(words_in(row, "detail") for row in bars if row is not None)
         for words in filter(None, [policies, *tuned]):
             said.setdefault(words, []).append(contrast.title)
     lines: dict[str, list[str]] = {}  # titles -> all that is said of them
     for words, titles in said.items():
-        lines.setdefault(", ".join(f"*{title}*" for title in titles), []).append(words)
+        lines.setdefault(", ".join(f"*{plain_words(title)}*" for title in titles), []).append(words)
     return "\n".join(
         f"- {titles}: {plain_words('; '.join(words))}." for titles, words in lines.items()
     )
@@ -839,9 +827,11 @@ def validity_table(
     if paradigm.headline.outcome == "right":
         names[f"{paradigm.headline.measure}_itt"] = "headline, unreadable counted as wrong"
     rows = effects[effects["measure"].isin(names)]
+    told = [words_in(row, "detail") for row in rows.to_dict("records")]
+    beside = [f" ({said})" if AT_HEADLINE in said else "" for said in told]
     return pd.DataFrame(
         {
-            "": [names[each] for each in rows["measure"]],
+            "": [names[each] + more for each, more in zip(rows["measure"], beside)],
             "condition": rows["group"].str.removeprefix("condition=").to_numpy(),
             "estimate [95% interval]": [
                 interval(row, sign=row["measure"] not in ("valid_share", "valid_mass"))
@@ -1005,7 +995,7 @@ def caveats(
     if human_reference(paradigm.name)["estimate"].notna().any():
         points.append(FAR_FROM_PEOPLE)
     points += [FAR_FROM_THE_BARS] if paradigm.headline.sense == "accuracy" else []
-    points += paradigm.caveats
+    points += map(plain_words, paradigm.caveats)
     return "\n".join(f"- {point}" for point in points)
 
 # %% ../../nbs/reporting/00_cell.ipynb #a53081a6
@@ -1065,9 +1055,10 @@ def comparison_note(
         return "No human value is known for this paradigm."
     lines = (
         [
-            f"The {unit} scale of the headline is the same for people and models, so sign and size "
-            "may be compared where the task is the same. The intervals answer different "
-            "questions: a model's covers other clusters of prompts, people's cover other people."
+            f"The {plain_words(unit)} scale of the headline is the same for people and models, so "
+            "sign and size may be compared where the task is the same. The intervals answer "
+            "different questions: a model's covers other clusters of prompts, people's cover other "
+            "people."
         ]
         if (human["unit"] == unit).any()
         else []
@@ -1098,421 +1089,5 @@ def provenance_table(
         {
             "": list(facts),
             "value": ["–" if value is None else str(value) for value in facts.values()],
-        }
-    )
-
-# %% ../../nbs/reporting/00_cell.ipynb #fbe43a62
-REFERENCES = {
-    "Fisher 1935": "Fisher, R. A. (1935). The design of experiments. Oliver and Boyd.",
-    "Bonett and Price 2012": "Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence "
-    "interval for a difference of binomial proportions based on paired data. "
-    "Journal of Educational and Behavioral Statistics, 37(4), 479–488. "
-    "https://doi.org/10.3102/1076998611411915",
-    "Cameron, Gelbach and Miller 2011": "Cameron, A. C., Gelbach, J. B., and Miller, D. L. (2011). "
-    "Robust inference with multiway clustering. Journal of Business & Economic Statistics, 29, "
-    "238-249. doi:10.1198/jbes.2010.07136",
-    "Satterthwaite 1946": "Satterthwaite, F. E. (1946). An approximate distribution of estimates "
-    "of variance components. Biometrics Bulletin, 2, 110-114. doi:10.2307/3002019",
-    "Clark 1973": "Clark, H. H. (1973). The language-as-fixed-effect fallacy. Journal of Verbal "
-    "Learning and Verbal Behavior, 12, 335-359. doi:10.1016/S0022-5371(73)80014-3",
-    "Wilson 1927": "Wilson, E. B. (1927). Probable inference, the law of succession, and "
-    "statistical inference. Journal of the American Statistical Association, 22, 209-212. "
-    "doi:10.1080/01621459.1927.10502953",
-    "Newcombe 1998": "Newcombe, R. G. (1998). Interval estimation for the difference between "
-    "independent proportions. Statistics in Medicine, 17, 873-890. "
-    "doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I",
-    "Holm 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. "
-    "Scandinavian Journal of Statistics, 6, 65-70.",
-    "Benjamini and Hochberg 1995": "Benjamini, Y., and Hochberg, Y. (1995). Controlling the false "
-    "discovery rate. Journal of the Royal Statistical Society B, 57, 289-300. "
-    "doi:10.1111/j.2517-6161.1995.tb02031.x",
-    "Benjamini and Yekutieli 2001": "Benjamini, Y., and Yekutieli, D. (2001). The control of the "
-    "false discovery rate in multiple testing under dependency. Annals of Statistics, 29, "
-    "1165-1188. doi:10.1214/aos/1013699998",
-    "Hochberg 1988": "Hochberg, Y. (1988). A sharper Bonferroni procedure for multiple tests of "
-    "significance. Biometrika, 75, 800-802. doi:10.1093/biomet/75.4.800",
-    "Dunn 1961": "Dunn, O. J. (1961). Multiple comparisons among means. Journal of the American "
-    "Statistical Association, 56, 52-64. doi:10.1080/01621459.1961.10482090",
-    "Schuirmann 1987": "Schuirmann, D. J. (1987). A comparison of the two one-sided tests "
-    "procedure and the power approach. Journal of Pharmacokinetics and Biopharmaceutics, 15, "
-    "657-680. doi:10.1007/BF01068419",
-    "Hautus 1995": "Hautus, M. J. (1995). Corrections for extreme proportions and their biasing "
-    "effects on estimated values of d'. Behavior Research Methods, 27, 46-51. "
-    "doi:10.3758/BF03203619",
-    "Obuchowski 1997": "Obuchowski, N. A. (1997). Nonparametric analysis of clustered ROC curve "
-    "data. Biometrics, 53, 567-578. doi:10.2307/2533958",
-    "Zou and Donner 2008": "Zou, G. Y., and Donner, A. (2008). Construction of confidence limits "
-    "about effect measures. Statistics in Medicine, 27, 1693-1702. doi:10.1002/sim.3095",
-}
-ADJUSTMENT_SOURCES = {
-    "holm": ("Holm's method", "Holm 1979"),
-    "hochberg": ("Hochberg's method", "Hochberg 1988"),
-    "bonferroni": ("Bonferroni's method", "Dunn 1961"),
-    "benjamini_hochberg": ("the method of Benjamini and Hochberg", "Benjamini and Hochberg 1995"),
-    "benjamini_yekutieli": (
-        "the method of Benjamini and Yekutieli",
-        "Benjamini and Yekutieli 2001",
-    ),
-}
-
-# %% ../../nbs/reporting/00_cell.ipynb #c71cd957
-def _with_noun(n: int, one: str, many: str) -> str:
-    "A number with its noun."
-    return f"one {one}" if n == 1 else f"{n} {many}"
-
-# %% ../../nbs/reporting/00_cell.ipynb #3c88b24d
-def _left_out_sentence(row: Mapping[str, Any], items: pd.DataFrame, paradigm: Paradigm) -> str:
-    "Which clusters do not enter the headline, and why; empty where all do."
-    if paradigm.headline.fewest <= 1:  # a design of ours, whose table says what is missing
-        return ""
-    chosen = set(selected(items, paradigm.headline)["cluster"])
-    others = sorted(set(items["cluster"]) - chosen)
-    unread = len(chosen) - int(row["n_clusters"])
-    parts = []
-    if others:
-        named = ", ".join(others) if len(others) <= 5 else f"{len(others)} {paradigm.clusters}"
-        why = f"only those enter for which {_what_must_hold(paradigm)}"
-        parts.append(named + (f" ({why})" if paradigm.headline.include else ""))
-    if unread > 0:
-        few = f"fewer than {paradigm.headline.fewest} readable answers in a condition"
-        parts.append(f"{unread} with {few}")
-    return f" Not in the headline: {' and '.join(parts)}." if parts else ""
-
-# %% ../../nbs/reporting/00_cell.ipynb #d821debe
-def _asked_sentence(
-    row: Mapping[str, Any], items: pd.DataFrame, paradigm: Paradigm, name: str
-) -> str:
-    "Who was asked what."
-    counts = items["condition"].value_counts()
-    parts = " and ".join(
-        f"{counts[each]:,} in the {each} condition"
-        for each in (paradigm.headline.treatment, paradigm.headline.control)
-        if each in counts
-    )
-    clusters, strata = items["cluster"].nunique(), items["stratum"].nunique()
-    units = (
-        f"They come from {clusters} independent {paradigm.clusters} in "
-        f"{_with_noun(strata, 'stratum', 'strata')}; the prompts of one cluster are not "
-        "independent and do not count as such (Clark 1973)."
-    )
-    if "crossed" in items and items["crossed"].notna().any():
-        both = clusters, items["crossed"].nunique()
-        shared = f"{both[0]} clusters that share {both[1]} {paradigm.clusters}"
-        if paradigm.headline.sense == "accuracy":
-            shared = f"{both[0]} {paradigm.clusters}, each beside several of {both[1]} others"
-        units = (
-            f"They come from {shared}; prompts that have either in common are not independent "
-            "and do not count as such (Clark 1973)."
-        )
-    return (
-        f"{plain_words(name)} was asked {len(items):,} prompts of the paradigm *{paradigm.title}* "
-        f"({paradigm.source}), {parts}. {units}{_left_out_sentence(row, items, paradigm)}"
-    )
-
-# %% ../../nbs/reporting/00_cell.ipynb #2403340d
-_WORDS_OF_METHODS = {
-    "option_probability": "The distribution over the options was read from the model and "
-    "renormalised, so nothing was sampled",
-    "option_draw": "The distribution over the options was read from the model; draws from it are "
-    "stored, and the estimates use the distribution",
-    "encoder": "An encoder read each option by itself, behind the bare question and without the "
-    "letters of the prompt; the option with the highest score is its answer, and nothing was "
-    "sampled",
-    "text": "The answers were sampled as text and read by rule",
-    "two_step": "The participant reasoned freely, and its choice was extracted from the reasoning "
-    "in a second step",
-}
-
-
-def _answers_sentence(trials: pd.DataFrame) -> str:
-    "How the answers were obtained."
-    method, repeats = trials["method"].iloc[0], int(trials["repeat"].max()) + 1
-    temperature = trials["temperature"].dropna()
-    mass = trials["valid_mass"].dropna().astype(float)
-    return (
-        _WORDS_OF_METHODS.get(method, f"Answers were obtained by the method {method}")
-        + ("" if temperature.empty else f", at temperature {temperature.iloc[0]:g}")
-        + (f", {repeats} times per prompt" if repeats > 1 else "")
-        + (
-            f"; the options held {mass.mean():.3f} of the probability on average"
-            if len(mass) and mass.mean() < 0.9995
-            else ""
-        )
-        + "."
-    )
-
-# %% ../../nbs/reporting/00_cell.ipynb #f04d35ac
-def _exclusion_sentence(effects: pd.DataFrame, trials: pd.DataFrame, paradigm: Paradigm) -> str:
-    "How many answers could not be read, and the headline if they counted."
-    bad = trials[trials["status"] != "ok"]
-    if bad.empty:
-        return f"All {len(trials):,} answers could be read, and none was excluded."
-    kinds = ", ".join(
-        f"{n} {status.replace('_', ' ')}" for status, n in bad["status"].value_counts().items()
-    )
-    if len(bad) == len(trials):
-        return f"None of the {len(trials):,} answers could be read ({kinds})."
-    rows = {
-        name: effects[effects["measure"] == f"{paradigm.headline.measure}_{name}"]
-        for name in ("itt", "lower", "upper")
-    }
-    values = {name: each["estimate"] for name, each in rows.items()}
-    other, bounds = "", ""
-    if len(values["itt"]) and pd.notna(values["itt"].iloc[0]):
-        counted_as = signed(values["itt"].iloc[0])
-        wrong = "wrong" if paradigm.headline.outcome == "right" else "not the target"
-        other = f" Counted as {wrong} they would make the headline {counted_as}"
-    if len(values["lower"]) and pd.notna(values["lower"].iloc[0]):
-        ends = f"{signed(values['lower'].iloc[0])} and {signed(values['upper'].iloc[0])}"
-        said = [rows[name]["detail"].iloc[0] for name in ("lower", "upper")]
-        reach = SO_FAR if any(SO_FAR in each for each in said) else ""
-        bounds = f"; at their worst and best, {ends}{reach}"
-        if not other:
-            bounds = f" At their worst and best they would make the headline {ends}{reach}"
-    elif len(rows["lower"]):
-        stop = "." if other else ""
-        bounds = f"{stop} At their worst and best: {rows['lower']['detail'].iloc[0]}"
-    return (
-        f"{len(bad):,} of {len(trials):,} answers ({len(bad) / len(trials):.1%}) could not be "
-        f"read ({kinds}) and were excluded.{other}{bounds}"
-        f"{'.' if other or bounds else ''}"
-    )
-
-# %% ../../nbs/reporting/00_cell.ipynb #bf7e0f7e
-def _what_must_hold(paradigm: Paradigm) -> str:
-    "What must hold of an item that enters the headline, in the words of its factor."
-    flag = paradigm.headline.include
-    return paradigm.factors.get(flag, f"`{flag}` holds").removeprefix("whether ").partition(";")[0]
-
-# %% ../../nbs/reporting/00_cell.ipynb #1a49f62c
-def _interval_sentence(row: Mapping[str, Any]) -> str:
-    "Interval and test of the headline."
-    t = "" if pd.isna(row["df"]) else f" with {row['df']:.1f} degrees of freedom"
-    over = f"over {row['n_clusters']} clusters{t} (Satterthwaite 1946)"
-    interval = f"is a t interval {over}"
-    two_way = "two-way" in _words_in(row, "method")
-    if "crossed units" in _words_in(row, "detail") or two_way:  # how many stands in the detail
-        interval = (
-            f"is a t interval{t} over clusters and what they share, of which there are at least "
-            f"{row['n_clusters']} (Cameron, Gelbach and Miller 2011)"
-        )
-    if "imagined" in _words_in(row, "detail"):
-        interval += (
-            "; as most of them show the same number, two more are imagined at the ends of the "
-            "scale (Bonett and Price 2012)"
-        )
-    if row["method"] == METHOD:
-        interval = (
-            f"lies between a t interval {over} and the adjusted interval for counts "
-            "(Bonett and Price 2012), the nearer to the latter the more often a cluster's answers "
-            "are always the same, and reaches at least two fifths as far as that, since a kind of "
-            "cluster that was not asked may exist"
-        )
-    tests = {
-        "sign flips": "an exact or drawn sign-flip test over clusters (Fisher 1935)",
-        "interval": "this interval: one minus the level at which it just touches 0",
-    }  # sign flips: of tables that an older version wrote
-    test = tests.get(row["p_method"], "the same t")
-    return f"The 95% interval {interval}; the p-value is from {test}."
-
-# %% ../../nbs/reporting/00_cell.ipynb #0d7d50ba
-def _accuracy_sentence(row: Mapping[str, Any], paradigm: Paradigm, chosen: str) -> str:
-    "Estimator, interval and test of an accuracy."
-    base = (
-        f"The estimate, {paradigm.headline.title.lower()}, is the share of right answers minus "
-        "that of the best constant policy, which always takes the option in one place or always "
-        "says the same words. An answer is the option with the highest probability over repeats; "
-        f"options that tie share the credit.{chosen}"
-    )
-    if pd.isna(row["ci_low"]):
-        return f"{base} No interval can be given ({status_words(row['status'])})."
-    if row["target"] == "F":
-        return (
-            f"{base} The {row['n_clusters']} questions are the published ones and no sample of "
-            "others: the orders of one question count once, the 95% interval is the score "
-            "interval (Wilson 1927), and the p-value is from the exact binomial test, both as if "
-            "questions were independent."
-        )
-    return f"{base} {_interval_sentence(row)}"
-
-# %% ../../nbs/reporting/00_cell.ipynb #3ee8374f
-def _estimate_sentence(row: Mapping[str, Any], paradigm: Paradigm) -> str:
-    "Estimator, interval and test of the headline."
-    chosen = (
-        f" Only {paradigm.clusters} enter for which {_what_must_hold(paradigm)}."
-        if paradigm.headline.include
-        else ""
-    )
-    against = (
-        f" minus the mean over {paradigm.headline.control} prompts"
-        if paradigm.headline.control
-        else ""
-    )
-    what = (
-        f"the {paradigm.headline.kind.replace('_', ' ')} of the numbers given"
-        if paradigm.headline.outcome == "value"
-        else f"the mean over {paradigm.headline.treatment} prompts{against}"
-    )
-    base = (
-        f"The effect, {paradigm.headline.title.lower()}, is {what}, taken per cluster, "
-        f"averaged within strata and then over strata.{chosen}"
-    )
-    if paradigm.headline.sense == "accuracy":
-        return _accuracy_sentence(row, paradigm, chosen)
-    kind = estimators()[paradigm.headline.kind]
-    if kind.reads == "pairs":
-        base = (
-            f"The effect, {paradigm.headline.title.lower()}, is a mean over pairs of prompts: "
-            f"{kind.meaning}.{chosen}"
-        )
-    if pd.isna(row["ci_low"]):
-        return f"{base} No interval can be given ({status_words(row['status'])})."
-    if not row["se"]:
-        return (
-            f"{base} All {row['n_clusters']} clusters agree, so that the interval over them "
-            f"has no width."
-        )
-    return f"{base} {_interval_sentence(row)}"
-
-# %% ../../nbs/reporting/00_cell.ipynb #864df568
-def _accuracy_bound(row: Mapping[str, Any], analysis: Analysis) -> str:
-    "What better, worse and no better rest on."
-    return (
-        f"Accuracy counts as better or worse when its corrected p-value is below "
-        f"{analysis.alpha:g} and its interval lies above {row['smallest']:g} or below "
-        f"−{row['smallest']:g}, and as no better when a one-sided test, corrected in the same "
-        f"way, places it below {row['smallest']:g} (Schuirmann 1987); either must hold with "
-        "unreadable answers at their worst and at their best."
-    )
-
-# %% ../../nbs/reporting/00_cell.ipynb #0a412db5
-def _decision_sentence(row: Mapping[str, Any], analysis: Analysis) -> str:
-    "Family, correction and bound."
-    method, source = ADJUSTMENT_SOURCES[analysis.adjustment]
-    family = (
-        f"P-values are corrected by {method} within one family, the {row['family']} ({source})"
-        if row["family"]
-        else "P-values are not corrected"
-    )
-    if row["unit"] == ACCURACY_GAIN and not pd.isna(row["smallest"]):
-        return f"{family}. {_accuracy_bound(row, analysis)}"
-    bound = (
-        ""
-        if pd.isna(row["smallest"])
-        else (
-            f" An effect counts as present when its corrected p-value is below {analysis.alpha:g} "
-            f"and its interval lies above {row['smallest']:g}, the smallest effect of interest, "
-            f"and as absent when two one-sided tests, corrected in the same way, place it within "
-            f"±{row['smallest']:g} (Schuirmann 1987); both must hold with unreadable answers at "
-            f"their worst and at their best."
-        )
-    )
-    return f"{family}.{bound}"
-
-# %% ../../nbs/reporting/00_cell.ipynb #be981077
-def methods_paragraph(
-    effects: pd.DataFrame,  # effects of one participant in one paradigm, the headline first
-    trials: pd.DataFrame,  # its trials
-    items: pd.DataFrame,  # the items they answer
-    paradigm: Paradigm,  # whose headline
-    name: str,  # shown name of the participant
-    analysis: Analysis = Analysis(),  # what was declared
-    version: str = "",  # of cogbias
-) -> str:  # markdown: the paragraph, then its references
-    "What was done, fit for a paper, with citations."
-    row, asked = effects.iloc[0], selected(items, paradigm.headline)
-    mine = trials[trials["item_id"].isin(set(asked["item_id"]))]
-    text = " ".join(
-        [
-            _asked_sentence(row, asked, paradigm, name),
-            _answers_sentence(mine),
-            _exclusion_sentence(effects, mine, paradigm),
-            _estimate_sentence(row, paradigm),
-            _decision_sentence(row, analysis),
-            f"Computed with cogbias {version}.".replace(" .", "."),
-        ]
-    )
-    cited = [f"- {entry}" for key, entry in REFERENCES.items() if key in text]
-    return "\n\n".join([text, "\n".join(cited)])
-
-# %% ../../nbs/reporting/00_cell.ipynb #05d7cfcd
-FORMULAS = {  # method -> (module whose page derives and tests it, source)
-    "stratified cluster t": ("cogbias.stats.clusters", "Satterthwaite 1946"),
-    METHOD: ("cogbias.stats.adjusted", "Bonett and Price 2012"),
-    "majority per value set": ("cogbias.stats.adjusted", "Bonett and Price 2012"),
-    "newcombe": ("cogbias.stats.proportions", "Newcombe 1998"),
-    "newcombe, weighted strata": ("cogbias.effects", "Zou and Donner 2008"),
-    "newcombe, weighted parts": ("cogbias.effects", "Zou and Donner 2008"),
-    "exact probabilities": ("cogbias.effects", "no sampling"),
-    "wilson": ("cogbias.stats.proportions", "Wilson 1927"),
-    "signal detection, clusters": ("cogbias.stats.signal_detection", "Hautus 1995"),
-    "logit, clusters": ("cogbias.stats.signal_detection", "delta method"),
-    "area, clustered placements": ("cogbias.stats.roc", "Obuchowski 1997"),
-    "area of judgements, clustered placements": ("cogbias.stats.roc", "Obuchowski 1997"),
-    "difference of two areas of judgements": ("cogbias.stats.roc", "Obuchowski 1997"),
-    "difference of two areas": ("cogbias.stats.roc", "Obuchowski 1997"),
-    "log-odds shift, stratified cluster t": ("cogbias.stats.shares", "Viechtbauer 2010, OR"),
-    "anchoring index per cluster, stratified cluster t": (
-        "cogbias.stats.numbers",
-        "Jacowitz and Kahneman 1995",
-    ),
-    "log ratio per cluster, stratified cluster t": (
-        "cogbias.stats.numbers",
-        "Hedges, Gurevitch and Curtis 1999",
-    ),
-}
-FAMILIES_OF_FORMULAS = {
-    "per cluster, adjusted cluster interval": ("cogbias.stats.adjusted", "Bonett and Price 2012"),
-    "per cluster, stratified cluster t": ("cogbias.stats.numbers", "Satterthwaite 1946"),
-    "two-way cluster t": ("cogbias.stats.crossed", "Cameron, Gelbach and Miller 2011"),
-    "scenario-cluster t": ("cogbias.stats.ratings", "Satterthwaite 1946"),
-    "exact binomial": ("cogbias.stats.chance", "Clopper and Pearson 1934; interval Wilson 1927"),
-    "z with sample sd": ("cogbias.stats.chance", "Tang and Kejriwal, as published"),
-    "exact mcnemar": ("cogbias.stats.bets", "McNemar 1947; interval Newcombe 1998"),
-    "mean accuracy of kinds": ("cogbias.stats.chance", "Zou and Donner 2008"),
-    "slope of log-odds": ("cogbias.stats.choice_curve", "Cameron, Gelbach and Miller 2011"),
-    "cohens d": ("cogbias.stats.standardised", "Cohen 1988; interval Cumming and Finch 2001"),
-}
-
-
-def formula_source(
-    method: str,
-) -> tuple[str, str]:  # module, source; dashes where the method is not known
-    "Where the formula behind a method is derived and tested, and where it comes from."
-    found = next(
-        (source for words, source in FAMILIES_OF_FORMULAS.items() if words in method), ("–", "–")
-    )
-    return FORMULAS.get(method, found)
-
-# %% ../../nbs/reporting/00_cell.ipynb #4a6779da
-def _which_answers(contrast: Contrast) -> str:
-    "The filter that picks the answers of a contrast."
-    parts = ["condition " + " and ".join(filter(None, [contrast.treatment, contrast.control]))]
-    parts += [
-        f"{factor} in {', '.join(map(str, levels))}" for factor, levels in contrast.where.items()
-    ] + ([contrast.include] if contrast.include else [])
-    return "; ".join(parts)
-
-# %% ../../nbs/reporting/00_cell.ipynb #9e8b3800
-def trace_table(
-    effects: pd.DataFrame,  # effects of one participant in one paradigm
-    paradigm: Paradigm,  # whose contrasts
-) -> pd.DataFrame:
-    "For every measure: formula, module, source, and the answers behind it."
-    contrasts = {each.measure: each for each in paradigm.contrasts}
-    rows = [
-        row
-        for row in effects.to_dict("records")
-        if row["group"] == "all" and row["measure"] in contrasts
-    ]
-    formulas = [formula_source(row["method"]) for row in rows]
-    return pd.DataFrame(
-        {
-            "measure": [contrasts[row["measure"]].title for row in rows],
-            "formula": [row["method"] for row in rows],
-            "derived and tested in": [module for module, _ in formulas],
-            "source": [source for _, source in formulas],
-            "answers": [_which_answers(contrasts[row["measure"]]) for row in rows],
-            "readable / asked": [f"{row['n_valid']:,} / {row['n_trials']:,}" for row in rows],
         }
     )

@@ -9,14 +9,14 @@ __all__ = ['LEAST_PARADIGMS', 'FACTS_ASKED', 'LEAST_MODELS', 'LEAST_BIASES', 'LA
            'component_sentence', 'loadings_table', 'pair_sentence', 'pair_table', 'pair_matrix']
 
 # %% ../../nbs/reporting/02_models.ipynb #2274e52c
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ..claims import p_words, status_words
-from ..participants import asked_how
 from .cell import interval, plain_words, signed
 from ..stats.decisions import adjust
 from ..stats.estimates import Estimate, p_number
@@ -97,6 +97,7 @@ def _share_readable(effects: pd.DataFrame, name: str) -> Estimate:
 def overview_table(
     sizes: pd.DataFrame,  # from effect_sizes
     effects: pd.DataFrame,  # an effects table: its headlines say how many answers were read
+    people: Mapping[str, Mapping[str, Any]] = {},  # participant -> asked: from `people_of`
 ) -> pd.DataFrame:  # one row per participant, the largest effects first
     "How large the effects of each participant are beyond noise, and how much of it was read."
     rows = []
@@ -116,12 +117,17 @@ def overview_table(
             }
         )
     table = pd.DataFrame(rows).sort_values("order", ascending=False, kind="stable")
-    return _with_instruments(table.drop(columns="order").reset_index(drop=True))
+    return _with_instruments(table.drop(columns="order").reset_index(drop=True), people)
 
 
-def _with_instruments(table: pd.DataFrame) -> pd.DataFrame:
+def _how_asked(names: pd.Series, people: Mapping[str, Mapping[str, Any]]) -> pd.Series:
+    "How each participant was asked; empty where nobody said."
+    return names.map(lambda name: people.get(name, {}).get("asked", ""))
+
+
+def _with_instruments(table: pd.DataFrame, people: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     "How each participant was asked, where encoders stand beside language models."
-    asked = table["participant"].map(asked_how)
+    asked = _how_asked(table["participant"], people)
     if asked.nunique() > 1:
         table.insert(1, "asked", asked)
     return table
@@ -129,6 +135,7 @@ def _with_instruments(table: pd.DataFrame) -> pd.DataFrame:
 
 def overview_notes(
     sizes: pd.DataFrame,  # from effect_sizes
+    people: Mapping[str, Mapping[str, Any]] = {},  # participant -> asked: from `people_of`
 ) -> str:  # markdown
     "What the columns of the overview mean, and what is missing."
     by_place = sizes.attrs.get("by_place", 0)
@@ -145,7 +152,7 @@ def overview_notes(
         "follow the place of an option, not its content": by_place,
     }
     said = [f"{count} effects {why}" for why, count in left_out.items() if count]
-    if sizes["participant"].map(asked_how).nunique() > 1:
+    if _how_asked(sizes["participant"], people).nunique() > 1:
         notes += (
             " Those asked *option by option* are encoders, which read each option by itself: a "
             "difference to the others is one of instruments too."

@@ -22,7 +22,7 @@ import pandas as pd
 from ..claims import claim, explained, p_words, status_words
 from ..tables import CogbiasError, file_text, inside, shipped
 from ..design import IMPORTED
-from ..effects import changed, headlines
+from ..effects import changed, headlines, words_in
 from .cell import interval, plain_words, signed
 from ..stats.decisions import TOLERANCE, is_bias
 from ..stats.estimates import STATUSES, Estimate, p_number
@@ -42,14 +42,17 @@ COMMON_UNITS = ("probability", "Cliff's delta", "scaled rating")
 _ESTIMATE_FIELDS = ["estimate", "se", "df", "ci_low", "ci_high", "status"]
 
 
-def _common_measure(effects: pd.DataFrame, name: str) -> str | None:
+def _common_measure(effects: pd.DataFrame, heads: pd.DataFrame, name: str) -> str | None:
     "The measure of a paradigm on the common scale."
+    head = heads[heads["paradigm"] == name]
+    if head.empty:
+        return None
     mine = effects[
         (effects["paradigm"] == name)
         & ~effects["replication"].astype(bool)
         & effects["unit"].isin(COMMON_UNITS)
     ]
-    headline, unit = effects.loc[effects["paradigm"] == name, ["measure", "unit"]].iloc[0]
+    headline, unit = head[["measure", "unit"]].iloc[0]
     if not is_bias(unit):
         return None
     return (
@@ -63,7 +66,7 @@ def _common_measure(effects: pd.DataFrame, name: str) -> str | None:
 
 def scale_label(effects: pd.DataFrame) -> str:
     "What the numbers of `common_effects` are, for an axis."
-    heads = effects.groupby("paradigm", sort=False).head(1)
+    heads = headlines(effects).drop_duplicates("paradigm")
     heads = heads[heads["unit"].map(is_bias).astype(bool)]
     rated = (heads["unit"] == "scaled rating").to_numpy()
     if rated.all():
@@ -90,7 +93,8 @@ def common_effects(
     people: Mapping[str, Mapping[str, Any]] = {},  # participant -> model, temperature, simulated
 ) -> pd.DataFrame:
     "The effects of all paradigms on one scale, by variant."
-    measures = {name: _common_measure(effects, name) for name in dict.fromkeys(effects["paradigm"])}
+    heads, names = headlines(effects), dict.fromkeys(effects["paradigm"])
+    measures = {name: _common_measure(effects, heads, name) for name in names}
     parts = [
         _by_variant(effects[(effects["paradigm"] == name) & (effects["measure"] == measure)])
         for name, measure in measures.items()
@@ -104,10 +108,10 @@ def common_effects(
     facts = [people.get(name, {}) for name in table["participant"]]
     verdicts = {
         (row["participant"], row["paradigm"]): claim(row).verdict
-        for row in headlines(effects).to_dict("records")
+        for row in heads.to_dict("records")
     }
     table = table.assign(
-        verdict=[verdicts[cell] for cell in zip(table["participant"], table["paradigm"])],
+        verdict=[verdicts.get(cell) for cell in zip(table["participant"], table["paradigm"])],
         **{key: [each.get(key) for each in facts] for key in ("temperature", "simulated")},
         model=[each.get("model") or name for each, name in zip(facts, table["participant"])],
     )
@@ -283,7 +287,7 @@ def _cell_estimate(row: Mapping[str, Any]) -> Estimate:
     return Estimate(
         value,
         status="undefined" if status == "ok" and np.isnan(value) else status,
-        detail=row["detail"] or "",
+        detail=words_in(row, "detail"),
         unit=row["unit"],
     )
 
@@ -634,9 +638,9 @@ def homogeneity_notes(
 ) -> str:  # a markdown list; empty when there is nothing to say
     "What was left out of a synthesis, and why a status is not ok."
     return "\n".join(
-        f"- {row['paradigm']}: {row['detail']}."
+        f"- {row['paradigm']}: {words_in(row, 'detail')}."
         for row in table.to_dict("records")
-        if row["detail"]
+        if words_in(row, "detail")
     )
 
 # %% ../../nbs/reporting/01_study.ipynb #db9623d3

@@ -95,10 +95,8 @@ def notebook_text(cells: Sequence[Mapping[str, Any]], description: str, **settin
     "A notebook file for MyST-NB; `settings` are MyST's."
     language = {"name": "python", "pygments_lexer": "python"}
     numbered = [{**cell, "id": f"cell-{number}"} for number, cell in enumerate(cells)]
-    metadata = {
-        "language_info": language,
-        "myst": {"html_meta": {"description": plain(description)}, **settings},
-    }
+    told = {"html_meta": {"description": plain(description)}} if description else {}
+    metadata = {"language_info": language, "myst": {**told, **settings}}
     return json.dumps(
         {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": numbered},
         ensure_ascii=False,

@@ -20,7 +20,7 @@ import pandas as pd
 
 from ..claims import DIGITS, bound_of, claim, explained, signed, status_words
 from ..design import IMPORTED, OWN, Paradigm, human_reference, paradigm
-from ..effects import changed
+from ..effects import changed, headlines
 from ..outputs import Folder, load_effects, recorded_participant, self_made_of
 from ..participants import is_simulated
 from .inert import read_cells
@@ -189,20 +189,8 @@ def headline_rows(
     effects: pd.DataFrame,  # an effects table
 ) -> list[dict[str, Any]]:  # one row of it for each paradigm and participant that has a headline
     "The number that stands for each participant and paradigm."
-    plain_rows = effects[(effects["group"] == "all") & ~effects["replication"].astype(bool)]
-    found = []
-    for (name, _), rows in plain_rows.groupby(["paradigm", "participant"], sort=False):
-        known = known_paradigm(name)
-        rows = rows[
-            rows["measure"] == (known.headline.measure if known else rows["measure"].iloc[0])
-        ]
-        found += (
-            rows.sort_values("target", key=lambda target: target != "S", kind="stable")
-            .head(1)
-            .to_dict("records")
-        )
     return sorted(
-        found,
+        headlines(effects).to_dict("records"),
         key=lambda row: (
             _paradigm_rank(row["paradigm"]),
             is_simulated(row["participant"]),

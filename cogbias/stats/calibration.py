@@ -654,7 +654,7 @@ DESIGNS = {  # headline -> clusters per stratum, prompts per cluster in treatmen
 KINDS = ("sampled", "exact", "sharp", "same")
 
 # %% ../../nbs/stats/calibration.ipynb #c7d2be4e
-def _shown(
+def _share_of_cluster(
     rng: np.random.Generator, logit: np.ndarray, n: int, answers: str, link: Callable = _expit
 ) -> np.ndarray:
     "Share of target answers that a cluster of n prompts shows."
@@ -693,8 +693,8 @@ def choice_headline(
     return Headlines(
         stratum,
         np.arange(len(stratum)),
-        _shown(rng, level + effect, n, answers),
-        _shown(rng, level, n_control, answers),
+        _share_of_cluster(rng, level + effect, n, answers),
+        _share_of_cluster(rng, level, n_control, answers),
         None,
         moved * _chance(base + shift, both, answers)
         + (1 - moved) * _chance(base, both, answers)
@@ -724,7 +724,9 @@ def belief_headline(
             own, twin = rng.normal(0, argument_sd, (2, R, 12))
             real = centre - criterion + accept + side * believe / 2 + own
             cell = f"{'valid' if valid else 'invalid'}_{'' if believable else 'un'}believable"
-            shown = [_shown(rng, each, 16, answers, ndtr) for each in (real, centre + twin)]
+            shown = [
+                _share_of_cluster(rng, each, 16, answers, ndtr) for each in (real, centre + twin)
+            ]
             rows.append((cell, names, *shown))
             spread = sqrt(1.25 * triple_sd**2 + argument_sd**2)
             gain = _chance(centre - criterion, spread, answers, ndtr)

@@ -110,7 +110,7 @@ def value_question(
 TemplateName = Literal["BE", "BV", "CE", "CV"]
 
 
-def _rows(
+def _in_all_orders(
     pair: Pair, template: str, item_order: str, orders: Orders, how: Choices
 ) -> Iterator[dict[str, Any]]:
     "One question in all orders of its choices."
@@ -152,7 +152,7 @@ def items(
         for template in templates
         for named in ("hl", "lh")
         if item_order in ("both", named)
-        for row in _rows(pair, template, named, orders, choices)
+        for row in _in_all_orders(pair, template, named, orders, choices)
     ]
     return item_table("bets/value", rows)
 

@@ -373,7 +373,7 @@ def _choice_set(values: ValueSet, code: str | None, decoy: Offer | None) -> _Set
     )
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #32d941ed
-def _shown(
+def _options_in_every_order(
     bought: Product, offers: dict[str, Offer], style: str
 ) -> list[tuple[list[dict[str, Any]], str, dict[str, int]]]:
     "Options, their lines and the places of the roles, in every order."
@@ -409,7 +409,7 @@ def _around(bought: Product, template: int, answer_format: str, count: int) -> l
     return text.split("\0")
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #d6caabe9
-def _rows_of(
+def _prompts_of_choice_set(
     values: ValueSet, chosen: _Set, answer_formats: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     "The prompts of one choice set."
@@ -417,7 +417,9 @@ def _rows_of(
         PRODUCTS[values.product],
         f"{values.product}-{values.target_side}-{values.vals_index}",
     )
-    shown = {style: _shown(bought, chosen.offers, style) for style in ("short", "long")}
+    shown = {
+        style: _options_in_every_order(bought, chosen.offers, style) for style in ("short", "long")
+    }
     code = chosen.factors["published_decoy"] or "control"
     for answer_format, (number, template) in product(answer_formats, TEMPLATES.items()):
         before, after = _around(bought, number, answer_format, len(chosen.offers))
@@ -444,7 +446,9 @@ def _rows_of(
             }
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #d91fee41
-def _rows(values: ValueSet, answer_formats: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _prompts_of_value_set(
+    values: ValueSet, answer_formats: Sequence[str]
+) -> Iterator[dict[str, Any]]:
     "All prompts of one value set: without a decoy, then with each of the four."
     own = {
         "cluster": f"{values.product}/{values.vals_index}",
@@ -457,7 +461,7 @@ def _rows(values: ValueSet, answer_formats: Sequence[str]) -> Iterator[dict[str,
         "is_original": values.is_original,
     }
     for code, decoy in {None: None, **decoys(values)}.items():
-        for row in _rows_of(values, _choice_set(values, code, decoy), answer_formats):
+        for row in _prompts_of_choice_set(values, _choice_set(values, code, decoy), answer_formats):
             yield own | row
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #6a4ee658
@@ -477,7 +481,8 @@ def items(
     if not allow_symmetric:
         refuse_symmetric(chosen, prompts_each=len(ORDERS[3]) * len(TEMPLATES) * len(answer_formats))
     return item_table(
-        "choice/decoy", (row for values in chosen for row in _rows(values, answer_formats))
+        "choice/decoy",
+        (row for values in chosen for row in _prompts_of_value_set(values, answer_formats)),
     )
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #3c7e2358

@@ -291,14 +291,14 @@ INSTRUCTIONS = {
 }
 
 
-def _words(option_order: int) -> tuple[str, str]:
+def _option_texts(option_order: int) -> tuple[str, str]:
     "The two options in the order shown."
     return ("valid", "invalid") if option_order == 1 else ("invalid", "valid")
 
 
 def _options(arm: dict[str, Any]) -> list[dict[str, Any]]:
     "The two options in the order shown."
-    words = _words(arm["option_order"])
+    words = _option_texts(arm["option_order"])
     labels = words if arm["answer_format"] == "label" else ("A", "B")
     return [
         option(label, word, "accept" if word == "valid" else "reject")
@@ -306,7 +306,7 @@ def _options(arm: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #af1f8cb7
-def _shown(argument: Argument, premise_order: int) -> list[Sentence]:
+def _sentences_shown(argument: Argument, premise_order: int) -> list[Sentence]:
     "The premises in the order shown, then the conclusion."
     return [
         _worded(argument, each)
@@ -319,10 +319,11 @@ def _prompt(argument: Argument, arm: dict[str, Any]) -> str:
     lines = [
         f"{name}: {say(each)}."
         for name, each in zip(
-            ("Premise 1", "Premise 2", "Conclusion"), _shown(argument, arm["premise_order"])
+            ("Premise 1", "Premise 2", "Conclusion"),
+            _sentences_shown(argument, arm["premise_order"]),
         )
     ]
-    words = _words(arm["option_order"])
+    words = _option_texts(arm["option_order"])
     instruction = INSTRUCTIONS[arm["answer_format"]].format(
         words=" or ".join(words), first=words[0], second=words[1]
     )
@@ -357,7 +358,7 @@ def _content(
     argument: Argument, common: dict[str, Any], real: bool, premise_order: int
 ) -> dict[str, Any]:
     "The structured stimulus, from which simulated participants decide."
-    first, second, conclusion = map(list, _shown(argument, premise_order))
+    first, second, conclusion = map(list, _sentences_shown(argument, premise_order))
     return {
         "kind": "syllogism",
         "valid": common["is_valid"],
@@ -380,7 +381,7 @@ def _keys(common: dict[str, Any], cell: str, arm: dict[str, Any]) -> dict[str, s
     }
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #de6b600d
-def _rows(
+def _items_of_argument(
     argument: Argument, invented: tuple[str, ...], answer_formats: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     "All items of one argument and its twin."
@@ -421,7 +422,7 @@ def items(
         [
             row
             for argument, invented in zip(arguments(), invented_nouns(seed))
-            for row in _rows(argument, invented, answer_formats)
+            for row in _items_of_argument(argument, invented, answer_formats)
         ],
     )
 

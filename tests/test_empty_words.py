@@ -1,0 +1,80 @@
+"What is empty in a table is not told: no sentence says nan, however the table came."
+
+import pandas as pd
+import pytest
+
+from cogbias.claims import claim
+from cogbias.compare import difference_sentence
+from cogbias.design import paradigm
+from cogbias.effects import Analysis, _account, _as_estimate
+from cogbias.reporting.cell import _truth_contrasts, _unadjusted_p, accuracy_notes
+from cogbias.reporting.methods import _decision_sentence, trace_table
+from cogbias.reporting.study import _cell_estimate, homogeneity_notes
+
+EMPTY = {"computed": None, "read from a file": float("nan")}
+NUMBERS = {"estimate": 0.2, "se": 0.1, "df": 5.0, "ci_low": 0.1, "ci_high": 0.3, "p_value": 0.01}
+ROW = {
+    **NUMBERS,
+    "paradigm": "choice/certainty",
+    "participant": "x",
+    "measure": "effect",
+    "group": "all",
+    "unit": "probability",
+    "status": "few_clusters",
+    "verdict": "present",
+    "p_adjusted": 0.01,
+    "smallest": 0.05,
+    "n_trials": 10,
+    "n_valid": 10,
+}
+
+
+@pytest.fixture(params=EMPTY.values(), ids=EMPTY)
+def nothing(request):
+    "What stands in an empty place."
+    return request.param
+
+
+def test_an_estimate_without_a_detail_has_none(nothing):
+    assert _cell_estimate(ROW | {"detail": nothing}).detail == ""
+    assert _as_estimate(ROW | {"method": nothing}).method == ""
+
+
+def test_a_synthesis_without_a_remark_has_no_line(nothing):
+    assert homogeneity_notes(pd.DataFrame([{"paradigm": "x", "detail": nothing}])) == ""
+
+
+def test_no_family_is_named_where_there_is_none(nothing):
+    row = ROW | {"family": nothing, "reason": "said"}
+    assert "nan" not in claim(row).p and "None" not in claim(row).p
+    assert _decision_sentence(row, Analysis()).startswith("P-values are not corrected")
+
+
+def test_an_earlier_verdict_without_a_reason_is_no_fault(nothing):
+    assert _account(ROW | {"reason": "said"}, ROW | {"reason": nothing}) == ""
+
+
+def test_a_formula_that_is_not_known_is_a_dash(nothing):
+    bias = paradigm("choice/certainty")
+    row = ROW | {"measure": bias.headline.measure, "method": nothing}
+    found = trace_table(pd.DataFrame([row]), bias)
+    assert found[["formula", "source"]].iloc[0].tolist() == ["–", "–"]
+
+
+def test_bars_without_a_remark_have_no_line(nothing):
+    bets = paradigm("bets/coin")
+    truth = _truth_contrasts(bets)[0]
+    bar = {"measure": f"{truth.measure}_type_only", "group": "all", "target": "S"}
+    rows = pd.DataFrame([ROW | bar | {"detail": nothing, "replication": False}])
+    assert accuracy_notes(rows, bets) == ""
+
+
+def test_a_difference_without_a_remark_says_its_status(nothing):
+    row = {"first": "a", "second": "b", "larger": "not told apart", "estimate": float("nan")}
+    row |= {"status": "no_valid_answers", "detail": nothing}
+    assert difference_sentence(row) == "a and b: no valid answers"
+
+
+def test_a_p_value_needs_no_interval(nothing):
+    assert _unadjusted_p(ROW | {"ci_low": nothing, "ci_high": nothing}) == ".010"
+    assert _unadjusted_p(ROW | {"ci_low": 0.2, "ci_high": 0.2}) == ""

@@ -1,0 +1,96 @@
+"""Whatever sign a text of a design holds, reports and pages show it, and none of it acts."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from hostile import what_could_act
+from test_own_paradigms import NUMBERS, TABLE, TEXT, written
+from test_strangers_pages import _no_notebooks, pages_of
+
+from cogbias.design import OWN
+from cogbias.kits.file import paradigm_of_files
+from cogbias.rendering import render_reports
+from cogbias.running import run_study
+from cogbias.site import inert
+from cogbias.site.pages import build_site
+from cogbias.study import make_study
+
+for needed in ("sphinx", "myst_nb", "pydata_sphinx_theme", "latex2mathml"):
+    pytest.importorskip(needed)
+pytestmark = pytest.mark.usefixtures("forgotten")
+
+ODD = (
+    "p < .05 <script>alert(1)</script> <b>bold</b> &amp; [x](javascript:alert(2)) $x$ | `code` \\ "
+    "*so* {{ 1 }} ![y](https://a.b/c.png)"
+)
+FIELDS = ("title", "bias", "summary", "norm", "positive", "source", "compares")
+
+
+def odd_files(text: str) -> dict[str, str]:
+    "A declaration with the odd text in every text that readers are told, each with its field."
+    told = {name: json.dumps(f"{name} {ODD}") for name in FIELDS}
+    for name, value in told.items():
+        text = re.sub(rf"(?m)^{name} = .*\n", "", text)
+        text = f"{name} = {value}\n{text}"
+    text = text.replace('"cash is lost"', json.dumps(f"control {ODD}"))
+    text = text.replace('"a ticket is lost"', json.dumps(f"treatment {ODD}"))
+    text = text.replace('"indoors or outdoors"', json.dumps(f"factor {ODD}"))
+    text = text.replace('"nights"', json.dumps(f"unit {ODD}"))
+    text = f"caveats = [{json.dumps(f'caveats {ODD}')}]\n{text}\n[human]\nestimate = 0.3\n"
+    for name in ("label", "source", "note"):
+        text += f"{name} = {json.dumps(f'human {name} {ODD}')}\n"
+    return {"lost.toml": text, "outings.csv": TABLE}
+
+
+def words_of(page: str) -> str:
+    "What a reader reads of a page, on one line."
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", "", page)).split())
+
+
+def test_signs_in_any_text_are_taken() -> None:
+    made = paradigm_of_files(odd_files(TEXT))
+    assert made.summary == f"summary {ODD}" and made.headline.title == f"compares {ODD}"
+    assert made.people[0]["label"] == f"human label {ODD}"
+
+
+SMALL = NUMBERS.replace("number.unit", "number.smallest = 2\nnumber.unit")
+
+
+@pytest.mark.parametrize("text", [TEXT, SMALL], ids=["choice", "number"])
+def test_odd_texts_are_shown_and_do_nothing(text: str, tmp_path: Path) -> None:
+    file, out = written(tmp_path / "design", odd_files(text)), tmp_path / "out"
+    run_study(make_study(models=["sim/human"], paradigms=[str(file)]), out, reports=False)
+    OWN.clear()  # from the folder, as a stranger would
+    failed, reports = render_reports(out)
+    assert failed == []
+    report = nbformat.read(next(Path(each) for each in reports if "own-lost" in str(each)), 4)
+    outputs = [each for cell in report.cells for each in cell.get("outputs", ())]
+    shown = [each["data"]["text/html"] for each in outputs if "text/html" in each.get("data", {})]
+    assert [what_could_act(each) for each in shown] == [[] for _ in shown]
+    assert not [each for each in shown if "<b>bold" in each or "<em>so<" in each]
+    read = " ".join(map(words_of, shown))
+    for name in ("bias", "summary", "norm", "positive", "source", "compares", "caveats"):
+        assert f"{name} {ODD}" in read, name
+    for name in ("control", "treatment", "human label", "human source"):
+        assert f"{name} {ODD}" in read, name
+    title = next(each.source for each in report.cells if each.cell_type == "markdown")
+    assert not set("<$[`\\") & set(re.sub(r"</?span[^>]*>", "", title)), title
+    assert f"title {ODD}" in words_of(title)
+    folder = tmp_path / "library"
+    folder.mkdir()
+    site = build_site(out, tmp_path / "site", _no_notebooks(folder)).parent
+    own = {each.strip() for each in inert._theme_scripts(site)}
+    pages = pages_of(site)
+    assert {name: acts for name, page in pages.items() if (acts := what_could_act(page, own))} == {}
+    pages = {name: page for name, page in pages.items() if "own" in name}
+    assert not [name for name, page in pages.items() if "<b>bold" in page or "<em>so<" in page]
+    (page,) = [page for name, page in pages.items() if "paradigms/" in name]
+    for name in ("title", "Norm", "Source", "caveats"):
+        assert f"{name} {ODD}" in words_of(page), name
+    assert any(f"summary {ODD}".capitalize() in words_of(each) for each in pages.values())
