@@ -22,7 +22,7 @@ import psutil
 
 # %% ../../nbs/benchmarks/studies.ipynb #060bfde9
 COMMAND = [sys.executable, "-m", "cogbias"]
-EVERY = 0.5  # seconds between two looks at the memory
+EVERY = 0.5  # seconds between two looks at the memory, once a command is that old
 
 
 class Took(NamedTuple):
@@ -62,16 +62,17 @@ def timed_command(
     program: Sequence[str] = COMMAND,
 ) -> Took:
     "Run a command and measure it; one that fails raises a RuntimeError."
-    start, most, looked = time.perf_counter(), 0.0, 0.0
+    start, most, next_look = time.perf_counter(), 0.0, 0.0
     with tempfile.TemporaryFile("w+") as said:
         process = psutil.Popen(
             [*program, *map(str, words)], stdout=said, stderr=said, start_new_session=True
         )
         try:
             while process.poll() is None and not (until and until()):
-                if time.perf_counter() - looked > EVERY:
-                    looked = time.perf_counter()
+                age = time.perf_counter() - start
+                if age >= next_look:
                     most = max(most, _memory([process, *process.children(recursive=True)]))
+                    next_look = age + min(EVERY, age)
                 time.sleep(0.01)
         finally:
             killed = process.poll() is None
