@@ -34,6 +34,13 @@ def _columns() -> int | None:
     return told or shutil.get_terminal_size().columns
 
 # %% ../nbs/08_bars.ipynb #0c6365ec
+def _clock(seconds: float) -> str:
+    "A time as bars show it."
+    from tqdm import tqdm
+
+    return tqdm.format_interval(seconds)
+
+
 class Bar:
     "How far something is; this one says nothing of it."
 
@@ -47,6 +54,9 @@ class Bar:
         self.total, self.title, self.unit, self.there = total, title, unit, there
         self.name = "" if total in (1, there) else "waiting for the first"
         self.began = time.monotonic()
+        self.missing = ""  # what is waited for, where nothing can be done before it comes
+        self._missed_since = 0.0
+        self._idle = 0.0  # seconds in which nothing could be done
         self._before = there
         self._first: tuple[float, int] | None = None  # when the first came, and how many were there
 
@@ -62,20 +72,43 @@ class Bar:
         self.name = name or self.name
         self.tell()
 
+    def lacks(
+        self,
+        what: str,  # without which nothing can be done; empty: it is there again
+    ) -> None:
+        "Say what is waited for; until it comes, nobody knows how long all will take."
+        now = time.monotonic()
+        if what and not self.missing:
+            self._missed_since = now
+        if self.missing and not what:
+            away = now - self._missed_since
+            self._idle += away
+            if self._first is not None:  # the rate is that of the time in which work was done
+                self._first = self._first[0] + away, self._first[1]
+        self.missing = what
+        self.tell()
+
+    @property
+    def last(self) -> str:
+        "The last one that was done, or what is waited for and since when."
+        if not self.missing:
+            return self.name
+        return f"waiting for {self.missing} for {_clock(time.monotonic() - self._missed_since)}"
+
     @property
     def seconds(self) -> float:
         "How long it has taken."
         return time.monotonic() - self.began
 
     @property
-    def rate(self) -> float | None:  # None: nothing has come yet
+    def rate(self) -> float | None:  # None: nothing has come yet, or nothing can be done
         "How many are done in a second, once the first has come."
-        if self._first is None:
+        if self._first is None or self.missing:
             return None
         moment, count = self._first
         if self.there > count:
             return (self.there - count) / max(time.monotonic() - moment, 1e-9)
-        return (self.there - self._before) / max(self.seconds, 1e-9)
+        return (self.there - self._before) / max(self.seconds - self._idle, 1e-9)
 
     def tell(self) -> None:
         "Say how far it is."
@@ -102,7 +135,7 @@ class _Drawn(Bar):
 
             @property
             def format_dict(self) -> dict[str, Any]:
-                return {**super().format_dict, "rate": self.bar.rate}
+                return {**super().format_dict, "rate": self.bar.rate or 0}  # 0 is shown as ?
 
         told = {"total": self.total, "desc": self.title, "unit": self.unit}
         self._turn, self._drawn = threading.Lock(), time.monotonic()
@@ -123,7 +156,7 @@ class _Drawn(Bar):
                 shown.ncols = columns
             shown.total, shown.n = self.total, self.there
             shown.set_description_str(self.title, refresh=False)
-            shown.set_postfix_str(self.name, refresh=False)
+            shown.set_postfix_str(self.last, refresh=False)
             shown.refresh()
 
     def close(self) -> None:
@@ -140,13 +173,6 @@ def count_silence_from_now() -> None:
     _last_line[0] = time.monotonic()
 
 
-def _clock(seconds: float) -> str:
-    "A time as bars show it."
-    from tqdm import tqdm
-
-    return tqdm.format_interval(seconds)
-
-
 def progress_line(
     bar: Bar,
 ) -> str:
@@ -157,7 +183,7 @@ def progress_line(
         line += f", {rate:.1f} a second" if rate >= 1 else f", {1 / rate:.1f} s each"
         if bar.total is not None:
             line += f", {_clock(max(0, bar.total - bar.there) / rate)} left"
-    return f"{line}; {bar.name}" if bar.name else line
+    return f"{line}; {bar.last}" if bar.last else line
 
 
 class _Spoken(Bar):

@@ -897,7 +897,8 @@ def _readable(table: "pd.DataFrame", columns: dict[str, str]) -> "pd.DataFrame":
 _PLAN_CELLS = {name: name for name in ("participant", "paradigm", "method", "prompts")}
 _PLAN_CELLS |= {"planned": "answers", "stored": "stored", "missing": "missing", "calls": "calls"}
 _PLAN_CELLS |= {"tokens_in": "tokens in", "tokens_out": "tokens out", "usd": "usd"}
-_PLAN_MODELS = {"model": "model", "calls": "calls", "tokens_in": "tokens in"}
+_PLAN_MODELS = {"model": "model", "calls": "calls", "calls_to_try_out": "to try out"}
+_PLAN_MODELS |= {"tokens_in": "tokens in"}
 _PLAN_MODELS |= {"tokens_out": "tokens out", "usd": "usd", "most_usd": "at most"}
 _PLAN_MODELS |= {"spent_usd": "spent so far"}
 _PLAN_POWER = {

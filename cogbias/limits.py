@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['LINE', 'TURN', 'FEWEST_CHARACTERS', 'MOST_AROUND_PROMPT', 'MOST_WRITTEN', 'MINUTE', 'LONGEST_ANSWER', 'PAUSE',
            'LimitReached', 'NobodyWaits', 'limit_behind', 'Clock', 'Account', 'account', 'account_left', 'most_written',
-           'Meter', 'metered', 'Taken', 'taking', 'another_request', 'taking_for_call']
+           'Meter', 'metered', 'Taken', 'taking', 'another_request', 'request_leaves', 'request_was_free',
+           'taking_for_call']
 
 # %% ../nbs/06_limits.ipynb #c02463b2
 import json
@@ -73,7 +74,7 @@ class Account:
 
     usd: float = 0.0  # spent
     beside: float = 0.0  # usd of that which no stored answer shows
-    cut_off: float = 0.0  # usd of that for requests of runs that were killed, at worst
+    cut_off: float = 0.0  # usd of that for requests that were cut off or failed, at worst
     unstored: float = 0.0  # usd of that for answers which have come and are not stored yet
     under_way: float = 0.0  # usd that are taken for answers which have not come yet
     moved_at: float = 0.0  # when money was last taken or given back
@@ -181,7 +182,7 @@ class Meter:
 
     @property
     def cut_off(self) -> float:
-        "What of that was spent at worst, for requests that were cut off, in usd."
+        "What of that was spent at worst, for requests that were cut off or failed, in usd."
         with account(self.path) as held:
             return held.cut_off
 
@@ -286,11 +287,12 @@ class Meter:
         self,
         taken: float,  # usd
     ) -> None:
-        "Nobody waits for a request any more; it was spent for at its worst."
+        "No answer will tell what a request cost; it was spent for at its worst."
         with account(self.path) as held:
             held.usd += taken
             held.cut_off += taken
             held.under_way = max(0.0, held.under_way - taken)
+            held.moved_at = self.clock.now()
 
 # %% ../nbs/06_limits.ipynb #af2ecb8d
 _laid: list[Meter] = []  # the meter of this process, while there is one
@@ -324,6 +326,8 @@ class Taken:
     waited: float = 0.0  # seconds, while the answer was under way
     settled: bool = False
     used: float = 0.0  # usd, once it is settled
+    left: int = 0  # requests that left for it, as far as anybody watched
+    free: int = 0  # those of them that nobody bills
 
     def settle(
         self,
@@ -344,6 +348,15 @@ class Taken:
             self._remember(sent / self.expected)
         self.used = self.meter.cost(self.who, sent, written)
         self.meter.settle(self.usd, self.used, self.tokens - sent - written, stored)
+
+    def give_up(self) -> None:
+        "No answer came: give back what provably nobody bills; all else was spent, at worst."
+        if self.meter is None:
+            return
+        if self.left and self.free == self.left:
+            self.meter.settle(self.usd, 0.0)
+        else:
+            self.meter.cut(self.usd)
 
     def _remember(self, share: float) -> None:
         "What the next answer may send, as a share of what its prompt has."
@@ -378,7 +391,7 @@ def taking(
     finally:
         _here.taken = None
         if not taken.settled:
-            meter.cut(taken.usd) if wait(0) else meter.settle(taken.usd, 0.0)
+            taken.give_up()
 
 # %% ../nbs/06_limits.ipynb #e8549524
 def another_request() -> None:
@@ -393,6 +406,18 @@ def another_request() -> None:
     waited = meter.wait_for_turn(0.0, 0.0, _here.wait if taken else time.sleep)
     if taken is not None:
         taken.waited += waited
+
+
+def request_leaves() -> None:
+    "A request leaves for the answer of this thread; whoever gets it may bill it."
+    if (taken := getattr(_here, "taken", None)) is not None:
+        taken.left += 1
+
+
+def request_was_free() -> None:
+    "The last one was refused, or never arrived: nobody bills it."
+    if (taken := getattr(_here, "taken", None)) is not None:
+        taken.free += 1
 
 # %% ../nbs/06_limits.ipynb #774b8f48
 @contextmanager

@@ -6,10 +6,10 @@
 __all__ = ['RECORDED_FIELDS', 'PACKAGES', 'STAGE', 'Folder', 'writable_folder', 'write_text', 'remove_left_overs', 'turn',
            'RecordedParticipant', 'facts_of', 'keep_record', 'recorded_participant', 'self_made_of', 'shown_names_of',
            'self_made_words', 'timestamp', 'installed_versions', 'keep_items', 'keep_readings', 'kept_readings',
-           'read_manifest', 'stored_settings', 'Begun', 'begun_runs', 'begun', 'half_import', 'own_trials', 'last_run',
-           'stored_cells', 'StoredItems', 'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'counts_not_read',
-           'said_not_read', 'not_read', 'left_out', 'StoredTrials', 'stored_trials', 'trials_of', 'people_of',
-           'load_effects']
+           'read_manifest', 'stored_settings', 'Begun', 'begun_runs', 'first_start', 'begun', 'half_import',
+           'own_trials', 'last_run', 'stored_cells', 'StoredItems', 'stored_items', 'StoredCell', 'read_cells',
+           'read_cell', 'counts_not_read', 'said_not_read', 'not_read', 'left_out', 'StoredTrials', 'stored_trials',
+           'trials_of', 'people_of', 'load_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
 import json
@@ -331,7 +331,8 @@ _ANY_COUNT = {"low": 0, "high": 10**9}
 _MANIFEST = (
     Column("study", "mapping", "the study of the last run", parts=_study_fault),
     Column("study_hash", "text", "hash of it", optional=True),
-    Column("started_at", "text", "when the last run began, UTC", optional=True),
+    Column("started_at", "text", "when the first run began, UTC", optional=True),
+    Column("last_run_at", "text", "when the last run began, UTC", optional=True),
     Column("finished_at", "text", "when everything was asked; empty before", optional=True),
     Column("python", "text", "version", optional=True),
     Column("platform", "text", "the system", optional=True),
@@ -522,6 +523,7 @@ def stored_settings(folder: Folder) -> dict[tuple[str, str], dict[str, Any]]:
 _BEGUN = re.compile(r"\.begun-(?P<node>[\w-]+)-(?P<process>\d+)\.json")
 _OF_A_RUN = (
     Column("started_at", "text", "when it began, UTC", filled=True),
+    Column("first_at", "text", "when the first run of its folder began, UTC", optional=True),
     Column("study", "mapping", "what it was to do", parts=_study_fault),
     Column("cells", "list", "participants and paradigms", parts=_pairs_fault),
 )
@@ -534,6 +536,7 @@ class Begun(NamedTuple):
     study: dict[str, Any]
     cells: list[tuple[str, str]]  # participant and paradigm of what it is to ask
     goes_on: bool | None  # None: on another machine, so nobody knows
+    first_at: str | None = None  # when the first run of its folder began; None: not recorded
 
 
 def _goes_on(place: Path) -> bool | None:
@@ -554,8 +557,19 @@ def begun_runs(
         if record is not None:
             _check_fields(place, "", _OF_A_RUN, record)
             cells = [tuple(each) for each in record["cells"]]
-            found.append(Begun(record["started_at"], record["study"], cells, _goes_on(place)))
+            told = record["started_at"], record["study"], cells, _goes_on(place)
+            found.append(Begun(*told, record.get("first_at")))
     return found
+
+
+def first_start(
+    folder: Folder,  # an outputs folder
+    now: str,  # when a run begins, UTC
+) -> str:
+    "When the first run of a folder began, whether it ended or was killed; now, where none has."
+    known = [(read_manifest(folder) or {}).get("started_at")]
+    known += [each.first_at or each.started_at for each in begun_runs(folder)]
+    return min([now, *filter(None, known)])
 
 
 @contextmanager
@@ -566,11 +580,12 @@ def begun(
     started: str,  # when, UTC
 ) -> Iterator[None]:
     "Say in the folder what a run is going to ask, until the block ends well."
+    times = {"started_at": started, "first_at": first_start(folder, started)}
     for place in folder.places("trials/.begun-*.json"):
         if _goes_on(place) is False:
             place.unlink(missing_ok=True)
     mine = folder.place("trials", f".begun-{_node()}-{os.getpid()}.json")
-    write_text(mine, json.dumps({"started_at": started, "study": study, "cells": cells}))
+    write_text(mine, json.dumps({**times, "study": study, "cells": cells}))
     yield
     mine.unlink(missing_ok=True)
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from .bars import REFRESHED, progress_bar
+from .bars import REFRESHED, Bar, progress_bar
 from .outputs import Folder
 from .tables import CogbiasError
 from .trials import planned_answers
@@ -186,11 +186,11 @@ def collecting(
     folder: Folder,  # where answers are stored
     cells: Sequence[tuple[str, str]],  # participant and paradigm of all cells of the run
     repeats: int,  # answers per prompt, where they are sampled
-) -> Iterator[None]:
+) -> Iterator[Bar]:  # to be told where nobody is there who could collect
     "A bar over all answers of a run while the block collects them, whoever does."
     watch = _watch(folder, cells, repeats) if wanted and cells else None
     if watch is None:
-        yield
+        yield Bar(None, "", "answer")
         return
     first, ended = watch.look(), threading.Event()
     told = first.expected or None, _cells_told(first, cells), "answer", first.answers
@@ -207,7 +207,7 @@ def collecting(
         looker = threading.Thread(target=go_on_looking, daemon=True)
         looker.start()
         try:
-            yield
+            yield bar
         finally:
             ended.set()
             looker.join()

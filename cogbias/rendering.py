@@ -20,10 +20,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .bars import waiting
+from .bars import progress_bar, waiting
 from .design import paradigm
 from .effects import estimators
-from .executors import LOST, spread
+from .executors import lost_words, more_memory, spread
 from .kernels import can_fork, client_class, provisioner
 from .markup import NO_FORMULAS
 from cogbias.outputs import (
@@ -37,7 +37,6 @@ from cogbias.outputs import (
 )
 from .own_paradigms import bring_folder, bring_whole_folder, declared_files
 from .participants import Participant
-from .progress import steps
 from .reporting.cell import plain_words, shown_name
 from cogbias.study import (
     Study,
@@ -294,7 +293,7 @@ def _execute(
         raise
     except RuntimeError as error:
         raise CogbiasError(
-            f"{destination}: the notebook kernel failed ({error}); run again with fewer --jobs"
+            f"{destination}: the notebook kernel failed ({error}); {more_memory()}"
         ) from None
 
 # %% ../nbs/24_rendering.ipynb #b33f34a5
@@ -619,6 +618,11 @@ def _remove_stopped(folder: Folder, keys: Iterable[tuple[str, str]]) -> None:
             place.with_name(f"{place.stem}.running.ipynb").unlink(missing_ok=True)
 
 
+def _named(cell: Mapping[str, Any]) -> str:
+    "Who is reported on, in what."
+    return f"{cell['participant']} in {cell['paradigm']}"
+
+
 def render_reports(
     outputs: Path | str,  # an outputs folder with a manifest
     jobs: int = 1,  # processes
@@ -647,14 +651,15 @@ def render_reports(
     for each in stale:
         _say_edited(folder.report(each.cell["participant"], each.cell["paradigm"]))
     stale.sort(key=lambda each: each.cell["paradigm"])  # who is alike comes together
-    with steps(progress, len(stale), "reports", "report") as done:
+    with progress_bar(progress and bool(stale), len(stale), "reports", "report") as bar:
         lines = spread(
             _report_task,
             [(folder.path, each.cell, each.stamp) for each in stale],
             jobs,
             cluster,
-            lambda _, cell, *__: f"report of {cell['participant']} in {cell['paradigm']}: {LOST}",
-            lambda task: done(f"{task[1]['participant']} in {task[1]['paradigm']}"),
+            lambda _, cell, *__: f"report of {_named(cell)}: {lost_words(cluster)}",
+            lambda task: bar.done(_named(task[1])),
+            bar.lacks,
         )
     return [line for line in lines if line], [
         folder.report(each.cell["participant"], each.cell["paradigm"])

@@ -32,12 +32,13 @@ from cogbias.effects import (
 )
 from .elicitation.calls import without_secrets
 from .elicitation.server import connections_kept
-from .executors import LOST, spread
+from .executors import lost_words, spread
 from .limits import limit_behind, metered
 from cogbias.outputs import (
     RECORDED_FIELDS,
     Folder,
     begun,
+    first_start,
     half_import,
     timestamp,
     remove_left_overs,
@@ -449,7 +450,8 @@ def _manifest_text(
     manifest = {
         "study": recorded_study(study),
         "study_hash": study_hash(study),
-        "started_at": started,
+        "started_at": first_start(folder, started),
+        "last_run_at": started,
         "finished_at": timestamp(),
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -629,11 +631,14 @@ def _tasks(
     return [(study, model, part, outputs) for model in study.models for part in parts]
 
 
-def _lost(study: Study, model: str, names: Sequence[str]) -> list[str]:
+def _lost(
+    study: Study, model: str, names: Sequence[str], cluster: str | Executor | None
+) -> list[str]:
     "What to say of cells whose process was killed."
+    words = lost_words(cluster)
     if list(names) == study_paradigms(study):
-        return [f"{model}: {LOST}"]
-    return [f"{model} in {name}: {LOST}" for name in names]
+        return [f"{model}: {words}"]
+    return [f"{model} in {name}: {words}" for name in names]
 
 # %% ../nbs/25_running.ipynb #233b7652
 def _render(
@@ -675,13 +680,14 @@ def _collected(
     elsewhere = jobs > 1 or cluster is not None  # a process would take longer to start than this
     there = [_complete_cells(*task) if elsewhere else None for task in tasks]
     missing = [task for task, records in zip(tasks, there) if records is None]
-    with collecting(progress, folder, expected, rounds):
+    with collecting(progress, folder, expected, rounds) as bar:
         parts = spread(
             _collect_model,
             missing,
             jobs,
             cluster,
-            lambda _, model, names, __: ([], _lost(study, model, names)),
+            lambda _, model, names, __: ([], _lost(study, model, names, cluster)),
+            lacks=bar.lacks,
         )
     places = {key: place for place, key in enumerate(expected)}
     cells = [cell for records in there for cell in records or ()]

@@ -128,8 +128,8 @@ class Status(NamedTuple):
     "How far a folder is."
 
     study: str | None  # name of the last study
-    started_at: str | None  # the last run that has ended, UTC
-    finished_at: str | None
+    started_at: str | None  # when the first run began, UTC; None: none has ended
+    finished_at: str | None  # when the last run ended
     runs: list[Begun]  # that have not ended
     last_activity: str | None  # when the last answer came
     cells: pd.DataFrame  # one row per cell, with the fields of CellStatus
@@ -141,6 +141,7 @@ class Status(NamedTuple):
     in_training: list[str] = []  # whose training goes on, or was stopped on the way
     not_asked: list[str] = []  # prompts that are not asked, and why
     beside: Beside = Beside(0.0, 0.0)  # usd that stored answers do not show
+    last_run_at: str | None = None  # when the last run began that has ended, UTC
 
 
 def _named(folder: Folder, manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -339,6 +340,7 @@ def folder_status(
         in_training,
         not_asked_lines(settings.values()),
         _beside(folder),
+        manifest.get("last_run_at"),
     )
 
 # %% ../nbs/27_status.ipynb #908c3d2a
@@ -415,7 +417,7 @@ def _cost_told(totals: Mapping[str, Any]) -> str:
     if totals["usd"] is None:
         return ""
     kinds = {
-        "for requests that were cut off": totals["usd_cut_off"],
+        "for requests that were cut off or failed": totals["usd_cut_off"],
         "for calls that gave no answer": totals["usd_no_answer"],
     }
     parts = [f"{_usd_told(usd)} usd {what}" for what, usd in kinds.items() if usd]
@@ -444,6 +446,8 @@ def status_lines(
         lines.append(f"tokens of all stored answers: {counts}{_cost_told(totals)}")
     elif totals["usd"]:
         lines.append(f"nothing is stored{_cost_told(totals)}")
+    if status.last_run_at:
+        lines.append(f"first run {status.started_at}, last run {status.last_run_at}")
     if status.last_activity:
         lines.append(f"last answer {status.last_activity}")
     for each in status.runs:

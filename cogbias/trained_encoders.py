@@ -33,7 +33,7 @@ from cogbias.backends.encoder import (
 from .backends.hf import folder_at_hand
 from .bars import progress_bar
 from .design import paradigm
-from .executors import LOST, spread
+from .executors import lost_words, spread
 from .outputs import Folder, write_text
 from .participants import self_made
 from .settings import Setting, Study, check_settings
@@ -747,7 +747,7 @@ def _tasks(names: Iterable[TrainedName]) -> list[TrainedName]:
 
 def _lost(name: TrainedName) -> str:
     "What to say of a training whose process was killed."
-    return f"encoder/{name.folder}: {LOST}"
+    return f"encoder/{name.folder}: {lost_words()}"
 
 
 def _row(name: TrainedName, trained: Trained | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from functools import partial
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 from doubles import Asked, Double
@@ -20,11 +21,13 @@ from tiers import slow_but
 from typer.testing import CliRunner
 
 from cogbias.cli import STOPPED, app, main
-from cogbias.limits import Clock, Meter, metered
+from cogbias.elicitation.calls import NobodyThere
+from cogbias.limits import Account, Clock, Meter, account_left, metered, taking
 from cogbias.outputs import Folder
 from cogbias.participants import Request, participant
 from cogbias.planning import spending
 from cogbias.planning.plans import plan_run
+from cogbias.prices import Price
 from cogbias.status import folder_status, status_lines, status_totals
 from cogbias.study import make_study, plan_study, study_items
 
@@ -128,11 +131,65 @@ def test_what_a_kill_cuts_off_is_spent(
         whole = folder_status(tmp_path)
     told = status_totals(whole)
     assert billed(double) - ROUNDING <= told["usd"] <= 2 * billed(double)
-    assert "usd for requests that were cut off" in "".join(status_lines(whole))
-    assert limit is None or "usd for requests that were cut off; " in said
+    assert "usd for requests that were cut off or failed" in "".join(status_lines(whole))
+    assert limit is None or "usd for requests that were cut off or failed; " in said
     if limit:
         sum_of_run = float(re.search(r"([0-9.]+) usd are spent", said)[1])
         assert sum_of_run == pytest.approx(told["usd"], rel=0.05)
+
+
+FREE = ["busy", "down", "wrong"]  # refused before anything was done
+PERHAPS_BILLED = ["gone", "hang", "cut", "html", "html error", "no choices"]
+
+
+def first_question() -> Request:
+    "One question of a paradigm."
+    study = make_study(models=["openai/tiny"], paradigms=["classic/framing"])
+    return Request(study_items(study, "classic/framing").iloc[0].to_dict(), 0, 1)
+
+
+@pytest.mark.parametrize("backend", ["openai", "ollama"])
+@pytest.mark.parametrize("fault", [*FREE, *PERHAPS_BILLED])
+def test_a_request_of_unknown_fate_is_spent(fault: str, backend: str, tmp_path: Path) -> None:
+    "The first try of a question fails; what nobody can have billed is given back, nothing else."
+    request = first_question()
+
+    def script(asked: Asked) -> str | None:
+        return fault if asked.prompt == request.item["prompt"] and asked.time == 1 else None
+
+    meter = Meter({"usd": 1.0}, tmp_path / "account", lambda who: Price(1.0, 1.0))
+    with Double(script) as double:
+        address = double.openai if backend == "openai" else double.url
+        who = participant(f"{backend}/tiny", base_url=address, timeout=2.0)
+        with metered(meter):
+            ((_, answer),) = who.answers([request], "text")
+    held = account_left(meter.path)
+    tried = sum(each.prompt == request.item["prompt"] for each in double.asked)
+    own = USD if answer.status != "error" else 0.0
+    assert (tried == 2) == (answer.status != "error"), "it is asked again, or it is an error"
+    sent = len(request.item["prompt"]) + len(request.item["system"] or "")
+    at_worst = (sent / 3 + 16 + 256) / 1e6  # few characters a token, and the longest answer
+    assert held.cut_off == pytest.approx(0.0 if fault in FREE else at_worst, abs=1e-12)
+    assert held.usd == pytest.approx(held.beside + own + held.cut_off), answer
+    assert held.under_way == 0.0
+
+
+@pytest.mark.parametrize("backend", ["openai", "ollama"])
+def test_a_request_that_never_left_costs_nothing(backend: str, tmp_path: Path) -> None:
+    "The server is gone when a question comes: nobody listens, so nobody bills."
+    request = first_question()
+    with Double() as double:
+        address = double.openai if backend == "openai" else double.url
+        who = participant(f"{backend}/tiny", base_url=address)
+        assert who.methods == ("text",), "it was tried out"
+    gone = participant(f"{backend}/tiny", base_url="http://127.0.0.1:9/v1")
+    gone.connection.learned |= who.connection.learned
+    meter = Meter({"usd": 1.0}, tmp_path / "account", lambda who: Price(1.0, 1.0))
+    with pytest.raises(Exception) as failed, metered(meter):
+        with taking(gone, 300, time.sleep) as taken:
+            gone.answer_in_words(request)
+    assert isinstance(gone.fault(failed.value), NobodyThere)
+    assert taken.usd > 0 and account_left(meter.path) == Account(moved_at=ANY)
 
 
 def test_trying_out_a_server_is_paid_for_however_often_a_run_is_resumed(tmp_path: Path) -> None:

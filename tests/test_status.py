@@ -123,6 +123,26 @@ def test_a_run_that_is_killed(tmp_path: Path) -> None:
     assert "was stopped on the way; run the same command to go on" in said
 
 
+def test_the_first_start_stays_and_the_last_run_is_told(tmp_path: Path) -> None:
+    "Neither a run with nothing new nor one that goes on after a kill moves the first start."
+    study = make_study(models=["sim/human"], paradigms=["classic/framing"])
+    killed = tmp_path / "trials" / ".begun-elsewhere-1.json"
+    killed.parent.mkdir()
+    long_ago = {"started_at": "2026-01-01T08:00:00+00:00", "study": {}, "cells": []}
+    killed.write_text(json.dumps(long_ago))
+    times = []
+    for _ in range(2):
+        run_study(study, tmp_path, reports=False)
+        found = folder_status(tmp_path)
+        times.append(found.last_run_at)
+        assert found.started_at == long_ago["started_at"]
+        killed.unlink(missing_ok=True)
+        time.sleep(1.1)  # times are told to the second
+    assert long_ago["started_at"] < times[0] < times[1] <= found.finished_at
+    said = run("status", str(tmp_path))[1]
+    assert f"first run {long_ago['started_at']}, last run {times[1]}" in said
+
+
 def test_what_has_not_begun(tmp_path: Path) -> None:
     "Without its prompts in the folder nobody knows how many there will be; nobody asks, either."
     study = make_study(models=["sim/human"], paradigms=["classic/framing", "classic/anchoring"])

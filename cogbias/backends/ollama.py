@@ -32,6 +32,7 @@ from cogbias.elicitation.server import (
     ProbabilityAccess,
     ServerParticipant,
     ServerSettings,
+    TryingOut,
     begins_with_a_word,
     characters_of,
     distance,
@@ -701,6 +702,11 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
 
     retries: ClassVar[Retries] = replace(ABOUT_THE_MODEL, attempts=3)
     reader: ClassVar[type[NextTokenReader]] = OllamaReader
+
+    @property
+    def trying_out(self) -> TryingOut:
+        "A list of tokens, two tokens in a row, two ways to begin an answer, and prompts."
+        return TryingOut(6, characters_of(messages_of(PROBE, self.system)), 7)
 
     def make_client(self) -> "Client":
         "The official client; questions about the model have a connection of their own."

@@ -44,6 +44,7 @@ from cogbias.elicitation.server import (
     ProbabilityAccess,
     ServerParticipant,
     ServerSettings,
+    TryingOut,
     begins_with_a_word,
     characters_of,
     draw_until,
@@ -960,6 +961,11 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
 
     reader: ClassVar[type[NextTokenReader]] = OpenaiReader
     unlikely: ClassVar[tuple[type[Exception], ...]] = (NoDistribution, Misshapen)
+
+    @property
+    def trying_out(self) -> TryingOut:
+        "A dialect, a list of tokens, two tokens in a row, and two ways to begin an answer."
+        return TryingOut(5, characters_of(messages_of(PROBE, self.system)), SHORT + 5)
 
     def make_client(self) -> "OpenAI":
         "The official client."

@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['ENDS', 'THINKING', 'ABOUT_THE_MODEL', 'TRIES', 'SAME', 'LOST', 'messages_of', 'characters_of', 'thinking_apart',
            'one_line', 'joined', 'patiently', 'ServerSettings', 'Connection', 'connections_kept', 'ListedToken',
-           'next_tokens_of', 'shown_mass', 'Generation', 'has_list', 'begins_with_a_word', 'draw_until', 'distance',
-           'ProbabilityAccess', 'find_route', 'opens_without_answer', 'NextTokenReader', 'lists_are_missing',
-           'option_answer', 'OneReaderPerThread', 'ServerParticipant']
+           'next_tokens_of', 'shown_mass', 'TryingOut', 'Generation', 'has_list', 'begins_with_a_word', 'draw_until',
+           'distance', 'ProbabilityAccess', 'find_route', 'opens_without_answer', 'NextTokenReader',
+           'lists_are_missing', 'option_answer', 'OneReaderPerThread', 'ServerParticipant']
 
 # %% ../../nbs/elicitation/08_server.ipynb #89099fd7
 import math
@@ -292,6 +292,14 @@ def shown_mass(
 TRIES = 16  # draws, one after the other
 
 
+class TryingOut(NamedTuple):
+    "What finding out about a server takes, before it is asked anything; as a plan counts it."
+
+    calls: int  # more where draws have to be repeated
+    characters: int  # of the prompt of each
+    written: int  # tokens, all calls together
+
+
 class Generation(NamedTuple):
     "The tokens that one call wrote, and what was listed for each."
 
@@ -488,6 +496,11 @@ class ServerParticipant(ServerSettings):
     unlikely: ClassVar[tuple[type[Exception], ...]] = (NoDistribution,)  # of lists, in a probe
 
     # what a backend says
+
+    @property
+    def trying_out(self) -> TryingOut | None:
+        "What finding out about its server takes; None where a backend does not say."
+        return None
 
     def make_client(self) -> Any:
         "The client of its library, with limits."

@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['READING', 'AT_ONCE', 'PAGE', 'PER_TOKEN', 'VALUES', 'PER_LISTED', 'VOCABULARY', 'PIECE', 'PLAIN', 'LONGEST_TOKEN',
-           'OPENING', 'LONGEST_WAY', 'Unfit', 'TooSlow', 'TooSlowly', 'InCircles', 'TooLarge', 'Elsewhere', 'Garbled',
-           'Misshapen', 'unfit_fault', 'reading_fault', 'room_for', 'received', 'read_json', 'check_text', 'as_text',
-           'check_length', 'as_name', 'as_count', 'as_mapping', 'as_list', 'as_mappings', 'unechoed', 'same_place',
-           'Guard', 'guard', 'plain_facts']
+           'OPENING', 'LONGEST_WAY', 'NOT_TAKEN_ON', 'NEVER_SENT', 'Unfit', 'TooSlow', 'TooSlowly', 'InCircles',
+           'TooLarge', 'Elsewhere', 'Garbled', 'Misshapen', 'unfit_fault', 'reading_fault', 'room_for', 'received',
+           'read_json', 'check_text', 'as_text', 'check_length', 'as_name', 'as_count', 'as_mapping', 'as_list',
+           'as_mappings', 'unechoed', 'same_place', 'is_refused', 'Guard', 'guard', 'plain_facts']
 
 # %% ../../nbs/elicitation/05_transport.ipynb #c191ccef
 import json
@@ -32,7 +32,7 @@ from cogbias.elicitation.calls import (
     shown_url,
     without_echoes,
 )
-from ..limits import another_request
+from ..limits import another_request, request_leaves, request_was_free
 from ..tables import CogbiasError
 
 # %% ../../nbs/elicitation/05_transport.ipynb #2d384f10
@@ -422,6 +422,17 @@ def same_place(
 
 # %% ../../nbs/elicitation/05_transport.ipynb #a1c1a393
 LONGEST_WAY = 5  # addresses that a question may be sent on to
+NOT_TAKEN_ON = (503, 529)  # statuses of a server that is too busy to take anything on
+NEVER_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout")  # by name, of httpx and httpx2
+
+
+def is_refused(
+    status: int,  # of an answer
+) -> bool:
+    "Whether a server says that it has not begun with what it was asked, so that nobody bills it."
+    return 300 <= status < 500 or status in NOT_TAKEN_ON
+
+
 _DROPPED = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
@@ -452,14 +463,20 @@ class Guard:
         self._check_way(request)
         keep_out(request.headers.get("authorization", "").rpartition(" ")[2])
         until = request.extensions.setdefault("cogbias_until", time.monotonic() + self.seconds)
+        request_leaves()
+        is_question = request.method == "POST"
         try:
             with _ends_in_time(until, self.seconds):
                 response, content = self._answer(request)
         except Exception as error:
+            if not is_question or type(error).__name__ in NEVER_SENT:
+                request_was_free()
             late = time.monotonic() >= until and "Connect" not in type(error).__name__
             if not late or isinstance(error, Unfit):
                 raise
             raise _too_slow(self.seconds) from None
+        if not is_question or is_refused(response.status_code):
+            request_was_free()
         kept = {
             name: each
             for name, each in response.extensions.items()

@@ -24,7 +24,7 @@ from cogbias.planning.spending import (
     study_meter,
     study_price,
 )
-from .tokens import Habits, Step, cell_tokens
+from .tokens import Habits, Step, cell_tokens, step_of_trying_out
 from ..prices import Price
 from ..study import PlannedCell, Study, Unmet, planned_cells, study_paradigms
 from ..trained_encoders import missing_starts, other_trainings, unknown_trainings
@@ -76,16 +76,22 @@ def _cell_row(
 
 # %% ../../nbs/planning/03_plans.ipynb #f010ea36
 def _model_row(
-    model: str, steps: Sequence[Step], price: Price | None, spent: Spent | None
+    model: str,
+    steps: Sequence[Step],
+    tried_out: Sequence[Step],
+    price: Price | None,
+    spent: Spent | None,
 ) -> dict[str, Any]:
-    "The row of a model."
+    "The row of a model; tokens and money are those of answers and of trying out its server."
+    every = [*steps, *tried_out]
     return {
         "model": model,
         "calls": sum(step.calls for step in steps),
-        "tokens_in": _whole(_sum(step.tokens_in for step in steps)),
-        "tokens_out": _whole(_sum(step.tokens_out for step in steps)),
-        "usd": _sum(_usd(step, price, step.tokens_out) for step in steps),
-        "most_usd": _sum(_usd(step, price, step.most_out) for step in steps),
+        "calls_to_try_out": sum(step.calls for step in tried_out),
+        "tokens_in": _whole(_sum(step.tokens_in for step in every)),
+        "tokens_out": _whole(_sum(step.tokens_out for step in every)),
+        "usd": _sum(_usd(step, price, step.tokens_out) for step in every),
+        "most_usd": _sum(_usd(step, price, step.most_out) for step in every),
         "spent_tokens": spent.tokens_in + spent.tokens_out if spent else None,
         "spent_usd": spent.usd if spent else None,
         "price": str(price) if price else None,
@@ -109,7 +115,8 @@ def duration(
 def _least_seconds(study: Study, models: pd.DataFrame) -> float:
     "How long the pace that a study allows makes a run at the least."
     tokens = (models["tokens_in"].fillna(0) + models["tokens_out"].fillna(0)).sum()
-    amounts = {"requests_per_minute": models["calls"].sum(), "tokens_per_minute": tokens}
+    requests = (models["calls"] + models["calls_to_try_out"]).sum()
+    amounts = {"requests_per_minute": requests, "tokens_per_minute": tokens}
     paces = [60 * amounts[name] / study.limits[name] for name in amounts if name in study.limits]
     return float(max(paces, default=0.0))
 
@@ -146,6 +153,27 @@ def _price_lines(study: Study, prices: dict[str, Price | None], models: pd.DataF
         if needed > limit:
             lines.append(f"the limit of {limit:g} usd would stop this run: {needed:.2f} are needed")
     return lines
+
+
+def _lines_of_trying_out(models: pd.DataFrame) -> list[str]:
+    "Whose servers are tried out before they are asked, and with how many calls."
+    tried = models[models["calls_to_try_out"] > 0]
+    if tried.empty:
+        return []
+    told = [f"{row.model} about {row.calls_to_try_out}" for row in tried.itertuples()]
+    return [
+        f"calls that find out what a server can do: {', '.join(told)}; every run makes them, in "
+        "each of its processes, and the sums of models hold those of one"
+    ]
+
+
+def _steps_of_trying_out(study: Study) -> dict[str, list[Step]]:
+    "Model -> the calls that find out what its server can do, for each of its participants."
+    found: dict[str, list[Step]] = {}
+    for who in asked_elsewhere(study):
+        if step := step_of_trying_out(who):
+            found.setdefault(step.model, []).append(step)
+    return found
 
 
 def _unknown_lines(known: Mapping[str, Participant]) -> list[str]:
@@ -211,13 +239,18 @@ def plan_run(
         by_cell.append(_cell_row(cell, found, prices))
         by_power.append(powers.of(cell))
         known[cell.who.name] = cell.known
-    rows = [_model_row(model, steps[model], prices[model], spent.get(model)) for model in steps]
+    tried = _steps_of_trying_out(study)
+    rows = [
+        _model_row(model, steps[model], tried.get(model, []), prices[model], spent.get(model))
+        for model in steps
+    ]
     cells, models = pd.DataFrame(by_cell), pd.DataFrame(rows)
     notes = [
         *other_trainings(study, outputs),
         *unknown_trainings(study, outputs),
         *_price_lines(study, prices, models),
         *_time_lines(study, cells, models),
+        *_lines_of_trying_out(models),
         *_unknown_lines(known),
         *_estimated_lines(spent),
         *_comma_lines(study),
@@ -227,10 +260,10 @@ def plan_run(
 
 # %% ../../nbs/planning/03_plans.ipynb #21c9e346
 def cut_off_words(
-    usd: float,  # for requests that were cut off, at worst
+    usd: float,  # for requests that were cut off or failed, at worst
 ) -> str:  # empty where there are none
-    "What to say behind a sum, of requests that were cut off."
-    return f", of this {_money(usd)} usd for requests that were cut off" if usd else ""
+    "What to say behind a sum, of requests that were cut off or failed."
+    return f", of this {_money(usd)} usd for requests that were cut off or failed" if usd else ""
 
 
 def stopped_line(

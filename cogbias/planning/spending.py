@@ -184,7 +184,7 @@ def open_account(
 class Beside(NamedTuple):
     "What was spent in a folder beside its stored answers, in usd."
 
-    cut_off: float  # for requests that were cut off, at worst
+    cut_off: float  # for requests that were cut off or failed, at worst
     no_answer: float  # for calls that gave no answer, such as those that try out a server
 
 

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['COUNTED_WITH', 'AROUND_PROMPT', 'CLOSED', 'NO_TOKENS', 'characters_per_token', 'Habit', 'habit_of', 'Habits',
-           'characters', 'Step', 'cell_tokens']
+           'characters', 'Step', 'step_of_trying_out', 'cell_tokens']
 
 # %% ../../nbs/planning/01_tokens.ipynb #f4b64953
 from collections.abc import Mapping, Sequence
@@ -138,6 +138,17 @@ class Step(NamedTuple):
 
 
 NO_TOKENS = "simulated: nobody reads tokens"
+
+
+def step_of_trying_out(
+    who: Participant,  # not contacted
+) -> Step | None:  # None: nothing has to be found out by asking
+    "The calls that find out what a server can do; a run makes them before it asks anything."
+    if (tried := getattr(who, "trying_out", None)) is None:
+        return None
+    sent = tried.calls * (tried.characters / characters_per_token("") + AROUND_PROMPT)
+    told = "finding out by asking what its server can do"
+    return Step(_model(who), tried.calls, sent, tried.written, tried.written, None, told)
 
 
 def _model(who: Participant) -> str:
