@@ -179,10 +179,15 @@ def _usage(error: Any) -> str:
     return f"{error.format_message().rstrip('.')}; see '{command} --help'"
 
 
-def _one_line(error: Exception) -> str:
-    "What ended a command, where, and what to do."
-    if type(error).__name__ == "CogbiasError":  # by name: importing the class would import pandas
-        return f"cogbias: {error}"
+def _is_ours(error: Exception) -> bool:
+    "Whether an error says what to do, by name: importing the class would import pandas."
+    return any(each.__name__ == "CogbiasError" for each in type(error).__mro__)
+
+
+def _what_ended(error: Exception) -> str:
+    "What ended a command, where, and what to do, on one line; several mistakes, a line each."
+    if _is_ours(error):
+        return "\n".join(f"cogbias: {line}" for line in str(error).split("\n"))
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         reason = error.strerror or error
@@ -226,7 +231,8 @@ def _run(arguments: list[str]) -> None:
             sys.exit(2)
         if os.environ.get("COGBIAS_TRACEBACK"):
             raise
-        _say(_one_line(error))
+        for line in _what_ended(error).split("\n"):
+            _say(line)
         sys.exit(2)
 
 

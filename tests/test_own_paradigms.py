@@ -200,7 +200,7 @@ MISTAKES = [  # (what is replaced in the declaration, with what, what is said)
     ('["Buy a ticket", "Go home"]', '["Buy\\na", "Go home"]', "has several lines"),
     ('["Buy a ticket", "Go home"]', '"Go home"', "options: should be a list of texts"),
     ('"money"', '"mony"', "line 9, column 1: numbers.price: the kind 'mony' is not known; did you"),
-    ("kind_of_outing =", "variant =", "line 10, column 1: factors.variant: is taken"),
+    ("factors.", 'factors.variant = "x"\nfactors.', "line 10, column 1: factors.variant: is taken"),
     (
         "{place} is ${price}. You lost your",
         "{palce} is ${price}. You lost your",
@@ -220,7 +220,11 @@ MISTAKES = [  # (what is replaced in the declaration, with what, what is said)
     ('bias = "', 'settings = {}\nbias = "', "line 2, column 1: settings: belongs to based_on"),
     ('bias = "', 'name = "../x"\nbias = "', "line 2, column 1: name: '../x' is no name"),
     ('bias = "', 'number.unit = "years"\nbias = "', "number: a number is asked for; leave out"),
-    ('bias = "', 'human.label = "x"\nbias = "', "line 2, column 1: human.estimate: is missing"),
+    (
+        'bias = "',
+        'human.label = "x"\nhuman.source = "s"\nbias = "',
+        "line 2, column 1: human.estimate: is missing",
+    ),
     (
         "[question]",
         '[human]\nlabel = "x"\nestimate = 3\nci_low = 4\nci_high = 5\nsource = "s"\n[question]',
@@ -243,6 +247,113 @@ def test_a_mistake_in_a_declaration_is_named(old: str, new: str, what: str, tmp_
     told = str(found.value)
     assert what in told, told
     assert f"{file}, line " in told and "\n" not in told
+
+
+EIGHT_FAULTS = """\
+titel = "Lost ticket"
+bias = 3
+summary = "Who lost a ticket buys no other one; who lost the money does."
+norm = "The same amount is gone in both conditions."
+positive = "going home is chosen more often after losing the ticket"
+options = ["Go home", "go  home"]
+target = "Stay"
+wordings = "outings.csv"
+numbers.price = "mony"
+factors.variant = "indoors or outdoors"
+
+[conditions]
+control = "cash is lost"
+treatment = "a ticket is lost"
+
+[question]
+control = "A ticket to {place} is ${price}. You lost ${price} in cash. What do you do?"
+treatment = "A ticket to {place} is ${price}. You lost your ticket near {corner}. What now?"
+
+[human]
+label = "students"
+estimate = 0.3
+source = "Author 1999"
+n = 0
+"""
+TWO_FAULTS = "wording,place,price,variant\nplay,the theatre,10,indoors\nzoo,,8,x\nfilm,a {b},9,y\n"
+ALL_TEN = [
+    "line 1, column 1: titel: there is no such field; did you mean 'title'",
+    "line 2, column 1: bias: should be a text",
+    "line 6, column 1: options: the option 'Go home' stands there twice",
+    "line 7, column 1: target: 'Stay' is none of the options; write one of 'Go home', 'go  home'",
+    "line 9, column 1: numbers.price: the kind 'mony' is not known; did you mean 'money'",
+    "line 10, column 1: factors.variant: is taken",
+    "line 18, column 1: question.treatment: no wording fills the gap {corner}",
+    "line 24, column 1: human.n: 0 is no number of people",
+    "outings.csv, line 3, column 'place': the wording 'zoo' has nothing for 'place'; write it",
+    "outings.csv, line 4, column 'place': nothing fills the gap {b}",
+]
+
+
+def test_all_faults_of_a_file_and_its_table_are_told_at_once_in_their_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    file = written(tmp_path, {"lost.toml": EIGHT_FAULTS, "outings.csv": TWO_FAULTS})
+    with pytest.raises(CogbiasError) as found:
+        paradigm_from_file(file)
+    lines = str(found.value).split("\n")
+    assert len(lines) == len(ALL_TEN), lines
+    for line, what in zip(lines, ALL_TEN):
+        assert line.startswith(f"{tmp_path}/") and what in line
+    with pytest.raises(SystemExit) as ended:  # a command has a line for each, and one status
+        main(["check", str(file)])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "".join(f"cogbias: {line}\n" for line in lines)
+
+
+def test_a_wording_that_calls_its_name_otherwise_is_told_of_both_fields() -> None:
+    file = {"lost.toml": LISTED.replace("\nwording =", "\ncalled =")}
+    with pytest.raises(CogbiasError) as found:
+        paradigm_of_files(file)
+    missing, unknown = str(found.value).split("\n")
+    assert "wordings.1.wording: is missing" in missing
+    assert "wordings.1.called: there is no such field" in unknown
+
+
+def test_what_all_wordings_lack_is_said_once(tmp_path: Path) -> None:
+    whole = "".join(
+        f"{name},{each},Do you go to {place} {each}?,yes,no\n"
+        for name, place, *_ in PLACES
+        for each in ("control", "treatment")
+    )
+    told = TEXT.partition("[question]")[0]
+    for field in ("options", "target", "numbers", "factors"):
+        told = "".join(line for line in told.splitlines(True) if not line.startswith(field))
+    heading = "wording,condition,prompt,option_a,option_b\n"
+    for text, table, what in [
+        (told, heading + whole, "outings.csv, line 2, column 'option_a': nothing says which"),
+        (
+            told,
+            "wording,condition,prompt\n" + whole.replace(",yes,no", ""),
+            "outings.csv, line 2, column 'wording': the wording 'play' has no options, and",
+        ),
+        (
+            told,
+            "wording\nplay\nzoo\n",
+            "outings.csv, line 2, column 'wording': the wording 'play' has no prompt, and",
+        ),
+    ]:
+        file = written(tmp_path, {"lost.toml": text, "outings.csv": table})
+        with pytest.raises(CogbiasError) as found:
+            paradigm_from_file(file)
+        assert what in str(found.value)
+        assert str(found.value).count("nothing says which") <= 1
+        assert str(found.value).count("has no options") <= 1
+
+
+def test_a_table_with_many_faults_is_cut_and_counted(tmp_path: Path) -> None:
+    rows = "".join(f"w{number},,{number + 1},indoors\n" for number in range(150))
+    table = "wording,place,price,kind_of_outing\n" + rows
+    file = written(tmp_path, {**FILES, "outings.csv": table})
+    with pytest.raises(CogbiasError) as found:
+        paradigm_from_file(file)
+    lines = str(found.value).split("\n")
+    assert len(lines) == 101 and lines[-1] == "and 50 more faults"
 
 
 IN_TABLES = [
@@ -319,7 +430,7 @@ BOTH = [  # (declaration, table, what is said)
         FILLED.replace("to leave", "to pay 97", 1),
         "of 'play' stands there twice in the variant 'odd'",
     ),
-    (PLAIN, WHOLE.replace("x,y", "X,x "), "line 2, column 'option_a': the option 'X' stands"),
+    (PLAIN, WHOLE.replace("x,y", "X,x ", 1), "line 2, column 'option_a': the option 'X' stands"),
     (GAPS, FILLED.replace("to leave", "to {leave", 1), "line 2, column 'second': has a brace that"),
     (
         GAPS,
@@ -366,7 +477,6 @@ BOTH = [  # (declaration, table, what is said)
         "",
         "line 21, column 1: wordings.1.plce: fills no gap",
     ),
-    (LISTED.replace("\nwording =", "\ncalled ="), "", "wordings.1.called: there is no such field"),
     (LISTED.replace('wording = "play"\n', ""), "", "wordings.1.wording: is missing"),
     (LISTED + 'name = "x"\n', "", "wordings.1.name: stands beside wording; leave one"),
 ]
