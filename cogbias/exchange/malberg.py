@@ -28,6 +28,7 @@ from cogbias.exchange.answers import (
     Oddities,
     PublishedCell,
     PublishedStudy,
+    odd_in,
     open_folder,
     part_of,
     write_answers,
@@ -475,6 +476,16 @@ class PublishedTest(NamedTuple):
         "What names the test within its paradigm."
         return f"{content_hash(self.scenario, 12)}-{self.instance}"
 
+    @property
+    def tag(self) -> str:
+        "What names the test among all, for notes."
+        return _tag(self.paradigm, self.key)
+
+
+def _tag(paradigm: str, key: str) -> str:
+    "What a note says that concerns one test."
+    return f"{paradigm} {key}"
+
 
 def _drawn(record: Record, source: Source) -> Drawn | None:
     "What was drawn for a test; None where the file lacks it."
@@ -550,15 +561,15 @@ def _text_of(test: PublishedTest) -> tuple:
 
 def _note_test(odd: Oddities, test: PublishedTest, others: Iterable[PublishedTest]) -> None:
     "Name what is odd about a test; `others` are earlier instances of its scenario."
-    record = test.record
+    record, of = test.record, test.tag
     if "None" in (record.cells["remarks"].strip(), record.cells["variant"].strip()):
-        odd.add("none_text", record.file, record.place)
+        odd.add("none_text", record.file, record.place, of=of)
     if record.text("correct"):
-        odd.add("correct_flag", record.file, record.place)
+        odd.add("correct_flag", record.file, record.place, of=of)
     if any(mark in story for story in test.stories.values() for mark in ("[[", "{{")):
-        odd.add("open_gap", record.file, record.place)
+        odd.add("open_gap", record.file, record.place, of=of)
     if any(_text_of(test) == _text_of(each) for each in others):
-        odd.add("same_text", record.file, record.place)
+        odd.add("same_text", record.file, record.place, of=of)
 
 
 def _file_tests(records: Iterable[Record], odd: Oddities) -> Iterator[PublishedTest]:
@@ -576,7 +587,7 @@ def _file_tests(records: Iterable[Record], odd: Oddities) -> Iterator[PublishedT
         if test.number is not None:
             ids[test.number] = record
         if test.drawn is None:
-            odd.add("not_drawn", _plain_bias(record), record.place)
+            odd.add("not_drawn", _plain_bias(record), record.place, of=test.paradigm)
         _note_test(odd, test, same)
         same.append(test)
         yield test
@@ -594,7 +605,7 @@ def _joined_tests(tests: Iterable[PublishedTest], odd: Oddities) -> list[Publish
                 f"{test.record.place}: differs from {first.record.place}, which is the same "
                 "instance of this bias and scenario; import one data set at a time"
             )
-        odd.add("also_elsewhere", test.record.file, test.record.place)
+        odd.add("also_elsewhere", test.record.file, test.record.place, of=test.tag)
         if first.number is None:
             known[test.paradigm, test.key] = test
     return list(known.values())
@@ -606,9 +617,10 @@ def _note_order(tests: Iterable[PublishedTest], odd: Oddities) -> None:
     for test in tests:
         orders[test.record.file][test.paradigm][test.scenario] = None
     for file, by_paradigm in orders.items():
-        first, *others = ([*each] for each in by_paradigm.values())
-        differing = [each for each in others if set(each) == set(first) and each != first]
-        odd.add("row_order", file, file, len(differing))
+        first, *_ = map(list, by_paradigm.values())
+        for name, each in by_paradigm.items():
+            differs = set(each) == set(first) and [*each] != first
+            odd.add("row_order", file, file, int(differs), of=name)
 
 # %% ../../nbs/exchange/malberg.ipynb #4683a1f1
 class Decision(NamedTuple):
@@ -644,17 +656,19 @@ def _order_shown(record: Record, test: PublishedTest, condition: str) -> tuple[i
     return tuple(order)
 
 
-def _turn(orders: Sequence[tuple[int, ...]], record: Record, odd: Oddities) -> int | None:
+def _turn(
+    orders: Sequence[tuple[int, ...]], record: Record, test: PublishedTest, odd: Oddities
+) -> int | None:
     "1 for the original order, 2 for the reverse; None where it is neither, which is named."
     straight = tuple(range(len(orders[0])))
     if len(set(orders)) > 1:
-        odd.add("orders_differ", record.file, record.place)
+        odd.add("orders_differ", record.file, record.place, of=test.paradigm)
         return None
     if orders[0] not in (straight, straight[::-1]):
-        odd.add("shuffled", record.file, record.place)
+        odd.add("shuffled", record.file, record.place, of=test.paradigm)
         return None
     if orders[0] != straight:
-        odd.add("reversed", record.file, record.place)
+        odd.add("reversed", record.file, record.place, of=test.tag)
     return 1 if orders[0] == straight else 2
 
 
@@ -665,13 +679,13 @@ def _chosen(
     orders = {each: _order_shown(record, test, each) for each in CONDITIONS}
     last = _case(test.paradigm).points - 1
     chosen = {each: _whole(record, f"{each}_decision", high=last) for each in CONDITIONS}
-    turn = _turn([*orders.values()], record, odd)
+    turn = _turn([*orders.values()], record, test, odd)
     if turn is None:
         return None
     for each in CONDITIONS:
         said = _FOUND.search(record.text(f"{each}_extraction"))
         if said and orders[each].index(chosen[each]) != int(said[1]) - 1:
-            odd.add("extraction_differs", record.file, record.place)
+            odd.add("extraction_differs", record.file, record.place, of=test.tag)
             break
     return turn, chosen
 
@@ -714,16 +728,18 @@ def _file_decisions(
 ) -> Iterator[Decision]:
     "The decisions of one file."
     for record in records:
+        source = _source(record)
+        name = source.paradigm if source else ""
         if record.number == 1 and not set(SCORES) <= record.cells.keys():
-            odd.add("no_score_columns", record.file, record.file)
-        if (source := _source(record)) is None:
+            odd.add("no_score_columns", record.file, record.file, of=name)
+        if source is None:
             odd.add("no_paradigm", _plain_bias(record), record.place)
             continue
         test = tests.get(_whole(record, "id"))
         if test is None:
-            odd.add("unknown_id", record.file, record.place)
+            odd.add("unknown_id", record.file, record.place, of=name)
             continue
-        if test.paradigm != source.paradigm:
+        if test.paradigm != name:
             raise record.fault(
                 "bias",
                 f"holds {record.text('bias')!r:.60}, but its id is that of a test of "
@@ -731,7 +747,7 @@ def _file_decisions(
                 "were decided",
             )
         if test.drawn is None:
-            odd.add("not_drawn", _plain_bias(record), record.place)
+            odd.add("not_drawn", _plain_bias(record), record.place, of=name)
             continue
         if decision := _decision(record, test, odd):
             yield decision
@@ -749,7 +765,7 @@ def _counted_once(decisions: Iterable[Decision], odd: Oddities) -> list[Decision
     by_test: dict[tuple[str, str, str], list[Decision]] = defaultdict(list)
     for each in decisions:
         if known.setdefault(_same(each), each) is not each:
-            odd.add("duplicate", each.participant, each.record.place)
+            odd.add("duplicate", each.participant, each.record.place, of=each.test.tag)
             continue
         by_test[each.participant, each.test.paradigm, each.test.key].append(each)
     kept = []
@@ -758,9 +774,9 @@ def _counted_once(decisions: Iterable[Decision], odd: Oddities) -> list[Decision
         answered = [each for each in same if each.chosen]
         for each in same:
             if answered and not each.chosen:
-                odd.add("later_answered", each.participant, each.record.place)
+                odd.add("later_answered", each.participant, each.record.place, of=each.test.tag)
         for each in (answered or same)[1:]:
-            odd.add("answered_again", each.participant, each.record.place)
+            odd.add("answered_again", each.participant, each.record.place, of=each.test.tag)
         kept += answered or same[:1]
     return kept
 
@@ -805,20 +821,20 @@ def published_score(
 def _note_score(decision: Decision, odd: Oddities) -> None:
     "Name what is odd about a stored score."
     who, place, score = decision.participant, decision.record.place, decision.score
-    where = f"{who}, {decision.test.paradigm}"
+    where, of = f"{who}, {decision.test.paradigm}", decision.test.tag
     if score is None:
-        odd.add("no_score", where, place)
+        odd.add("no_score", where, place, of=of)
         return
     case = _case(decision.test.paradigm)
     old, new = (published_score(decision.test, decision.chosen, each) for each in (False, True))
     is_old, is_new = abs(score - old) < 1e-7, abs(score - new) < 1e-7
     if case.corrected and case.corrected.flip != case.metric.flip and is_old != is_new:
-        odd.add("old_flip" if is_old else "new_flip", where, place)
+        odd.add("old_flip" if is_old else "new_flip", where, place, of=of)
     fits = is_old or is_new
     if not fits:
-        odd.add("score_differs", where, place)
+        odd.add("score_differs", where, place, of=of)
     elif score not in (old, new) and abs(score - (old if is_old else new)) > 1e-12:
-        odd.add("epsilon", where, place)
+        odd.add("epsilon", where, place, of=of)
 
 # %% ../../nbs/exchange/malberg.ipynb #607f6eee
 _INDUSTRY = re.compile(r"company from the (.{1,80}?) industry deciding ")
@@ -887,7 +903,12 @@ class Published(NamedTuple):
     items: dict[str, pd.DataFrame]  # paradigm -> items
     decisions: list[Decision]
     tests: dict[str, int]  # paradigm -> number of test cases
-    oddities: pd.DataFrame  # code, where, count, first, meaning
+    odd: Oddities
+
+    @property
+    def oddities(self) -> pd.DataFrame:  # code, where, count, first, meaning
+        "What was odd."
+        return self.odd.table()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -959,13 +980,13 @@ def read_malberg(
             "paradigm here, with what was drawn for them; see cogbias list for the thirty under "
             "managerial/"
         )
+    _note_decisions(decisions, tests, odd)
     counts = Counter(each.paradigm for each in tests)
-    _note_decisions(decisions, counts, odd)
-    return Published(_tables(tests, decisions), decisions, dict(counts), odd.table())
+    return Published(_tables(tests, decisions), decisions, dict(counts), odd)
 
 
 def _note_decisions(
-    decisions: Sequence[Decision], counts: Mapping[str, int], odd: Oddities
+    decisions: Sequence[Decision], tests: Sequence[PublishedTest], odd: Oddities
 ) -> None:
     "Name what is odd about decisions, and which are not there."
     decided: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -974,9 +995,15 @@ def _note_decisions(
         if each.chosen:
             _note_score(each, odd)
         else:
-            odd.add("failed", f"{each.participant}, {each.test.paradigm}", each.record.place)
+            where, of = f"{each.participant}, {each.test.paradigm}", each.test.tag
+            odd.add("failed", where, each.record.place, of=of)
+    asked: dict[str, list[PublishedTest]] = defaultdict(list)
+    for test in tests:
+        asked[test.paradigm].append(test)
     for (who, name), keys in decided.items():
-        odd.add("lost", f"{who}, {name}", "", counts[name] - len(keys))
+        for test in asked[name]:
+            if test.key not in keys:
+                odd.add("lost", f"{who}, {name}", test.record.place, of=test.tag)
 
 # %% ../../nbs/exchange/malberg.ipynb #246b8ad7
 METHOD = "two_step"
@@ -1043,11 +1070,18 @@ def _planned(rows: Sequence[Mapping[str, Any]], tests: int) -> int:
     return 2 * tests + sum(row["repeat"] > 0 for row in rows)
 
 
-def _note(oddities: pd.DataFrame, who: str, name: str) -> str:
+def _note(oddities: pd.DataFrame, cell: PublishedCell) -> str:
     "What a report says of one participant in one paradigm."
+    who, name = cell.who.name, cell.paradigm
     mine = oddities[oddities["where"].isin([who, f"{who}, {name}"])]
     lines = [f"{count}: {ODDITIES[code]}" for code, count in zip(mine["code"], mine["count"])]
     return "; ".join(["imported from published files, in their wording", *lines])
+
+
+def _concerned(items: Mapping[str, pd.DataFrame]) -> set[str]:
+    "What notes may be of: paradigms, and the tests in them."
+    tests = {_tag(name, key) for name, table in items.items() for key in table["filling_set"]}
+    return {*items} | tests
 
 
 def _part_of_published(found: Published, items: Mapping[str, pd.DataFrame]) -> Published:
@@ -1079,8 +1113,7 @@ def import_malberg(
     for (person, name), decisions in sorted(by_cell.items(), key=lambda each: each[0]):
         who = _recorded(decisions[0])
         rows = _trial_rows(decisions, found.items[name], who)
-        planned, note = _planned(rows, found.tests[name]), _note(found.oddities, person, name)
-        cells.append(PublishedCell(who, name, rows, planned, note))
+        cells.append(PublishedCell(who, name, rows, _planned(rows, found.tests[name])))
     whole = PublishedStudy(
         "published decisions (Malberg et al. 2024)",
         source,
@@ -1090,5 +1123,8 @@ def import_malberg(
         found.oddities,
     )
     study = part_of(whole, paradigms, where)
-    write_answers(study, outputs, started)
-    return _part_of_published(found, study.items)
+    odd = odd_in(study, whole, found.odd, _concerned(study.items))
+    oddities = odd.table()
+    cells = [cell._replace(note=_note(oddities, cell)) for cell in study.cells]
+    write_answers(study._replace(cells=cells, oddities=oddities), outputs, started)
+    return _part_of_published(found._replace(odd=odd), study.items)

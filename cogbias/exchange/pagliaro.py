@@ -29,6 +29,7 @@ from cogbias.exchange.answers import (
     Oddities,
     PublishedCell,
     PublishedStudy,
+    odd_in,
     open_folder,
     part_of,
     write_answers,
@@ -1131,11 +1132,6 @@ def refusals_read_as_a(
     return table.groupby(places, as_index=False).sum()
 
 # %% ../../nbs/exchange/pagliaro.ipynb #38b79069
-def _is_whole(whole: PublishedStudy, part: PublishedStudy) -> bool:
-    "Whether a part has all prompts."
-    return sum(map(len, part.items.values())) == sum(map(len, whole.items.values()))
-
-
 def _names_in(items: Mapping[str, pd.DataFrame]) -> set[str]:
     "Paradigms, and the items in them."
     return {*items} | {each for table in items.values() for each in table["item_id"]}
@@ -1163,6 +1159,6 @@ def import_pagliaro(
         found.readings,
     )
     study = part_of(whole, paradigms, where)
-    odd = found.odd if _is_whole(whole, study) else found.odd.only(_names_in(study.items))
+    odd = odd_in(study, whole, found.odd, _names_in(study.items))
     write_answers(study._replace(oddities=odd.table()), outputs, started)
     return PublishedAnswers(study.items, study.cells, study.readings, odd)
