@@ -114,6 +114,27 @@ NUMBERS = {
     f"{LONG}\n\nThe most promising proposal is:\n\n1.": 1,
 }
 
+STEPS = {  # what a cut leaves of a way to an answer, and the same where the way has an end
+    f"1. \n\n{LONG}\n\n1. Costs (3): quick.\n2. Talent (5) may bring": NONE,
+    f"1. \n\n{LONG}\n\n1. Costs (3): quick.\n2. Talent (5) may bring ideas.": 1,
+    f"1. Cut costs, as that is quick and as it lasts. {LONG}It may also": NONE,
+    f"1. Cut costs, as that is quick and as it lasts. {LONG}It may also help.": 1,
+    f"{LONG}\n- Review 1 is good, so let's give it 9 points\n- Review 2 (bad) is": NONE,
+    f"{LONG}\nWe count:\n- Excellent: 9\n- Average: 5\n\nNow we add up all of them: (9 + 5": NONE,
+    f"{LONG}\nAdd them: 3 + 1 + 2 = 6\n\nAs there are three of them, we divide by": NONE,
+    f"{LONG}\n(5 + 1 + 3) / 3 = 3\n\nHowever, as the last one counts more, we": NONE,
+    f"{LONG}\n(5 + 1 + 3) / 3 = 3": 3,
+    f"I would recommend proposal 3: Cut costs.\n\n{LONG}It may also": 3,
+    f"I would rank them as follows:\n\n1. Invest in R&D (2)\n2. Talent (5)\n\n{LONG}As": 2,
+    f"{LONG}\n\nI'd rate the product: 4": 4,
+}
+LEANS = {  # the same of options
+    f"{LONG}\n\nConsidering all of it, Laptop B seems the best choice. It is fast, and": "B",
+    f"{LONG}\n\nConsidering all of it, Laptop B seems the best choice. However,": NONE,
+    f"{LONG}\n3. B is fast.\n4. Considering the price, Laptop C is the best choice for the": NONE,
+    f"{LONG}\n3. B is fast.\n4. Therefore, Laptop C is the best choice for the": "C",
+}
+
 REFUSED = "I can't take a position on this question, as it involves values. {}"
 STATUSES = {
     REFUSED.format("Both sides have merits."): "refusal",
@@ -178,3 +199,17 @@ def test_who_asks_for_more_information_declines_whatever_is_asked(text, want, ki
 def test_a_complete_refusal_has_one_status_whether_cut_or_not(text):
     readings = {read_choice(text, PROGRAMS, finish_reason=each) for each in ("stop", "length")}
     assert len(readings) == 1
+
+
+@pytest.mark.parametrize(("text", "want"), STEPS.items(), ids=lambda each: str(each)[-40:])
+def test_a_step_before_a_cut_is_no_answer(text, want):
+    reading = read_choice(text, [], "number")
+    assert (reading.value, reading.status) == (want, "truncated" if want is NONE else "ok"), reading
+
+
+@pytest.mark.parametrize(("text", "want"), LEANS.items(), ids=lambda each: str(each)[-40:])
+def test_a_lean_before_a_cut_is_no_choice(text, want):
+    reading = read_choice(text, LAPTOPS)
+    assert (reading.choice, reading.status) == (want, "truncated" if want is NONE else "ok"), (
+        reading
+    )

@@ -6,6 +6,7 @@ repository.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -694,6 +695,27 @@ def test_a_batch_without_score_columns(tmp_path: Path, tests: list[dict]) -> Non
     pd.DataFrame([failed]).to_csv(folder / "batch_7.csv", index=False)
     found = counts(read_malberg(folder))
     assert (found["no_score_columns"], found["failed"]) == (1, 1)
+
+
+def test_a_part_tells_what_is_odd_about_it(tmp_path: Path, tests: list[dict]) -> None:
+    "Every note is of a test or of a paradigm; those on other biases are not told."
+    one, other = ("managerial/escalation", "managerial/reactance")
+    more = a_tests_file(more=("Reactance",))
+    decisions = decided(more)
+    ours = [each for each in decisions if each["bias"].lower().startswith("reactance")]
+    ours[0]["individual_score"] = 0.123
+    folder = written(tmp_path / "in", more, decisions[:-1])  # the last decision is lost
+    whole = import_malberg(folder, tmp_path / "whole")
+    assert {"score_differs", "lost", "none_text"} <= set(counts(whole))
+    assert all(of for _, _, of in whole.odd.counts)  # none without what it is of
+    part = import_malberg(folder, tmp_path / "part", [one])
+    assert not {"score_differs", "lost"} & set(counts(part))
+    assert counts(part)["none_text"] == 8  # tests of one bias
+    rest = import_malberg(folder, tmp_path / "rest", [other])
+    assert counts(rest)["score_differs"] == counts(rest)["lost"] == 1
+    manifest = json.loads((tmp_path / "rest" / "manifest.json").read_text())
+    assert {each["code"] for each in manifest["oddities"]} == set(counts(rest))
+    assert "tests on which this model has no record" in manifest["cells"][0]["note"]
 
 
 def test_lost_results_are_counted(tmp_path: Path, tests: list[dict]) -> None:

@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['NUMBER', 'PLAIN_NUMBER', 'TIMES', 'RANGE', 'COMPOUND', 'BOUND', 'DENIED', 'NO_MORE', 'PARTS', 'ABOUT',
            'LEADS_TO_NUMBER', 'LEADS_TO_FINAL', 'CHOSEN', 'IS_BEST', 'LEADS_TO_THING', 'RANKED_FIRST', 'IS_BEST_THING',
-           'ENDS_STATEMENT', 'ROUNDS', 'SECOND', 'ENDS_WITH_NUMBER', 'CONCLUDES', 'BOLD', 'WORD_VALUES', 'Number',
-           'number_of', 'pair_fault', 'find_numbers', 'part_of', 'chooses_thing', 'stated_numbers', 'free_numbers',
-           'concludes', 'bold_number', 'settle_number', 'spelled_number', 'plain_number', 'with_digits', 'scale_steps',
-           'without_scale']
+           'ENDS_STATEMENT', 'ROUNDS', 'SECOND', 'ENDS_WITH_NUMBER', 'CONCLUDES', 'BOLD', 'OPENS_LIST', 'LISTED',
+           'ALIKE', 'IS_RESULT', 'WORD_VALUES', 'Number', 'number_of', 'pair_fault', 'find_numbers', 'part_of',
+           'chooses_thing', 'stated_numbers', 'free_numbers', 'concludes', 'bold_number', 'settle_number', 'in_list',
+           'is_step', 'spelled_number', 'plain_number', 'with_digits', 'scale_steps', 'without_scale']
 
 # %% ../../nbs/choices/06_numbers.ipynb #6d6966d7
 import math
@@ -378,6 +378,47 @@ def settle_number(
     if not free:
         return None, "no number"
     return None, next((each.why for each in free if each.why), "two numbers")
+
+# %% ../../nbs/choices/06_numbers.ipynb #1ddf7d81
+OPENS_LIST = re.compile(r"[\"'(]{0,2}1[.)]+\s+(?=\S)")  # 1. To see which of them is best
+LISTED = re.compile(r"\s*(?:[-*\u2022]|\d{1,2}[.)]+)\s+")  # - Review 1 is good, so 9 points
+ALIKE = (  # what lines of one list share
+    re.compile(r"[^:\n]{1,40}:\s?\d"),  # Excellent: 9
+    re.compile(r"([^\W\d]+)\s\d"),  # Review 1 is good, so it gets 9
+)
+IS_RESULT = re.compile(r"[=\u2248]\s?\$?$")  # 3 + 1 + 2 = 6. Now we divide
+
+
+def in_list(
+    text: str,  # normalised text, whose bullets are gone
+    at: int,  # a place in it
+) -> bool:
+    "Whether a place is in an entry of a list, behind which more comes."
+    start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+    if LISTED.match(text[start:at]):
+        return True
+    if end < 0:
+        return False
+    above, below = text[:start].rstrip("\n").rpartition("\n")[2], text[end + 1 :].split("\n")[0]
+    for shape in ALIKE:
+        found, *others = (shape.match(line) for line in (text[start:end], above, below))
+        if found and any(other and other.groups() == found.groups() for other in others):
+            return True
+    return False
+
+
+def is_step(
+    text: str,  # normalised text
+    number: Number,  # one that it states
+) -> bool:  # whether more has to come before this may be called an answer
+    "Whether a number opens a list, stands in one, or is a result with which a text goes on."
+    before, after = text[: number.start], text[number.end :]
+    if not before.strip(" \"'("):
+        return bool(OPENS_LIST.match(text))
+    if chooses_thing(before[-300:], after[:260]):
+        return False
+    goes_on = bool(re.search(r"\w", after))
+    return in_list(text, number.start) or goes_on and bool(IS_RESULT.search(before[-4:]))
 
 # %% ../../nbs/choices/06_numbers.ipynb #41d823d0
 WORD_VALUES = {
