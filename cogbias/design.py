@@ -621,7 +621,8 @@ class Paradigm(About):
     content_fault: Callable[[Mapping[str, Any]], str] | None = None
     written: Any = None  # the scenario whose gaps somebody writes, where there is one
     question: Any = None  # of a classic experiment: what is asked, in all its wordings
-    # of a kit: a changed `question`, or a changed `written` -> the items() of it
+    wordings: Any = None  # of choice, logic and bets: the texts of its prompts, by wording
+    # of a kit: a changed `question`, `written` or `wordings` -> the items() of it
     items_from: Callable[[Any], Callable[..., pd.DataFrame]] | None = None
     people: tuple[Mapping[str, Any], ...] = ()  # rows as in human_reference, where it brings them
     files: Mapping[str, str] = field(

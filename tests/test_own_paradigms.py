@@ -955,7 +955,7 @@ def test_new_overwrites_nothing(tmp_path: Path) -> None:
     [
         ('based_on = "classic/farming"', "line 1, column 1: based_on: paradigm 'classic/farming'"),
         ('based_on = "own/x"', "does not ship with items of its own"),
-        ('based_on = "bets/coin"', "is read together with its suite"),
+        ('based_on = "published/pagliaro_framing"', "is asked in its published wordings"),
         ('based_on = "classic/framing"\ntarget = "A"', "line 2, column 1: target: the design is"),
         ('based_on = "choice/decoy"\n[settings]\ntempltes = [1]', "settings: "),
         ('based_on = "classic/framing"\n[[wordings]]\nname = "x"\nplan = "Go."', "has nothing for"),
