@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['KeyPath', 'MOST_TOLD', 'LARGEST_DECLARATION', 'LARGEST_WORDINGS', 'MOST_WORDINGS', 'LONGEST_TEXT', 'CONDITIONS',
            'KINDS', 'FIELDS', 'NUMBER_FIELDS', 'HUMAN_FIELDS', 'WORDING_FIELDS', 'NEEDED', 'THIRD', 'NUMBER_KINDS',
-           'COMMAS_READ', 'LEANING', 'SUITE', 'SIMULATED', 'AS_BEFORE', 'key_places', 'Fault', 'Spot', 'SeveralFaults',
-           'Faults', 'Declaration', 'check_fields', 'text_fault', 'odd_brace', 'prompt_fault', 'Wording', 'roles_of',
-           'content_of', 'own_stimulus', 'decimal_comma_line', 'question_of', 'own_rules', 'own_name',
-           'read_declaration', 'paradigm_of_files', 'paradigm_from_file']
+           'COMMAS_READ', 'LEANING', 'SUITE', 'SIMULATED', 'STANDS_ALONE', 'AS_BEFORE', 'key_places', 'Fault', 'Spot',
+           'SeveralFaults', 'Faults', 'Declaration', 'check_fields', 'text_fault', 'odd_brace', 'prompt_fault',
+           'Wording', 'roles_of', 'content_of', 'own_stimulus', 'decimal_comma_line', 'question_of', 'own_rules',
+           'own_name', 'read_declaration', 'paradigm_of_files', 'paradigm_from_file']
 
 # %% ../../nbs/kits/file.ipynb #43efadf5
 import csv
@@ -30,7 +30,16 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ..design import CONTRAST_KINDS, About, Paradigm, paradigm, with_files, with_moved_target
+from cogbias.design import (
+    CONTRAST_KINDS,
+    IMPORTED,
+    About,
+    Contrast,
+    Paradigm,
+    paradigm,
+    with_files,
+    with_moved_target,
+)
 from ..frames import Frame, text_faults
 from .classic import BASE, against, classic, items_of
 from .rules import Rule, estimates, likes
@@ -52,6 +61,7 @@ from cogbias.kits.variants import (
     one_wording,
     variants_of,
 )
+from .wordings import Part, Wordings, part_fault
 from ..settings import Seed, check_settings
 from ..tables import ITEMS, CogbiasError, file_text, identified, inside, nearest
 
@@ -809,6 +819,7 @@ def _table_wordings(
     numbers: Sequence[str],  # which of them hold numbers
     varied: Sequence[str] = (),  # which of them may have a column of their own for a variant
     doubtful: Sequence[str] = (),  # names of columns that are not looked at
+    spare: Collection[str] = (),  # which of the names may be left out
 ) -> Iterator[Wording]:
     "The wordings of a CSV file; what is wrong with others of them is raised at the end."
     columns, rows, head = _read_rows(file, text)
@@ -823,9 +834,10 @@ def _table_wordings(
             misspelt += _meant(name, known)
     with faults.apart():
         _refuse_skipped_letters(file, columns, head)
-    _note_lacking_columns(file, columns, head, also, misspelt, faults)
+    needed = [name for name in also if name not in spare]
+    _note_lacking_columns(file, columns, head, needed, misspelt, faults)
     whole, grouped = "prompt" in columns, {}
-    required = {"wording", *also, *(("condition",) if whole else ())}
+    required = {"wording", *needed, *(("condition",) if whole else ())}
     if required - {*columns} or ("condition" in columns and not whole):
         faults.tell()  # no row can be read
     for row in rows:
@@ -847,7 +859,7 @@ def _note_lacking_columns(
     file: str,
     columns: Sequence[str],
     head: int,
-    also: Sequence[str],
+    needed: Sequence[str],
     misspelt: Sequence[str],  # columns that are there under another name, as was said
     faults: Faults,
 ) -> None:
@@ -856,7 +868,7 @@ def _note_lacking_columns(
     for name in ("wording", *(("condition",) if whole else ())):
         if name not in columns and name not in misspelt:
             faults.note(Spot(file, head, 1).fault(f"has no column {name!r}; add one"))
-    for name in also:
+    for name in needed:
         if name not in columns and name not in misspelt:
             said = f"has no column {name!r}, which the declaration names; add one"
             faults.note(Spot(file, head, 1).fault(said))
@@ -1097,6 +1109,7 @@ class _Gaps:
     like: Mapping[str, Variable] = field(
         default_factory=dict
     )  # number -> one of the same design, whose step and limits it has
+    spare: tuple[str, ...] = ()  # words that a wording may leave out
     doubtful: tuple[str, ...] = ()  # of which something wrong was said, and no more is checked
 
     @property
@@ -1469,7 +1482,7 @@ def _sound_wordings(
     if file:
         numbers = tuple(gaps.numbers)
         text, named = tables[listed], (gaps.checked, gaps.parsed, numbers, gaps.doubtful)
-        each_one = _table_wordings(file, text, *named)
+        each_one = _table_wordings(file, text, *named, gaps.spare)
     else:
         each_one = _listed_wordings(declared, gaps.all)
     with faults.apart():
@@ -2018,16 +2031,26 @@ _OF_A_BASE = (
 )
 
 
+def _reads_suite(contrast: Contrast) -> bool:
+    "Whether a contrast reads what its participant answered in other paradigms of the suite."
+    return CONTRAST_KINDS[contrast.kind].reads == "participant"
+
+
 def _base(declared: Declaration) -> Paradigm:
     "The paradigm that a declaration is based on."
     name, spot = declared.held["based_on"], declared.spot("based_on")
-    if name.startswith((SUITE, "published/")):
+    if name.startswith(IMPORTED):
+        raise spot.fault(
+            f"{name!r} is asked in its published wordings, which come with an import and are what "
+            "they are; write a whole design without based_on"
+        )
+    if name.startswith(SUITE):
         raise spot.fault(f"{name!r} does not ship with items of its own; name one that does")
     try:
         base = paradigm(name)
     except CogbiasError as error:
         raise spot.fault(str(error)) from None
-    if any(CONTRAST_KINDS[each.kind].reads == "participant" for each in base.contrasts):
+    if _reads_suite(base.headline):
         raise spot.fault(
             f"{name!r} is read together with its suite, and stands for nothing alone; ask it by "
             "its name, or write a whole design without based_on"
@@ -2035,15 +2058,18 @@ def _base(declared: Declaration) -> Paradigm:
     return base
 
 
-def _given_settings(declared: Declaration, base: Paradigm) -> dict[str, Any]:
-    "Arguments of the items() of a base, each of a kind that it takes."
+def _given_settings(
+    declared: Declaration, base: Paradigm, make: Callable[..., pd.DataFrame] | None = None
+) -> dict[str, Any]:
+    "Arguments of the items() of a base, or of one that was changed, each of a kind it takes."
+    make = make or base.items.unchecked
     given = declared.held.get("settings", {})
     for name, value in given.items():
         spot = declared.spot("settings", name)._replace(field="settings")
         if name == "seed":
             raise spot.fault("the seed is that of a study; leave it out")
         try:
-            make, unknown = base.items.unchecked, "{name!r} is not an argument of its items()"
+            unknown = "{name!r} is not an argument of its items()"
             check_settings(base.name, make, {name: value}, unknown)
         except CogbiasError as error:
             raise spot.fault(str(error)) from None
@@ -2156,6 +2182,10 @@ def _of_a_classic(
     }
 
 # %% ../../nbs/kits/file.ipynb #56368a4a
+STANDS_ALONE = (
+    "What is read together with other questions of the suite, such as the accuracy by one's own "
+    "values, is left out: a paradigm in a file stands alone."
+)
 _PERSONA_OR_NOT = "base: with the persona of the file; no_persona: without it"
 
 
@@ -2209,11 +2239,14 @@ def _of_another_kit(
 ) -> dict[str, Any]:
     "What a declaration changes about a paradigm whose prompts it cannot write."
     _check_told(declared, base)
-    settings = _given_settings(declared, base)
+    settings = _given_settings(declared, base, make)
     make = _told_otherwise(declared, name, partial(make, **settings) if settings else make)
-    changed: dict[str, Any] = {"items": make, "question": None}
+    alone = tuple(each for each in base.contrasts if not _reads_suite(each))
+    changed: dict[str, Any] = {"items": make, "question": None, "contrasts": alone}
+    if len(alone) < len(base.contrasts):
+        changed["caveats"] = (*base.caveats, STANDS_ALONE)
     if "no_persona" in declared.held.get("variants", ()):
-        within = [replace(each, where={**BASE, **each.where}) for each in base.contrasts]
+        within = [replace(each, where={**BASE, **each.where}) for each in alone]
         first = replace(within[0], by=(*within[0].by, "variant"))
         changed["contrasts"] = (first, *within[1:])
         changed["factors"] = {**base.factors, "variant": _PERSONA_OR_NOT}
@@ -2232,6 +2265,15 @@ def _refuse_wordings(declared: Declaration, base: Paradigm) -> None:
             )
 
 
+def _refuse_more(wording: Wording, takes: str) -> None:
+    "Refuse a wording with prompts, options, a target, a right number or a mark of its own."
+    for name in ("prompts", "options", "target", "truth", "published"):
+        if getattr(wording, name) not in (None, False):
+            raise wording.spot("prompt" if name == "prompts" else name).fault(
+                f"{takes} and has nothing else; leave it out"
+            )
+
+
 def _own_sets(
     declared: Declaration, base: Paradigm, tables: Mapping[str, str]
 ) -> dict[str, dict[str, str]]:
@@ -2243,12 +2285,7 @@ def _own_sets(
     sets = dict(sets_of(base.written)) if declared.held.get("keep_wordings") else {}
     seen = {(gap, _as_read(text)): at for at, each in sets.items() for gap, text in each.items()}
     for each in _wordings(declared, tables, gaps):
-        for name in ("prompts", "options", "target", "truth", "published"):
-            if getattr(each, name) not in (None, False):
-                raise each.spot("prompt" if name == "prompts" else name).fault(
-                    f"a wording of {base.name} fills its gaps ({', '.join(rules)}) and has "
-                    "nothing else; leave it out"
-                )
+        _refuse_more(each, f"a wording of {base.name} fills its gaps ({', '.join(rules)})")
         _check_words(each, gaps)
         if each.name in sets:
             raise each.spot("name").fault(f"{base.name} has a wording {each.name!r}; rename yours")
@@ -2275,6 +2312,86 @@ def _of_a_scenario(
     return {**changed, "written": case}
 
 
+def _own_texts(wording: Wording, base: Paradigm) -> dict[str, str]:
+    "The texts that a wording brings, by the names of their parts, checked."
+    parts: Mapping[str, Part] = base.wordings.parts
+    _refuse_more(wording, f"a wording of {base.name} has texts for its parts ({', '.join(parts)})")
+    texts, faults = {}, Faults()
+    with faults.apart():
+        _check_words(wording, _Gaps((), {}))  # which looks at its name
+    for name, part in parts.items():
+        if _lacks(wording, name) and part.usual is not None:
+            continue
+        with faults.apart():
+            texts[name] = _text_of_part(wording, name, part)
+    faults.tell()
+    return texts
+
+
+def _text_of_part(wording: Wording, name: str, part: Part) -> str:
+    "The text that a wording brings for a part, checked."
+    spot, text = wording.spot(name), wording.words.get(name, "")
+    if text == "":
+        raise spot.fault(
+            f"the wording {wording.name!r} has no {name}; write {part.says}, with the gaps "
+            f"{part.gaps_in_words}"
+        )
+    if not isinstance(text, str):
+        raise spot.fault(f"should be a text, not {text!r:.40}")
+    if fault := prompt_fault(text) or part_fault(part, text):
+        raise spot.fault(fault)
+    return text.strip()
+
+
+def _own_wordings(declared: Declaration, base: Paradigm, tables: Mapping[str, str]) -> Wordings:
+    "The wordings of a declaration for a paradigm that makes its prompts from parts."
+    parts = base.wordings.parts
+    spare = tuple(name for name, part in parts.items() if part.usual is not None)
+    gaps = _Gaps(tuple(parts), {}, spare=spare)
+    shipped = base.wordings.given if declared.held.get("keep_wordings") else {}
+    kept = {str(name): dict(texts) for name, texts in shipped.items()}
+    found = dict(kept)
+    faults = Faults()
+    for each in _sound_wordings(declared, tables, gaps, faults):
+        with faults.apart():
+            texts, spot = _own_texts(each, base), each.spot("name")
+            if each.name in kept:
+                raise spot.fault(f"{base.name} has a wording {each.name!r}; rename yours")
+            before = next((name for name, told in found.items() if told == texts), "")
+            if before:
+                raise spot.fault(
+                    f"the wordings {before!r} and {each.name!r} read alike; change one of them"
+                )
+            found[each.name] = texts
+    faults.tell()
+    return Wordings(parts, found)
+
+
+_NAME_OF_A_WORDING = "name of the wording"
+
+
+def _of_parts(
+    declared: Declaration, name: str, base: Paradigm, tables: Mapping[str, str]
+) -> dict[str, Any]:
+    "What a declaration changes about a paradigm that makes its prompts from parts."
+    if "wordings" not in declared.held:
+        if "keep_wordings" in declared.held:
+            raise declared.spot("keep_wordings").fault(
+                "there are no wordings to be kept beside; write wordings, or leave it out"
+            )
+        return _of_another_kit(declared, name, base, base.items.unchecked)
+    wordings = _own_wordings(declared, base, tables)
+    changed = _of_another_kit(declared, name, base, base.items_from(wordings))
+    factors = {"template": _NAME_OF_A_WORDING, **changed.get("factors", base.factors)}
+    changed |= {"wordings": wordings, "factors": factors}
+    if len(wordings.given) > 1 and "template" not in base.breakdown:
+        changed["breakdown"] = (*base.breakdown, "template")
+    if not declared.held.get("keep_wordings"):  # none of them was published
+        contrasts = (each for each in changed["contrasts"] if each.include != "is_published")
+        changed["contrasts"] = tuple(contrasts)
+    return changed
+
+
 AS_BEFORE = "Asked by an earlier version, which put the persona of the file before the usual one."
 
 
@@ -2289,6 +2406,8 @@ def _changed(
         return _of_a_classic(declared, name, base, tables)
     if base.written is not None:
         return _of_a_scenario(declared, name, base, tables)
+    if base.wordings is not None and base.items_from is not None:
+        return _of_parts(declared, name, base, tables)
     _refuse_wordings(declared, base)
     return _of_another_kit(declared, name, base, base.items.unchecked)
 
