@@ -911,7 +911,7 @@ _PLAN_POWER = {
     "participant": "participant",
     "paradigm": "paradigm",
     "measure": "headline",
-    "clusters": "clusters",
+    "units": "clusters",
 }
 _PLAN_POWER |= {"detectable": "can be seen", "unit": "unit", "smallest": "of interest"}
 _PLAN_POWER |= {"for_half": "half with", "there": "there are", "told": "spread"}
@@ -922,9 +922,18 @@ def _two_or_how_many(names: "pd.Series") -> str:
     return ", ".join(names) if len(names) < 3 else f"{len(names)} participants"
 
 
+def _units(count: int, of_either: tuple[int, ...]) -> str:
+    "How many units an interval counts; where two kinds cross, it counts the fewer."
+    return " x ".join(map(_amount, of_either)) if of_either else _amount(count)
+
+
 def _power_rows(power: "pd.DataFrame") -> "pd.DataFrame":
     "What a plan can see; participants of whom the same holds stand in one row."
-    shown = _readable(power, _PLAN_POWER)
+    told = power.assign(
+        units=[_units(*each) for each in zip(power["clusters"], power["of_either"])],
+        there=[_units(*each) for each in zip(power["there"], power["there_of_either"])],
+    )
+    shown = _readable(told, _PLAN_POWER)
     same = list(shown.columns[1:])
     rows = shown.groupby(same, sort=False)["participant"].agg(_two_or_how_many).reset_index()
     return rows[list(shown.columns)]

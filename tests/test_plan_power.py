@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tiers import KINDS, slow_but
 
-from cogbias.design import paradigm, paradigms
+from cogbias.design import paradigm, paradigms, selected
 from cogbias.effects import headlines
 from cogbias.planning.plans import plan_run
 from cogbias.running import ask_and_estimate
@@ -24,8 +24,19 @@ def test_a_plan_counts_what_the_headline_counts(name: str, tmp_path: Path) -> No
     (head,) = headlines(effects).to_dict("records")
     assert planned["measure"] == head["measure"] == paradigm(name).headline.measure
     assert planned["clusters"] == head["n_clusters"]
-    if head["unit"] in ("probability", "scaled rating", "accuracy gain"):
-        assert planned["unit"] == head["unit"]
+    assert planned["unit"] == head["unit"] and planned["detectable"] > 0
+    assert planned["for_half"] > 3 * planned["clusters"]
+    items = selected(paradigm(name).items(), paradigm(name).headline)
+    if "sets of texts" in paradigm(name).clusters:  # settings and texts cross
+        kinds = items["cluster"].nunique(), items["crossed"].nunique()
+        assert planned["of_either"] == kinds and planned["clusters"] == min(kinds)
+        assert f"{kinds[0]} clusters share {kinds[1]} crossed units" in head["detail"]
+        assert f"{kinds[0]} clusters that share {kinds[1]} units" in planned["note"]
+    else:
+        assert planned["of_either"] == ()
+    if head["unit"] == "scaled rating":
+        points = len(items["options"].iloc[0])
+        assert planned["told"].endswith(f"{(points - 1) / 6:.2g} of {points} points")
 
 
 @pytest.mark.parametrize("name", SEEN)

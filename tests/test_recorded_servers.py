@@ -39,7 +39,7 @@ class Losing:
         self.transport = self.library.MockTransport(self.answer)
 
     def answer(self, request: Any) -> Any:
-        if request.url.path.endswith(("/chat", "/chat/completions")):
+        if request.url.path.endswith(("/chat", "/chat/completions", "/api/generate")):
             self.chats += 1
             if self.chats == self.lost:
                 raise self.library.ReadError("connection reset by peer")
@@ -63,6 +63,22 @@ def test_a_measurement_that_loses_its_connection_goes_on_where_it_stopped(
     again, chats_again = measured(name, Losing(name, tape, lost=chats))
     assert (whole.attempt, again.attempt, chats_again) == (1, 2, chats + 1)
     assert (again.p, again.tokens_in) == (whole.p, whole.tokens_in)
+
+
+def test_a_plan_counts_the_calls_that_try_out_a_server(
+    recording: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    "No recorded server took more calls than a plan says, and of either kind one took as many."
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-recorded-0123456789")
+    taken: dict[str, list[int]] = {"openai": [], "ollama": []}
+    planned = {}
+    for name, case in CASES.items():
+        counting = Losing(name, recording["tapes"][case.server])
+        who = replace(made(case, None), transport=counting.transport)
+        _ = who.methods, who.identity, who.facts()  # what a run looks at before it asks
+        taken[who.backend].append(counting.chats)
+        planned[who.backend] = who.trying_out.calls
+    assert {name: max(counts) for name, counts in taken.items()} == planned
 
 
 def test_answers_and_questions_about_the_model_are_repeated_in_one_place(

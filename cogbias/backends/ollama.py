@@ -705,8 +705,8 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
 
     @property
     def trying_out(self) -> TryingOut:
-        "A list of tokens, two tokens in a row, two ways to begin an answer, and prompts."
-        return TryingOut(6, characters_of(messages_of(PROBE, self.system)), 7)
+        "A list of tokens, two in a row, where several are drawn, and answers that were begun."
+        return TryingOut(12, characters_of(messages_of(PROBE, self.system)), 19)
 
     def make_client(self) -> "Client":
         "The official client; questions about the model have a connection of their own."

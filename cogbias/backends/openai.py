@@ -964,8 +964,8 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
 
     @property
     def trying_out(self) -> TryingOut:
-        "A dialect, a list of tokens, two tokens in a row, and two ways to begin an answer."
-        return TryingOut(5, characters_of(messages_of(PROBE, self.system)), SHORT + 5)
+        "A dialect, a list of tokens, two tokens in a row, and an answer that was begun."
+        return TryingOut(4, characters_of(messages_of(PROBE, self.system)), SHORT + 4)
 
     def make_client(self) -> "OpenAI":
         "The official client."

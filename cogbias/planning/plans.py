@@ -160,10 +160,10 @@ def _lines_of_trying_out(models: pd.DataFrame) -> list[str]:
     tried = models[models["calls_to_try_out"] > 0]
     if tried.empty:
         return []
-    told = [f"{row.model} about {row.calls_to_try_out}" for row in tried.itertuples()]
+    told = [f"{row.model} up to {row.calls_to_try_out}" for row in tried.itertuples()]
     return [
-        f"calls that find out what a server can do: {', '.join(told)}; every run makes them, in "
-        "each of its processes, and the sums of models hold those of one"
+        f"calls that find out what a server can do: {', '.join(told)}; each process of a run makes "
+        "them, and the sums of models hold those of one"
     ]
 
 
