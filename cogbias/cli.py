@@ -1033,16 +1033,16 @@ def _nothing_new(outcome: object) -> bool:
     return bool(outcome.cells) and not new
 
 
-def _say_self_made(
+def _say_marks(
     outputs: Path,  # an outputs folder
     names: Iterable[str],  # participants whose numbers are shown
     apart: bool = False,  # on standard error: what is shown is read by a program
 ) -> None:
-    "Say who of those shown is a small model that was made here."
-    from cogbias.outputs import self_made_of
-    from cogbias.status import self_made_lines
+    "Say who of those shown need not be the model that its name says."
+    from cogbias.outputs import marks_of
+    from cogbias.status import mark_lines
 
-    for line in self_made_lines(self_made_of(outputs, names)):
+    for line in mark_lines(marks_of(outputs, names)):
         _say(line) if apart else print(_legible(line))
 
 
@@ -1051,7 +1051,7 @@ def _with_labels(
     outputs: Path,  # an outputs folder
     column: str = "participant",  # where the names that are shown go
 ) -> "pd.DataFrame":
-    "A table in whose rows small models that were made here are called so."
+    "A table whose rows say who is simulated, made here or begun with a model of one's own."
     from cogbias.outputs import shown_names_of
 
     shown = shown_names_of(outputs, table["participant"])
@@ -1118,7 +1118,7 @@ def _closing(outcome: object, outputs: Path, reports: bool, as_json: bool) -> No
         _show_json(_run_told(outcome))
     else:
         _say_cells(outcome, outputs)
-    _say_self_made(outputs, (cell["participant"] for cell in outcome.cells), apart=as_json)
+    _say_marks(outputs, (cell["participant"] for cell in outcome.cells), apart=as_json)
     if not as_json:
         _say_places(outcome, outputs, reports)
     _warn(outcome.left_out)
@@ -1230,7 +1230,9 @@ def status(
         return
     table = found.cells
     shares = ["–" if each is None else f"{each:.0%}" for each in table["readable"]]
+    marks = {name: f"{name} ({mark})" for name, mark in found.marks.items()}
     shown = table[["participant", "paradigm", "state"]].assign(
+        participant=table["participant"].replace(marks),
         answers=[_answered(*each) for each in zip(table["answers"], table["planned"])],
         readable=shares,
         report=table["report"],
@@ -1286,7 +1288,7 @@ def effects(
             ],
             1000,
         )
-    _say_self_made(folder, table["participant"], apart=as_json or out is not None)
+    _say_marks(folder, table["participant"], apart=as_json or out is not None)
 
 # %% ../nbs/37_cli.ipynb #f97aa35a
 @app.command()
@@ -1302,7 +1304,7 @@ def compare(
     out: Out = None,
 ) -> None:
     "Say who shows more of each bias: paired differences, ranks, published against new wording."
-    from cogbias.compare import compare, comparison_notes, for_readers, with_shown_names
+    from cogbias.compare import PLAIN, compare, comparison_notes, for_readers, with_shown_names
     from cogbias.outputs import shown_names_of
     from cogbias.tables import save_table
 
@@ -1319,12 +1321,13 @@ def compare(
         tables = for_readers(with_shown_names(found, shown))
         for row in tables.pop("Differences").to_dict("records"):
             p = f", corrected p {row['p']}" if row["p"] else ""
+            p += f"; {PLAIN}: {row[PLAIN]}" if row.get(PLAIN) else ""
             print(_legible(f"{row['paradigm']}: {row['said']}{p}"))
         for title, table in tables.items():
             print(f"\n{title}")
             _show(table, 1000)
         print(f"\n{comparison_notes(found)}")
-    _say_self_made(folder, found.ranks["participant"], apart=as_json or out is not None)
+    _say_marks(folder, found.ranks["participant"], apart=as_json or out is not None)
 
 # %% ../nbs/37_cli.ipynb #a0495c4f
 def _estimate_what_lacks(folder: Path, jobs: int = 1) -> None:

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['AT_HAND', 'SELF_MADE', 'NEEDS', 'EXTRACTION', 'Request', 'Answer', 'Participant', 'answer_from_text',
            'answer_from_probabilities', 'participant_name', 'backends', 'at_hand', 'participant', 'is_simulated',
-           'reads_pairs', 'asked_how', 'self_made', 'calls_out', 'settings_for', 'resolve_method', 'drawn_answer',
-           'ask', 'extraction_item']
+           'reads_pairs', 'asked_how', 'self_made', 'mark_of', 'calls_out', 'settings_for', 'resolve_method',
+           'drawn_answer', 'ask', 'extraction_item']
 
 # %% ../nbs/04_participants.ipynb #c52b8a11
 import random
@@ -300,6 +300,18 @@ def self_made(
     "What a small model that was made here is called."
     found = _SELF_MADE.match(str(facts.get("label") or ""))
     return found[0] if found else ""
+
+
+def mark_of(
+    facts: Mapping[str, Any],  # what a participant, or its record, says of itself
+) -> str:  # what stands beside its name wherever its numbers do; empty for everybody else
+    "What is called who bears the name of a paper's model and need not be it."
+    if made := self_made(facts):
+        return made
+    start = "own start" if facts.get("own_start") else ""
+    count = facts.get("own_scenes")
+    scenes = f"own scenes ({count:,})" if count and isinstance(count, int) else ""
+    return ", ".join(filter(None, [start, scenes]))
 
 # %% ../nbs/04_participants.ipynb #7d9bedd0
 @cache

@@ -31,7 +31,7 @@ from cogbias.outputs import (
     load_effects,
     read_manifest,
     recorded_participant,
-    self_made_words,
+    mark_of_participant,
     stored_cells,
     stored_settings,
 )
@@ -343,7 +343,7 @@ def _write_in(path: Path, parameters: Mapping[str, Any], stamp: Mapping[str, str
     notebook = nbformat.read(path, as_version=4)
     if "paradigm" in parameters:
         who = _reported_participant(parameters)
-        name = plain_words(shown_name(who.name, who.simulated, self_made_words(who)))
+        name = plain_words(shown_name(who.name, who.simulated, mark_of_participant(who)))
         title = plain_words(paradigm(parameters["paradigm"]).title)
         for each in notebook.cells:
             if "title" in each.metadata.get("tags", []):

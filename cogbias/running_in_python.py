@@ -23,7 +23,7 @@ from .backends.function import OFFERED, FunctionParticipant, function_participan
 from .claims import SHOWN_AS, claim, status_words
 from .design import Paradigm, paradigm
 from .effects import headlines
-from .outputs import Folder, read_cell, self_made_of, writable_folder
+from .outputs import Folder, marks_of, read_cell, shown_names_of, writable_folder
 from .own_paradigms import asked_fields, listed
 from .participants import Participant, at_hand, backends, is_simulated
 from .reporting.cell import headline_sentence, shown_name
@@ -129,8 +129,10 @@ class RunResult:
     @property
     def lines(self) -> list[str]:
         "All of it, a line each."
+        shown = shown_names_of(self.outputs, self.headlines["participant"])
         found = [
-            f"{row['participant']} in {row['paradigm']}: {row['measure']} {claim(row).text}, "
+            f"{shown.get(row['participant'], row['participant'])} in {row['paradigm']}: "
+            f"{row['measure']} {claim(row).text}, "
             f"{claim(row).word}"
             + (f" ({status_words(row['status'])})" if status_words(row["status"]) else "")
             for _, row in self.headlines.iterrows()
@@ -154,10 +156,13 @@ class RunResult:
         rest = "".join(
             f"<li>{html.escape(line)}</li>" for line in self.lines[len(self.headlines) :]
         )
+        if "participant" in shown:
+            names = shown_names_of(self.outputs, shown["participant"])
+            shown = shown.assign(participant=shown["participant"].replace(names))
         table = shown.to_html(index=False, float_format="{:.3f}".format, na_rep="–", border=0)
-        made = self_made_of(self.outputs, self.headlines["participant"])
+        marks = marks_of(self.outputs, self.headlines["participant"])
         rows = [row for _, row in self.headlines.iterrows()]
-        found = "".join(_sentence(row, made.get(row["participant"], "")) for row in rows)
+        found = "".join(_sentence(row, marks.get(row["participant"], "")) for row in rows)
         return f"{found}<ul>{rest}</ul>{table}{cut}"
 
 
@@ -167,9 +172,9 @@ def _from_here(place: Path) -> Path:
     return place.relative_to(here) if place.is_relative_to(here) else place
 
 
-def _sentence(row: pd.Series, self_made: str) -> str:
+def _sentence(row: pd.Series, mark: str) -> str:
     "The headline of a cell, as a report says it."
-    name = shown_name(row["participant"], is_simulated(row["participant"]), self_made)
+    name = shown_name(row["participant"], is_simulated(row["participant"]), mark)
     found = headline_sentence(row, paradigm(row["paradigm"]), name)
     bold = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", found)
     return f"<p>{bold}</p>"

@@ -757,8 +757,9 @@ EFFECTS = Schema(
         (
             "shown_name",
             "text?",
-            "the participant as readers see it, where its name does not say who it is: a small "
-            "model that was made here; empty for all others",
+            "the participant as readers see it, where its name does not say who it is: "
+            "simulated, a small model that was made here, or an encoder that began with or learnt "
+            "from something of a study's own; empty for all others",
             {"since": 3},
         ),
     ),

@@ -35,7 +35,7 @@ from .bars import progress_bar
 from .design import paradigm
 from .executors import lost_words, spread
 from .outputs import Folder, write_text
-from .participants import self_made
+from .participants import mark_of, self_made
 from .settings import Setting, Study, check_settings
 from cogbias.small_encoders import (
     PRETRAINING,
@@ -787,7 +787,7 @@ def stored_trainings(
     for each in sorted(set(participants)):
         trained = stored_training(outputs, each)
         if trained and not trained.folder.name.endswith(f"@{DEFAULT}"):
-            base, made = trained.folder.name.partition("@")[0], self_made(trained.record)
+            base, made = trained.folder.name.partition("@")[0], mark_of(trained.record)
             found.setdefault(f"{base}\n({made})" if made else base, []).append(trained)
     return found
 
@@ -808,7 +808,7 @@ def first_stages(
 def _first_stage(name: TrainedName, record: Mapping[str, Any]) -> dict[str, str]:
     "A row about the first stage of one encoder."
     questions, share = record.get("questions") or {}, record.get("dev_accuracy")
-    train, dev, made = questions.get("train"), questions.get("dev"), self_made(record)
+    train, dev, made = questions.get("train"), questions.get("dev"), mark_of(record)
     swag = _swag_words(record)
     accuracy = "not recorded"
     if share is not None and dev:

@@ -43,7 +43,7 @@ from cogbias.backends.encoder import (
     stored_label,
 )
 from .bars import Bar, progress_bar
-from .participants import self_made
+from .participants import mark_of
 from .settings import AtLeastOne, Seed, Setting, check_settings
 from cogbias.tables import (
     FILLED,
@@ -1047,7 +1047,7 @@ def _put_away(
 # %% ../nbs/10_training.ipynb #e7b43ccc
 def _title(trained: Trained) -> str:
     "What a figure of a training is called; who made the encoder, where it was made here."
-    made = self_made(trained.record)
+    made = mark_of(trained.record)
     return f"{trained.folder.name}\n({made})" if made else trained.folder.name
 
 

@@ -27,6 +27,7 @@ from cogbias.outputs import (
     stored_cells,
 )
 from .own_paradigms import declared_hash
+from .participants import SELF_MADE
 from .progress import steps
 from .rendering import report_state
 from .running import estimate_folder
@@ -353,6 +354,15 @@ def _versions(folder: Folder) -> dict[str, tuple[str | None, str | None]]:
     }
 
 
+def _as_shown_before(stored: pd.DataFrame, computed: pd.DataFrame) -> pd.DataFrame:
+    "Effects in which nobody has a mark that tables of before did not write."
+    marked = stored.loc[stored["shown_name"].notna(), "participant"]
+    bare = ~computed["participant"].isin(marked)
+    if len(marked):  # it knew who was made here, and neither who is simulated nor own starts
+        bare &= ~computed["shown_name"].str.contains(SELF_MADE, regex=False, na=False)
+    return computed.assign(shown_name=computed["shown_name"].where(~bare, None))
+
+
 def verify_folder(
     outputs: Path | str,  # an outputs folder
     jobs: int = 1,  # processes
@@ -365,9 +375,7 @@ def verify_folder(
         raise CogbiasError(f"{place}: there are no effects to verify; run 'cogbias effects' first")
     stored = load_effects(place)
     computed = estimate_folder(folder.path, False, jobs, progress).effects
-    if stored["shown_name"].isna().all():  # a table of before: it says of nobody how it is shown
-        computed = computed.assign(shown_name=None)
-    differences = table_differences(stored, computed)
+    differences = table_differences(stored, _as_shown_before(stored, computed))
     edited, unsaid = _reports(folder)
     edited = [*_copy_for_readers(folder, stored), *edited, *_recorded(folder)]
     sources, versions = _sources(folder, progress), _versions(folder)

@@ -65,7 +65,7 @@ def test_one_participant_twice_is_tied_and_not_tested(folder):
 def test_the_command_prints_writes_and_speaks_json(folder, capsys, tmp_path):
     printed = said(capsys, "compare", folder)
     for words in (
-        "sim/human shows more",
+        "sim/human (simulated) shows more",
         "Ranks",
         "Published minus new wording",
         "One family",

@@ -166,13 +166,22 @@ def self_made_start(folder: Path) -> dict[str, Any]:
     return {"start": {"bert": str(start)}, **swag}
 
 
+def own_start(folder: Path) -> None:
+    "Leave nothing that says of a model that it was made here."
+    (folder / "pretraining.json").unlink()
+    config = json.loads((folder / "config.json").read_text())
+    config.pop("label", None)
+    (folder / "config.json").write_text(json.dumps(config))
+
+
 def assert_labelled_tables(out: Path, name: str, shown: str) -> None:
     "The tables that other programs read say how somebody is shown whose name does not."
     for ending in ("parquet", "csv"):
         table = load_table(out / f"effects.{ending}", EFFECTS)
         of = table["shown_name"].groupby(table["participant"]).agg(["first", "size", "count"])
         assert of.loc[name].tolist() == [shown, of.loc[name, "size"], of.loc[name, "size"]]
-        assert of.loc["sim/rational", "count"] == 0
+        named = table.loc[table["participant"] == "sim/rational", "shown_name"]
+        assert set(named) == {"sim/rational (simulated)"}
 
 
 def test_a_run_labels_its_lines_and_its_headlines(
@@ -233,7 +242,7 @@ def test_a_published_name_does_not_hide_who_was_made_here(
     assert told in shown.err
     rows = json.loads(shown.out)
     names = {row["participant"]: row["shown_name"] for row in rows}
-    assert names == {name: f"{name} ({told})", "sim/rational": "sim/rational"}
+    assert names == {name: f"{name} ({told})", "sim/rational": "sim/rational (simulated)"}
     for command in ("effects", "compare"):
         with pytest.raises(SystemExit):
             main([command, str(out)])
@@ -259,7 +268,7 @@ def test_a_published_name_does_not_hide_who_was_made_here(
 
 def test_a_folder_is_labelled_by_what_lies_in_it(taught: Path, tmp_path: Path) -> None:
     "A copy under any name is the same model; a name like ours makes nobody ours."
-    from cogbias.outputs import self_made_of
+    from cogbias.outputs import marks_of
 
     mine = shutil.copytree(taught / "small_bert@coin", tmp_path / "mine")
     bare = shutil.copytree(taught / "small_bert@coin", tmp_path / "bare")
@@ -271,7 +280,7 @@ def test_a_folder_is_labelled_by_what_lies_in_it(taught: Path, tmp_path: Path) -
     names = [f"encoder/{place}" for place in (mine, bare, real)]
     study = make_study(name="folders", models=names, **ASKED)
     assert run_study(study, tmp_path / "out", reports=False).failed == []
-    assert self_made_of(tmp_path / "out", names) == {
+    assert marks_of(tmp_path / "out", names) == {
         names[0]: "small self-made model, corpus A",
         names[1]: "small self-made model",
     }
@@ -494,11 +503,7 @@ def test_a_start_and_scenes_of_ones_own_are_not_the_papers(tmp_path: Path) -> No
     from cogbias.outputs import load_effects, people_of
 
     given = self_made_start(tmp_path)
-    start = tmp_path / "start"
-    (start / "pretraining.json").unlink()  # nothing says any more that it was made here
-    config = json.loads((start / "config.json").read_text())
-    config.pop("label", None)
-    (start / "config.json").write_text(json.dumps(config))
+    own_start(tmp_path / "start")
     names = ["encoder/bert@default", "encoder/bert@coin"]
     out = tmp_path / "out"
     assert train_encoders(tiny_study(*names, **given), out).encoders["label"].tolist() == [

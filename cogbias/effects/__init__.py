@@ -1432,6 +1432,8 @@ class Estimator:
     # what sets two participants apart, (contrast, rows, rows) -> Estimate, where it is not made of
     # what clusters show
     gap: Callable[..., Estimate] | None = None
+    # the same by a test that knows less of how answers hang together, or None: it stands beside
+    plain_gap: Callable[..., Estimate | None] | None = None
     # of pairs: rows with a column `towards` have unreadable answers as far up (1) or down (-1) as
     # they go
     fills: bool = False

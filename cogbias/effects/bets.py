@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['Mean', 'BELIEF_TEMPLATE', 'ESTIMATORS', 'prompt_mean', 'question_mean', 'Bar', 'kind_words', 'bars', 'accuracy',
-           'accuracy_difference', 'balanced', 'published_z', 'by_role', 'belief_accuracy', 'belief_gain',
-           'better_of_two', 'slope_of_choices']
+           'plain_difference', 'accuracy_difference', 'balanced', 'published_z', 'by_role', 'belief_accuracy',
+           'belief_gain', 'better_of_two', 'slope_of_choices']
 
 # %% ../../nbs/effects/bets.ipynb #b6e7829b
 from collections.abc import Callable
@@ -39,9 +39,9 @@ from ..stats.chance import z_against_chance
 from ..stats.choice_curve import choice_slope
 from ..stats.clusters import sign_flip
 from ..stats.crossed import crossed_mean
-from ..stats.estimates import Estimate, is_dust, nothing
+from ..stats.estimates import Estimate, is_dust, joined, nothing, p_words
 from ..stats.proportions import wilson
-from ..stats.shared_things import independent_worth, shared_share
+from ..stats.shared_things import independent_worth, shared_difference, shared_share
 
 # %% ../../nbs/effects/bets.ipynb #054ce1fb
 def _fixed(rows: Rows) -> bool:
@@ -294,26 +294,41 @@ def _unread(rows: Rows, part: Rows) -> str:
     return f"{lost} of {len(rows)} prompts without a readable answer left out" if lost else ""
 
 # %% ../../nbs/effects/bets.ipynb #2aca4378
-_AS_IF_INDEPENDENT = (
-    "questions count as independent, although they share things: who errs about one thing errs "
-    "in several, so the limits are too narrow where the difference follows things"
-)
+def _as_independent(first: np.ndarray, second: np.ndarray) -> Estimate:
+    "Difference of two shares as McNemar takes it, who knows of no things that questions share."
+    gap = first - second
+    if is_dust(float(np.abs(gap - np.round(gap)).max())):
+        return own_minus_authors(first, second)
+    # orders disagree, or options tie: some questions differ in part
+    known = {"p_value": sign_flip(gap, ["all"] * len(gap)), "p_method": "sign flips over questions"}
+    return replace(own_minus_authors(first, second), status="ok", detail="", **known)
 
 
 def _paired(rows: Rows, first: np.ndarray, second: np.ndarray, what: str) -> Estimate:
-    "Difference of two shares over the published questions."
+    "Difference of two shares over the published questions, with the plain test beside it."
     pair = [_over_orders(rows, each) for each in (first, second)]
-    found = own_minus_authors(*pair)
-    method = f"{what}, exact mcnemar, newcombe paired"
-    detail = "; ".join(filter(None, [found.detail, _AS_IF_INDEPENDENT]))
-    found = replace(found, method=method, n_clusters=found.n, detail=detail)
-    gap = pair[0] - pair[1]
-    if is_dust(float(np.abs(gap - np.round(gap)).max())):
-        return found
-    # orders disagree, or options tie: some questions differ in part
-    known = {"p_value": sign_flip(gap, ["all"] * len(gap)), "p_method": "sign flips over questions"}
-    method = f"{what}, sign flips, newcombe paired"
-    return replace(found, method=method, status="ok", detail=_AS_IF_INDEPENDENT, **known)
+    found, plain = shared_difference(*pair, *_things(rows)), _as_independent(*pair)
+    beside = f"as if questions were independent, {plain.p_method}: {p_words(plain.p_value)}"
+    return replace(found, method=f"{what}, {found.method}", detail=joined(found.detail, beside))
+
+
+def _on_shared_questions(one: Rows, other: Rows) -> tuple[Rows, Rows]:
+    "The readable answers of both to the prompts that both answered."
+    read = [rows.part(rows["weight"] > 0) for rows in (one, other)]
+    at = np.intersect1d(read[0].item, read[1].item, return_indices=True)[1:]
+    return tuple(rows.part(place) for rows, place in zip(read, at))
+
+
+def plain_difference(
+    contrast: Contrast,  # its kind is one of _MAIN_BAR
+    one: Rows,  # from read_prompts
+    other: Rows,  # the same of another participant
+) -> Estimate | None:  # None where these are not the published questions
+    "The same as `accuracy_difference` with questions as if they were independent."
+    one, other = _on_shared_questions(one, other)
+    if not len(one) or not _fixed(one):
+        return None
+    return _as_independent(*(_over_orders(one, rows["score"]) for rows in (one, other)))
 
 
 def accuracy_difference(
@@ -322,9 +337,7 @@ def accuracy_difference(
     other: Rows,  # the same of another participant
 ) -> Estimate:
     "How much more often one is right than the other, on the questions that both answered."
-    read = [rows.part(rows["weight"] > 0) for rows in (one, other)]
-    at = np.intersect1d(read[0].item, read[1].item, return_indices=True)[1:]
-    one, other = (rows.part(place) for rows, place in zip(read, at))
+    one, other = _on_shared_questions(one, other)
     if not len(one):
         return nothing("no_valid_answers", "no question was answered by both", method="accuracy")
     if not _fixed(one):
@@ -621,15 +634,21 @@ ESTIMATORS = {
         accuracy,
         factor="right",
         gap=accuracy_difference,
+        plain_gap=plain_difference,
     ),
     "beyond_type": Estimator(
         "share of right answers beyond what a knowledge of the type alone earns",
         accuracy,
         factor="kind",
         gap=accuracy_difference,
+        plain_gap=plain_difference,
     ),
     "right_share": Estimator(
-        "share of right answers", accuracy, factor="right", gap=accuracy_difference
+        "share of right answers",
+        accuracy,
+        factor="right",
+        gap=accuracy_difference,
+        plain_gap=plain_difference,
     ),
     "balanced_accuracy": Estimator(
         "mean share of right answers over the kinds of right answer", balanced, factor="right"

@@ -552,12 +552,12 @@ def _what_is_told(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
         raise CogbiasError(
             f"{name}: people do not say whether it is simulated; give outputs.people_of(folder)"
         )
-    return "simulated" if people[name]["simulated"] else people[name]["self_made"]
+    return "simulated" if people[name]["simulated"] else people[name]["mark"]
 
 
 def study_overview(
     effects: pd.DataFrame,  # headline rows: paradigm, participant, estimate, ci_low, ci_high, unit
-    people: Mapping[str, Mapping[str, Any]],  # participant -> simulated, self_made: `people_of`
+    people: Mapping[str, Mapping[str, Any]],  # participant -> simulated, mark: `people_of`
 ) -> "Axes":
     "Headline effects of all participants, one panel per paradigm."
     check_rows(effects, "paradigm", "participant", *NUMBERS, numbers=NUMBERS)

@@ -22,6 +22,7 @@ from ..claims import status_words
 from ..effects import words_in
 from ..effects.thresholds import NOT_BEST
 from ..published.bets import BETS, MODELS, VALUES, inferred_counts, published_bets, transfer
+from ..participants import mark_of
 from .cell import plain_words, shown_name
 from ..stats.decisions import without_width
 from .study import read_manifest
@@ -85,16 +86,12 @@ def _names_and_instruments(
 def _made(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
     "What is no model of the paper's is called, by its record; empty for all others."
     known = people.get(name, {})
-    if made := known.get("self_made"):
-        return made
-    start = "own start" if known.get("own_start") else ""
-    return ", ".join(filter(None, [start, _scenes(people, name)]))
+    return known.get("self_made") or mark_of(known)
 
 
 def _scenes(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
     "How many scenes of its own an encoder learnt from first; empty where these were SWAG."
-    count = people.get(name, {}).get("own_scenes")
-    return f"own scenes ({count:,})" if count and isinstance(count, int) else ""
+    return mark_of({"own_scenes": people.get(name, {}).get("own_scenes")})
 
 
 def _encoder(people: Mapping[str, Mapping[str, Any]], name: str) -> str:

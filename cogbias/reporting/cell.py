@@ -52,10 +52,10 @@ def interval(
 def shown_name(
     name: str,  # of a participant
     simulated: bool,  # whether nobody real answered
-    self_made: str = "",  # what its record calls a small model that was made here
+    mark: str = "",  # what else stands beside the name, as from `marks_of`
 ) -> str:
-    "The name of a participant as readers see it; simulations and small self-made models say so."
-    told = "simulated" if simulated else self_made
+    "The name of a participant as readers see it: simulations and models of one's own say so."
+    told = "simulated" if simulated else mark
     return f"{name} ({told})" if told else name
 
 # %% ../../nbs/reporting/00_cell.ipynb #3938eb16

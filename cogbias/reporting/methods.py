@@ -405,6 +405,10 @@ FAMILIES_OF_FORMULAS = {
     "scenario-cluster t": ("cogbias.stats.ratings", "Satterthwaite 1946"),
     "exact binomial": ("cogbias.stats.chance", "Clopper and Pearson 1934; interval Wilson 1927"),
     "wilson, shared things": ("cogbias.stats.shared_things", "Korn and Graubard 1998"),
+    "newcombe paired, shared things": (
+        "cogbias.stats.shared_things",
+        "McNemar 1947; interval Newcombe 1998; Korn and Graubard 1998",
+    ),
     "z with sample sd": ("cogbias.stats.chance", "Tang and Kejriwal, as published"),
     "exact mcnemar": ("cogbias.stats.bets", "McNemar 1947; interval Newcombe 1998"),
     "mean accuracy of kinds": ("cogbias.stats.chance", "Zou and Donner 2008"),

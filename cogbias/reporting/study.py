@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['COMMON_UNITS', 'MOST_COLUMNS', 'HOMOGENEITY', 'FEWEST_ANSWERS', 'NUMBERS_OF_MODELS', 'FACTS', 'scale_label',
-           'common_effects', 'opening_notes', 'verdict_table', 'verdict_notes', 'verdict_tables', 'capped_table',
-           'homogeneity_table', 'published_homogeneity', 'homogeneity_extremes', 'variant_impact', 'temperature_table',
-           'model_facts', 'model_sources', 'explained_by_models', 'feature_sentence', 'contrasts_for_readers',
-           'homogeneity_for_readers', 'homogeneity_notes', 'impact_sentence', 'profile_sentence', 'profile_tree',
-           'read_manifest', 'faults']
+           'common_effects', 'as_readers_see', 'opening_notes', 'verdict_table', 'verdict_notes', 'verdict_tables',
+           'capped_table', 'homogeneity_table', 'published_homogeneity', 'homogeneity_extremes', 'variant_impact',
+           'temperature_table', 'model_facts', 'model_sources', 'explained_by_models', 'feature_sentence',
+           'contrasts_for_readers', 'homogeneity_for_readers', 'homogeneity_notes', 'impact_sentence',
+           'profile_sentence', 'profile_tree', 'read_manifest', 'faults']
 
 # %% ../../nbs/reporting/01_study.ipynb #2a8bc20a
 import json
@@ -23,7 +23,8 @@ from ..claims import claim, explained, p_words, status_words
 from ..tables import CogbiasError, file_text, inside, shipped
 from ..design import IMPORTED
 from ..effects import changed, headlines, words_in
-from .cell import interval, plain_words, signed
+from ..participants import SELF_MADE
+from .cell import interval, plain_words, shown_name, signed
 from ..stats.decisions import TOLERANCE, is_bias
 from ..stats.estimates import STATUSES, Estimate, p_number
 from ..stats.features import FeatureExplanation, explain_by_features
@@ -132,20 +133,48 @@ def common_effects(
     return found
 
 # %% ../../nbs/reporting/01_study.ipynb #38128677
-def _small_models(
+def _marked_models(
     effects: pd.DataFrame,  # an effects table
-    people: Mapping[str, Mapping[str, Any]],  # participant -> self_made, as its record says
+    people: Mapping[str, Mapping[str, Any]],  # participant -> simulated, mark: from `people_of`
 ) -> list[str]:
-    "Who is a small model that was made here, by what it is called."
+    "Who need not be the model that a name says, by what stands beside the name."
     called: dict[str, list[str]] = {}
     for name in sorted(effects["participant"].unique()):
-        if told := people.get(name, {}).get("self_made"):
-            called.setdefault(told, []).append(name)
+        known = people.get(name, {})
+        if known.get("mark") and not known["simulated"]:
+            called.setdefault(known["mark"], []).append(name)
     return [
-        f"**{told[0].upper()}{told[1:]}:** {_first_few(names)}. What they show says nothing about "
-        f"the models of any paper."
-        for told, names in called.items()
+        f"**{mark[0].upper()}{mark[1:]}:** {_first_few(names)}. {_what_a_mark_says(mark)}"
+        for mark, names in called.items()
     ]
+
+
+def _what_a_mark_says(mark: str) -> str:
+    "What a reader should make of models with a mark."
+    if mark.startswith(SELF_MADE):
+        return "What they show says nothing about the models of any paper."
+    return (
+        "The study names the model to begin with, or other scenes to learn from than SWAG; they "
+        "are not known to be the models of a paper."
+    )
+
+
+def as_readers_see(
+    effects: pd.DataFrame,  # an effects table
+    people: Mapping[str, Mapping[str, Any]],  # participant -> model, simulated, mark
+) -> tuple[pd.DataFrame, dict[str, Mapping[str, Any]]]:
+    "Effects and people in which marks stand beside the names of participants and their models."
+
+    def seen(name: str, known: Mapping[str, Any]) -> str:
+        return shown_name(name, known["simulated"], known["mark"])
+
+    names = {name: seen(name, known) for name, known in people.items()}
+    shown = [names.get(name, name) for name in effects["participant"]]
+    marked = {
+        names[name]: {**known, "model": seen(known["model"], known)}
+        for name, known in people.items()
+    }
+    return effects.assign(participant=shown), marked
 
 
 def _first_few(names: Sequence[str], most: int = 4) -> str:
@@ -186,7 +215,7 @@ def opening_notes(
         else []
     )
     notes += _published_models(effects)
-    notes += _small_models(effects, people)
+    notes += _marked_models(effects, people)
     heads = effects.drop_duplicates("paradigm").set_index("paradigm")["unit"]
     right = [name for name in left_out if not is_bias(heads[name])]
     others = [name for name in left_out if name not in right]

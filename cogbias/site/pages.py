@@ -110,7 +110,7 @@ _NO_HTML = ["html_block", "html_inline"]  # what Markdown may not hold on the pa
 def _report_page(
     report: Report,
     layout: Layout,
-    self_made: str = "",  # what a small model that was made here is called
+    mark: str = "",  # what else stands beside the name, as from `marks_of`
 ) -> str:
     "A report as a page of the site."
     top = layout.fill(
@@ -118,7 +118,7 @@ def _report_page(
         title=paradigm_title(report.paradigm),
         participant=report.participant,
         simulated=is_simulated(report.participant),
-        self_made=self_made,
+        mark=mark,
         published=report.paradigm.startswith(IMPORTED),
         failed=report.failed,
         paradigm_page=f"results/paradigms/{report.paradigm_page}",
@@ -154,7 +154,7 @@ def _participant_page(results: Results, participant: str, layout: Layout) -> str
         "participant.md",
         label=participant,
         simulated=is_simulated(participant),
-        self_made=results.self_made.get(participant, ""),
+        mark=results.marks.get(participant, ""),
         published=bool(only_published(results, [participant])),
         called=results.called.get(participant),
         read=read_share(results, participant),
@@ -239,8 +239,8 @@ def stage_results(
         write_page(stage / "results" / "study.ipynb", _study_page(results.study))
     with steps(progress, len(results.reports), "reports read", "report") as done:
         for report in results.reports:
-            made = results.self_made.get(report.participant, "")
-            write_page(stage / f"{report.docname}.ipynb", _report_page(report, layout, made))
+            mark = results.marks.get(report.participant, "")
+            write_page(stage / f"{report.docname}.ipynb", _report_page(report, layout, mark))
             done(f"{report.participant} in {report.paradigm}")
     people = {each.participant_page: each.participant for each in results.reports}
     for place, participant in people.items():

@@ -21,8 +21,8 @@ import pandas as pd
 from ..claims import DIGITS, bound_of, claim, explained, signed, status_words
 from ..design import IMPORTED, OWN, Paradigm, human_reference, paradigm
 from ..effects import changed, headlines
-from ..outputs import Folder, load_effects, recorded_participant, self_made_of
-from ..participants import is_simulated
+from ..outputs import Folder, load_effects, marks_of, recorded_participant
+from ..participants import SELF_MADE, is_simulated
 from .inert import read_cells
 from ..stats.decisions import is_bias, without_width
 from ..tables import EFFECTS, CogbiasError, inside
@@ -259,10 +259,10 @@ def _fields_of_numbers(
 # %% ../../nbs/site/01_results.ipynb #4289f491
 def _tags_of_participant(
     participant: str,
-    self_made: str = "",  # what its record calls a small model that was made here
+    mark: str = "",  # what else stands beside the name, as from `marks_of`
 ) -> list[str]:
     "What stands beside the name of somebody who is no published model."
-    return ["simulated"] * is_simulated(participant) + [self_made] * bool(self_made)
+    return ["simulated"] if is_simulated(participant) else [mark] * bool(mark)
 
 # %% ../../nbs/site/01_results.ipynb #f0b59090
 def _smallest_effect(row: Mapping[str, Any]) -> float | None:
@@ -366,7 +366,7 @@ class Results:
         self.called = _called_models(outputs, sorted(imported))
         people = {row["participant"] for row in self.headlines}
         people |= {each.participant for each in self.reports}
-        self.self_made = self_made_of(outputs, sorted(people))
+        self.marks = marks_of(outputs, sorted(people))
 
         self._addresses: dict[tuple[str, str], str] = {}
         for each in self.reports:
@@ -449,7 +449,10 @@ def counts_in_words(results: Results) -> str:
     if (reported, asked) != (set(people), set(paradigms)):
         told.append(f"Headlines of {_so_many_in_so_many(people, paradigms)}.")
     told += [*_how_many_are("simulated", people, list(filter(is_simulated, people)))]
-    told += [*_how_many_are("small self-made models", people, list(results.self_made))]
+    made = [name for name in people if results.marks.get(name, "").startswith(SELF_MADE)]
+    own = [name for name in people if results.marks.get(name, "").startswith("own ")]
+    told += [*_how_many_are("small self-made models", people, made)]
+    told += [*_how_many_are("encoders with a start or scenes of their own", people, own)]
     told += [*_how_many_are(REAL, people, only_published(results, people))]
     told += [
         f"{name} cannot be analysed: {read_in_words(results, name)}."
@@ -496,7 +499,7 @@ def _tags_of_column(results: Results, participant: str) -> list[str]:
     read, called = read_share(results, participant), results.called.get(participant)
     other = called is not None and _is_another_version(participant.partition("+")[0], called)
     return [
-        *_tags_of_participant(participant, results.self_made.get(participant, "")),
+        *_tags_of_participant(participant, results.marks.get(participant, "")),
         *["published"] * bool(only_published(results, [participant])),
         *[f"called {called}"] * other,
         *[f"not analysable: {read:.0%} read"] * (read < LEAST_READ),
