@@ -803,15 +803,26 @@ def new(
             "experiment (classic) or a scenario on a scale (scenario)."
         ),
     ] = "file",
+    based_on: Annotated[
+        str,
+        typer.Option(
+            help="Begin with the shipped wording of this paradigm, such as choice/decoy, instead.",
+            autocompletion=_completed(_paradigm_names),
+        ),
+    ] = "",
     folder: Annotated[Path, typer.Option(help="Where it goes.")] = Path(),
 ) -> None:
     "Write the beginning of a paradigm: it runs as it is, and says where to change it."
-    from cogbias.skeletons import write_skeleton
+    from cogbias.skeletons import write_reworded, write_skeleton
     from cogbias.tables import CogbiasError
 
     if what != "paradigm":
         raise CogbiasError(f"new: {what!r} is not known; write 'cogbias new paradigm NAME'")
-    files = write_skeleton(name, kit, folder)
+    if based_on and kit != "file":
+        raise CogbiasError("new: --based-on writes a text file; leave out --kit")
+    files = (
+        write_reworded(name, based_on, folder) if based_on else write_skeleton(name, kit, folder)
+    )
     for each in files:
         print(_legible(f"written   {each}"))
     if kit == "file":

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from test_own_paradigms import written
+from test_own_paradigms import said, written
 
 from cogbias.compare import compare
 from cogbias.design import paradigm, paradigms
-from cogbias.kits.file import STANDS_ALONE, paradigm_of_files
+from cogbias.kits.file import STANDS_ALONE, paradigm_from_file, paradigm_of_files
 from cogbias.running import effects_of, run_study
+from cogbias.skeletons import write_reworded
 from cogbias.study import make_study
 from cogbias.tables import CogbiasError
 
@@ -233,3 +234,26 @@ def test_a_mistake_about_a_wording_is_named(text: str, what: str) -> None:
     with pytest.raises(CogbiasError) as found:
         paradigm_of_files({"mine.toml": text})
     assert what in str(found.value) and "mine.toml, line" in str(found.value)
+
+
+@pytest.mark.parametrize("name", paradigms("*"))
+def test_a_draft_of_other_wordings_asks_the_first_shipped_one(name: str, tmp_path: Path) -> None:
+    (file,) = write_reworded("mine", name, tmp_path)
+    made = paradigm_from_file(file)
+    assert made.title.startswith(paradigm(name).title) and made.name == "own/mine"
+    asked = made.items()
+    if paradigm(name).written is not None:  # which story is told with which numbers is drawn
+        assert {"first"} == set(asked.get("filling_set", ["first"]))
+    else:
+        assert set(asked["prompt"]) <= set(paradigm(name).items()["prompt"])
+
+
+def test_a_draft_is_written_for_what_ships_alone(tmp_path: Path) -> None:
+    with pytest.raises(CogbiasError, match="come with an import and are what they are"):
+        write_reworded("mine", "published/pagliaro_framing", tmp_path)
+    with pytest.raises(CogbiasError, match="did you mean 'bets/coin'"):
+        write_reworded("mine", "bets/coinn", tmp_path)
+    assert not [*tmp_path.iterdir()]
+    told = said("new", "paradigm", "mine", "--based-on", "bets/coin", "--folder", str(tmp_path))
+    assert "written" in told and "next      cogbias check" in told
+    assert "side_1 = " in (tmp_path / "mine.toml").read_text("utf-8")

@@ -8,7 +8,7 @@ __all__ = ['KeyPath', 'MOST_TOLD', 'LARGEST_DECLARATION', 'LARGEST_WORDINGS', 'M
            'COMMAS_READ', 'LEANING', 'SUITE', 'SIMULATED', 'STANDS_ALONE', 'AS_BEFORE', 'key_places', 'Fault', 'Spot',
            'SeveralFaults', 'Faults', 'Declaration', 'check_fields', 'text_fault', 'odd_brace', 'prompt_fault',
            'Wording', 'roles_of', 'content_of', 'own_stimulus', 'decimal_comma_line', 'question_of', 'own_rules',
-           'own_name', 'read_declaration', 'paradigm_of_files', 'paradigm_from_file']
+           'own_name', 'base_of', 'read_declaration', 'paradigm_of_files', 'paradigm_from_file']
 
 # %% ../../nbs/kits/file.ipynb #43efadf5
 import csv
@@ -2036,22 +2036,24 @@ def _reads_suite(contrast: Contrast) -> bool:
     return CONTRAST_KINDS[contrast.kind].reads == "participant"
 
 
-def _base(declared: Declaration) -> Paradigm:
-    "The paradigm that a declaration is based on."
-    name, spot = declared.held["based_on"], declared.spot("based_on")
+def base_of(
+    name: str,  # suite/name
+    where: Callable[[str], CogbiasError] = CogbiasError,  # makes the error
+) -> Paradigm:
+    "A paradigm that ships, which a declaration may be based on."
     if name.startswith(IMPORTED):
-        raise spot.fault(
+        raise where(
             f"{name!r} is asked in its published wordings, which come with an import and are what "
             "they are; write a whole design without based_on"
         )
     if name.startswith(SUITE):
-        raise spot.fault(f"{name!r} does not ship with items of its own; name one that does")
+        raise where(f"{name!r} does not ship with items of its own; name one that does")
     try:
         base = paradigm(name)
     except CogbiasError as error:
-        raise spot.fault(str(error)) from None
+        raise where(str(error)) from None
     if _reads_suite(base.headline):
-        raise spot.fault(
+        raise where(
             f"{name!r} is read together with its suite, and stands for nothing alone; ask it by "
             "its name, or write a whole design without based_on"
         )
@@ -2416,7 +2418,7 @@ def _based(
     declared: Declaration, name: str, tables: Mapping[str, str], as_before: bool = False
 ) -> Paradigm:
     "A paradigm that changes another one."
-    base = _base(declared)
+    base = base_of(declared.held["based_on"], declared.spot("based_on").fault)
     for each in declared.held:
         if each in FIELDS and each not in _OF_A_BASE:
             raise declared.spot(each).fault(
