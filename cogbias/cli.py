@@ -896,70 +896,6 @@ def generate(
         raise typer.Exit(1)
 
 # %% ../nbs/37_cli.ipynb #f7c64d5f
-def _amount(value: object) -> str:
-    "A cell of a table for readers; what is not known is a dash."
-    if value is None or value != value:
-        return "\u2013"
-    if not isinstance(value, (int, float)):
-        return str(value)
-    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"
-
-
-def _readable(table: "pd.DataFrame", columns: dict[str, str]) -> "pd.DataFrame":
-    "Some columns under readable names."
-    chosen = table[list(columns)].astype(object).map(_amount)
-    return chosen.rename(columns=columns)
-
-
-_PLAN_CELLS = {name: name for name in ("participant", "paradigm", "method", "prompts")}
-_PLAN_CELLS |= {"planned": "answers", "stored": "stored", "missing": "missing", "calls": "calls"}
-_PLAN_CELLS |= {"tokens_in": "tokens in", "tokens_out": "tokens out", "usd": "usd"}
-_PLAN_MODELS = {"model": "model", "calls": "calls", "calls_to_try_out": "to try out"}
-_PLAN_MODELS |= {"tokens_in": "tokens in"}
-_PLAN_MODELS |= {"tokens_out": "tokens out", "usd": "usd", "most_usd": "at most"}
-_PLAN_MODELS |= {"spent_usd": "spent so far"}
-_PLAN_POWER = {
-    "participant": "participant",
-    "paradigm": "paradigm",
-    "measure": "headline",
-    "units": "clusters",
-}
-_PLAN_POWER |= {"detectable": "can be seen", "unit": "unit", "smallest": "of interest"}
-_PLAN_POWER |= {"for_half": "half with", "there": "there are", "told": "spread"}
-
-
-def _two_or_how_many(names: "pd.Series") -> str:
-    "Two names, or how many there are."
-    return ", ".join(names) if len(names) < 3 else f"{len(names)} participants"
-
-
-def _units(count: int, of_either: tuple[int, ...]) -> str:
-    "How many units an interval counts; where two kinds cross, it counts the fewer."
-    return " x ".join(map(_amount, of_either)) if of_either else _amount(count)
-
-
-def _power_rows(power: "pd.DataFrame") -> "pd.DataFrame":
-    "What a plan can see; participants of whom the same holds stand in one row."
-    told = power.assign(
-        units=[_units(*each) for each in zip(power["clusters"], power["of_either"])],
-        there=[_units(*each) for each in zip(power["there"], power["there_of_either"])],
-    )
-    shown = _readable(told, _PLAN_POWER)
-    same = list(shown.columns[1:])
-    rows = shown.groupby(same, sort=False)["participant"].agg(_two_or_how_many).reset_index()
-    return rows[list(shown.columns)]
-
-
-def _tell_notes(cells: "pd.DataFrame", notes: list[str]) -> None:
-    "Say what a plan rests on."
-    for told, rows in cells[cells["calls"] > 0].groupby("told", sort=False):
-        print(_legible(f"tokens of {len(rows)} of {len(cells)} cells: {told}"))
-    for note in dict.fromkeys(filter(None, cells["note"])):
-        print(_legible(note))
-    for note in notes:
-        print(_legible(note))
-
-
 @app.command()
 @_about_a_study
 def plan(
@@ -968,7 +904,7 @@ def plan(
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
 ) -> None:
     "Say what a run would ask, cost and show; contacts nobody."
-    from cogbias.planning.plans import plan_run
+    from cogbias.planning.plans import plan_lines, plan_run, plan_tables
 
     planned = plan_run(asked, outputs)
     if as_json:
@@ -978,14 +914,14 @@ def plan(
         return
     for line in planned.refused:
         _say(f"refused   {line}")
-    cells, models = planned.cells, planned.models
-    _show(_readable(cells, _PLAN_CELLS), 1000)
-    missing, of = int(cells["missing"].sum()), int(cells["planned"].sum())
-    print(f"\n{missing:,} of {of:,} answers are missing")
-    _show(_readable(models, _PLAN_MODELS), 1000)
-    _tell_notes(cells, planned.notes)
-    print("\nThe smallest effects that this plan can be expected to see (in 4 of 5 such studies)")
-    _show(_power_rows(planned.power), 1000)
+    (missing, cells), (_, models), (seen, power) = plan_tables(planned).items()
+    _show(cells, 1000)
+    print(f"\n{missing}")
+    _show(models, 1000)
+    for line in plan_lines(planned):
+        print(_legible(line))
+    print(f"\n{seen}")
+    _show(power, 1000)
     for note in dict.fromkeys(filter(None, planned.power["note"])):
         print(_legible(note))
 

@@ -8,6 +8,7 @@ __all__ = ['LEAST_SHARE', 'DIFFERENCES', 'RANKS', 'FAMILIAR', 'PLAIN', 'Comparis
 
 # %% ../nbs/29_compare.ipynb #cc8787de
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from importlib import import_module
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,7 +37,7 @@ from cogbias.effects import (
     words_in,
 )
 from .outputs import Folder, read_cells, read_manifest
-from .own_paradigms import answered, bring_whole_folder, check_seed
+from .own_paradigms import answered, bring_whole_folder, check_seed, naming_lacking_column
 from .participants import asked_how
 from .settings import listing
 from .stats.adjusted import UNSEEN, adjusted_cluster_interval, flag_numbers
@@ -357,6 +358,12 @@ class Comparison(NamedTuple):
     ranks: pd.DataFrame  # one row per paradigm and participant
     familiar: pd.DataFrame  # one row per paradigm and participant: published minus new wording
 
+    def __repr__(self) -> str:
+        return _as_shown(self).text
+
+    def _repr_html_(self) -> str:
+        return _as_shown(self)._repr_html_()
+
 
 DIFFERENCES = [
     "paradigm",
@@ -627,22 +634,30 @@ def _from_answers(
 ) -> tuple[list[dict[str, Any]], dict[str, _Standing], list[dict[str, Any]]]:
     "Rows of differences, what ranks rest on by paradigm, rows of familiarity."
     rows, standings, familiar = [], {}, []
-    for name, (_, of) in cells.items():
+    for name, (layout, of) in cells.items():
         contrast = paradigm(name).headline
-        here = [each for each in chosen if each in of]
-        standing = _standing(contrast, {each: of[each] for each in here})
-        standings[name] = standing
-        without = {each for each, value in standing.alone.items() if np.isnan(value)}
-        for pair in combinations(here, 2):
-            if lacking := [each for each in pair if each in without]:
-                found = _no_difference(contrast, pair, lacking)
-            else:
-                found = _difference(contrast, pair, [of[each] for each in pair])
-            rows.append({"paradigm": name, **found})
-        for each in here:
-            if said := _familiar(contrast, each, of[each], seed):
-                familiar.append({"paradigm": name, **said})
+        here = {each: of[each] for each in chosen if each in of}
+        with naming_lacking_column(name, layout.items):
+            standings[name] = _standing(contrast, here)
+            found = _pair_rows(contrast, here, standings[name])
+            said = [_familiar(contrast, each, answers, seed) for each, answers in here.items()]
+        rows += [{"paradigm": name, **each} for each in found]
+        familiar += [{"paradigm": name, **each} for each in said if each]
     return rows, standings, familiar
+
+
+def _pair_rows(
+    contrast: Contrast, of: Mapping[str, Answered], standing: _Standing
+) -> list[dict[str, Any]]:
+    "The difference of every pair of participants in one paradigm."
+    without = {each for each, value in standing.alone.items() if np.isnan(value)}
+    rows = []
+    for pair in combinations(of, 2):
+        if lacking := [each for each in pair if each in without]:
+            rows.append(_no_difference(contrast, pair, lacking))
+        else:
+            rows.append(_difference(contrast, pair, [of[each] for each in pair]))
+    return rows
 
 
 def _no_difference(
@@ -768,6 +783,12 @@ def for_readers(
         "Published minus new wording": wordings.drop(columns=_NOT_SHOWN).round(3),
     }
     return {title: table for title, table in tables.items() if len(table)}
+
+
+def _as_shown(found: Comparison) -> Any:
+    "What a comparison looks like in a notebook and in a terminal."
+    showing = import_module("cogbias.showing")  # a later room knows how
+    return showing.tables_shown(for_readers(found), [comparison_notes(found)])
 
 
 def comparison_notes(

@@ -25,7 +25,7 @@ from cogbias.effects import (
     make_analysis,
     without_headline,
 )
-from .outputs import writable_folder
+from .outputs import folder_path, writable_folder
 from cogbias.own_paradigms import (
     answered,
     asked_fields,
@@ -102,7 +102,7 @@ def plan(
 ) -> PlannedRun:
     "What a run would ask, cost and show; nobody is contacted and nothing is written."
     with TemporaryDirectory() as place:  # of a table at hand, while it is planned
-        return plan_run(_study(model, paradigm, settings, Path(place)), outputs)
+        return plan_run(_study(model, paradigm, settings, Path(place)), folder_path(outputs))
 
 # %% ../nbs/35_front_door.ipynb #46695338
 def _is_table(source: Any) -> bool:

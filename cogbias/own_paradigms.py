@@ -217,6 +217,28 @@ def _check_as_items(name: str, trials: pd.DataFrame, items: pd.DataFrame) -> Non
             )
 
 
+def _check_labels(name: str, trials: pd.DataFrame, items: pd.DataFrame) -> None:
+    "Refuse trials that answer with an option which their item does not offer, or with none."
+    asked = items.set_index("item_id")[["options", "answer"]]
+    labels = {item: [each["label"] for each in shown] for item, shown in asked["options"].items()}
+    closed = (asked["answer"] != "number").to_dict()  # a number may lie beyond what is listed
+    read = trials[trials["status"] == "ok"]
+    for trial, item, p, choice in read[["trial_id", "item_id", "p", "choice"]].to_numpy(object):
+        if p == {}:
+            raise CogbiasError(
+                f"{name}: trial {trial} has an empty table p; give the probability of each of "
+                f"{', '.join(labels[item])}, or leave p empty where only the choice is known"
+            )
+        chosen = [choice] if labels[item] and closed[item] and isinstance(choice, str) else []
+        for label in [*(p if isinstance(p, dict) else ()), *chosen]:
+            if label not in labels[item]:
+                raise CogbiasError(
+                    f"{name}: trial {trial} answers with {label!r:.40}, which its item does not "
+                    f"offer ({', '.join(labels[item]) or 'it has no options'}); mend the columns "
+                    "p and choice, or give the items that were asked"
+                )
+
+
 @contextmanager
 def naming_lacking_column(
     name: str,  # of a paradigm
@@ -273,6 +295,7 @@ def answered(
                 f"not there; give the items that were asked: {call}"
             )
         _check_as_items(name, mine, table)
+        _check_labels(name, mine, table)
         yield name, table, mine
 
 # %% ../nbs/18_own_paradigms.ipynb #e5dcc1fd

@@ -23,7 +23,14 @@ from .backends.function import OFFERED, FunctionParticipant, function_participan
 from .claims import SHOWN_AS, claim, status_words
 from .design import Paradigm, paradigm
 from .effects import headlines
-from .outputs import Folder, marks_of, read_cell, shown_names_of, writable_folder
+from cogbias.outputs import (
+    Folder,
+    folder_path,
+    marks_of,
+    read_cell,
+    shown_names_of,
+    writable_folder,
+)
 from .own_paradigms import asked_fields, listed
 from .participants import Participant, at_hand, backends, is_simulated
 from .reporting.cell import headline_sentence, shown_name
@@ -377,7 +384,7 @@ def run(
     "Ask models, participants or functions, estimate the effects, render the reports."
     models = listed(model)
     _check_name(models, name)
-    folder = writable_folder(Path(outputs).absolute())
+    folder = writable_folder(folder_path(outputs).absolute())
     fields = {**settings, **asked_fields(paradigm, folder)}
     fields |= _given(repeats=repeats, where=_levels(where))
     own = _given(timeout=timeout, concurrency=concurrency)

@@ -4,14 +4,19 @@
 
 # %% auto #0
 __all__ = ['LARGEST_NUMBER', 'LARGEST_CELL', 'HOTTEST', 'Temperature', 'AtLeastOne', 'Seed', 'Limit', 'Side', 'DEEPEST',
-           'REPORT_PARAMETERS', 'Setting', 'Study', 'settings_of', 'setting', 'check_settings', 'setting_words',
-           'listing', 'report_parameters', 'parameter_cell']
+           'REPORT_PARAMETERS', 'Setting', 'Study', 'settings_of', 'setting', 'check_settings', 'comments_by_line',
+           'arguments_of', 'parameter_comments', 'setting_words', 'listing', 'report_parameters', 'parameter_cell']
 
 # %% ../nbs/01_settings.ipynb #203db315
+import ast
 import inspect
+import io
+import tokenize
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache, partial
+from textwrap import dedent
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Le, MinLen
@@ -365,6 +370,68 @@ def check_settings(
         errors = error.errors(include_url=False)
         raise CogbiasError(f"{source}: {_complaint(declared, given, errors, table)}") from None
 
+# %% ../nbs/01_settings.ipynb #2dc35fa2
+def comments_by_line(
+    source: str,  # Python source
+) -> dict[int, str]:  # line -> comment
+    "The comments of a piece of source."
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return {
+        token.start[0]: token.string.lstrip("# ")
+        for token in tokens
+        if token.type == tokenize.COMMENT
+    }
+
+
+def arguments_of(
+    node: ast.FunctionDef,  # a function
+) -> list[tuple[str, ast.arg, ast.expr | None]]:  # prefix, argument, default; without self
+    "The arguments of a function in the order of its signature."
+    given = node.args
+    places = [*given.posonlyargs, *given.args]
+    defaults = [None] * (len(places) - len(given.defaults)) + list(given.defaults)
+    found = [("", place, default) for place, default in zip(places, defaults)]
+    if given.vararg:
+        found.append(("*", given.vararg, None))
+    found += [("", place, default) for place, default in zip(given.kwonlyargs, given.kw_defaults)]
+    if given.kwarg:
+        found.append(("**", given.kwarg, None))
+    return [each for each in found if each[1].arg not in ("self", "cls")]
+
+
+def parameter_comments(
+    node: ast.FunctionDef,  # a function
+    comments: Mapping[int, str],  # of its source, by line
+) -> dict[str, str]:  # name -> words; a comment on a line of several belongs to none of them
+    "What comments say of each parameter: those of their own above it, and the one on its line."
+    arguments = arguments_of(node)
+    ends = [(default or place).end_lineno for _, place, default in arguments]
+    on_line = Counter([*ends, node.returns.end_lineno if node.returns else 0])
+    words, last = {}, node.lineno
+    for (_, place, _), end in zip(arguments, ends):
+        said = [comments[line] for line in range(last + 1, place.lineno) if line in comments]
+        if end in comments and on_line[end] == 1:
+            said.append(comments[end])
+        words[place.arg], last = " ".join(said), end
+    return words
+
+
+def _said_of_parameters(function: Any) -> dict[str, str]:
+    "What the source of a function says of its parameters; empty where it cannot be read."
+    try:
+        source = dedent(inspect.getsource(function))
+    except (OSError, TypeError):
+        return {}
+    said = parameter_comments(ast.parse(source).body[0], comments_by_line(source))
+    defaults = {name: each.default for name, each in inspect.signature(function).parameters.items()}
+    return {
+        name: words
+        if defaults[name] in (None, inspect.Parameter.empty)
+        else f"{words} (default: {defaults[name]!r})"
+        for name, words in said.items()
+        if words
+    }
+
 # %% ../nbs/01_settings.ipynb #eb1b49c8
 def setting_words(
     declared: Any,  # a dataclass or a function
@@ -380,11 +447,12 @@ def setting_words(
 def listing(
     **lists: Mapping[str, str],  # title with _ for a space -> name -> meaning
 ) -> Callable[[Any], Any]:  # a decorator
-    "Add lists to the docstring of a function, for help()."
+    "Add its parameters and some lists to the docstring of a function, for help()."
 
     def with_lists(function: Any) -> Any:
         parts = [inspect.cleandoc(function.__doc__ or "")]
-        for title, meanings in lists.items():
+        said = _said_of_parameters(function)
+        for title, meanings in (({"Arguments": said} if said else {}) | lists).items():
             lines = [f"    {name}: {meaning}" for name, meaning in meanings.items()]
             parts.append("\n".join([f"{title.replace('_', ' ')}:", *lines]))
         function.__doc__ = "\n\n".join(parts)

@@ -7,12 +7,11 @@ rest stays, and two things are added: a reference of the public names at the end
 every back-ticked name to that reference.
 
 The reference is read from the source and nothing is imported. What a parameter means is the comment
-on its line. Readers of docstrings such as griffe know neither comments nor the lines of parameters;
-so the source is parsed here.
+on its line, or above it. Readers of docstrings such as griffe know neither comments nor the lines
+of parameters; so the source is parsed, as `cogbias.settings.listing` does it for help().
 """
 
 import ast
-import io
 import re
 import tokenize
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cogbias.progress import steps
+from cogbias.settings import arguments_of, comments_by_line, parameter_comments
 from cogbias.site.inert import (
     code_cell,
     heading_after,
@@ -57,16 +57,6 @@ class Symbol(NamedTuple):
         return f"{self.kind}-{module}.{self.name}"
 
 
-def comments_by_line(source: str) -> dict[int, str]:
-    "Line number -> comment."
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    return {
-        token.start[0]: token.string.lstrip("# ")
-        for token in tokens
-        if token.type == tokenize.COMMENT
-    }
-
-
 def code_of(node: ast.AST | None) -> str:
     "Source of a node; empty for None."
     return "" if node is None else ast.unparse(node)
@@ -77,30 +67,14 @@ def summary_of(node: ast.AST) -> str:
     return (ast.get_docstring(node) or "").partition("\n")[0]
 
 
-def arguments_of(node: ast.FunctionDef) -> list[tuple[str, ast.arg, ast.expr | None]]:
-    "(prefix, argument, default), in the order of the signature; without self."
-    given = node.args
-    places = [*given.posonlyargs, *given.args]
-    defaults = [None] * (len(places) - len(given.defaults)) + list(given.defaults)
-    found = [("", place, default) for place, default in zip(places, defaults)]
-    if given.vararg:
-        found.append(("*", given.vararg, None))
-    found += [("", place, default) for place, default in zip(given.kwonlyargs, given.kw_defaults)]
-    if given.kwarg:
-        found.append(("**", given.kwarg, None))
-    return [each for each in found if each[1].arg not in ("self", "cls")]
-
-
 def parameters_of(node: ast.FunctionDef, comments: Mapping[int, str]) -> tuple[Row, ...]:
-    "The rows of a function, its result last; a comment counts for whoever has the line alone."
-    arguments = arguments_of(node)
-    ends = [(default or place).end_lineno for _, place, default in arguments]
+    "The rows of a function, its result last."
+    said = parameter_comments(node, comments)
+    rows = [
+        Row(prefix + place.arg, code_of(place.annotation), code_of(default), said[place.arg])
+        for prefix, place, default in arguments_of(node)
+    ]
     returns = node.returns.end_lineno if node.returns else 0
-    lines = [*ends, returns]
-    rows = []
-    for (prefix, place, default), line in zip(arguments, ends):
-        meaning = comments.get(line, "") if lines.count(line) == 1 else ""
-        rows.append(Row(prefix + place.arg, code_of(place.annotation), code_of(default), meaning))
     if code_of(node.returns) not in ("", "None"):
         meaning = comments.get(returns, "") if returns > node.lineno else ""
         rows.append(Row("returns", code_of(node.returns), "", meaning))

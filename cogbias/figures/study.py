@@ -129,6 +129,16 @@ def _refuse_repeats(data: pd.DataFrame, *names: str | None) -> None:
             f"several rows have {place}: give one row each, such as one measure and one group"
         )
 
+
+def _refuse_units(data: pd.DataFrame) -> None:
+    "Refuse rows of several units, which have no axis in common."
+    units = data["unit"].dropna().astype(str).unique() if "unit" in data else ()
+    if len(units) > 1:
+        raise CogbiasError(
+            f"rows have several units ({', '.join(units)}), which one axis cannot show: draw a "
+            "figure for each, as data.groupby('unit') gives them"
+        )
+
 # %% ../../nbs/figures/01_study.ipynb #0a7d029f
 def _finite_rows(table: pd.DataFrame, *names: str) -> pd.DataFrame:
     "Rows in which these numbers are finite."
@@ -518,7 +528,9 @@ def effect_forest(
     ax: "Axes | None" = None,  # where to draw; None: new axes
 ) -> "Axes":
     "Effects with intervals in sections, with people, trivial responders and a synthesis."
-    wide = {name: name if name in data else None for name in ("prediction_low", "prediction_high")}
+    _refuse_units(check_columns(data))
+    ends = ("prediction_low", "prediction_high")
+    wide = {name: name if name in data else None for name in ends}
     table = _figure_columns(
         data,
         {"value": x, "low": low, "high": high, **wide},
@@ -587,8 +599,10 @@ def study_overview(
             [COLOURS["estimate"]] * len(part),
             ax,
         )
+        _refuse_units(part)
+        units = part["unit"].dropna() if "unit" in part else ()
         ax.set_title(paradigm)
-        ax.set_xlabel("effect")
+        ax.set_xlabel(f"effect, {units.iloc[0]}" if len(units) else "effect")
     return panels[0]
 
 # %% ../../nbs/figures/01_study.ipynb #56d0ff3a
@@ -956,6 +970,7 @@ def profile(
     table = _figure_columns(
         data, {"value": x, "low": low, "high": high}, {"row": y, "name": of, "kind": kind}
     )
+    _refuse_units(data)
     if table["value"].isna().all():
         return _empty_axes(_why_empty(data, x), ax)
     table, rows = (
