@@ -50,7 +50,7 @@ STATUS_WORDS = {
     "equal_answers": "answers to each prompt agree, no interval",
     "separated": "each condition gives one answer throughout",
     "constant_cell": "a cell without spread",
-    "no_valid_answers": "no readable answers",
+    "no_valid_answers": "no readable answers in a condition",
     "insufficient": "too few answers",
     "position_dominated": "answers follow the place of an option",
     "position_unidentifiable": "shown in one order only",

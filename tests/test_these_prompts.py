@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cogbias.claims import status_words
 from cogbias.design import Contrast, Paradigm, paradigm, paradigms
 from cogbias.effects import (
     answered,
@@ -213,3 +214,28 @@ def test_answers_of_which_none_could_be_read_are_no_number():
     effects = rows[rows.index.get_level_values("measure").str.startswith("effect")]
     assert len(effects) == 5 and effects["estimate"].isna().all() and effects["ci_low"].isna().all()
     assert set(effects["status"]) == {"no_valid_answers"}
+
+
+@pytest.mark.parametrize(
+    ("counts", "status", "said"),
+    [
+        ([(3, 6), (2, 6)], "insufficient", "no cluster has 10 readable answers"),
+        ([(0, 0), (2, 90)], "no_valid_answers", ""),
+        ([(0, 0), (0, 0)], "no_valid_answers", ""),
+    ],
+)
+@pytest.mark.parametrize("value", [None, float])
+def test_answers_that_are_too_few_are_not_called_unread(counts, status, said, value):
+    "Twelve answers can be read: they are too few to compare, and nobody says that there are none."
+    known = {"fewest": 10, "these_prompts": True}
+    numbers = {"kind": "mean_difference", "outcome": "value", "unit": "points"}
+    contrast = Contrast("effect", "Effect", CONTRAST.score, **known)
+    if value is not None:
+        contrast = Contrast("effect", "Effect", {}, **known, **numbers)
+    rows = all_rows(counts, contrast, value=value)
+    assert len(rows.loc[["effect"]]) == 2
+    for row in rows.loc[["effect"]].to_dict("records"):
+        assert (row["status"], row["n_valid"]) == (status, counts[0][1] + counts[1][1])
+        assert np.isnan(row["estimate"]) and said in (row["detail"] or "")
+    words = {"insufficient": "too few answers", "no_valid_answers": "in a condition"}[status]
+    assert words in status_words(status)

@@ -690,8 +690,17 @@ def with_unread(
     return rows.part(used | (rows["weight"] == 0))
 
 
+def _all_conditions_read(contrast: Contrast, rows: Rows) -> bool:
+    "Whether each condition that is compared has an answer that could be read."
+    compared = {contrast.treatment, contrast.control, *rows.levels("condition")} - {None}
+    read = rows["n_valid"] > 0
+    return all((read & rows.at("condition", name)).any() for name in compared)
+
+
 def _row(contrast: Contrast, rows: Rows, group: str = "all", **given: Any) -> dict[str, Any]:
     "A row of the effects table; `given` fills or replaces its fields."
+    if given.get("status") == "no_valid_answers" and _all_conditions_read(contrast, rows):
+        given["status"] = "insufficient"  # there are answers, but none that can be compared
     numbers = {
         name: _number(given.pop(name, None))
         for name in ("estimate", "se", "df", "ci_low", "ci_high", "p_value", "p_adjusted")
