@@ -14,7 +14,7 @@ LLAMA = $${COGBIAS_LLAMA_SERVER-$(wildcard $(CURDIR)/.llama/llama-server)}
 # hundreds of processes of the tests import the library: it is compiled once, whatever the shell says
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test slow llama calibration benchmark-studies benchmark-servers site lab clean
+.PHONY: demo test slow llama calibration sizes benchmark-studies benchmark-servers site lab clean
 .DELETE_ON_ERROR:
 
 $(BIN)/python:
@@ -57,6 +57,9 @@ llama: .llama/llama-server  ## a llama-server for the tests, unpacked from Debia
 
 calibration: $(VENV)/.dev  ## the stored table of nbs/stats/calibration, made again
 	$(BIN)/python -c "from pathlib import Path; from cogbias.stats.calibration import write_calibration; write_calibration(Path('data/calibration.json'))"
+
+sizes: $(VENV)/.dev  ## the stored sizes of all paradigms, counted again
+	$(BIN)/python -c "from pathlib import Path; from cogbias.design import write_sizes; write_sizes(Path('data/paradigm_sizes.csv'))"
 
 benchmark-studies: $(VENV)/.dev  ## the stored table of nbs/benchmarks/studies, made again: about ten minutes on two quiet cores
 	$(BIN)/python -c "from pathlib import Path; from cogbias.benchmarks.studies import measure_studies; measure_studies(Path('nbs/benchmarks/studies.json'), Path('nbs/reports/bias.ipynb'))"

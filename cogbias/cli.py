@@ -643,41 +643,58 @@ KINDS = ("paradigms", "backends", "studies")
 
 
 def _listed_paradigms(details: bool) -> list[dict[str, Any]]:
-    "Names and titles of the paradigms; with details, what they ask."
-    from cogbias.design import paradigm, paradigms
+    "Names, titles and sizes of the paradigms; with details, items are made and counted."
+    from cogbias.design import known_sizes, paradigm, paradigms, size_of, size_words
 
     found = []
     for name in paradigms():
         each = paradigm(name)
+        size = size_of(each.items()) if details else known_sizes().get(name)
         row = {"name": name, "title": each.title}
-        if details:
-            made = each.items()
-            row |= {"prompts": len(made), "clusters": made["cluster"].nunique()}
-            row |= {"clusters_are": each.clusters}
-        found.append(row)
+        row |= size._asdict() if size else dict.fromkeys(("prompts", "clusters", "crossed"))
+        told = size_words(size, each) if size else "not counted: see --details"
+        found.append(row | {"clusters_are": each.clusters, "size": told})
     return found
 
 
 def _listed_backends(details: bool) -> list[dict[str, Any]]:
-    "Names of the backends, and of the models that each knows."
+    "Names of the backends, what they are, and the models that each knows."
+    from importlib import import_module
+
     names = _model_names()
     found: dict[str, list[str]] = {}
     for name in names:
         backend, _, model = name.partition("/")
         found.setdefault(backend, []).append(name if model else f"{backend}/NAME")
-    return [{"name": name, "models": models} for name, models in found.items()]
+    titles = {}
+    for name in found:
+        try:
+            titles[name] = (import_module(f"cogbias.backends.{name}").__doc__ or "").strip()
+        except ImportError:  # of another package, or one that needs what is not installed
+            titles[name] = ""
+    return [
+        {"name": name, "title": titles[name].partition("\n")[0].replace("`", ""), "models": models}
+        for name, models in found.items()
+    ]
 
 
 def _listed_studies(details: bool) -> list[dict[str, Any]]:
-    "Names of the studies that ship, and what they ask of whom."
-    from cogbias.study import read_study, studies
+    "Names and titles of the studies that ship, how many cells they have, and who is asked what."
+    from cogbias.study import (
+        read_study,
+        studies,
+        study_paradigms,
+        study_participants,
+        study_title,
+    )
 
     found = []
     for name, place in studies().items():
         study = read_study(place)
-        found.append(
-            {"name": name, "models": list(study.models), "paradigms": list(study.paradigms)}
-        )
+        people = [who.name for who in study_participants(study)]
+        row = {"name": name, "title": study_title(place)}
+        row |= {"cells": len(people) * len(study_paradigms(study)), "participants": people}
+        found.append(row | {"models": list(study.models), "paradigms": list(study.paradigms)})
     return found
 
 # %% ../nbs/37_cli.ipynb #bae0896a
@@ -692,10 +709,11 @@ def _few(names: list[str]) -> str:
 
 def _line(row: dict[str, Any], width: int) -> str:
     "One name, and what there is to say of it."
-    said = [row.get("title", "")]
-    if "prompts" in row:
-        said.append(f"{row['prompts']:,} prompts in {row['clusters']} {row['clusters_are']}")
-    said += [_few(row[kind]) for kind in ("models", "paradigms") if kind in row]
+    said = [row["title"].rstrip("."), row.get("size", "")]
+    if "cells" in row:
+        said.append(f"{row['cells']} cells")
+    people = "participants" if "participants" in row else "models"
+    said += [_few(row[kind]) for kind in (people, "paradigms") if kind in row]
     return f"{row['name']:<{width}}  {'; '.join(filter(None, said))}"
 
 

@@ -7,7 +7,8 @@ __all__ = ['CONTRAST_KINDS', 'SENSES', 'ACCURACY_GAIN', 'OUTCOMES', 'INVALID', '
            'IMPORTED', 'FEWEST_READINGS', 'BEHIND_A_TEXT', 'SOURCE_COLUMNS', 'Contrast', 'selected_mask', 'selected',
            'About', 'check_items', 'Paradigm', 'paradigms', 'paradigm', 'with_files', 'is_as_declared', 'declare',
            'moved_targets', 'moved_target_line', 'with_moved_target', 'load_items', 'refused_edit', 'check_texts',
-           'with_typed_factors', 'usable_items', 'human_reference']
+           'with_typed_factors', 'usable_items', 'Size', 'size_of', 'known_sizes', 'write_sizes', 'size_words',
+           'human_reference']
 
 # %% ../nbs/02_design.ipynb #43f7adc7
 import pickle
@@ -28,7 +29,7 @@ from inspect import signature
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -934,6 +935,54 @@ def usable_items(
     )
     kept.attrs = {"left_out": len(ours) - len(kept)}
     return kept
+
+# %% ../nbs/02_design.ipynb #80b245b2
+class Size(NamedTuple):
+    "How large a paradigm is."
+
+    prompts: int
+    clusters: int  # in all conditions and strata together
+    crossed: int | None  # units of another kind that cross the clusters; None: there are none
+
+
+def size_of(
+    items: pd.DataFrame,  # an items table
+) -> Size:
+    "The size of the paradigm that made these items."
+    second = items["crossed"].nunique() if "crossed" in items else 0
+    return Size(len(items), items["cluster"].nunique(), second or None)
+
+
+@cache
+def known_sizes() -> dict[str, Size]:
+    "The sizes of the paradigms that ship, without making their items."
+    table = pd.read_csv(shipped("data", "paradigm_sizes.csv")).astype({"crossed": "Int64"})
+    rows = zip(*(table[name].astype(object).tolist() for name in ("paradigm", *Size._fields)))
+    return {
+        name: Size(prompts, clusters, None if pd.isna(crossed) else crossed)
+        for name, prompts, clusters, crossed in rows
+    }
+
+
+def write_sizes(
+    path: Path,  # of the table, data/paradigm_sizes.csv
+) -> None:
+    "Make the items of all paradigms, and keep how many there are."
+    rows = [{"paradigm": name, **size_of(paradigm(name).items())._asdict()} for name in paradigms()]
+    pd.DataFrame(rows).astype({"crossed": "Int64"}).to_csv(path, index=False)
+
+
+def size_words(
+    size: Size,
+    asked: Paradigm,  # whose size it is
+) -> str:
+    "A size in words."
+    told = f"{size.prompts:,} prompts in {size.clusters:,}"
+    if size.crossed is None:
+        return f"{told} {asked.clusters}"
+    if asked.headline.sense == "accuracy":
+        return f"{told} {asked.clusters}, each beside several of {size.crossed:,} others"
+    return f"{told} clusters that share {size.crossed:,} {asked.clusters}"
 
 # %% ../nbs/02_design.ipynb #0ec32379
 @cache

@@ -5,12 +5,13 @@
 # %% auto #0
 __all__ = ['temperatures', 'make_study', 'check_places', 'study_items', 'study_paradigms', 'study_participant',
            'study_participants', 'study_extractor', 'check_methods', 'check_names', 'check_levels', 'read_study',
-           'studies', 'answer_groups', 'group_counts', 'least_rounds', 'study_of_cell', 'own_settings', 'plain_values',
-           'recorded_study', 'study_hash', 'recorded_study_hash', 'recorded_cell', 'model_folder_of',
+           'studies', 'study_title', 'answer_groups', 'group_counts', 'least_rounds', 'study_of_cell', 'own_settings',
+           'plain_values', 'recorded_study', 'study_hash', 'recorded_study_hash', 'recorded_cell', 'model_folder_of',
            'with_checkpoints', 'Unmet', 'within_reach', 'PlannedCell', 'planned_cells', 'plan_study']
 
 # %% ../nbs/19_study.ipynb #38f2befe
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -348,6 +349,15 @@ def read_study(
 def studies() -> dict[str, Path]:
     "Study files that ship with the package."
     return {path.stem: path for path in sorted(shipped("data", "studies").glob("*.toml"))}
+
+
+def study_title(
+    path: Path | str,  # a study file
+) -> str:  # empty where it says nothing of itself
+    "What a study file says of itself first: the first sentence of the comment it begins with."
+    first = file_text(Path(path)).partition("\n")[0]
+    told = re.match(r"#\s*(.+?[.?!])(?=\s|$)", first)
+    return told[1] if told else ""
 
 # %% ../nbs/19_study.ipynb #cd1a6750
 def answer_groups(items: pd.DataFrame) -> list[str]:

@@ -12,8 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
+from tiers import KINDS, slow_but
 from typer.testing import CliRunner
 
+from cogbias import design
 from cogbias.cli import app
 from cogbias.outputs import Folder, begun
 from cogbias.running import run_study
@@ -227,13 +229,45 @@ def test_what_is_listed() -> None:
     said = run("list")[1]
     assert "The certainty effect" in said and "sim/human" in said and "openai/NAME" in said
     bare = json.loads(run("list", "--json")[1])
-    assert {"name": "classic/framing", "title": "Framing"} in bare["paradigms"]
+    framing = next(row for row in bare["paradigms"] if row["name"] == "classic/framing")
+    assert framing == {
+        "name": "classic/framing",
+        "title": "Framing",
+        "prompts": 384,
+        "clusters": 24,
+        "crossed": None,
+        "clusters_are": "content sets",
+        "size": "384 prompts in 24 content sets",
+    }
+    assert all(row["prompts"] > 0 and row["title"] for row in bare["paradigms"])
     assert any("sim/human" in row["models"] for row in bare["backends"])
-    listed = json.loads(run("list", "--json", "--details")[1])
-    framing = next(row for row in listed["paradigms"] if row["name"] == "classic/framing")
-    assert (framing["prompts"], framing["title"]) == (384, "Framing")
-    demo = next(row for row in listed["studies"] if row["name"] == "demo")
+    assert all(row["title"] for row in [*bare["backends"], *bare["studies"]])
+    demo = next(row for row in bare["studies"] if row["name"] == "demo")
     assert "sim/human" in demo["models"] and "choice/*" in demo["paradigms"]
+    assert demo["participants"] == demo["models"] and demo["cells"] == 4 * 6
+    assert "24 cells" in said and "200 prompts in 50 clusters that share 33 sets of texts" in said
+    sampled = next(row for row in bare["studies"] if row["name"] == "classic_sampled")
+    assert len(sampled["participants"]) == 5, "one at each temperature"
+
+
+def test_details_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    "What is not in the shipped table of sizes is said to be so, and counted on request."
+    monkeypatch.setattr(design, "known_sizes", dict)
+    monkeypatch.setattr(design, "paradigms", lambda: ["classic/framing"])
+    assert "not counted: see --details" in run("list", "paradigms")[1]
+    (row,) = json.loads(run("list", "paradigms", "--json")[1])
+    assert (row["prompts"], row["clusters"]) == (None, None)
+    (row,) = json.loads(run("list", "paradigms", "--json", "--details")[1])
+    assert (row["prompts"], row["size"]) == (384, "384 prompts in 24 content sets")
+
+
+def test_the_table_of_sizes_has_every_paradigm() -> None:
+    assert list(design.known_sizes()) == design.paradigms(), "run 'make sizes'"
+
+
+@pytest.mark.parametrize("name", slow_but(KINDS, design.paradigms()))
+def test_the_table_of_sizes_is_right(name: str) -> None:
+    assert design.known_sizes()[name] == design.size_of(design.paradigm(name).items())
 
 
 @pytest.mark.parametrize(
