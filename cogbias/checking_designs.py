@@ -308,6 +308,7 @@ class DesignCheck(NamedTuple):
     findings: list[Finding]
     difference: tuple[str, str] | None  # one pair of prompts, with what differs in brackets
     of_interest: str = ""  # smallest effect of interest that was declared, with its unit
+    asked_in: str = ""  # in how many wordings and clusters, where these are not the same
 
     @property
     def lacks(self) -> bool:
@@ -337,6 +338,37 @@ def _small_effects(detectable: Mapping[str, float], unit: str) -> Iterator[Findi
         yield Finding("blind", False, said, "ask more often (--repeats), or write more wordings")
 
 
+_FINDERS = (
+    *(_wordings, _pairs, _positions, _texts_of_options, _braces, _lengths, _differences),
+    *(_number, _decimal_commas, _never_asked, _published),
+)
+
+
+def _one_of_parts(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
+    "One wording only of a paradigm whose interval is not carried by wordings."
+    if len(paradigm.wordings.given) == 1:
+        said = (
+            f"there is one wording: the interval speaks of other {paradigm.clusters}, and not of "
+            "other wordings"
+        )
+        yield Finding(
+            "one_of_parts", False, said, "write a second one, or add keep_wordings = true"
+        )
+
+
+def _counted(count: int, things: str) -> str:
+    "So many things, which are named in the plural."
+    return f"1 {things.removesuffix('s')}" if count == 1 else f"{count} {things}"
+
+
+def _asked_in(paradigm: Paradigm, clusters: Clusters) -> str:
+    "In how many wordings and clusters a paradigm is asked whose clusters are not its wordings."
+    if paradigm.wordings is None:
+        return ""
+    wordings = _counted(len(paradigm.wordings.given), "wordings")
+    return f"{wordings}, {_counted(clusters.clusters, paradigm.clusters)}"
+
+
 def check_design(
     paradigm: Paradigm,  # of whatever origin
     items: pd.DataFrame | None = None,  # what is asked of it; None: all of it
@@ -346,25 +378,24 @@ def check_design(
     asked = selected(made, paradigm.headline)
     clusters = clusters_of(made, paradigm.headline)
     detectable, unit = _detectable(paradigm, clusters)
-    finders = (
-        *(_wordings, _pairs, _positions, _texts_of_options, _braces, _lengths, _differences),
-        *(_number, _decimal_commas, _never_asked, _published),
-    )
+    finders = _FINDERS
+    if paradigm.files and paradigm.wordings is not None:  # the design is that of its base
+        finders = (_one_of_parts, _braces, _decimal_commas)
     findings = [each for find in finders for each in find(paradigm, asked)]
     findings += _small_effects(detectable, unit)
     pairs = _prompt_pairs(paradigm, asked)
     shown = marked_difference(*(each["prompt"] for each in pairs[0])) if pairs else None
     headline = paradigm.headline
     told = "" if headline.smallest is None else f"{headline.smallest:g} {headline.unit}"
-    return DesignCheck(paradigm.name, len(made), clusters, detectable, unit, findings, shown, told)
+    found = (paradigm.name, len(made), clusters, detectable, unit, findings, shown, told)
+    return DesignCheck(*found, _asked_in(paradigm, clusters))
 
 
 def check_lines(
     found: DesignCheck,  # from check_design
 ) -> list[str]:
     "What to say of a design."
-    wordings = found.clusters.clusters
-    in_words = "1 wording" if wordings == 1 else f"{wordings} wordings"
+    in_words = found.asked_in or _counted(found.clusters.clusters, "wordings")
     lines = [f"{found.paradigm}: {found.prompts:,} prompts in {in_words}"]
     if found.difference:
         lines += ["control:", *_indented(found.difference[0])]

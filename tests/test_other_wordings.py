@@ -410,3 +410,23 @@ def test_a_third_condition_gets_a_remedy_that_leads_on() -> None:
         with pytest.raises(CogbiasError) as found:
             paradigm_of_files({"lost.toml": text, "outings.csv": wordings})
         assert where in str(found.value) and told in str(found.value), found.value
+
+
+def test_several_treatments_are_files_with_the_same_control(tmp_path: Path) -> None:
+    lost = "You lost your ticket."
+    files = [
+        written(
+            tmp_path / name, {f"{name}.toml": TEXT.replace(lost, said_of), "outings.csv": TABLE}
+        )
+        for name, said_of in (("lost", lost), ("torn", "You tore your ticket."))
+    ]
+    study = make_study(models=["sim/human"], paradigms=[str(each) for each in files])
+    run_study(study, tmp_path / "out", reports=False)
+    rows = effects_of(tmp_path / "out", save=False)
+    heads = rows[(rows["measure"] == "lost_ticket_effect") & (rows["group"] == "all")]
+    assert {"own/lost", "own/torn"} == set(heads["paradigm"])
+    assert heads.groupby("paradigm")["p_adjusted"].first().notna().all()  # corrected together
+    assert heads["family"].nunique() == 1
+    one, two = (paradigm(f"own/{name}").items() for name in ("lost", "torn"))
+    shared = one["condition"] == "control"
+    assert (one["prompt"] == two["prompt"]).tolist() == shared.tolist()
