@@ -19,6 +19,7 @@ from .kits.file import SUITE, decimal_comma_line
 from .planning.power import FEWEST, POWER, Clusters, assumed_spread, clusters_of
 from .showing import marked_apart
 from .stats.adjusted import NUMBERS_FROM
+from .stats.decisions import SMALLEST_EFFECT
 from .stats.power import minimum_detectable_effect
 
 # %% ../nbs/33_checking_designs.ipynb #0c833d46
@@ -248,6 +249,13 @@ def _number(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     declared = _declaration(paradigm).get("number")
     if declared is None or paradigm.question is None:
         return
+    if paradigm.headline.smallest is None and paradigm.headline.unit not in SMALLEST_EFFECT:
+        said = (
+            f"the file does not say which effect is small in {declared['unit']}, so there will be "
+            "an estimate and no verdict, unless a study says it"
+        )
+        remedy = f"write number.smallest, in {declared['unit']}, before anybody is asked"
+        yield Finding("no_smallest", False, said, remedy)
     if "bias" not in declared:
         said = "nothing says where the bias moves the number, so larger is taken to be the bias"
         remedy = 'write number.bias = "higher" or "lower"'
@@ -401,7 +409,13 @@ def check_lines(
         lines += ["control:", *_indented(found.difference[0])]
         lines += ["treatment:", *_indented(found.difference[1])]
     seen = {how: each for how, each in found.detectable.items() if isfinite(each)}
-    if seen:
+    if seen and found.unit == "SD between clusters":  # sampled or exact, it is the same
+        sd = max(seen.values())
+        lines.append(
+            f"smallest effect that 4 of 5 such studies see: {sd:.2f} times the standard deviation "
+            "of the effect between wordings, which nobody knows before"
+        )
+    elif seen:
         told = ", ".join(
             f"{each:.2f} with answers {how}" if how == "sampled once" else f"{each:.2f} with {how}"
             for how, each in seen.items()

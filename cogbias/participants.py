@@ -425,7 +425,10 @@ def _answers(
 ) -> Iterator[tuple[int, Answer]]:
     "What a participant gives, which may be somebody's own class, checked as it comes."
     asked, held, begun = _Requests(requests), [], False
-    given = iter(participant.answers(asked, method))
+    given = participant.answers(asked, method)
+    if not isinstance(given, Iterable):
+        raise CogbiasError(f"{participant.name}: {_WANTED}, not {given!r:.80}")
+    given = iter(given)
     while True:
         try:
             one = next(given)

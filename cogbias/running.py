@@ -580,6 +580,11 @@ def _collect_model(
         return _collected_cells(study, model, names, outputs)
 
 
+def _answers_are(count: int) -> str:
+    "How many answers, with their verb."
+    return "1 answer is" if count == 1 else f"{count} answers are"
+
+
 def _collected_cells(
     study: Study, model: str, names: Sequence[str], outputs: Path
 ) -> tuple[list[dict[str, Any]], list[str]]:
@@ -607,7 +612,7 @@ def _collected_cells(
         else:
             lacking = done.planned - done.stored - done.asked
             lacking += done.statuses.get("error", 0)
-            failed.append(f"{who.name} in {name}: {lacking} answers are missing; run again")
+            failed.append(f"{who.name} in {name}: {_answers_are(lacking)} missing; run again")
         return record
 
     for who, name in _cells_of(study, model, names):

@@ -73,6 +73,8 @@ def _object(who: Any, **settings: Any) -> Participant:
             f"{getattr(who, 'name', type(who).__name__)}: is a participant and has its settings; "
             f"leave out {name}"
         )
+    if isinstance(who, type):
+        raise CogbiasError(f"{who.__name__} is a class; give an object of it: {who.__name__}(...)")
     anew = _is_own(who) and getattr(who, "revision", None) is None
     return _OfOneRun(who, uuid4().hex) if anew and hasattr(who, "identity") else who
 

@@ -69,7 +69,10 @@ class Study:
     paradigms: Annotated[
         Sequence[str],
         MinLen(1),
-        Setting("names of paradigms, or shell patterns", "a list of names; name at least one"),
+        Setting(
+            "names of paradigms, patterns such as classic/*, or files such as my_bias.toml",
+            "a list of names; name at least one",
+        ),
     ]
     name: Annotated[str, Setting("name of the study", "text")] = "study"
     method: Annotated[

@@ -226,7 +226,7 @@ def test_probabilities_are_asked_for_by_a_method(tmp_path: Path) -> None:
         (["answer('A' * 2**21)"], "more than 1,048,576 bytes"),
         (["print('x' * 2**21, end='', flush=True); time.sleep(60)"], "more than 1,048,576 bytes"),
         (["print('{}', flush=True)"], "without the id of a question: '{}'"),
-        (["sys.stdout.buffer.write(b'\\xff\\n'); sys.stdout.flush()"], "no JSON"),
+        (["sys.stdout.buffer.write(b'\\xff\\n'); sys.stdout.flush()"], "no UTF-8 text: "),
         (["sys.stdout.close(); os.close(1); time.sleep(60)"], "closed its output"),
     ],
 )
@@ -333,6 +333,7 @@ def test_there_is_no_such_program(tmp_path: Path, capsys: Any) -> None:
     [
         ("print('Loading 50%', flush=True)", "no JSON: 'Loading 50%'; write answers only to"),
         ("print(json.dumps({'answer': 'A'}), flush=True)", "without the id of a question"),
+        ("answer('A', str(asked['id']))", "write the number that the question has as id"),
         ("answer('A', 99)", "answered a question 99 that does not wait"),
         ("print(json.dumps({'id': asked['id'], 'reply': 'A'}), flush=True)", "holds 'reply'"),
     ],

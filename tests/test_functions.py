@@ -344,6 +344,26 @@ def test_an_object_with_the_protocol_is_asked_likewise(tmp_path: Path) -> None:
     assert nobody_vouches.count == 96 and found.said[0].startswith("asked anew: 48 ")
 
 
+class NoAnswers(Cautious):
+    "One whose answers() gives nothing back."
+
+    def answers(self, requests: Any, method: str) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("who", "words"),
+    [
+        (Cautious, r"Cautious is a class; give an object of it: Cautious\(\.\.\.\)"),
+        (NoAnswers("1"), r"answers\(\) should yield .* not None"),
+    ],
+)
+def test_what_is_almost_a_participant_is_told_what_it_lacks(
+    who: Any, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(CogbiasError, match=words):
+        run(who, "classic/framing", outputs=tmp_path, **FEW)
+
+
 def test_nobody_passes_for_somebody_else(tmp_path: Path) -> None:
     who = Cautious("1")
     who.name, who.backend = "sim/human", "sim"

@@ -199,6 +199,8 @@ MISTAKES = [  # (what is replaced in the declaration, with what, what is said)
     ('["Buy a ticket", "Go home"]', '["Go home", "Go home"]', "stands there twice"),
     ('["Buy a ticket", "Go home"]', '["Buy\\na", "Go home"]', "has several lines"),
     ('["Buy a ticket", "Go home"]', '"Go home"', "options: should be a list of texts"),
+    ('target = "Go home"', "target = true", "line 7, column 1: target: should be a text, or"),
+    ('bias = "', 'title = "x"\nbias = "', "(Cannot overwrite a value); the field that ends here"),
     ('"money"', '"mony"', "line 9, column 1: numbers.price: the kind 'mony' is not known; did you"),
     ("factors.", 'factors.variant = "x"\nfactors.', "line 10, column 1: factors.variant: is taken"),
     (
@@ -315,6 +317,18 @@ def test_a_wording_that_calls_its_name_otherwise_is_told_of_both_fields() -> Non
     assert "wordings.1.called: there is no such field" in unknown
 
 
+def test_a_text_with_a_wrong_brace_blames_no_column_for_gaps_that_nobody_can_see() -> None:
+    text = TEXT.replace("A ticket to {place}", "A ticket to {Place}", 1)
+    with pytest.raises(CogbiasError) as found:
+        paradigm_of_files({**FILES, "lost.toml": text})
+    assert "question.control: has a brace that belongs to no gap" in str(found.value)
+    assert "\n" not in str(found.value)
+    both = TEXT.replace("A ticket to {place}", "A ticket to {Place}")
+    with pytest.raises(CogbiasError) as found:
+        paradigm_of_files({**FILES, "lost.toml": both})
+    assert "outings.csv" not in str(found.value)
+
+
 def test_what_all_wordings_lack_is_said_once(tmp_path: Path) -> None:
     whole = "".join(
         f"{name},{each},Do you go to {place} {each}?,yes,no\n"
@@ -365,6 +379,7 @@ IN_TABLES = [
     ("the cinema,9", "the cinema,9,9", "outings.csv, line 5, column 1: has 5 cells for 4 columns"),
     ("zoo,the zoo", "zoo,the \x1bzoo", "column 'place': holds '\\x1b', which cannot be printed"),
     ("film,the", 'film,"the', "no valid CSV"),
+    ("the cinema", "x" * 150_000, "line 5, column 1: has a cell of more than 131,072 characters"),
     ("match,a handball match,20", "match,the theatre,10", "the wordings 'play' and 'match' read"),
     ("film,the", "=1+2;x,the", "is no name; use letters"),
 ]
@@ -903,6 +918,21 @@ def test_check_says_what_a_number_question_leaves_open(tmp_path: Path) -> None:
     clear = clear.replace("number.unit", 'number.bias = "lower"\nnumber.unit')
     told = said("check", str(written(tmp_path, {**FILES, "lost.toml": clear})))
     assert "where the bias moves" not in told and "name no number" not in told
+    assert "times the standard deviation of the effect between wordings" in told
+
+
+def test_check_says_that_a_number_of_a_unit_of_ones_own_gets_no_verdict(tmp_path: Path) -> None:
+    said_so = "look: the file does not say which effect is small in nights, so there will be an"
+    assert said_so in said("check", str(written(tmp_path, {**FILES, "lost.toml": NUMBERS})))
+    told = NUMBERS.replace("number.unit", "number.smallest = 5\nnumber.unit")
+    assert said_so not in said("check", str(written(tmp_path, {**FILES, "lost.toml": told})))
+
+
+def test_a_run_says_why_there_is_no_verdict(tmp_path: Path) -> None:
+    file = written(tmp_path, {**FILES, "lost.toml": NUMBERS})
+    asked = ("run", "--model", "sim/human", "--paradigm", str(file), "--no-reports")
+    told = said(*asked, "--outputs", str(tmp_path / "outputs"))
+    assert "no verdict: no smallest effect of interest is declared for the unit 'nights'" in told
 
 
 def test_check_says_that_wordings_are_marked_as_published() -> None:

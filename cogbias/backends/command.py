@@ -168,13 +168,21 @@ def read_line(
         raise ProgramFailed(f"wrote a line of more than {LONGEST_LINE:,} bytes")
     try:
         said = json.loads(line)
+    except UnicodeDecodeError:
+        raise WrongLine(
+            f"wrote a line that is no UTF-8 text: {_shortened(line)}; write UTF-8, or let "
+            "JSON escape what is not ASCII"
+        ) from None
     except (ValueError, RecursionError):
         raise WrongLine(
             f"wrote a line that is no JSON: {_shortened(line)}; write answers only to standard "
             "output, everything else to standard error"
         ) from None
     if not isinstance(said, dict) or type(said.get("id")) is not int:
-        raise WrongLine(f"wrote a line without the id of a question: {_shortened(line)}")
+        raise WrongLine(
+            f"wrote a line without the id of a question: {_shortened(line)}; write the number that "
+            "the question has as id, without quotes"
+        )
     odd = [name for name in said if name not in FIELDS]
     if odd or ("answer" in said) == ("error" in said):
         what = f"holds {odd[0]!r:.40}" if odd else "should hold either answer or error"

@@ -295,6 +295,8 @@ class Declaration:
             column = int(found["column"]) if found and found["column"] else len(last[-1]) + 1
             what = found["what"] if found else str(error)
             told = "texts stand in quotes, tables in [brackets]"
+            if what == "Cannot overwrite a value":
+                told = "the field that ends here stands there twice, remove one"
             if bent := next((sign for sign in last[line - 1] if sign in _BENT_QUOTES), ""):
                 told = f"{bent} is no quote to a program, write \" or ' around a text"
             raise Spot(file, line, column).fault(f"no valid TOML ({what}); {told}") from None
@@ -502,10 +504,11 @@ def _check_field(
     kind, meaning = fields[name]
     if KINDS[kind](value):
         return
-    odd = [each for each in value if each not in CONDITIONS] if "control" in kind else []
+    by_condition = "control" in kind and isinstance(value, dict)
+    odd = [each for each in value if each not in CONDITIONS] if by_condition else []
     told = f"and not {value!r:.60}"
     spot = declared.spot(*path, name)
-    if isinstance(value, dict) and odd:  # the line of what is called otherwise
+    if odd:  # the line of what is called otherwise
         told = f"and {odd[0]!r:.40} is neither; {_remedy_of(value)}"
         spot = declared.spot(*path, name, odd[0])._replace(field=spot.field)
     raise spot.fault(f"should be {kind} ({meaning}), {told}")
@@ -757,6 +760,11 @@ def _read_rows(file: str, text: str) -> _Table:
             rows.append((begins, [each.strip() for each in cells]))
     except csv.Error as error:
         faults.tell()  # of a quote that does not end, the lines before it say more
+        if "field limit" in str(error):
+            raise Spot(file, line, 1).fault(
+                f"has a cell of more than {csv.field_size_limit():,} characters; end its quote, or "
+                f"write at most {LONGEST_TEXT:,}"
+            ) from None
         begun = re.split(r"\r\n|\r|\n", text)[line - 1]
         column = begun.rfind('"') + 1 if begun.count('"') % 2 else 1
         said = "a quote begins here that does not end" if begun.count('"') % 2 else error
@@ -825,8 +833,10 @@ def _table_wordings(
     columns, rows, head = _read_rows(file, text)
     faults, misspelt = Faults(), []
     known = ["wording", "condition", "prompt", "target", "published", "truth", *also, *doubtful]
-    known += [f"{name}.{variant}" for name in (*varied, *doubtful) for variant in _CHANGED]
+    known += [f"{name}.{variant}" for name in varied for variant in _CHANGED]
     for name in columns:
+        if name.partition(".")[0] in doubtful:
+            continue
         if name not in known and not _OPTION.fullmatch(name):
             said = "fills no gap, and is no number and no factor; "
             near = nearest(name, [*known, "option_a", "option_b"])
@@ -1427,7 +1437,7 @@ def _filled(declared: Declaration, given: Collection[str], gaps: _Gaps, faults: 
             faults.note(spot.fault(said))
             doubtful += [gap, *close]
     if any(prompt_fault(text) for _, text in texts):  # it may have gaps that nobody can see
-        doubtful += odd
+        doubtful += [name for name in given if name not in {*WORDING_FIELDS, *gaps.all}]
     left = {"words": gaps.words, "factors": gaps.factors}
     return replace(
         gaps,
@@ -2477,8 +2487,9 @@ def _text_of(path: Path, most: int, what: str) -> str:
         if held.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise CogbiasError(f"{path}: is no UTF-8 text, but UTF-16; save it as UTF-8") from None
         column = len(held[held.rfind(b"\n", 0, at) + 1 : at].decode("utf-8")) + 1
+        called = " (spreadsheets call it 'CSV UTF-8')" if path.suffix == ".csv" else ""
         raise Spot(str(path), held.count(b"\n", 0, at) + 1, column).fault(
-            "is no UTF-8 text; save it as UTF-8"
+            f"is no UTF-8 text; save it as UTF-8{called}"
         ) from None
     except OSError as error:
         raise CogbiasError(f"{path}: cannot be read ({error.strerror}); name {what}") from None
