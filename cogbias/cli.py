@@ -812,7 +812,7 @@ def check(
 # %% ../nbs/37_cli.ipynb #45c3c08c
 @app.command()
 def new(
-    what: Annotated[str, typer.Argument(metavar="paradigm", help="What to begin: paradigm.")],
+    what: Annotated[str, typer.Argument(metavar="paradigm", help="The word paradigm.")],
     name: Annotated[str, typer.Argument(help="Its name, such as my_bias.")],
     kit: Annotated[
         str,
@@ -830,7 +830,10 @@ def new(
     ] = "",
     folder: Annotated[Path, typer.Option(help="Where it goes.")] = Path(),
 ) -> None:
-    "Write the beginning of a paradigm: it runs as it is, and says where to change it."
+    """Write the beginning of a bias of your own: it runs as it is, and says where to change it.
+
+    For example: cogbias new paradigm my_bias
+    """
     from cogbias.skeletons import write_reworded, write_skeleton
     from cogbias.tables import CogbiasError
 
@@ -972,6 +975,20 @@ def _headlines(outcome: object) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
+def _without_verdict(outcome: object) -> list[str]:
+    "Why headlines have no verdict, a line for each reason."
+    from cogbias.claims import claim
+
+    found: dict[str, list[str]] = {}
+    for row in _asked_headlines(outcome).to_dict("records"):
+        if row["verdict"] == "none":
+            found.setdefault(claim(row).reason, []).append(row["paradigm"])
+    return [
+        f"no verdict: {reason} ({', '.join(dict.fromkeys(names))})"
+        for reason, names in found.items()
+    ]
+
+
 def _verdict_word(verdict: object, status: str) -> str:
     "A verdict as every page says it; the status where there is none of an older table."
     from cogbias.claims import SHOWN_AS
@@ -1048,6 +1065,8 @@ def _say_cells(outcome: object, outputs: Path) -> None:
     if outcome.effects is not None and moved:
         print()
         _show(_with_labels(_headlines(outcome), outputs), 1000)
+        for line in _without_verdict(outcome):
+            print(_legible(line))
         print()
 
 
