@@ -10,6 +10,7 @@ __all__ = ['LINE', 'TURN', 'FEWEST_CHARACTERS', 'MOST_AROUND_PROMPT', 'MOST_WRIT
 
 # %% ../nbs/06_limits.ipynb #c02463b2
 import json
+import logging
 import math
 import os
 import threading
@@ -24,6 +25,9 @@ from .prices import Price
 from .tables import CogbiasError
 
 # %% ../nbs/06_limits.ipynb #a12c090b
+_log = logging.getLogger(__name__)
+
+
 class LimitReached(CogbiasError):
     "What the user allowed is used up; what was answered is stored."
 
@@ -151,6 +155,7 @@ class Meter:
     price: Callable[[Any], Price | None] = lambda who: None  # of a participant
     clock: Clock = Clock()
     largest: dict[str, float] = field(default_factory=dict)  # tokens sent, as a share of expected
+    told: bool = False  # whether it was said that a request may be longer than a minute's tokens
 
     def begin(
         self,
@@ -245,6 +250,18 @@ class Meter:
             held.request_at = now + MINUTE / self.limits["requests_per_minute"]
         if "tokens_per_minute" in self.limits:
             held.token_at = now + self._line_of(tokens)
+            self._tell_of_length(tokens)
+
+    def _tell_of_length(self, tokens: float) -> None:
+        "Say once that no limit cuts a request: the next one waits for longer than a minute."
+        limit = self.limits["tokens_per_minute"]
+        if tokens > limit and not self.told:
+            self.told = True
+            _log.warning(
+                "tokens_per_minute=%g: one request may take %.0f tokens, so the next one may wait "
+                "for %.0f minutes; raise it to %.0f or more",
+                *(limit, tokens, math.ceil(tokens / limit), math.ceil(tokens)),
+            )
 
     def wait_for_turn(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from cogbias import executors
+from cogbias.bars import Bar, progress_line
 from cogbias.rendering import stale_reports
 from cogbias.running import run_study
 from cogbias.study import make_study
@@ -140,7 +143,8 @@ def test_workers_are_killed_and_others_take_over(
         run.kill()
     assert run.returncode == 0, said.read_text()
     lines = said.read_text().splitlines()
-    assert len(lines) == 2 and "a worker is there again" in lines[1], lines
+    assert len(lines) == 2, lines
+    assert re.search(r"a worker is there again, after \d+ seconds", lines[1]), lines
     found, expected = answers(place), answers(alone)
     assert {name: sorted(ids) for name, ids in found.items()} == {
         name: sorted(ids) for name, ids in expected.items()
@@ -174,6 +178,29 @@ def test_workers_render_reports_and_others_take_over(cluster: Cluster, tmp_path:
     assert len(finished(place)) == begun(place) == 4 and "reports" in out
     assert stale_reports(place) == []
     assert psutil.wait_procs(kernels, timeout=20)[1] == [], "kernels end with their worker"
+
+
+def test_whoever_waits_for_a_worker_is_told_for_how_long(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    "While nobody works there is no time left to tell, and none of it counts for the rate."
+    monkeypatch.setattr(executors, "EVERY", 0.02)
+    bar, there = Bar(10, "cells 1 of 2", "answer"), time.monotonic() + 0.5
+    bar.done("sim/human in choice/decoy", 2)
+    lines = []
+
+    def no_worker() -> str:
+        lines.append(progress_line(bar))
+        return "" if time.monotonic() > there else "cluster: has no worker"
+
+    with ThreadPoolExecutor(1) as pool:
+        executors._wait([pool.submit(time.sleep, 1.0)], no_worker, bar.lacks)
+    assert lines[3].endswith("; waiting for a worker for 00:00") and "left" not in lines[3]
+    assert "left" in lines[-1] and lines[-1].endswith("; sim/human in choice/decoy")
+    assert 0.4 < bar._idle < 0.9
+    told = [each.getMessage() for each in caplog.records]
+    assert told[0] == "cluster: has no worker" and len(told) == 2
+    assert told[1].startswith("cluster: a worker is there again, after ")
 
 
 def test_no_scheduler_is_one_line(tmp_path: Path) -> None:

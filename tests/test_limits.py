@@ -246,6 +246,33 @@ def test_a_price_of_nobody_is_refused_by_name(tmp_path: Path, capsys) -> None:
         assert "prices 'dub' is for nobody who is asked; known: openai/dub" in said, said
 
 
+def test_a_plan_says_that_a_run_would_refuse_its_limit(tmp_path: Path) -> None:
+    command = ["plan", "--model", "openai/a", "--model", "openai/b", *ASKED[:6]]
+    command += ["--price", "openai/a=1,1", "--limit", "usd=5", "--outputs", str(tmp_path)]
+    shown = CliRunner().invoke(app, command)
+    (line,) = shown.stderr.splitlines()
+    assert shown.exit_code == 0 and line.startswith("refused") and "openai/b, so a limit" in line
+
+
+def test_a_request_longer_than_a_minute_of_tokens_is_told(tmp_path: Path, caplog) -> None:
+    meter = Meter({"tokens_per_minute": 30}, tmp_path / "account", clock=Doubled())
+    for _ in range(3):
+        meter.wait_for_turn(0.0, 100, None)
+    told = [each.getMessage() for each in caplog.records]
+    assert told == [
+        "tokens_per_minute=30: one request may take 100 tokens, so the next one may wait for 4 "
+        "minutes; raise it to 100 or more"
+    ]
+    assert meter.clock.time - meter.clock.began == pytest.approx(400)
+
+
+def test_a_limit_that_pays_for_nothing_asks_nothing(tmp_path: Path) -> None:
+    with Double() as double:
+        status, said = run(double, tmp_path, *PRICE, "--limit", "usd=1e-12")
+    assert (status, double.asked) == (3, []) and said.count("\n") == 1, said
+    assert f"0 usd are spent; {PROMPTS} of {PROMPTS} answers are missing" in said
+
+
 def test_processes_keep_one_limit_together(tmp_path: Path) -> None:
     with Double() as double:
         more = ["--model", "openai/other", "--jobs", "2", *PRICE, "--limit", "usd=0.003"]

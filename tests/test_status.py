@@ -11,16 +11,18 @@ import sys
 import time
 from pathlib import Path
 
+import nbformat
 import pytest
 from tiers import KINDS, slow_but
 from typer.testing import CliRunner
 
-from cogbias import design
+from cogbias import design, rendering
 from cogbias.cli import app
 from cogbias.outputs import Folder, begun
 from cogbias.running import run_study
 from cogbias.status import folder_status, status_totals
 from cogbias.study import make_study, recorded_study
+from cogbias.tables import CogbiasError
 
 COMMAND = [sys.executable, "-c", "from cogbias.cli import main; main()"]
 FRAMING = ["--paradigm", "classic/framing"]
@@ -415,3 +417,21 @@ def test_nothing_to_render_needs_no_right_to_write(
     monkeypatch.setattr(tempfile, "TemporaryFile", refused)
     code, said, _ = run("report", str(reported))
     assert code == 0 and said.startswith("0 reports written")
+
+
+def test_a_killed_kernel_asks_for_what_helps(tmp_path: Path) -> None:
+    "There is one job, so fewer of them would be none."
+    template = nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_code_cell("outputs = ''", metadata={"tags": ["parameters"]}),
+            nbformat.v4.new_code_cell("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"),
+        ],
+        metadata={
+            "kernelspec": {"name": "python3", "display_name": "Python", "language": "python"}
+        },
+    )
+    nbformat.write(template, tmp_path / "killed.ipynb")
+    with pytest.raises(CogbiasError, match="the notebook kernel failed") as failed:
+        rendering.execute_report(tmp_path / "out.ipynb", {}, tmp_path / "killed.ipynb")
+    assert "--jobs" not in str(failed.value)
+    assert str(failed.value).endswith("a machine with more memory, and run again")

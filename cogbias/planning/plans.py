@@ -21,6 +21,7 @@ from .power import Powers
 from cogbias.planning.spending import (
     Spent,
     asked_elsewhere,
+    check_limits,
     spent_by,
     study_meter,
     study_price,
@@ -28,6 +29,7 @@ from cogbias.planning.spending import (
 from .tokens import Habits, Step, cell_tokens, step_of_trying_out
 from ..prices import Price
 from ..study import PlannedCell, Study, Unmet, planned_cells, study_paradigms
+from ..tables import CogbiasError
 from ..trained_encoders import missing_starts, other_trainings, unknown_trainings
 
 # %% ../../nbs/planning/03_plans.ipynb #52e6f4b5
@@ -156,6 +158,15 @@ def _price_lines(study: Study, prices: dict[str, Price | None], models: pd.DataF
     return lines
 
 
+def _limits_not_kept(study: Study) -> list[str]:
+    "The limit that a run would refuse, where there is one."
+    try:
+        check_limits(study)
+    except CogbiasError as error:
+        return [str(error)]
+    return []
+
+
 def _lines_of_trying_out(models: pd.DataFrame) -> list[str]:
     "Whose servers are tried out before they are asked, and with how many calls."
     tried = models[models["calls_to_try_out"] > 0]
@@ -217,7 +228,7 @@ class PlannedRun(NamedTuple):
     models: pd.DataFrame  # one row per model
     power: pd.DataFrame  # one row per cell
     notes: list[str]
-    refused: list[str] = []  # one line for each model that a run would not begin with as it is
+    refused: list[str] = []  # one line for whatever a run would not begin with as it is
 
     def __repr__(self) -> str:
         return _as_shown(self).text
@@ -262,7 +273,7 @@ def plan_run(
         *_estimated_lines(spent),
         *_comma_lines(study),
     ]
-    refused = missing_starts(study, outputs)
+    refused = [*missing_starts(study, outputs), *_limits_not_kept(study)]
     return PlannedRun(cells, models, pd.DataFrame(by_power), notes, refused)
 
 # %% ../../nbs/planning/03_plans.ipynb #16db4321
