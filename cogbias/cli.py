@@ -1243,7 +1243,8 @@ def effects(
     from cogbias.stats.estimates import p_number
     from cogbias.tables import save_table
 
-    table, lines = estimate_folder(folder, progress=True)
+    found = estimate_folder(folder, progress=True)
+    table, lines = found.effects, found.left_out
     table = shown_limits(table)
     _warn(lines)
     if out:
@@ -1368,10 +1369,10 @@ def verify(
     Status 0: all follow; answers, and declarations of one's own, are as the run left them, as far
     as hashes of them were kept.
 
-    Status 1: a number does not follow; or a file of answers, a declaration (or its table), a value
-    of effects.csv (rows may stand in another order), what a report shows, the recorded study or
-    the record of who answered was changed; or one of these is gone, but for a report, which can be
-    made again; or no manifest says how a cell was asked.
+    Status 1: a number does not follow; or a file of answers, a declaration (or its table), a table
+    of effects, what a report or DIR/site shows, the manifest or the record of who answered was
+    changed; or one of these is gone, but for a report, which can be made again; or a report or
+    DIR/site was made from other answers or effects; or no manifest says how a cell was asked.
 
     Status 2: the folder cannot be verified.
     """

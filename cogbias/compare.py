@@ -588,10 +588,11 @@ def compare(
     make_analysis("compare", {"alpha": alpha})
     if seed is not None:
         check_seed(seed)
-    if isinstance(source, (str, Path)) and Path(source).suffix in TABLES:
+    from_file = isinstance(source, (str, Path)) and Path(source).suffix in TABLES
+    if from_file:
         source = given_table(source, EFFECTS, TRIALS)[1]
     _check_source(source)
-    if isinstance(source, pd.DataFrame) and "estimate" not in source:
+    if not from_file and isinstance(source, pd.DataFrame) and "estimate" not in source:
         source = given_table(source, TRIALS)[1]
     if items is not None and not isinstance(source, pd.DataFrame):
         raise CogbiasError("compare: a folder has its items; leave them out")

@@ -149,7 +149,7 @@ def effects(
         raise CogbiasError(
             f"{source!r:.60} has no effects; give an outputs folder or a trials table"
         )
-    found, left_out = estimate_folder(source, save=False)
+    found, left_out, _ = estimate_folder(source, save=False)
     found.attrs["left_out"] = left_out
     return found
 

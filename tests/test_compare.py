@@ -114,3 +114,22 @@ def test_an_effects_table_with_an_empty_cell_is_refused_by_its_column(name: str)
     found.loc[0, name] = None
     with pytest.raises(CogbiasError, match=f"column '{name}' is empty in 1 of"):
         compare(found)
+
+
+def test_a_file_of_trials_is_checked_once(tmp_path, monkeypatch) -> None:
+    "A long table takes its time to be checked."
+    from cogbias import compare, tables
+    from cogbias.backends.sim import exact_trials
+    from cogbias.design import paradigm
+    from cogbias.tables import TRIALS, save_table
+
+    items = paradigm("classic/framing").items()
+    both = [exact_trials(model, items).assign(participant=model) for model in ("human", "rational")]
+    place = save_table(pd.concat(both, ignore_index=True), tmp_path / "trials.parquet")
+    checked = []
+    check = tables.Schema.check_cells
+    monkeypatch.setattr(
+        tables.Schema, "check_cells", lambda of, *more: checked.append(of.name) or check(of, *more)
+    )
+    compare.compare(place)
+    assert checked.count(TRIALS.name) == 1

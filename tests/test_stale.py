@@ -11,11 +11,12 @@ import nbformat
 import pandas as pd
 import pytest
 
-from cogbias import executors, kernels, outputs, rendering, running
+from cogbias import executors, kernels, outputs, rendering, running, stamps
 from cogbias.outputs import Folder
-from cogbias.rendering import render_reports, stale_reports
+from cogbias.rendering import render_reports, stale_reports, study_report_is_stale
 from cogbias.running import Outcome, run_study
 from cogbias.study import make_study
+from cogbias.tables import shipped
 
 CELLS = [("sim/human", "classic/anchoring"), ("sim/random", "classic/anchoring")]
 
@@ -179,6 +180,23 @@ def test_a_row_of_effects_that_is_shown(folder: Path) -> None:
 def test_new_code(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rendering, "code_hash", lambda: "another")
     assert stale(folder) == {"sim/human": ["code"], "sim/random": ["code"]}
+
+
+def test_a_template_is_that_of_its_own_reports(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    "Another template of cells renders cells again, and not the report on the study."
+    other = tmp_path / "bias.ipynb"
+    other.write_text(shipped("reports", "bias.ipynb").read_text() + "\n")
+
+    def found(*parts: str) -> Path:
+        return other if parts == ("reports", "bias.ipynb") else shipped(*parts)
+
+    monkeypatch.setattr(rendering, "shipped", found)
+    assert stale(folder) == {"sim/human": ["template"], "sim/random": ["template"]}
+    assert not study_report_is_stale(folder)
+    monkeypatch.setattr(stamps, "shipped", lambda *of: shipped(*of) if "data" in of else tmp_path)
+    assert stamps.code_hash.__wrapped__() == stamps.code_hash()
 
 
 def test_a_report_that_is_not_whole(folder: Path) -> None:

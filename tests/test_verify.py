@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from cogbias import verification
 from cogbias.cli import app
-from cogbias.outputs import _CELL, _MANIFEST, Folder, read_manifest
+from cogbias.outputs import _CELL, _MANIFEST, Folder, manifest_text, read_manifest
 from cogbias.rendering import render_reports, render_study_report
 from cogbias.running import run_study
 from cogbias.status import folder_status
@@ -179,13 +179,14 @@ def test_an_archive_opened_elsewhere(folder: Path, tmp_path: Path) -> None:
 
 def test_a_folder_of_an_earlier_version(folder: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
-    for name in ("effects", "asked_cells"):
+    for name in ("effects", "asked_cells", "version", "as_written"):
         del manifest[name]
     for cell in manifest["cells"]:
         del cell["made_from"]
     (folder / "manifest.json").write_text(json.dumps(manifest))
     code, said = verified(folder)
     assert code == 0 and "of 2 cells: the run did not keep the hashes" in said
+    assert "manifest  of an earlier version, which kept no hashes of what it says" in said
 
 
 def test_opened_by_a_newer_version(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +194,7 @@ def test_opened_by_a_newer_version(folder: Path, monkeypatch: pytest.MonkeyPatch
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["of_the_future"] = {"more": 1}
     manifest["cells"][0]["of_the_future"] = 2
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "manifest.json").write_text(manifest_text(manifest))
     later = verification.installed_versions() | {"cogbias": "9.9.9"}
     monkeypatch.setattr(verification, "installed_versions", lambda: later)
     code, said = verified(folder)
@@ -300,8 +301,25 @@ def test_and_is_gone(folder: Path) -> None:
     assert verified(folder)[0] == 0
 
 
-def test_the_same_numbers_written_in_another_way_are_no_difference(folder: Path) -> None:
-    edit_csv(folder, lambda lines: [line.replace("\n", "\r\n") for line in lines])
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda lines: [line.replace("\n", "\r\n") for line in lines], "holds other bytes"),
+        (lambda lines: ["\ufeff", *lines], "holds other bytes"),
+        (
+            lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
+            "holds the same rows in another order",
+        ),
+    ],
+    ids=["ends of lines", "mark", "order"],
+)
+def test_the_same_numbers_written_in_another_way(folder: Path, change: Any, fault: str) -> None:
+    "A run writes such a table again and says so; so verify says so, too."
+    edit_csv(folder, change)
+    code, said = verified(folder)
+    assert code == 1 and f"edited    effects.csv: {fault}" in said
+    assert "'cogbias effects' makes it again" in said
+    assert CliRunner().invoke(app, ["effects", str(folder)]).exit_code == 0
     assert verified(folder)[0] == 0
 
 
@@ -330,7 +348,7 @@ def test_a_report_that_was_only_looked_at(with_report: Path) -> None:
 def test_a_report_of_an_earlier_version_is_not_called_edited(with_report: Path) -> None:
     place = with_report / "reports" / "study.ipynb"
     held = json.loads(place.read_text())
-    del held["metadata"]["cogbias"]["shown"]
+    del held["metadata"]["cogbias"]["shown"], held["metadata"]["cogbias"]["version"]
     place.write_text(json.dumps(held))
     code, said = verified(with_report)
     assert code == 0 and "1 do not say what they showed" in said
@@ -359,6 +377,19 @@ def test_the_recorded_study_was_edited(folder: Path, field: str, value: Any, fau
     assert "sk-planted" not in said
 
 
+def test_what_no_number_rests_on_was_edited(folder: Path) -> None:
+    "Limits, and how many answers were there before, follow from no answer."
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["study"]["limits"] = {"usd": 5.0}
+    manifest["cells"][1]["stored"] = 95
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    code, said = verified(folder)
+    assert code == 1 and "edited    manifest.json: study: limits: is not as it was written" in said
+    assert "manifest.json: cell sim/messy in classic/framing: is not as it was written" in said
+    assert run_study(make_study(**STUDY), folder, reports=False).failed == []
+    assert verified(folder)[0] == 0  # the cell was looked at again
+
+
 def test_its_hash_was_edited(folder: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps(manifest | {"study_hash": "0" * 16}))
@@ -370,7 +401,7 @@ def test_a_later_version_may_record_more_of_a_study(folder: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["study"]["of_the_future"] = {"more": 1}
     manifest["study_hash"] = recorded_study_hash(manifest["study"])
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "manifest.json").write_text(manifest_text(manifest))
     assert verified(folder)[0] == 0
 
 

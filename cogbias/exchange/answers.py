@@ -6,7 +6,6 @@
 __all__ = ['Oddities', 'PublishedCell', 'PublishedStudy', 'part_of', 'odd_in', 'open_folder', 'write_answers', 'with_readings']
 
 # %% ../../nbs/exchange/answers.ipynb #8a624342
-import json
 import shutil
 import tempfile
 from collections import Counter
@@ -27,6 +26,8 @@ from cogbias.outputs import (
     keep_readings,
     kept_readings,
     keep_record,
+    manifest_text,
+    part_of_cell,
     read_manifest,
     timestamp,
     turn,
@@ -374,7 +375,9 @@ def write_answers(
         if study.cells:
             new = _manifest(study, started, folder)
             manifest = _record_with_others(read_manifest(folder) or before, new) if before else new
-            write_text(folder.manifest, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+            made = {"cells", "oddities", *(f"items: {name}" for name in new["items"])}
+            made |= {part_of_cell(each["participant"], each["paradigm"]) for each in new["cells"]}
+            write_text(folder.manifest, manifest_text(manifest, lambda part: part not in made))
     return folder
 
 # %% ../../nbs/exchange/answers.ipynb #c661d510
