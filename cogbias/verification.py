@@ -9,7 +9,8 @@ __all__ = ['KEYS', 'TOLERANCE', 'Difference', 'table_differences', 'Edited', 'So
 # %% ../nbs/28_verification.ipynb #0680ddb8
 import math
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,23 +19,30 @@ import pandas as pd
 from cogbias.outputs import (
     RECORDED_FIELDS,
     Folder,
+    RecordedParticipant,
     installed_versions,
     load_effects,
-    StoredCell,
-    read_cells,
+    not_as_written,
     read_manifest,
     recorded_participant,
-    stored_cells,
+    stored_settings,
 )
 from .own_paradigms import declared_hash
 from .participants import SELF_MADE
-from .progress import steps
-from .rendering import report_state
-from .running import estimate_folder
+from .rendering import REPORT_VERSION, ReportState, Stamps, report_state
+from .running import Answered, estimate_folder
 from .settings import Study, check_settings
-from .stamps import Hashes
+from .stamps import SITE_FILES, SITE_SOURCES, Hashes, listed_files, listing_text, mark_of
 from .study import recorded_study_hash
-from .tables import EFFECTS, CogbiasError, content_hash, is_empty, load_table, save_table
+from cogbias.tables import (
+    EFFECTS,
+    CogbiasError,
+    content_hash,
+    file_text,
+    is_empty,
+    load_table,
+    save_table,
+)
 from .trials import slug
 
 # %% ../nbs/28_verification.ipynb #09291880
@@ -130,7 +138,7 @@ def _copy_for_readers(folder: Folder, effects: pd.DataFrame) -> list[Edited]:
     "Where effects.csv differs from the table that it is a copy of."
     place = folder.place("effects.csv")
     if not place.exists():
-        return [Edited(place.name, "is missing; the next run makes it again")]
+        return [Edited(place.name, f"is missing; {_AGAIN}")]
     with tempfile.TemporaryDirectory() as elsewhere:
         made = save_table(effects, Path(elsewhere) / place.name)
         if made.read_bytes() == place.read_bytes():
@@ -139,28 +147,106 @@ def _copy_for_readers(folder: Folder, effects: pd.DataFrame) -> list[Edited]:
             held, expected = (load_table(each, EFFECTS) for each in (place, made))
         except CogbiasError as error:
             return [Edited(place.name, str(error).removeprefix(f"{place}: "))]
-    return [
-        Edited(place.name, _told_otherwise(each))
-        for each in table_differences(held, expected, beside=())
-    ]
+    differences = table_differences(held, expected, beside=())
+    if not differences and list(_by_key(held)) != list(_by_key(expected)):
+        return [Edited(place.name, f"holds the same rows in another order; {_AGAIN}")]
+    return [Edited(place.name, _told_otherwise(each)) for each in differences]
+
+
+_AGAIN = "'cogbias effects' makes it again"
+
+
+def _tables(folder: Folder, stored: pd.DataFrame, hashes: Hashes) -> list[Edited]:
+    "Which tables of effects are not as they were made, by what they say, or else by their bytes."
+    found = _copy_for_readers(folder, stored)
+    known = (read_manifest(folder) or {}).get("effects") or {}
+    for name, place in {"table": "effects.parquet", "csv": "effects.csv"}.items():
+        changed = name in known and known[name] != hashes.file(folder.place(place))
+        if changed and place not in [each.place for each in found]:
+            what = "holds other bytes than the last run wrote (order of rows, ends of lines)"
+            found.append(Edited(place, f"{what}; {_AGAIN}"))
+    return found
 
 # %% ../nbs/28_verification.ipynb #db83ef09
-def _reports(folder: Folder) -> tuple[list[Edited], int]:
-    "Reports that were edited, and how many of them do not say what they showed."
+_SHOWN = {  # part of the stamp of a report -> what of it a reader is told
+    "answers": "answers",
+    "readings": "readings",
+    "effects": "effects",
+    "parameters": "settings",
+}
+
+
+def _stamps_now(folder: Folder, hashes: Hashes) -> dict[Path, dict[str, str]]:
+    "What the reports of a folder would be made from now."
+    stamps = Stamps(folder, hashes)
+    found = {folder.place("reports", "study.ipynb"): stamps.of_study()}
+    for key, cell in stored_settings(folder).items():
+        with suppress(CogbiasError):  # of a paradigm that nobody knows: its report is nobody's
+            found[folder.report(*key)] = stamps.of_cell(cell)
+    return found
+
+
+def _report_fault(now: Mapping[str, str] | None, state: ReportState) -> str:
+    "Why a report need not show what follows from the answers; empty where it does."
+    again = "'cogbias report --all' makes it again"
+    if state.made_from is None:
+        return f"is cut short, or what was written into it when it was made is gone; {again}"
+    if state.version > REPORT_VERSION:
+        return "was made by a newer cogbias, or edited since; verify it with that one"
+    if state.as_made is False:
+        return f"was edited since it was made; {again}"
+    if now is None:
+        return "is of no participant and paradigm that manifest.json names; move it away"
+    parts = [part for part in _SHOWN if state.version > 1 or part in ("answers", "effects")]
+    others = [_SHOWN[part] for part in parts if state.made_from.get(part) != now.get(part)]
+    if others and state.made_from:
+        return f"was made from other {' and '.join(others)} than those here; {again}"
+    return ""
+
+
+def _reports(folder: Folder, hashes: Hashes) -> tuple[list[Edited], int]:
+    "Reports that do not show what lies here, and how many do not say what they showed."
     paths = [*folder.places("reports/*.ipynb"), *folder.places("reports/*/*.ipynb")]
     kept = [path for path in paths if not path.name.endswith(".running.ipynb")]
-    again = "'cogbias report --all' makes it again"
+    now = _stamps_now(folder, hashes) if kept else {}
     edited, unsaid = [], 0
     for path in kept:
-        place, state = path.relative_to(folder.path).as_posix(), report_state(path)
-        if not state.says_how:
-            said = "is cut short, or what was written into it when it was made is gone"
-            edited.append(Edited(place, f"{said}; {again}"))
-        elif state.as_made is False:
-            edited.append(Edited(place, f"was edited since it was made; {again}"))
+        state = report_state(path)
+        if fault := _report_fault(now.get(path), state):
+            edited.append(Edited(path.relative_to(folder.path).as_posix(), fault))
         else:
             unsaid += state.as_made is None
     return edited, unsaid
+
+
+_OF_PAGES = (".html", ".csv", ".js", ".txt")  # what else may lie there, such as CNAME
+
+
+def _site(folder: Folder, hashes: Hashes) -> list[Edited]:
+    "What of the site in a folder is not as it was built, or was built from something else."
+    top, again = folder.place("site"), "'cogbias site' makes it again"
+    if not top.is_dir():
+        return []
+    listed = listed_files(folder.place("site", *SITE_FILES.parts))
+    if not listed:
+        return [Edited("site", f"does not list the files that it was built with; {again}")]
+    found = []
+    if file_text(folder.place("site", *SITE_FILES.parts)) != listing_text(listed):
+        found.append(Edited(f"site/{SITE_FILES.as_posix()}", f"was edited; {again}"))
+    for name, digest in listed.items():
+        now = hashes.file(folder.place("site", name))
+        if now != digest[:32]:
+            what = "is missing" if now is None else "was edited since it was built"
+            found.append(Edited(f"site/{name}", f"{what}; {again}"))
+    for page in sorted(top.rglob("*")):
+        name = page.relative_to(top).as_posix()
+        if page.suffix in _OF_PAGES and name not in (*listed, SITE_FILES.as_posix()):
+            found.append(Edited(f"site/{name}", "is not of the site; move it away"))
+    for name, mark in listed_files(folder.place("site", *SITE_SOURCES.parts)).items():
+        now = mark_of(folder.place(name), hashes)
+        if now not in (mark, None):  # a report that is gone can be made again
+            found.append(Edited("site", f"was built from another {name}; {again}"))
+    return found
 
 
 _AS_ASKED = (  # fields of a study that each of its cells repeats
@@ -205,21 +291,23 @@ def _recorded(folder: Folder) -> list[Edited]:
         return []
     study, known = manifest["study"], manifest.get("study_hash")
     made = recorded_study_hash(study)
-    if made == known:
-        return []
-    faults = list(_wrong_types(study))
-    if known is not None:
-        faults += _asked_otherwise(manifest)
-        faults = faults or [f"study: its hash is {made}, but {known:.40} was written down"]
+    faults = []
+    if made != known:
+        faults += _wrong_types(study)
+        if known is not None:
+            faults += _asked_otherwise(manifest)
+            faults = faults or [f"study: its hash is {made}, but {known:.40} was written down"]
+    changed = not_as_written(manifest) or []
+    if faults:  # they say more
+        changed = [part for part in changed if not part.startswith("study")]
+    faults += [f"{part}: is not as it was written, or is gone" for part in changed]
     return [Edited(folder.manifest.name, fault) for fault in faults]
 
 # %% ../nbs/28_verification.ipynb #328fc739
-def _differing_record(folder: Folder, said: Mapping[str, Any]) -> Iterator[Edited]:
+def _differing_record(
+    place: str, record: RecordedParticipant, said: Mapping[str, Any]
+) -> Iterator[Edited]:
     "Where the manifest and the record beside the answers tell otherwise of a participant."
-    record = recorded_participant(folder, said["name"])
-    if record is None:
-        return
-    place = folder.participant(said["name"]).relative_to(folder.path).as_posix()
     held = {name: getattr(record, name) for name in RECORDED_FIELDS}
     held |= {"methods": list(record.methods), "facts": record.facts()}
     for name, value in held.items():
@@ -228,17 +316,31 @@ def _differing_record(folder: Folder, said: Mapping[str, Any]) -> Iterator[Edite
             yield Edited(place, what)
 
 
-def _as_a_cell_left_it(folder: Folder, manifest: Mapping[str, Any], name: str) -> bool:
-    "Whether the record of a participant is as one of its cells says; True where none does."
+def _is_settled(manifest: Mapping[str, Any], name: str) -> bool:
+    "Whether all cells of a participant are complete, so that its record was written before that."
+    if any(each.get("extractor") for each in manifest["cells"]):  # who extracts is asked later on
+        return False
+    mine = [each for each in manifest["cells"] if each["participant"] == name]
+    return all("records" in (each.get("made_from") or {}) for each in mine)
+
+
+def _not_as_left(
+    folder: Folder, manifest: Mapping[str, Any], name: str, hashes: Hashes
+) -> list[Edited]:
+    "The record of a participant, if it is not as one of its cells says; nothing where none does."
     cells = [each for each in manifest["cells"] if each["participant"] == name]
     stamps = [each.get("made_from") or {} for each in cells if not each.get("extractor")]
     known = [each["records"] for each in stamps if "records" in each]
-    return not known or content_hash([Hashes().file(folder.participant(name))], 32) in known
+    file = folder.participant(name)
+    if not known or content_hash([hashes.file(file)], 32) in known:
+        return []
+    return [Edited(file.relative_to(folder.path).as_posix(), "is not as a run left it")]
 
 
 def _people(
     folder: Folder,
     names: Sequence[str],  # who answered
+    hashes: Hashes,
 ) -> list[Edited]:
     "Records of participants that are missing, or not as the manifest says."
     manifest = read_manifest(folder) or {"cells": []}
@@ -247,15 +349,19 @@ def _people(
     found = []
     for name in names:
         place = folder.participant(name).relative_to(folder.path).as_posix()
-        if recorded_participant(folder, name) is None:
+        record = recorded_participant(folder, name)
+        if record is None:
             found.append(Edited(place, "is missing: nothing says who answered"))
         elif name in told:
-            found += _differing_record(folder, told[name])
+            differing = [*_differing_record(place, record, told[name])]
+            if not differing and _is_settled(manifest, name):
+                differing = _not_as_left(folder, manifest, name, hashes)
+            found += differing
         elif name in asked:
             what = f"participants: {name} was asked in the last run and is not named"
             found.append(Edited(folder.manifest.name, what))
-        elif not _as_a_cell_left_it(folder, manifest, name):
-            found.append(Edited(place, "is not as a run left it"))
+        else:
+            found += _not_as_left(folder, manifest, name, hashes)
     return found
 
 # %% ../nbs/28_verification.ipynb #ff458760
@@ -283,6 +389,8 @@ class Verified(NamedTuple):
     versions: dict[str, tuple[str | None, str | None]]  # package -> then, now; where they differ
     edited: list[Edited] = []  # what readers open, and what was recorded of the study
     unsaid: int = 0  # reports that do not say what they showed
+    manifest_says: bool = True  # how it was written; not one of an earlier version
+    site_says: bool = True  # from what it was built, if there is one
 
     @property
     def follows(self) -> bool:
@@ -306,43 +414,45 @@ class Verified(NamedTuple):
         return [each.file for each in self.sources if not each.recorded]
 
 
-def _source(folder: Folder, cell: StoredCell, hashes: Hashes) -> Source:
+def _source(
+    folder: Folder,
+    cell: Answered,
+    asked: Mapping[str, Any] | None,  # its record in the manifest
+    hashes: Hashes,
+) -> Source:
     "From which answers the numbers of a cell come."
-    key = cell.trials["participant"].iloc[0], cell.items.paradigm
-    now = {"answers": hashes.file(cell.file), "items": hashes.file(folder.items(key[1]))}
+    key, items = (cell.participant, cell.paradigm), folder.items(cell.paradigm)
+    now = {"answers": hashes.file(folder.place(cell.file)), "items": hashes.file(items)}
     if declared := declared_hash(folder, key[1]):
         now["declared"] = declared
-    then = (cell.settings or {}).get("made_from") or {}
+    then = (asked or {}).get("made_from") or {}
     readings = folder.readings(*key)
     if "readings" in then or readings.exists():
         now["readings"] = hashes.file(readings)
     known = [name for name in now if name in then]
     changed = tuple(name for name in known if then[name] != now[name])
     as_left = not changed if changed or len(known) == len(now) else None
-    place = cell.file.relative_to(folder.path).as_posix()
     design = then["declared"] == declared if declared and "declared" in then else None
     return Source(
         *key,
-        len(cell.trials),
-        place,
+        cell.answers,
+        cell.file,
         now["answers"],
         now["items"],
         as_left,
         design,
         changed,
-        cell.settings is not None,
+        asked is not None,
     )
 
 
-def _sources(folder: Folder, progress: bool) -> list[Source]:
+def _sources(folder: Folder, cells: Iterable[Answered], hashes: Hashes) -> list[Source]:
     "From which answers the numbers of a folder come, cell by cell."
-    hashes, found = Hashes(), []
-    with steps(progress, len(stored_cells(folder)), "answers", "cell") as done:
-        for cell in read_cells(folder):
-            if len(cell.trials):
-                found.append(_source(folder, cell, hashes))
-            done(cell.file.stem)
-    return found
+    settings = stored_settings(folder)
+    return [
+        _source(folder, each, settings.get((each.participant, each.paradigm)), hashes)
+        for each in cells
+    ]
 
 
 def _versions(folder: Folder) -> dict[str, tuple[str | None, str | None]]:
@@ -374,13 +484,18 @@ def verify_folder(
     if not place.exists():
         raise CogbiasError(f"{place}: there are no effects to verify; run 'cogbias effects' first")
     stored = load_effects(place)
-    computed = estimate_folder(folder.path, False, jobs, progress).effects
-    differences = table_differences(stored, _as_shown_before(stored, computed))
-    edited, unsaid = _reports(folder)
-    edited = [*_copy_for_readers(folder, stored), *edited, *_recorded(folder)]
-    sources, versions = _sources(folder, progress), _versions(folder)
-    edited += _people(folder, list(dict.fromkeys(each.participant for each in sources)))
-    return Verified(len(stored), differences, sources, versions, edited, unsaid)
+    computed, _, cells = estimate_folder(folder.path, False, jobs, progress)
+    differences, hashes = table_differences(stored, _as_shown_before(stored, computed)), Hashes()
+    reports, unsaid = _reports(folder, hashes)
+    sources, versions = _sources(folder, cells, hashes), _versions(folder)
+    people = list(dict.fromkeys(each.participant for each in cells))
+    edited = [*_tables(folder, stored, hashes), *reports, *_site(folder, hashes)]
+    edited += _recorded(folder)
+    edited += _people(folder, people, hashes)
+    says = not_as_written(read_manifest(folder) or {"cells": []}) is not None
+    of_site = folder.place("site", *SITE_SOURCES.parts)
+    site_says = of_site.exists() or not folder.place("site").is_dir()
+    return Verified(len(stored), differences, sources, versions, edited, unsaid, says, site_says)
 
 # %% ../nbs/28_verification.ipynb #4984d311
 _COUNTS = ("n_items", "n_trials", "n_valid")  # columns that count prompts and answers
@@ -471,8 +586,15 @@ def verified_lines(
     as_left = sum(each.as_left is True for each in found.sources)
     if as_left:
         lines.append(f"answers   as the run left them in {as_left} cells")
+    if not found.manifest_says and not found.unknown:
+        lines.append(
+            "manifest  of an earlier version, which kept no hashes of what it says: nobody can say "
+            "whether limits, times and counts in it were changed"
+        )
     if found.unsaid:
         lines.append(f"reports   {found.unsaid} do not say what they showed when they were made")
+    if not found.site_says:
+        lines.append("site      does not say from what it was built; 'cogbias site' makes it again")
     for name, (then, now) in found.versions.items():
         lines.append(f"version   {name}: {then or 'none'} then, {now or 'none'} now")
     return lines
