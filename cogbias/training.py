@@ -399,12 +399,14 @@ def _encoded(
     source: str, tokenizer: Any, table: pd.DataFrame, longest: int
 ) -> list[dict[str, Any]]:  # one per question: ids of its pairs, and the place of the right one
     "Questions as a model reads them."
+    texts = [
+        [f"{question} {option}" for option in options]
+        for question, options in zip(table["question"], table["options"])
+    ]
+    with _quiet():  # what is too long is refused below, and no remark is needed
+        read = [tokenizer(each)["input_ids"] for each in texts]
     rows = []
-    for number, (question, options, right) in enumerate(
-        zip(table["question"], table["options"], table["right"]), 1
-    ):
-        with _quiet():  # what is too long is refused below, and no remark is needed
-            ids = tokenizer([f"{question} {option}" for option in options])["input_ids"]
+    for number, (ids, right) in enumerate(zip(read, table["right"]), 1):
         if max(map(len, ids)) > longest:
             raise CogbiasError(
                 f"{source}: question {number} has {max(map(len, ids))} tokens with an option, and "
