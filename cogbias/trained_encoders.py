@@ -113,6 +113,8 @@ def trained_name(
     for task in tasks if tasks != [DEFAULT] else ():
         if task not in TASKS:
             raise CogbiasError(f"{model}: task {task!r} is not known; {_known_task(task)}")
+        if tasks.count(task) > 1:
+            raise CogbiasError(f"{model}: names the task {task!r} more than once; name it once")
     return TrainedName(found["family"] or "", found["architecture"], found["task"])
 
 

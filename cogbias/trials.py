@@ -886,10 +886,8 @@ def _plan(
         for repeat in range(rounds)
         for item in rows
     ]
-    ids = [
-        trial_id(request.item["item_id"], who, method, request.repeat, request.seed)
-        for request in requests
-    ]
+    asked = ((request.item["item_id"], request.repeat) for request in requests)
+    ids = trial_ids(asked, who, method, study_seed)
     missing = [(request, key) for request, key in zip(requests, ids) if key not in answered]
     return Plan(
         method,

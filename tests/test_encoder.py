@@ -423,6 +423,13 @@ def torn(place: Path) -> None:
     (place / "model.safetensors").write_bytes(whole[: len(whole) // 2])
 
 
+def without_its_second_part(place: Path) -> None:
+    (place / "model.safetensors").rename(place / "model-00001-of-00002.safetensors")
+    parts = {"bert.pooler.dense.bias": "model-00002-of-00002.safetensors"}
+    index = {"metadata": {}, "weight_map": parts}
+    (place / "model.safetensors.index.json").write_text(json.dumps(index))
+
+
 FAULTS = {
     "no head for it": (lambda place: edit_config(place, model_type="gpt2"), "architecture 'gpt2'"),
     "unknown kind": (
@@ -438,6 +445,7 @@ FAULTS = {
     "never trained": (headless, "its head was never trained for choosing"),
     "a layer missing": (without_a_layer, "holds no values for 1 of its weights, bert.encoder.la"),
     "torn": (torn, "cannot be read as safetensors"),
+    "a part missing": (without_its_second_part, "get the whole checkpoint again"),
     "its own code": (
         lambda place: edit_config(place, auto_map={"AutoModel": "m.Model"}),
         "brings its own code",

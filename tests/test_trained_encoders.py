@@ -329,6 +329,26 @@ def test_an_unknown_architecture_is_refused_by_name_before_anything_else(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ("coin+roulette", "task 'roulette' is not known; known: card, coin"),
+        ("coin+coin", "names the task 'coin' more than once; name it once"),
+    ],
+)
+def test_a_task_that_does_not_exist_or_stands_twice_is_refused(
+    task: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    "Named twice, it was learnt twice, under a name of two tasks."
+    study = tmp_path / "study.toml"
+    study.write_text(f'models = ["encoder/small_bert@{task}"]\nparadigms = ["bets/coin"]')
+    with pytest.raises(SystemExit) as end:
+        main(["train", str(study), "--outputs", str(tmp_path / "out")])
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert end.value.code == 2 and f"encoder/small_bert@{task}: {said}" in line
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_folder_that_was_only_trained_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:

@@ -375,8 +375,8 @@ def load_encoder(
             )
         except (OSError, ValueError, RuntimeError, KeyError) as error:
             raise CogbiasError(
-                f"{source}: cannot be loaded ({shortened(error)}); see the "
-                f"versions that the model asks for"
+                f"{source}: cannot be loaded ({shortened(error)}); get the whole checkpoint again, "
+                f"its config.json with it"
             ) from None
     missing = sorted({*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])})
     lacking = [name for name in missing if fresh_head is None or not _is_head(name)]
