@@ -935,6 +935,35 @@ def test_a_run_says_why_there_is_no_verdict(tmp_path: Path) -> None:
     assert "no verdict: no smallest effect of interest is declared for the unit 'nights'" in told
 
 
+def test_check_knows_where_a_target_stands_not_only_on_average() -> None:
+    moved = TEXT.replace(
+        'options = ["Buy a ticket", "Go home"]',
+        'options.control = ["Walk", "Go home", "Buy a ticket"]\n'
+        'options.treatment = ["Walk", "Buy a ticket", "Go home"]',
+    )
+    found = check_design(paradigm_of_files({**FILES, "lost.toml": moved})).findings
+    assert "position_by_condition" in [each.code for each in found]  # middle, and first or last
+    decoy = check_design(paradigm("choice/decoy"))  # a third option, and every place as often
+    assert "position_by_condition" not in [each.code for each in decoy.findings]
+
+
+def test_check_compares_the_length_of_questions_whatever_stands_below_them() -> None:
+    longer = TEXT.replace("You lost your ticket.", "You lost your ticket. " + "It rained. " * 9)
+    options = 'options = ["Buy a ticket' + " or another one" * 9 + '", "Go home"]'
+    longer = longer.replace('options = ["Buy a ticket", "Go home"]', options)
+    found = check_design(paradigm_of_files({**FILES, "lost.toml": longer})).findings
+    told = {each.code: each.said for each in found}
+    assert "prompt_length" not in told
+    assert "the question is 2.1 times longer under treatment" in told["question_length"]
+    found = check_design(paradigm_of_files(FILES)).findings
+    assert "question_length" not in [each.code for each in found]
+
+
+def test_check_calls_the_units_of_a_paradigm_by_their_name() -> None:
+    said_of = {each.code: each.said for each in check_design(paradigm("choice/certainty")).findings}
+    assert "10 value sets" in said_of["options_by_condition"]
+
+
 def test_check_says_that_wordings_are_marked_as_published() -> None:
     table = TABLE.replace("\n", ",yes\n").replace("outing,yes", "outing,published")
     made = paradigm_of_files({**FILES, "outings.csv": table})
