@@ -36,7 +36,7 @@ from cogbias.effects import (
     without_headline,
     words_in,
 )
-from .outputs import Folder, read_cells, read_manifest
+from .outputs import Folder, folder_path, read_cells, read_manifest
 from .own_paradigms import answered, bring_whole_folder, check_seed, naming_lacking_column
 from .participants import asked_how
 from .settings import listing
@@ -459,7 +459,7 @@ def _cells_of(source: Any, items: Any = None) -> dict[str, tuple[Layout, dict[st
         found = sorted(answered(source, items, call), key=lambda each: each[0])  # by paradigm
         parts = {name: (table, mine) for name, table, mine in found}
     else:
-        folder, read = Folder(Path(source)), {}
+        folder, read = Folder(folder_path(source)), {}
         bring_whole_folder(folder)
         for cell in read_cells(folder):
             if len(cell.trials):

@@ -35,7 +35,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 import pandas as pd
 
-from .settings import check_settings
+from .settings import check_settings, listing
 from cogbias.tables import (
     matching,
     ITEMS,
@@ -683,6 +683,7 @@ IMPORTED = "published/"  # paradigms whose items come with an import; nobody can
 FEWEST_READINGS = 10  # answers that count which either condition of an imported pair needs
 
 
+@listing()
 def paradigms(
     pattern: str = "*",  # shell pattern, such as choice/*; published/* where these are meant
 ) -> list[str]:

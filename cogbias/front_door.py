@@ -41,6 +41,7 @@ from .study import make_study, read_study, studies
 from .tables import EFFECTS, ITEMS, TABLES, TRIALS, CogbiasError, given_table
 
 # %% ../nbs/35_front_door.ipynb #a00ed7d2
+@listing()
 def paradigm(
     what: str | Path | Paradigm,  # suite/name, a file such as my_bias.toml, or itself
 ) -> Paradigm:
@@ -126,7 +127,7 @@ def _of_trials(
 
 
 @listing(
-    Settings={"seed": "of what an estimator draws (default: 0)", **setting_words(Analysis)},
+    Settings=setting_words(Analysis),
     Columns=EFFECTS.meanings,
 )
 def effects(
@@ -134,7 +135,7 @@ def effects(
     # the items that trials answer, or their paradigm; None: the items made by default
     items: pd.DataFrame | Paradigm | Path | str | None = None,
     *,
-    seed: int = 0,
+    seed: int = 0,  # of what an estimator draws
     **analysis: Any,  # of trials at hand; a folder has its own
 ) -> pd.DataFrame:  # an effects table; attrs["left_out"] says what of a folder was not read
     "Every estimate that the paradigms declare, with intervals and verdicts, as a table."
@@ -149,7 +150,7 @@ def effects(
         raise CogbiasError(
             f"{source!r:.60} has no effects; give an outputs folder or a trials table"
         )
-    found, left_out, _ = estimate_folder(source, save=False)
+    found, left_out, _ = estimate_folder(folder_path(source), save=False)
     found.attrs["left_out"] = left_out
     return found
 

@@ -20,6 +20,7 @@ from numbers import Integral
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .choices import Reading, read_choice
+from .settings import listing
 from .tables import matching, answer_range
 from .tables import METHODS, PACKAGE, CogbiasError, nearest
 
@@ -238,6 +239,7 @@ def at_hand(
             AT_HAND[who.name] = before
 
 # %% ../nbs/04_participants.ipynb #3c0524b4
+@listing()
 def participant(
     name: str,  # backend/model, such as sim/human
     **settings: Any,  # temperature, system, ...; None means the backend's default

@@ -25,6 +25,7 @@ from .figures.cell import set_theme
 from .figures.study import effect_forest
 from .markup import NO_FORMULAS
 from .reporting.cell import example_pair, html_table, prompt_card, side_by_side
+from .settings import listing
 from .tables import EFFECTS, ITEMS, TRIALS, CogbiasError, given_table
 
 # %% ../nbs/32_showing.ipynb #e7ca2392
@@ -284,6 +285,7 @@ def tables_shown(
     return Shown("\n\n".join(filter(None, parts)), page)
 
 # %% ../nbs/32_showing.ipynb #163ef963
+@listing()
 def show(
     thing: Any,  # a Paradigm, or a table of items, trials or effects, or the path of its file
 ) -> Shown:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from .cell import axes_or_new
+from .cell import axes_or_new, figure
 from cogbias.figures.study import (
     _CHANCE_LOOK,
     _Look,
@@ -147,6 +147,7 @@ def _locked_legend(ax: "Axes") -> None:
     )
 
 # %% ../../nbs/figures/02_answers.ipynb #2965e12c
+@figure
 def position_diagnostics(
     data: pd.DataFrame,  # one row per participant and condition
     consistent: str = "order_consistency",  # column: share of order pairs with the same option
@@ -224,6 +225,7 @@ def _equal_shares(ax: "Axes", table: pd.DataFrame) -> None:
         )
 
 # %% ../../nbs/figures/02_answers.ipynb #21a454a0
+@figure
 def place_shares(
     data: pd.DataFrame,  # one row per place and condition
     x: str = "place",  # column of places, 1 is first
@@ -320,6 +322,7 @@ def _answer_axes(ax: "Axes", label: str, answers: Sequence[float]) -> None:
     ax.grid(axis="x", visible=False)
 
 # %% ../../nbs/figures/02_answers.ipynb #918a86ad
+@figure
 def answer_distribution(
     data: pd.DataFrame,  # one row per answer and condition
     x: str = "answer",  # column of ratings or numbers
@@ -420,6 +423,7 @@ def _draw_curves(
     ]
 
 # %% ../../nbs/figures/02_answers.ipynb #f3532369
+@figure
 def roc_curve(
     data: pd.DataFrame,  # one row per cut
     x: str = "false_alarm_rate",  # column of false-alarm rates
@@ -523,6 +527,7 @@ def _threshold_marks(ax: "Axes", chosen: float | None, chance: float | None) -> 
     return marks
 
 # %% ../../nbs/figures/02_answers.ipynb #9f407b3f
+@figure
 def threshold_curve(
     data: pd.DataFrame,  # one row per threshold
     x: str = "threshold",  # column of thresholds
@@ -567,6 +572,7 @@ def _in_percentage_points(table: pd.DataFrame, nominal: pd.Series | float = 0.0)
     return table.assign(value=value, low=value - reach, high=value + reach)
 
 # %% ../../nbs/figures/02_answers.ipynb #d446138f
+@figure
 def calibration_plot(
     data: pd.DataFrame,  # one row per nominal level and interval
     x: str = "nominal",  # column of promised coverage, a share
@@ -601,6 +607,7 @@ def calibration_plot(
     )
 
 # %% ../../nbs/figures/02_answers.ipynb #791be1ea
+@figure
 def coverage_rows(
     data: pd.DataFrame,  # one row per design and interval
     x: str = "coverage",  # column of achieved coverage, a share

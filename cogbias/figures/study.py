@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .cell import COLOURS, NUMBERS, axes_or_new, check_rows, interval_rows
+from cogbias.figures.cell import (
+    COLOURS,
+    NUMBERS,
+    axes_or_new,
+    check_rows,
+    figure,
+    interval_rows,
+)
 from ..tables import CogbiasError, check_columns
 
 if TYPE_CHECKING:
@@ -98,8 +105,8 @@ def _figure_columns(
     "The columns of a figure under short names; where none is given, nan or one level."
     if check_columns(data).empty:
         return pd.DataFrame(columns=[*words, *numbers])
-    for name in filter(None, [*words.values(), *numbers.values()]):
-        if name not in data.columns:
+    for name in [*words.values(), *numbers.values()]:
+        if name is not None and name not in data.columns:
             raise CogbiasError(
                 f"the table has no column {name!r}: it has {', '.join(map(str, data.columns))}; "
                 f"rename one, or give the name of another"
@@ -514,6 +521,7 @@ def _kind_entries(kinds: Iterable[str]) -> list["Artist"]:
     ]
 
 # %% ../../nbs/figures/01_study.ipynb #39067167
+@figure
 def effect_forest(
     # one row per effect; prediction_low and prediction_high where a synthesis has them
     data: pd.DataFrame,
@@ -567,6 +575,7 @@ def _what_is_told(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
     return "simulated" if people[name]["simulated"] else people[name]["mark"]
 
 
+@figure
 def study_overview(
     effects: pd.DataFrame,  # headline rows: paradigm, participant, estimate, ci_low, ci_high, unit
     people: Mapping[str, Mapping[str, Any]],  # participant -> simulated, mark: `people_of`
@@ -628,6 +637,7 @@ def _one_beside_published(ax: "Axes", name: str, rows: pd.DataFrame, theirs: str
     ax.tick_params(axis="y", labelsize=8)
 
 
+@figure
 def beside_published(
     rows: pd.DataFrame,  # label, estimate, limits, published_low and published_high, and by
     by: str,  # column that names the panel
@@ -637,6 +647,8 @@ def beside_published(
     "Shares found here beside published ones, a panel for each participant."
     import matplotlib.pyplot as plt
 
+    shares = (*NUMBERS, "published_low", "published_high")
+    check_rows(rows, by, "label", *shares, numbers=shares)
     panels = dict(list(rows.groupby(by, sort=False)))
     lines = list(_panels_of_same_rows(panels))
     columns = max(map(len, lines))
@@ -827,6 +839,7 @@ def _map_legend(ax: "Axes", missing: int, judged: np.ndarray | None = None) -> N
     _legend_above(ax, handles + [Patch(facecolor="none", label=each) for each in words], 3)
 
 # %% ../../nbs/figures/01_study.ipynb #93e8cab9
+@figure
 def model_bias_heatmap(
     data: pd.DataFrame,  # one row per cell; a cell may lack its row
     x: str = "participant",  # column of what stands side by side
@@ -954,6 +967,7 @@ def _profile_rows(ax: "Axes", table: pd.DataFrame, rows: Sequence[Any]) -> None:
             _forest_row(ax, each)
 
 # %% ../../nbs/figures/01_study.ipynb #4d4f8ee7
+@figure
 def profile(
     data: pd.DataFrame,  # one row per participant and bias
     who: str,  # the participant to show
@@ -1144,6 +1158,7 @@ def _draw_crosses(ax: "Axes", table: pd.DataFrame) -> None:
         )
 
 # %% ../../nbs/figures/01_study.ipynb #72c9d879
+@figure
 def scatter_participants(
     data: pd.DataFrame,  # one row per participant
     x: str,  # column of the measure to the right
@@ -1292,6 +1307,7 @@ def _mean_line(
     return {"mean": _draw_line(ax, path, _MEAN_LOOK)} if np.isfinite(path[:, 0]).any() else {}
 
 # %% ../../nbs/figures/01_study.ipynb #5e999dd5
+@figure
 def variant_lines(
     data: pd.DataFrame,  # one row per participant and variant
     x: str = "variant",  # column of variants
@@ -1330,7 +1346,12 @@ def variant_lines(
 # %% ../../nbs/figures/01_study.ipynb #cca6f7a4
 def _checked_linkage(linkage: np.ndarray, labels: Sequence[str]) -> np.ndarray:
     "The linkage matrix, checked against its labels."
-    tree = np.asarray(linkage, float)
+    try:
+        tree = np.asarray(linkage, float)
+    except (TypeError, ValueError):
+        raise CogbiasError(
+            f"linkage is {linkage!r:.60}: give the matrix of scipy.cluster.hierarchy.linkage"
+        ) from None
     if tree.ndim != 2 or tree.shape[1] != 4:
         raise CogbiasError(
             f"linkage has the shape {tree.shape}: give the matrix of "
@@ -1370,6 +1391,7 @@ def _leaf_marks(ax: "Axes", tree: np.ndarray, leaves: Sequence[int], cut: float)
         )
 
 # %% ../../nbs/figures/01_study.ipynb #b9417f1e
+@figure
 def dendrogram(
     linkage: np.ndarray,  # from scipy.cluster.hierarchy.linkage, shape (leaves - 1, 4)
     labels: Sequence[str],  # one per leaf, in the order of the distances

@@ -24,10 +24,11 @@ from cogbias.kits.file import (
     paradigm_of_files,
     text_fault,
 )
-from ..settings import Seed
+from ..settings import Seed, listing
 from cogbias.tables import (
     ITEMS,
     CogbiasError,
+    check_columns,
     identified,
     is_empty,
     load_table,
@@ -284,6 +285,21 @@ def _from_items(
     return paradigm_of_data(frozen(made, items))
 
 
+_HELD = {"conditions": Mapping, "number": Mapping, "caveats": (list, tuple)}  # others hold texts
+
+
+def _check_told(told: Mapping[str, Any]) -> None:
+    "Refuse what is of another kind than its field says."
+    for field, value in told.items():
+        if not isinstance(value, _HELD.get(field, str)) or field == "name" and not value:
+            wanted = {Mapping: "a table", (list, tuple): "a list of texts"}
+            raise CogbiasError(
+                f"paradigm_from: {field} should be {wanted.get(_HELD.get(field), 'a text')}, not "
+                f"{value!r:.60}"
+            )
+
+
+@listing()
 def paradigm_from(
     items: pd.DataFrame,  # wording, condition, prompt, option_a, ..., target; or an items table
     name: str = "table",  # the paradigm is called own/name
@@ -292,6 +308,8 @@ def paradigm_from(
     **told: Any,  # what a declaration in a file may say: title, bias, summary, number, factors, ...
 ) -> Paradigm:
     "A table at hand as a paradigm; it is known to whoever is given it, and to nobody else."
+    check_columns(items, what="paradigm_from")
+    _check_told({"name": name, "target_role": target_role})
     of_a_table = ("unit",)
     for field in told:
         if field not in FIELDS and field not in of_a_table:
@@ -317,4 +335,5 @@ def paradigm_from(
                 f"paradigm_from: {field!r} says nothing beside a table of items, whose rows say "
                 "it; change the rows, or give the columns wording, condition, prompt, option_a, ..."
             )
+    _check_told(told)
     return _from_items(items, name, told, target_role)

@@ -1,0 +1,231 @@
+"""Whatever somebody gives to a name of `cb` or to a figure, a mistake is one line of ours."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+
+import cogbias as cb
+from cogbias.backends.sim import exact_trials
+from cogbias.tables import CogbiasError
+
+WRONG = {
+    "None": None,
+    "a number": 3,
+    "nan": float("nan"),
+    "True": True,
+    "a text": "nonsense",
+    "no text": "",
+    "a null byte": "a\0b",
+    "bytes": b"x",
+    "no such folder": Path("no/such"),
+    "no such file": "no/such.csv",
+    "a list": [1, 2],
+    "an empty list": [],
+    "an empty table": {},
+    "an array": np.zeros(3),
+    "a column": pd.Series([1.0]),
+    "an empty frame": pd.DataFrame(),
+    "a foreign frame": pd.DataFrame({"x": [1, 2]}),
+    "a function": len,
+    "an object": object(),
+}
+NAME = "choice/certainty"
+
+
+def few_items() -> pd.DataFrame:
+    "Some prompts of one paradigm."
+    items = cb.items(NAME)
+    some = items["cluster"].isin(items["cluster"].unique()[:12]) & (items["template"] == 1)
+    return items[some].reset_index(drop=True)
+
+
+ITEMS = few_items()
+TRIALS = pd.concat([exact_trials(who, ITEMS) for who in ("human", "rational")], ignore_index=True)
+EFFECTS = cb.effects(TRIALS, ITEMS)
+
+
+def refused(call: Callable[[], Any]) -> str:
+    "What a call says that cannot be followed; empty where it can be."
+    try:
+        call()
+    except CogbiasError as error:
+        assert len(str(error).splitlines()) == 1 and len(str(error)) > 15
+        return str(error)
+    finally:
+        plt.close("all")
+    return ""
+
+
+# --- the front door
+
+GIVEN: dict[str, dict[str, Any]] = {
+    "paradigm": {"what": NAME},
+    "paradigms": {"pattern": "choice/*"},
+    "items": {"paradigm": NAME, "seed": 0},
+    "participant": {"name": "sim/human", "temperature": None},
+    "show": {"thing": EFFECTS},
+    "effects": {"source": TRIALS, "items": ITEMS, "seed": 0, "alpha": 0.05, "family": "study"},
+    "headline": {"source": EFFECTS},
+    "compare": {"source": TRIALS, "items": ITEMS, "alpha": 0.05, "seed": 0},
+    "paradigm_from": {"items": ITEMS, "name": "mine", "target_role": "target"},
+    "plan": {"model": "sim/human", "paradigm": NAME, "outputs": "no/such", "repeats": 1},
+}
+FIRST = {name: next(iter(given)) for name, given in GIVEN.items()}
+
+
+@pytest.mark.parametrize("what", WRONG)
+@pytest.mark.parametrize("name", GIVEN)
+def test_no_name_takes_a_wrong_thing(name: str, what: str) -> None:
+    assert refused(lambda: getattr(cb, name)(**GIVEN[name] | {FIRST[name]: WRONG[what]})), name
+
+
+@pytest.mark.parametrize(("name", "argument"), [(n, a) for n, g in GIVEN.items() for a in g])
+def test_a_wrong_argument_is_never_an_error_of_somebody_else(name: str, argument: str) -> None:
+    for wrong in WRONG.values():  # some are right: None is a seed that was not given
+        refused(lambda: getattr(cb, name)(**GIVEN[name] | {argument: wrong}))
+
+
+OF_A_RUN = {
+    **{"model": "sim/human", "paradigm": ITEMS, "outputs": "out", "name": None, "repeats": 1},
+    **{"temperature": None, "where": None, "timeout": None, "concurrency": None, "seed": 0},
+    **{"revision": None, "method": "auto", "analysis": {}, "limits": {}, "settings": {}},
+}
+
+
+@pytest.mark.parametrize("argument", OF_A_RUN)
+def test_a_wrong_run_is_never_an_error_of_somebody_else(
+    argument: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    fixed = {"reports": False, "progress": False}
+    said = [refused(lambda: cb.run(**OF_A_RUN | fixed | {argument: x})) for x in WRONG.values()]
+    assert sum(map(bool, said)) > 10
+
+
+def test_every_name_is_tried() -> None:
+    assert {*GIVEN, "run", "figures"} == {name for name in dir(cb) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: cb.items("choice/certanty"), "did you mean 'choice/certainty'"),
+        (lambda: cb.run("sim/humen", NAME, outputs="x"), "did you mean 'sim/human'"),
+        (lambda: cb.run("sim/human", NAME, outputs=None), "outputs: None is no path of a folder"),
+        (lambda: cb.plan("sim/human", NAME, outputs=5), "outputs: 5 is no path of a folder"),
+        (lambda: cb.effects(TRIALS, ITEMS, alpha=5), "analysis.alpha is 5; give a number between"),
+        (lambda: cb.compare(TRIALS, items=ITEMS, alpha=5), "analysis.alpha is 5"),
+        (lambda: cb.effects(TRIALS, ITEMS.drop(columns="prompt")), "column 'prompt' is missing"),
+        (lambda: cb.effects(pd.concat([TRIALS] * 2), ITEMS), "have one trial_id and are the same"),
+        (lambda: cb.paradigm_from("mine.csv"), "should be a DataFrame, but is 'mine.csv'"),
+        (lambda: cb.paradigm_from(ITEMS, caveats=3), "caveats should be a list of texts, not 3"),
+    ],
+)
+def test_a_mistake_says_what_and_what_to_do(call: Callable[[], Any], said: str) -> None:
+    assert said in refused(call)
+
+
+def test_an_answer_names_an_option_that_its_item_offers() -> None:
+    first = TRIALS.index == 0
+    for p, said in [({}, "has an empty table p"), ({"Z": 1.0}, "answers with 'Z', which its item")]:
+        wrong = TRIALS.assign(p=[p if at else each for at, each in zip(first, TRIALS["p"])])
+        for call in (lambda: cb.effects(wrong, ITEMS), lambda: cb.compare(wrong, items=ITEMS)):
+            assert said in refused(call)
+    odd = TRIALS.assign(p=None, choice="Z", method="text")
+    assert "answers with 'Z'" in refused(lambda: cb.effects(odd, ITEMS))
+
+
+def test_a_column_that_a_comparison_reads_is_named() -> None:
+    framed = cb.items("classic/framing").drop(columns="variant")
+    both = [exact_trials(who, framed) for who in ("human", "rational")]
+    said = refused(lambda: cb.compare(pd.concat(both), items=framed))
+    assert "classic/framing: column 'variant' is missing" in said
+
+
+# --- figures
+
+
+def some_rows() -> pd.DataFrame:
+    "A table with the columns that any figure reads."
+    numbers = {name: [0.1, 0.2] for name in "share accuracy probability hit_rate".split()}
+    words = {"stratum": "a", "condition": "control", "status": "ok", "design": ["a", "b"]}
+    places = {"place": [1, 2], "answer": [1, 2], "threshold": [0.0, 0.5], "nominal": [0.9, 0.95]}
+    shares = dict.fromkeys(
+        ["order_consistency", "position_locked", "coverage", "mc_se", "log_ratio"], 0.4
+    )
+    ends = dict.fromkeys(["published_low", "published_high", "mean_control"], 0.2)
+    more = {"mean_treatment": 0.3, "false_alarm_rate": [0.0, 0.5], "variant": ["base", "odd"]}
+    heads = cb.headline(EFFECTS)[["paradigm", "participant", "group", "estimate"]]
+    heads = heads.assign(ci_low=0.0, ci_high=0.4, label="somebody", group="condition=control")
+    return heads.assign(**numbers, **words, **places, **shares, **ends, **more)
+
+
+ROWS = some_rows()
+PEOPLE = {name: {"simulated": True, "self_made": ""} for name in ROWS["participant"]}
+NEEDED: dict[str, Any] = {
+    **dict.fromkeys(("data", "points", "differences", "effects", "trials", "rows", "shares"), ROWS),
+    **{"human": pd.DataFrame(), "trivial": pd.DataFrame(), "people": PEOPLE, "by": "participant"},
+    **{"names": {"control": "c", "treatment": "t"}, "who": "sim/human", "x": "share"},
+    **{"y": "accuracy", "labels": ["a", "b"], "estimates": [0.1, 0.2], "low": [0, 0]},
+    **{"high": [1, 1], "colours": ["red", "red"], "linkage": np.array([[0, 1, 0.5, 2]])},
+}
+DRAWN = [name for name in cb.figures.__all__ if name not in ("COLOURS", "set_theme")]
+
+
+def arguments(name: str) -> dict[str, Any]:
+    "What a figure cannot do without."
+    asked = inspect.signature(getattr(cb.figures, name)).parameters.values()
+    return {each.name: NEEDED[each.name] for each in asked if each.default is each.empty}
+
+
+def changed(given: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
+    "The same with something wrong, one thing at a time."
+    for asked in inspect.signature(getattr(cb.figures, name)).parameters:
+        if asked != "ax":
+            yield from (given | {asked: wrong} for wrong in WRONG.values())
+    for asked, table in given.items():
+        if table is ROWS:
+            yield from (given | {asked: ROWS.drop(columns=column)} for column in ROWS)
+            yield from (given | {asked: ROWS.assign(**{column: "much"})} for column in ROWS)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_figure_takes_no_wrong_table(name: str) -> None:
+    draw, given = getattr(cb.figures, name), arguments(name)
+    first = next(iter(given))
+    for what in ("None", "a number", "a text", "an object"):
+        assert refused(lambda: draw(**given | {first: WRONG[what]})), what
+    if given[first] is ROWS:
+        assert refused(lambda: draw(**given | {first: ROWS[["label"]]}))
+
+
+@pytest.mark.slow  # every argument of every figure, every column of its table
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_wrong_figure_is_never_an_error_of_somebody_else(name: str) -> None:
+    draw, given = getattr(cb.figures, name), arguments(name)
+    assert not refused(lambda: draw(**given))
+    said = [refused(lambda: draw(**wrong)) for wrong in changed(given, name)]
+    assert sum(map(bool, said)) > 15
+
+
+def test_effects_of_several_units_have_no_axis_in_common() -> None:
+    assert EFFECTS["unit"].nunique() > 1
+    assert "rows have several units" in refused(lambda: cb.figures.effect_forest(EFFECTS))
+
+
+# --- what help() says
+
+
+@pytest.mark.parametrize("name", ["run", *GIVEN, *DRAWN])
+def test_help_lists_every_argument(name: str) -> None:
+    function = getattr(cb.figures if name in DRAWN else cb, name)
+    for argument in inspect.signature(function).parameters:
+        assert f"\n    {argument}: " in function.__doc__, argument
