@@ -17,6 +17,7 @@ from cogbias.cli import app
 from cogbias.design import paradigm, paradigms
 from cogbias.exchange.pagliaro import BIASES, OUTCOMES, import_pagliaro, read_pagliaro
 from cogbias.outputs import trials_of
+from cogbias.reporting.study import _published_models
 from cogbias.stats.susceptibility import Pair, marks_from_the_smallest, susceptibility_index
 from cogbias.tables import CogbiasError, shipped
 
@@ -448,6 +449,40 @@ def test_changed_answers_are_not_called_published(files, tmp_path):
     assert theirs.note.startswith("published answers of Pagliaro 2026")
     keys = [{row["trial_id"] for row in cell.rows} for cell in (found.cells[0], theirs)]
     assert not keys[0] & keys[1]
+
+
+def test_changed_facts_are_not_called_published_on_any_page(tmp_path):
+    "One outcome was changed: this participant has another name, another note, no such sentence."
+    facts = pd.read_parquet(shipped("data", "published", OUTCOMES))
+    mine = facts["model"].isin(["mistral-large", "gpt-4.1-mini"])
+    mixed = facts[mine & facts["content_set"].isin(["authority_v2"])].reset_index(drop=True)
+    first = mixed.index[mixed["model"] == "mistral-large"][0]
+    mixed.loc[first, "choice"] = "A" if mixed.loc[first, "choice"] == "B" else "B"
+    mixed.to_parquet(tmp_path / "facts.parquet")
+    found = import_pagliaro(tmp_path / "facts.parquet", tmp_path / "out", as_published=False)
+    notes = {cell.who.name: cell.note for cell in found.cells}
+    assert set(notes) == {"gpt-4.1-mini", "mistral-large+altered"}
+    assert notes["gpt-4.1-mini"].startswith("published answers of Pagliaro 2026")
+    assert notes["mistral-large+altered"].startswith("not the answers that Pagliaro 2026 published")
+    odd = found.oddities
+    assert odd[odd["code"] == "other_answers"]["where"].tolist() == ["mistral-large"]
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["study"]["name"] == "altered answers (Pagliaro 2026)"
+    rows = [("published/pagliaro_authority", name) for name in notes]
+    said = _published_models(pd.DataFrame(rows, columns=["paradigm", "participant"]))
+    assert "published answers read again:** gpt-4.1-mini. " in said[0]
+    assert "not the published ones:** mistral-large&#43;altered. " in said[1]
+
+
+def test_answers_to_a_changed_prompt_are_not_called_published(files, tmp_path):
+    "The answers are as published, but one prompt is not."
+    some = {each: files[each] for each in (FILE, "prompts.json")}
+    some["prompts.json"] = some["prompts.json"].replace(b"surgery", b"operation")
+    folder = changed(some, tmp_path / "in", "", None)
+    found = read_pagliaro(folder, as_published=False)
+    assert {cell.who.name for cell in found.cells} == {"gpt-4.1-mini+altered"}
+    codes = found.oddities.set_index("code")
+    assert "other_answers" not in codes.index and codes.loc["other_prompts", "count"] > 0
 
 
 def test_a_part_tells_what_concerns_it(files, tmp_path):

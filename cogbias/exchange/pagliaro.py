@@ -4,11 +4,12 @@
 
 # %% auto #0
 __all__ = ['BIASES', 'LEFT_OUT', 'CONDITIONS', 'BASELINE', 'VERSION', 'PROMPTS', 'SOURCES', 'MODELS', 'OTHER_NAME', 'PLANNED',
-           'ODDITIES', 'KNOWN', 'METHOD', 'RETRIES', 'HASHES', 'ARMS', 'EXPECTED', 'OUTCOMES', 'LARGEST_FACTS',
-           'REFUSALS', 'ARTICLES', 'Question', 'read_prompts', 'prompts_of_source', 'with_arm', 'in_arm',
-           'published_choice', 'published_number', 'Answers', 'known_hashes', 'prompt_names', 'check_prompts',
-           'answer_hashes', 'other_answers', 'check_answers', 'PublishedAnswers', 'read_pagliaro', 'published_hashes',
-           'facts_sum', 'outcomes_of', 'read_outcomes', 'still_read_as_a', 'refusals_read_as_a', 'import_pagliaro']
+           'ODDITIES', 'KNOWN', 'METHOD', 'RETRIES', 'HASHES', 'ARMS', 'EXPECTED', 'PUBLISHED_NOTE', 'ALTERED_NOTE',
+           'OUTCOMES', 'LARGEST_FACTS', 'REFUSALS', 'ARTICLES', 'Question', 'read_prompts', 'prompts_of_source',
+           'with_arm', 'in_arm', 'published_choice', 'published_number', 'Answers', 'known_hashes', 'prompt_names',
+           'other_prompts', 'check_prompts', 'answer_hashes', 'other_answers', 'check_answers', 'PublishedAnswers',
+           'read_pagliaro', 'published_hashes', 'facts_sum', 'outcomes_of', 'read_outcomes', 'still_read_as_a',
+           'refusals_read_as_a', 'import_pagliaro']
 
 # %% ../../nbs/exchange/pagliaro.ipynb #1d2e2a78
 import ast
@@ -25,6 +26,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from ..design import ALTERED
 from cogbias.exchange.answers import (
     Oddities,
     PublishedCell,
@@ -382,6 +384,11 @@ class Answers(NamedTuple):
         return self.model if self.arm == BASELINE else f"{self.model}+{self.arm}"
 
     @property
+    def prompt_name(self) -> str:
+        "The prompt as `prompt_names` has it."
+        return f"{self.question.pair.name}, {self.condition}, {self.arm}"
+
+    @property
     def prompt(self) -> tuple[str, str, str, str]:
         "Whose answers to which prompt these are."
         return self.model, self.arm, self.question.pair.name, self.condition
@@ -484,6 +491,7 @@ ODDITIES = MappingProxyType(
         "nothing is known of these answers",
         "other_answers": "prompts whose answers are not those that were published; they were read "
         "on demand, and nobody should call them published",
+        "other_prompts": "prompts whose texts or options are not those that were published",
         "other_file": "files that are neither raw_responses/*.json nor prompts; counted, not read",
         "other_model": "answers of a model that was configured under another name; the name of the "
         "files is kept, the model is the configured one",
@@ -565,18 +573,24 @@ def prompt_names(
     }
 
 
+def other_prompts(
+    items: Mapping[str, pd.DataFrame],  # paradigm -> items
+) -> list[str]:  # their names
+    "Prompts that are not the published ones, word by word."
+    known = known_hashes()["prompts"]
+    return [name for name, item_id in prompt_names(items).items() if known.get(name) != item_id]
+
+
 def check_prompts(
     file: str,  # where the prompts were read
     items: Mapping[str, pd.DataFrame],  # paradigm -> items
 ) -> None:
     "An error for the first prompt that is not the published one, word by word."
-    known = known_hashes()["prompts"]
-    for name, item_id in prompt_names(items).items():
-        if known.get(name) != item_id:
-            raise CogbiasError(
-                f"{file}: prompt {name}: its text or its options are not the published ones; "
-                f"use the archive as published"
-            )
+    for name in other_prompts(items):
+        raise CogbiasError(
+            f"{file}: prompt {name}: its text or its options are not the published ones; "
+            f"use the archive as published"
+        )
 
 # %% ../../nbs/exchange/pagliaro.ipynb #4b09dfea
 METHOD = "text"
@@ -601,7 +615,7 @@ def _recorded(participant: str, model: str, arm: str, altered: bool = False) -> 
     whose = "answers that are not those of Pagliaro 2026" if altered else "Pagliaro 2026"
     licence = "CC BY 4.0, A. Pagliaro, doi 10.5281/zenodo.20406397; read again"
     return RecordedParticipant(
-        participant,
+        f"{participant}{ALTERED}" if altered else participant,
         "published",
         MODELS[model],
         None,
@@ -826,6 +840,13 @@ def _note_missing(present: set[tuple[str, str, str]], odd: Oddities) -> None:
         odd.add("missing_file", name, name, of=concerned)
 
 
+PUBLISHED_NOTE = "published answers of Pagliaro 2026 (CC BY 4.0), read again"
+ALTERED_NOTE = (
+    "not the answers that Pagliaro 2026 published: some answers of this participant, or prompts, "
+    "differ, and the manifest counts them"
+)
+
+
 def read_pagliaro(
     path: Path | str,  # the published archive or its folder
     as_published: bool = True,  # whether prompts and answers have to be the published ones
@@ -846,7 +867,11 @@ def read_pagliaro(
         check_answers(answers, other)
     for each in other:
         odd.add("other_answers", each.participant, each.file, of=_paradigm(each.question.bias))
-    altered = {each.participant for each in other}
+    changed = set(other_prompts(items))
+    to_others = [each for each in answers if each.prompt_name in changed]
+    for each in to_others:
+        odd.add("other_prompts", each.participant, where, of=_paradigm(each.question.bias))
+    altered = {each.participant for each in [*other, *to_others]}
     by_cell: dict[tuple[str, str], list[Answers]] = {}
     for each in answers:
         by_cell.setdefault((each.participant, _paradigm(each.question.bias)), []).append(each)
@@ -855,18 +880,13 @@ def read_pagliaro(
         who = _recorded(person, mine[0].model, mine[0].arm, person in altered)
         rows, read = _cell_rows(mine, items[name], who, odd)
         cells.append(PublishedCell(who, name, rows, len(rows), _told(mine[0], person in altered)))
-        readings[person, name] = pd.DataFrame(read, columns=["trial_id", "choice", "value"])
+        readings[who.name, name] = pd.DataFrame(read, columns=["trial_id", "choice", "value"])
     return PublishedAnswers(items, cells, readings, odd)
 
 
 def _told(answers: Answers, altered: bool) -> str:
     "What a report says of where answers come from."
-    told = "published answers of Pagliaro 2026 (CC BY 4.0), read again"
-    if altered:
-        told = (
-            "not the answers that Pagliaro 2026 published: some answers of this participant "
-            "differ, and the manifest counts them"
-        )
+    told = ALTERED_NOTE if altered else PUBLISHED_NOTE
     if answers.model == OTHER_NAME:
         told += f"; the files say {OTHER_NAME}, the settings call {MODELS[answers.model]}"
     return told
@@ -1037,12 +1057,24 @@ def _fact_answer(item: Mapping[str, Any], fact: Mapping[str, Any]) -> Answer:
     return Answer(fact["status"], choice=chosen, role=role, detail=said)
 
 
+def _altered_facts(table: pd.DataFrame, people: pd.Series) -> set[str]:
+    "Whose facts are not those that ship."
+    known = set(_lines(pd.read_parquet(shipped("data", "published", OUTCOMES))))
+    return {person for person, line in zip(people, _lines(table)) if line not in known}
+
+
+def _lines(table: pd.DataFrame) -> list[str]:
+    "Every fact as a line of text, whatever wrote its file."
+    written = table[list(_FACTS)].to_csv(index=False, header=False, float_format="%.12g")
+    return written.splitlines()
+
+
 def _fact_cell(
-    person: str, name: str, facts: pd.DataFrame, items: pd.DataFrame
+    person: str, name: str, facts: pd.DataFrame, items: pd.DataFrame, altered: bool
 ) -> tuple[PublishedCell, pd.DataFrame]:
     "One participant in one paradigm, and the published readings."
     model, arm = facts["model"].iloc[0], facts["arm"].iloc[0]
-    who = _recorded(person, model, arm)
+    who = _recorded(person, model, arm, altered)
     known = {
         (item["content_set"], item["condition"]): item
         for item in items[items["arm"] == arm].to_dict("records")
@@ -1055,7 +1087,9 @@ def _fact_cell(
         rows.append(trial_row(item, who, answer, METHOD, fact["repeat"], None, key))
         choice = fact["published_choice"]
         readings.append((key, None if pd.isna(choice) else choice, fact["published_value"]))
-    told = "published answers of Pagliaro 2026 (CC BY 4.0), read again; outcomes without texts"
+    told = f"{PUBLISHED_NOTE}; outcomes without texts"
+    if altered:
+        told = f"{ALTERED_NOTE}; outcomes without texts"
     read = pd.DataFrame(readings, columns=["trial_id", "choice", "value"])
     return PublishedCell(who, name, rows, len(rows), told), read
 
@@ -1088,12 +1122,15 @@ def read_outcomes(
     people = plain["model"].where(arm == BASELINE, arm)
     names = plain["content_set"].map(lambda pair: _paradigm(bias_of[pair]))
     items = _items(_bare_questions(plain))
-    cells, readings = [], {}
+    altered = set() if as_published else _altered_facts(table, people)
+    cells, readings, odd = [], {}, Oddities(ODDITIES)
     for (person, name), facts in plain.groupby([people.rename("who"), names.rename("paradigm")]):
-        cell, read = _fact_cell(person, name, facts, items[name])
+        cell, read = _fact_cell(person, name, facts, items[name], person in altered)
         cells.append(cell)
-        readings[person, name] = read
-    return PublishedAnswers(items, cells, readings, Oddities(ODDITIES))
+        readings[cell.who.name, name] = read
+        if person in altered:
+            odd.add("other_answers", person, Path(path).name, facts["content_set"].nunique(), name)
+    return PublishedAnswers(items, cells, readings, odd)
 
 # %% ../../nbs/exchange/pagliaro.ipynb #ed2c4d9f
 REFUSALS = "pagliaro_refusals.csv"  # name of the file of counts
@@ -1149,8 +1186,9 @@ def import_pagliaro(
     open_folder(outputs)
     is_facts = Path(path).suffix.lower() == ".parquet"
     found = (read_outcomes if is_facts else read_pagliaro)(path, as_published)
+    is_altered = any(cell.who.name.endswith(ALTERED) for cell in found.cells)
     whole = PublishedStudy(
-        "published answers (Pagliaro 2026)",
+        f"{'altered' if is_altered else 'published'} answers (Pagliaro 2026)",
         Path(path),
         METHOD,
         found.items,

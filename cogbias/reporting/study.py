@@ -21,7 +21,7 @@ import pandas as pd
 
 from ..claims import claim, explained, p_words, status_words
 from ..tables import CogbiasError, file_text, inside, shipped
-from ..design import IMPORTED
+from ..design import ALTERED, IMPORTED
 from ..effects import changed, headlines, words_in
 from ..participants import SELF_MADE
 from .cell import interval, plain_words, shown_name, signed
@@ -187,12 +187,19 @@ def _published_models(effects: pd.DataFrame) -> list[str]:
     "Who is a real model of whom there are published answers only."
     imported = effects["paradigm"].str.startswith(IMPORTED).groupby(effects["participant"]).all()
     names = sorted(imported.index[imported])
-    if not names:
-        return []
-    return [
-        f"**Real models, published answers read again:** {plain_words(', '.join(names))}. Others "
-        f"collected these answers; nobody was asked here."
-    ]
+    altered = [name for name in names if name.endswith(ALTERED)]
+    told = []
+    if names := [name for name in names if name not in altered]:
+        told.append(
+            f"**Real models, published answers read again:** {plain_words(', '.join(names))}. "
+            f"Others collected these answers; nobody was asked here."
+        )
+    if altered:
+        told.append(
+            f"**Answers that are not the published ones:** {plain_words(', '.join(altered))}. "
+            f"Some of them, or the prompts, were changed; the manifest counts them."
+        )
+    return told
 
 
 def opening_notes(

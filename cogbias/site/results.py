@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..claims import DIGITS, bound_of, claim, explained, signed, status_words
-from ..design import IMPORTED, OWN, Paradigm, human_reference, paradigm
+from ..design import ALTERED, IMPORTED, OWN, Paradigm, human_reference, paradigm
 from ..effects import changed, headlines
 from ..outputs import Folder, load_effects, marks_of, recorded_participant
 from ..participants import SELF_MADE, is_simulated
@@ -405,7 +405,9 @@ def only_published(results: Results, people: Iterable[str]) -> list[str]:
     "Participants of whom there are only published answers."
     asked: dict[str, set[bool]] = {}
     for row in results.headlines:
-        asked.setdefault(row["participant"], set()).add(row["paradigm"].startswith(IMPORTED))
+        as_published = not row["participant"].endswith(ALTERED)
+        of_others = row["paradigm"].startswith(IMPORTED) and as_published
+        asked.setdefault(row["participant"], set()).add(of_others)
     return [name for name in people if asked.get(name) == {True}]
 
 # %% ../../nbs/site/01_results.ipynb #c5380114
@@ -501,6 +503,7 @@ def _tags_of_column(results: Results, participant: str) -> list[str]:
     return [
         *_tags_of_participant(participant, results.marks.get(participant, "")),
         *["published"] * bool(only_published(results, [participant])),
+        *["not as published"] * participant.endswith(ALTERED),
         *[f"called {called}"] * other,
         *[f"not analysable: {read:.0%} read"] * (read < LEAST_READ),
     ]
