@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['CONTRAST_KINDS', 'SENSES', 'ACCURACY_GAIN', 'OUTCOMES', 'INVALID', 'TABLES_KEPT', 'UNBIASED', 'DECLARED_HERE', 'OWN',
-           'IMPORTED', 'FEWEST_READINGS', 'BEHIND_A_TEXT', 'SOURCE_COLUMNS', 'Contrast', 'selected_mask', 'selected',
-           'About', 'check_items', 'Paradigm', 'paradigms', 'paradigm', 'with_files', 'is_as_declared', 'declare',
-           'moved_targets', 'moved_target_line', 'with_moved_target', 'load_items', 'refused_edit', 'check_texts',
-           'with_typed_factors', 'usable_items', 'Size', 'size_of', 'known_sizes', 'write_sizes', 'size_words',
-           'human_reference']
+           'IMPORTED', 'ALTERED', 'FEWEST_READINGS', 'BEHIND_A_TEXT', 'SOURCE_COLUMNS', 'Contrast', 'selected_mask',
+           'selected', 'About', 'check_items', 'Paradigm', 'paradigms', 'paradigm', 'with_files', 'is_as_declared',
+           'declare', 'moved_targets', 'moved_target_line', 'with_moved_target', 'load_items', 'refused_edit',
+           'check_texts', 'with_typed_factors', 'usable_items', 'Size', 'size_of', 'known_sizes', 'write_sizes',
+           'size_words', 'human_reference']
 
 # %% ../nbs/02_design.ipynb #43f7adc7
 import pickle
@@ -680,6 +680,7 @@ def _installed() -> dict[str, Callable[[], Paradigm]]:
 
 # %% ../nbs/02_design.ipynb #644bd5d3
 IMPORTED = "published/"  # paradigms whose items come with an import; nobody can be asked them
+ALTERED = "+altered"  # how a participant ends whose imported answers are not the published ones
 FEWEST_READINGS = 10  # answers that count which either condition of an imported pair needs
 
 

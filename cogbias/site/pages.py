@@ -24,7 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..design import IMPORTED
+from ..design import ALTERED, IMPORTED
 from ..outputs import Folder
 from ..own_paradigms import bring_whole_folder
 from ..participants import is_simulated
@@ -121,7 +121,7 @@ def _report_page(
         participant=report.participant,
         simulated=is_simulated(report.participant),
         mark=mark,
-        published=report.paradigm.startswith(IMPORTED),
+        published=report.paradigm.startswith(IMPORTED) and not report.participant.endswith(ALTERED),
         failed=report.failed,
         paradigm_page=f"results/paradigms/{report.paradigm_page}",
         participant_page=f"results/participants/{report.participant_page}/index",
