@@ -9,7 +9,7 @@ __all__ = ['KEYS', 'TOLERANCE', 'Difference', 'table_differences', 'Edited', 'So
 # %% ../nbs/28_verification.ipynb #0680ddb8
 import math
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ from cogbias.outputs import (
 )
 from .own_paradigms import declared_hash
 from .participants import SELF_MADE
+from .progress import steps
 from .rendering import REPORT_VERSION, ReportState, Stamps, report_state
 from .running import Answered, estimate_folder
 from .settings import Study, check_settings
@@ -446,13 +447,17 @@ def _source(
     )
 
 
-def _sources(folder: Folder, cells: Iterable[Answered], hashes: Hashes) -> list[Source]:
+def _sources(
+    folder: Folder, cells: Sequence[Answered], hashes: Hashes, progress: bool
+) -> list[Source]:
     "From which answers the numbers of a folder come, cell by cell."
-    settings = stored_settings(folder)
-    return [
-        _source(folder, each, settings.get((each.participant, each.paradigm)), hashes)
-        for each in cells
-    ]
+    settings, found = stored_settings(folder), []
+    with steps(progress, len(cells), "answers", "cell") as done:
+        for each in cells:
+            asked = settings.get((each.participant, each.paradigm))
+            found.append(_source(folder, each, asked, hashes))
+            done(Path(each.file).stem)
+    return found
 
 
 def _versions(folder: Folder) -> dict[str, tuple[str | None, str | None]]:
@@ -486,8 +491,8 @@ def verify_folder(
     stored = load_effects(place)
     computed, _, cells = estimate_folder(folder.path, False, jobs, progress)
     differences, hashes = table_differences(stored, _as_shown_before(stored, computed)), Hashes()
+    sources, versions = _sources(folder, cells, hashes, progress), _versions(folder)
     reports, unsaid = _reports(folder, hashes)
-    sources, versions = _sources(folder, cells, hashes), _versions(folder)
     people = list(dict.fromkeys(each.participant for each in cells))
     edited = [*_tables(folder, stored, hashes), *reports, *_site(folder, hashes)]
     edited += _recorded(folder)

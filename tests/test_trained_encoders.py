@@ -207,13 +207,15 @@ def test_a_run_labels_its_lines_and_its_headlines(
 
 def test_effects_of_before_say_of_nobody_how_it_is_shown(tmp_path: Path) -> None:
     "A folder of today is read and verified as it is."
-    from cogbias.outputs import load_effects
+    from cogbias.outputs import Folder, load_effects
+    from cogbias.running import _record_tables
     from cogbias.verification import verify_folder
 
     run_study(tiny_study("encoder/small_bert@default"), tmp_path, reports=False)
     for ending in ("parquet", "csv"):
         place = tmp_path / f"effects.{ending}"
         save_table(load_table(place, EFFECTS).drop(columns="shown_name"), place)
+    _record_tables(Folder(tmp_path))  # as the run of then did
     assert load_effects(tmp_path / "effects.parquet")["shown_name"].isna().all()
     found = verify_folder(tmp_path)
     assert found.follows and found.edited == []
