@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PINS := $(shell $(PYTHON) -c "import sys; print('-c constraints.txt' if sys.version_info[:2] == (3, 11) else '')")
 STAMP := settings.ini setup.py constraints.txt
-# pip compiles one file after another; this does the same on two cores, and passes by what is no Python
-COMPILE := $(BIN)/python -m compileall -qq -j 2 $(VENV)/lib || true
+# pip compiles one file after another; this does the same on two cores, and passes by what is no Python.
+# A third is left to whoever imports it: the tests of others, and the models of transformers, of which few are used
+COMPILE := $(BIN)/python -m compileall -qq -j 2 -x '/tests?/|/transformers/models/' $(VENV)/lib || true
 # processes of tests at a time: one more than cores, since many tests wait for a server or a kernel
 WORKERS ?= 3
 # the server that is named, or that of `make llama`
