@@ -55,7 +55,9 @@ def test_another_direction_shows_the_effect_anew_and_no_verdict_is_called_so(
     assert "no verdict" in first and " none" not in first
     place = ages(tmp_path, HEAD.replace('bias = "higher"', 'bias = "lower"'))
     second = said(*asked, "--no-reports")
-    assert "nothing new: 1 cells" not in second and "years" not in second
+    why = "no verdict: no smallest effect of interest is declared for the unit 'years' (own/ages)"
+    assert [line for line in second.splitlines() if "years" in line] == [why]
+    assert "nothing new: 1 cells" not in second
     assert "0 asked" in second and "no verdict" in second and "declared otherwise" in second
     found = cb.run("sim/human", place, outputs=out, reports=False, progress=False)
     assert "<td>no verdict</td>" in found._repr_html_() and set(found.headlines["verdict"]) == {
