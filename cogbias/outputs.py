@@ -916,7 +916,7 @@ def people_of(
             "simulated": bool(record and record.simulated),
             "self_made": self_made(facts),
             "own_start": facts.get("own_start"),
-            "own_scenes": facts.get("own_scenes"),
+            "scenes": mark_of({"own_scenes": facts.get("own_scenes")}),
             "mark": _mark(name, record),
             "asked": asked_how(name),
         }

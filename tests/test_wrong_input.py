@@ -169,7 +169,7 @@ def some_rows() -> pd.DataFrame:
 
 
 ROWS = some_rows()
-PEOPLE = {name: {"simulated": True, "self_made": ""} for name in ROWS["participant"]}
+PEOPLE = {name: {"simulated": True, "mark": "simulated"} for name in ROWS["participant"]}
 NEEDED: dict[str, Any] = {
     **dict.fromkeys(("data", "points", "differences", "effects", "trials", "rows", "shares"), ROWS),
     **{"human": pd.DataFrame(), "trivial": pd.DataFrame(), "people": PEOPLE, "by": "participant"},

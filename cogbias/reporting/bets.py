@@ -22,7 +22,6 @@ from ..claims import status_words
 from ..effects import words_in
 from ..effects.thresholds import NOT_BEST
 from ..published.bets import BETS, MODELS, VALUES, inferred_counts, published_bets, transfer
-from ..participants import mark_of
 from .cell import plain_words, shown_name
 from ..stats.decisions import without_width
 from .study import read_manifest
@@ -86,12 +85,12 @@ def _names_and_instruments(
 def _made(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
     "What is no model of the paper's is called, by its record; empty for all others."
     known = people.get(name, {})
-    return known.get("self_made") or mark_of(known)
+    return "" if known.get("simulated") else known.get("mark", "")
 
 
 def _scenes(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
     "How many scenes of its own an encoder learnt from first; empty where these were SWAG."
-    return mark_of({"own_scenes": people.get(name, {}).get("own_scenes")})
+    return people.get(name, {}).get("scenes", "")
 
 
 def _encoder(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
@@ -461,7 +460,7 @@ def threshold_notes(
 # %% ../../nbs/reporting/03_bets.ipynb #722c41d1
 def transfer_table(
     effects: pd.DataFrame,  # an effects table
-    people: Mapping[str, Mapping[str, Any]],  # participant -> self_made
+    people: Mapping[str, Mapping[str, Any]],  # participant -> mark
 ) -> pd.DataFrame:  # one row per encoder trained on bets; empty where there is none
     "Right answers of encoders trained on bets, by what they were trained on and what was asked."
     names = [name for name in asked_bets(effects) if name != VALUE]
@@ -481,7 +480,7 @@ def transfer_table(
 
 def transfer_rows(
     effects: pd.DataFrame,  # an effects table
-    people: Mapping[str, Mapping[str, Any]],  # participant -> self_made
+    people: Mapping[str, Mapping[str, Any]],  # participant -> mark
 ) -> pd.DataFrame:  # architecture, trained_on, asked, same, label, estimate, limits, bars
     "The accuracies behind the transfer table, for a figure and for means."
     rows = []
@@ -503,7 +502,7 @@ def transfer_rows(
 
 def transfer_sentence(
     effects: pd.DataFrame,  # an effects table
-    people: Mapping[str, Mapping[str, Any]],  # participant -> self_made
+    people: Mapping[str, Mapping[str, Any]],  # participant -> mark
 ) -> str:  # markdown
     "What training on one kind of bet does for the others, here and in the paper."
     theirs = transfer(published_bets()).set_index(["items", "model"]).loc[("test", "all four")]
@@ -736,7 +735,7 @@ _COLUMNS_BESIDE = ("encoder", "trained on", "asked", "estimate", "ci_low", "ci_h
 def beside_published(
     effects: pd.DataFrame,  # an effects table
     which: str,  # one of REBUILT
-    people: Mapping[str, Mapping[str, Any]],  # participant -> self_made
+    people: Mapping[str, Mapping[str, Any]],  # participant -> mark
 ) -> (
     pd.DataFrame
 ):  # _COLUMNS_BESIDE, published_low and _high, both_orders: shares; a row for each published cell
@@ -775,7 +774,7 @@ def beside_published(
 def rebuilt(
     effects: pd.DataFrame,  # an effects table
     which: str,  # one of REBUILT
-    people: Mapping[str, Mapping[str, Any]],  # participant -> self_made
+    people: Mapping[str, Mapping[str, Any]],  # participant -> mark
 ) -> pd.DataFrame:  # empty where no encoder of the paper's architectures was asked
     "A table of the paper with what was found here, the published value in brackets."
     rows: dict[tuple[str, str], dict[str, str]] = {}

@@ -23,7 +23,6 @@ from ..claims import claim, explained, p_words, status_words
 from ..tables import CogbiasError, file_text, inside, shipped
 from ..design import ALTERED, IMPORTED
 from ..effects import changed, headlines, words_in
-from ..participants import SELF_MADE
 from .cell import interval, plain_words, shown_name, signed
 from ..stats.decisions import TOLERANCE, is_bias
 from ..stats.estimates import STATUSES, Estimate, p_number
@@ -135,23 +134,23 @@ def common_effects(
 # %% ../../nbs/reporting/01_study.ipynb #38128677
 def _marked_models(
     effects: pd.DataFrame,  # an effects table
-    people: Mapping[str, Mapping[str, Any]],  # participant -> simulated, mark: from `people_of`
+    people: Mapping[str, Mapping[str, Any]],  # participant -> simulated, mark, self_made
 ) -> list[str]:
     "Who need not be the model that a name says, by what stands beside the name."
     called: dict[str, list[str]] = {}
     for name in sorted(effects["participant"].unique()):
         known = people.get(name, {})
         if known.get("mark") and not known["simulated"]:
-            called.setdefault(known["mark"], []).append(name)
+            called.setdefault((known["mark"], bool(known.get("self_made"))), []).append(name)
     return [
-        f"**{mark[0].upper()}{mark[1:]}:** {_first_few(names)}. {_what_a_mark_says(mark)}"
-        for mark, names in called.items()
+        f"**{mark[0].upper()}{mark[1:]}:** {_first_few(names)}. {_what_a_mark_says(self_made)}"
+        for (mark, self_made), names in called.items()
     ]
 
 
-def _what_a_mark_says(mark: str) -> str:
+def _what_a_mark_says(self_made: bool) -> str:
     "What a reader should make of models with a mark."
-    if mark.startswith(SELF_MADE):
+    if self_made:
         return "What they show says nothing about the models of any paper."
     return (
         "The study names the model to begin with, or other scenes to learn from than SWAG; they "
