@@ -22,9 +22,9 @@ if TYPE_CHECKING:  # for editors: where each name comes from
     from cogbias.front_door import headline as headline
     from cogbias.front_door import items as items
     from cogbias.front_door import paradigm as paradigm
+    from cogbias.front_door import participant as participant
     from cogbias.front_door import plan as plan
     from cogbias.kits.table import paradigm_from as paradigm_from
-    from cogbias.participants import participant as participant
     from cogbias.running_in_python import run as run
     from cogbias.showing import show as show
 
@@ -42,7 +42,7 @@ _PLACES = {
     "paradigm": "front_door",
     "paradigms": "design",
     "paradigm_from": "kits.table",
-    "participant": "participants",
+    "participant": "front_door",
     "compare": "compare",
 }  # name -> the room of the function; `figures` is a room itself
 _ROOMS = (

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['AT_HAND', 'SELF_MADE', 'NEEDS', 'EXTRACTION', 'Request', 'Answer', 'Participant', 'answer_from_text',
-           'answer_from_probabilities', 'participant_name', 'backends', 'at_hand', 'participant', 'is_simulated',
-           'reads_pairs', 'asked_how', 'self_made', 'mark_of', 'calls_out', 'settings_for', 'resolve_method',
-           'drawn_answer', 'ask', 'extraction_item']
+           'answer_from_probabilities', 'participant_name', 'backends', 'at_hand', 'participant', 'settings_by_backend',
+           'is_simulated', 'reads_pairs', 'asked_how', 'self_made', 'mark_of', 'calls_out', 'settings_for',
+           'resolve_method', 'drawn_answer', 'ask', 'extraction_item']
 
 # %% ../nbs/04_participants.ipynb #c52b8a11
 import random
@@ -20,7 +20,7 @@ from numbers import Integral
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .choices import Reading, read_choice
-from .settings import listing
+from .settings import setting_words
 from .tables import matching, answer_range
 from .tables import METHODS, PACKAGE, CogbiasError, nearest
 
@@ -164,14 +164,18 @@ def _of_other_packages() -> dict[str, Callable[[], Any]]:
     return {point.name: point.load for point in entry_points(group="cogbias.backends")}
 
 
-def _installed() -> dict[str, Callable[[], Any]]:
-    "Names of all backends, each with the call that loads its module."
+def _of_this_package() -> dict[str, Callable[[], Any]]:
+    "Backends that ship with the package."
     files = sorted((PACKAGE / "backends").glob("[!_]*.py"))
-    own = {
+    return {
         file.stem: lambda name=file.stem: import_module(f"cogbias.backends.{name}")
         for file in files
     }
-    return own | _of_other_packages()
+
+
+def _installed() -> dict[str, Callable[[], Any]]:
+    "Names of all backends, each with the call that loads its module."
+    return _of_this_package() | _of_other_packages()
 
 
 def backends() -> list[str]:
@@ -239,7 +243,6 @@ def at_hand(
             AT_HAND[who.name] = before
 
 # %% ../nbs/04_participants.ipynb #3c0524b4
-@listing()
 def participant(
     name: str,  # backend/model, such as sim/human
     **settings: Any,  # temperature, system, ...; None means the backend's default
@@ -265,6 +268,14 @@ def participant(
     return module.PARTICIPANT(
         model, **{key: value for key, value in settings.items() if value is not None}
     )
+
+# %% ../nbs/04_participants.ipynb #38d366de
+def settings_by_backend() -> dict[str, dict[str, str]]:  # backend -> name -> meaning, default
+    "What a participant may be told, in words, for each backend that ships and takes names."
+    declared = {
+        name: getattr(load(), "SETTINGS", None) for name, load in _of_this_package().items()
+    }
+    return {name: setting_words(which) for name, which in declared.items() if which is not None}
 
 # %% ../nbs/04_participants.ipynb #4a91224a
 @cache
