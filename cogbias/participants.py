@@ -97,9 +97,9 @@ _OF_PERCENT = re.compile(
 )
 
 
-def _asks_for_percent(item: Mapping[str, Any]) -> bool:
-    "Whether a percentage may be the answer: the question names one, or a probability."
-    return bool(_OF_PERCENT.search(f"{item.get('system') or ''} {item.get('prompt') or ''}"))
+def _question(item: Mapping[str, Any]) -> str:
+    "All that was said to somebody who was asked."
+    return f"{item.get('system') or ''} {item.get('prompt') or ''}"
 
 # %% ../nbs/04_participants.ipynb #f5db4ca6
 def answer_from_text(
@@ -108,8 +108,10 @@ def answer_from_text(
     **received: Any,  # finish_reason, thinking, tokens_in, ...
 ) -> Answer:
     "Read a textual response."
-    finish, percent = received.get("finish_reason"), _asks_for_percent(item)
-    reading = read_choice(response, item["options"], item["answer"], finish, percent)
+    finish, question = received.get("finish_reason"), _question(item)
+    # a percentage may be the answer where the question names one, or a probability
+    percent = bool(_OF_PERCENT.search(question))
+    reading = read_choice(response, item["options"], item["answer"], finish, percent, question)
     reading = _in_range(item, reading)
     chosen = next((each for each in item["options"] if each["label"] == reading.choice), {})
     value = reading.value if reading.value is not None else chosen.get("value")

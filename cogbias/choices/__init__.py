@@ -31,6 +31,7 @@ from cogbias.choices.numbers import (
     Number,
     bold_number,
     find_numbers,
+    foreign_unit,
     is_step,
     plain_number,
     scale_steps,
@@ -380,6 +381,7 @@ def read_number(
     cut: bool = False,  # whether the token limit was hit
     percent: bool = True,  # whether a percentage may be the answer
     bold: float | None = None,  # the one number that is set in bold
+    question: str = "",  # what was asked; it may say in which unit
 ) -> Reading:  # the number as choice and value
     "Read a free number."
     spelled = spelled_number(text)
@@ -397,6 +399,8 @@ def read_number(
         return early
     if number.percent and not percent:
         return unread(NO_PERCENTAGE)
+    if unit := foreign_unit(text, number, question):
+        return unread(f"in {unit}, where another unit is asked for")
     if cut and not text[number.end :].strip(" %"):
         return unread("number may be cut off", "truncated")
     return Reading(plain_number(number.value), number.value, "ok", detail)
@@ -469,6 +473,7 @@ def read_text(
     cut: bool,  # whether the token limit was hit
     percent: bool = True,  # whether a percentage may be the answer where a number is asked for
     bold: float | None = None,  # the one number that is set in bold
+    question: str = "",  # what was asked; it may say in which unit
 ) -> Reading:  # choice and value only if the status is ok
     "Read a text that has words in it."
     menu, own = menu_of(options), before_another_text(text)
@@ -480,7 +485,7 @@ def read_text(
         if text[0] == "{" or readable:
             text = marked
     if answer == "number":
-        return read_number(text, cut, percent, bold)
+        return read_number(text, cut, percent, bold, question)
     steps = scale_steps(menu) if answer == "scale" else {}
     reading = read_scale(text, menu, steps, cut) if steps else read_options(text, menu, cut)
     if reading.choice is None:
@@ -499,6 +504,7 @@ def read_choice(
     answer: str = "choice",  # choice, scale or number
     finish_reason: str | None = None,  # as reported by the server, such as stop or length
     percent: bool = True,  # whether a percentage may be the answer where a number is asked for
+    question: str = "",  # what was asked; it may say in which unit a number is
 ) -> Reading:  # choice and value only if the status is ok
     "Read the choice a response makes, or say why there is none."
     if answer not in ("choice", "scale", "number"):
@@ -515,7 +521,7 @@ def read_choice(
         return early
     cut = ENDED.get(finish) == "truncated"
     bold = bold_number(rest) if answer == "number" else None
-    reading = read_text(normalise(rest), options, answer, cut, percent, bold)
+    reading = read_text(normalise(rest), options, answer, cut, percent, bold, question)
     if rest == response:
         return reading
     return reading._replace(detail=f"{reading.detail}; thinking set aside")

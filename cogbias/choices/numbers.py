@@ -6,9 +6,10 @@
 __all__ = ['NUMBER', 'PLAIN_NUMBER', 'TIMES', 'RANGE', 'COMPOUND', 'BOUND', 'DENIED', 'NO_MORE', 'PARTS', 'ABOUT',
            'LEADS_TO_NUMBER', 'LEADS_TO_FINAL', 'CHOSEN', 'IS_BEST', 'LEADS_TO_THING', 'RANKED_FIRST', 'IS_BEST_THING',
            'ENDS_STATEMENT', 'ROUNDS', 'SECOND', 'ENDS_WITH_NUMBER', 'CONCLUDES', 'BOLD', 'OPENS_LIST', 'LISTED',
-           'ALIKE', 'IS_RESULT', 'WORD_VALUES', 'Number', 'number_of', 'pair_fault', 'find_numbers', 'part_of',
-           'chooses_thing', 'stated_numbers', 'free_numbers', 'concludes', 'bold_number', 'settle_number', 'in_list',
-           'is_step', 'spelled_number', 'plain_number', 'with_digits', 'scale_steps', 'without_scale']
+           'ALIKE', 'IS_RESULT', 'WORD_VALUES', 'UNITS', 'BEHIND', 'ASKED_IN', 'NAMED', 'Number', 'number_of',
+           'pair_fault', 'find_numbers', 'part_of', 'chooses_thing', 'stated_numbers', 'free_numbers', 'concludes',
+           'bold_number', 'settle_number', 'in_list', 'is_step', 'spelled_number', 'plain_number', 'with_digits',
+           'foreign_unit', 'scale_steps', 'without_scale']
 
 # %% ../../nbs/choices/06_numbers.ipynb #6d6966d7
 import math
@@ -470,6 +471,77 @@ def with_digits(
         return plain_number(spelled_number(found[0]))
 
     return re.sub(rf"(?i)\b(?:{words})(?:-(?:{units}))?\b", digits, text)
+
+# %% ../../nbs/choices/06_numbers.ipynb #019ed3da
+UNITS = {  # kind -> unit -> how it is written
+    "mass": {
+        "milligrams": r"mg|milligram(?:me)?s?",
+        "grams": r"g|grams?|grammes?",
+        "kilograms": r"kg|kgs|kilos?|kilogram(?:me)?s?",
+        "tons": r"tons?|tonnes?",
+        "ounces": r"oz|ounces?",
+        "pounds": r"lbs?|pounds?",
+    },
+    "length": {
+        "millimetres": r"mm|millimet(?:er|re)s?",
+        "centimetres": r"cm|centimet(?:er|re)s?",
+        "metres": r"m|met(?:er|re)s?",
+        "kilometres": r"kms?|kilomet(?:er|re)s?",
+        "inches": r"inch|inches",
+        "feet": r"ft|foot|feet",
+        "yards": r"yards?",
+        "miles": r"mi|miles?",
+    },
+    "time": {
+        "seconds": r"secs?|seconds",
+        "minutes": r"mins?|minutes?",
+        "hours": r"hrs?|hours?",
+        "days": r"days?",
+        "weeks": r"weeks?",
+        "months": r"months?",
+        "years": r"yrs?|years?",
+    },
+    "volume": {
+        "millilitres": r"ml|millilit(?:er|re)s?",
+        "litres": r"l|lit(?:er|re)s?",
+        "gallons": r"gal|gallons?",
+    },
+    "temperature": {
+        "degrees Celsius": r"(?:\u00b0|degrees?)\s?c|celsius|(?:\u00b0|degrees?)\scelsius",
+        "degrees Fahrenheit": r"(?:\u00b0|degrees?)\s?f|fahrenheit|(?:\u00b0|degrees?)\sfahrenheit",
+    },
+}
+BEHIND = r"[-+]?[\d.,']+(?:\s(?:hundred|thousand|million|billion))?[\s-]?(?:{forms})(?![^\W\d_])"
+ASKED_IN = r"(?i)\b(?:how\s(?:many|much|long)(?:\s\w+)?|number\sof|in)\s(?:{forms})(?!\w)"
+NAMED = r"(?i)(?<![^\W\d_])(?:{forms})(?!\w)"
+
+
+def _named(pattern: str, kind: str, text: str) -> set[str]:
+    "Units of a kind that a text names in a certain way."
+    return {
+        unit
+        for unit, forms in UNITS[kind].items()
+        if re.search(pattern.replace("{forms}", forms), text)
+    }
+
+
+def foreign_unit(
+    text: str,  # normalised text of an answer
+    number: Number,  # the one that it gives
+    question: str,  # what was asked
+) -> str:  # empty where the unit is the one that is asked for, or none is known
+    "The unit behind a number, where the question asks for another one of its kind."
+    answer = text[number.start : number.end + 40]
+    for kind, units in UNITS.items():
+        said = [
+            unit
+            for unit, forms in units.items()
+            if re.match(BEHIND.replace("{forms}", forms), answer, re.I)
+        ]
+        asked = _named(ASKED_IN, kind, question) or _named(NAMED, kind, question)
+        if said and asked and said[0] not in asked:
+            return said[0]
+    return ""
 
 # %% ../../nbs/choices/06_numbers.ipynb #01b87387
 def scale_steps(
