@@ -234,7 +234,7 @@ _Rows = Mapping[tuple[str, str], pd.DataFrame]  # participant and paradigm -> th
 _EFFECTS: dict[tuple, _Rows] = {}  # of the table that was shared last
 
 
-def _state(file: Path) -> tuple:
+def _file_state(file: Path) -> tuple:
     "A file as a folder lists it."
     state = file.stat()
     return str(file), state.st_size, state.st_mtime_ns
@@ -252,7 +252,7 @@ def _in_family(effects: pd.DataFrame, folder: Folder, analysis: Analysis) -> pd.
     alone, place = decide(effects, analysis), folder.place("effects.parquet")
     if not place.exists():
         return alone
-    of_cells = _EFFECTS.get(_state(place)) or _known_effects(place)
+    of_cells = _EFFECTS.get(_file_state(place)) or _known_effects(place)
     known = of_cells.get((alone.loc[0, "participant"], alone.loc[0, "paradigm"]))
     if known is None:
         return alone
@@ -400,7 +400,7 @@ def _as_collected(
     )
 
 # %% ../nbs/22_cells.ipynb #9950d27b
-class _Made(NamedTuple):
+class _PreparedItems(NamedTuple):
     "The items of a cell, and what follows from them alone."
 
     items: pd.DataFrame
@@ -408,12 +408,12 @@ class _Made(NamedTuple):
     layout: Layout  # what is estimated from
 
 
-def _made(items: pd.DataFrame) -> _Made:
+def _prepare_items(items: pd.DataFrame) -> _PreparedItems:
     "Items with what follows from them."
-    return _Made(items, Offers(items), Layout(items))
+    return _PreparedItems(items, Offers(items), Layout(items))
 
 
-_MADE: dict[str, _Made] = {}  # of the items that were shared last
+_MADE: dict[str, _PreparedItems] = {}  # of the items that were shared last
 _TRIVIAL: dict[str, pd.DataFrame] = {}  # what trivial responders show on them
 
 
@@ -439,7 +439,7 @@ def stored_cell(
             f"{place}: knows nothing of {participant} in {name}; run the study again in this folder"
         )
     study, store = study_of_cell(record), folder.store(participant, name)
-    made = _MADE.get(_key_of_items(record)) or _made(_stored_items(study, folder, name))
+    made = _MADE.get(_key_of_items(record)) or _prepare_items(_stored_items(study, folder, name))
     trials = last_run(store.path, store.read(), made.offers, record)
     if trials.empty:
         raise CogbiasError(
@@ -535,15 +535,15 @@ def share_cell(
 ) -> None:
     "Make, for all who are split off this process, what a report shares with others."
     place, key = Folder(Path(outputs)).place("effects.parquet"), _key_of_items(record)
-    if place.exists() and _state(place) not in _EFFECTS:
+    if place.exists() and _file_state(place) not in _EFFECTS:
         _EFFECTS.clear()
-        _EFFECTS[_state(place)] = _known_effects(place)
+        _EFFECTS[_file_state(place)] = _known_effects(place)
     if key in _MADE:
         return
     _MADE.clear()
     _TRIVIAL.clear()
     asked = paradigm(record["paradigm"])
-    made = _made(study_items(study_of_cell(record), asked.name))
+    made = _prepare_items(study_items(study_of_cell(record), asked.name))
     _TRIVIAL[key] = trivial_responders(asked, made.items)
     _MADE[key] = made
 

@@ -290,7 +290,7 @@ def _declaration(paradigm: Paradigm) -> Mapping[str, Any]:
     return tomllib.loads(next(texts, "").removeprefix("\ufeff"))
 
 
-def _asking(text: str) -> str:
+def _questions_of(text: str) -> str:
     "The questions of a text, and its last sentence, without gaps."
     sentences = re.split(r"(?<=[.?!])\s+", re.sub(r"\{\w+\}", "", text).strip())
     return " ".join(each for each in sentences if each.endswith("?") or each is sentences[-1])
@@ -319,7 +319,7 @@ def _number(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
         for condition, outline in question.frames.items()
     ]
     words = re.compile(_ASKS_NUMBER.pattern + "|" + re.escape(declared["unit"]), _ASKS_NUMBER.flags)
-    silent = [text for text in texts if not words.search(_asking(text))]
+    silent = [text for text in texts if not words.search(_questions_of(text))]
     if silent:
         said = (
             f"{len(silent)} of {len(texts)} questions name no number that is asked for, neither "

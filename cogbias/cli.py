@@ -163,7 +163,7 @@ def _ending_in_time(
             told.close()
 
 # %% ../nbs/37_cli.ipynb #b89be067
-def _where(error: BaseException) -> str:
+def _place_of_error(error: BaseException) -> str:
     "The last place in this package that an error passed."
     import traceback
 
@@ -198,7 +198,7 @@ def _what_ended(error: Exception) -> str:
         return f"cogbias: {_usage(error)}"
     kind, words = type(error).__name__, f"{error}"[:200]
     return (
-        f"cogbias: unexpected {kind} in {_where(error)} ({words}); "
+        f"cogbias: unexpected {kind} in {_place_of_error(error)} ({words}); "
         "please report it with the command, and with what COGBIAS_TRACEBACK=1 shows"
     )
 
@@ -455,7 +455,7 @@ def _participants(
     return found
 
 # %% ../nbs/37_cli.ipynb #d093385d
-def _base(
+def _fields_of_study_file(
     file: str | None, models: list[str] | None, paradigms: list[str] | None
 ) -> dict[str, object]:
     "Fields of the study file, where one is named."
@@ -519,7 +519,7 @@ def _study(
         }.items()
         if value is not None
     }
-    base = _base(file, models, paradigms)
+    base = _fields_of_study_file(file, models, paradigms)
     named = with_declared(base | options)
     base, options = (
         base | {"declared": named.get("declared")},
@@ -701,19 +701,19 @@ def _listed_studies(details: bool) -> list[dict[str, Any]]:
 FEW = 8  # names on a line; --json has all of them
 
 
-def _few(names: list[str]) -> str:
+def _first_names(names: list[str]) -> str:
     "The first names of a list, and how many more there are."
     more = [f"{len(names) - FEW} more"] if len(names) > FEW + 1 else []
     return ", ".join([*names[: FEW if more else None], *more])
 
 
-def _line(row: dict[str, Any], width: int) -> str:
+def _list_line(row: dict[str, Any], width: int) -> str:
     "One name, and what there is to say of it."
     said = [row["title"].rstrip("."), row.get("size", "")]
     if "cells" in row:
         said.append(f"{row['cells']} cells")
     people = "participants" if "participants" in row else "models"
-    said += [_few(row[kind]) for kind in (people, "paradigms") if kind in row]
+    said += [_first_names(row[kind]) for kind in (people, "paradigms") if kind in row]
     return f"{row['name']:<{width}}  {'; '.join(filter(None, said))}"
 
 
@@ -742,7 +742,7 @@ def list_names(
         if what is None:
             print(f"{kind}:")
         for row in rows:
-            print(_legible(indent + _line(row, width)))
+            print(_legible(indent + _list_line(row, width)))
 
 # %% ../nbs/37_cli.ipynb #c4a27831
 @app.command()

@@ -679,7 +679,7 @@ def _headline_estimate(contrast: Contrast, answers: Answered) -> float:
     return np.nan if value is None else float(value)
 
 # %% ../nbs/29_compare.ipynb #03bb4671
-def _why(row: Mapping[str, Any]) -> str:
+def _reason_of_difference(row: Mapping[str, Any]) -> str:
     "Why a difference is what it is: what is told of it, or else its status."
     return words_in(row, "detail") or words_in(row, "status").replace("_", " ")
 
@@ -694,9 +694,9 @@ def difference_sentence(
 ) -> str:
     "One difference in words."
     if row["larger"] == "tied":
-        return f"{row['first']} and {row['second']} are tied: {_why(row)}"
+        return f"{row['first']} and {row['second']} are tied: {_reason_of_difference(row)}"
     if pd.isna(row["estimate"]):
-        return f"{row['first']} and {row['second']}: {_why(row)}"
+        return f"{row['first']} and {row['second']}: {_reason_of_difference(row)}"
     known = not pd.isna(row["ci_low"]) and not without_width(row["ci_low"], row["ci_high"])
     ends = ", ".join(_two_digits(row[name]) for name in ("ci_low", "ci_high"))
     limits = f" [{ends}]" if known else ""
@@ -750,7 +750,7 @@ def _instruments(found: Comparison) -> list[str]:
     return sorted({asked_how(name) for name in found.ranks["participant"]})
 
 
-def _place(rank: float | None) -> str:
+def _rank_shown(rank: float | None) -> str:
     "A rank as readers see it; a dash for somebody of whom nothing is known."
     return "–" if pd.isna(rank) else f"{rank:.0f}"
 
@@ -763,7 +763,7 @@ def for_readers(
     wordings = found.familiar[found.familiar["estimate"].notna()]
     ranks = found.ranks.assign(
         estimate=found.ranks["estimate"].astype(float).round(3) + 0.0,  # no -0.000
-        rank=[_place(each) for each in found.ranks["rank"]],
+        rank=[_rank_shown(each) for each in found.ranks["rank"]],
         interval=[
             "–" if pd.isna(low) else f"{low:.0f} to {high:.0f}"
             for low, high in found.ranks[["rank_low", "rank_high"]].astype(float).values

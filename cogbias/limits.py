@@ -87,7 +87,7 @@ class Account:
     reached: bool = False  # whether the money was not enough for something
 
 
-def _read(path: Path, descriptor: int) -> Account:
+def _read_account(path: Path, descriptor: int) -> Account:
     "The account in a file; an empty file is a new one."
     text = os.pread(descriptor, LINE, 0)
     if not text:
@@ -110,7 +110,7 @@ def account(path: Path) -> Iterator[Account]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     try:
         lock_descriptor(descriptor, poll_interval=TURN)
-        held = _read(path, descriptor)
+        held = _read_account(path, descriptor)
         yield held
         os.pwrite(descriptor, json.dumps(vars(held)).ljust(LINE - 1).encode() + b"\n", 0)
     finally:
@@ -126,7 +126,7 @@ def account_left(
     except FileNotFoundError:
         return Account()
     try:
-        return _read(path, descriptor)
+        return _read_account(path, descriptor)
     finally:
         os.close(descriptor)
 
@@ -381,7 +381,7 @@ class Taken:
         largest[name] = max(share, largest.get(name, 1.0))
 
 
-def _taken(meter: Meter, who: Any, characters: int) -> Taken:
+def _most_taken(meter: Meter, who: Any, characters: int) -> Taken:
     "What one answer may take."
     expected = characters / FEWEST_CHARACTERS + MOST_AROUND_PROMPT
     sent = expected * meter.largest.get(getattr(who, "name", ""), 1.0)
@@ -400,7 +400,7 @@ def taking(
         yield Taken(None, who)
         return
     meter = _laid[-1]
-    taken = _taken(meter, who, characters)
+    taken = _most_taken(meter, who, characters)
     meter.wait_for_turn(taken.usd, taken.tokens, wait)
     try:
         _here.taken, _here.wait, _here.first = taken, wait, True

@@ -47,7 +47,7 @@ Files = Mapping[str, str]  # name -> text
 
 
 @lru_cache(maxsize=64)
-def _made(
+def _paradigm_of_texts(
     texts: tuple[tuple[str, str], ...], folder: str = "", as_before: bool = False
 ) -> Paradigm:
     "The paradigm that some texts declare."
@@ -62,7 +62,7 @@ def own_paradigm(
     folder: str = "",  # where they lie, for messages
 ) -> Paradigm:
     "The paradigm that some texts declare."
-    return _made(tuple(files.items()), folder)
+    return _paradigm_of_texts(tuple(files.items()), folder)
 
 
 def bring(
@@ -365,7 +365,7 @@ def _as_asked(folder: Folder, files: Files) -> Paradigm:
     if asked <= set(made.items()["item_id"]):
         return made
     try:
-        before = _made(tuple(files.items()), as_before=True)
+        before = _paradigm_of_texts(tuple(files.items()), as_before=True)
     except CogbiasError:  # what no earlier version took
         return made
     return before if asked <= set(before.items()["item_id"]) else made

@@ -226,7 +226,7 @@ class _NotStarted(RuntimeError):
     "A kernel that did not start; no cell was executed."
 
 
-def _once(
+def _execute_once(
     template: Path, part: Path, parameters: dict[str, Any], shared: Sequence[Any] = ()
 ) -> None:
     "Execute the template to this file; its kernel is ended before the folder of its sockets goes."
@@ -249,9 +249,9 @@ def _report(
 ) -> None:
     "Execute the template to this file; a kernel that does not start is started once more."
     try:
-        _once(template, part, parameters, shared)
+        _execute_once(template, part, parameters, shared)
     except _NotStarted:
-        _once(template, part, parameters, shared)
+        _execute_once(template, part, parameters, shared)
 
 
 def _not_writable(place: Path, error: OSError) -> CogbiasError:

@@ -250,7 +250,7 @@ class FolderEffects(NamedTuple):
     answered: list[Answered] = []  # the cells behind the effects
 
 
-def _lines(folder: Folder, left_out: Sequence[Sequence[str]]) -> list[str]:
+def _unread_file_words(folder: Folder, left_out: Sequence[Sequence[str]]) -> list[str]:
     "What of a folder is not read, line by line."
     stopped = half_import(folder)
     lines = [f"{folder.path}: {stopped}"] if stopped else []
@@ -314,7 +314,7 @@ def estimate_folder(
 ) -> FolderEffects:
     "Estimate the effects of everything that a folder holds, and say what of it was not read."
     found = _estimates(outputs, save, jobs, progress)
-    left_out = _lines(Folder(Path(outputs)), found.left_out)
+    left_out = _unread_file_words(Folder(Path(outputs)), found.left_out)
     return FolderEffects(found.effects, left_out, found.answered)
 
 
@@ -661,7 +661,7 @@ def _tasks(
     return [(study, model, part, outputs) for model in study.models for part in parts]
 
 
-def _lost(
+def _lost_cell_words(
     study: Study, model: str, names: Sequence[str], cluster: str | Executor | None
 ) -> list[str]:
     "What to say of cells whose process was killed."
@@ -716,7 +716,7 @@ def _collected(
             missing,
             jobs,
             cluster,
-            lambda _, model, names, __: ([], _lost(study, model, names, cluster)),
+            lambda _, model, names, __: ([], _lost_cell_words(study, model, names, cluster)),
             lacks=bar.lacks,
         )
     places = {key: place for place, key in enumerate(expected)}
@@ -759,7 +759,7 @@ def _estimated_and_rendered(
         if lines:
             failed += lines
             write_manifest(study, folder, cells, failed, started, made_from)
-    left_out = [*estimates.made_again, *_lines(folder, estimates.left_out)]
+    left_out = [*estimates.made_again, *_unread_file_words(folder, estimates.left_out)]
     return Outcome(estimates.effects, cells, failed, left_out, len(rendered), stopped)
 
 

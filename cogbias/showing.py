@@ -71,7 +71,7 @@ def _as_asked(item: Mapping[str, Any]) -> str:
     return f"{item['system']}\n\n{item['prompt']}" if item["system"] else str(item["prompt"])
 
 
-def _both(
+def _marked_prompts(
     pair: Sequence[Mapping[str, Any]],  # one or two items
     mark: Callable[[str], str],
     plain: Callable[[str], str],
@@ -83,7 +83,7 @@ def _both(
 
 def _pair_page(pair: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> str:
     "Two prompts side by side, as HTML."
-    texts = _both(pair, lambda part: _MARK.format(html.escape(part)), html.escape)
+    texts = _marked_prompts(pair, lambda part: _MARK.format(html.escape(part)), html.escape)
     cards = [
         prompt_card(titles.get(item["condition"], item["condition"]), text)
         for item, text in zip(pair, texts)
@@ -93,7 +93,7 @@ def _pair_page(pair: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> 
 
 def _pair_text(pair: Sequence[Mapping[str, Any]]) -> str:
     "Two prompts one below the other, for a terminal."
-    texts = _both(pair, "«{}»".format, str)
+    texts = _marked_prompts(pair, "«{}»".format, str)
     return "\n\n".join(f"[{item['condition']}]\n{text}" for item, text in zip(pair, texts))
 
 # %% ../nbs/32_showing.ipynb #72e1f82a

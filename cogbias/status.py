@@ -223,7 +223,7 @@ def _is_given(asked: Mapping[str, Any] | None) -> bool:
     return isinstance(model, str) and model.partition("/")[0] in GIVEN
 
 
-def _state(found: Mapping[str, Any], reason: str, given: bool) -> str:
+def _cell_state(found: Mapping[str, Any], reason: str, given: bool) -> str:
     "The word for how far a cell is; where answers were given elsewhere, its errors are final."
     answers, errors = found.get("answers", 0), found.get("errors", 0)
     if found.get("planned") is not None:
@@ -248,7 +248,7 @@ def _cell_status(
     empty = dict.fromkeys(CellStatus._fields) | {"answers": 0, "errors": 0}
     try:
         found = _counted(folder, key, asked, study)
-        state = _state(found, reason, _is_given(asked))
+        state = _cell_state(found, reason, _is_given(asked))
     except CogbiasError as error:
         found, state, reason = {}, "unreadable", str(error)
     said = {"participant": key[0], "paradigm": key[1], "state": state, "report": report}
@@ -290,7 +290,7 @@ def _trained_there(folder: Folder) -> tuple[list[str], list[str]]:
     return [f"encoder/{name}" for name in whole], named
 
 
-def _beside(folder: Folder) -> Beside:
+def _spent_beside_answers(folder: Folder) -> Beside:
     "What was spent beside stored answers; whoever runs again says where that cannot be read."
     try:
         return spent_beside(folder.path)
@@ -342,7 +342,7 @@ def folder_status(
         trained,
         in_training,
         not_asked_lines(settings.values()),
-        _beside(folder),
+        _spent_beside_answers(folder),
         manifest.get("last_run_at"),
         marks,
     )
@@ -372,7 +372,7 @@ def status_totals(
     }
 
 
-def _some(counts: Mapping[str, int], kinds: tuple[str, ...]) -> str:
+def _counts_above_zero(counts: Mapping[str, int], kinds: tuple[str, ...]) -> str:
     "Those of some counts that are not 0, in words."
     return ", ".join(f"{counts[kind]} {kind}" for kind in kinds if counts[kind])
 
@@ -440,11 +440,11 @@ def status_lines(
         asks = "nobody was asked yet; 'cogbias run' with the same study asks them"
         return [*_training_lines(status), asks]
     name = f"study {status.study!r}: " if status.study else ""
-    lines = [f"{name}{totals['cells']} cells, {_some(totals, STATES)}"]
+    lines = [f"{name}{totals['cells']} cells, {_counts_above_zero(totals, STATES)}"]
     shown = "" if totals["readable"] is None else f", {totals['readable']:.1%} of them readable"
     lines.append(f"{totals['answers']:,} answers{shown}")
     lines += [*_errors_told(status.cells), *status.not_asked]
-    lines.append(f"reports: {_some(totals['reports'], REPORTS)}")
+    lines.append(f"reports: {_counts_above_zero(totals['reports'], REPORTS)}")
     if status.study_report:
         lines.append(f"report on the study: {status.study_report}")
     if totals["tokens_in"] is not None or totals["tokens_out"] is not None:

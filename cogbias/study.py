@@ -100,7 +100,7 @@ def make_study(
     return study
 
 # %% ../nbs/19_study.ipynb #d793d981
-def _kept(study: Study, items: pd.DataFrame, name: str) -> pd.DataFrame:
+def _items_asked(study: Study, items: pd.DataFrame, name: str) -> pd.DataFrame:
     "The items whose factors have the levels that the study names."
     keep = pd.Series(True, index=items.index)
     for factor, levels in study.where.items():
@@ -212,9 +212,9 @@ def study_items(
         check_items(paradigm(name), items, record)
         check_texts(items, made, table.attrs.get("changed", ()), record)
         check_places(items, made, paradigm(name).factors, record)
-        return _kept(study, items, name)
+        return _items_asked(study, items, name)
     arguments = {"seed": study.seed, **_arguments(study, name)}
-    return _kept(study, paradigm(name).items(**arguments), name)
+    return _items_asked(study, paradigm(name).items(**arguments), name)
 
 # %% ../nbs/19_study.ipynb #2f428669
 def study_paradigms(study: Study) -> list[str]:

@@ -571,20 +571,20 @@ def _is_finite(model: Any) -> bool:
     return all(bool(each.isfinite().all()) for each in model.parameters())
 
 
-def _looks(history: Sequence[Mapping[str, Any]]) -> list[float]:
+def _accuracies_so_far(history: Sequence[Mapping[str, Any]]) -> list[float]:
     "The accuracies on the development questions so far."
     return [each["eval_accuracy"] for each in history if "eval_accuracy" in each]
 
 
 def _has_learnt(recipe: Recipe, history: Sequence[Mapping[str, Any]]) -> bool:
     "Whether the accuracy wanted was reached."
-    looks = _looks(history)
+    looks = _accuracies_so_far(history)
     return bool(recipe.stop is not None and looks and looks[-1] >= recipe.stop)
 
 
 def _is_over(recipe: Recipe, history: Sequence[Mapping[str, Any]]) -> bool:
     "Whether a training ends before its last epoch: it knows enough, or has stopped learning."
-    looks = _looks(history)
+    looks = _accuracies_so_far(history)
     since = len(looks) - 1 - int(np.argmax(looks)) if looks else 0
     return _has_learnt(recipe, history) or bool(recipe.patience and since >= recipe.patience)
 
@@ -679,7 +679,7 @@ def _precision(recipe: Recipe) -> str:
     return "bfloat16" if on_gpu and torch.cuda.is_bf16_supported() else "float32"
 
 
-def _every(what: str, steps: int) -> dict[str, Any]:
+def _trainer_interval(what: str, steps: int) -> dict[str, Any]:
     "When a Trainer does something: every so many steps, or after each epoch."
     if not steps:
         return {f"{what}_strategy": "epoch"}
@@ -691,9 +691,9 @@ def _arguments(recipe: Recipe, folder: Path, dev: bool) -> Any:
     from transformers import TrainingArguments
 
     best = dev and recipe.keep == "best"
-    saved = _every("save", recipe.check_every if best else recipe.save_every)
-    saved |= _every("logging", recipe.check_every or recipe.save_every)
-    looked = _every("eval", recipe.check_every) if dev else {"eval_strategy": "no"}
+    saved = _trainer_interval("save", recipe.check_every if best else recipe.save_every)
+    saved |= _trainer_interval("logging", recipe.check_every or recipe.save_every)
+    looked = _trainer_interval("eval", recipe.check_every) if dev else {"eval_strategy": "no"}
     kept = {"load_best_model_at_end": best, "metric_for_best_model": "accuracy"} if best else {}
     precision = _precision(recipe)
     made = TrainingArguments(
@@ -804,7 +804,7 @@ def weights_hash(
     return _joint_hash(tuple((file, of.st_size, of.st_mtime_ns) for file, of in stats))
 
 
-def _plain(table: pd.DataFrame) -> list[list[Any]]:
+def _questions_as_lists(table: pd.DataFrame) -> list[list[Any]]:
     "Questions as lists."
     columns = [table[name].tolist() for name in ("question", "options", "right")]
     return [list(row) for row in zip(*columns)]
@@ -815,7 +815,7 @@ def questions_hash(
     dev: pd.DataFrame,  # likewise
 ) -> str:
     "Identity of what a model learns from, and of what shows how far it is."
-    return content_hash([_plain(train), _plain(dev)])
+    return content_hash([_questions_as_lists(train), _questions_as_lists(dev)])
 
 
 # what a training is made of, by its place in a record -> in words
@@ -956,7 +956,7 @@ def fine_tune(
 
         last = last_checkpoint(work)
         if last and _is_over(recipe, _history(last)):  # it ended before it was put away
-            history, model = _history(last), load_learner(_kept(recipe, last))[0]
+            history, model = _history(last), load_learner(_kept_checkpoint(recipe, last))[0]
         else:
             told = (rows, seen, collate, _pairs_loss)
             history = learn(source, model, tokenizer, *told, recipe, work, progress)
@@ -966,7 +966,7 @@ def fine_tune(
     return _put_away(place, work, tokenizer, model, history, record, run)
 
 
-def _kept(recipe: Recipe, last: Path) -> Path:
+def _kept_checkpoint(recipe: Recipe, last: Path) -> Path:
     "The checkpoint that a training keeps, which ended with this one."
     return last if recipe.keep == "last" else _best_of(last)
 

@@ -305,7 +305,7 @@ def _check_records(records: list[dict[str, Any]], name: Callable[[int], str]) ->
     )
 
 # %% ../nbs/09_trials.ipynb #8142815a
-def _lines(path: Path) -> tuple[list[bytes], bytes]:
+def _split_lines(path: Path) -> tuple[list[bytes], bytes]:
     "The complete lines of a file, and what stands behind the last newline."
     with refusals(path, "read"):
         check_file(path, LARGEST_TABLE)
@@ -355,7 +355,7 @@ def _at_version(path: Path, number: int, record: dict[str, Any]) -> dict[str, An
 # %% ../nbs/09_trials.ipynb #fa88da38
 def _records(path: Path) -> tuple[list[dict[str, Any]], int]:
     "All rows of a file, checked, and the bytes of a torn last line."
-    lines, torn = _lines(path)
+    lines, torn = _split_lines(path)
     numbers = [number for number, line in enumerate(lines, 1) if line.strip()]
     records = [_record(path, number, lines[number - 1]) for number in numbers]
     try:
@@ -464,11 +464,11 @@ class TrialStore:
 
     def read(self, ids: Collection[str] | None = None) -> pd.DataFrame:
         "Last line of every trial, or of `ids` in order; attrs count torn bytes and replaced lines."
-        return typed_trials(_read(self.path, ids))
+        return typed_trials(_read_rows(self.path, ids))
 
     def read_plain(self) -> pd.DataFrame:
         "The same as `read`, in plain Python objects: quicker for who reads many stores."
-        return _read(self.path, None)
+        return _read_rows(self.path, None)
 
     @contextmanager
     def writer(self) -> Iterator[TrialWriter]:
@@ -490,7 +490,7 @@ def _contradictory(records: list[dict[str, Any]]) -> int:
     return len(odd)
 
 
-def _read(path: Path, ids: Collection[str] | None) -> pd.DataFrame:
+def _read_rows(path: Path, ids: Collection[str] | None) -> pd.DataFrame:
     "The table of a store, in plain Python objects."
     records, torn = _records(path)
     last = {record["trial_id"]: record for record in records}
@@ -601,7 +601,7 @@ def _is_whole(p: Mapping[str, Any]) -> bool:
         return False
 
 
-def _held(row: Mapping[str, Any], name: str) -> Any:
+def _none_if_empty(row: Mapping[str, Any], name: str) -> Any:
     "A cell, with None for what is empty."
     return None if is_empty(row[name]) else row[name]
 
@@ -609,7 +609,7 @@ def _held(row: Mapping[str, Any], name: str) -> Any:
 def _design_fault(item: Mapping[str, Any], trial: Mapping[str, Any], places: Sequence[str]) -> str:
     "Which place in the design a trial has that its item has not."
     for name in places:
-        said, known = _held(trial, name), _held(item, name)
+        said, known = _none_if_empty(trial, name), _none_if_empty(item, name)
         if said != known:
             return f"column {name!r} holds {said!r:.60}, but that of its item is {known!r:.60}"
     return ""
@@ -619,7 +619,7 @@ def _choice_fault(
     item: Mapping[str, Any], offered: Mapping[str, Mapping[str, Any]], trial: Mapping[str, Any]
 ) -> str:
     "Where choice, role and value do not belong together."
-    choice, role, value = (_held(trial, name) for name in ("choice", "role", "value"))
+    choice, role, value = (_none_if_empty(trial, name) for name in ("choice", "role", "value"))
     if choice is None:
         if role is not None:
             return f"column 'role' holds {role!r:.60}, but there is no choice"
@@ -653,7 +653,7 @@ def _own_number_fault(choice: str, role: str | None, value: float | None) -> str
 def _status_fault(item: Mapping[str, Any], trial: Mapping[str, Any]) -> str:
     "Where an answer and its status contradict each other."
     answers = ("choice", "value", "p", "logits")
-    there = [name for name in answers if _held(trial, name) is not None]
+    there = [name for name in answers if _none_if_empty(trial, name) is not None]
     if trial["status"] != "ok" or trial["method"] == "reasoning":
         status = f"{trial['status']!r} by {trial['method']!r}"
         return f"column {there[0]!r} is filled, but the status is {status}" if there else ""
@@ -666,7 +666,7 @@ def _status_fault(item: Mapping[str, Any], trial: Mapping[str, Any]) -> str:
 
 def _chances_fault(labels: Sequence[str], trial: Mapping[str, Any]) -> str:
     "What is wrong with a distribution over the options."
-    p = _held(trial, "p")
+    p = _none_if_empty(trial, "p")
     if p is None:
         return ""
     for label in p:
@@ -684,7 +684,7 @@ def _chances_fault(labels: Sequence[str], trial: Mapping[str, Any]) -> str:
 
 def _logits_fault(labels: Sequence[str], trial: Mapping[str, Any]) -> str:
     "Where raw scores are not those of the options, or not those behind the probabilities."
-    logits, p = _held(trial, "logits"), _held(trial, "p")
+    logits, p = _none_if_empty(trial, "logits"), _none_if_empty(trial, "p")
     if logits is None or p is None:
         return "" if logits is None else "column 'logits' is filled, but 'p' is empty"
     if set(logits) != set(labels):
@@ -808,7 +808,7 @@ def not_asked_lines(
     return lines
 
 # %% ../nbs/09_trials.ipynb #17e05bed
-def _whole(name: str, value: Any, least: int) -> int:
+def _checked_whole(name: str, value: Any, least: int) -> int:
     "The value as an int; 1.0 would give other seeds than 1, so it is refused."
     if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
         raise CogbiasError(f"{name} {value!r}: should be a whole number of at least {least}")
@@ -838,7 +838,7 @@ def planned_answers(
     return len(asked) * _rounds(method, repeats)[0]
 
 # %% ../nbs/09_trials.ipynb #5d62a071
-def _who(participant: Participant, method: str, extractor: Participant | None) -> str:
+def _hash_of_answerers(participant: Participant, method: str, extractor: Participant | None) -> str:
     "Hash of everybody who has a say in the answer."
     if method != "two_step":
         return fingerprint(participant)
@@ -852,7 +852,7 @@ TRIED = 3  # prompts by which somebody may show how it answers
 
 def _first_requests(items: pd.DataFrame, seed: int) -> list[Request]:
     "What is asked first."
-    rows, study_seed = _rows_of(items.head(TRIED)), _whole("seed", seed, 0)
+    rows, study_seed = _rows_of(items.head(TRIED)), _checked_whole("seed", seed, 0)
     return [Request(row, 0, trial_seed(study_seed, row["item_id"], 0)) for row in rows]
 
 
@@ -869,7 +869,7 @@ def _plan(
     "The plan, given what is stored."
     if method == "auto" and hasattr(participant, "method_for") and len(items):
         method = participant.method_for(_first_requests(items, seed))
-    method = _method(participant, items, method, _whole("repeats", repeats, 1))
+    method = _method(participant, items, method, _checked_whole("repeats", repeats, 1))
     items, left_out = _askable(items, method)
     rounds, note = _rounds(method, repeats)
     note = "; ".join(filter(None, [left_out, note]))
@@ -880,7 +880,10 @@ def _plan(
         rows = [row for row in rows if row["item_id"] in kept]
     if hasattr(participant, "check_items"):
         participant.check_items(rows)
-    who, study_seed = _who(participant, method, extractor), _whole("seed", seed, 0)
+    who, study_seed = (
+        _hash_of_answerers(participant, method, extractor),
+        _checked_whole("seed", seed, 0),
+    )
     requests = [
         Request(item, repeat, trial_seed(study_seed, item["item_id"], repeat))
         for repeat in range(rounds)
@@ -956,7 +959,7 @@ def _as_reasoning(answer: Answer) -> Answer:
     )
 
 # %% ../nbs/09_trials.ipynb #e60e76d4
-def _keep(
+def _store_answer(
     writer: TrialWriter,
     participant: Participant,
     request: Request,
@@ -997,7 +1000,9 @@ def _reasoned(
     for which, answer in participant.answers([todo.requests[index] for index in missing], "text"):
         request, key = todo.requests[missing[which]], keys[missing[which]]
         reasoned = _as_reasoning(answer)
-        rows[missing[which]] = _keep(writer, participant, request, reasoned, "reasoning", key)
+        rows[missing[which]] = _store_answer(
+            writer, participant, request, reasoned, "reasoning", key
+        )
     return rows
 
 # %% ../nbs/09_trials.ipynb #84290d76
@@ -1054,7 +1059,7 @@ def _ask(
             )
         waiting.remove(index)
         request, key = todo.requests[index], todo.request_ids[index]
-        kept = _keep(writer, participant, request, answer, todo.method, key)
+        kept = _store_answer(writer, participant, request, answer, todo.method, key)
         statuses[kept["status"]] += 1
         advance()
 

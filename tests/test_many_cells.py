@@ -47,7 +47,7 @@ def test_a_command_reads_each_file_once(command, folder, monkeypatch, tmp_path):
 
         monkeypatch.setattr(module, name, reading)
 
-    counted(trials, "_lines")
+    counted(trials, "_split_lines")
     counted(tables, "_read_file")
     out = ["--out", str(tmp_path / "table.csv")]
     monkeypatch.setattr("sys.argv", ["cogbias", *command, str(folder), *out])

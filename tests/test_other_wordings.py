@@ -27,7 +27,7 @@ from cogbias.cli import app, main
 from cogbias.design import OWN, declare, paradigm, paradigms
 from cogbias.effects import estimate_effects
 from cogbias.kits.file import AS_BEFORE, paradigm_from_file, paradigm_of_files
-from cogbias.own_paradigms import _made
+from cogbias.own_paradigms import _paradigm_of_texts
 from cogbias.running import effects_of, run_study
 from cogbias.study import make_study, study_items
 from cogbias.tables import CogbiasError
@@ -164,7 +164,7 @@ def test_a_folder_of_before_means_what_was_asked_then(
         as_before = lambda files, folder, _: paradigm_of_files(files, folder, True)  # noqa: E731
         before.setattr("cogbias.own_paradigms.paradigm_of_files", as_before)
         run_study(make_study(models=["sim/human"], paradigms=[file]), out, reports=False)
-    _made.cache_clear()
+    _paradigm_of_texts.cache_clear()
     stored = effects_of(out, save=False)
     OWN.clear()
     pd.testing.assert_frame_equal(effects_of(out, save=False), stored)

@@ -419,7 +419,7 @@ def _log_sum(logprobs: Sequence[float]) -> float:
     )
 
 # %% ../../nbs/backends/hf.ipynb #8e6e759b
-def _before(
+def _prefix_of_next(
     loaded: LoadedModel, prompt: Sequence[int], said: Sequence[int]
 ) -> Sequence[int] | Reading:
     "What comes before the next token, as the scorer wants it."
@@ -467,7 +467,7 @@ def looks(
         words.leading_on(trees[index], "".join(words.texts[key] for key in path))
         for index, path in places
     ]
-    sequences = [_before(loaded, prompts[index], path) for index, path in places]
+    sequences = [_prefix_of_next(loaded, prompts[index], path) for index, path in places]
     found = _next_logprobs(
         loaded, sequences, [np.array(keys + loaded.ends) for keys in lead], temperature, tuple(grid)
     )
@@ -500,7 +500,7 @@ def gumbel_rows(
     return process
 
 # %% ../../nbs/backends/hf.ipynb #00a281f4
-def _filled(
+def _padded_prompts(
     prompts: Sequence[Sequence[int]], pad: int, in_front: bool
 ) -> "tuple[torch.Tensor, torch.Tensor]":
     "Prompts as rows of one length, and which of their tokens count."
@@ -532,7 +532,7 @@ def generate(
     import torch
 
     device = loaded.model.device
-    ids, counts = _filled(
+    ids, counts = _padded_prompts(
         prompts, loaded.model.generation_config.pad_token_id, in_front=not loaded.reads_first
     )
     begun, decoder = ids.shape[1], {}
@@ -833,10 +833,12 @@ def _written(
             who.max_tokens,
         )
         for index, row in zip(batch, rows):
-            yield index, _read(who, requests[index], row, len(prompts[index]))
+            yield index, _answer_from_tokens(who, requests[index], row, len(prompts[index]))
 
 
-def _read(who: HfParticipant, request: Request, row: list[int], tokens_in: int) -> Answer:
+def _answer_from_tokens(
+    who: HfParticipant, request: Request, row: list[int], tokens_in: int
+) -> Answer:
     "The tokens of one answer, read."
     ended = row[-1:] != [] and row[-1] in who.loaded.ends
     written = who.tokenizer.decode(row[:-1] if ended else row, skip_special_tokens=False)

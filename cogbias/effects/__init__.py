@@ -1192,7 +1192,7 @@ def _no_number(contrast: Contrast, rows: Rows, group: str) -> list[dict[str, Any
     return [_row(contrast, rows, group, method=contrast.kind.replace("_", " "), **none)]
 
 
-def _given(rows: Rows) -> Rows:
+def _readable_rows(rows: Rows) -> Rows:
     "The rows of numbers that could be read."
     return rows.part(rows["weight"] > 0)
 
@@ -1211,7 +1211,7 @@ def _number_differences(contrast: Contrast, rows: Rows) -> _Differences:
         rows["anchor"].astype(float) if anchors else None,
         where=lambda unit: f"cluster {clusters[unit]!r} of stratum {strata[unit]!r}",
     )
-    null, zero = null_of(contrast, _given(rows))
+    null, zero = null_of(contrast, _readable_rows(rows))
     table = {"cluster": clusters[found.kept], "stratum": strata[found.kept]} | found.columns
     if null is not None:  # declared in the direction of the numbers
         table["difference"] = table["difference"] - null[found.kept]
@@ -1222,7 +1222,7 @@ def number_measure(
     contrast: Contrast, rows: Rows, group: str = "all", seed: int = 0
 ) -> list[dict[str, Any]]:
     "A measure of numeric answers over clusters."
-    asked, method, read = rows.prompts(), contrast.kind.replace("_", " "), _given(rows)
+    asked, method, read = rows.prompts(), contrast.kind.replace("_", " "), _readable_rows(rows)
     if not len(read):
         return _no_number(contrast, asked, group)
     if len(read.levels("condition")) < 2:
@@ -1295,7 +1295,7 @@ def deviation(
 ) -> list[dict[str, Any]]:
     "How far the answers of the treatment lie from the truth, content sets as units."
     rows = rows.part(rows.at("condition", contrast.treatment) & ~pd.isna(rows["truth"]))
-    read = _given(rows)
+    read = _readable_rows(rows)
     if not len(read):
         return _no_number(contrast, rows.prompts(), group)
     found = coded_deviation(
@@ -1326,7 +1326,7 @@ def standardised(
     contrast: Contrast, rows: Rows, group: str = "all", seed: int = 0
 ) -> list[dict[str, Any]]:
     "Cohen's d of all answers of the two conditions, as the classics report it."
-    read = _given(rows)
+    read = _readable_rows(rows)
     if not len(read):
         return _no_number(contrast, rows.prompts(), group)
     exact = bool(read["exact"].all())
@@ -1516,7 +1516,7 @@ ESTIMATORS |= {
 
 # %% ../../nbs/12_effects.ipynb #bc48b048
 @cache
-def _found() -> dict[str, Estimator]:
+def _found_estimators() -> dict[str, Estimator]:
     "The estimators of other modules, and of other packages."
     found: dict[str, Estimator] = {}
     for file in sorted((PACKAGE / "effects").glob("[!_]*.py")):
@@ -1529,7 +1529,7 @@ def _found() -> dict[str, Estimator]:
 
 def estimators() -> dict[str, Estimator]:
     "Every estimator by the name that a contrast gives as its kind."
-    return ESTIMATORS | _found()
+    return ESTIMATORS | _found_estimators()
 
 # %% ../../nbs/12_effects.ipynb #30537049
 def _validity(contrast: Contrast, rows: Rows) -> list[dict[str, Any]]:
@@ -1965,7 +1965,7 @@ def _breakdowns(paradigm: Paradigm, rows: Any) -> list[dict[str, Any]]:
     return found
 
 # %% ../../nbs/12_effects.ipynb #43c41952
-def _read(contrast: Contrast, answers: Answered) -> Any:
+def _input_of_estimator(contrast: Contrast, answers: Answered) -> Any:
     "What the estimator of a contrast reads; what several contrasts read is read once."
     reads = estimators()[contrast.kind].reads
     if reads in ("participant", "readings"):
@@ -2003,13 +2003,13 @@ def _contrast_rows(
     contrast: Contrast, answers: Answered, seed: int, read: Any = None
 ) -> list[dict[str, Any]]:
     "The rows of one contrast: over all its prompts, and per level of the factors it repeats by."
-    read = _read(contrast, answers) if read is None else read
+    read = _input_of_estimator(contrast, answers) if read is None else read
     found = _estimated(contrast, read, "all", seed)
     for factor in contrast.by if isinstance(read, Rows) else ():
         whole = read
         if factor in contrast.where:
             free = {name: levels for name, levels in contrast.where.items() if name != factor}
-            whole = _read(replace(contrast, where=free), answers)
+            whole = _input_of_estimator(replace(contrast, where=free), answers)
         code, levels = whole.code(factor), whole.layout.code(factor)[1]
         for number in dict.fromkeys(code[code >= 0].tolist()):
             part, group = whole.part(code == number), f"{factor}={levels[number]}"
@@ -2107,7 +2107,7 @@ def _headline_rows(
     contrast = paradigm.headline
     kind = estimators()[contrast.kind]
     source = whole if kind.reads == "participant" else answers
-    read = _read(contrast, source)
+    read = _input_of_estimator(contrast, source)
     alike = kind.reads == "prompts" and contrast.invalid == "drop"
     rows = read if alike else read_prompts(answers, contrast)
     if not len(rows):

@@ -50,7 +50,7 @@ class AnswerTree:
         return hash(self.labels)
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #0d9fd256
-def _closed(forms: Mapping[str, str], labels: Sequence[str]) -> frozenset[str]:
+def _forms_that_need_an_end(forms: Mapping[str, str], labels: Sequence[str]) -> frozenset[str]:
     "Forms that need an end: numbers of several digits, and what another option continues."
     if all(label.isdigit() for label in labels) and max(map(len, labels)) > 1:
         return frozenset(forms)
@@ -67,7 +67,7 @@ def _tree(labels: tuple[str, ...]) -> AnswerTree:
     owners = form_owners(labels)
     forms = owners | {"\n" + form: label for form, label in owners.items() if form.startswith("\n")}
     prefixes = frozenset(form[:end] for form in forms for end in range(len(form) + 1))
-    return AnswerTree(labels, forms, prefixes, _closed(forms, labels))
+    return AnswerTree(labels, forms, prefixes, _forms_that_need_an_end(forms, labels))
 
 
 def answer_tree(
@@ -300,7 +300,7 @@ def measure(
             return done.value
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #6fca9da7
-def _lost(measured: Measured, tolerance: float) -> str | None:
+def _lost_mass_words(measured: Measured, tolerance: float) -> str | None:
     "What to say about mass that was lost sight of."
     lost = measured.unlisted + measured.unexplored
     if lost <= tolerance * measured.valid_mass:
@@ -342,7 +342,7 @@ def measured_answer(
         item,
         measured.p,
         min(1.0, measured.valid_mass),
-        detail=_lost(measured, tolerance),
+        detail=_lost_mass_words(measured, tolerance),
         **received,
     )
 

@@ -352,7 +352,7 @@ def _tensor(numbers: np.ndarray, device: "torch.device") -> "torch.Tensor":
     return torch.from_numpy(np.ascontiguousarray(numbers)).to(device)
 
 
-def _keeps(model: Any) -> bool:
+def _can_choose_rows(model: Any) -> bool:
     "Whether the model can be asked for some rows of its output only."
     return "logits_to_keep" in signature(model.forward).parameters
 
@@ -360,7 +360,7 @@ def _keeps(model: Any) -> bool:
 def _forward(model: Any, token: np.ndarray, kept: np.ndarray, **more: Any) -> "torch.Tensor":
     "Logits [rows, kept, vocabulary] of the tokens [rows, tokens] at the positions `kept`."
     inputs, places = _tensor(token, model.device), _tensor(kept, model.device)
-    if _keeps(model):
+    if _can_choose_rows(model):
         return model(input_ids=inputs, use_cache=False, logits_to_keep=places, **more).logits
     return model(input_ids=inputs, use_cache=False, **more).logits[:, places]
 
@@ -384,7 +384,7 @@ def _reading(
     )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #5c299e6d
-def _read(
+def _logits_of_rows(
     view: Any, tree: PrefixTree, chunk: Chunk, rows: np.ndarray, reading: _Reading
 ) -> "torch.Tensor":
     "Logits of some rows of a chunk."
@@ -413,7 +413,7 @@ def _by_tree(
     for chunk, following in pairwise(chain(chunks(tree, budget, looked_at, rows), [None])):
         reading = _reading(tree, chunk, following, kept, view.device)
         nodes = looked_at[slice(*np.searchsorted(looked_at, (chunk.first, chunk.last)))]
-        logits = _read(
+        logits = _logits_of_rows(
             view, tree, chunk, nodes - chunk.first if len(nodes) else np.zeros(1, np.int64), reading
         )
         kept = reading.passed_on
@@ -458,7 +458,7 @@ def _name(model: Any) -> str:
     return getattr(model.config, "name_or_path", "") or type(model).__name__
 
 
-def _said(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     "The first line of a message, or at least what kind of error it was."
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
@@ -471,7 +471,7 @@ def _not_finite(name: str) -> CogbiasError:
     )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #92b078f2
-def _at(
+def _log_probabilities_at(
     logits: "torch.Tensor",
     row: "torch.Tensor",
     ids: "torch.Tensor",
@@ -514,7 +514,9 @@ def log_probabilities(
         if not (top.isfinite().all() and part[where, which].isfinite().all()):
             raise _not_finite("the model")
         found.append(
-            torch.stack([_at(part, where, which, each, top) for each in temperatures])
+            torch.stack(
+                [_log_probabilities_at(part, where, which, each, top) for each in temperatures]
+            )
             .cpu()
             .double()
             .numpy()
@@ -571,7 +573,7 @@ def _limits(model: Any, vocabulary: int, token_budget: int | None) -> tuple[int,
     "Tokens, and rows of the output layer, that are computed together."
     rows = max(1, 200 * 10**6 // (4 * vocabulary))
     tokens = token_budget or _token_budget(model)
-    return (tokens if _keeps(model) else min(tokens, rows)), rows
+    return (tokens if _can_choose_rows(model) else min(tokens, rows)), rows
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #d2b2dc01
 @cache
@@ -612,12 +614,12 @@ def _plain(model: Any, sequence: Sequence[int]) -> "torch.Tensor":
     except Exception as error:  # whatever an unknown architecture raises
         raise CogbiasError(
             f"{_name(model)}: {type(model).__name__} cannot compute {len(sequence)} tokens: "
-            f"{_said(error)}"
+            f"{_first_line(error)}"
         ) from error
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #bbdf55ac
-class _Trial(NamedTuple):
+class _PlainLoop(NamedTuple):
     "Made-up sequences and what the plain loop says about them."
 
     tree: PrefixTree
@@ -626,7 +628,7 @@ class _Trial(NamedTuple):
     allowed: float  # deviation
 
 
-def _trial(model: Any, reach: float) -> _Trial:
+def _run_plain_loop(model: Any, reach: float) -> _PlainLoop:
     "Run the plain loop, one sequence after the other."
     import torch
 
@@ -642,11 +644,11 @@ def _trial(model: Any, reach: float) -> _Trial:
         raise _not_finite(_name(model))
     numbers = torch.finfo(model.dtype)
     if numbers.bits < 32:
-        return _Trial(tree, expected, False, float(8 * numbers.eps * expected.std()))
-    return _Trial(tree, expected, True, 1e-4 * max(1.0, float(expected.abs().max()) / 16))
+        return _PlainLoop(tree, expected, False, float(8 * numbers.eps * expected.std()))
+    return _PlainLoop(tree, expected, True, 1e-4 * max(1.0, float(expected.abs().max()) / 16))
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #dc860404
-def _deviation(trial: _Trial, batches: Batches) -> float:
+def _deviation(trial: _PlainLoop, batches: Batches) -> float:
     "How far a way is from the plain loop: at most, or in 16 bits by root mean square."
     import torch
 
@@ -667,7 +669,7 @@ class _Chosen(NamedTuple):
     why: str  # reasons against the ways before it
 
 
-def _tried(model: Any, trial: _Trial, way: str, linears: _Linears, reach: float) -> _Chosen:
+def _try_way(model: Any, trial: _PlainLoop, way: str, linears: _Linears, reach: float) -> _Chosen:
     "Try one way; whatever an architecture raises is a reason against it."
     every, windows = np.arange(len(trial.tree)), set()
     if way == "tree":
@@ -685,16 +687,16 @@ def _tried(model: Any, trial: _Trial, way: str, linears: _Linears, reach: float)
     return _Chosen(way, view, min([reach, *windows]), off, "")
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #f476a0f7
-def _choose(model: Any, pack: bool | None) -> tuple[_Chosen, _Trial, _Linears]:
+def _choose_way(model: Any, pack: bool | None) -> tuple[_Chosen, _PlainLoop, _Linears]:
     "The first way that agrees with the plain loop."
     reach, linears, reasons = _reach(model), _linears(model, pack), []
-    trial = _trial(model, reach)
+    trial = _run_plain_loop(model, reach)
     for way, each in (("tree", linears), ("rows", linears), ("rows", _Linears({}, 0, "PyTorch"))):
         try:
-            chosen = _tried(model, trial, way, each, reach)
+            chosen = _try_way(model, trial, way, each, reach)
             return chosen._replace(why="; ".join(dict.fromkeys(reasons))), trial, each
         except Exception as error:  # unknown architectures fail in unknown ways
-            reasons.append(f"{way}: {_said(error)}")
+            reasons.append(f"{way}: {_first_line(error)}")
     raise CogbiasError(
         f"{_name(model)}: the same prompts get other probabilities when asked again "
         f"({reasons[-1]}); are its weights complete?"
@@ -761,7 +763,7 @@ def _check_temperatures(temperatures: Sequence[float]) -> None:
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #cb9a6ab2
 def _first_facts(
-    model: Any, chosen: _Chosen, trial: _Trial, linears: _Linears, limits: tuple[int, int]
+    model: Any, chosen: _Chosen, trial: _PlainLoop, linears: _Linears, limits: tuple[int, int]
 ) -> dict[str, Any]:
     "What is known before anything is asked; `cells` and below count what was asked and computed."
     reach = {"longest_by_tree": int(chosen.reach)} if isfinite(chosen.reach) else {}
@@ -811,7 +813,7 @@ class Scorer:
             )
         kept = model.device.type == "cpu" and _keep_freed_memory()
         with torch.inference_mode():
-            self._chosen, trial, linears = _choose(model, pack)
+            self._chosen, trial, linears = _choose_way(model, pack)
         self.model, self.way, self._lock, self._forwards = (
             model,
             self._chosen.way,
@@ -850,19 +852,19 @@ class Scorer:
         ids = np.concatenate(
             [np.asarray(each) for each in wanted if len(each)] or [np.empty(0, np.int64)]
         )
-        asked = _Asked(
+        asked = _WantedCells(
             np.repeat(np.arange(len(counts)), counts),
             np.repeat(depth, counts),
             ids,
             tuple(np.atleast_1d(temperature).tolist()),
         )
-        values = _ask(self, sequences, asked)
+        values = _log_probabilities_of(self, sequences, asked)
         return np.split(
             values if np.ndim(temperature) else values[0], np.cumsum(counts)[:-1], axis=-1
         )[: len(counts)]
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #38daf783
-class _Asked(NamedTuple):
+class _WantedCells(NamedTuple):
     "Cells of an answer."
 
     sequence: np.ndarray  # [cells] index of the sequence
@@ -871,7 +873,7 @@ class _Asked(NamedTuple):
     temperatures: tuple[float, ...]
 
 
-def _fill(batches: Batches, node: np.ndarray, asked: _Asked) -> np.ndarray:
+def _cells_from_logits(batches: Batches, node: np.ndarray, asked: _WantedCells) -> np.ndarray:
     "[temperatures, cells] from the logits of all nodes."
     order = np.argsort(node, kind="stable")
     values = np.empty((len(asked.temperatures), len(node)))
@@ -897,7 +899,7 @@ def _batches(scorer: Scorer, way: str, tree: PrefixTree, looked_at: np.ndarray) 
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #d1fcf9e1
 def _compute(
-    scorer: Scorer, way: str, sequences: Sequence[Sequence[int]], asked: _Asked
+    scorer: Scorer, way: str, sequences: Sequence[Sequence[int]], asked: _WantedCells
 ) -> np.ndarray:
     "[temperatures, cells], all sequences in one way."
     import torch
@@ -914,10 +916,12 @@ def _compute(
     }
     with scorer._lock, torch.inference_mode():
         scorer.facts.update({fact: scorer.facts[fact] + count for fact, count in counts.items()})
-        return _fill(_batches(scorer, way, tree, np.unique(node)), node, asked)
+        return _cells_from_logits(_batches(scorer, way, tree, np.unique(node)), node, asked)
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #9735059a
-def _ask(scorer: Scorer, sequences: Sequence[Sequence[int]], asked: _Asked) -> np.ndarray:
+def _log_probabilities_of(
+    scorer: Scorer, sequences: Sequence[Sequence[int]], asked: _WantedCells
+) -> np.ndarray:
     "[temperatures, cells], each sequence in a way that is exact for it."
     config = scorer.model.config.get_text_config()
     _check_sequences(sequences, getattr(config, "max_position_embeddings", None) or inf)
@@ -929,7 +933,7 @@ def _ask(scorer: Scorer, sequences: Sequence[Sequence[int]], asked: _Asked) -> n
     for way, part in (("tree", needed & ~far), ("rows", needed & far)):
         cells, place = np.flatnonzero(part[asked.sequence]), np.cumsum(part) - 1
         if len(cells):
-            some = _Asked(
+            some = _WantedCells(
                 place[asked.sequence[cells]],
                 asked.depth[cells],
                 asked.ids[cells],
@@ -968,10 +972,10 @@ def score_continuations(
     ids = np.concatenate(
         [np.asarray(each) for _, each in pairs if len(each)] or [np.empty(0, np.int64)]
     )
-    values = _ask(
+    values = _log_probabilities_of(
         scorer,
         [[*context, *each[:-1]] for context, each in pairs],
-        _Asked(owner, depth, ids, (temperature,)),
+        _WantedCells(owner, depth, ids, (temperature,)),
     )[0]
     sums = np.bincount(owner, values, minlength=len(pairs))
     return np.split(sums, np.cumsum([len(several) for several in continuations])[:-1])[

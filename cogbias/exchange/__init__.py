@@ -167,7 +167,7 @@ _TYPES = MappingProxyType(
 )
 
 
-def _check(fields: Mapping[str, Any], schema: Mapping[str, str], within: str = "") -> None:
+def _check_fields(fields: Mapping[str, Any], schema: Mapping[str, str], within: str = "") -> None:
     "Raise unless every field is there and of its kind."
     for name, kind in schema.items():
         if name not in fields:
@@ -215,7 +215,7 @@ def _words_behind_label(fields: Mapping[str, Any], label: str, wanted: Sequence[
     return found[1]
 
 # %% ../../nbs/30_exchange.ipynb #fc90a48d
-def _read(
+def _read_field(
     fields: Mapping[str, Any], name: str, reader: Callable[[str], Any], within: str = ""
 ) -> Any:
     "A field through a reader; the error names the field."
@@ -248,12 +248,12 @@ Lottery = list[list[float]]  # [prize in dollars, chance in percent], ...
 
 def _lottery(fields: Mapping[str, Any], name: str) -> Lottery:
     "The numbered prizes and chances of an option."
-    _check(fields[name], _LOTTERY, f"{name}.")
+    _check_fields(fields[name], _LOTTERY, f"{name}.")
     count = max(1, (len(fields[name]) - 1) // 2)
     lottery = [
         [
-            _read(fields[name], f"PRIZE{n}", read_money, f"{name}."),
-            _read(fields[name], f"PROB{n}", read_percent, f"{name}."),
+            _read_field(fields[name], f"PRIZE{n}", read_money, f"{name}."),
+            _read_field(fields[name], f"PROB{n}", read_percent, f"{name}."),
         ]
         for n in range(1, count + 1)
     ]
@@ -329,7 +329,7 @@ def _label_fault(design: str, rival: float, target: float) -> dict[str, str]:
 def _certainty(fields: Mapping[str, Any]) -> dict[str, Any]:
     "An item of the certainty designs."
     design, name = _level(fields, "bias_type", CERTAINTY_TYPES)
-    _check(fields["subtemplates"], _SUBTEMPLATES, "subtemplates.")
+    _check_fields(fields["subtemplates"], _SUBTEMPLATES, "subtemplates.")
     rival = "riskier" if design == "possibility" else "better_expected_value"
     options = _certainty_options(
         fields, lotteries := [_lottery(fields, name) for name in ("option_a", "option_b")], rival
@@ -450,8 +450,8 @@ def _decoy_options(
     options, offers = [], {}
     for place, role in enumerate(_in_order(fields, roles), 1):
         offers[role] = {
-            "price": float(_read(fields, f"price{place}", read_money)),
-            "quality": float(_read(fields, f"quality{place}", read_score)),
+            "price": float(_read_field(fields, f"price{place}", read_money)),
+            "quality": float(_read_field(fields, f"quality{place}", read_score)),
         }
         label = f"{fields['product_type'].title()} {place}"
         options.append(
@@ -573,9 +573,9 @@ def _belief_argument(fields: Mapping[str, Any]) -> tuple[list[list[str]], list[s
     for name in ("premise_1", "premise_2", "conclusion"):
         if fields[name].removesuffix(".") + "." not in fields["text"]:
             raise CogbiasError(f"field 'text' does not show {name!r}")
-    return [_read(fields, name, read_sentence) for name in ("premise_1", "premise_2")], _read(
-        fields, "conclusion", read_sentence
-    )
+    return [
+        _read_field(fields, name, read_sentence) for name in ("premise_1", "premise_2")
+    ], _read_field(fields, "conclusion", read_sentence)
 
 # %% ../../nbs/30_exchange.ipynb #aef595de
 def _belief(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -765,9 +765,9 @@ def _record(file: str, key: str, fields: Any) -> _Record:
     try:
         if not key.isdecimal() or not key.isascii() or len(key) > 9:
             raise CogbiasError("records are named by numbers")
-        _check({"record": fields}, {"record": "object"})
-        _check(fields, {"bias_name": "text"})
-        _check(fields, _level(fields, "bias_name", FIELDS))
+        _check_fields({"record": fields}, {"record": "object"})
+        _check_fields(fields, {"bias_name": "text"})
+        _check_fields(fields, _level(fields, "bias_name", FIELDS))
         kept = json.dumps(
             {name: value for name, value in fields.items() if name not in _VOLATILE},
             sort_keys=True,
@@ -849,7 +849,7 @@ def _merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(kept.values())
 
 # %% ../../nbs/30_exchange.ipynb #3bc30617
-def _add(row: dict[str, Any], column: str, code: str) -> None:
+def _add_code(row: dict[str, Any], column: str, code: str) -> None:
     "Add a code to the column `problem` or `note`."
     row[column] = "; ".join(filter(None, (row[column], code)))
 
@@ -884,7 +884,7 @@ def _certainty_links(rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
         row["eu_consistent"] = linked.get(row["cluster"], False)
         if row["cluster"] not in linked:
-            _add(row, "note", "condition_missing")
+            _add_code(row, "note", "condition_missing")
 
 # %% ../../nbs/30_exchange.ipynb #d3b9d383
 def _shared_texts(rows: Sequence[dict[str, Any]]) -> None:
@@ -892,7 +892,7 @@ def _shared_texts(rows: Sequence[dict[str, Any]]) -> None:
     counts = Counter((row["paradigm"], row["condition"], row["prompt"]) for row in rows)
     for row in rows:
         if counts[row["paradigm"], row["condition"], row["prompt"]] > 1:
-            _add(row, "note", "shared_text")
+            _add_code(row, "note", "shared_text")
 
 # %% ../../nbs/30_exchange.ipynb #d6576a0a
 def _complete(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -986,7 +986,7 @@ def import_instructed_to_bias(
     rows = []
     for record in records:
         rows.append(row := _item_of_record(record))
-        _add(row, "problem", fault(record))
+        _add_code(row, "problem", fault(record))
     _data_sets(rows)
     table = _table(_complete(_merged(rows)))
     table.attrs["report"] = import_report(table).to_dict("records")

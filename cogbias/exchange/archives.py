@@ -206,7 +206,7 @@ def archived_files(
     return dict(sorted(archive_contents(path, endings)))
 
 # %% ../../nbs/exchange/archives.ipynb #6af47d36
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _with_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     "An object of JSON whose keys occur once."
     if len(made := dict(pairs)) < len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
@@ -224,6 +224,8 @@ def strict_json(
 ) -> Any:
     "What a JSON text holds; a ValueError where it is none, or says a thing twice."
     try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
+        return json.loads(
+            data.decode("utf-8"), object_pairs_hook=_with_unique_keys, parse_constant=_no_number
+        )
     except RecursionError:
         raise ValueError("too many brackets in each other") from None

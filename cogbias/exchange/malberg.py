@@ -656,7 +656,7 @@ def _order_shown(record: Record, test: PublishedTest, condition: str) -> tuple[i
     return tuple(order)
 
 
-def _turn(
+def _order_of_decision(
     orders: Sequence[tuple[int, ...]], record: Record, test: PublishedTest, odd: Oddities
 ) -> int | None:
     "1 for the original order, 2 for the reverse; None where it is neither, which is named."
@@ -679,7 +679,7 @@ def _chosen(
     orders = {each: _order_shown(record, test, each) for each in CONDITIONS}
     last = _case(test.paradigm).points - 1
     chosen = {each: _whole(record, f"{each}_decision", high=last) for each in CONDITIONS}
-    turn = _turn([*orders.values()], record, test, odd)
+    turn = _order_of_decision([*orders.values()], record, test, odd)
     if turn is None:
         return None
     for each in CONDITIONS:

@@ -1990,7 +1990,7 @@ def _for_readers(held: Mapping[str, Any]) -> Iterator[tuple[KeyPath, Any]]:
         yield from (((name, key), text) for key, text in pairs)
 
 
-def _whole(declared: Declaration, name: str, tables: Mapping[str, str]) -> Paradigm:
+def _whole_paradigm(declared: Declaration, name: str, tables: Mapping[str, str]) -> Paradigm:
     "A paradigm that a file declares as a whole."
     held, orders = declared.held, declared.held.get("both_orders", True)
     with declared.faults.apart():
@@ -2570,7 +2570,7 @@ def _declared_paradigm(
     name = f"{SUITE}without_a_name"  # until its fault is told
     with declared.faults.apart():
         name = _declared_name(declared)
-    make: Callable[..., Paradigm] = _whole
+    make: Callable[..., Paradigm] = _whole_paradigm
     if isinstance(declared.held.get("based_on"), str):
         declared.faults.tell()
         make = partial(_based, as_before=as_before)

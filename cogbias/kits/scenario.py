@@ -221,7 +221,7 @@ class Scenario:
         values: Mapping[str, Any],  # drawn and derived ones
     ) -> dict[str, Any]:  # content of an item
         "What simulated managers decide from."
-        return _seen(self, condition, values)
+        return _seen_by_simulated(self, condition, values)
 
 # %% ../../nbs/kits/scenario.ipynb #62c1dfeb
 def _scale_faults(case: Scenario) -> Iterator[str]:
@@ -583,7 +583,7 @@ def _measured_columns(case: Scenario, values: Mapping[str, Any]) -> dict[str, An
     return columns
 
 
-def _seen(case: Scenario, condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def _seen_by_simulated(case: Scenario, condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
     "What simulated managers decide from."
     metric = case.measured
     kappa = int(_value(metric.kappa, values))
@@ -610,7 +610,7 @@ def _story_rows(
     for condition in CONDITIONS:
         situation = told_situation(case.situation[condition], values)
         texts = (situation, case.question[condition], case.scale[condition])
-        seen = _seen(case, condition, values)
+        seen = _seen_by_simulated(case, condition, values)
         for turn in turns:
             frame = _prompt_frame(texts, told, style, turn == 2)
             filled = traced(frame, **{name: values[name] for name in frame.gaps})

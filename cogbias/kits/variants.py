@@ -490,7 +490,7 @@ def _options_shown(
     ]
 
 # %% ../../nbs/kits/variants.ipynb #6680f5de
-def _seen(question: Question, stimulus: Mapping[str, Any], key: str) -> Any:
+def _shown_value(question: Question, stimulus: Mapping[str, Any], key: str) -> Any:
     "What of a stimulus stands in a column."
     if key not in stimulus:
         raise CogbiasError(
@@ -550,7 +550,7 @@ def _item(
         "truth": question.truth(condition, values),
         "n_options": len(options),
     }
-    row |= {column: _seen(question, stimulus, key) for column, key in question.shows.items()}
+    row |= {column: _shown_value(question, stimulus, key) for column, key in question.shows.items()}
     if question.numbers:
         return row | {"lowest": question.numbers.low, "highest": question.numbers.high}
     place = next(k for k, each in enumerate(options, 1) if each["role"] == question.target_role)

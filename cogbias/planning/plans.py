@@ -39,7 +39,7 @@ def _sum(values: Iterable[float | None]) -> float | None:
     return None if not known or None in known else sum(known)
 
 
-def _whole(value: float | None) -> int | None:
+def _rounded_number(value: float | None) -> int | None:
     "To the next whole number."
     return None if value is None else round(value)
 
@@ -68,8 +68,8 @@ def _cell_row(
         "prompts": len(cell.items),
         **{name: counts[name] for name in ("planned", "stored", "missing")},
         "calls": sum(step.calls for step in steps),
-        "tokens_in": _whole(_sum(step.tokens_in for step in steps)),
-        "tokens_out": _whole(_sum(step.tokens_out for step in steps)),
+        "tokens_in": _rounded_number(_sum(step.tokens_in for step in steps)),
+        "tokens_out": _rounded_number(_sum(step.tokens_out for step in steps)),
         "usd": _sum(_usd(step, prices[step.model], step.tokens_out) for step in steps),
         "seconds": _sum(_seconds(step, cell.who) for step in steps),
         "unusable": cell.items.attrs.get("left_out", 0),
@@ -91,8 +91,8 @@ def _model_row(
         "model": model,
         "calls": sum(step.calls for step in steps),
         "calls_to_try_out": sum(step.calls for step in tried_out),
-        "tokens_in": _whole(_sum(step.tokens_in for step in every)),
-        "tokens_out": _whole(_sum(step.tokens_out for step in every)),
+        "tokens_in": _rounded_number(_sum(step.tokens_in for step in every)),
+        "tokens_out": _rounded_number(_sum(step.tokens_out for step in every)),
         "usd": _sum(_usd(step, price, step.tokens_out) for step in every),
         "most_usd": _sum(_usd(step, price, step.most_out) for step in every),
         "spent_tokens": spent.tokens_in + spent.tokens_out if spent else None,

@@ -78,11 +78,12 @@ def _names_and_instruments(
     said = {name: RULE if simulated[name] else how.get(name, "not recorded") for name in names}
     order = sorted(names, key=lambda name: (simulated[name], said[name], name))
     return {
-        name: (shown_name(name, simulated[name], _made(people, name)), said[name]) for name in order
+        name: (shown_name(name, simulated[name], _mark_in_record(people, name)), said[name])
+        for name in order
     }
 
 
-def _made(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
+def _mark_in_record(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
     "What is no model of the paper's is called, by its record; empty for all others."
     known = people.get(name, {})
     return "" if known.get("simulated") else known.get("mark", "")
@@ -95,7 +96,7 @@ def _scenes(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
 
 def _encoder(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
     "An encoder without its task, and who made it, or what is its own, where it is not the paper's."
-    architecture, made = trained_on(name)[0], _made(people, name)
+    architecture, made = trained_on(name)[0], _mark_in_record(people, name)
     return f"{architecture} ({made})" if made else architecture
 
 # %% ../../nbs/reporting/03_bets.ipynb #3921f2ca
@@ -521,7 +522,7 @@ def _by_making(
     effects: pd.DataFrame, people: Mapping[str, Mapping[str, Any]]
 ) -> list[tuple[str, pd.DataFrame]]:
     "The accuracies of encoders, apart for models that were made here; published ones first."
-    made = effects["participant"].map(lambda name: _made(people, name))
+    made = effects["participant"].map(lambda name: _mark_in_record(people, name))
     kinds = sorted(made.unique())
     return [(kind, transfer_rows(effects[made == kind], people)) for kind in kinds]
 

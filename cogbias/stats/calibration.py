@@ -859,7 +859,7 @@ def _flips(studies: Headlines, table: Mapping[str, np.ndarray]) -> float:
     return sign_flip(table["difference"], table["stratum"])
 
 
-def _false(found: Estimate, truth: float) -> bool:
+def _is_wrong_verdict(found: Estimate, truth: float) -> bool:
     "Whether the verdict says what is not so."
     said = verdict(found)
     return {
@@ -889,7 +889,7 @@ def try_headline(
         flat = without_width(found.ci_low, found.ci_high)  # of which nothing is ever claimed
         claims = found.status in CLAIMABLE and not flat
         widths = found.ci_high - found.ci_low, plain.ci_high - plain.ci_low
-        said_false = _false(found, studies.truth)
+        said_false = _is_wrong_verdict(found, studies.truth)
         flips = _flips(studies, table)
         tested = found.p_value < 0.05, np.nan if np.isnan(flips) else flips < 0.05
         rows.append((held, claims, claims and not held, said_false, plainly, *widths, *tested))
@@ -980,7 +980,7 @@ SHELVES = {  # design -> settings, texts, stories per setting
 }
 
 
-def _told(rng: np.random.Generator, design: str) -> tuple[np.ndarray, np.ndarray]:
+def _texts_of_pairs(rng: np.random.Generator, design: str) -> tuple[np.ndarray, np.ndarray]:
     "Setting and text of every pair, each text about equally often."
     settings, texts, stories = SHELVES[design]
     names = np.repeat(np.arange(settings), stories)
@@ -1026,7 +1026,7 @@ def smooth_shifts(
     primacy: float = 0.4,  # by which an answer leans to the end shown first, in steps
 ) -> SharedTexts:
     "Ratings that scatter around a centre, each pair in both orders of the scale."
-    told, middle = _told(rng, design), (points - 1) / 2
+    told, middle = _texts_of_pairs(rng, design), (points - 1) / 2
     level = middle + _shared(rng, R, told, level_sd)
     moved = level + _shared(rng, R, told, effect_sd)
     moved += shift * (rng.random((R, told[1].max() + 1))[:, told[1]] < moved_texts)
@@ -1050,7 +1050,7 @@ def smooth_shifts(
     return SharedTexts(*twice, score, control, truth / (points - 1))
 
 # %% ../../nbs/stats/calibration.ipynb #72208c22
-def _starts(
+def _control_ratings(
     rng: np.random.Generator, R: int, told: tuple[np.ndarray, np.ndarray], points: int
 ) -> np.ndarray:
     "Control ratings at least two steps from either end, one for every setting, shape (R, pairs)."
@@ -1068,11 +1068,11 @@ def constant_shifts(
     "Answers that never vary: whole steps, at most two."
     from scipy.special import ndtr
 
-    told = _told(rng, design)
+    told = _texts_of_pairs(rng, design)
     steps = np.clip(np.rint(shift + _shared(rng, R, told, effect_sd)), -2, 2)
     cuts = np.array([-1.5, -0.5, 0.5, 1.5])
     truth = float(ndtr((shift - cuts) / np.sqrt(np.sum(np.square(effect_sd)))).sum()) - 2
-    control = _starts(rng, R, told, points).mean(axis=1) / (points - 1)
+    control = _control_ratings(rng, R, told, points).mean(axis=1) / (points - 1)
     return SharedTexts(*told, steps / (points - 1), control, truth / (points - 1))
 
 
@@ -1087,11 +1087,11 @@ def rare_shifts(
     jitter: float = 0.0,  # standard deviation of what pairs add, in steps; 0: nothing ever varies
 ) -> SharedTexts:
     "Answers that hardly vary: some texts, settings or pairs move, all others stay."
-    told = _told(rng, design)
+    told = _texts_of_pairs(rng, design)
     unit = {"setting": told[0], "text": told[1], "pair": np.arange(len(told[0]))}[of]
     moved = steps * (rng.random((R, unit.max() + 1))[:, unit] < share)
     moved = moved + rng.normal(0, jitter, moved.shape)
-    control = _starts(rng, R, told, points).mean(axis=1) / (points - 1)
+    control = _control_ratings(rng, R, told, points).mean(axis=1) / (points - 1)
     return SharedTexts(*told, moved / (points - 1), control, share * steps / (points - 1))
 
 # %% ../../nbs/stats/calibration.ipynb #0840c4ef
@@ -1164,7 +1164,7 @@ def try_shared_texts(
             found.ci_high - found.ci_low,
             (found.p_value < 0.05) == (not found.ci_low <= 0 <= found.ci_high),
         )
-        said_false = _false(found, truth)
+        said_false = _is_wrong_verdict(found, truth)
         rejects = found.p_value < 0.05
         rows.append(
             (
