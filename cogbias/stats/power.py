@@ -29,6 +29,11 @@ def _critical(alpha: float, sides: int) -> float:
     return _NORMAL.inv_cdf(1 - alpha / sides)
 
 
+def _standard_errors_needed(alpha: float, power: float) -> float:
+    "How many standard errors from zero an effect is that a two-sided test finds so often."
+    return _critical(alpha, 2) + _NORMAL.inv_cdf(power)
+
+
 def _normal_power(shift: float, alpha: float, sides: int) -> float:
     "Power of a z test whose statistic is centred at `shift` >= 0."
     z = _critical(alpha, sides)
@@ -558,7 +563,7 @@ def questions_needed(
         return SampleSize("miller", inf, inf, inf)
     return _rounded(
         "miller",
-        (_critical(alpha, 2) + _NORMAL.inv_cdf(power)) ** 2 * variance / difference**2,
+        _standard_errors_needed(alpha, power) ** 2 * variance / difference**2,
         sum(answers),
     )
 
@@ -578,6 +583,5 @@ def detectable_difference(
     _check_design(alpha, 2, power)
     if questions <= 0:
         raise ValueError(f"questions is {questions}: give a number above 0")
-    return (_critical(alpha, 2) + _NORMAL.inv_cdf(power)) * sqrt(
-        _per_question(between, within, answers) / questions
-    )
+    variance = _per_question(between, within, answers) / questions
+    return _standard_errors_needed(alpha, power) * sqrt(variance)

@@ -485,10 +485,15 @@ def choose_lottery(
         worth = {role: value(content["lotteries"][role]) for role in roles}
         if math.isinf(theta):
             return best_of({role: round(each, 9) for role, each in worth.items()})
-        largest = max(abs(each) for each in worth.values()) or 1.0
-        return softmax({role: theta * each / largest for role, each in worth.items()})
+        return softmax(_in_logits(worth, theta))
 
     return rule
+
+
+def _in_logits(worth: Mapping[str, float], theta: float) -> dict[str, float]:
+    "What each option is worth relative to the largest, by a sensitivity."
+    largest = max(abs(each) for each in worth.values()) or 1.0
+    return {role: theta * each / largest for role, each in worth.items()}
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #2cac8c09
 def shuns_certainty(
@@ -498,13 +503,10 @@ def shuns_certainty(
     "The opposite of a certainty effect: expected value, minus something for a sure prize."
 
     def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
-        worth = {role: expected_prize(content["lotteries"][role]) for role in roles}
-        largest = max(abs(each) for each in worth.values()) or 1.0
+        lotteries = content["lotteries"]
+        liked = _in_logits({role: expected_prize(lotteries[role]) for role in roles}, theta)
         return softmax(
-            {
-                role: theta * each / largest - penalty * (len(content["lotteries"][role]) == 1)
-                for role, each in worth.items()
-            }
+            {role: each - penalty * (len(lotteries[role]) == 1) for role, each in liked.items()}
         )
 
     return rule

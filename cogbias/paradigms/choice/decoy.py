@@ -4,12 +4,13 @@
 
 # %% auto #0
 __all__ = ['PRODUCTS', 'TARGET_SIDES', 'SOURCES', 'QUALITY_PAIRS', 'PUBLISHED_EXCEPTIONS', 'DECOYS', 'DECOY_KINDS', 'ORDERS',
-           'ANSWER_FORMATS', 'PARTS', 'WORDINGS', 'Texts', 'LABELS', 'CONTRASTS', 'RULES', 'TRIVIAL', 'FACTORS',
-           'CAVEATS', 'PARADIGM', 'Product', 'quality_pairs', 'Offer', 'ValueSet', 'value_sets', 'dominates',
+           'ANSWER_FORMATS', 'PARTS', 'WORDINGS', 'Texts', 'LABELS', 'CONTRASTS', 'best_value', 'RULES', 'TRIVIAL',
+           'FACTORS', 'CAVEATS', 'PARADIGM', 'Product', 'quality_pairs', 'Offer', 'ValueSet', 'value_sets', 'dominates',
            'asymmetrically_dominated', 'decoy_price', 'decoys', 'symmetric_decoys', 'refuse_symmetric', 'phrase',
-           'items', 'choose_product', 'best_value']
+           'items', 'choose_product', 'quality_per_dollar']
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #b2336b56
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations, product
 from types import MappingProxyType
@@ -20,7 +21,7 @@ import pandas as pd
 from ...design import Contrast, Paradigm
 from ...tables import CogbiasError, item_table, nearest, option
 from ...frames import Frame, money
-from ...kits.rules import Rule, best_of, softmax
+from ...kits.rules import Rule, softmax, weighs
 from ...kits.wordings import Part, Wordings, filled, with_wordings
 from ...settings import Seed
 
@@ -634,14 +635,16 @@ def choose_product(
     return rule
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #1f851406
-def best_value(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
-    "Choose the most quality per dollar: a fixed trade-off that a decoy cannot move."
-    return best_of(
-        {
-            role: content["options"][role]["quality"] / content["options"][role]["price"]
-            for role in roles
-        }
-    )
+def quality_per_dollar(
+    content: Mapping[str, Any],  # of the item
+    role: str,  # of an option
+) -> float:
+    "A fixed trade-off, which a decoy cannot move."
+    rated = content["options"][role]
+    return rated["quality"] / rated["price"]
+
+
+best_value = weighs(quality_per_dollar, math.inf)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #86517c7b
 RULES = MappingProxyType(
