@@ -8,11 +8,12 @@ __all__ = ['KINDS', 'Orders', 'Choices', 'ItemOrder', 'Wager', 'RULES', 'TRIVIAL
            'Side', 'Modality', 'instruction_for', 'expected_gains', 'WagerRange', 'fair_stake', 'wager_range',
            'right_choice', 'round_wager', 'Layout', 'layouts', 'events_of', 'bare_question', 'orders_of', 'Choice',
            'lettered', 'apart', 'asked_in_orders', 'rational', 'mirror', 'type_only', 'graded', 'pair_columns',
-           'pair_content', 'content_fault', 'bet_rows', 'parts_of', 'items_of', 'scored', 'accuracies', 'thresholds',
-           'bets']
+           'pair_content', 'content_fault', 'bet_rows', 'parts_of', 'bet_faults', 'items_of', 'scored', 'accuracies',
+           'thresholds', 'bets']
 
 # %% ../../nbs/kits/bets.ipynb #d2717b69
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -37,7 +38,7 @@ from cogbias.kits.goods import (
     with_article,
 )
 from .rules import Rule, best_of
-from .wordings import Part, Wordings, filled
+from .wordings import Part, Wordings, alike_faults, as_read, filled
 from ..settings import Seed
 from ..tables import CogbiasError, item_table, option
 
@@ -525,11 +526,14 @@ def parts_of(
 ) -> dict[str, Part]:  # name -> what it is, and what the modality says
     "The words of a modality that a wording may say otherwise."
     found = {"ask": Part("the question behind the sentences", usual=modality.ask)}
+    even = len(set(modality.chances)) == 1  # then the sides may change places
     for number, side in enumerate(modality.sides, 1):
         found[f"side_{number}"] = Part(
-            f"the sentence about {side.name}", ("event",), usual=side.says
+            f"the sentence about {side.name}", ("event",), usual=side.says, alone=not even
         )
-        found[f"name_{number}"] = Part(f"what {side.name} is called in answers", usual=side.name)
+        found[f"name_{number}"] = Part(
+            f"what {side.name} is called in answers", usual=side.name, alone=not even
+        )
     found["win"] = Part("the event of who wins", ("thing",), usual=modality.win)
     found["lose"] = Part("the event of who loses", ("thing",), usual=modality.lose)
     if len(modality.sides) == 3:
@@ -566,6 +570,45 @@ def _modalities_in(modality: Modality, wordings: Wordings) -> dict[str, Modality
         published = modality.published and as_shipped
         found[str(wording)] = replace(_modality_in(modality, texts), published=published)
     return found
+
+# %% ../../nbs/kits/bets.ipynb #1958f77e
+def _stands_in(name: str, sentence: str) -> bool:
+    "Whether a name stands in a sentence, as a word of its own where the script has such words."
+    name, sentence = as_read(name), as_read(sentence)
+    if name == name.upper():  # a script without capitals, which need not part words
+        return name in sentence
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence) is not None
+
+
+def _side_faults(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    "Names that stand in the sentence about another side, and not in that about their own."
+    numbers = [name.removeprefix("side_") for name in texts if name.startswith("side_")]
+    for number in numbers:
+        name = texts[f"name_{number}"]
+        named_in = [other for other in numbers if _stands_in(name, texts[f"side_{other}"])]
+        if named_in and number not in named_in:
+            yield (
+                f"name_{number}",
+                f"does not stand in 'side_{number}' but in 'side_{named_in[0]}': bets would be "
+                "counted for the wrong side; exchange the names, or the sentences",
+            )
+
+
+def bet_faults(
+    texts: Mapping[str, str],  # of a wording, by part
+) -> Iterator[tuple[str, str]]:  # part, what is wrong with it
+    "What is wrong with the texts of a bet together."
+    sides = [name for name in texts if name.startswith("side_")]
+    names = [f"name_{side.removeprefix('side_')}" for side in sides]
+    events = [name for name in ("win", "lose", "nothing") if name in texts]
+    yield from alike_faults(texts, sides, events)
+    if "neither" in texts:
+        yield from alike_faults(texts, (*names, "neither"))
+        yield from _side_faults(texts)
+        return
+    bets = {name: fill(Frame(texts["bet"]), side=texts[name]) for name in names}
+    yield from alike_faults({**bets, "no_bet": texts["no_bet"]}, (*names, "no_bet"))
+    yield from _side_faults(texts)
 
 # %% ../../nbs/kits/bets.ipynb #47425b61
 def items_of(
@@ -794,7 +837,7 @@ def bets(
         name=f"bets/{modality.name}",
         factors=BET_FACTORS,
         items=items_of(modality, sets),
-        wordings=Wordings(parts_of(modality), {modality.name: {}}),
+        wordings=Wordings(parts_of(modality), {modality.name: {}}, bet_faults),
         items_from=lambda wordings: items_of(modality, sets, wordings),
         contrasts=(first, *further, *others),
         breakdown=("layout", "option_order"),

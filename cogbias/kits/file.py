@@ -61,7 +61,7 @@ from cogbias.kits.variants import (
     one_wording,
     variants_of,
 )
-from .wordings import Part, Wordings, part_fault
+from .wordings import Part, Wordings, as_read, part_fault, taken_fault
 from ..settings import Seed, check_settings
 from ..tables import ITEMS, CogbiasError, file_text, identified, inside, nearest
 
@@ -1051,11 +1051,6 @@ def _target_place(spot: Spot, texts: Sequence[str], target: str) -> int:
     return by_letter if by_text is None else by_text
 
 
-def _as_read(text: str) -> str:
-    "What a reader makes of an option: neither case nor spaces tell two apart."
-    return " ".join(text.split()).casefold()
-
-
 def roles_of(
     texts: Sequence[str],  # the options of a condition, in order
     target: str,  # the text or the letter of the one that shows the bias
@@ -1067,14 +1062,14 @@ def roles_of(
     if not 2 <= len(texts) <= len(ascii_uppercase):
         there = "is 1 option" if len(texts) == 1 else f"are {len(texts)} options"
         raise options.fault(f"there {there}; write 2 to {len(ascii_uppercase)}")
-    read = [*map(_as_read, texts)]
+    read = [*map(as_read, texts)]
     for number, text in enumerate(texts):
         if fault := prompt_fault(text):
             faults.note(options.fault(f"an option {fault}"))
         elif "\n" in text.strip():
             said = f"the option {text!r:.40} has several lines; write it on one"
             faults.note(options.fault(said))
-        elif _as_read(text) in read[number + 1 :]:
+        elif as_read(text) in read[number + 1 :]:
             said = f"the option {text!r:.40} stands there twice; write another one"
             faults.note(options.fault(said))
     place = 0
@@ -1637,14 +1632,14 @@ def _refuse_same_options(
         listed = content.options.get(condition) or question.options[condition]
         seen: set[str] = set()
         for option, (_, frame) in zip(row["options"], listed):
-            if _as_read(option["text"]) in seen:
+            if as_read(option["text"]) in seen:
                 spot = _option_spot(declared, own[content.name], condition, frame)
                 when = "" if variant == "base" else f" in the variant {variant!r}"
                 raise spot.fault(
                     f"the option {option['text']!r:.40} of {content.name!r} stands there twice"
                     f"{when}; write another one"
                 )
-            seen.add(_as_read(option["text"]))
+            seen.add(as_read(option["text"]))
 
 
 def _option_spot(declared: Declaration, wording: Wording, condition: str, frame: Frame) -> Spot:
@@ -2295,7 +2290,7 @@ def _own_sets(
     rules = base.written.gaps
     gaps = _Gaps(tuple(rules), {})
     sets = dict(sets_of(base.written)) if declared.held.get("keep_wordings") else {}
-    seen = {(gap, _as_read(text)): at for at, each in sets.items() for gap, text in each.items()}
+    seen = {(gap, as_read(text)): at for at, each in sets.items() for gap, text in each.items()}
     for each in _wordings(declared, tables, gaps):
         _refuse_more(each, f"a wording of {base.name} fills its gaps ({', '.join(rules)})")
         _check_words(each, gaps)
@@ -2305,7 +2300,7 @@ def _own_sets(
         for gap, text in texts.items():
             for fault in text_faults(rules[gap], text, texts=texts):
                 raise each.spot(gap).fault(f"{fault}; keep to {rules[gap].rules}")
-            before = seen.setdefault((gap, _as_read(text)), each.name)
+            before = seen.setdefault((gap, as_read(text)), each.name)
             if before != each.name:
                 raise each.spot(gap).fault(f"{before!r} has the same text; write another one")
         sets[each.name] = texts
@@ -2336,6 +2331,11 @@ def _own_texts(wording: Wording, base: Paradigm) -> dict[str, str]:
             continue
         with faults.apart():
             texts[name] = _text_of_part(wording, name, part)
+            if fault := taken_fault(base.wordings, name, texts[name]):
+                raise wording.spot(name).fault(fault)
+    faults.tell()
+    for name, fault in base.wordings.together(base.wordings.whole(texts)):
+        faults.note(wording.spot(name).fault(f"{name!r} {fault}"))
     faults.tell()
     return texts
 
@@ -2376,7 +2376,7 @@ def _own_wordings(declared: Declaration, base: Paradigm, tables: Mapping[str, st
                 )
             found[each.name] = texts
     faults.tell()
-    return Wordings(parts, found)
+    return replace(base.wordings, given=found)
 
 
 _NAME_OF_A_WORDING = "name of the wording"
