@@ -8,9 +8,10 @@ __all__ = ['EVERY', 'steps', 'counting', 'Count', 'Watch', 'collecting']
 # %% ../nbs/17_progress.ipynb #40e14caf
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import mean
 from typing import NamedTuple
 
 import pandas as pd
@@ -83,8 +84,9 @@ class Watch:
         folder: Folder,  # an outputs folder
         cells: Sequence[tuple[str, str]],  # participant and paradigm
         repeats: int,  # answers per prompt, where they are sampled
+        prompts: Mapping[str, int] | None = None,  # of paradigms, as far as they are known
     ) -> None:
-        self.cells, self.repeats = list(cells), repeats
+        self.cells, self.repeats, self.prompts = list(cells), repeats, prompts or {}
         self.files = {key: folder.store(*key).path for key in self.cells}
         self.items = {key[1]: folder.items(key[1]) for key in self.cells}
         self._read: dict[tuple[str, str], tuple[int, int]] = {}  # cell -> bytes, lines
@@ -127,21 +129,46 @@ class Watch:
         before = {key: self._read.get(key, (0, 0))[1] for key in self.cells}
         lines = {key: self._lines(key) for key in self.cells}
         sizes = {key: self._size(key) for key in self.cells}
-        known = [size for size in sizes.values() if size is not None]
-        usual = round(sum(known) / len(known)) if known else 0
         answers = sum(
             count if sizes[key] is None else min(count, sizes[key]) for key, count in lines.items()
         )
-        expected = sum(usual if size is None else size for size in sizes.values())
+        expected = sum(self._expected(sizes).values())
         whole = sum(size is not None and lines[key] >= size for key, size in sizes.items())
         grown = tuple(f"{who} in {name}" for who, name in self._grown(before, lines))
         return Count(answers, max(expected, answers), whole, grown)
+
+    def _expected(self, sizes: Mapping[tuple[str, str], int | None]) -> dict[tuple[str, str], int]:
+        "How many answers each cell takes; one that has not begun as others of its paradigm do."
+        begun = {key: size for key, size in sizes.items() if size is not None}
+        of_name: dict[str, list[int]] = {}
+        for (_, name), size in begun.items():
+            of_name.setdefault(name, []).append(size)
+        usual = {name: mean(found) for name, found in of_name.items()}
+        return {
+            key: begun[key] if key in begun else round(_likely_size(key[1], usual, self.prompts))
+            for key in self.cells
+        }
 
     def _grown(
         self, before: dict[tuple[str, str], int], lines: dict[tuple[str, str], int]
     ) -> list[tuple[str, str]]:
         "The cells that have more lines than before."
         return [key for key in self.cells if lines[key] > before[key]]
+
+
+def _likely_size(
+    name: str,  # of a paradigm
+    usual: Mapping[str, float],  # answers that each paradigm takes that was begun
+    prompts: Mapping[str, int],  # of paradigms, as far as they are known
+) -> float:
+    "How many answers a paradigm takes, as far as can be told from others and their prompts."
+    if not usual or name in usual:
+        return usual.get(name, 0)
+    compared = [each for each in usual if each in prompts]
+    if name not in prompts or not compared:  # of one's own
+        return mean(usual.values())
+    answers = sum(usual[each] for each in compared)
+    return prompts[name] * answers / sum(prompts[each] for each in compared)
 
 
 def _shape_of_items(file: Path) -> pd.DataFrame | None:
@@ -167,10 +194,15 @@ def _method(answers: Path) -> str | None:
 EVERY = 0.5  # seconds between two looks
 
 
-def _watch(folder: Folder, cells: Sequence[tuple[str, str]], repeats: int) -> Watch | None:
+def _watch(
+    folder: Folder,
+    cells: Sequence[tuple[str, str]],
+    repeats: int,
+    prompts: Mapping[str, int] | None,
+) -> Watch | None:
     "Somebody who looks; None where a link leads out of the folder, which its cell will say."
     try:
-        return Watch(folder, cells, repeats)
+        return Watch(folder, cells, repeats, prompts)
     except CogbiasError:
         return None
 
@@ -186,9 +218,10 @@ def collecting(
     folder: Folder,  # where answers are stored
     cells: Sequence[tuple[str, str]],  # participant and paradigm of all cells of the run
     repeats: int,  # answers per prompt, where they are sampled
+    prompts: Mapping[str, int] | None = None,  # of paradigms, as far as they are known
 ) -> Iterator[Bar]:  # to be told where nobody is there who could collect
     "A bar over all answers of a run while the block collects them, whoever does."
-    watch = _watch(folder, cells, repeats) if wanted and cells else None
+    watch = _watch(folder, cells, repeats, prompts) if wanted and cells else None
     if watch is None:
         yield Bar(None, "", "answer")
         return

@@ -48,6 +48,7 @@ from cogbias.study import (
 from .settings import REPORT_PARAMETERS
 from .stamps import Hashes, code_hash, differing, files_named
 from cogbias.tables import (
+    EFFECTS,
     LARGEST_NOTEBOOK,
     CogbiasError,
     content_hash,
@@ -418,6 +419,22 @@ class Stamps:
         self.folder, self.hashes = folder, hashes or Hashes()
         self.rows = _rows_by_cell(folder)
 
+    def effects_before(
+        self,
+        key: tuple[str, str] | None,  # participant and paradigm; None: all of them
+    ) -> set[str]:
+        "Hashes of effects as tables of earlier versions held them, which lacked columns of today."
+        found = set()
+        for version in range(1, EFFECTS.version):
+            known = [place for place, each in enumerate(EFFECTS.columns) if each.since <= version]
+            rows = {
+                each: [[row[place] for place in known] for row in self.rows[each]]
+                for each in (self.rows if key is None else [key])
+                if each in self.rows
+            }
+            found.add(_hash_of_rows(rows, key))
+        return found
+
     def _answers(self, participant: str, name: str) -> list[Path]:
         "The files of one cell that say what was asked and answered."
         mine = [self.folder.items(name), self.folder.store(participant, name).path]
@@ -452,7 +469,7 @@ class Stamps:
             "files": content_hash(files_named(cell["settings"]), 32),
             "answers": self._files([*self._answers(who, name), *people]),
             "readings": self.hashes.file(self.folder.readings(who, name)) or "",
-            "effects": content_hash(self.rows.get((who, name), []), 32),
+            "effects": _hash_of_rows(self.rows, (who, name)),
             "code": code_hash(),
         }
 
@@ -470,7 +487,7 @@ class Stamps:
             "template": self.hashes.file(shipped("reports", "study.ipynb")),
             "parameters": content_hash([manifest.get("study"), manifest.get("failed"), cells], 32),
             "answers": self._files([*files, *people]),
-            "effects": content_hash(sorted(self.rows.items()), 32),
+            "effects": _hash_of_rows(self.rows, None),
             "code": code_hash(),
         }
 
@@ -485,12 +502,20 @@ def _rows_by_cell(folder: Folder) -> dict[tuple[str, str], list[list[Any]]]:
     found: dict[tuple[str, str], list[list[Any]]] = {}
     if table is None:
         return found
-    columns = [table[name].tolist() for name in table.columns]
+    columns = [table[name].tolist() for name in EFFECTS.names]
     keys = zip(table["participant"].tolist(), table["paradigm"].tolist())
     for key, row in zip(keys, zip(*columns)):
         values = [None if is_empty(each) else each for each in row]
         found.setdefault(key, []).append([*map(repr, values)])
     return found
+
+
+def _hash_of_rows(
+    rows: Mapping[tuple[str, str], list[list[Any]]],  # of effects, by cell
+    key: tuple[str, str] | None,  # a cell; None: all of them
+) -> str:
+    "Hash of what a report shows of effects."
+    return content_hash(sorted(rows.items()) if key is None else rows.get(key, []), 32)
 
 
 _NO_REPORT = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)

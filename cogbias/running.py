@@ -22,7 +22,7 @@ import pandas as pd
 
 from .bars import count_silence_from_now, waiting
 from .cells import collect_cell, estimated_rows
-from .design import DECLARED_HERE, moved_target_line, paradigm
+from .design import DECLARED_HERE, known_sizes, moved_target_line, paradigm
 from cogbias.effects import (
     Analysis,
     Layout,
@@ -710,7 +710,8 @@ def _collected(
     elsewhere = jobs > 1 or cluster is not None  # a process would take longer to start than this
     there = [_complete_cells(*task) if elsewhere else None for task in tasks]
     missing = [task for task, records in zip(tasks, there) if records is None]
-    with collecting(progress, folder, expected, rounds) as bar:
+    prompts = {name: size.prompts for name, size in known_sizes().items()} if progress else {}
+    with collecting(progress, folder, expected, rounds, prompts) as bar:
         parts = spread(
             _collect_model,
             missing,

@@ -9,8 +9,9 @@ __all__ = ['KEYS', 'TOLERANCE', 'Difference', 'table_differences', 'Edited', 'So
 # %% ../nbs/28_verification.ipynb #0680ddb8
 import math
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -177,17 +178,36 @@ _SHOWN = {  # part of the stamp of a report -> what of it a reader is told
 }
 
 
-def _stamps_now(folder: Folder, hashes: Hashes) -> dict[Path, dict[str, str]]:
+class _MadeNow(NamedTuple):
+    "What a report would be made from now."
+
+    stamp: Mapping[str, str]
+    effects_before: Callable[[], set[str]]  # its effects, as tables of before held them
+
+
+def _made_now(folder: Folder, hashes: Hashes) -> dict[Path, _MadeNow]:
     "What the reports of a folder would be made from now."
     stamps = Stamps(folder, hashes)
-    found = {folder.place("reports", "study.ipynb"): stamps.of_study()}
+    of_all = _MadeNow(stamps.of_study(), partial(stamps.effects_before, None))
+    found = {folder.place("reports", "study.ipynb"): of_all}
     for key, cell in stored_settings(folder).items():
         with suppress(CogbiasError):  # of a paradigm that nobody knows: its report is nobody's
-            found[folder.report(*key)] = stamps.of_cell(cell)
+            stamp = stamps.of_cell(cell)
+            found[folder.report(*key)] = _MadeNow(stamp, partial(stamps.effects_before, key))
     return found
 
 
-def _report_fault(now: Mapping[str, str] | None, state: ReportState) -> str:
+def _made_from_others(now: _MadeNow, state: ReportState) -> list[str]:
+    "Of what is shown, what a report was made from that is not here; empty where it does not say."
+    then = state.made_from
+    parts = [part for part in _SHOWN if state.version > 1 or part in ("answers", "effects")]
+    others = [part for part in parts if then and then.get(part) != now.stamp.get(part)]
+    if "effects" in others and then.get("effects") in now.effects_before():
+        others.remove("effects")
+    return [_SHOWN[part] for part in others]
+
+
+def _report_fault(now: _MadeNow | None, state: ReportState) -> str:
     "Why a report need not show what follows from the answers; empty where it does."
     again = "'cogbias report --all' makes it again"
     if state.made_from is None:
@@ -198,9 +218,7 @@ def _report_fault(now: Mapping[str, str] | None, state: ReportState) -> str:
         return f"was edited since it was made; {again}"
     if now is None:
         return "is of no participant and paradigm that manifest.json names; move it away"
-    parts = [part for part in _SHOWN if state.version > 1 or part in ("answers", "effects")]
-    others = [_SHOWN[part] for part in parts if state.made_from.get(part) != now.get(part)]
-    if others and state.made_from:
+    if others := _made_from_others(now, state):
         return f"was made from other {' and '.join(others)} than those here; {again}"
     return ""
 
@@ -209,7 +227,7 @@ def _reports(folder: Folder, hashes: Hashes) -> tuple[list[Edited], int]:
     "Reports that do not show what lies here, and how many do not say what they showed."
     paths = [*folder.places("reports/*.ipynb"), *folder.places("reports/*/*.ipynb")]
     kept = [path for path in paths if not path.name.endswith(".running.ipynb")]
-    now = _stamps_now(folder, hashes) if kept else {}
+    now = _made_now(folder, hashes) if kept else {}
     edited, unsaid = [], 0
     for path in kept:
         state = report_state(path)

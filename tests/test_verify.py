@@ -13,12 +13,19 @@ from typer.testing import CliRunner
 
 from cogbias import verification
 from cogbias.cli import app
-from cogbias.outputs import _CELL, _MANIFEST, Folder, manifest_text, read_manifest
-from cogbias.rendering import render_reports, render_study_report
+from cogbias.outputs import (
+    _CELL,
+    _MANIFEST,
+    Folder,
+    load_effects,
+    manifest_text,
+    read_manifest,
+)
+from cogbias.rendering import _shown_in, render_reports, render_study_report
 from cogbias.running import run_study
 from cogbias.status import folder_status
 from cogbias.study import make_study, recorded_study_hash
-from cogbias.tables import CogbiasError
+from cogbias.tables import CogbiasError, content_hash, is_empty
 from cogbias.verification import verify_folder
 
 STUDY = {
@@ -352,6 +359,24 @@ def test_a_report_of_an_earlier_version_is_not_called_edited(with_report: Path) 
     place.write_text(json.dumps(held))
     code, said = verified(with_report)
     assert code == 0 and "1 do not say what they showed" in said
+
+
+def test_a_report_made_from_a_table_that_lacked_a_column_of_today(with_report: Path) -> None:
+    "The version before wrote no `shown_name`; an untouched folder of it is as it was made."
+    place = with_report / "reports" / "study.ipynb"
+    table = load_effects(with_report / "effects.parquet").drop(columns="shown_name")
+    rows: dict[tuple[str, str], list[list[Any]]] = {}
+    for row in table.to_dict("records"):
+        values = [repr(None if is_empty(each) else each) for each in row.values()]
+        rows.setdefault((row["participant"], row["paradigm"]), []).append(values)
+    held = json.loads(place.read_text())
+    for effects, status in [(sorted(rows.items()), 0), (sorted(rows.items())[1:], 1)]:
+        made_from = held["metadata"]["cogbias"]["made_from"]
+        kept = {"version": 1, "made_from": made_from | {"effects": content_hash(effects, 32)}}
+        held["metadata"]["cogbias"] = kept | {"shown": _shown_in(held, kept)}
+        place.write_text(json.dumps(held))
+        code, said = verified(with_report)
+        assert code == status and ("was made from other effects" in said) == bool(status)
 
 
 # --- what was recorded of the study
