@@ -646,7 +646,8 @@ def _collected_cells(
                 cells.append(collected(who, name))
         except CogbiasError as error:
             if not limit_behind(error):  # what a limit stopped is told for the whole run
-                failed.append(f"{who.name} in {name}: {error}")
+                said = str(error).removeprefix(f"{who.name}: ")  # it is named already
+                failed.append(f"{who.name} in {name}: {said}")
     return cells, failed
 
 

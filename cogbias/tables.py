@@ -719,7 +719,7 @@ EFFECTS = Schema(
         ("ci_level", "number", "coverage of the interval", PROBABILITY),
         ("method", "text", "how the interval was made"),
         ("target", "text", "F: these prompts; S: value sets like these", {"words": ("F", "S")}),
-        ("p_value", "number?", "two-sided", PROBABILITY),
+        ("p_value", "number?", "two-sided; 0: too small for a number of 64 bits", PROBABILITY),
         (
             "p_method",
             "text?",

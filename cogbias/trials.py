@@ -1078,13 +1078,13 @@ def _ask_all(
             _ask(todo, participant, extractor, writer, statuses, bar.done)
     except Exception as error:
         kind = "" if isinstance(error, CogbiasError) else f"{type(error).__name__}: "
-        reason = " ".join(f"{kind}{error}".split())
-        came = "what came is stored, run again to ask for the rest only"
-        nothing = "no answer came, so nothing is new in the store; see to that, then run again"
-        raise CogbiasError(
-            f"{participant.name}: stopped after {statuses.total()} of {len(todo.requests)} answers "
-            f"({reason:.400}); {came if statuses.total() else nothing}"
-        ) from error
+        reason = " ".join(f"{kind}{error}".split())[:400]
+        said = reason if participant.name in reason else f"{participant.name}: {reason}"
+        stopped = f"stopped after {statuses.total()} of {len(todo.requests)} answers"
+        stored = "what came is stored, run again to ask for the rest only"
+        nothing = "so nothing is new in the store; see to that, then run again"
+        advice = stored if statuses.total() else nothing
+        raise CogbiasError(f"{said}; {stopped}, {advice}") from error
     return dict(statuses)
 
 # %% ../nbs/09_trials.ipynb #bc93cfc2

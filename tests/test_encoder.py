@@ -586,7 +586,9 @@ def test_scores_that_are_no_numbers_stop_and_are_not_stored(bert, tmp_path, odd)
     store = TrialStore(tmp_path / "bets.jsonl")
     said = refused(lambda: collect(bets(), participant(f"encoder/{bert}"), store), str(odd))
     assert "get the model again" in said and "dtype" not in said and not len(store.read())
-    assert "no answer came, so nothing is new in the store" in said and "the rest only" not in said
+    assert "so nothing is new in the store" in said and "the rest only" not in said
+    assert said.count(f"encoder/{bert}") == 1  # named once, and what is wrong before what follows
+    assert said.index(str(odd)) < said.index("stopped after 0 of")
 
 
 def test_a_text_that_is_too_long_is_refused_and_not_cut(checkpoints):

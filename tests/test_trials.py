@@ -365,8 +365,8 @@ def test_a_full_disk_leaves_whole_lines(tmp_path):
     child.start()
     assert ended(child) == 0
     assert re.fullmatch(
-        r"example/clerk: stopped after 4 of 9 answers "
-        r"\(.*cell\.jsonl: cannot write \(File too large\); .*\); "
+        r"example/clerk: .*cell\.jsonl: cannot write \(File too large\); .*; "
+        r"stopped after 4 of 9 answers, "
         r"what came is stored, run again .*",
         queue.get(),
     )

@@ -11,7 +11,7 @@ __all__ = ['WINSORISED', 'CENTRES', 'Centre', 'CLUSTER_MEASURES', 'Rows', 'weigh
 # %% ../../nbs/stats/07_numbers.ipynb #d3105d6b
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import nan, sqrt
+from math import erfc, nan, sqrt
 from statistics import NormalDist
 from typing import Any, Literal, NamedTuple
 
@@ -464,7 +464,7 @@ def _delta_method(arms: _BothConditions, known: dict[str, Any]) -> Estimate:
         nan,
         estimate - half,
         estimate + half,
-        p_value=2 * NormalDist().cdf(-abs(z)),
+        p_value=erfc(abs(z) / sqrt(2)),
         p_method="normal",
         detail=detail,
         **known,

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .estimates import check_level
+from .estimates import check_level, is_dust
 
 # %% ../../nbs/stats/03_proportions.ipynb #c577857a
 def _check_count(k: float, n: float) -> None:
@@ -42,7 +42,10 @@ def wilson(
         return nan, nan
     z, p = _normal_half_width(level), k / n
     centre, half = p + z * z / (2 * n), z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return max(0.0, (centre - half) / (1 + z * z / n)), min(1.0, (centre + half) / (1 + z * z / n))
+    # at either end exactly, where the formula leaves what rounding did
+    low = 0.0 if is_dust(p) else max(0.0, (centre - half) / (1 + z * z / n))
+    high = 1.0 if is_dust(1 - p) else min(1.0, (centre + half) / (1 + z * z / n))
+    return low, high
 
 # %% ../../nbs/stats/03_proportions.ipynb #347dc78a
 def _limits_of_difference(

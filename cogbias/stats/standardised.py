@@ -11,7 +11,7 @@ __all__ = ['Answers', 'BINARY_MEASURES', 'small_sample_correction', 'noncentral_
 # %% ../../nbs/stats/06_standardised.ipynb #e9bf1950
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from math import atanh, copysign, hypot, inf, isfinite, isinf, isnan, log, nan, pi, sqrt, tanh
+from math import atanh, copysign, erfc, hypot, inf, isfinite, isinf, isnan, log, nan, pi, sqrt, tanh
 from statistics import NormalDist
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -627,7 +627,7 @@ def binary_effect(
     value, se = rule.scale * value, rule.scale * sqrt(variance) if variance > 1e-15 else nan
     low, high = _binary_limits(used, value, se, rule, level)
     status, detail = _binary_status(table, note, low < -rule.limit or high > rule.limit)
-    p_value = nan if measure == "risk_difference" else 2 * NormalDist().cdf(-abs(value) / se)
+    p_value = nan if measure == "risk_difference" else erfc(abs(value) / se / sqrt(2))
     return Estimate(
         value,
         se,
@@ -783,7 +783,7 @@ def _mean_of(cells: list[Estimate], dropped: str, known: dict) -> Estimate:
         dropped,
         f"no interval: {without} of {len(cells)} cells have no standard error" * (without > 0),
     )
-    p_value = 2 * NormalDist().cdf(-abs(mean) / se) if se > 0 else nan
+    p_value = erfc(abs(mean) / se / sqrt(2)) if se > 0 else nan
     tested = {"p_value": p_value, "p_method": "normal"} if se > 0 else {}
     return Estimate(mean, se, nan, mean - z * se, mean + z * se, **tested, detail=detail, **known)
 
