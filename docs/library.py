@@ -310,6 +310,23 @@ def library_code(cell: Mapping[str, Any], alt: str) -> dict[str, Any] | None:
     return code_cell(source, cell["outputs"], tags, f"Figure: {alt}")
 
 
+# pages of findings: who came for the figures opens the code with a click
+FOLDED = ("published/",)
+
+
+def add_folded(cells: list[dict[str, Any]], code: dict[str, Any]) -> None:
+    "Add a code cell, folded; of neighbours of which one shows nothing, one fold holds the code."
+    code["metadata"]["tags"] = sorted({*code["metadata"]["tags"], "hide-input"})
+    before = cells[-1] if cells else None
+    is_neighbour = before and before["cell_type"] == "code"
+    if is_neighbour and before["metadata"]["tags"] == code["metadata"]["tags"]:
+        if not (before["outputs"] and code["outputs"]):
+            before["source"] += f"\n\n\n{code['source']}"
+            before["outputs"] += code["outputs"]
+            return
+    cells.append(code)
+
+
 def module_line(page: Page) -> list[dict[str, Any]]:
     "A line that says which module a page exports to."
     if not page.module:
@@ -342,7 +359,10 @@ def library_page(
             cells += [said] if cells else [said, *module_line(page)]
         elif cell["cell_type"] == "code":
             shown = library_code(cell, heading)
-            cells += [shown] if shown else []
+            if shown and page.docname.startswith(FOLDED):
+                add_folded(cells, shown)
+            elif shown:
+                cells.append(shown)
     return notebook_text(cells + reference_cells(page, layout), page.subtitle)
 
 

@@ -173,6 +173,34 @@ def test_a_page_names_its_module_and_ends_with_its_reference(
     assert sum("~~~{raw} html" in source for source in sources) == len(frames.symbols)
 
 
+def test_code_of_a_page_of_findings_is_folded_and_none_is_lost(
+    library: ModuleType, pages: list
+) -> None:
+    page = next(page for page in pages if page.docname == "published/pagliaro")
+    staged = json.loads(library.library_page(page, library.Names(pages), Layout()))
+    folded = [cell for cell in staged["cells"] if cell["cell_type"] == "code"]
+    assert all("hide-input" in cell["metadata"]["tags"] for cell in folded)
+    alone = [library.library_code(cell, "") for cell in page.cells if cell["cell_type"] == "code"]
+    alone = [cell for cell in alone if cell]
+    assert "\n\n\n".join(cell["source"] for cell in folded) == "\n\n\n".join(
+        cell["source"] for cell in alone
+    )
+    shown, expected = (sum(len(cell["outputs"]) for cell in each) for each in (folded, alone))
+    assert shown == expected > 0
+
+
+def test_neighbours_share_a_fold_unless_both_show_something(library: ModuleType) -> None:
+    def code(source: str, shows: bool) -> dict:
+        outputs = [source] if shows else []
+        return dict(cell_type="code", source=source, outputs=outputs, metadata={"tags": []})
+
+    cells: list[dict] = []
+    for name, shows in (("a", False), ("b", True), ("c", False), ("d", True)):
+        library.add_folded(cells, code(name, shows))
+    assert [cell["source"].split() for cell in cells] == [["a", "b", "c"], ["d"]]
+    assert [cell["outputs"] for cell in cells] == [["b"], ["d"]]
+
+
 # ---- sections
 
 
