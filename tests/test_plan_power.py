@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.stats import ttest_1samp
 from tiers import KINDS, slow_but
 
 from cogbias.design import paradigm, paradigms, selected
@@ -47,3 +49,17 @@ def test_the_smallest_effect_by_hand(name: str, tmp_path: Path) -> None:
     assert (planned["clusters"], planned["unit"]) == (clusters, unit)
     assert planned["detectable"] == pytest.approx(smallest, abs=0.002)
     assert 3.3 < planned["for_half"] / clusters < 4.5
+
+
+@pytest.mark.parametrize("repeats", [1, 3, 30])
+def test_the_smallest_effect_of_a_number_is_found_in_four_studies_of_five(repeats: int) -> None:
+    "Drawn as the plan assumes: two prompts a cluster, whose answers repeat."
+    study = make_study(models=["openai/far"], paradigms=["classic/category_size"], repeats=repeats)
+    (planned,) = plan_run(study, "nowhere").power.to_dict("records")
+    draws = np.random.default_rng(1)
+    studies, clusters = 4000, planned["clusters"]
+    effects = draws.normal(planned["detectable"], 14, (studies, clusters))
+    of_one_prompt = 100 / 6 / np.sqrt(repeats)
+    treatment, control = draws.normal(0, of_one_prompt, (2, studies, clusters))
+    found = ttest_1samp(effects + treatment - control, 0, axis=1).pvalue < 0.05
+    assert found.mean() == pytest.approx(0.8, abs=0.03)

@@ -39,15 +39,15 @@ class Clusters(NamedTuple):
     treatment: float  # prompts per cluster under treatment
     control: float  # likewise under control; 0 without one
     of_either: tuple[int, ...] = ()  # units of both kinds, where two cross
-    scatter: float | None = None  # of the effect in a cluster, if answers scatter by SCALE; None: ?
-    scale: str = ""  # by how much an answer scatters then, in words
+    scatter: float | None = None  # of one answer in the unit of the effect, by SCALE; None: ?
+    scale: str = ""  # the same in words
 
 
 def _scatter(rows: pd.DataFrame, headline: Contrast) -> tuple[float | None, str]:
-    "How far the effect of a cluster scatters if every answer does by SCALE, and what that is."
+    "How far one answer scatters, in the unit of the effect: by SCALE; and what that is."
     if headline.unit == "scaled rating":
         points = int(rows["options"].str.len().max())
-        return sqrt(2) * SCALE, f"{SCALE * (points - 1):.2g} of {points} points"
+        return SCALE, f"{SCALE * (points - 1):.2g} of {points} points"
     offered = [[each["value"] for each in listed] for listed in rows["options"]]
     if headline.outcome != "value" or not all(offered):
         return None, ""
@@ -63,7 +63,7 @@ def _scatter(rows: pd.DataFrame, headline: Contrast) -> tuple[float | None, str]
         told = f"{size:.3g} {headline.unit}"
     else:
         return None, ""
-    found = sqrt(2) * SCALE * float(np.sqrt((span**2).mean()))
+    found = SCALE * float(np.sqrt((span**2).mean()))
     return (found, told) if isfinite(found) else (None, "")
 
 
@@ -134,7 +134,7 @@ def units_there(
     return _units_there(name, content_hash(paradigm(name).files))
 
 # %% ../../nbs/planning/02_power.ipynb #49284211
-BETWEEN = 0.14  # standard deviation of effects between clusters, as a probability
+BETWEEN = 0.14  # SD of effects between clusters, as a probability or a share of the scale
 FEWEST = 4  # clusters, for an interval
 
 
@@ -146,8 +146,37 @@ class Spread(NamedTuple):
     told: str  # how it is known
 
 
-def _stored_spread(effects: pd.DataFrame, headline: Contrast, name: str, who: str) -> Spread | None:
-    "The spread that stored effects show."
+def _scatter_of_answers(
+    headline: Contrast, clusters: Clusters, answers: float | np.ndarray
+) -> float | np.ndarray | None:
+    "Variance that single answers add to the effect of a cluster; None where nothing is assumed."
+    if headline.unit == "probability":
+        one = 0.5  # the most that an answer of two kinds can scatter
+    elif clusters.scatter is not None:
+        one = clusters.scatter
+    else:
+        return None
+    sides = [side for side in (clusters.treatment, clusters.control) if side]
+    return one**2 * sum(1 / (side * answers) for side in sides)
+
+
+def _with_other_answers(
+    variance: np.ndarray, scatter: np.ndarray, before: np.ndarray, answers: float
+) -> np.ndarray:
+    "Variances with other numbers of answers per prompt: what these scatter shrinks, and no more."
+    scattered = np.minimum(variance, scatter)
+    return variance - scattered + scattered * before / answers
+
+
+def _stored_spread(
+    effects: pd.DataFrame,
+    headline: Contrast,
+    name: str,
+    who: str,
+    clusters: Clusters,
+    answers: float,  # per prompt, of the plan; inf for exact probabilities
+) -> Spread | None:
+    "The spread that stored effects show, at the answers per prompt of the plan."
     rows = effects[
         (effects["paradigm"] == name)
         & (effects["measure"] == headline.measure)
@@ -159,13 +188,22 @@ def _stored_spread(effects: pd.DataFrame, headline: Contrast, name: str, who: st
     ]
     if rows.empty:
         return None
-    sd = rows["se"].astype(float) * np.sqrt(rows["n_clusters"].astype(float))
+    variance = (rows["se"].astype(float) ** 2 * rows["n_clusters"].astype(float)).to_numpy()
+    before = (rows["n_trials"] / rows["n_items"]).to_numpy(float)
+    scatter = _scatter_of_answers(headline, clusters, before) if answers < inf else None
+    others, shrunk = np.abs(before - answers) > 0.5, ""
+    if scatter is not None and others.any():
+        shrunk = f", at {answers:g} per prompt if answers scatter as assumed"
+        adjusted = _with_other_answers(variance, scatter, before, answers)
+        variance = np.where(others, adjusted, variance)
+    sd = np.sqrt(variance)
     mine = (rows["participant"] == who).to_numpy()
     if mine.any():
         count = int(rows["n_clusters"][mine].iloc[0])
-        return Spread(float(sd[mine].iloc[0]), headline.unit, f"stored: its own {count} clusters")
-    told = f"stored: median of {len(sd)} others here"
-    return Spread(float(sd.median()), headline.unit, told)
+        told = f"stored: its own {count} clusters{shrunk if others[mine][0] else ''}"
+        return Spread(float(sd[mine][0]), headline.unit, told)
+    told = f"stored: median of {len(sd)} others here{shrunk}"
+    return Spread(float(np.median(sd)), headline.unit, told)
 
 
 def assumed_spread(
@@ -180,8 +218,11 @@ def assumed_spread(
         scatter = "exact answers" if answers == inf else "the scatter of answers"
         return Spread(sd, headline.unit, f"assumed: {BETWEEN:g} between clusters, {scatter}")
     if clusters.scatter is not None:
-        told = f"assumed: answers scatter by {clusters.scale}"
-        return Spread(clusters.scatter, headline.unit, told)
+        between = BETWEEN / SCALE * clusters.scatter
+        sd = sqrt(between**2 + _scatter_of_answers(headline, clusters, answers))
+        scatter = f"answers scatter by {clusters.scale}" if answers < inf else "exact answers"
+        told = f"assumed: {BETWEEN:g} of the scale between clusters, {scatter}"
+        return Spread(sd, headline.unit, told)
     return Spread(1.0, "SD between clusters", "no assumption: in standard deviations")
 
 # %% ../../nbs/planning/02_power.ipynb #55aa563e
@@ -298,7 +339,8 @@ def cell_power(
         answers = inf if cell.plan.method in EXACT else max(1, study.repeats)
         stored = None
         if effects is not None:
-            stored = _stored_spread(effects, headline, cell.paradigm, cell.who.name)
+            asked = headline, cell.paradigm, cell.who.name
+            stored = _stored_spread(effects, *asked, units, answers)
         spread = stored or assumed_spread(headline, units, answers)
         found = _seen_between(units, spread, analysis.alpha)
     spread = found.spread
