@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['MONEY', 'DIGITS', 'LINE', 'TURN', 'FEWEST_CHARACTERS', 'MOST_AROUND_PROMPT', 'MOST_WRITTEN', 'MINUTE',
            'LONGEST_ANSWER', 'PAUSE', 'LimitReached', 'NobodyWaits', 'limit_behind', 'Clock', 'Account', 'account',
-           'account_left', 'most_written', 'Meter', 'metered', 'Taken', 'taking', 'another_request', 'request_leaves',
-           'request_was_free', 'taking_for_call']
+           'account_left', 'most_written', 'most_taken', 'Meter', 'metered', 'Taken', 'taking', 'another_request',
+           'request_leaves', 'request_was_free', 'taking_for_call']
 
 # %% ../nbs/06_limits.ipynb #c02463b2
 import json
@@ -147,6 +147,14 @@ def most_written(
 ) -> int:  # tokens
     "The longest answer that a participant may give."
     return getattr(who, "max_tokens", MOST_WRITTEN)
+
+
+def most_taken(
+    characters: float,  # of a prompt
+    written: float,  # tokens that its answer may have
+) -> tuple[float, float]:  # tokens of the prompt and of the answer
+    "The most tokens that one answer takes, as far as its text tells."
+    return characters / FEWEST_CHARACTERS + MOST_AROUND_PROMPT, written
 
 
 @dataclass
@@ -359,11 +367,11 @@ class Taken:
         self.settled = True
         if self.meter is None:
             return
-        if tokens_in is None and tokens_out is None:
+        if tokens_in is None:
             self.used = self.usd
             self.meter.settle(self.usd, self.usd, stored=stored)
             return
-        sent, written = tokens_in or 0, tokens_out or 0
+        sent, written = tokens_in, tokens_out or 0
         if stored:
             self._remember(sent / self.expected)
         self.used = self.meter.cost(self.who, sent, written)
@@ -386,9 +394,8 @@ class Taken:
 
 def _most_taken(meter: Meter, who: Any, characters: int) -> Taken:
     "What one answer may take."
-    expected = characters / FEWEST_CHARACTERS + MOST_AROUND_PROMPT
+    expected, written = most_taken(characters, most_written(who))
     sent = expected * meter.largest.get(getattr(who, "name", ""), 1.0)
-    written = most_written(who)
     return Taken(meter, who, expected, sent + written, meter.cost(who, sent, written))
 
 

@@ -27,8 +27,9 @@ from cogbias.outputs import (
     stored_items,
     stored_settings,
 )
-from .participants import SELF_MADE
-from .planning.spending import Beside, spent_beside
+from .participants import SELF_MADE, calls_out
+from .limits import MOST_WRITTEN, most_taken
+from .planning.spending import Beside, calls_of, spent_beside, without_counts
 from .prices import price_of
 from .rendering import report_as_made, stale_reports, study_report_is_stale
 from .tables import CogbiasError
@@ -55,6 +56,7 @@ class CellStatus(NamedTuple):
     last_answer: str | None  # when, UTC
     report: str  # one of REPORTS
     reason: str  # why it failed, or what cannot be read
+    uncounted: int  # answers whose tokens nobody counted; they are paid at the most
 
 
 def _planned(
@@ -85,17 +87,35 @@ def _moment(file: Path, stored: pd.DataFrame) -> str:
 
 
 def _cost(
-    folder: Folder, who: str, study: Mapping[str, Any], tokens: Sequence[int | None]
+    folder: Folder,
+    who: str,
+    study: Mapping[str, Any],
+    tokens: Sequence[int | None],
+    uncounted: Sequence[int],  # characters of the prompts whose tokens nobody counted
 ) -> float | None:
     "What tokens have cost, where the study or the list of prices says."
     record = recorded_participant(folder, who)
-    if record is None or None in tokens:
+    if record is None or (None in tokens and not uncounted):
         return None
     try:
         price = price_of(record, study.get("prices") or {}, study.get("models") or ())
-        return None if price is None else price.usd(*tokens)
+        if price is None:
+            return None
+        written = record.identity.get("max_tokens", MOST_WRITTEN)
+        most = sum(price.usd(*most_taken(each, written)) for each in uncounted)
+        return price.usd(*(each or 0 for each in tokens)) + most
     except (TypeError, ValueError, KeyError, AttributeError):  # edited by hand
         return None
+
+
+def _uncounted(stored: pd.DataFrame, items: pd.DataFrame | None) -> list[int]:
+    "Characters of the prompts of answers whose tokens nobody counted; 0 where they are not there."
+    asked = without_counts(calls_of(stored))["item_id"]
+    if items is None:
+        return [0] * len(asked)
+    texts = zip(items["prompt"].fillna(""), items["system"].fillna(""))
+    lengths = {item: sum(map(len, each)) for item, each in zip(items["item_id"], texts)}
+    return [lengths.get(item, 0) for item in asked]
 
 
 def _counted(
@@ -112,15 +132,17 @@ def _counted(
     statuses = Counter(mine["status"])
     answers = len(mine) - statuses["error"]
     method = mine["method"].iloc[-1] if len(mine) else None
+    uncounted = _uncounted(stored, table) if calls_out(key[0]) else []
     tokens = [_total(stored["tokens_in"]), _total(stored["tokens_out"])]
     return {
+        "uncounted": len(uncounted),
         "answers": answers,
         "planned": _planned(asked, study, table, method),
         "readable": statuses["ok"] / answers if answers else None,
         "errors": statuses["error"],
         "tokens_in": tokens[0],
         "tokens_out": tokens[1],
-        "usd": _cost(folder, key[0], study, tokens),
+        "usd": _cost(folder, key[0], study, tokens, uncounted),
         "last_answer": _moment(store.path, stored) if len(stored) else None,
     }
 
@@ -245,7 +267,7 @@ def _cell_status(
     report: str,
 ) -> CellStatus:
     "How far one cell is."
-    empty = dict.fromkeys(CellStatus._fields) | {"answers": 0, "errors": 0}
+    empty = dict.fromkeys(CellStatus._fields) | {"answers": 0, "errors": 0, "uncounted": 0}
     try:
         found = _counted(folder, key, asked, study)
         state = _cell_state(found, reason, _is_given(asked))
@@ -366,6 +388,7 @@ def status_totals(
         "tokens_in": _total(cells["tokens_in"]),
         "tokens_out": _total(cells["tokens_out"]),
         "usd": sum(usd) if usd else None,
+        "uncounted": sum(cells["uncounted"]),
         "usd_cut_off": status.beside.cut_off,
         "usd_no_answer": status.beside.no_answer,
         "reports": {kind: reports[kind] for kind in REPORTS},
@@ -451,7 +474,17 @@ def status_lines(
         counts = f"{totals['tokens_in'] or 0:,} in, {totals['tokens_out'] or 0:,} out"
         lines.append(f"tokens of all stored answers: {counts}{_cost_told(totals)}")
     elif totals["usd"]:
-        lines.append(f"nothing is stored{_cost_told(totals)}")
+        there = (
+            "tokens of all stored answers: not counted"
+            if totals["answers"]
+            else "nothing is stored"
+        )
+        lines.append(f"{there}{_cost_told(totals)}")
+    if totals["uncounted"] and totals["usd"]:
+        lines.append(
+            f"{totals['uncounted']:,} answers came without counts of tokens; each is taken to have "
+            "cost the most that it may"
+        )
     if status.last_run_at:
         lines.append(f"first run {status.started_at}, last run {status.last_run_at}")
     if status.last_activity:

@@ -138,6 +138,33 @@ def test_what_a_kill_cuts_off_is_spent(
         assert sum_of_run == pytest.approx(told["usd"], rel=0.05)
 
 
+@pytest.mark.parametrize(
+    "usage", [None, {"prompt_tokens": 0, "completion_tokens": 0}], ids=["none", "zero"]
+)
+def test_answers_that_nobody_counted_are_paid_at_the_most(usage: object, tmp_path: Path) -> None:
+    "By the run, by `status` and by the next run alike; no prompt takes 0 tokens."
+
+    def uncounted(handler: object, asked: Asked) -> None:
+        body = handler.answer(asked) | {"usage": usage}
+        handler.send(200, json.dumps(body).encode())
+
+    more = [*PRICE, "--set", "max_tokens=16", "--limit", "usd=0.002"]
+    with Double(lambda asked: uncounted) as double:
+        code, said = run(double, tmp_path, *more)
+        found = folder_status(tmp_path)
+        first = status_totals(found)["answers"]
+        assert code == 3 and 0 < first < PROMPTS, said
+        spent = float(re.search(r"([0-9.]+) usd are spent", said)[1])
+        assert status_totals(found)["usd"] == pytest.approx(spent, rel=0.05)
+        assert 0.0018 < spent <= 0.002
+        told = "\n".join(status_lines(found))
+        assert f"{first} answers came without counts of tokens" in told
+        assert "nothing is stored" not in told
+        code, said = run(double, tmp_path, *more)
+    last = status_totals(folder_status(tmp_path))["answers"]
+    assert code == 3 and last == first, "what nobody counted is not forgotten"
+
+
 FREE = ["busy", "down", "wrong"]  # refused before anything was done
 PERHAPS_BILLED = ["gone", "hang", "cut", "html", "html error", "no choices"]
 

@@ -52,6 +52,7 @@ from cogbias.elicitation.server import (
 from cogbias.elicitation.transport import (
     Misshapen,
     as_count,
+    counted,
     as_list,
     as_mapping,
     as_mappings,
@@ -395,10 +396,10 @@ def counts_of(
     response: Any,  # of the client
 ) -> dict[str, int | None]:
     "Tokens read and written, as the server counted them."
-    return {
-        "tokens_in": as_count(response.prompt_eval_count, "prompt_eval_count"),
-        "tokens_out": as_count(response.eval_count, "eval_count"),
-    }
+    return counted(
+        as_count(response.prompt_eval_count, "prompt_eval_count"),
+        as_count(response.eval_count, "eval_count"),
+    )
 
 
 def answer_of_response(

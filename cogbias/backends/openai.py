@@ -63,6 +63,7 @@ from cogbias.elicitation.server import (
 from cogbias.elicitation.transport import (
     Misshapen,
     as_count,
+    counted,
     as_mapping,
     as_mappings,
     as_name,
@@ -504,10 +505,10 @@ def tokens_of(
 ) -> dict[str, int | None]:
     "Tokens read and written, as the server counted them."
     usage = as_mapping(body.get("usage"), "usage")
-    return {
-        "tokens_in": as_count(usage.get("prompt_tokens"), "prompt_tokens"),
-        "tokens_out": as_count(usage.get("completion_tokens"), "completion_tokens"),
-    }
+    return counted(
+        as_count(usage.get("prompt_tokens"), "prompt_tokens"),
+        as_count(usage.get("completion_tokens"), "completion_tokens"),
+    )
 
 # %% ../../nbs/backends/openai.ipynb #3bcc4e34
 def answer_of_completion(

@@ -460,7 +460,7 @@ def option_answer(
 ) -> Answer:
     "Measure the options of an item."
     measured = measure(answer_tree(reader.item["options"]), reader.next_tokens, tolerance)
-    counts = {"tokens_in": reader.tokens_in, "tokens_out": measured.looks}
+    counts = {"tokens_in": reader.tokens_in or None, "tokens_out": measured.looks}
     lost = reader.lost_answer(measured)
     if lost:
         return lost._replace(**counts)

@@ -6,8 +6,8 @@
 __all__ = ['READING', 'AT_ONCE', 'PAGE', 'PER_TOKEN', 'VALUES', 'PER_LISTED', 'VOCABULARY', 'PIECE', 'PLAIN', 'LONGEST_TOKEN',
            'OPENING', 'LONGEST_WAY', 'NOT_TAKEN_ON', 'NEVER_SENT', 'Unfit', 'TooSlow', 'TooSlowly', 'InCircles',
            'TooLarge', 'Elsewhere', 'Garbled', 'Misshapen', 'unfit_fault', 'reading_fault', 'room_for', 'received',
-           'read_json', 'check_text', 'as_text', 'check_length', 'as_name', 'as_count', 'as_mapping', 'as_list',
-           'as_mappings', 'unechoed', 'same_place', 'is_refused', 'Guard', 'guard', 'plain_facts']
+           'read_json', 'check_text', 'as_text', 'check_length', 'as_name', 'as_count', 'counted', 'as_mapping',
+           'as_list', 'as_mappings', 'unechoed', 'same_place', 'is_refused', 'Guard', 'guard', 'plain_facts']
 
 # %% ../../nbs/elicitation/05_transport.ipynb #c191ccef
 import json
@@ -352,6 +352,16 @@ def as_count(
     return int(value)
 
 # %% ../../nbs/elicitation/05_transport.ipynb #455a1686
+def counted(
+    tokens_in: int | None,  # of a prompt
+    tokens_out: int | None,  # of what was written
+) -> dict[str, int | None]:
+    "Counts of a server; who says that it read nothing of a prompt has counted nothing."
+    if tokens_in == 0:
+        tokens_in = tokens_out = None
+    return {"tokens_in": tokens_in, "tokens_out": tokens_out}
+
+
 def as_mapping(
     value: Any,  # from outside
     name: str,  # of the field
