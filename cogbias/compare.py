@@ -29,9 +29,11 @@ from cogbias.effects import (
     _participants,
     _weights,
     estimators,
+    favoured_options,
     headlines,
     lacking_headlines,
     make_analysis,
+    read_options,
     score_range,
     without_headline,
     words_in,
@@ -149,6 +151,21 @@ def _own_gap(contrast: Contrast, one: Answered, other: Answered) -> dict[str, An
     return fields | {"method": f"{found.method}, paired", "detail": found.detail or None}
 
 
+def _alike_words(
+    contrast: Contrast, one: Answered, other: Answered, asked: np.ndarray
+) -> str:  # empty where they answer differently; asked: which prompts, shape (prompts,)
+    "In what way both gave the same answers to all prompts."
+    if np.allclose(_mean_answers(one)[asked], _mean_answers(other)[asked], 0, EQUAL):
+        return f"identical answers to all {asked.sum()} prompts"
+    if contrast.outcome != "right" or not asked.any():
+        return ""
+    favoured = [favoured_options(read_options(each, contrast), contrast) for each in (one, other)]
+    same = np.array_equal(*favoured)
+    return (
+        f"the same answers to all {asked.sum()} prompts, with other probabilities" if same else ""
+    )
+
+
 def _difference(
     contrast: Contrast, names: tuple[str, str], answers: Sequence[Answered]
 ) -> dict[str, Any]:
@@ -165,8 +182,8 @@ def _difference(
     if not asked.any() and (apart := _gap_in_other_words(contrast, answers)):
         return row | apart
     tie = {"estimate": 0.0, "ci_low": np.nan, "ci_high": np.nan, "status": "tied"}
-    alike = np.allclose(_mean_answers(one)[asked], _mean_answers(other)[asked], 0, EQUAL)
-    identical = {"detail": f"identical answers to all {asked.sum()} prompts"}
+    alike = _alike_words(contrast, one, other, asked)
+    identical = {"detail": alike}
     if estimators()[contrast.kind].gap and asked.any():
         clusters = len(np.unique(one.layout.code("cluster")[0][asked]))
         tied = tie | identical | {"n_clusters": clusters}

@@ -133,3 +133,35 @@ def test_a_file_of_trials_is_checked_once(tmp_path, monkeypatch) -> None:
     )
     compare.compare(place)
     assert checked.count(TRIALS.name) == 1
+
+
+def published_bets() -> pd.DataFrame:
+    "The published bets with coins of the test split."
+    return paradigm("bets/coin").items(item_sets=("published",), splits=("test",))
+
+
+def test_two_who_choose_the_same_with_other_probabilities_are_tied_and_not_tested():
+    models = ("rational", "graded", "type_only")  # the first two always choose what is right
+    found = compare(pd.concat([exact_trials(who, published_bets()) for who in models])).differences
+    by_pair = found.set_index(["first", "second"])
+    tie = by_pair.loc["sim/graded", "sim/rational"]
+    assert tie["larger"] == "tied" and pd.isna(tie["p_value"]) and pd.isna(tie["ci_low"])
+    assert tie["detail"].startswith("the same answers to all 300 prompts, with other probab")
+    assert (found["larger"] == "tied").sum() == 1 and found["p_value"].notna().sum() == 2
+    assert set(found["family"]) == {"2 tested differences of 3 participants in 1 paradigm (Holm)"}
+
+
+def test_the_same_scores_by_other_answers_are_no_tie():
+    right = exact_trials("rational", published_bets())
+
+    def always_wrong(which: int) -> pd.DataFrame:
+        "Somebody who chooses the first or the last of the wrong options."
+        chosen = [[label for label, p in each.items() if not p][which] for each in right["p"]]
+        p = [
+            {label: float(label == mine) for label in each}
+            for mine, each in zip(chosen, right["p"])
+        ]
+        return right.assign(participant=f"wrong {which}", p=p)
+
+    (row,) = compare(pd.concat([always_wrong(0), always_wrong(-1)])).differences.to_dict("records")
+    assert row["estimate"] == 0 and row["p_value"] == 1 and row["larger"] == "not told apart"

@@ -7,13 +7,13 @@ __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'FLIPS_COUNTED', 'OWN_PART_FROM', 'CLA
            'READS', 'ESTIMATORS', 'BOUNDED_FROM', 'REPLACED', 'WRONG', 'UNKNOWN', 'NO_END', 'ON_SCALE', 'IN_RANGE',
            'SO_FAR', 'AT_HEADLINE', 'POSITION_MEASURES', 'MOST', 'MOST_PLACES', 'AWAITED', 'FAMILIES', 'DECIDED',
            'OLDER_RULES', 'Layout', 'Answered', 'answered', 'Selection', 'Rows', 'score_range', 'with_enough',
-           'read_prompts', 'prompt_scores', 'read_options', 'read_numbers', 'with_unread', 'null_of', 'difference',
-           'pooled', 'beyond_these', 'these_prompts', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift',
-           'accuracy', 'log_odds', 'number_measure', 'these_row', 'these_numbers', 'deviation', 'standardised',
-           'read_pairs', 'Estimator', 'estimators', 'estimate_contrast', 'as_read', 'effect_rows', 'effects_table',
-           'estimate_effects', 'Analysis', 'make_analysis', 'words_in', 'headlines', 'without_headline',
-           'lacking_headlines', 'bounds_of_headlines', 'unreadable_bounds', 'smallest_of_interest', 'row_verdict',
-           'changed', 'decide', 'shown_limits']
+           'read_prompts', 'prompt_scores', 'read_options', 'favoured_options', 'read_numbers', 'with_unread',
+           'null_of', 'difference', 'pooled', 'beyond_these', 'these_prompts', 'reversal', 'signal_shift',
+           'interaction', 'area', 'area_shift', 'accuracy', 'log_odds', 'number_measure', 'these_row', 'these_numbers',
+           'deviation', 'standardised', 'read_pairs', 'Estimator', 'estimators', 'estimate_contrast', 'as_read',
+           'effect_rows', 'effects_table', 'estimate_effects', 'Analysis', 'make_analysis', 'words_in', 'headlines',
+           'without_headline', 'lacking_headlines', 'bounds_of_headlines', 'unreadable_bounds', 'smallest_of_interest',
+           'row_verdict', 'changed', 'decide', 'shown_limits']
 
 # %% ../../nbs/12_effects.ipynb #5b3d5948
 from collections import Counter
@@ -597,12 +597,20 @@ def read_options(
     )
 
 
+def favoured_options(
+    rows: Rows,  # from read_options
+    contrast: Contrast,  # what is compared
+) -> np.ndarray:  # shape (prompts, places); options that tie share, or the first of them has all
+    "Which option every prompt got as its answer, whatever the probability of it."
+    ties = "first" if contrast.replication else "share"
+    return standard_choice(pd.DataFrame(rows["p"]), ties).to_numpy()
+
+
 def _right_prompts(answers: Answered, contrast: Contrast, invalid: str) -> Rows:
     "Whether the favoured option of every prompt is the right one."
     rows = read_options(answers, contrast)
     right, read = rows.layout.right[rows.item], rows["weight"] > 0
-    ties = "first" if contrast.replication else "share"
-    favoured = standard_choice(pd.DataFrame(rows["p"]), ties).to_numpy()
+    favoured = favoured_options(rows, contrast)
     credit = np.where(read, np.where(right, favoured, 0.0).sum(axis=1), 0.0)
     if invalid != "drop":
         fill = float(invalid == "upper")
