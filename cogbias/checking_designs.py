@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from .design import Paradigm, moved_target_line, selected
+from .design import Paradigm, moved_target_line, selected, size_of, size_words
 from .kits.file import SUITE, decimal_comma_line
 from .planning.power import FEWEST, POWER, Clusters, assumed_spread, clusters_of
 from .showing import marked_apart
@@ -44,21 +44,27 @@ def _clusters_called(paradigm: Paradigm) -> str:
     return "wordings" if paradigm.wordings is None else paradigm.clusters
 
 
+def _so_many(count: int, total: int, things: str) -> str:
+    "How many of some things, which are named in the plural."
+    return f"{count} of {total} {things}" if total > 1 else f"the only {things.removesuffix('s')}"
+
+
 def _wordings(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
-    "Too few wordings."
+    "Too few wordings; what a program makes prompts from is no wording, and nobody can add to it."
+    if paradigm.wordings is not None:
+        return
     count = clusters_of(items, paradigm.headline).clusters
     numbers = paradigm.headline.outcome == "value"
     enough = NUMBERS_FROM if numbers else CHOICES_FROM
-    called = _clusters_called(paradigm)
-    remedy = f"write {enough} {called} at least, better twenty"
+    remedy = f"write {enough} wordings at least, better twenty"
     if count == 1:
         said = "there is one wording: the result will be of these prompts, not of the bias"
         yield Finding("one_wording", True, said, remedy)
     elif count < FEWEST:
-        said = f"there are {count} {called}, and fewer than {FEWEST} give no interval"
+        said = f"there are {count} wordings, and fewer than {FEWEST} give no interval"
         yield Finding("no_interval", True, said, remedy)
     elif count < enough:
-        said = f"there are {count} {called}, so the interval will be rough"
+        said = f"there are {count} wordings, so the interval will be rough"
         yield Finding("few_wordings", True, said, remedy)
 
 
@@ -176,10 +182,11 @@ def _lengths(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     for which, word in ((longer, "longer"), (shorter, "shorter")):
         if which.mean() >= SHARE:
             means = table.mean()
+            where = _so_many(which.sum(), len(table), _clusters_called(paradigm))
             said = (
-                f"the target is {word} than the other options in {which.sum()} of {len(table)} "
-                f"{_clusters_called(paradigm)} ({means['target']:.1f} words against "
-                f"{means['others']:.1f}); length alone draws answers"
+                f"the target is {word} than the other options in {where} "
+                f"({means['target']:.1f} words against {means['others']:.1f}); "
+                "length alone draws answers"
             )
             yield Finding("option_length", True, said, "make the options alike in length")
 
@@ -268,8 +275,8 @@ def _differences(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     texts = [[sorted(each["text"] for each in side["options"]) for side in pair] for pair in pairs]
     if any(one != two for one, two in texts):
         count = sum(one != two for one, two in texts)
-        said = f"the options differ between the conditions in {count} of {len(pairs)} "
-        said += _clusters_called(paradigm)
+        where = _so_many(count, len(pairs), _clusters_called(paradigm))
+        said = f"the options differ between the conditions in {where}"
         yield Finding("options_by_condition", False, said, "see whether that is meant")
 
 # %% ../nbs/33_checking_designs.ipynb #d5b122d4
@@ -356,6 +363,29 @@ def _published(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
         remedy = "see whether that is meant; call a column otherwise, and declare it in [factors]"
         yield Finding("published", False, said, remedy)
 
+# %% ../nbs/33_checking_designs.ipynb #eb059208
+_ODD_UNITS = re.compile(
+    r"""
+      [$€£]\d+(?:[,.]\d+)*\s*(?: % | [$€£] | (?:dollar|euro|pound|percent|point|score|star)s?\b )
+    | %\s*(?: \d | % | percent\b )
+    | \d[$€£]
+    | \d,\d{3}\d
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def _odd_units(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
+    "Numbers with two units, or run together."
+    shown = [found[0] for text in items["prompt"] if (found := _ODD_UNITS.search(text))]
+    if shown:
+        said = (
+            f"a number has two units, or two numbers run together, in {len(shown)} of "
+            f"{len(items)} prompts, as in {shown[0]!r:.40}"
+        )
+        remedy = "what fills a gap brings its unit; see whether each gap stands where it should"
+        yield Finding("odd_units", False, said, remedy)
+
 # %% ../nbs/33_checking_designs.ipynb #ee0ef4be
 class DesignCheck(NamedTuple):
     "What is known of a design before anybody is asked."
@@ -369,6 +399,9 @@ class DesignCheck(NamedTuple):
     difference: tuple[str, str] | None  # one pair of prompts, with what differs in brackets
     of_interest: str = ""  # smallest effect of interest that was declared, with its unit
     asked_in: str = ""  # in how many wordings and clusters, where these are not the same
+    sample: str = ""  # a prompt, where there is one condition only
+    counted: tuple[str, ...] = ()  # as what each option of the prompts that are shown counts
+    called: str = "wordings"  # what carries the interval
 
     @property
     def lacks(self) -> bool:
@@ -400,7 +433,7 @@ def _small_effects(detectable: Mapping[str, float], unit: str) -> Iterator[Findi
 
 _FINDERS = (
     *(_wordings, _pairs, _positions, _texts_of_options, _braces, _lengths, _differences),
-    *(_number, _decimal_commas, _never_asked, _published),
+    *(_number, _decimal_commas, _never_asked, _published, _odd_units),
 )
 
 
@@ -421,12 +454,30 @@ def _counted(count: int, things: str) -> str:
     return f"1 {things.removesuffix('s')}" if count == 1 else f"{count} {things}"
 
 
-def _asked_in(paradigm: Paradigm, clusters: Clusters) -> str:
+def _asked_in(paradigm: Paradigm, made: pd.DataFrame, asked: pd.DataFrame) -> str:
     "In how many wordings and clusters a paradigm is asked whose clusters are not its wordings."
     if paradigm.wordings is None:
         return ""
     wordings = _counted(len(paradigm.wordings.given), "wordings")
-    return f"{wordings}, {_counted(clusters.clusters, paradigm.clusters)}"
+    size = size_words(size_of(made), paradigm).partition(" prompts in ")[2]  # as `list` says it
+    told, count = f"{wordings}, {size}", asked["cluster"].nunique()
+    if count == made["cluster"].nunique():
+        return told
+    told += f"; the headline is estimated from {count} of them"
+    if "crossed" not in asked or asked["crossed"].isna().all():
+        return told
+    pairs = len(asked[["cluster", "crossed"]].drop_duplicates())
+    return f"{told} and {asked['crossed'].nunique()} others, in {pairs} pairs"
+
+
+def _as_what_it_counts(item: pd.Series) -> str:  # empty where the options are a scale or numbers
+    "As what an answer to a prompt counts, option by option."
+    roles = {each["label"]: each["role"] for each in item["options"]}
+    if item["answer"] != "choice" or all(role.isdigit() for role in roles.values()):
+        return ""
+    right = item.get("right")
+    told = (f"{label} is {role}{' (right)' * (role == right)}" for label, role in roles.items())
+    return f"counted: {', '.join(told)}"
 
 
 def check_design(
@@ -440,7 +491,7 @@ def check_design(
     detectable, unit = _detectable(paradigm, clusters)
     finders = _FINDERS
     if paradigm.files and paradigm.wordings is not None:  # the design is that of its base
-        finders = (_one_of_parts, _braces, _decimal_commas)
+        finders = (_one_of_parts, _braces, _decimal_commas, _odd_units)
     findings = [each for find in finders for each in find(paradigm, asked)]
     findings += _small_effects(detectable, unit)
     pairs = _prompt_pairs(paradigm, asked)
@@ -448,7 +499,14 @@ def check_design(
     headline = paradigm.headline
     told = "" if headline.smallest is None else f"{headline.smallest:g} {headline.unit}"
     found = (paradigm.name, len(made), clusters, detectable, unit, findings, shown, told)
-    return DesignCheck(*found, _asked_in(paradigm, clusters))
+    seen = pairs[0] if pairs else (asked.iloc[0],)
+    return DesignCheck(
+        *found,
+        _asked_in(paradigm, made, asked),
+        "" if pairs else seen[0]["prompt"],
+        tuple(map(_as_what_it_counts, seen)),
+        _clusters_called(paradigm),
+    )
 
 
 def check_lines(
@@ -457,15 +515,17 @@ def check_lines(
     "What to say of a design."
     in_words = found.asked_in or _counted(found.clusters.clusters, "wordings")
     lines = [f"{found.paradigm}: {found.prompts:,} prompts in {in_words}"]
+    shown = {"prompt": found.sample}
     if found.difference:
-        lines += ["control:", *_indented(found.difference[0])]
-        lines += ["treatment:", *_indented(found.difference[1])]
+        shown = dict(zip(("control", "treatment"), found.difference))
+    for (side, prompt), counted in zip(shown.items(), found.counted):
+        lines += [f"{side}:", *_indented(prompt), *filter(None, [counted])]
     seen = {how: each for how, each in found.detectable.items() if isfinite(each)}
     if seen and found.unit == "SD between clusters":  # sampled or exact, it is the same
         sd = max(seen.values())
         lines.append(
             f"smallest effect that 4 of 5 such studies see: {sd:.2f} times the standard deviation "
-            "of the effect between wordings, which nobody knows before"
+            f"of the effect between {found.called}, which nobody knows before"
         )
     elif seen:
         told = ", ".join(
@@ -474,7 +534,7 @@ def check_lines(
         )
         lines.append(f"smallest effect that 4 of 5 such studies see ({found.unit}): {told}")
     else:
-        lines.append(f"no effect can be seen: fewer than {FEWEST} wordings give no interval")
+        lines.append(f"no effect can be seen: fewer than {FEWEST} {found.called} give no interval")
     if found.of_interest:
         lines.append(f"smallest effect of interest, as declared: {found.of_interest}")
     for each in found.findings:

@@ -776,10 +776,12 @@ def moved_target_line(
     if not moved:
         return ""
     count = selected(items, paradigm.headline)["cluster"].nunique()
+    where = f"{len(moved)} of {count} wordings, such as {moved[0]}"
+    if count == 1:
+        where = f"the only wording, {moved[0]}"
     return (
-        f"the target is another one of the same options under treatment in {len(moved)} of "
-        f"{count} wordings, such as {moved[0]}, so who answers alike in both conditions seems to "
-        "show an effect"
+        f"the target is another one of the same options under treatment in {where}, so who "
+        "answers alike in both conditions seems to show an effect"
     )
 
 

@@ -26,7 +26,7 @@ from cogbias.design import (
     is_as_declared,
     paradigm,
 )
-from .kits.file import SUITE, paradigm_from_file, paradigm_of_files
+from .kits.file import SUITE, Faults, paradigm_from_file, paradigm_of_files
 from .kits.table import DATA, frozen, paradigm_from, paradigm_of_data
 from .outputs import Folder, read_manifest, write_text
 from cogbias.tables import (
@@ -96,18 +96,23 @@ def with_declared(
     named = values.get("paradigms")
     if not isinstance(named, list | tuple) or not any(map(names_file, named)):
         return dict(values)
-    declared, names = dict(values.get("declared") or {}), []
+    declared, names, faults = dict(values.get("declared") or {}), [], Faults()
     for each in named:
         if not names_file(each):
             names.append(each)
             continue
-        made = paradigm_from_file(Path(folder) / each)
+        made = None
+        with faults.apart():
+            made = paradigm_from_file(Path(folder) / each)
+        if made is None:
+            continue
         if declared.get(made.name, made.files) != made.files:
             raise CogbiasError(
                 f"{each}: declares {made.name!r}, as another file does; give one of them name = ..."
             )
         declared[made.name] = dict(made.files)
         names.append(made.name)
+    faults.tell()
     bring(declared)
     return {**values, "paradigms": names, "declared": declared}
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from cogbias.checking_designs import check_design, check_lines
 from cogbias.design import Paradigm, paradigm, paradigms
 from cogbias.kits.file import paradigm_of_files
+from cogbias.own_paradigms import with_declared
 from cogbias.tables import CogbiasError
 
 pytestmark = pytest.mark.usefixtures("forgotten")
@@ -100,3 +102,44 @@ def test_a_shipped_wording_may_be_brought_as_ones_own(name):
         lines = [f"{part} = '''{text}'''" for part, text in shipped.whole(texts).items()]
         head = [f'based_on = "{name}"', "[[wordings]]", f'name = "mine {number}"']
         assert paradigm_of_files({"mine.toml": "\n".join([*head, *lines])}).wordings.given
+
+
+OPTION_OF_A_DECOY = {"option": "{quality} dollars, {price} score"}
+
+
+@pytest.mark.parametrize(
+    ("base", "texts", "shown"),
+    [
+        ("choice/decoy", OPTION_OF_A_DECOY, "'$5,000 score'"),
+        ("choice/certainty", {"risky_1": "{prize}{chance}"}, "'$2,50033%'"),
+    ],
+)
+def test_a_number_with_two_units_is_to_be_looked_at(base, texts, shown):
+    found = {each.code: each.said for each in check_design(reworded(base, **texts)).findings}
+    assert shown in found["odd_units"]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in paradigms("*") if not name.startswith("published/")]
+)
+def test_what_ships_has_no_number_with_two_units(name):
+    assert "odd_units" not in [each.code for each in check_design(paradigm(name)).findings]
+
+
+def test_check_shows_a_bet_and_as_what_each_answer_counts():
+    told = check_lines(check_design(reworded("bets/coin", bet="My money goes on {side}")))
+    assert told[1] == "prompt:"
+    assert "    A) My money goes on heads" in told
+    assert "counted: A is win (right), B is lose, C is none" in told
+
+
+def test_a_study_tells_the_faults_of_all_its_files(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.toml").write_text('based_on = "bets/nothing"\n')
+    with pytest.raises(CogbiasError) as refused:
+        with_declared({"paradigms": ["one.toml", "two.toml"]}, tmp_path)
+    lines = str(refused.value).splitlines()
+    assert [line.partition(", line ")[0].rpartition("/")[2] for line in lines] == [
+        "one.toml",
+        "two.toml",
+    ]
