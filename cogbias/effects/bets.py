@@ -257,7 +257,8 @@ def _beside(
     if contrast.unit != ACCURACY_GAIN:
         return found
     share, named = tested["guessing"][0], {"measure": f"{contrast.measure}_share"}
-    said = {"unit": "probability", "detail": "share of right answers, tested against guessing"}
+    told = joined("share of right answers, tested against guessing", share.detail)
+    said = {"unit": "probability", "detail": told}
     shares = [_estimate_row(contrast, rows, share, "all", **named, **said)]
     if "probability" in rows:
         shares.append(_probability_row(contrast, rows))
