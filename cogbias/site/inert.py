@@ -85,7 +85,7 @@ class _InertParser(HTMLParser):
 # %% ../../nbs/site/00_inert.ipynb #bc0cfb62
 _TABLE_CELL = re.compile(r"<(t[hd])>(.*?)</\1>", re.S)
 _NUMBER_IN_CELL = re.compile(
-    r"\s*([+\-−]?\d[\d.,]*(e[+\-]?\d+)?\s?%?|[+\-−]?inf|nan|NaN|None|NaT|&lt;NA&gt;|)\s*"
+    r"\s*([+\-−]?\d[\d.,]*(e[+\-]?\d+)?\s?%?|[+\-−]?inf|nan|NaN|None|NaT|&lt;NA&gt;|-|)\s*"
 )
 
 
