@@ -238,7 +238,10 @@ def _reports(folder: Folder, hashes: Hashes) -> tuple[list[Edited], int]:
     return edited, unsaid
 
 
-_OF_PAGES = (".html", ".csv", ".js", ".txt")  # what else may lie there, such as CNAME
+_OF_PAGES = (  # what else may lie there, such as CNAME
+    *(".html", ".htm", ".csv", ".js", ".mjs", ".css", ".txt"),
+    *(".svg", ".png", ".jpg", ".jpeg", ".gif", ".webp"),
+)
 
 
 def _site(folder: Folder, hashes: Hashes) -> list[Edited]:
@@ -259,7 +262,7 @@ def _site(folder: Folder, hashes: Hashes) -> list[Edited]:
             found.append(Edited(f"site/{name}", f"{what}; {again}"))
     for page in sorted(top.rglob("*")):
         name = page.relative_to(top).as_posix()
-        if page.suffix in _OF_PAGES and name not in (*listed, SITE_FILES.as_posix()):
+        if page.suffix.lower() in _OF_PAGES and name not in (*listed, SITE_FILES.as_posix()):
             found.append(Edited(f"site/{name}", "is not of the site; move it away"))
     for name, mark in listed_files(folder.place("site", *SITE_SOURCES.parts)).items():
         now = mark_of(folder.place(name), hashes)

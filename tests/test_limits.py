@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 from cogbias.cli import STOPPED, app, main
 from cogbias.elicitation.calls import NobodyThere
-from cogbias.limits import Account, Clock, Meter, account_left, metered, taking
+from cogbias.limits import Account, Clock, Meter, account, account_left, metered, taking
 from cogbias.outputs import Folder
 from cogbias.participants import Request, participant
 from cogbias.planning import spending
@@ -279,6 +279,19 @@ def test_a_plan_says_that_a_run_would_refuse_its_limit(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, command)
     (line,) = shown.stderr.splitlines()
     assert shown.exit_code == 0 and line.startswith("refused") and "openai/b, so a limit" in line
+
+
+def test_a_plan_counts_what_was_spent_beside_answers(tmp_path: Path) -> None:
+    "As the run does, which stops at the same limit."
+    price = {"openai/*": {"in": 1.0, "out": 1.0}}
+    asked = dict(models=["openai/tiny"], paradigms=["classic/framing"], prices=price)
+    study = make_study(**asked, limits={"usd": 3.0})
+    assert "would stop this run" not in "".join(plan_run(study, tmp_path).notes)
+    with account(spending.account_place(tmp_path)) as held:
+        held.cut_off, held.beside = 2.5, 0.5
+    told = "".join(plan_run(study, tmp_path).notes)
+    assert "3.00 usd were spent beside stored answers" in told
+    assert "the limit of 3 usd would stop this run: 3." in told
 
 
 def test_a_request_longer_than_a_minute_of_tokens_is_told(tmp_path: Path, caplog) -> None:

@@ -295,8 +295,9 @@ def test_every_file_of_the_site(folder: Path) -> None:
                 said = told(folder)
             if name not in said and not (name.endswith("site-files.txt") and "site" in said):
                 wrong.append(f"{name} {what}: {said or 'nobody says so'}")
-    with changed(site / "results" / "more.html", b"<p>0.9</p>"):
-        assert "site/results/more.html" in told(folder)
+    for name in ("more.html", "MORE.HTML", "more.htm", "more.svg", "more.css"):
+        with changed(site / "results" / name, b"<p>0.9</p>"):
+            assert f"site/results/{name}" in told(folder)
     assert wrong == []
 
 

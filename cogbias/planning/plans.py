@@ -22,6 +22,7 @@ from cogbias.planning.spending import (
     Spent,
     asked_elsewhere,
     check_limits,
+    spent_beside,
     spent_by,
     study_meter,
     study_price,
@@ -139,7 +140,12 @@ def _time_lines(study: Study, cells: pd.DataFrame, models: pd.DataFrame) -> list
     return lines + ([f"at least {duration(least)} at the pace allowed"] if least else [])
 
 
-def _price_lines(study: Study, prices: dict[str, Price | None], models: pd.DataFrame) -> list[str]:
+def _price_lines(
+    study: Study,
+    prices: dict[str, Price | None],
+    models: pd.DataFrame,
+    beside: float,  # usd that stored answers do not show
+) -> list[str]:
     "What is known of prices."
     lines = [f"price of {model}: {price}" for model, price in prices.items() if price]
     out = {f"{who.backend}/{who.model}" for who in asked_elsewhere(study)}
@@ -149,9 +155,14 @@ def _price_lines(study: Study, prices: dict[str, Price | None], models: pd.DataF
             f"no price is known of {', '.join(lacking)}: where somebody is paid, give one with "
             "--price MODEL=IN,OUT or under [prices]"
         )
+    if beside:
+        lines.append(
+            f"{_money(beside)} usd were spent beside stored answers, for requests that failed, "
+            "were cut off or gave no answer; a limit counts them"
+        )
     limit = study.limits.get("usd")
     if limit is not None and not lacking:
-        spent = models["spent_usd"].fillna(0).sum()
+        spent = models["spent_usd"].fillna(0).sum() + beside
         needed = spent + models["usd"].fillna(0).sum()
         if needed > limit:
             lines.append(f"the limit of {limit:g} usd would stop this run: {needed:.2f} are needed")
@@ -266,7 +277,7 @@ def plan_run(
     notes = [
         *other_trainings(study, outputs),
         *unknown_trainings(study, outputs),
-        *_price_lines(study, prices, models),
+        *_price_lines(study, prices, models, sum(spent_beside(outputs))),
         *_time_lines(study, cells, models),
         *_lines_of_trying_out(models),
         *_unknown_lines(known),
