@@ -719,7 +719,12 @@ EFFECTS = Schema(
         ("ci_level", "number", "coverage of the interval", PROBABILITY),
         ("method", "text", "how the interval was made"),
         ("target", "text", "F: these prompts; S: value sets like these", {"words": ("F", "S")}),
-        ("p_value", "number?", "two-sided; 0: too small for a number of 64 bits", PROBABILITY),
+        (
+            "p_value",
+            "number?",
+            "two-sided; 0: cannot be by chance, or too small to write",
+            PROBABILITY,
+        ),
         (
             "p_method",
             "text?",
