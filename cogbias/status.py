@@ -29,7 +29,13 @@ from cogbias.outputs import (
 )
 from .participants import SELF_MADE, calls_out
 from .limits import MOST_WRITTEN, most_taken
-from .planning.spending import Beside, calls_of, spent_beside, without_counts
+from cogbias.planning.spending import (
+    Beside,
+    calls_of,
+    spent_beside,
+    total_usd,
+    without_counts,
+)
 from .prices import price_of
 from .rendering import report_as_made, stale_reports, study_report_is_stale
 from .tables import CogbiasError
@@ -377,7 +383,6 @@ def status_totals(
     cells = status.cells
     answers = sum(cells["answers"])
     read = sum(share * count for share, count in zip(cells["readable"], cells["answers"]) if count)
-    usd = [each for each in [*cells["usd"], *filter(None, status.beside)] if each is not None]
     states, reports = Counter(cells["state"]), Counter(cells["report"])
     return {
         "cells": len(cells),
@@ -387,7 +392,7 @@ def status_totals(
         "errors": sum(cells["errors"]),
         "tokens_in": _total(cells["tokens_in"]),
         "tokens_out": _total(cells["tokens_out"]),
-        "usd": sum(usd) if usd else None,
+        "usd": total_usd(cells["usd"], status.beside),
         "uncounted": sum(cells["uncounted"]),
         "usd_cut_off": status.beside.cut_off,
         "usd_no_answer": status.beside.no_answer,
@@ -446,12 +451,13 @@ def _cost_told(totals: Mapping[str, Any]) -> str:
     if totals["usd"] is None:
         return ""
     kinds = {
-        "for requests that were cut off or failed": totals["usd_cut_off"],
-        "for calls that gave no answer": totals["usd_no_answer"],
+        "usd for calls that gave no answer": ("", totals["usd_no_answer"]),
+        "usd for requests that were cut off or failed": ("at most ", totals["usd_cut_off"]),
     }
-    parts = [f"{_usd_told(usd)} usd {what}" for what, usd in kinds.items() if usd]
+    parts = [f"{most}{_usd_told(usd)} {what}" for what, (most, usd) in kinds.items() if usd]
+    most = "at most " if totals["usd_cut_off"] or totals["uncounted"] else ""
     beside = f", of this {' and '.join(parts)}" if parts else ""
-    return f", {_usd_told(totals['usd'])} usd where a price is known{beside}"
+    return f", {most}{_usd_told(totals['usd'])} usd where a price is known{beside}"
 
 
 def status_lines(

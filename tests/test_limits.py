@@ -26,7 +26,7 @@ from cogbias.limits import Account, Clock, Meter, account, account_left, metered
 from cogbias.outputs import Folder
 from cogbias.participants import Request, participant
 from cogbias.planning import spending
-from cogbias.planning.plans import plan_run
+from cogbias.planning.plans import PlannedRun, plan_run
 from cogbias.prices import Price
 from cogbias.status import folder_status, status_lines, status_totals
 from cogbias.study import make_study, plan_study, study_items
@@ -134,8 +134,50 @@ def test_what_a_kill_cuts_off_is_spent(
     assert "usd for requests that were cut off or failed" in "".join(status_lines(whole))
     assert limit is None or "usd for requests that were cut off or failed; " in said
     if limit:
-        sum_of_run = float(re.search(r"([0-9.]+) usd are spent", said)[1])
+        sum_of_run = float(re.search(r"at most ([0-9.]+) usd are spent", said)[1])
         assert sum_of_run == pytest.approx(told["usd"], rel=0.05)
+    planned = plan_of(tmp_path, double.openai, jobs)
+    assert spent_so_far(planned) == pytest.approx(told["usd"], rel=0.01), "as the status says"
+
+
+def plan_of(outputs: Path, address: str, jobs: str = "1") -> PlannedRun:
+    "The plan of the run of this module that goes on in a folder."
+    models = ["openai/tiny", *(["openai/other"] if jobs == "2" else [])]
+    study = make_study(
+        models=models,
+        paradigms=["choice/certainty"],
+        where={"template": [1], "design": ["common_ratio"]},
+        participants={"openai/*": {"base_url": address, "concurrency": 8, "max_tokens": 16}},
+        prices={"openai/*": {"in": 1.0, "out": 1.0}},
+    )
+    return plan_run(study, outputs)
+
+
+def spent_so_far(planned: PlannedRun) -> float:
+    "What a plan says was spent, in usd."
+    (line,) = [each for each in planned.notes if each.startswith("spent so far: ")]
+    return float(re.search(r"([0-9.e-]+) usd", line)[1])
+
+
+def failing(handler: object, asked: Asked) -> None:
+    "A server that is broken: whether it bills is not known."
+    handler.send(500, b"{}")
+
+
+def test_a_plan_a_run_and_the_status_tell_one_sum_of_a_server_that_fails(tmp_path: Path) -> None:
+    "What nobody knows was billed is said to be the most that it may have been."
+    more = [*PRICE, "--set", "concurrency=8", "--set", "max_tokens=16", "--limit", "usd=0.0055"]
+    half = iter(range(10**6))
+    with Double(lambda asked: failing if next(half) % 3 == 2 else slowly) as double:
+        status, said = run(double, tmp_path, *more)
+        planned = plan_of(tmp_path, double.openai)
+    assert status == 3, said
+    of_run = float(re.search(r"reached: at most ([0-9.e-]+) usd are spent", said)[1])
+    told = folder_status(tmp_path)
+    totals = status_totals(told)
+    assert totals["usd_cut_off"] > 0 and "at most " in "".join(status_lines(told))
+    assert of_run == pytest.approx(totals["usd"], rel=0.02)
+    assert spent_so_far(planned) == pytest.approx(totals["usd"], rel=0.02)
 
 
 @pytest.mark.parametrize(
@@ -156,6 +198,9 @@ def test_answers_that_nobody_counted_are_paid_at_the_most(usage: object, tmp_pat
         assert code == 3 and 0 < first < PROMPTS, said
         spent = float(re.search(r"([0-9.]+) usd are spent", said)[1])
         assert status_totals(found)["usd"] == pytest.approx(spent, rel=0.05)
+        planned = plan_of(tmp_path, double.openai)
+        assert spent_so_far(planned) == pytest.approx(spent, rel=0.02), "so does a plan"
+        assert f"reached: at most {spent:g} usd are spent" in said
         assert 0.0018 < spent <= 0.002
         told = "\n".join(status_lines(found))
         assert f"{first} answers came without counts of tokens" in told
@@ -290,7 +335,8 @@ def test_a_plan_counts_what_was_spent_beside_answers(tmp_path: Path) -> None:
     with account(spending.account_place(tmp_path)) as held:
         held.cut_off, held.beside = 2.5, 0.5
     told = "".join(plan_run(study, tmp_path).notes)
-    assert "3.00 usd were spent beside stored answers" in told
+    assert "spent so far: at most 3.00 usd, of this 0.5 usd for calls that gave no answer" in told
+    assert "and at most 2.50 usd for requests that were cut off or failed" in told
     assert "the limit of 3 usd would stop this run: 3." in told
 
 

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['PER_TOKEN', 'calls_of', 'stored_calls', 'names_of', 'asked_elsewhere', 'study_price', 'check_limits',
            'without_counts', 'Spent', 'spent_by', 'account_place', 'study_meter', 'open_account', 'Beside',
-           'spent_beside', 'table_meter']
+           'spent_beside', 'total_usd', 'table_meter']
 
 # %% ../../nbs/planning/00_spending.ipynb #bef26936
 from collections.abc import Iterable
@@ -206,12 +206,22 @@ class Beside(NamedTuple):
 
 def spent_beside(
     outputs: Path | str,  # an outputs folder
+    over: bool = False,  # whether the run that goes on has nothing out any more
 ) -> Beside:
     "What stored answers do not show; a run that goes on has not lost what it has out."
     held = account_left(account_place(outputs))
-    if any(each.goes_on for each in begun_runs(Folder(Path(outputs)))):
+    if not over and any(each.goes_on for each in begun_runs(Folder(Path(outputs)))):
         return Beside(held.cut_off, held.beside)
     return Beside(held.cut_off + held.unstored + held.under_way, held.beside)
+
+
+def total_usd(
+    answers: Iterable[float | None],  # what stored answers have cost, as far as it is known
+    beside: Beside,  # of the same folder
+) -> float | None:  # None: nothing is known to have cost anything
+    "What was spent in all: the one sum that plans, runs and the status of a folder tell."
+    known = [each for each in [*answers, *filter(None, beside)] if each is not None]
+    return sum(known) if known else None
 
 # %% ../../nbs/planning/00_spending.ipynb #a8dcbe19
 def table_meter(
