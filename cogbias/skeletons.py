@@ -81,7 +81,7 @@ def _parts_said(base: Paradigm) -> Iterator[str]:
     "The texts of the first wording, those first that every wording brings."
     name, texts = next(iter(base.wordings.given.items()))
     yield f'name = "first"  # the shipped wording {name}; change its texts, and its name'
-    known = {part: frame.text for part, frame in base.wordings.frames[name].items()}
+    known = base.wordings.texts(name)
     for part, told in base.wordings.parts.items():
         needed = part in texts or told.usual is None or not texts
         gaps = "no gaps" if not told.gaps else f"gaps: {told.gaps_in_words}"

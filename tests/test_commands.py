@@ -18,6 +18,7 @@ import pytest
 from calls import command
 from cogbias.backends.command import PARTICIPANT, commands_allowed
 from cogbias.design import paradigm
+from cogbias.outputs import manifest_text
 from cogbias.participants import Request
 from cogbias.running_in_python import run
 from cogbias.study import recorded_study_hash
@@ -133,7 +134,7 @@ def test_a_manifest_from_elsewhere_starts_no_program(tmp_path: Path) -> None:
     manifest["cells"][0]["model"] = f"command/{model}"
     manifest["study"]["models"] = [f"command/{model}"]
     manifest["study_hash"] = recorded_study_hash(manifest["study"])  # as if it had been made there
-    (place / "manifest.json").write_text(json.dumps(manifest))
+    (place / "manifest.json").write_text(manifest_text(manifest))
     with commands_allowed():  # even if a user gave leave for something else
         for reader in ("status", "effects", "verify", "report"):
             assert command(reader, place) == 0

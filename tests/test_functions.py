@@ -203,7 +203,7 @@ def test_what_goes_wrong_costs_its_answer_and_is_told(tmp_path: Path) -> None:
     details = " ".join(found.trials["detail"].dropna())
     for words in ("gave nothing", "gave the number 3 for a choice", "ValueError: no idea"):
         assert words in details
-    assert "function/moody in classic/framing: 1 answers are missing; run again" in found.said
+    assert "function/moody in classic/framing: 1 answer is missing; run again" in found.said
     assert any(" x invalid_format: gave " in line for line in found.said)
 
 

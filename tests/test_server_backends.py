@@ -18,6 +18,7 @@ BACKENDS = Path(__file__).resolve().parent.parent / "cogbias" / "backends"
 ROLES = {
     "MODELS",
     "PARTICIPANT",
+    "SETTINGS",
     "make_client",
     "fetch_page",
     "explain",

@@ -17,6 +17,7 @@ import cogbias.site.pages as site
 import cogbias.running as running
 from cogbias.tables import EFFECTS, CogbiasError, load_table, whole_file
 from cogbias.outputs import Folder, stored_settings, turn
+from cogbias.stamps import SITE_FILES
 from cogbias.running import effects_of, run_study, write_manifest
 from cogbias.study import make_study
 
@@ -131,7 +132,7 @@ def test_a_site_deletes_nothing_that_it_did_not_make(outputs: Path) -> None:
     (out / ".git" / "config").write_text("[core]")
     stale = out / "results" / "participants" / "gone.html"
     stale.write_text("an earlier page")
-    listed = out / site.LISTED
+    listed = out / SITE_FILES
     digest = site._hash_of_file(stale)
     listed.write_text(f"{listed.read_text()}{digest} results/participants/gone.html\n")
     build(outputs, out)
@@ -150,7 +151,7 @@ def test_the_list_of_a_strangers_site_leads_nowhere(outputs: Path) -> None:
     (out / "link").symlink_to(private)
     digest = site._hash_of_file(private / "thesis.txt")
     names = ("../private/thesis.txt", "link/thesis.txt", str(private / "thesis.txt"))
-    listed = out / site.LISTED
+    listed = out / SITE_FILES
     listed.write_text(listed.read_text() + "".join(f"{digest} {name}\n" for name in names))
     build(outputs, out)
     assert (private / "thesis.txt").read_text() == "mine"
@@ -167,7 +168,7 @@ def test_a_site_is_not_written_through_links_or_over_files_of_others(outputs: Pa
         build(outputs, out)
     assert before == {path: path.read_bytes() for path in private.rglob("*") if path.is_file()}
     (out / "results").unlink()
-    listed = out / site.LISTED
+    listed = out / SITE_FILES
     lines = listed.read_text().splitlines(keepends=True)
     listed.write_text("".join(line for line in lines if not line.endswith(" index.html\n")))
     with pytest.raises(CogbiasError, match="index.html: is not of an earlier site; move it away"):

@@ -450,6 +450,7 @@ def test_another_hash_seed_gives_the_same_bytes(tmp_path):
 
 
 def test_progress_is_shown_only_where_somebody_can_see_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(bars, "_last_line", [time.monotonic()])  # a line has just been written
     collect(
         questions(2), Clerk(), TrialStore(tmp_path / "quiet.jsonl"), progress=True
     )  # pytest is no terminal

@@ -103,6 +103,10 @@ class Wordings:
             for wording, texts in self.given.items()
         }
 
+    def texts(self, wording: Any) -> dict[str, str]:
+        "Part -> text with gaps, of one wording."
+        return {part: frame.text for part, frame in self.frames[wording].items()}
+
 
 def _wording_faults(parts: Mapping[str, Part], texts: Mapping[str, str]) -> list[str]:
     "What is wrong with a wording."

@@ -53,7 +53,7 @@ def _scatter(rows: pd.DataFrame, headline: Contrast) -> tuple[float | None, str]
     if headline.outcome != "value" or not all(offered):
         return None, ""
     low, high = (pd.Series([*map(end, offered)], rows.index, dtype=float) for end in (min, max))
-    span, told = high - low, "a sixth of their range"
+    span, told = high - low, "a sixth of it"
     if headline.unit == "index":
         anchors = rows.groupby("cluster")["anchor"].agg(lambda each: np.ptp(each.astype(float)))
         span = span / rows["cluster"].map(anchors)
@@ -225,8 +225,8 @@ def assumed_spread(
     if clusters.scatter is not None:
         between = BETWEEN / SCALE * clusters.scatter
         sd = sqrt(between**2 + _scatter_of_answers(headline, clusters, answers))
-        scatter = f"answers scatter by {clusters.scale}" if answers < inf else "exact answers"
-        told = f"assumed: {BETWEEN:g} of the scale between clusters, {scatter}"
+        scatter = f"answers {clusters.scale}" if answers < inf else "exact answers"
+        told = f"assumed: clusters {BETWEEN:g} of scale, {scatter}"
         return Spread(sd, headline.unit, told)
     return Spread(1.0, "SD between clusters", "no assumption: in standard deviations")
 

@@ -36,7 +36,7 @@ from cogbias.stats.structure import (
     spread_between,
     stable_components,
 )
-from .study import model_facts, read_manifest
+from .study import documented_name, model_facts, read_manifest
 
 # %% ../../nbs/reporting/02_models.ipynb #a8890043
 def study_seed(
@@ -196,7 +196,7 @@ def known_models(
     "What each model shows beyond noise, and the facts about it."
     facts = model_facts() if facts is None else facts
     table = over_models(base)
-    known = table["model"].astype(str).str.split("/", n=1).str[-1]
+    known = documented_name(table["model"])
     table = table.assign(known=known)[known.isin(facts["model"])]
     wide = table.pivot(index="model", columns="paradigm", values="se").dropna(axis="columns")
     shared = table[table["paradigm"].isin(wide.columns)]

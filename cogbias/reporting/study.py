@@ -6,9 +6,9 @@
 __all__ = ['COMMON_UNITS', 'MOST_COLUMNS', 'HOMOGENEITY', 'FEWEST_ANSWERS', 'NUMBERS_OF_MODELS', 'FACTS', 'scale_label',
            'common_effects', 'as_readers_see', 'opening_notes', 'verdict_table', 'verdict_notes', 'verdict_tables',
            'capped_table', 'homogeneity_table', 'published_homogeneity', 'homogeneity_extremes', 'variant_impact',
-           'temperature_table', 'model_facts', 'model_sources', 'explained_by_models', 'feature_sentence',
-           'contrasts_for_readers', 'homogeneity_for_readers', 'homogeneity_notes', 'impact_sentence',
-           'profile_sentence', 'profile_tree', 'read_manifest', 'faults']
+           'temperature_table', 'model_facts', 'documented_name', 'model_sources', 'explained_by_models',
+           'feature_sentence', 'contrasts_for_readers', 'homogeneity_for_readers', 'homogeneity_notes',
+           'impact_sentence', 'profile_sentence', 'profile_tree', 'read_manifest', 'faults']
 
 # %% ../../nbs/reporting/01_study.ipynb #2a8bc20a
 import json
@@ -524,6 +524,14 @@ def model_facts() -> pd.DataFrame:  # one row per name of a model
     facts = pd.read_csv(shipped("data", "models.csv"))
     return facts.astype(dict.fromkeys(NUMBERS_OF_MODELS, float))
 
+
+def documented_name(
+    models: pd.Series,  # as participants are asked, with what stands beside the name
+) -> pd.Series:  # as facts about models name them
+    "Names of models without the backend that asks them, and without a mark."
+    plain = models.astype(str).str.replace(r" \([^)]*\)$", "", regex=True)
+    return plain.str.split("/", n=1).str[-1]
+
 # %% ../../nbs/reporting/01_study.ipynb #fe3e9e98
 _WITHOUT_SOURCE = ("model", "name_in_malberg_2024", "note", "source")  # names and remarks
 
@@ -581,7 +589,7 @@ def explained_by_models(
         released_days=_days_since_2024(facts["released"]),
         training_cutoff_days=_days_since_2024(facts["training_cutoff"]),
     )
-    joined = common.assign(known=common["model"].astype(str).str.split("/", n=1).str[-1]).merge(
+    joined = common.assign(known=documented_name(common["model"])).merge(
         names, left_on="known", right_on="model", suffixes=("", "_fact")
     )
     if joined["known"].nunique() < 3:
