@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tiers import KINDS, slow_but
 
 from cogbias.checking_designs import check_design, check_lines
 from cogbias.design import Paradigm, paradigm, paradigms
@@ -94,7 +95,11 @@ def test_other_words_for_the_same_pass(base, texts):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in paradigms("*") if paradigm(name).wordings is not None]
+    "name",
+    slow_but(
+        [name for name in KINDS if paradigm(name).wordings is not None],
+        [name for name in paradigms("*") if paradigm(name).wordings is not None],
+    ),
 )
 def test_a_shipped_wording_may_be_brought_as_ones_own(name):
     shipped = paradigm(name).wordings
@@ -120,7 +125,8 @@ def test_a_number_with_two_units_is_to_be_looked_at(base, texts, shown):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in paradigms("*") if not name.startswith("published/")]
+    "name",
+    slow_but(KINDS, [name for name in paradigms("*") if not name.startswith("published/")]),
 )
 def test_what_ships_has_no_number_with_two_units(name):
     assert "odd_units" not in [each.code for each in check_design(paradigm(name)).findings]

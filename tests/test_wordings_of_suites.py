@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from test_own_paradigms import said, written
+from tiers import KINDS, slow_but
 
 from cogbias.compare import compare
 from cogbias.design import paradigm, paradigms
@@ -19,6 +20,7 @@ from cogbias.tables import CogbiasError
 pytestmark = pytest.mark.usefixtures("forgotten")
 
 OF_PARTS = [name for name in paradigms("*") if paradigm(name).wordings is not None]
+EVERY_DAY = [name for name in OF_PARTS if name in KINDS]
 SHOP = """
 [[wordings]]
 name = "shop"
@@ -89,7 +91,7 @@ ASKED = {  # base -> its settings, a wording of one's own, and what its prompts 
 }
 
 
-@pytest.mark.parametrize("name", OF_PARTS)
+@pytest.mark.parametrize("name", slow_but(EVERY_DAY, OF_PARTS))
 def test_the_shipped_texts_in_a_file_give_the_shipped_prompts(name: str) -> None:
     base = paradigm(name)
     rows = [{"wording": wording, **texts} for wording, texts in base.wordings.given.items()]
@@ -101,7 +103,7 @@ def test_the_shipped_texts_in_a_file_give_the_shipped_prompts(name: str) -> None
     assert asked["content"].tolist() == shipped["content"].tolist()
 
 
-@pytest.mark.parametrize("name", OF_PARTS)
+@pytest.mark.parametrize("name", slow_but(EVERY_DAY, OF_PARTS))
 def test_a_wording_may_say_every_part_otherwise(name: str) -> None:
     base = paradigm(name)
     first = next(iter(base.wordings.frames.values()))
@@ -118,7 +120,7 @@ def test_a_wording_may_say_every_part_otherwise(name: str) -> None:
             assert asked["prompt"].str.contains(opening, regex=False).all(), part
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", slow_but(["choice/certainty", "logic/belief"], ASKED))
 def test_a_wording_of_ones_own_goes_from_a_file_to_an_effect(name: str, tmp_path: Path) -> None:
     settings, wording, sign = ASKED[name]
     named = "".join(f"settings.{key} = {value}\n" for key, value in settings.items())
@@ -140,6 +142,7 @@ def test_a_wording_of_ones_own_goes_from_a_file_to_an_effect(name: str, tmp_path
     assert told["own/mine"] == pytest.approx(told[name])
 
 
+@pytest.mark.slow  # test_own_paradigms goes this way every day with a file of its own
 @pytest.mark.parametrize(
     ("name", "wording"),
     [("classic/endowment", SOLD), ("managerial/escalation", ESCALATED)],
@@ -236,7 +239,7 @@ def test_a_mistake_about_a_wording_is_named(text: str, what: str) -> None:
     assert what in str(found.value) and "mine.toml, line" in str(found.value)
 
 
-@pytest.mark.parametrize("name", paradigms("*"))
+@pytest.mark.parametrize("name", slow_but(KINDS, paradigms("*")))
 def test_a_draft_of_other_wordings_asks_the_first_shipped_one(name: str, tmp_path: Path) -> None:
     (file,) = write_reworded("mine", name, tmp_path)
     made = paradigm_from_file(file)
