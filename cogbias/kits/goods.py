@@ -182,9 +182,9 @@ def item_pairs(
     check_apart(each for listed in sets for each in listed.pairs)
     found = [each for each in sets if each.split in splits and each.name in item_sets]
     if not found:
+        named, split = (" or ".join(each) or "named" for each in (item_sets, splits))
         raise CogbiasError(
-            f"no item set is {' or '.join(item_sets)} and in the split {' or '.join(splits)}; "
-            f"there is {'; '.join(map(str, sets))}"
+            f"no item set is {named} and in the split {split}; there is {'; '.join(map(str, sets))}"
         )
     return [each for listed in found for each in listed.pairs]
 

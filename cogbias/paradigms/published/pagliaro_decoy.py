@@ -40,7 +40,8 @@ PARADIGM = pagliaro(
     ),
     title="Decoy",
     bias="decoy effect",
-    summary="An offer is chosen more often when a worse version of it stands beside it.",
+    summary="An offer is chosen more often when a third one that few would take stands beside it. "
+    "Two of the four third offers are worse than it in everything.",
     norm="An option that is not taken changes nothing between the other two.",
     positive="the offer that resembles the decoy is chosen more often when the decoy is there",
     conditions={"control": "two offers", "treatment": "a third one stands between them"},
