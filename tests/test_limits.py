@@ -137,7 +137,8 @@ def test_what_a_kill_cuts_off_is_spent(
         sum_of_run = float(re.search(r"at most ([0-9.]+) usd are spent", said)[1])
         assert sum_of_run == pytest.approx(told["usd"], rel=0.05)
     planned = plan_of(tmp_path, double.openai, jobs)
-    assert spent_so_far(planned) == pytest.approx(told["usd"], rel=0.05), "as the status says"
+    printed = float(f"{told['usd']:.2g}")  # as a plan writes a small sum
+    assert spent_so_far(planned) == pytest.approx(printed), "as the status says"
 
 
 def plan_of(outputs: Path, address: str, jobs: str = "1") -> PlannedRun:
