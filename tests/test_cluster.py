@@ -158,6 +158,7 @@ def finished(place: Path) -> list[Path]:
     return [path for path in found if not path.name.endswith(".running.ipynb")]
 
 
+@pytest.mark.slow
 def test_workers_render_reports_and_others_take_over(cluster: Cluster, tmp_path: Path) -> None:
     "A worker is killed while it renders; every report is there, up to date, and nobody is left."
     place, said = tmp_path / "outputs", tmp_path / "said"
@@ -203,6 +204,7 @@ def test_whoever_waits_for_a_worker_is_told_for_how_long(
     assert told[1].startswith("cluster: a worker is there again, after ")
 
 
+@pytest.mark.slow
 def test_no_scheduler_is_one_line(tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
     command = [*COMMAND, *RUN, "--cluster", "tcp://127.0.0.1:9", "--outputs", str(tmp_path)]

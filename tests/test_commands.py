@@ -81,6 +81,7 @@ def test_a_program_is_started_once_for_all_paradigms(tmp_path: Path) -> None:
     assert len(set(note.read_text().split())) == 1
 
 
+@pytest.mark.slow
 def test_workers_may_start_what_the_user_allowed(tmp_path: Path) -> None:
     models = [f"command/{program(tmp_path, FIRST)} {name}" for name in ("one", "two")]
     asked = [part for model in models for part in ("--model", model)]
@@ -244,6 +245,7 @@ def test_the_last_words_of_a_program_are_shortened(tmp_path: Path) -> None:
     assert "status 2; its last words: xxx" in str(error.value) and len(str(error.value)) < 300
 
 
+@pytest.mark.slow
 def test_a_program_that_stalls_costs_an_answer_and_then_the_cell(tmp_path: Path) -> None:
     slow = program(tmp_path, "if count == 3: time.sleep(4)", FIRST)
     given = answers(slow, timeout=3)

@@ -13,17 +13,15 @@ from conftest import INSTALLED
 from ollama_double import OllamaDouble
 from servers import MISSING, llama_server, llama_server_binary
 
+pytestmark = pytest.mark.slow  # every day each backend is asked by tests of its own
+
 REAL = ("hf/tiny", "openai/tiny", "ollama/tiny")
 
 
-ALL = {"choice/certainty": 392, "choice/decoy": 780}  # paradigm -> what is asked
-FEW = {"choice/certainty": 392}
-
-
-@pytest.fixture(scope="module", params=[FEW, pytest.param(ALL, marks=pytest.mark.slow)], ids=len)
-def asked(request: pytest.FixtureRequest) -> dict[str, int]:
-    "The paradigms of the study 'backends' that are asked: one of them, or both."
-    return request.param
+@pytest.fixture(scope="module")
+def asked() -> dict[str, int]:
+    "The paradigms of the study 'backends', and what is asked in each."
+    return {"choice/certainty": 392, "choice/decoy": 780}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +50,7 @@ def finished(
 
 
 def again(asked: dict[str, int]) -> list[str]:
-    "The command that runs the study, or the part of it that is asked."
+    "The command that runs the study."
     return ["run", "backends", *(part for name in asked for part in ("--paradigm", name))]
 
 

@@ -67,6 +67,7 @@ def made_in_python(name: str = "mine/mugs", of: str = "mug", human: float = 1.0)
 WITHOUT_NAMES = ["measure", "group", "estimate", "ci_low", "ci_high", "n_items", "verdict"]
 
 
+@pytest.mark.slow
 def test_doors_give_for_a_file_what_they_give_for_a_name(tmp_path: Path) -> None:
     file = str(written(tmp_path, {"same.toml": 'based_on = "classic/framing"\n'}))
     by_name, at_hand = "classic/framing", paradigm_from_file(file)
@@ -161,6 +162,7 @@ def test_the_report_of_a_session_is_that_of_a_file(python_only: Path) -> None:
     assert "Traceback" not in report
 
 
+@pytest.mark.slow
 def test_another_process_makes_report_and_site_of_a_session(
     python_only: Path, tmp_path: Path
 ) -> None:

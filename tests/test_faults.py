@@ -216,7 +216,7 @@ class TestThousands:
             return "down"  # for good, five times
         return self.KINDS[which % 10] if asked.time == 1 else None
 
-    @pytest.mark.parametrize("requests", slow_but([4_000], [4_000, 10_000]))
+    @pytest.mark.parametrize("requests", slow_but([1_000], [1_000, 4_000, 10_000]))
     def test_every_trial_once(self, tmp_path: Path, requests: int) -> None:
         store, items = TrialStore(tmp_path / "trials.jsonl"), LETTERS.head(500)
         repeats = requests // len(items)
@@ -267,7 +267,7 @@ class TestThousands:
             }[fault]
             assert row.status == "error" or row.response == reply(prompt, key[1])
         assert (
-            done.statuses["error"] == sum(map(bool, wanted.values())) > 20
+            done.statuses["error"] == sum(map(bool, wanted.values())) > len(table) / 200
             and 0.17 < sum(table["attempt"] > 1) / len(table) < 0.23
         )
         assert all(

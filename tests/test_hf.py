@@ -238,6 +238,7 @@ def ask(who: HfParticipant) -> dict[str, float]:
     return next(who.answers(REQUESTS[:1], "option_probability"))[1].p
 
 
+@pytest.mark.slow
 def test_one_object_in_threads_a_process_and_an_event_loop():
     who = participant("hf/tiny")
     with ThreadPoolExecutor(4) as pool:

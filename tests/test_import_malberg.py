@@ -542,6 +542,7 @@ def test_import_is_the_same_from_files_in_another_order(tmp_path: Path, tests: l
 # -- the folder ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_command_works_on_the_folder(
     tmp_path: Path, tests: list[dict], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,7 +88,8 @@ def hanging(after: int) -> Callable[..., str | None]:
     return lambda asked: "hang" if asked.number > after else None
 
 
-@pytest.mark.parametrize("after", slow_but([7], [0, 7]))
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [0, 7])
 def test_while_a_server_hangs(tmp_path: Path, after: int) -> None:
     with Double(hanging(after)) as double:
         command = ["run", "--model", "openai/tiny", *ASKED, "--base-url", double.openai]
@@ -202,6 +203,7 @@ cogbias.cli.main()
 """
 
 
+@pytest.mark.slow
 def test_a_kernel_that_starts_too_late_is_not_heard(tmp_path: Path) -> None:
     "Its folder of sockets was removed under it, and it printed a traceback to the terminal."
     run = ["run", "--model", "sim/human", *ASKED, "--outputs", str(tmp_path)]
@@ -274,6 +276,7 @@ def test_a_shell_that_ignores_interrupts_is_obeyed() -> None:
     assert done.returncode == 0 and "demo" in done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_one_line(tmp_path: Path) -> None:
     with Double(hanging(40)) as double:
         models = ["--model", "openai/tiny", "--model", "openai/other", "--jobs", "2"]

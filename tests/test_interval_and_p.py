@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tiers import slow_but
 
 from cogbias.backends.sim import exact_trials
 from cogbias.compare import compare, for_readers
@@ -30,7 +31,7 @@ def agrees(found, null=0.0):
     return np.isnan(found.p_value) or outside == (found.p_value < 1 - found.ci_level)
 
 
-@pytest.mark.parametrize("study", ("demo", "classic"))
+@pytest.mark.parametrize("study", slow_but(["classic"], ["demo", "classic"]))
 def test_no_row_of_a_study_has_two_procedures(study):
     "All participants and paradigms of the two studies that ship, answered exactly."
     asked, tested = read_study(studies()[study]), 0

@@ -224,6 +224,7 @@ def test_every_folder_of_notebooks_has_a_section_with_a_sentence(
     assert all(section.lead.endswith(".") for section in sections)
 
 
+@pytest.mark.slow
 def test_all_pages_are_staged(library: ModuleType, tmp_path: Path) -> None:
     sections = library.stage_library(repository_notebooks(), tmp_path, Layout())
     assert [section.title for section in sections][:2] == ["Library", "Paradigms"]

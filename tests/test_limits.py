@@ -17,7 +17,6 @@ from unittest.mock import ANY
 import pytest
 from doubles import Asked, Double
 from test_interrupts import COMMAND, started, stop, until
-from tiers import slow_but
 from typer.testing import CliRunner
 
 from cogbias.cli import STOPPED, app, main
@@ -95,13 +94,14 @@ def billed(double: Double) -> float:
     return sum(sum(tokens_of(each).values()) for each in double.asked) / 1e6
 
 
-@pytest.mark.parametrize("limit", slow_but([0.0055], [0.0055, None]))
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [0.0055, None])
 @pytest.mark.parametrize(
     ("number", "jobs"),
     [
         (signal.SIGKILL, "1"),
-        pytest.param(signal.SIGTERM, "1", marks=pytest.mark.slow),
-        pytest.param(signal.SIGKILL, "2", marks=pytest.mark.slow),
+        (signal.SIGTERM, "1"),
+        (signal.SIGKILL, "2"),
     ],
 )
 def test_what_a_kill_cuts_off_is_spent(
@@ -380,6 +380,7 @@ def test_a_limit_without_a_price_asks_nobody(tmp_path: Path, capsys) -> None:
     assert said.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_requests_wait_for_their_turn(tmp_path: Path) -> None:
     with Double() as double:
         command = ["run", "--model", "openai/tiny", *ASKED, "--base-url", double.openai]

@@ -103,10 +103,12 @@ def test_a_row_without_its_mark_is_found() -> None:
     assert len(unmarked(both, marks)) == 2
 
 
+@pytest.mark.slow
 def test_everybody_has_the_mark_of_its_record(out: Path, marks: dict[str, str]) -> None:
     assert marks_of(out, marks) == marks
 
 
+@pytest.mark.slow
 def test_no_table_of_the_study_report_lacks_a_mark(out: Path, marks: dict[str, str]) -> None:
     tables = tables_of(out / "reports" / "study.ipynb")
     assert unmarked(tables, marks) == []
@@ -118,6 +120,7 @@ def test_no_table_of_the_study_report_lacks_a_mark(out: Path, marks: dict[str, s
     assert not {"bert", "roberta"} & set(shown)
 
 
+@pytest.mark.slow
 def test_no_table_of_simulated_participants_lacks_a_mark(simulated_folder: Path) -> None:  # noqa: F811
     "Biases, on the common scale, at two temperatures: here models stand in tables, too."
     tables = tables_of(simulated_folder / "reports" / "study.ipynb")
@@ -131,6 +134,7 @@ def test_no_table_of_simulated_participants_lacks_a_mark(simulated_folder: Path)
     assert sum("(simulated)" in cell for row in rows_of(tables) for cell in row) > 20
 
 
+@pytest.mark.slow
 def test_every_report_of_a_cell_has_the_mark_in_its_title(out: Path, marks: dict[str, str]) -> None:
     for report in (out / "reports").glob("*/*.ipynb"):
         title = nbformat.read(report, 4).cells[0].source
@@ -139,6 +143,7 @@ def test_every_report_of_a_cell_has_the_mark_in_its_title(out: Path, marks: dict
         assert unmarked(tables_of(report), {}) == []
 
 
+@pytest.mark.slow
 def test_no_page_of_the_site_lacks_a_mark(out: Path, marks: dict[str, str], tmp_path: Path) -> None:
     results = Results(out)
     stage_results(results, tmp_path, Layout())
@@ -158,6 +163,7 @@ def test_no_page_of_the_site_lacks_a_mark(out: Path, marks: dict[str, str], tmp_
     assert unmarked(json.dumps(study, ensure_ascii=False), marks) == []
 
 
+@pytest.mark.slow
 def test_tables_of_effects_have_the_mark_in_every_row(out: Path, marks: dict[str, str]) -> None:
     for ending in ("csv", "parquet"):
         table = load_table(out / f"effects.{ending}", EFFECTS)
@@ -165,6 +171,7 @@ def test_tables_of_effects_have_the_mark_in_every_row(out: Path, marks: dict[str
         assert table["shown_name"].tolist() == named
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["effects", "compare", "status"])
 def test_commands_say_the_mark_in_every_line_and_row(
     command: str, out: Path, marks: dict[str, str], capsys: pytest.CaptureFixture
@@ -189,6 +196,7 @@ def test_commands_say_the_mark_in_every_line_and_row(
                 assert row[shown] == f"{row[column]} ({marks[row[column]]})"
 
 
+@pytest.mark.slow
 def test_a_folder_of_before_that_marked_small_models_only_follows(out: Path) -> None:
     "Its tables are right as they are; a row that lost the mark of a small model is told."
     place = out / "effects.parquet"

@@ -78,6 +78,7 @@ def test_copies_of_a_random_responder_form_no_structure(copies):
     assert not (found.pairs["p_adjusted"] < 0.05).any()
 
 
+@pytest.mark.slow
 def test_the_report_shows_sizes_beyond_noise_and_no_structure(copies):
     assert render_study_report(copies) == []
     page = copies / "reports" / "study.ipynb"

@@ -23,8 +23,10 @@ NOTEBOOKS = sorted(
 )
 
 
-# `make slow` runs these: benchmarks, and a page whose numbers test_import_pagliaro holds.
-SLOW = ("benchmarks/", "published/pagliaro.ipynb")
+# `make slow` runs these: benchmarks, tutorials, a page whose numbers test_import_pagliaro holds.
+SLOW = ("benchmarks/", "tutorials/", "published/pagliaro.ipynb")
+# Two tutorials show every day that the way from a question to a page is open.
+SHORT = ("tutorials/first_steps.ipynb", "tutorials/way_of_one_answer.ipynb")
 # Paradigms of one kit have notebooks of one kind; every day those of KINDS are run.
 SUITES = tuple(
     f"paradigms/{suite}/" for suite in ("choice", "logic", "bets", "classic", "managerial")
@@ -35,6 +37,8 @@ LEFT_OUT = CONFIG.tst_flags.split()  # cells with one of these flags
 
 def _is_slow(name: str) -> bool:
     "Whether `make slow` runs a notebook, and `make test` does not."
+    if name in SHORT:
+        return False
     return name.startswith(SLOW) or (name.startswith(SUITES) and name not in DAILY)
 
 
@@ -92,7 +96,7 @@ def test_notebook(path: Path, left_out: list[str]) -> None:
 
 def test_slow_notebooks_are_there() -> None:
     names = [path.relative_to(CONFIG.nbs_path.absolute()).as_posix() for path in NOTEBOOKS]
-    assert all(any(name.startswith(each) for name in names) for each in (*SLOW, *SUITES))
+    assert all(any(name.startswith(each) for name in names) for each in (*SLOW, *SHORT, *SUITES))
     assert set(names) >= DAILY
 
 

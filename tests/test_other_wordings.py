@@ -155,6 +155,7 @@ def test_a_scenario_with_settings_is_asked_with_others_too() -> None:
     assert len(made.items(settings=4)) == 4 * 2 * 2
 
 
+@pytest.mark.slow
 def test_a_folder_of_before_means_what_was_asked_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -598,7 +598,7 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     outputs = str(place / "out")
     run = ("--model", "sim/human", "--model", "sim/random", "--paradigm", file)
     assert "96 of 96 answers are missing" in said("plan", *run, "--outputs", outputs)
-    told = said("run", *run, "--outputs", outputs, "--jobs", "2")
+    told = said("run", *run, "--outputs", outputs)
     assert "sim/human (simulated)  own/my_bias: 0 stored, 48 asked" in told.replace("\n", " ")
     (place / "my_bias.toml").unlink()
     (place / "my_bias.csv").unlink()

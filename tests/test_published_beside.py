@@ -95,6 +95,7 @@ def test_pulls_towards_an_anchor_are_compared_pair_by_pair(folder: Path) -> None
     assert row["n_clusters"] == 5 and row["ci_low"] < row["estimate"] < row["ci_high"]
 
 
+@pytest.mark.slow
 def test_a_run_beside_them_keeps_them(folder: Path, tmp_path: Path) -> None:
     place = tmp_path / "both"
     shutil.copytree(folder, place)

@@ -95,6 +95,7 @@ def test_an_arm_is_compared_with_its_baseline_pair_by_pair(with_arms):
     assert row["n_clusters"] == 2 and "asked in other words" in row["detail"]
 
 
+@pytest.mark.slow
 def test_what_was_imported_is_estimated_before_it_is_shown(tmp_path, monkeypatch):
     out = imported(tmp_path, FRAMING, arm=["D3_counter"], content_set=["framing_v2"])
     said = CliRunner().invoke(app, ["report", str(out)])

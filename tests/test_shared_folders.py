@@ -52,6 +52,7 @@ def test_runs_that_end_together_lose_no_cell(
     assert {name for name, _ in stored_settings(folder)} == set(RULES)
 
 
+@pytest.mark.slow
 def test_four_processes_on_four_cells_of_one_folder(tmp_path: Path) -> None:
     options = ["--paradigm", "choice/certainty", "--where", "design=common_ratio", "--no-reports"]
     runs = [
@@ -157,6 +158,7 @@ def test_the_list_of_a_strangers_site_leads_nowhere(outputs: Path) -> None:
     assert (private / "thesis.txt").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_site_is_not_written_through_links_or_over_files_of_others(outputs: Path) -> None:
     out, private = outputs.parent / "site", outputs.parent / "private"
     build(outputs, out)

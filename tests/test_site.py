@@ -256,6 +256,7 @@ def test_search_finds_a_word_of_a_report(pages: dict[str, str], folder: Path) ->
     assert re.search(r'"?zanzibarish"?:', index) and "Words" in index
 
 
+@pytest.mark.slow
 def test_same_inputs_same_bytes_and_results_alone(
     pages: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

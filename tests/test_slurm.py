@@ -59,6 +59,7 @@ def wait_for(is_so: Callable[[], bool], seconds: float = 60) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_a_study_as_jobs_of_slurm(slurm: Path, tmp_path: Path) -> None:
     jobqueue = pytest.importorskip("dask_jobqueue", reason="the extra 'cluster' is not installed")
     study = make_study(models=["sim/human", "sim/messy"], paradigms=["classic/[a-f]*"])

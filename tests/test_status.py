@@ -199,6 +199,7 @@ def test_every_command_that_prints_a_table_has_it_for_programs() -> None:
         assert "--json" in run(name, "--help")[1], name
 
 
+@pytest.mark.slow
 def test_the_headline_of_every_cell_and_the_study_first(tmp_path: Path) -> None:
     models = ["--model", "sim/human", "--model", "sim/random"]
     code, said, _ = run("run", *models, *FRAMING, "--outputs", str(tmp_path))
@@ -333,6 +334,7 @@ def test_a_terminal_is_told_what_is_done_and_how_long_it_takes(tmp_path: Path) -
     assert "0/2" in shown and "2/2" in shown
 
 
+@pytest.mark.slow
 def test_also_where_several_processes_collect(tmp_path: Path) -> None:
     several = ["--outputs", str(tmp_path), "--no-reports", "--jobs", "2"]
     shown = on_a_terminal("run", *MODELS, *FEW, *several)
@@ -401,6 +403,7 @@ def test_a_report_that_failed_is_told_until_it_is_mended(
     assert (found.failed, found.study_report, place.exists()) == ([], "current", True)
 
 
+@pytest.mark.slow
 def test_what_a_stopped_report_left_goes_where_the_report_is_good(reported: Path) -> None:
     place = Folder(reported).report("sim/human", "classic/framing")
     left = place.with_name("classic-framing.running.ipynb")
@@ -409,6 +412,7 @@ def test_what_a_stopped_report_left_goes_where_the_report_is_good(reported: Path
     assert place.exists() and not left.exists()
 
 
+@pytest.mark.slow
 def test_nothing_to_render_needs_no_right_to_write(
     reported: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

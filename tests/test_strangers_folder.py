@@ -117,7 +117,7 @@ NAMED: Mapping[str, dict[str, Any]] = {
 }
 
 
-OFTEN = ("an extractor", "a file elsewhere")  # the server is in the test of all commands
+OFTEN = ("a file elsewhere",)
 
 
 @pytest.mark.parametrize("what", slow_but(OFTEN, NAMED))
@@ -135,6 +135,7 @@ def test_a_report_contacts_nobody(copy: Path, what: str) -> None:
     nbformat.validate(nbformat.reads(report, as_version=4))
 
 
+@pytest.mark.slow
 def test_no_reading_command_contacts_anybody(copy: Path) -> None:
     with Double() as trap:
         edit_cells(copy, **json.loads(json.dumps(NAMED["a server"]).replace("{trap}", trap.url)))

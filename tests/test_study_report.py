@@ -118,6 +118,7 @@ def test_the_analysis_is_declared_in_the_study(tmp_path):
     assert head["smallest"] == 0.9 and head["verdict"] == "absent"
 
 
+@pytest.mark.slow
 def test_a_page_of_the_site(folder, monkeypatch):
     from cogbias.site import pages as site
     from cogbias.rendering import render_reports

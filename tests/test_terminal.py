@@ -64,6 +64,7 @@ def test_a_terminal_that_says_it_is_0_columns_wide(tmp_path: Path) -> None:
     assert max(len(each) for each in re.split("[\r\n]+", shown) if "%|" in each) <= 80
 
 
+@pytest.mark.slow
 def test_each_stretch_of_a_run_has_a_name(tmp_path: Path) -> None:
     shown = under_a_terminal("run", *ASKED[:-1], "--outputs", str(tmp_path), "--jobs", "2")
     order = ["reading what is asked", "starting", "cells 0 of 2", "effects: ", "reports: "]

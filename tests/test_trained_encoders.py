@@ -128,6 +128,7 @@ def test_facts_say_that_an_encoder_is_small_and_self_made(tmp_path: Path) -> Non
     assert facts["reached_stop"] in (True, False)
 
 
+@pytest.mark.slow
 def test_the_label_stands_wherever_their_numbers_do_and_the_trace_is_drawn(
     taught: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
@@ -185,6 +186,7 @@ def assert_labelled_tables(out: Path, name: str, shown: str) -> None:
         assert set(named) == {"sim/rational (simulated)"}
 
 
+@pytest.mark.slow
 def test_a_run_labels_its_lines_and_its_headlines(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
@@ -205,6 +207,7 @@ def test_a_run_labels_its_lines_and_its_headlines(
             assert line.startswith(told)
 
 
+@pytest.mark.slow
 def test_effects_of_before_say_of_nobody_how_it_is_shown(tmp_path: Path) -> None:
     "A folder of today is read and verified as it is."
     from cogbias.outputs import Folder, load_effects
@@ -221,6 +224,7 @@ def test_effects_of_before_say_of_nobody_how_it_is_shown(tmp_path: Path) -> None
     assert found.follows and found.edited == []
 
 
+@pytest.mark.slow
 def test_a_published_name_does_not_hide_who_was_made_here(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
@@ -271,6 +275,7 @@ def test_a_published_name_does_not_hide_who_was_made_here(
     assert "validation accuracy" in whole and "none of this kind" in whole
 
 
+@pytest.mark.slow
 def test_a_folder_is_labelled_by_what_lies_in_it(taught: Path, tmp_path: Path) -> None:
     "A copy under any name is the same model; a name like ours makes nobody ours."
     from cogbias.outputs import marks_of
@@ -291,6 +296,7 @@ def test_a_folder_is_labelled_by_what_lies_in_it(taught: Path, tmp_path: Path) -
     }
 
 
+@pytest.mark.slow
 def test_a_comparison_says_who_was_made_here(
     taught: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
@@ -468,6 +474,7 @@ def test_the_published_study_is_planned_and_refused_without_weights(
     assert not list((tmp_path / "out" / "models").glob("*@*"))
 
 
+@pytest.mark.slow
 def test_the_published_study_with_weights_at_hand_is_planned_in_silence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
@@ -522,6 +529,7 @@ def test_a_start_that_was_made_here_is_no_published_model(tmp_path: Path) -> Non
     assert facts["label"] == "small self-made model"
 
 
+@pytest.mark.slow
 def test_a_start_and_scenes_of_ones_own_are_not_the_papers(tmp_path: Path) -> None:
     "A random BERT in a folder stood as 'bert | everyday scenes only' beside the paper's numbers."
     from cogbias.reporting.bets import bets_table, instruments, rebuilt
@@ -634,6 +642,7 @@ def whole_checkpoints(folder: Path, task: str) -> list[Path]:
     return list(work.glob("checkpoint-*/whole.json"))
 
 
+@pytest.mark.slow
 def test_a_killed_command_goes_on(tmp_path: Path) -> None:
     study, command = long_training(tmp_path, "coin")
     process = subprocess.Popen(command)
@@ -724,6 +733,7 @@ def plain(line: str) -> str:
     return html.unescape(line).replace("**", " ")
 
 
+@pytest.mark.slow
 def test_the_report_names_who_is_not_told_apart_from_never_betting(tmp_path: Path) -> None:
     "One who is trained for no time, as the matrix has to find it in its report."
     done = run_study(tiny_study("encoder/small_bert@coin"), tmp_path, reports=False)

@@ -100,7 +100,7 @@ def another(value: Any) -> Any:
     return [*value, "0"] if isinstance(value, list) else {**value, "added": 0}
 
 
-every = pytest.mark.parametrize("step", slow_but([8], [8, 1]))  # each eighth change, or all
+every = pytest.mark.parametrize("step", slow_but([16], [16, 1]))  # each sixteenth change, or all
 
 Change = tuple[str, Any]  # where, and the whole record with this one change
 
