@@ -360,10 +360,3 @@ def test_weights_that_are_not_there_are_not_made_up(tmp_path):
     tiny_tokenizer().save_pretrained(tmp_path)
     with pytest.raises(CogbiasError, match="holds no values for 1 of its weights, lm_head.weight"):
         list(participant(f"hf/{tmp_path}").answers(REQUESTS[:1], "option_probability"))
-
-
-def test_a_long_reason_is_cut_between_words_and_marked() -> None:
-    from cogbias.backends.hf import _no_configuration
-
-    said = str(_no_configuration(Path("config.json"), "one long word " * 20))
-    assert "word one long …); get the file again" in said
