@@ -45,7 +45,7 @@ from .settings import listing
 from .stats.adjusted import UNSEEN, adjusted_cluster_interval, flag_numbers
 from .stats.clusters import stratified_cluster_t
 from .stats.decisions import CLAIMABLE, adjust, is_bias, without_width
-from .stats.estimates import EQUAL, Estimate, p_number
+from .stats.estimates import EQUAL, Estimate, p_number, two_sided_p
 from cogbias.tables import (
     EFFECTS,
     TABLES,
@@ -517,7 +517,7 @@ def _from_effects(table: pd.DataFrame, chosen: Sequence[str]) -> list[dict[str, 
                     "se": se,
                     "ci_low": gap - 1.959963984540054 * se,
                     "ci_high": gap + 1.959963984540054 * se,
-                    "p_value": _normal_p(gap, se),
+                    "p_value": two_sided_p(gap / se, np.nan) if se > 0 else np.nan,
                     "p_method": "normal",
                     "n_prompts": min(one["n_items"], other["n_items"]),
                     "n_clusters": min(one["n_clusters"], other["n_clusters"]),
@@ -528,13 +528,6 @@ def _from_effects(table: pd.DataFrame, chosen: Sequence[str]) -> list[dict[str, 
                 }
             )
     return rows
-
-
-def _normal_p(gap: float, se: float) -> float:
-    "Two-sided p-value; nan without a standard error."
-    from scipy.special import ndtr
-
-    return float(2 * ndtr(-abs(gap) / se)) if se > 0 else np.nan
 
 
 def _seed_of(source: Any) -> int:

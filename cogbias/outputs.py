@@ -5,12 +5,12 @@
 # %% auto #0
 __all__ = ['RECORDED_FIELDS', 'MANIFEST_VERSION', 'SIMULATED', 'PACKAGES', 'STAGE', 'Folder', 'folder_path', 'writable_folder',
            'write_text', 'remove_left_overs', 'turn', 'RecordedParticipant', 'facts_of', 'keep_record',
-           'recorded_participant', 'marks_of', 'shown_names_of', 'mark_of_participant', 'timestamp',
-           'installed_versions', 'keep_items', 'keep_readings', 'kept_readings', 'read_manifest', 'stored_settings',
-           'part_of_cell', 'manifest_text', 'not_as_written', 'settings_as_written', 'Begun', 'begun_runs',
-           'first_start', 'begun', 'half_import', 'own_trials', 'last_run', 'stored_cells', 'StoredItems',
-           'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'counts_not_read', 'said_not_read', 'not_read',
-           'left_out', 'StoredTrials', 'stored_trials', 'trials_of', 'people_of', 'load_effects']
+           'recorded_participant', 'marks_of', 'shown_names_of', 'mark_of_participant', 'installed_versions',
+           'keep_items', 'keep_readings', 'kept_readings', 'read_manifest', 'stored_settings', 'part_of_cell',
+           'manifest_text', 'not_as_written', 'settings_as_written', 'Begun', 'begun_runs', 'first_start', 'begun',
+           'half_import', 'own_trials', 'last_run', 'stored_cells', 'StoredItems', 'stored_items', 'StoredCell',
+           'read_cells', 'read_cell', 'counts_not_read', 'said_not_read', 'not_read', 'left_out', 'StoredTrials',
+           'stored_trials', 'trials_of', 'people_of', 'load_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
 import json
@@ -26,7 +26,6 @@ from collections.abc import (
 )
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from functools import lru_cache
 from glob import escape
 from importlib.metadata import PackageNotFoundError, version
@@ -60,6 +59,7 @@ from cogbias.tables import (
     inside,
     is_empty,
     is_unicode,
+    json_object,
     kind_of,
     load_table,
     nearest,
@@ -246,18 +246,15 @@ def _record_text(place: Path) -> str | None:
     except OSError as error:
         raise CogbiasError(f"{place}: cannot be read ({error.strerror}); give a folder") from None
     except UnicodeDecodeError as error:
-        raise _broken(place, f"not JSON: {shortened(error)}") from None
+        raise _broken(place, f"it is not JSON ({shortened(error)})") from None
 
 
 def _record(place: Path, text: str) -> dict[str, Any]:
     "The JSON object that a record is."
     try:
-        record = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise _broken(place, f"not JSON: {shortened(error)}") from None
-    if not isinstance(record, dict):
-        raise _broken(place, f"holds {kind_of(record)}, not an object")
-    return record
+        return json_object(text)
+    except ValueError as error:
+        raise _broken(place, str(error)) from None
 
 
 def _read_record(place: Path) -> dict[str, Any] | None:
@@ -458,11 +455,6 @@ PACKAGES = (
     "ollama",
     "openai",
 )
-
-
-def timestamp() -> str:
-    "The time, UTC, to the second."
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 # %% ../nbs/15_outputs.ipynb #049ef50b
 def installed_versions() -> dict[str, str]:

@@ -40,7 +40,6 @@ from cogbias.outputs import (
     begun,
     first_start,
     half_import,
-    timestamp,
     remove_left_overs,
     installed_versions,
     load_effects,
@@ -103,6 +102,7 @@ from cogbias.tables import (
     content_hash,
     load_table,
     save_table,
+    timestamp,
 )
 from .trained_encoders import train_encoders, trained_name
 from .trials import Collected, fingerprint

@@ -6,11 +6,11 @@
 __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWERS', 'FILLED', 'ITEMS', 'STATUSES', 'METHODS',
            'EXACT', 'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'READINGS', 'EFFECTS', 'FILLING_STATUSES',
            'FILLING_VERDICTS', 'FILLINGS', 'SCHEMAS', 'RANGE', 'TABLES', 'LARGEST_TEXT', 'LARGEST_NOTEBOOK',
-           'LARGEST_TABLE', 'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'shortened', 'matching',
-           'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode', 'check_columns', 'Schema', 'option',
-           'answer_range', 'full_content', 'item_ids', 'identified', 'item_table', 'harmless', 'as_written', 'inside',
-           'check_file', 'file_text', 'whole_file', 'remove_parts', 'save_table', 'load_table', 'load_outside_items',
-           'given_table', 'shipped']
+           'LARGEST_TABLE', 'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'shortened', 'first_line',
+           'matching', 'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode', 'check_columns', 'Schema',
+           'option', 'answer_range', 'full_content', 'item_ids', 'identified', 'item_table', 'harmless', 'as_written',
+           'inside', 'check_file', 'file_text', 'json_object', 'timestamp', 'whole_file', 'remove_parts', 'save_table',
+           'load_table', 'load_outside_items', 'given_table', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import ast
@@ -35,6 +35,7 @@ from collections.abc import (
 )
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -81,6 +82,13 @@ def shortened(
     if len(line) <= most:
         return line
     return f"{line[: most + 1].rpartition(' ')[0] or line[:most]} …"
+
+
+def first_line(
+    error: Exception,  # of any library
+) -> str:  # the kind of error where it says nothing
+    "The first line of what an error says."
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 # %% ../nbs/00_tables.ipynb #4f7f6fef
 def matching(
@@ -1029,6 +1037,24 @@ def file_text(
     "The text of a regular file of a bearable size."
     return check_file(path, most).read_text(encoding="utf-8")
 
+# %% ../nbs/00_tables.ipynb #879ee610
+def json_object(
+    text: str | bytes,  # of a record
+) -> dict[str, Any]:  # a ValueError says what is wrong with it
+    "The object of JSON that a text holds."
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is not JSON ({shortened(error)})") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"it holds {kind_of(found)}, not an object")
+    return found
+
+
+def timestamp() -> str:
+    "The time, UTC, to the second."
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
 # %% ../nbs/00_tables.ipynb #dfd1f20d
 _PART = re.compile(r"\.(?P<node>[\w-]+)-(?P<process>\d+)-\d+\.part")
 
@@ -1095,30 +1121,18 @@ def save_table(
             write(table, part)
         except (ValueError, TypeError, OverflowError) as error:
             raise CogbiasError(
-                f"{path}: a value cannot be written as {path.suffix} ({_first_line(error)}); "
+                f"{path}: a value cannot be written as {path.suffix} ({first_line(error)}); "
                 f"check the table"
             ) from error
     return path
-
-
-def _first_line(error: Exception) -> str:
-    "What an error says, in one line."
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 # %% ../nbs/00_tables.ipynb #e90f3788
 def _parse_record(path: Path, number: int, line: str) -> dict[str, Any]:
     "One line of a .jsonl file; the error names file and record."
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise CogbiasError(
-            f"{path}: record {number} is not JSON ({_first_line(error)}); mend or remove that line"
-        ) from None
-    if not isinstance(record, dict):
-        raise CogbiasError(
-            f"{path}: record {number} is not an object; every line must hold one row"
-        )
-    return record
+        return json_object(line)
+    except ValueError as error:
+        raise CogbiasError(f"{path}: record {number}: {error}; mend or remove that line") from None
 
 # %% ../nbs/00_tables.ipynb #32d7b6ec
 def _read_csv(path: Path, schema: Schema) -> pd.DataFrame:
@@ -1243,8 +1257,7 @@ def _read_file(path: Path, schema: Schema) -> pd.DataFrame:
         raise
     except Exception as error:  # a damaged file can make a reader raise anything
         raise CogbiasError(
-            f"{path}: cannot be read as {path.suffix} ({_first_line(error)}); export the "
-            f"table again"
+            f"{path}: cannot be read as {path.suffix} ({first_line(error)}); export the table again"
         ) from None
 
 

@@ -38,6 +38,7 @@ from cogbias.backends.encoder import (
     encoder_class,
     head_of_another,
     load_encoder,
+    longest_text,
     read_record,
     sparse_blocks,
     stored_label,
@@ -428,13 +429,6 @@ def _collate(rows: Sequence[Mapping[str, Any]], pad: int) -> dict[str, Any]:
         "attention_mask": torch.tensor(known),
         "labels": torch.tensor([row["labels"] for row in rows]),
     }
-
-
-def _longest(tokenizer: Any, model: Any) -> int:
-    "Tokens that a model can hold; RoBERTa counts its places from the padding on."
-    config = model.config
-    lost = config.pad_token_id + 1 if config.model_type == "roberta" else 0
-    return min(config.max_position_embeddings - lost, tokenizer.model_max_length)
 
 # %% ../nbs/10_training.ipynb #1eafc132
 class _NotFinite(Exception):
@@ -948,7 +942,7 @@ def fine_tune(
     with seeded(recipe.seed, recipe.threads):
         model, tokenizer = load_learner(start, recipe.seed)
         _check_finite(start, model)
-        longest = _longest(tokenizer, model)
+        longest = min(longest_text(model.config), tokenizer.model_max_length)
         rows, seen = (_encoded(source, tokenizer, each, longest) for each in (train, dev))
 
         def collate(batch: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

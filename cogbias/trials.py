@@ -37,6 +37,7 @@ from cogbias.tables import (
     check_file,
     content_hash,
     is_empty,
+    json_object,
     nearest,
 )
 from .bars import Bar, progress_bar
@@ -326,18 +327,15 @@ def _begins_a_trial(torn: bytes) -> bool:
 def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
     "One line as a row; the error names file and line."
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise CogbiasError(
-            f"{path}: line {number} is not JSON ({error}); mend or remove that line"
-        ) from None
-    if isinstance(record, dict) and record.keys() != _NAMES:
+        record = json_object(line)
+    except ValueError as error:
+        raise CogbiasError(f"{path}: line {number}: {error}; mend or remove that line") from None
+    if record.keys() != _NAMES:
         record = _at_version(path, number, record)
-    if not isinstance(record, dict) or record.keys() != _NAMES:
-        odd = sorted(_NAMES ^ record.keys()) if isinstance(record, dict) else []
+    if record.keys() != _NAMES:
+        odd = min(_NAMES ^ record.keys())
         raise CogbiasError(
-            f"{path}: line {number} is not a trial "
-            f"({'column ' + repr(odd[0]) if odd else 'no object'}); mend or remove that line"
+            f"{path}: line {number} is not a trial (column {odd!r}); mend or remove that line"
         )
     return record
 

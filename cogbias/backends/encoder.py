@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['ARCHITECTURES', 'RECORD', 'PRETRAINING_RECORD', 'LABEL', 'OWN', 'LOCAL', 'MODELS', 'READS_PAIRS', 'SETTINGS',
            'encoder_class', 'is_trained_here', 'check_architecture', 'encoder_folder', 'to_safetensors',
-           'load_tokenizer', 'head_of_another', 'load_encoder', 'pair_texts', 'sparse_blocks', 'batches', 'Scored',
-           'scored_batches', 'score_pairs', 'encoder_answer', 'TrainingRecord', 'read_record', 'stored_label',
-           'EncoderParticipant', 'PARTICIPANT']
+           'load_tokenizer', 'head_of_another', 'load_encoder', 'pair_texts', 'sparse_blocks', 'batches',
+           'longest_text', 'Scored', 'scored_batches', 'score_pairs', 'encoder_answer', 'TrainingRecord', 'read_record',
+           'stored_label', 'EncoderParticipant', 'PARTICIPANT']
 
 # %% ../../nbs/backends/encoder.ipynb #a765c164
 import json
@@ -19,8 +19,7 @@ import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from datetime import datetime, timezone
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -31,10 +30,10 @@ from annotated_types import Ge, Le
 
 from cogbias.backends.hf import (
     PRECISIONS,
+    LocalModel,
     chosen_device,
     fetch_model,
-    folder_at_hand,
-    folder_revision,
+    model_configuration,
     model_folder,
     precision,
 )
@@ -46,7 +45,15 @@ from cogbias.participants import (
     participant_name,
 )
 from ..settings import AtLeastOne, Seed, Setting, check_settings, settings_of
-from ..tables import CogbiasError, file_text, nearest, shortened
+from cogbias.tables import (
+    LARGEST_TEXT,
+    CogbiasError,
+    check_file,
+    json_object,
+    nearest,
+    shortened,
+    timestamp,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -225,6 +232,18 @@ def _quiet() -> Iterator[None]:
         remarks.set_verbosity(before)
 
 
+@contextmanager
+def _readable(source: str, what: str, remedy: str) -> Iterator[None]:
+    "Refuse what transformers cannot read: a damaged file can make it raise anything."
+    try:
+        with _quiet():
+            yield
+    except Exception as error:
+        raise CogbiasError(
+            f"{source}: its {what} cannot be read ({shortened(error)}); {remedy}"
+        ) from None
+
+
 def load_tokenizer(
     folder: Path,  # holds a tokenizer's files
     source: str = "encoder",  # whose it is, for messages
@@ -237,16 +256,10 @@ def load_tokenizer(
             f"{source}: {folder} holds no tokenizer ({', '.join(_TOKENIZER_FILES)}); save it there "
             f"with save_pretrained"
         )
-    try:
-        with _quiet():
-            tokenizer = AutoTokenizer.from_pretrained(
-                folder, trust_remote_code=False, local_files_only=True
-            )
-    except Exception as error:  # a damaged file can make its reader raise anything
-        raise CogbiasError(
-            f"{source}: its tokenizer cannot be read ({shortened(error)}); save "
-            f"it again with save_pretrained"
-        ) from None
+    with _readable(source, "tokenizer", "save it again with save_pretrained"):
+        tokenizer = AutoTokenizer.from_pretrained(
+            folder, trust_remote_code=False, local_files_only=True
+        )
     if tokenizer.pad_token_id is None:
         raise CogbiasError(
             f"{source}: its tokenizer has no padding token, so texts of several lengths cannot be "
@@ -345,16 +358,8 @@ def load_encoder(
 
     source = f"encoder/{model}"
     folder = encoder_folder(model, checkpoints)
-    try:
-        with _quiet():
-            config = AutoConfig.from_pretrained(
-                folder, trust_remote_code=False, local_files_only=True
-            )
-    except Exception as error:  # a damaged file can make its reader raise anything
-        raise CogbiasError(
-            f"{source}: its config.json cannot be read ({shortened(error)}); use "
-            f"one of {', '.join(_CLASSES)}"
-        ) from None
+    with _readable(source, "config.json", f"use one of {', '.join(_CLASSES)}"):
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     own = encoder_class(config, source)
     _check_head(source, folder, config, own, fresh_head)
     tokenizer = load_tokenizer(folder, source)
@@ -461,8 +466,10 @@ def batches(
             yield members[start : start + size]
 
 # %% ../../nbs/backends/encoder.ipynb #bfdf13a3
-def _longest(config: Any) -> int:
-    "Tokens that a text may have; RoBERTa counts from behind its padding."
+def longest_text(
+    config: Any,  # a configuration of transformers
+) -> int:  # tokens
+    "How long a text may be; RoBERTa counts from behind its padding."
     shift = config.pad_token_id + 1 if config.model_type == "roberta" else 0
     return config.max_position_embeddings - shift
 
@@ -556,10 +563,10 @@ def scored_batches(
         rows = tokenizer(distinct)["input_ids"] if distinct else []
     lengths = [len(row) for row in rows]
     for text, length in zip(distinct, lengths):
-        if length > _longest(model.config):
+        if length > longest_text(model.config):
             raise CogbiasError(
-                f"{source}: reads {_longest(model.config)} tokens, and {text!r:.60} has {length}; "
-                f"leave that item out, nothing is cut off"
+                f"{source}: reads {longest_text(model.config)} tokens, and {text!r:.60} has "
+                f"{length}; leave that item out, nothing is cut off"
             )
     unknown = [row.count(tokenizer.unk_token_id) for row in rows]
     blocks = [sparse_blocks(model.config, length) for length in lengths]
@@ -648,11 +655,9 @@ def read_record(
     if not place.is_file():
         return None
     try:
-        record = json.loads(file_text(place))
+        record = json_object(check_file(place, LARGEST_TEXT).read_bytes())
     except (ValueError, OSError) as error:
-        raise _no_record(place, str(error).splitlines()[0]) from None
-    if not isinstance(record, dict):
-        raise _no_record(place, f"it holds {type(record).__name__}, not a table")
+        raise _no_record(place, str(error)) from None
     told = {name: record[name] for name in settings_of(TrainingRecord) if name in record}
     try:
         check_settings("record", TrainingRecord, told)
@@ -679,8 +684,7 @@ def stored_label(
     said = (read_record(folder) or {}).get("label") or ""
     if said.startswith(LABEL) or not (folder / "config.json").is_file():
         return said
-    config = json.loads(file_text(folder / "config.json"))
-    made = config.get("label") if isinstance(config, dict) else None
+    made = model_configuration(folder).get("label")
     made_here = (folder / PRETRAINING_RECORD).is_file() or made == LABEL
     return LABEL if made_here else said
 
@@ -690,7 +694,7 @@ _log = logging.getLogger(__name__)
 
 def _facts(who: "EncoderParticipant") -> dict[str, Any]:
     "Provenance; more of it once the model is loaded."
-    config = json.loads((who.folder / "config.json").read_text(encoding="utf-8"))
+    config = model_configuration(who.folder)
     found = {
         "architecture": ", ".join(config.get("architectures") or [config["model_type"]]),
         "instrument": "each option scored by itself, read behind the bare question",
@@ -765,14 +769,14 @@ def _answers(
                     requests[index].item,
                     {label: scores[pair] for label, pair in mine.items()},
                     tokens_in=sum(tokens[pair] for pair in mine.values()),
-                    started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+                    started_at=timestamp(),
                 )
                 yield index, _with_unknown(answer, sum(unknown[pair] for pair in mine.values()))
     _warn_of_unknown(who.name, unknown)
 
 # %% ../../nbs/backends/encoder.ipynb #f4e97bd5
 @dataclass(frozen=True)
-class EncoderParticipant:
+class EncoderParticipant(LocalModel):
     "An encoder with a multiple-choice head, run by transformers on this machine."
 
     model: str  # a folder, ARCHITECTURE@TASK, or a name on the hub
@@ -814,15 +818,7 @@ class EncoderParticipant:
         "Whether its files can be read without fetching or training anything."
         if is_trained_here(self.model):
             return (Path(self.checkpoints or ".").expanduser() / self.model).is_dir()
-        local = self.model.startswith((".", "/", "~"))
-        if not local and "folder" not in vars(self) and (found := folder_at_hand(self.model)):
-            vars(self)["folder"] = found
-        return local or "folder" in vars(self)
-
-    @cached_property
-    def revision(self) -> str:
-        "Commit of the hub, or hash of the files."
-        return folder_revision(self.folder)
+        return self.model.startswith((".", "/", "~")) or super().at_hand
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -853,12 +849,6 @@ class EncoderParticipant:
     def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
         "Answer every request, as soon as all of its pairs are scored."
         return _answers(self, requests)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__dict__.update(state)
 
 # %% ../../nbs/backends/encoder.ipynb #c8b988f7
 LOCAL = True  # its answers are computed in this process

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from ..limits import LimitReached, NobodyWaits, Taken, taking
-from ..tables import STATUSES, CogbiasError, content_hash
+from ..tables import STATUSES, CogbiasError, content_hash, timestamp
 from ..participants import Answer, Participant, Request
 
 # %% ../../nbs/elicitation/03_calls.ipynb #6189a689
@@ -471,7 +471,7 @@ class _Beginning:
     def now(self) -> None:
         "It begins."
         self.clock = time.perf_counter()
-        self.date = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self.date = timestamp()
 
     def times(self) -> dict[str, Any]:
         "What an answer keeps of it; waiting for a turn is no part of the server's time."

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..tables import CogbiasError
+from ..tables import CogbiasError, first_line
 from cogbias.elicitation.prefixes import (
     Chunk,
     PrefixTree,
@@ -458,11 +458,6 @@ def _name(model: Any) -> str:
     return getattr(model.config, "name_or_path", "") or type(model).__name__
 
 
-def _first_line(error: Exception) -> str:
-    "The first line of a message, or at least what kind of error it was."
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
 def _not_finite(name: str) -> CogbiasError:
     "The error about logits that are no numbers."
     return CogbiasError(
@@ -614,7 +609,7 @@ def _plain(model: Any, sequence: Sequence[int]) -> "torch.Tensor":
     except Exception as error:  # whatever an unknown architecture raises
         raise CogbiasError(
             f"{_name(model)}: {type(model).__name__} cannot compute {len(sequence)} tokens: "
-            f"{_first_line(error)}"
+            f"{first_line(error)}"
         ) from error
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
@@ -696,7 +691,7 @@ def _choose_way(model: Any, pack: bool | None) -> tuple[_Chosen, _PlainLoop, _Li
             chosen = _try_way(model, trial, way, each, reach)
             return chosen._replace(why="; ".join(dict.fromkeys(reasons))), trial, each
         except Exception as error:  # unknown architectures fail in unknown ways
-            reasons.append(f"{way}: {_first_line(error)}")
+            reasons.append(f"{way}: {first_line(error)}")
     raise CogbiasError(
         f"{_name(model)}: the same prompts get other probabilities when asked again "
         f"({reasons[-1]}); are its weights complete?"

@@ -29,13 +29,12 @@ from cogbias.outputs import (
     manifest_text,
     part_of_cell,
     read_manifest,
-    timestamp,
     turn,
     writable_folder,
     write_text,
 )
 from ..stamps import Hashes
-from ..tables import CogbiasError, content_hash, matching, nearest
+from ..tables import CogbiasError, content_hash, matching, nearest, timestamp
 from ..trials import fingerprint
 
 # %% ../../nbs/exchange/answers.ipynb #53870494

@@ -33,10 +33,18 @@ from cogbias.exchange.answers import (
     part_of,
     write_answers,
 )
-from ..outputs import RecordedParticipant, timestamp
+from ..outputs import RecordedParticipant
 from ..participants import Answer, is_simulated, participant_name
 from ..stats.ratings import RatingRule, m_scores
-from ..tables import CogbiasError, check_file, content_hash, inside, item_table, option
+from cogbias.tables import (
+    CogbiasError,
+    check_file,
+    content_hash,
+    inside,
+    item_table,
+    option,
+    timestamp,
+)
 from ..trials import fingerprint, trial_ids, trial_row
 
 # %% ../../nbs/exchange/malberg.ipynb #c318d892

@@ -37,7 +37,7 @@ from cogbias.exchange.answers import (
     write_answers,
 )
 from .archives import archived_files, strict_json
-from ..outputs import RecordedParticipant, timestamp
+from ..outputs import RecordedParticipant
 from ..participants import Answer, answer_from_text
 from cogbias.tables import (
     STATUSES,
@@ -47,6 +47,7 @@ from cogbias.tables import (
     option,
     shipped,
     shortened,
+    timestamp,
 )
 from ..trials import fingerprint, trial_ids, trial_row
 

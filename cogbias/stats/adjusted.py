@@ -7,7 +7,7 @@ __all__ = ['UNSEEN', 'METHOD', 'NUMBERS_FROM', 'Blocks', 'cluster_blocks', 'firm
            'adjusted_cluster_interval', 'block_flip', 'flag_numbers']
 
 # %% ../../nbs/stats/02_adjusted.ipynb #33cdff09
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from math import atanh, exp, log, tanh
@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .clusters import Columns, combine_strata, sign_flip
-from .estimates import EQUAL, Estimate, is_dust, settled
+from .clusters import Columns, combine_strata, sign_flip, weight_of_strata
+from .estimates import EQUAL, Estimate, critical_value, is_dust, settled
 
 # %% ../../nbs/stats/02_adjusted.ipynb #c9b809cf
 def _numbered(names: Iterable) -> np.ndarray:
@@ -37,17 +37,6 @@ def _block_of_stratum(stratum: np.ndarray, cluster: np.ndarray, strata: int) -> 
     for _ in range(int(strata).bit_length()):  # strata that reach each other in ever more steps
         joined = (joined.astype(float) @ joined) > 0
     return _numbered(joined.argmax(axis=1).tolist())  # the first stratum that each reaches
-
-# %% ../../nbs/stats/02_adjusted.ipynb #cc59c00c
-def _stratum_weights(names: Collection, weights: Mapping | None) -> dict:
-    "Weight of every stratum; equal ones that sum to 1 when none are given."
-    if weights is None:
-        present = list(dict.fromkeys(names))
-        return {name: 1 / len(present) for name in present}
-    unknown = sorted(map(str, set(names) - set(weights)))
-    if unknown:
-        raise ValueError(f"no weight for stratum {unknown[0]!r}: weights name {list(weights)}")
-    return {name: weight for name, weight in weights.items() if weight != 0}
 
 # %% ../../nbs/stats/02_adjusted.ipynb #164e9c35
 class Blocks(NamedTuple):
@@ -84,7 +73,7 @@ class _Membership(NamedTuple):
 @lru_cache(maxsize=256)
 def _membership(strata: tuple, clusters: tuple, weights: tuple | None) -> _Membership:
     "The same for everybody who answered these clusters, so the last ones are kept."
-    weight_of = _stratum_weights(strata, None if weights is None else dict(weights))
+    weight_of = weight_of_strata(strata, None if weights is None else dict(weights))
     number = {name: i for i, name in enumerate(weight_of)}
     stratum = np.array([number.get(name, -1) for name in strata], int)
     used = stratum >= 0
@@ -211,11 +200,9 @@ class _Mixture(NamedTuple):
 
     def asked(self, level: float) -> tuple[float, float]:
         "The mixture of both intervals."
-        from scipy.special import stdtrit
-
         low, high = self.counted(level)
         if self.firm < 1:
-            quantile = float(stdtrit(self.smooth.df, (1 + level) / 2))
+            quantile = critical_value(self.smooth.df, level)
             smooth = limits_within(self.estimate, self.smooth.se, quantile, self.ends)
             low = (1 - self.firm) * smooth[0] + self.firm * low
             high = (1 - self.firm) * smooth[1] + self.firm * high

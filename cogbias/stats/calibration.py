@@ -370,6 +370,11 @@ def _row(
     }
 
 # %% ../../nbs/stats/calibration.ipynb #4863c3a3
+def _chance_of_row(name: str, seed: int) -> np.random.Generator:
+    "All chance in one row of the table: other rows change nothing of it."
+    return np.random.default_rng([seed, crc32(name.encode())])
+
+
 def try_scenario(
     scenario: Scenario,  # which world
     R: int = 2000,  # made-up studies
@@ -377,7 +382,7 @@ def try_scenario(
     flips: int = 999,  # random sign flips where there are more than 14 clusters
 ) -> dict[str, Any]:  # one row of the calibration table
     "How often each interval holds the truth and each test rejects a true null."
-    rng = np.random.default_rng([seed, crc32(scenario.name.encode())])
+    rng = _chance_of_row(scenario.name, seed)
     studies = WORLDS[scenario.world](rng, R, **scenario.settings)
     found = [_cluster_interval(each, studies) for each in studies.difference]
     half = 1.959964 * studies.naive[:, 1]
@@ -620,7 +625,7 @@ def try_case(
     seed: int = 1,  # of all chance in this row, together with the name
 ) -> dict[str, Any]:  # one row
     "How often an interval holds the truth in its small world."
-    rng, (case, known_exception) = np.random.default_rng([seed, crc32(name.encode())]), CASES[name]
+    rng, (case, known_exception) = _chance_of_row(name, seed), CASES[name]
     limits = np.array([case(rng) for _ in range(R)])
     held = (limits[:, 0] <= limits[:, 2]) & (limits[:, 2] <= limits[:, 1])
     return {
@@ -875,7 +880,7 @@ def try_headline(
     seed: int = 1,  # of all chance in this row, together with the name
 ) -> dict[str, Any]:  # one row
     "How often a headline holds the truth, is wrong where it may claim, and is significant."
-    rng = np.random.default_rng([seed, crc32(name.encode())])
+    rng = _chance_of_row(name, seed)
     world, settings = (HEADLINES | LIMITS)[name]
     studies, rows = world(rng, R, **settings), []
     for study in range(R):
@@ -1148,7 +1153,7 @@ def try_shared_texts(
     seed: int = 1,  # of all chance in this row, together with the name
 ) -> dict[str, Any]:  # one row
     "How often the interval of a rating holds the truth, and its test rejects a true null."
-    rng = np.random.default_rng([seed, crc32(name.encode())])
+    rng = _chance_of_row(name, seed)
     world, settings = (SHARED_TEXTS | SHARED_LIMITS)[name]
     within = SAME / (settings.get("points", 11) - 1)
     studies, rows, slack = world(rng, R, **settings), [], 1e-9  # a limit may be the truth

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from .clusters import stratified_cluster_t
-from .estimates import Estimate, check_level, joined, nothing
+from .estimates import Estimate, check_level, joined, nothing, two_sided_p
 from .proportions import rounding_counts, wilson
 
 # %% ../../nbs/stats/09_chance.ipynb #1034f86b
@@ -595,8 +595,6 @@ def pooled_z(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:  # treatment minus control; two-sided p-value
     "Difference of two proportions with its Wald interval and pooled z test (replication only)."
-    from scipy.special import ndtr
-
     for k, n in ((k_treatment, n_treatment), (k_control, n_control)):
         _check_counts(k, n)
     known = dict(method="wald interval, pooled z", target="F", n=int(n_treatment + n_control))
@@ -621,7 +619,7 @@ def pooled_z(
     )
     return Estimate(
         **_wald_fields(p - q, se, level),
-        p_value=float(2 * ndtr(-abs(p - q) / null)) if null else nan,
+        p_value=two_sided_p((p - q) / null, nan) if null else nan,
         p_method="z" if null else "",
         **known,
         **flat,

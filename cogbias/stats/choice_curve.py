@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .estimates import Estimate, is_dust, nothing
+from .estimates import Estimate, is_dust, nothing, with_t
 
 # %% ../../nbs/stats/23_choice_curve.ipynb #6851000a
 def choice_slope(
@@ -108,8 +108,6 @@ def _carriers(difference: np.ndarray, unit: np.ndarray) -> float:
 
 def _with_interval(line: _Slope, known: dict) -> Estimate:
     "The t interval of a slope and its test against 0."
-    from scipy.special import stdtr, stdtrit
-
     known = known | {"n_clusters": line.units}
     if not np.isfinite(line.variance):
         few = "one unit carries the slope alone, so there is no interval beyond these questions"
@@ -117,7 +115,5 @@ def _with_interval(line: _Slope, known: dict) -> Estimate:
     se = float(np.sqrt(line.variance))
     if is_dust(se):
         return Estimate(line.slope, status="degenerate_zero_variance", **known)
-    half = float(stdtrit(line.df, (1 + known["ci_level"]) / 2)) * se
-    limits = {"ci_low": line.slope - half, "ci_high": line.slope + half}
-    p_value = float(2 * stdtr(line.df, -abs(line.slope) / se))
-    return Estimate(line.slope, se, line.df, **limits, p_value=p_value, p_method="t", **known)
+    tested = with_t(line.slope, se, line.df, known["ci_level"])
+    return Estimate(**tested, p_method="t", **known)

@@ -14,7 +14,15 @@ from typing import NamedTuple
 import numpy as np
 
 from .clusters import combine_strata
-from .estimates import EQUAL, Estimate, is_dust, nothing, settled
+from cogbias.stats.estimates import (
+    EQUAL,
+    Estimate,
+    critical_value,
+    is_dust,
+    nothing,
+    settled,
+    two_sided_p,
+)
 
 # %% ../../nbs/stats/11_crossed.ipynb #77512eb3
 def _numbered(names: Sequence | np.ndarray) -> np.ndarray:
@@ -163,10 +171,8 @@ _METHODS = ("cluster t", "two-way cluster t")
 
 def _interval(found: Estimate, normal: _IntervalParts, null: float) -> Estimate:
     "The t interval of a centre and a standard error."
-    from scipy.special import stdtrit
-
     se = float(np.sqrt(normal.variance))
-    half = float(stdtrit(found.df, (1 + found.ci_level) / 2)) * se
+    half = critical_value(found.df, found.ci_level) * se
     note = f"two imagined clusters at the ends of the scale weigh {normal.weight:.2f}"
     found = replace(
         found,
@@ -180,10 +186,8 @@ def _interval(found: Estimate, normal: _IntervalParts, null: float) -> Estimate:
 
 def _with_p_value(found: Estimate, centre: float, null: float) -> Estimate:
     "The estimate with the p-value of its own t; none where there is no spread."
-    from scipy.special import stdtr
-
     if is_dust(found.se):
         return replace(found, p_value=nan, p_method="")
     within = min(found.estimate, centre) <= null <= max(found.estimate, centre)
-    p_value = 1.0 if within else float(2 * stdtr(found.df, -abs(centre - null) / found.se))
+    p_value = 1.0 if within else two_sided_p((centre - null) / found.se, found.df)
     return replace(found, p_value=p_value, p_method="t")

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['STATUSES', 'EQUAL', 'Estimate', 'nothing', 'is_dust', 'settled', 'check_level', 'check_columns', 'joined', 'cut_at',
-           'critical_value', 'two_sided_p', 'with_t', 'p_number', 'p_words', 'as_json']
+           'normal_half_width', 'critical_value', 'two_sided_p', 'with_t', 'p_number', 'p_words', 'as_json']
 
 # %% ../../nbs/stats/00_estimates.ipynb #b69d49ed
 from collections.abc import Iterable
@@ -158,16 +158,23 @@ def cut_at(
     )
 
 # %% ../../nbs/stats/00_estimates.ipynb #0a6f47cc
+def normal_half_width(
+    level: float,  # coverage, between 0 and 1
+) -> float:  # in standard errors
+    "Half-width of a normal interval."
+    return NormalDist().inv_cdf((1 + check_level(level)) / 2)
+
+
 def critical_value(
     df: float,  # degrees of freedom; nan: normal
     level: float,  # coverage, between 0 and 1
 ) -> float:  # in standard errors
     "Half-width of an interval."
+    if not isfinite(df):
+        return normal_half_width(level)
     from scipy.special import stdtrit
 
-    if isfinite(df):
-        return float(stdtrit(df, (1 + level) / 2))
-    return NormalDist().inv_cdf((1 + level) / 2)
+    return float(stdtrit(df, (1 + level) / 2))
 
 
 def two_sided_p(

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from .clusters import stratified_cluster_t
-from .estimates import Estimate, cut_at, joined, nothing
+from .estimates import Estimate, critical_value, cut_at, joined, nothing
 from .proportions import wilson
 
 # %% ../../nbs/stats/15_exact.ipynb #0bec5ca6
@@ -274,8 +274,6 @@ def variance_reduction(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:
     "Variance of the exact estimate over that of one draw per prompt, for independent prompts."
-    from scipy.special import stdtrit
-
     value = _probabilities(p)
     value, known = (
         value[~np.isnan(value)],
@@ -303,7 +301,7 @@ def variance_reduction(
         return Estimate(
             factor, status="insufficient", detail="too few prompts for an interval", **known
         )
-    half = float(stdtrit(n - 1, (1 + level) / 2)) * se
+    half = critical_value(n - 1, level) * se
     return cut_at(Estimate(factor, se, n - 1.0, factor - half, factor + half, **known), 0.0, 1.0)
 
 # %% ../../nbs/stats/15_exact.ipynb #c4c6646d

@@ -16,7 +16,15 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 import pandas as pd
 
-from .estimates import Estimate, check_columns, check_level, nothing, p_words
+from cogbias.stats.estimates import (
+    Estimate,
+    check_columns,
+    check_level,
+    critical_value,
+    nothing,
+    p_words,
+    two_sided_p,
+)
 
 # %% ../../nbs/stats/19_features.ipynb #3508fab5
 class _Explained(NamedTuple):
@@ -514,8 +522,6 @@ def _term_estimate(
     value: float, se: float, identified: bool, survives: bool, perfect: bool, known: dict
 ) -> Estimate:
     "One coefficient with its jackknife interval, or why it has none."
-    from scipy.special import stdtr, stdtrit
-
     groups = known["n_clusters"]
     if not identified:
         return nothing(
@@ -542,8 +548,8 @@ def _term_estimate(
             detail="rests on one group of models: no interval beyond it",
             **known,
         )
-    half = float(stdtrit(groups - 1, (1 + known["ci_level"]) / 2)) * se
-    p_value = float(2 * stdtr(groups - 1, -abs(value) / se)) if se > 0 else nan
+    half = critical_value(groups - 1, known["ci_level"]) * se
+    p_value = two_sided_p(value / se, groups - 1) if se > 0 else nan
     few = {"status": "few_clusters", "detail": f"{groups} groups of models"} if groups < 6 else {}
     tested = {"p_value": p_value, "p_method": "t"} if se > 0 else {}
     return Estimate(value, se, groups - 1.0, value - half, value + half, **tested, **few, **known)

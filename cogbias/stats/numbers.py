@@ -26,7 +26,14 @@ from cogbias.stats.clusters import (
     _columns_as_arrays,
     stratified_cluster_t,
 )
-from .estimates import Estimate, check_level, nothing, with_t
+from cogbias.stats.estimates import (
+    Estimate,
+    check_level,
+    critical_value,
+    normal_half_width,
+    nothing,
+    with_t,
+)
 from .proportions import mcnemar_exact
 
 # %% ../../nbs/stats/07_numbers.ipynb #645f2472
@@ -455,7 +462,7 @@ def _delta_method(arms: _BothConditions, known: dict[str, Any]) -> Estimate:
     "Log ratio of means with its normal interval and test."
     means = np.array(arms.point("mean"))
     estimate, se = float(_log_ratio(*means)), float(sqrt(np.sum(_squared_errors(arms) / means**2)))
-    half, z = NormalDist().inv_cdf((1 + known["ci_level"]) / 2) * se, estimate / se
+    half, z = normal_half_width(known["ci_level"]) * se, estimate / se
     zeros = int(sum((y <= 0).sum() for y in arms[:2]))
     detail = f"{zeros} answers are 0 or less: look at the medians too" if zeros else _constant(arms)
     return Estimate(
@@ -503,24 +510,12 @@ def log_response_ratio(
 # %% ../../nbs/stats/07_numbers.ipynb #f53612a7
 def _student(apart: np.ndarray, known: dict[str, Any]) -> Estimate:
     "Mean deviation with Student's interval and test."
-    from scipy.special import stdtr, stdtrit
-
     df, mean, se = (
         len(apart) - 1.0,
         float(apart.mean()),
         float(apart.std(ddof=1) / sqrt(len(apart))),
     )
-    half = float(stdtrit(df, (1 + known["ci_level"]) / 2)) * se
-    return Estimate(
-        mean,
-        se,
-        df,
-        mean - half,
-        mean + half,
-        p_value=float(2 * stdtr(df, -abs(mean) / se)),
-        p_method="t",
-        **known,
-    )
+    return Estimate(**with_t(mean, se, df, known["ci_level"]), p_method="t", **known)
 
 # %% ../../nbs/stats/07_numbers.ipynb #15ab3995
 def _between_ordered(
@@ -705,9 +700,7 @@ def _cliff_limits(
     delta: float, variance: float, sizes: tuple[int, int], level: float
 ) -> tuple[float, float]:
     "Feng & Cliff's asymmetric interval."
-    from scipy.special import stdtrit
-
-    t = float(stdtrit(sum(sizes) - 2, (1 + level) / 2))
+    t = critical_value(sum(sizes) - 2, level)
     inner = (min(sizes) - t * t) / (min(sizes) + t * t)
     if abs(delta) == 1:
         return (inner, 1.0) if delta > 0 else (-1.0, -inner)
@@ -724,9 +717,7 @@ def _effectsize_limits(delta: float, sizes: tuple[int, int], level: float) -> tu
     "The interval of R's effectsize, from the error under no effect (replication only)."
     if abs(delta) == 1:
         return nan, nan
-    half = NormalDist().inv_cdf((1 + level) / 2) * sqrt(
-        (sum(sizes) + 1) / (3 * sizes[0] * sizes[1])
-    )
+    half = normal_half_width(level) * sqrt((sum(sizes) + 1) / (3 * sizes[0] * sizes[1]))
     return tuple(float(x) for x in np.tanh(np.arctanh(delta) + half * np.array([-1, 1])))
 
 # %% ../../nbs/stats/07_numbers.ipynb #dfd354f6

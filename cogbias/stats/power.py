@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .estimates import Estimate, check_level, nothing
+from .estimates import Estimate, check_level, critical_value, nothing, two_sided_p
 
 # %% ../../nbs/stats/08_power.ipynb #6f417269
 _NORMAL = NormalDist()
@@ -293,14 +293,12 @@ def expected_half_width(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> float:  # in the unit of sd; nan without a degree of freedom
     "Average half-width of the cluster t interval."
-    from scipy.special import stdtrit
-
     check_level(level)
     if not _check_clusters(sd, clusters, strata):
         return nan
     df = clusters - strata
     shrunken = sqrt(2 / df) * exp(lgamma((df + 1) / 2) - lgamma(df / 2))
-    return float(stdtrit(df, (1 + level) / 2)) * shrunken * sd / sqrt(clusters)
+    return critical_value(df, level) * shrunken * sd / sqrt(clusters)
 
 # %% ../../nbs/stats/08_power.ipynb #a23401f2
 def what_clusters_buy(
@@ -403,13 +401,13 @@ def _unit_status(units: int, se: float, clustered: bool) -> tuple[str, str]:
 # %% ../../nbs/stats/08_power.ipynb #b5394bab
 def _with_reference(mean: float, se: float, df: float, level: float) -> dict[str, float]:
     "Limits and p-value from t, or from z where df is nan."
-    from scipy.special import ndtr, ndtri, stdtr, stdtrit
+    from scipy.special import ndtri, stdtrit
 
     normal = np.isnan(df)
     half = float(ndtri((1 + level) / 2) if normal else stdtrit(df, (1 + level) / 2)) * se
     if se == 0:
         return {"ci_low": mean, "ci_high": mean}
-    p_value = float(2 * (ndtr(-abs(mean) / se) if normal else stdtr(df, -abs(mean) / se)))
+    p_value = two_sided_p(mean / se, df)
     limits = {"ci_low": mean - half, "ci_high": mean + half}
     return limits | {"p_value": p_value, "p_method": "normal" if normal else "t"}
 

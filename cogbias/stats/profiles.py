@@ -9,14 +9,21 @@ __all__ = ['Profiles', 'bias_profiles', 'profile_reliability', 'ProfileClusters'
 # %% ../../nbs/stats/20_profiles.ipynb #4b7fa449
 from dataclasses import asdict
 from math import atanh, ceil, nan, sqrt, tanh
-from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from .decisions import ADJUSTMENTS, adjust
-from .estimates import Estimate, check_columns, check_level, nothing, p_words
+from cogbias.stats.estimates import (
+    Estimate,
+    check_columns,
+    check_level,
+    normal_half_width,
+    nothing,
+    p_words,
+    two_sided_p,
+)
 
 # %% ../../nbs/stats/20_profiles.ipynb #aa4c1d3d
 def _checked(effects: pd.DataFrame, columns: list[str]) -> None:
@@ -497,14 +504,12 @@ def profile_components(
 # %% ../../nbs/stats/20_profiles.ipynb #4ce650f4
 def _fisher_interval(r: float, n: int, level: float) -> tuple[float, float]:
     "Fisher's interval of a correlation, n above 3."
-    half = NormalDist().inv_cdf((1 + level) / 2) / sqrt(n - 3)
+    half = normal_half_width(level) / sqrt(n - 3)
     return tanh(atanh(r) - half), tanh(atanh(r) + half)
 
 # %% ../../nbs/stats/20_profiles.ipynb #76c861b0
 def _correlation(x: np.ndarray, y: np.ndarray, level: float) -> Estimate:
     "Correlation of two biases over the participants that have both."
-    from scipy.special import stdtr
-
     n = len(x)
     known = dict(
         ci_level=level,
@@ -529,7 +534,7 @@ def _correlation(x: np.ndarray, y: np.ndarray, level: float) -> Estimate:
             **known,
         )
     low, high = _fisher_interval(r, n, level)
-    p_value = float(2 * stdtr(n - 2, -abs(r) * sqrt((n - 2) / (1 - r * r))))
+    p_value = two_sided_p(r * sqrt((n - 2) / (1 - r * r)), n - 2)
     few = {"status": "few_clusters", "detail": f"{n} participants"} if n < 6 else {}
     tested = {"p_value": p_value, "p_method": "t"}
     return Estimate(r, (1 - r * r) / sqrt(n - 1), n - 2.0, low, high, **tested, **few, **known)

@@ -9,12 +9,11 @@ __all__ = ['wilson', 'newcombe', 'agresti_caffo', 'newcombe_paired', 'weighted_p
 # %% ../../nbs/stats/03_proportions.ipynb #bff8ab3c
 from collections.abc import Iterable, Sequence
 from math import ceil, floor, nan, sqrt
-from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .estimates import check_level, is_dust
+from .estimates import is_dust, normal_half_width
 
 # %% ../../nbs/stats/03_proportions.ipynb #c577857a
 def _check_count(k: float, n: float) -> None:
@@ -23,12 +22,6 @@ def _check_count(k: float, n: float) -> None:
         raise ValueError(
             f"{k} answers out of {n}: a count lies between 0 and the number of valid answers"
         )
-
-
-def _normal_half_width(level: float) -> float:
-    "Half-width of a central normal interval, in standard deviations."
-    check_level(level)
-    return NormalDist().inv_cdf((1 + level) / 2)
 
 # %% ../../nbs/stats/03_proportions.ipynb #a32288f1
 def wilson(
@@ -40,7 +33,7 @@ def wilson(
     _check_count(k, n)
     if n == 0:
         return nan, nan
-    z, p = _normal_half_width(level), k / n
+    z, p = normal_half_width(level), k / n
     centre, half = p + z * z / (2 * n), z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     # at either end exactly, where the formula leaves what rounding did
     low = 0.0 if is_dust(p) else max(0.0, (centre - half) / (1 + z * z / n))
@@ -90,7 +83,7 @@ def agresti_caffo(
 ]:  # limits of treatment minus control in [-1, 1]; nan when a condition is empty
     "Agresti and Caffo's (2000) interval for the difference of two independent proportions."
     _check_count(k_treatment, n_treatment), _check_count(k_control, n_control)
-    z = _normal_half_width(level)
+    z = normal_half_width(level)
     if n_treatment == 0 or n_control == 0:
         return nan, nan
     p, q = (k_treatment + 1) / (n_treatment + 2), (k_control + 1) / (n_control + 2)

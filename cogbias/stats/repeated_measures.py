@@ -21,7 +21,14 @@ import pandas as pd
 
 from .clusters import sign_flip, stratified_cluster_t
 from .decisions import adjust, equivalence_p, verdict
-from .estimates import Estimate, check_columns, check_level, nothing
+from cogbias.stats.estimates import (
+    Estimate,
+    check_columns,
+    check_level,
+    nothing,
+    two_sided_p,
+    with_t,
+)
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #e6705796
 def _mean_by_variant(
@@ -455,12 +462,10 @@ def _paired_differences(
 # %% ../../nbs/stats/18_repeated_measures.ipynb #b3d1c433
 def _p_signs(signed: np.ndarray, method: str, seed: int | np.random.Generator) -> float:
     "Two-sided p-value of signed ranks."
-    from scipy.special import ndtr
-
     if method == "exact":
         return sign_flip(signed, ["all"] * len(signed), seed=seed)
     # the variance of a sum of independently signed ranks is the sum of their squares, ties and all
-    return float(2 * ndtr(-abs(signed.sum()) / np.sqrt(np.sum(signed**2))))
+    return two_sided_p(signed.sum() / np.sqrt(np.sum(signed**2)), nan)
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #98c22e5d
 class SignedRank(NamedTuple):
@@ -619,8 +624,6 @@ def _term_rows(found: Mapping[str, Estimate]) -> pd.DataFrame:
 # %% ../../nbs/stats/18_repeated_measures.ipynb #ff0b6092
 def _coefficient(value: float, se: float, df: float, known: dict) -> Estimate:
     "A coefficient with its t interval and test, as far as the number of clusters allows."
-    from scipy.special import stdtr, stdtrit
-
     clusters = known["n_clusters"]
     few = {
         "status": "too_few_clusters",
@@ -639,17 +642,7 @@ def _coefficient(value: float, se: float, df: float, known: dict) -> Estimate:
         return Estimate(
             **known | {"status": "undefined", "detail": "its variance cannot be estimated"}
         )
-    half = float(stdtrit(df, (1 + known["ci_level"]) / 2)) * se
-    found = Estimate(
-        value,
-        se,
-        df,
-        value - half,
-        value + half,
-        p_value=float(2 * stdtr(df, -abs(value / se))),
-        p_method="t",
-        **known,
-    )
+    found = Estimate(**with_t(value, se, df, known["ci_level"]), p_method="t", **known)
     if clusters > 5 or found.status != "ok":
         return found
     return replace(

@@ -15,7 +15,14 @@ import pandas as pd
 
 from .adjusted import cluster_blocks, limits_within
 from .clusters import combine_strata
-from .estimates import Estimate, check_level, is_dust, nothing
+from cogbias.stats.estimates import (
+    Estimate,
+    check_level,
+    critical_value,
+    is_dust,
+    nothing,
+    two_sided_p,
+)
 
 # %% ../../nbs/stats/21_roc.ipynb #73aa6488
 def _signals_and_noise(signal: np.ndarray, rating: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -97,7 +104,7 @@ def _area_estimate(
     area: float, variance: float, clusters: int, known: dict, level: float
 ) -> Estimate:
     "The area with its interval; over clusters it stays between 0 and 1, DeLong's is cut there."
-    from scipy.special import ndtri, stdtrit
+    from scipy.special import ndtri
 
     if np.isnan(variance):
         return Estimate(
@@ -120,7 +127,7 @@ def _area_estimate(
         )
     se, df = sqrt(variance), float(clusters - 2) if known["target"] == "S" else nan
     if known["target"] == "S":
-        low, high = limits_within(area, se, float(stdtrit(df, (1 + level) / 2)), (0.0, 1.0))
+        low, high = limits_within(area, se, critical_value(df, level), (0.0, 1.0))
         return Estimate(area, se, df, low, high, n_clusters=clusters, **known)
     half = se * float(ndtri((1 + level) / 2))
     cut = area - half < 0 or area + half > 1
@@ -214,7 +221,7 @@ def area_difference(
     second: Estimate,  # the same for the other, independent level
 ) -> Estimate:  # second minus first
     "How much more accurate one set of judgements is than another, from two independent areas."
-    from scipy.special import ndtr, ndtri, stdtr, stdtrit
+    from scipy.special import ndtri, stdtrit
 
     known = {
         "unit": "area",
@@ -244,7 +251,7 @@ def area_difference(
     half = se * float(
         ndtri((1 + first.ci_level) / 2) if np.isnan(df) else stdtrit(df, (1 + first.ci_level) / 2)
     )
-    p_value = 2 * float(ndtr(-abs(gap) / se) if np.isnan(df) else stdtr(df, -abs(gap) / se))
+    p_value = two_sided_p(gap / se, df)
     p_method = "normal" if np.isnan(df) else "t"
     return Estimate(
         gap, se, df, gap - half, gap + half, p_value=p_value, p_method=p_method, **known
@@ -273,8 +280,6 @@ def area_shift_of_judgements(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:  # second minus first
     "How much more accurate judgements are at the second level, within clusters."
-    from scipy.special import stdtr, stdtrit
-
     signal, second = np.asarray(signal).astype(bool), np.asarray(second).astype(bool)
     probability, cluster = np.asarray(probability, float), np.asarray(cluster)
     known = {"ci_level": level, "unit": "area", "n": len(signal)}
@@ -300,9 +305,9 @@ def area_shift_of_judgements(
     if not found.se > 0:
         at = {} if np.isnan(found.ci_low) else {"ci_low": gap, "ci_high": gap}
         return replace(found, **at)
-    reach = float(stdtrit(found.df, (1 + level) / 2))
+    reach = critical_value(found.df, level)
     low, high = limits_within(gap, found.se, reach, (-1.0, 1.0))
-    p_value = float(2 * stdtr(found.df, -abs(gap) / found.se))
+    p_value = two_sided_p(gap / found.se, found.df)
     return replace(found, ci_low=low, ci_high=high, p_value=p_value)
 
 # %% ../../nbs/stats/21_roc.ipynb #466d9733

@@ -13,7 +13,15 @@ from math import erfc, isnan, log10, nan, sqrt
 import numpy as np
 
 from .crossed import two_way_spread
-from .estimates import Estimate, check_level, is_dust, joined, nothing, p_number
+from cogbias.stats.estimates import (
+    Estimate,
+    check_level,
+    critical_value,
+    is_dust,
+    joined,
+    nothing,
+    p_number,
+)
 from .proportions import _limits_of_difference, _paired_correlation, wilson
 
 # %% ../../nbs/stats/12_shared_things.ipynb #3effb1a3
@@ -46,8 +54,6 @@ def independent_worth(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> float:  # nan where there is one thing of a kind only
     "How many independent answers the answers to questions that share things are worth."
-    from scipy.special import stdtrit
-
     spread = two_way_spread(np.asarray(credit, float), first, second)
     counts, size = [int(unit.max()) + 1 for unit in spread.units], len(credit)
     fewest = min(counts)
@@ -59,8 +65,7 @@ def independent_worth(
         return float(size)
     noise = _noise(np.asarray(credit, float), spread.units)
     shared = max(0.0, spread.variance - noise)
-    high = (1 + level) / 2
-    ratio = float(stdtrit(fewest - 1, high) / stdtrit(size - 1, high)) ** 2
+    ratio = (critical_value(fewest - 1, level) / critical_value(size - 1, level)) ** 2
     seen = spread.mean * (1 - spread.mean) / (noise + shared * ratio)
     errors = min(spread.mean, 1 - spread.mean) * size
     worth = (1 + errors) / (1 / _worth_of_ranks(counts) + errors / np.clip(seen, fewest, size))

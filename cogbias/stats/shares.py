@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from .clusters import Columns, stratified_cluster_t
-from .estimates import Estimate, cut_at, joined, nothing
+from .estimates import Estimate, cut_at, joined, nothing, two_sided_p
 from .proportions import newcombe, weighted_proportions, wilson
 
 # %% ../../nbs/stats/14_shares.ipynb #ac5f23e7
@@ -226,19 +226,16 @@ def _woolf_shift(
     value: float, cells: Sequence[float], status: str, detail: str, known: dict
 ) -> Estimate:
     "The shift with its large-sample interval and test."
-    from scipy.special import ndtr, ndtri
+    from scipy.special import ndtri
 
     se = sqrt(sum(1 / cell for cell in cells))
-    half, p_value = (
-        float(ndtri((1 + known["ci_level"]) / 2)) * se,
-        float(2 * ndtr(-abs(value) / se)),
-    )
+    half = float(ndtri((1 + known["ci_level"]) / 2)) * se
     return Estimate(
         value,
         se,
         ci_low=value - half,
         ci_high=value + half,
-        p_value=p_value,
+        p_value=two_sided_p(value / se, nan),
         p_method="normal",
         status=status,
         detail=detail,

@@ -19,7 +19,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .estimates import Estimate, check_level, joined, nothing
+from cogbias.stats.estimates import (
+    Estimate,
+    check_level,
+    joined,
+    normal_half_width,
+    nothing,
+    two_sided_p,
+)
 from .proportions import newcombe
 
 # %% ../../nbs/stats/06_standardised.ipynb #fcff091b
@@ -32,11 +39,6 @@ def small_sample_correction(
     return float(poch((df - 1) / 2, 0.5) / sqrt(df / 2)) if df > 1 else nan
 
 # %% ../../nbs/stats/06_standardised.ipynb #2e9e1222
-def _normal_half_width(level: float) -> float:
-    "Half-width of a central normal interval, in standard deviations."
-    return NormalDist().inv_cdf((1 + check_level(level)) / 2)
-
-
 def _common_fields(method: str, unit: str, n: int, level: float) -> dict:
     "Fields of an estimate that do not depend on its value."
     check_level(level)  # a wrong one is an error even where no interval can be given
@@ -56,7 +58,7 @@ def noncentral_t_limits(
     check_level(level)
     if t < 0:
         return tuple(-limit for limit in noncentral_t_limits(-t, df, level)[::-1])
-    a, z = (1 - level) / 2, _normal_half_width((1 + level) / 2)
+    a, z = (1 - level) / 2, normal_half_width((1 + level) / 2)
 
     def chi(q: float) -> float:
         return t * sqrt(chdtri(df, 1 - q) / df)
@@ -185,8 +187,6 @@ def _with_interval(
     value: float, spread: float, df: float, se: float, level: float, factor: float, known: dict
 ) -> Estimate:
     "Standardised difference, noncentral t limits; `spread` turns t into it, `factor` is J or 1."
-    from scipy.special import stdtr
-
     t = value / spread
     low, high = noncentral_t_limits(t, df, level)
     return Estimate(
@@ -195,7 +195,7 @@ def _with_interval(
         df,
         factor * spread * low,
         factor * spread * high,
-        p_value=float(2 * stdtr(df, -abs(t))),
+        p_value=two_sided_p(t, df),
         p_method="t",
         **known,
     )
@@ -363,7 +363,7 @@ def _limit_without_overlap(m: int, n: int, level: float) -> float:
     "Lower limit of the superiority probability when no answers overlap (Newcombe 2006, method 5)."
     from scipy.optimize import brentq
 
-    z = _normal_half_width(level)
+    z = normal_half_width(level)
     return brentq(
         lambda p: (
             1
@@ -390,7 +390,7 @@ def _dominance_limits(
     if abs(delta) == 1:
         inner = 2 * _limit_without_overlap(m, n, level) - 1
         return (inner, 1.0) if delta > 0 else (-1.0, -inner)
-    half = _normal_half_width(level) * (
+    half = normal_half_width(level) * (
         se / (1 - delta**2) if interval == "delong" else sqrt((m + n + 1) / (3 * m * n))
     )
     return tanh(atanh(delta) - half), tanh(atanh(delta) + half)
@@ -597,7 +597,7 @@ def _binary_limits(
     "Newcombe limits of a risk difference, normal ones of the rest; nan without a standard error."
     if rule.formula is _risk_difference:
         return newcombe(*table, level)
-    return value - _normal_half_width(level) * se, value + _normal_half_width(level) * se
+    return value - normal_half_width(level) * se, value + normal_half_width(level) * se
 
 # %% ../../nbs/stats/06_standardised.ipynb #1a585d4e
 def binary_effect(
@@ -776,7 +776,7 @@ def _mean_of(cells: list[Estimate], dropped: str, known: dict) -> Estimate:
         return Estimate(mean, status="separated", detail=dropped, **known)
     se, z = (
         sqrt(sum(cell.se**2 for cell in cells)) / len(cells),
-        _normal_half_width(known["ci_level"]),
+        normal_half_width(known["ci_level"]),
     )
     without = sum(isnan(cell.se) for cell in cells)
     detail = joined(
