@@ -254,7 +254,7 @@ def _record(place: Path, text: str) -> dict[str, Any]:
     try:
         return json_object(text)
     except ValueError as error:
-        raise _broken(place, str(error)) from None
+        raise _broken(place, f"it {error}") from None
 
 
 def _read_record(place: Path) -> dict[str, Any] | None:

@@ -1040,14 +1040,14 @@ def file_text(
 # %% ../nbs/00_tables.ipynb #879ee610
 def json_object(
     text: str | bytes,  # of a record
-) -> dict[str, Any]:  # a ValueError says what is wrong with it
+) -> dict[str, Any]:  # a ValueError says what the text is not, without a subject
     "The object of JSON that a text holds."
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"it is not JSON ({shortened(error)})") from None
+        raise ValueError(f"is not JSON ({shortened(error)})") from None
     if not isinstance(found, dict):
-        raise ValueError(f"it holds {kind_of(found)}, not an object")
+        raise ValueError(f"is not an object but {kind_of(found)}")
     return found
 
 
@@ -1132,7 +1132,7 @@ def _parse_record(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
         return json_object(line)
     except ValueError as error:
-        raise CogbiasError(f"{path}: record {number}: {error}; mend or remove that line") from None
+        raise CogbiasError(f"{path}: record {number} {error}; mend or remove that line") from None
 
 # %% ../nbs/00_tables.ipynb #32d7b6ec
 def _read_csv(path: Path, schema: Schema) -> pd.DataFrame:

@@ -329,7 +329,7 @@ def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         record = json_object(line)
     except ValueError as error:
-        raise CogbiasError(f"{path}: line {number}: {error}; mend or remove that line") from None
+        raise CogbiasError(f"{path}: line {number} {error}; mend or remove that line") from None
     if record.keys() != _NAMES:
         record = _at_version(path, number, record)
     if record.keys() != _NAMES:

@@ -656,8 +656,10 @@ def read_record(
         return None
     try:
         record = json_object(check_file(place, LARGEST_TEXT).read_bytes())
-    except (ValueError, OSError) as error:
+    except OSError as error:
         raise _no_record(place, str(error)) from None
+    except ValueError as error:
+        raise _no_record(place, f"it {error}") from None
     told = {name: record[name] for name in settings_of(TrainingRecord) if name in record}
     try:
         check_settings("record", TrainingRecord, told)

@@ -88,8 +88,11 @@ def model_configuration(
     file = folder / "config.json"
     try:
         return json_object(file.read_bytes())
-    except (ValueError, OSError) as error:
-        raise CogbiasError(f"{file}: cannot be read ({error}); get the file again") from None
+    except OSError as error:
+        why = str(error)
+    except ValueError as error:
+        why = f"it {error}"
+    raise CogbiasError(f"{file}: cannot be read ({why}); get the file again")
 
 
 def model_folder(
