@@ -26,6 +26,7 @@ from cogbias.outputs import (
     not_as_written,
     read_manifest,
     recorded_participant,
+    stored_cells,
     stored_settings,
 )
 from .own_paradigms import declared_hash
@@ -139,8 +140,6 @@ def _told_otherwise(each: Difference) -> str:
 def _copy_for_readers(folder: Folder, effects: pd.DataFrame) -> list[Edited]:
     "Where effects.csv differs from the table that it is a copy of."
     place = folder.place("effects.csv")
-    if not place.exists():
-        return [Edited(place.name, f"is missing; {_AGAIN}")]
     with tempfile.TemporaryDirectory() as elsewhere:
         made = save_table(effects, Path(elsewhere) / place.name)
         if made.read_bytes() == place.read_bytes():
@@ -158,11 +157,15 @@ def _copy_for_readers(folder: Folder, effects: pd.DataFrame) -> list[Edited]:
 _AGAIN = "'cogbias effects' makes it again"
 
 
-def _tables(folder: Folder, stored: pd.DataFrame, hashes: Hashes) -> list[Edited]:
+def _tables(folder: Folder, stored: pd.DataFrame | None, hashes: Hashes) -> list[Edited]:
     "Which tables of effects are not as they were made, by what they say, or else by their bytes."
-    found = _copy_for_readers(folder, stored)
+    places = {"table": "effects.parquet", "csv": "effects.csv"}
+    gone = [each for each in places.values() if not folder.place(each).exists()]
+    found = [Edited(each, f"is missing; {_AGAIN}") for each in gone]
+    if not gone:
+        found = _copy_for_readers(folder, stored)
     known = (read_manifest(folder) or {}).get("effects") or {}
-    for name, place in {"table": "effects.parquet", "csv": "effects.csv"}.items():
+    for name, place in places.items():
         changed = name in known and known[name] != hashes.file(folder.place(place))
         if changed and place not in [each.place for each in found]:
             what = "holds other bytes than the last run wrote (order of rows, ends of lines)"
@@ -182,18 +185,20 @@ class _MadeNow(NamedTuple):
     "What a report would be made from now."
 
     stamp: Mapping[str, str]
+    table: bool  # whether there are effects to compare with
     effects_before: Callable[[], set[str]]  # its effects, as tables of before held them
 
 
 def _made_now(folder: Folder, hashes: Hashes) -> dict[Path, _MadeNow]:
     "What the reports of a folder would be made from now."
     stamps = Stamps(folder, hashes)
-    of_all = _MadeNow(stamps.of_study(), partial(stamps.effects_before, None))
+    table = folder.place("effects.parquet").exists()
+    of_all = _MadeNow(stamps.of_study(), table, partial(stamps.effects_before, None))
     found = {folder.place("reports", "study.ipynb"): of_all}
     for key, cell in stored_settings(folder).items():
         with suppress(CogbiasError):  # of a paradigm that nobody knows: its report is nobody's
             stamp = stamps.of_cell(cell)
-            found[folder.report(*key)] = _MadeNow(stamp, partial(stamps.effects_before, key))
+            found[folder.report(*key)] = _MadeNow(stamp, table, partial(stamps.effects_before, key))
     return found
 
 
@@ -202,7 +207,7 @@ def _made_from_others(now: _MadeNow, state: ReportState) -> list[str]:
     then = state.made_from
     parts = [part for part in _SHOWN if state.version > 1 or part in ("answers", "effects")]
     others = [part for part in parts if then and then.get(part) != now.stamp.get(part)]
-    if "effects" in others and then.get("effects") in now.effects_before():
+    if "effects" in others and (not now.table or then.get("effects") in now.effects_before()):
         others.remove("effects")
     return [_SHOWN[part] for part in others]
 
@@ -405,7 +410,7 @@ class Source(NamedTuple):
 class Verified(NamedTuple):
     "Whether the numbers of a folder follow from its answers."
 
-    rows: int  # of the table of effects
+    rows: int  # of the table of effects; 0: it is missing
     differences: list[Difference]
     sources: list[Source]
     versions: dict[str, tuple[str | None, str | None]]  # package -> then, now; where they differ
@@ -416,8 +421,8 @@ class Verified(NamedTuple):
 
     @property
     def follows(self) -> bool:
-        "Whether every number does."
-        return not self.differences
+        "Whether there are numbers, and every one of them does."
+        return self.rows > 0 and not self.differences
 
     @property
     def changed_designs(self) -> list[str]:
@@ -499,6 +504,16 @@ def _as_shown_before(stored: pd.DataFrame, computed: pd.DataFrame) -> pd.DataFra
     return computed.assign(shown_name=computed["shown_name"].where(~bare, None))
 
 
+def _stored_effects(folder: Folder) -> pd.DataFrame | None:  # None: gone from where it was
+    "The table of effects of a folder; an error where none was ever made."
+    place = folder.place("effects.parquet")
+    if place.exists():
+        return load_effects(place)
+    if folder.manifest.exists() or stored_cells(folder):
+        return None
+    raise CogbiasError(f"{place}: there are no effects to verify; run 'cogbias effects' first")
+
+
 def verify_folder(
     outputs: Path | str,  # an outputs folder
     jobs: int = 1,  # processes
@@ -506,12 +521,11 @@ def verify_folder(
 ) -> Verified:
     "Compute every effect of a folder again and compare it with what its table says."
     folder = Folder(Path(outputs).absolute())
-    place = folder.place("effects.parquet")
-    if not place.exists():
-        raise CogbiasError(f"{place}: there are no effects to verify; run 'cogbias effects' first")
-    stored = load_effects(place)
+    stored = _stored_effects(folder)
     computed, _, cells = estimate_folder(folder.path, False, jobs, progress)
-    differences, hashes = table_differences(stored, _as_shown_before(stored, computed)), Hashes()
+    differences, hashes = [], Hashes()
+    if stored is not None:
+        differences = table_differences(stored, _as_shown_before(stored, computed))
     sources, versions = _sources(folder, cells, hashes, progress), _versions(folder)
     reports, unsaid = _reports(folder, hashes)
     people = list(dict.fromkeys(each.participant for each in cells))
@@ -521,7 +535,8 @@ def verify_folder(
     says = not_as_written(read_manifest(folder) or {"cells": []}) is not None
     of_site = folder.place("site", *SITE_SOURCES.parts)
     site_says = of_site.exists() or not folder.place("site").is_dir()
-    return Verified(len(stored), differences, sources, versions, edited, unsaid, says, site_says)
+    rows = 0 if stored is None else len(stored)
+    return Verified(rows, differences, sources, versions, edited, unsaid, says, site_says)
 
 # %% ../nbs/28_verification.ipynb #4984d311
 _COUNTS = ("n_items", "n_trials", "n_valid")  # columns that count prompts and answers
@@ -564,10 +579,11 @@ def verified_lines(
     "What to say of a folder that was verified."
     answers = sum(each.answers for each in found.sources)
     cells = len(found.sources)
-    said = (
-        f"{found.rows:,} rows of effects computed again from {answers:,} answers in {cells} cells"
-    )
+    rows = f"{found.rows:,} rows of effects" if found.rows else "effects"
+    said = f"{rows} computed again from {answers:,} answers in {cells} cells"
     told = "all follow" if found.follows else "not all follow"
+    if not found.rows:
+        told = "there is no table to compare them with"
     if found.changed_designs:
         told += ", and what was asked was declared otherwise"
     if found.edited:

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cogbias import verification
-from cogbias.cli import app
+from cogbias.cli import app, main
 from cogbias.outputs import (
     _CELL,
     _MANIFEST,
@@ -306,6 +306,28 @@ def test_and_is_gone(folder: Path) -> None:
     assert code == 1 and "edited    effects.csv: is missing" in said
     run_study(make_study(**STUDY), folder, reports=False)
     assert verified(folder)[0] == 0
+
+
+def test_the_table_of_effects_is_gone(with_report: Path) -> None:
+    "It is named, with what to do, for programs too; the rest is compared as ever."
+    (with_report / "effects.parquet").unlink()
+    code, said = verified(with_report)
+    assert code == 1 and "there is no table to compare them with" in said
+    edited = [line for line in said.splitlines() if line.startswith("edited")]
+    assert edited == ["edited    effects.parquet: is missing; 'cogbias effects' makes it again"]
+    code, said = verified(with_report, "--json")
+    told = json.loads(said)
+    assert (code, told["rows"], told["follows"]) == (1, 0, False)
+    assert [each["place"] for each in told["edited"]] == ["effects.parquet"]
+    assert CliRunner().invoke(app, ["effects", str(with_report)]).exit_code == 0
+    assert verified(with_report)[0] == 0
+
+
+def test_a_folder_without_results_cannot_be_verified(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("nothing of ours")
+    with pytest.raises(SystemExit) as ended:
+        main(["verify", str(tmp_path)])
+    assert ended.value.code == 2
 
 
 @pytest.mark.parametrize(
