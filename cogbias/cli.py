@@ -365,7 +365,10 @@ AllowCommand = Annotated[
     ),
 ]
 Limits = Annotated[list[str] | None, _option("limits", "--limit", OFTEN, metavar="NAME=NUMBER")]
-Prices = Annotated[list[str] | None, _option("prices", "--price", OFTEN, metavar="MODEL=IN,OUT")]
+_LAST_WINS = "; of several that hold for one model the last one counts"
+Prices = Annotated[
+    list[str] | None, _option("prices", "--price", OFTEN + _LAST_WINS, metavar="MODEL=IN,OUT")
+]
 Out = Annotated[
     Path | None,
     typer.Option(
@@ -1239,14 +1242,19 @@ def effects(
 ) -> None:
     "Estimate the effects of everything a folder holds."
     from cogbias.effects import headlines, shown_limits
+    from cogbias.outputs import Folder, may_be_written
     from cogbias.running import estimate_folder
     from cogbias.stats.estimates import p_number
     from cogbias.tables import save_table
 
-    found = estimate_folder(folder, progress=True)
+    # who may not write there makes no tables, so nobody has to wait for a turn
+    writes = may_be_written(Folder(folder))
+    found = estimate_folder(folder, writes, progress=True)
     table, lines = found.effects, found.left_out
     table = shown_limits(table)
     _warn(lines)
+    if not writes:
+        _say(f"note      {folder}: cannot be written to, so its own tables of effects stay as is")
     if out:
         written = f"{len(table)} estimates written to {save_table(table, out)}"
         _say(written) if as_json else print(written)

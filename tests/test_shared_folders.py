@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -12,9 +13,11 @@ from pathlib import Path
 
 import pytest
 from test_site import REPORT, write_report
+from typer.testing import CliRunner
 
 import cogbias.site.pages as site
 import cogbias.running as running
+from cogbias.cli import app
 from cogbias.tables import EFFECTS, CogbiasError, load_table, whole_file
 from cogbias.outputs import Folder, stored_settings, turn
 from cogbias.stamps import SITE_FILES
@@ -85,6 +88,39 @@ def test_effects_are_written_by_one_process_at_a_time(tmp_path: Path) -> None:
         assert not done
     waiting.join(60)
     assert done
+
+
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    "A folder with effects that may not be written to, even by root, whom no mode binds."
+    place, opened, asked = tmp_path / "archive", os.open, os.access
+    study = make_study(models=["sim/human"], paradigms=["classic/framing"])
+    assert run_study(study, place, reports=False).failed == []
+
+    def refuse_to_write(path: str | Path, flags: int, *more: int) -> int:
+        if flags & (os.O_WRONLY | os.O_RDWR) and Path(path).is_relative_to(place):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return opened(path, flags, *more)
+
+    def may(path: str | Path, mode: int) -> bool:
+        return asked(path, mode) and not (mode & os.W_OK and Path(path).is_relative_to(place))
+
+    monkeypatch.setattr(os, "open", refuse_to_write)
+    monkeypatch.setattr(os, "access", may)
+    return place
+
+
+def test_effects_of_an_archive_are_written_elsewhere(archive: Path, tmp_path: Path) -> None:
+    "Who only reads takes no turn; that nothing is written into the archive is said."
+    held = {path: path.read_bytes() for path in archive.rglob("*") if path.is_file()}
+    found = CliRunner().invoke(app, ["effects", str(archive), "--out", str(tmp_path / "e.csv")])
+    assert found.exit_code == 0, found.stderr
+    written = load_table(tmp_path / "e.csv", EFFECTS)
+    assert len(written) == len(load_table(archive / "effects.csv", EFFECTS))
+    assert f"{archive}: cannot be written to, so its own tables of effects stay" in found.stderr
+    assert {path: path.read_bytes() for path in archive.rglob("*") if path.is_file()} == held
+    with pytest.raises(CogbiasError, match="cannot write"):
+        effects_of(archive)
 
 
 def test_parts_of_killed_runs_are_removed_and_only_they(tmp_path: Path) -> None:
