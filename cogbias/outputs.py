@@ -4,13 +4,13 @@
 
 # %% auto #0
 __all__ = ['RECORDED_FIELDS', 'MANIFEST_VERSION', 'SIMULATED', 'PACKAGES', 'STAGE', 'Folder', 'folder_path', 'writable_folder',
-           'write_text', 'remove_left_overs', 'turn', 'RecordedParticipant', 'facts_of', 'keep_record',
-           'recorded_participant', 'marks_of', 'shown_names_of', 'mark_of_participant', 'installed_versions',
-           'keep_items', 'keep_readings', 'kept_readings', 'read_manifest', 'stored_settings', 'part_of_cell',
-           'manifest_text', 'not_as_written', 'settings_as_written', 'Begun', 'begun_runs', 'first_start', 'begun',
-           'half_import', 'own_trials', 'last_run', 'stored_cells', 'StoredItems', 'stored_items', 'StoredCell',
-           'read_cells', 'read_cell', 'counts_not_read', 'said_not_read', 'not_read', 'left_out', 'StoredTrials',
-           'stored_trials', 'trials_of', 'people_of', 'load_effects']
+           'write_text', 'remove_left_overs', 'turn', 'may_be_written', 'RecordedParticipant', 'facts_of',
+           'keep_record', 'recorded_participant', 'marks_of', 'shown_names_of', 'mark_of_participant',
+           'installed_versions', 'keep_items', 'keep_readings', 'kept_readings', 'read_manifest', 'stored_settings',
+           'part_of_cell', 'manifest_text', 'not_as_written', 'settings_as_written', 'Begun', 'begun_runs',
+           'first_start', 'begun', 'half_import', 'own_trials', 'last_run', 'stored_cells', 'StoredItems',
+           'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'counts_not_read', 'said_not_read', 'not_read',
+           'left_out', 'StoredTrials', 'stored_trials', 'trials_of', 'people_of', 'load_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
 import json
@@ -171,6 +171,12 @@ def turn(folder: Folder) -> Iterator[None]:
     "The folder's turn: no other process changes what all cells share until the block ends."
     with locked(folder.place("trials", ".lock")):
         yield
+
+
+def may_be_written(folder: Folder) -> bool:
+    "Whether this process may take the turn of a folder and write what all cells share."
+    places = [folder.path, folder.place("trials"), folder.place("trials", ".lock")]
+    return all(os.access(each, os.W_OK) for each in places if each.exists())
 
 # %% ../nbs/15_outputs.ipynb #38d22037
 RECORDED_FIELDS = (
