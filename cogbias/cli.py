@@ -112,11 +112,17 @@ def _watch(signals: socket.socket, done: threading.Event) -> None:
     "Wait for an interrupt; end the process when it has not ended by itself."
     while received := signals.recv(64):
         asked = {signal.SIGINT, signal.SIGTERM} & set(received)
+        ended_by.extend(asked)
         if asked and not done.wait(PATIENCE):
-            ended_by.extend(asked)
             _say_stopped()
             _end_children()
             os._exit(_status())
+
+
+def _tell_unraisable(unraisable: Any) -> None:
+    "Tell of an error that nobody can catch, but for what an end leaves half closed."
+    if not ended_by and not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
 
 
 def _hear_of_signals(
@@ -153,11 +159,13 @@ def _ending_in_time(
     _stopping.clear()
     _said_at_end[:] = [STOPPED]
     ended_by.clear()
+    told_before, sys.unraisablehook = sys.unraisablehook, _tell_unraisable
     hand_over()
     try:
         yield
     finally:
         if not whole_process:  # a test, or another program that goes on
+            sys.unraisablehook = told_before
             done.set()
             _hear_of_signals(before)
             told.close()

@@ -16,7 +16,8 @@ import psutil
 import pytest
 from doubles import Double
 
-from cogbias.cli import STOPPED, main
+from cogbias.cli import STOPPED, _ending_in_time, main
+from cogbias.entry import ended_by
 from cogbias.outputs import Folder
 from tiers import slow_but
 
@@ -171,6 +172,26 @@ def test_while_a_report_is_made(tmp_path: Path) -> None:
         until(lambda: list(tmp_path.glob("reports/*/*.running.ipynb")) != [])
         assert stop(process, group=True) == [STOPPED]
     assert list(tmp_path.glob("reports/*/certainty.ipynb")) == []
+
+
+def test_what_an_end_leaves_half_closed_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
+    "Errors that nobody can catch are told while a command runs, and not once it is to end."
+
+    class Failing:
+        def __init__(self, error: BaseException) -> None:
+            self.error = error
+
+        def __del__(self) -> None:
+            raise self.error
+
+    with _ending_in_time(whole_process=False):
+        Failing(KeyboardInterrupt())
+        assert capsys.readouterr().err == ""
+        Failing(ValueError("lost"))
+        assert "ValueError: lost" in capsys.readouterr().err
+        ended_by.append(signal.SIGINT)
+        Failing(ValueError("lost"))
+        assert capsys.readouterr().err == ""
 
 
 # A kernel that is launched while the process that wants it is already ending, and a machine that
