@@ -6,7 +6,7 @@ import pytest
 from cogbias.claims import claim
 from cogbias.compare import difference_sentence
 from cogbias.design import paradigm
-from cogbias.effects import Analysis, _account, _as_estimate
+from cogbias.effects import Analysis, _account_of_earlier_verdict, _as_estimate
 from cogbias.reporting.cell import _truth_contrasts, _unadjusted_p, accuracy_notes
 from cogbias.reporting.methods import _decision_sentence, trace_table
 from cogbias.reporting.study import _cell_estimate, homogeneity_notes
@@ -51,7 +51,7 @@ def test_no_family_is_named_where_there_is_none(nothing):
 
 
 def test_an_earlier_verdict_without_a_reason_is_no_fault(nothing):
-    assert _account(ROW | {"reason": "said"}, ROW | {"reason": nothing}) == ""
+    assert _account_of_earlier_verdict(ROW | {"reason": "said"}, ROW | {"reason": nothing}) == ""
 
 
 def test_a_formula_that_is_not_known_is_a_dash(nothing):

@@ -236,7 +236,9 @@ def believed(contrast: Contrast, answers: effects.Answered, group="all", seed=0)
         said[item] == belief[pair] for item, pair in zip(rows.item[bets], rows["pair_id"][bets])
     ]
     return [
-        effects._row(contrast, rows.part(bets), group, estimate=float(np.mean(fits)), method="made")
+        effects._effect_row(
+            contrast, rows.part(bets), group, estimate=float(np.mean(fits)), method="made"
+        )
     ]
 
 

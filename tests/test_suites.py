@@ -23,7 +23,7 @@ def counted(contrast, answers, group="all", seed=0):
     rows = effects.read_prompts(answers, contrast)
     found = {"estimate": float(len(asked)), "method": "made", "status": "undefined"}
     said = ", ".join(sorted(asked["paradigm"].unique()))
-    return [effects._row(contrast, rows, group, **found, detail=said)]
+    return [effects._effect_row(contrast, rows, group, **found, detail=said)]
 
 
 @pytest.fixture
