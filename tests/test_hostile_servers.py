@@ -95,7 +95,7 @@ class TestNames:
             '[participants."openai/tiny"]\nmax_tokens = 5\nbase_url = "http://a/v1"\n'
             '[participants."openai/*"]\nbase_url = "http://b/v1"\nmax_tokens = 6\n'
         )
-        study = cli._study(str(file), None, None, base_url="http://c/v1")
+        study = cli._study_of_options(str(file), None, None, base_url="http://c/v1")
         who = study_participant(study, "openai/tiny")
         assert (who.base_url, who.max_tokens) == ("http://c/v1", 6)
         assert participant("openai/tiny").base_url is None

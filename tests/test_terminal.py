@@ -116,7 +116,7 @@ def test_time_left_does_not_count_how_long_the_first_took(
 def test_a_bar_is_drawn_again_while_a_step_takes_long(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    monkeypatch.setattr(bars, "_watched", lambda: True)
+    monkeypatch.setattr(bars, "_is_watched", lambda: True)
     monkeypatch.setattr(bars, "REFRESHED", 0.02)
     with progress.steps(True, 2, "slow things", "thing") as done:
         done("the first")
@@ -132,7 +132,7 @@ def test_a_bar_is_drawn_again_while_a_step_takes_long(
 def test_what_another_program_makes_is_counted(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    monkeypatch.setattr(bars, "_watched", lambda: True)
+    monkeypatch.setattr(bars, "_is_watched", lambda: True)
     made: list[int] = []
     with progress.counting(True, 3, "pages", "page", lambda: len(made)):
         made += [1, 2, 3, 4]

@@ -455,7 +455,7 @@ def test_progress_is_shown_only_where_somebody_can_see_it(tmp_path, monkeypatch,
         questions(2), Clerk(), TrialStore(tmp_path / "quiet.jsonl"), progress=True
     )  # pytest is no terminal
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(bars, "_watched", lambda: True)
+    monkeypatch.setattr(bars, "_is_watched", lambda: True)
     collect(questions(2), Clerk(), TrialStore(tmp_path / "seen.jsonl"), progress=True)
     assert "example/clerk" in capsys.readouterr().err
 

@@ -64,7 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def site_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     "The pages of the site are not looked at, which takes longer than all else."
-    monkeypatch.setattr(verification, "_site", lambda *_: [])
+    monkeypatch.setattr(verification, "_edited_site", lambda *_: [])
 
 
 @contextmanager
