@@ -195,7 +195,7 @@ def test_whoever_waits_for_a_worker_is_told_for_how_long(
         return "" if time.monotonic() > there else "cluster: has no worker"
 
     with ThreadPoolExecutor(1) as pool:
-        executors._wait([pool.submit(time.sleep, 1.0)], no_worker, bar.lacks)
+        executors._wait_until_done([pool.submit(time.sleep, 1.0)], no_worker, bar.lacks)
     assert lines[3].endswith("; waiting for a worker for 00:00") and "left" not in lines[3]
     assert "left" in lines[-1] and lines[-1].endswith("; sim/human in choice/decoy")
     assert 0.4 < bar._idle < 0.9

@@ -685,7 +685,7 @@ def test_the_hub_is_asked_for_a_name_alone_and_says_who_asked(monkeypatch, tmp_p
     refused(lambda: load_encoder("./nowhere"), "encoder/./nowhere", "holds no config.json")
     assert [each[:2] for each in asked] == [("org/model", "abc"), ("org/model", None)]
     assert not any("bin" in pattern for pattern in asked[0][2])
-    assert "pytorch_model.bin" in asked[1][2] and "spiece.model" in hf._FETCHED
+    assert "pytorch_model.bin" in asked[1][2] and "spiece.model" in hf._FETCHED_FILES
 
 
 @pytest.mark.parametrize("text", ["{,", "[1]", ""])

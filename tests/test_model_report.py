@@ -24,7 +24,7 @@ PARADIGMS = (
     *("classic/transaction_utility", "classic/gamblers_fallacy"),
 )
 COPIES = 7
-ANSWER = sim._answer
+ANSWER = sim._answer_by_rule
 
 
 def run(place: Path, models: tuple[str, ...], *more: str) -> Path:
@@ -66,7 +66,7 @@ def ask_copies(place: Path) -> Path:
 def copies(tmp_path_factory) -> Path:
     "Copies that draw independently."
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sim, "_answer", drawn_by_itself)
+        patch.setattr(sim, "_answer_by_rule", drawn_by_itself)
         return renamed(ask_copies(tmp_path_factory.mktemp("copies")))
 
 

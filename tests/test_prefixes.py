@@ -95,7 +95,7 @@ def test_many_sequences_are_compared_in_batches(monkeypatch):
     generator = np.random.default_rng(0)
     sequences = [generator.integers(0, 3, generator.integers(0, 12)).tolist() for _ in range(500)]
     whole = prefix_tree(sequences)
-    monkeypatch.setattr("cogbias.elicitation.prefixes._CELLS", 30)
+    monkeypatch.setattr("cogbias.elicitation.prefixes._CELLS_AT_ONCE", 30)
     parts = prefix_tree(sequences)
     assert all(
         np.array_equal(getattr(whole, name), getattr(parts, name))

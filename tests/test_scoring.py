@@ -234,7 +234,7 @@ def test_budgets_change_nothing(llama):
     for budget in (1, 3, 64, 65, 1000):
         scorer = Scorer(llama, token_budget=budget)
         results.append(np.array(scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))))
-        scorer._limits = budget, 2
+        scorer._limits_of_batch = budget, 2
         results.append(np.array(scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))))
     assert max(np.abs(each - results[0]).max() for each in results) < 2e-5
 
@@ -242,8 +242,8 @@ def test_budgets_change_nothing(llama):
 def test_attention_in_steps_is_the_same(llama, monkeypatch):
     scorer = Scorer(llama)
     whole = np.array(scorer.next_logprobs(prompts(), [EVERY] * len(prompts())))
-    monkeypatch.setattr(scoring, "_SCORES", 1)
-    monkeypatch.setattr(scoring, "_CELLS", 500)
+    monkeypatch.setattr(scoring, "_SCORES_AT_ONCE", 1)
+    monkeypatch.setattr(scoring, "_LOGITS_AT_ONCE", 500)
     assert (
         np.abs(np.array(scorer.next_logprobs(prompts(), [EVERY] * len(prompts()))) - whole).max()
         < 1e-5
@@ -264,7 +264,7 @@ def qwen():
 )
 def test_any_sequences(sequences, budget):
     scorer, model = qwen()
-    scorer._limits = budget, 9
+    scorer._limits_of_batch = budget, 9
     assert deviation(scorer, model, sequences) < 1e-4
 
 

@@ -28,7 +28,7 @@ ROLES = {
     "PROBE",
     "probe",
     "words_answer",
-    "_checked",
+    "_checked_settings",
     "_log",
     "__all__",
 }  # what each of them says in its own way

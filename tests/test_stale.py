@@ -74,7 +74,7 @@ def test_nothing_new_starts_no_kernel(folder: Path, kernels_started: list[str]) 
 def test_nothing_new_starts_no_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     "Two processes that import everything take longer than all that there is to look at."
     others = []
-    monkeypatch.setattr(executors, "_local", lambda jobs: others.append(jobs))
+    monkeypatch.setattr(executors, "_local_pool", lambda jobs: others.append(jobs))
     study = make_study(models=["sim/human", "sim/random"], paradigms=["classic/anchoring"])
     outcome = run_study(study, folder, jobs=2)
     assert (outcome.failed, others) == ([], [])

@@ -98,8 +98,10 @@ def next_version(monkeypatch) -> Callable[[], None]:
     def upgrade() -> None:
         newer = replace(TRIALS, columns=(*TRIALS.columns, LATER))
         monkeypatch.setattr(trials, "TRIALS", newer)
-        monkeypatch.setattr(trials, "_NAMES", frozenset(newer.names))
-        monkeypatch.setattr(trials, "_CELLS", [*trials._CELLS, ("mood", {str, type(None)})])
+        monkeypatch.setattr(trials, "_COLUMN_NAMES", frozenset(newer.names))
+        monkeypatch.setattr(
+            trials, "_TYPES_OF_COLUMNS", [*trials._TYPES_OF_COLUMNS, ("mood", {str, type(None)})]
+        )
         monkeypatch.setattr(trials, "_DTYPES", {**trials._DTYPES, "mood": "str"})
 
     return upgrade
