@@ -143,11 +143,11 @@ def test_a_lock_is_not_made_elsewhere(copy: Path, tmp_path: Path) -> None:
 def test_parts_are_not_removed_elsewhere(
     copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from cogbias.tables import _node
+    from cogbias.tables import _name_of_machine
 
     private = tmp_path / "private"
     private.mkdir()
-    (private / f"thesis.{_node()}-999999999-1.part").write_bytes(NOTE)
+    (private / f"thesis.{_name_of_machine()}-999999999-1.part").write_bytes(NOTE)
     (copy / "trials" / "else").symlink_to(private)
     said = refused(capsys, *command_on(copy, "run"))
     assert f"{copy / 'trials' / 'else'}: is a link" in said

@@ -34,8 +34,8 @@ def choosing(monkeypatch):
     usual = paradigm("choice/certainty")
     seen = replace(usual.headline, measure="seen", title="Seen", kind="suite_count")
     mine = replace(usual, contrasts=(*usual.contrasts, seen))
-    known = design._installed()
-    monkeypatch.setattr(design, "_installed", lambda: known | {usual.name: lambda: mine})
+    known = design._installed_paradigms()
+    monkeypatch.setattr(design, "_installed_paradigms", lambda: known | {usual.name: lambda: mine})
     return mine
 
 

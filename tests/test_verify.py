@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from cogbias import verification
 from cogbias.cli import app, main
 from cogbias.outputs import (
-    _CELL,
-    _MANIFEST,
+    _CELL_COLUMNS,
+    _MANIFEST_COLUMNS,
     Folder,
     load_effects,
     manifest_text,
@@ -213,9 +213,9 @@ def test_opened_by_a_newer_version(folder: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_every_field_of_a_manifest_is_declared(folder: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert set(manifest) == {column.name for column in _MANIFEST}
+    assert set(manifest) == {column.name for column in _MANIFEST_COLUMNS}
     for cell in manifest["cells"]:
-        assert set(cell) == {column.name for column in _CELL}
+        assert set(cell) == {column.name for column in _CELL_COLUMNS}
 
 
 @pytest.mark.parametrize(
