@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # for editors: where each name comes from
 _all_ = ["run", "items", "plan", "effects", "headline", "show"]
 _all_ = ["paradigm", "paradigms", "paradigm_from", "participant", "compare", "figures"]
 
-_PLACES = {
+_ROOM_OF_FUNCTION = {
     "run": "running_in_python",
     "items": "front_door",
     "plan": "front_door",
@@ -53,46 +53,48 @@ _ROOMS = (
 )  # names of rooms; all but the last are called
 
 
-def _function(name: str) -> Any:
+def _function_of_room(name: str) -> Any:
     "The function of that name, from its room."
-    return getattr(import_module(f"cogbias.{_PLACES[name]}"), name)
+    return getattr(import_module(f"cogbias.{_ROOM_OF_FUNCTION[name]}"), name)
 
 # %% ../nbs/39_cogbias.ipynb #e6034102
 class _CalledRoom(ModuleType):
     "A module that has the name of the function that is called by it."
 
     def __call__(self, *arguments: Any, **settings: Any) -> Any:
-        return _function(self.__name__.rpartition(".")[2])(*arguments, **settings)
+        return _function_of_room(self.__name__.rpartition(".")[2])(*arguments, **settings)
 
     @property
     def __signature__(self) -> Any:
         import inspect
 
-        return inspect.signature(_function(self.__name__.rpartition(".")[2]))
+        return inspect.signature(_function_of_room(self.__name__.rpartition(".")[2]))
 
     @property
     def __doc__(self) -> str:
-        return _function(self.__name__.rpartition(".")[2]).__doc__
+        return _function_of_room(self.__name__.rpartition(".")[2]).__doc__
 
 
-class _Door(ModuleType):
+class _CallablePackage(ModuleType):
     "The package: names are found in their rooms, and rooms of the same name can be called."
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in _ROOMS and name in _PLACES and isinstance(value, ModuleType):
+        if name in _ROOMS and name in _ROOM_OF_FUNCTION and isinstance(value, ModuleType):
             value.__class__ = _CalledRoom  # Python has imported the room, and puts it here
         super().__setattr__(name, value)
 
     def __getattr__(self, name: str) -> Any:
         if name in _ROOMS:
             return import_module(f"cogbias.{name}")
-        if name in _PLACES:
-            return _function(name)
+        if name in _ROOM_OF_FUNCTION:
+            return _function_of_room(name)
         raise AttributeError(f"module 'cogbias' has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:
-        return sorted({*_PLACES, *_ROOMS, "__version__", "__doc__", "__all__", "__file__"})
+        return sorted(
+            {*_ROOM_OF_FUNCTION, *_ROOMS, "__version__", "__doc__", "__all__", "__file__"}
+        )
 
 
 if __name__ == "cogbias":  # and not in a notebook
-    sys.modules[__name__].__class__ = _Door
+    sys.modules[__name__].__class__ = _CallablePackage

@@ -17,13 +17,13 @@ from contextlib import contextmanager
 from typing import Any
 
 # %% ../nbs/08_bars.ipynb #e77eab1f
-def _watched() -> bool:
+def _is_watched() -> bool:
     "Whether the output is a terminal or a notebook."
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     return sys.stderr.isatty() or hasattr(shell, "kernel")
 
 
-def _columns() -> int | None:
+def _terminal_width() -> int | None:
     "How wide a bar may be; None in a notebook, which sees to it itself."
     if not sys.stderr.isatty():
         return None
@@ -34,7 +34,7 @@ def _columns() -> int | None:
     return told or shutil.get_terminal_size().columns
 
 # %% ../nbs/08_bars.ipynb #0c6365ec
-def _clock(seconds: float) -> str:
+def _time_as_shown(seconds: float) -> str:
     "A time as bars show it."
     from tqdm import tqdm
 
@@ -93,7 +93,8 @@ class Bar:
         "The last one that was done, or what is waited for and since when."
         if not self.missing:
             return self.name
-        return f"waiting for {self.missing} for {_clock(time.monotonic() - self._missed_since)}"
+        waited = _time_as_shown(time.monotonic() - self._missed_since)
+        return f"waiting for {self.missing} for {waited}"
 
     @property
     def seconds(self) -> float:
@@ -121,7 +122,7 @@ OFTEN = 0.1  # seconds between two drawings, at the least
 LINES = 20  # of a terminal, as far as a bar cares: one bar at a time
 
 
-class _Drawn(Bar):
+class _DrawnBar(Bar):
     "A bar of tqdm, with our rate."
 
     def __init__(self, *about: Any) -> None:
@@ -140,7 +141,10 @@ class _Drawn(Bar):
         told = {"total": self.total, "desc": self.title, "unit": self.unit}
         self._turn, self._drawn = threading.Lock(), time.monotonic()
         told |= {"initial": self.there, "postfix": self.name}
-        room = {"ncols": _columns(), "nrows": LINES}  # as many as it has would be 0 there, too
+        room = {
+            "ncols": _terminal_width(),
+            "nrows": LINES,
+        }  # as many as it has would be 0 there, too
         self._shown = Shown(**told, **room)
 
     def tell(self) -> None:
@@ -149,7 +153,7 @@ class _Drawn(Bar):
 
     def _draw(self) -> None:
         "Show what is known now, as wide as the window is now."
-        shown, columns = self._shown, _columns()
+        shown, columns = self._shown, _terminal_width()
         with self._turn:
             self._drawn = time.monotonic()
             if columns is not None:
@@ -178,15 +182,15 @@ def progress_line(
 ) -> str:
     "How far something is, how fast that goes, and how long it will take."
     of = "" if bar.total is None else f" of {bar.total:,}"
-    line = f"{bar.title}: {bar.there:,}{of} {bar.unit}s after {_clock(bar.seconds)}"
+    line = f"{bar.title}: {bar.there:,}{of} {bar.unit}s after {_time_as_shown(bar.seconds)}"
     if (rate := bar.rate) is not None:
         line += f", {rate:.1f} a second" if rate >= 1 else f", {1 / rate:.1f} s each"
         if bar.total is not None:
-            line += f", {_clock(max(0, bar.total - bar.there) / rate)} left"
+            line += f", {_time_as_shown(max(0, bar.total - bar.there) / rate)} left"
     return f"{line}; {bar.last}" if bar.last else line
 
 
-class _Spoken(Bar):
+class _BarOfLines(Bar):
     "A line now and then."
 
     def tell(self) -> None:
@@ -206,7 +210,7 @@ def _tell_until(ended: threading.Event, bar: Bar) -> None:
 
 
 @contextmanager
-def _telling(bar: Bar) -> Iterator[Bar]:
+def _telling_again_and_again(bar: Bar) -> Iterator[Bar]:
     "Have a bar told again and again while the block works."
     ended = threading.Event()
     teller = threading.Thread(target=_tell_until, args=(ended, bar), daemon=True)
@@ -232,20 +236,20 @@ def progress_bar(
     if not wanted:
         yield Bar(*about)
         return
-    with _telling((_Drawn if _watched() else _Spoken)(*about)) as bar:
+    with _telling_again_and_again((_DrawnBar if _is_watched() else _BarOfLines)(*about)) as bar:
         yield bar
 
 # %% ../nbs/08_bars.ipynb #45979b0e
-class _Clock(Bar):
+class _ClockLine(Bar):
     "What is done, and for how long, on the last line of a terminal."
 
     def tell(self) -> None:
-        said = f"{self.title} [{_clock(self.seconds)}]"
-        width = (_columns() or 80) - 1
+        said = f"{self.title} [{_time_as_shown(self.seconds)}]"
+        width = (_terminal_width() or 80) - 1
         print(f"\r{said[:width]:<{width}}", end="\r", file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        width = (_columns() or 80) - 1
+        width = (_terminal_width() or 80) - 1
         print(f"\r{'':<{width}}", end="\r", file=sys.stderr, flush=True)
 
 
@@ -258,7 +262,7 @@ def waiting(
     if not (wanted and sys.stderr.isatty()):
         yield
         return
-    clock = _Clock(None, title, "")
+    clock = _ClockLine(None, title, "")
     clock.tell()
-    with _telling(clock):
+    with _telling_again_and_again(clock):
         yield

@@ -143,7 +143,7 @@ def _rounds_as_one(
     )
 
 
-def _collected(
+def _collect_for_study(
     study: Study,
     who: Participant,
     items: pd.DataFrame,
@@ -159,7 +159,7 @@ def _collected(
     return _until_valid(study, who, items, store, extractor, progress)
 
 # %% ../nbs/22_cells.ipynb #6fed3113
-def _noted(note: str, items: pd.DataFrame) -> str:
+def _with_note_of_items(note: str, items: pd.DataFrame) -> str:
     "A note, with what the items themselves leave out."
     return "; ".join(filter(None, [note, items.attrs.get("note")]))
 
@@ -176,9 +176,9 @@ def collect_cell(
     keep_items(items, folder.items(name))
     for each in filter(None, (who, extractor)):
         keep_record(folder, each)
-    done = _collected(study, who, items, folder.store(who.name, name), extractor, progress)
+    done = _collect_for_study(study, who, items, folder.store(who.name, name), extractor, progress)
     keep_record(folder, who)  # what it learnt about itself while answering
-    return replace(done, note=_noted(done.note, items))
+    return replace(done, note=_with_note_of_items(done.note, items))
 
 # %% ../nbs/22_cells.ipynb #516cd22c
 def _from_records(
@@ -191,7 +191,7 @@ def _from_records(
         return None
     if study.valid_answers:
         try:
-            return record, _collected(
+            return record, _collect_for_study(
                 study,
                 record,
                 items,
@@ -222,7 +222,7 @@ def _from_records(
                 0,
                 {},
                 0.0,
-                _noted(made.note, items),
+                _with_note_of_items(made.note, items),
                 made.trial_ids,
                 made.who,
             ),
@@ -230,8 +230,8 @@ def _from_records(
     )
 
 # %% ../nbs/22_cells.ipynb #95132313
-_Rows = Mapping[tuple[str, str], pd.DataFrame]  # participant and paradigm -> their effects
-_EFFECTS: dict[tuple, _Rows] = {}  # of the table that was shared last
+_EffectsByCell = Mapping[tuple[str, str], pd.DataFrame]  # participant and paradigm -> their effects
+_LAST_EFFECTS: dict[tuple, _EffectsByCell] = {}  # of the table that was shared last
 
 
 def _file_state(file: Path) -> tuple:
@@ -242,7 +242,7 @@ def _file_state(file: Path) -> tuple:
 
 def _known_effects(
     place: Path,  # effects.parquet of a folder
-) -> _Rows:
+) -> _EffectsByCell:
     "The table of effects of a folder, by cell."
     return dict(iter(load_effects(place).groupby(["participant", "paradigm"], sort=False)))
 
@@ -252,7 +252,7 @@ def _in_family(effects: pd.DataFrame, folder: Folder, analysis: Analysis) -> pd.
     alone, place = decide(effects, analysis), folder.place("effects.parquet")
     if not place.exists():
         return alone
-    of_cells = _EFFECTS.get(_file_state(place)) or _known_effects(place)
+    of_cells = _LAST_EFFECTS.get(_file_state(place)) or _known_effects(place)
     known = of_cells.get((alone.loc[0, "participant"], alone.loc[0, "paradigm"]))
     if known is None:
         return alone
@@ -413,7 +413,7 @@ def _prepare_items(items: pd.DataFrame) -> _PreparedItems:
     return _PreparedItems(items, Offers(items), Layout(items))
 
 
-_MADE: dict[str, _PreparedItems] = {}  # of the items that were shared last
+_LAST_PREPARED: dict[str, _PreparedItems] = {}  # of the items that were shared last
 _TRIVIAL: dict[str, pd.DataFrame] = {}  # what trivial responders show on them
 
 
@@ -439,7 +439,9 @@ def stored_cell(
             f"{place}: knows nothing of {participant} in {name}; run the study again in this folder"
         )
     study, store = study_of_cell(record), folder.store(participant, name)
-    made = _MADE.get(_key_of_items(record)) or _prepare_items(_stored_items(study, folder, name))
+    made = _LAST_PREPARED.get(_key_of_items(record)) or _prepare_items(
+        _stored_items(study, folder, name)
+    )
     trials = last_run(store.path, store.read(), made.offers, record)
     if trials.empty:
         raise CogbiasError(
@@ -503,7 +505,7 @@ def trivial_responders(
     items: pd.DataFrame,  # the items asked
 ) -> pd.DataFrame:  # one row per responder: label, headline, published scores
     "The headline and the published scores of responders who show no bias."
-    for key, made in _MADE.items():
+    for key, made in _LAST_PREPARED.items():
         if made.items is items:
             return _TRIVIAL[key]
     closed = items[
@@ -535,17 +537,17 @@ def share_cell(
 ) -> None:
     "Make, for all who are split off this process, what a report shares with others."
     place, key = Folder(Path(outputs)).place("effects.parquet"), _key_of_items(record)
-    if place.exists() and _file_state(place) not in _EFFECTS:
-        _EFFECTS.clear()
-        _EFFECTS[_file_state(place)] = _known_effects(place)
-    if key in _MADE:
+    if place.exists() and _file_state(place) not in _LAST_EFFECTS:
+        _LAST_EFFECTS.clear()
+        _LAST_EFFECTS[_file_state(place)] = _known_effects(place)
+    if key in _LAST_PREPARED:
         return
-    _MADE.clear()
+    _LAST_PREPARED.clear()
     _TRIVIAL.clear()
     asked = paradigm(record["paradigm"])
     made = _prepare_items(study_items(study_of_cell(record), asked.name))
     _TRIVIAL[key] = trivial_responders(asked, made.items)
-    _MADE[key] = made
+    _LAST_PREPARED[key] = made
 
 # %% ../nbs/22_cells.ipynb #8a104d9d
 def simulated_headlines(

@@ -49,7 +49,7 @@ def _so_many(count: int, total: int, things: str) -> str:
     return f"{count} of {total} {things}" if total > 1 else f"the only {things.removesuffix('s')}"
 
 
-def _wordings(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
+def _too_few_wordings(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     "Too few wordings; what a program makes prompts from is no wording, and nobody can add to it."
     if paradigm.wordings is not None:
         return
@@ -68,7 +68,7 @@ def _wordings(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
         yield Finding("few_wordings", True, said, remedy)
 
 
-def _pairs(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
+def _wordings_in_one_condition(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     "Wordings that are not asked in both conditions."
     asked = items.groupby("cluster", sort=False)["condition"].nunique()
     single = asked[asked < 2].index.tolist() if paradigm.headline.control else []
@@ -79,12 +79,14 @@ def _pairs(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
         yield Finding("unpaired", True, said, "write them for the other condition too")
 
 
-def _positions(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
+def _target_in_one_place(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     "A target that stands in one place, or in other places under treatment."
     places = pd.DataFrame(
         {
             "condition": items["condition"],
-            "place": [_place(options, paradigm.target_role) for options in items["options"]],
+            "place": [
+                _place_of_target(options, paradigm.target_role) for options in items["options"]
+            ],
             "last": items["options"].map(len),
         }
     ).dropna()
@@ -102,13 +104,13 @@ def _positions(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
         )
         yield Finding("one_position", True, said, remedy)
         return
-    if _elsewhere(places):
+    if _target_moves_with_condition(places):
         said = "the target stands in other places under treatment than under control"
         remedy = "give the options one order in both conditions"
         yield Finding("position_by_condition", True, said, remedy)
 
 
-def _elsewhere(places: pd.DataFrame) -> bool:
+def _target_moves_with_condition(places: pd.DataFrame) -> bool:
     "Whether the target stands elsewhere under one condition; each place as often is nowhere."
     shares = {
         (condition, last): group["place"].value_counts(normalize=True)
@@ -126,24 +128,24 @@ def _elsewhere(places: pd.DataFrame) -> bool:
     return bool((table.max(axis=1) - table.min(axis=1)).max() > 0.01)
 
 
-def _place(options: Sequence[Mapping[str, Any]], target_role: str) -> int | None:
+def _place_of_target(options: Sequence[Mapping[str, Any]], target_role: str) -> int | None:
     "The place of the target, from 1; None where there is none."
     roles = [each["role"] for each in options]
     return roles.index(target_role) + 1 if target_role in roles and len(roles) > 1 else None
 
 # %% ../nbs/33_checking_designs.ipynb #fdd0752b
-def _words(text: str) -> int:
+def _count_words(text: str) -> int:
     "How many words a text has."
     return len(re.findall(r"\w+", text))
 
 
-_LABELLED = re.compile(r"[(\[]?[A-Z][)\].:]\s")  # A) or (A) or A. or A:
+_LABEL_AT_BEGINNING = re.compile(r"[(\[]?[A-Z][)\].:]\s")  # A) or (A) or A. or A:
 
 
 def _texts_of_options(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     "Options that bring labels of their own, or a target that is another text under treatment."
     texts = [each["text"] for options in items["options"] for each in options]
-    labelled = sorted({text for text in texts if _LABELLED.match(text)})
+    labelled = sorted({text for text in texts if _LABEL_AT_BEGINNING.match(text)})
     if labelled and paradigm.name.startswith(SUITE):
         said = f"{len(labelled)} options begin with a label, such as {labelled[0]!r:.40}"
         remedy = "leave it out: each option gets its letter, in both orders"
@@ -152,7 +154,7 @@ def _texts_of_options(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Findi
         yield Finding("target_by_condition", False, said, "see whether that is meant")
 
 
-def _braces(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
+def _braces_in_prompts(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     "Braces that participants will read."
     if not paradigm.name.startswith(SUITE):
         return
@@ -163,14 +165,18 @@ def _braces(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
         yield Finding("braces", False, f"{said}{shown[0]!r:.40}", remedy)
 
 
-def _lengths(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
+def _target_of_another_length(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     "A target that is longer, or shorter, than the other options."
     rows = []
     for name, options in zip(items["cluster"], items["options"]):
-        if _place(options, paradigm.target_role) is None:
+        if _place_of_target(options, paradigm.target_role) is None:
             continue
-        own = [_words(each["text"]) for each in options if each["role"] == paradigm.target_role]
-        others = [_words(each["text"]) for each in options if each["role"] != paradigm.target_role]
+        own = [
+            _count_words(each["text"]) for each in options if each["role"] == paradigm.target_role
+        ]
+        others = [
+            _count_words(each["text"]) for each in options if each["role"] != paradigm.target_role
+        ]
         rows.append((name, own[0], sum(others) / len(others)))
     if not rows:
         return
@@ -240,7 +246,7 @@ def _without_shared_end(one: str, two: str) -> tuple[str, str]:
 def _longer_question(pairs: Sequence[tuple[Any, Any]]) -> str:  # empty where there is none
     "What is said of a question that is much longer under one condition, whatever is shared below."
     texts = [_without_shared_end(one["prompt"], two["prompt"]) for one, two in pairs]
-    words = pd.DataFrame([[_words(each) for each in pair] for pair in texts]).clip(lower=1)
+    words = pd.DataFrame([[_count_words(each) for each in pair] for pair in texts]).clip(lower=1)
     ratio, apart = (words[1] / words[0]).median(), (words[1] - words[0]).median()
     if abs(apart) < APART or 1 / LONGER < ratio < LONGER:
         return ""
@@ -251,7 +257,7 @@ def _longer_question(pairs: Sequence[tuple[Any, Any]]) -> str:  # empty where th
     )
 
 
-def _differences(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
+def _many_differences(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     "Conditions that differ in many places, in length, or in their options."
     pairs = _prompt_pairs(paradigm, items)
     if not pairs:
@@ -264,7 +270,9 @@ def _differences(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
             "the manipulation could make the effect"
         )
         yield Finding("many_differences", False, said, "let both conditions share those words")
-    ratio = pd.Series([_words(two["prompt"]) / max(1, _words(one["prompt"])) for one, two in pairs])
+    ratio = pd.Series(
+        [_count_words(two["prompt"]) / max(1, _count_words(one["prompt"])) for one, two in pairs]
+    )
     typical = ratio.median()
     if not 1 / LONGER < typical < LONGER:
         word, times = ("longer", typical) if typical > 1 else ("shorter", 1 / typical)
@@ -291,7 +299,7 @@ _ASKS_NUMBER = re.compile(
 )
 
 
-def _declaration(paradigm: Paradigm) -> Mapping[str, Any]:
+def _declared_in_file(paradigm: Paradigm) -> Mapping[str, Any]:
     "What a file declares; empty where none does."
     texts = (text for name, text in paradigm.files.items() if name.endswith(".toml"))
     return tomllib.loads(next(texts, "").removeprefix("\ufeff"))
@@ -303,9 +311,9 @@ def _questions_of(text: str) -> str:
     return " ".join(each for each in sentences if each.endswith("?") or each is sentences[-1])
 
 
-def _number(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
+def _number_left_open(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     "A number of which nobody says where the bias moves it, or for which no text asks."
-    declared = _declaration(paradigm).get("number")
+    declared = _declared_in_file(paradigm).get("number")
     if declared is None or paradigm.question is None:
         return
     if paradigm.headline.smallest is None and paradigm.headline.unit not in SMALLEST_EFFECT:
@@ -338,7 +346,7 @@ def _number(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
 def _never_asked(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     "A question of the declaration that every wording replaces by its own prompts."
     contents = paradigm.question.contents if paradigm.question else ()
-    if "question" in _declaration(paradigm) and all(each.frames for each in contents):
+    if "question" in _declared_in_file(paradigm) and all(each.frames for each in contents):
         said = "nobody is asked the question of the declaration: every wording brings its prompts"
         yield Finding("never_asked", False, said, "leave the question out, or the column prompt")
 
@@ -351,7 +359,7 @@ def _decimal_commas(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding
         )
 
 
-def _published(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
+def _marked_as_published(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
     "Wordings of one's own that are marked as published."
     contents = paradigm.question.contents if paradigm.question else ()
     marked = [each.name for each in contents if each.published]
@@ -409,7 +417,7 @@ class DesignCheck(NamedTuple):
         return any(each.lacks for each in self.findings)
 
 
-def _detectable(paradigm: Paradigm, clusters: Clusters) -> tuple[dict[str, float], str]:
+def _detectable_effects(paradigm: Paradigm, clusters: Clusters) -> tuple[dict[str, float], str]:
     "The smallest effects that so many wordings can show, and their unit."
     found, unit = {}, ""
     for how, answers in (("sampled once", 1), ("exact probabilities", inf)):
@@ -432,8 +440,18 @@ def _small_effects(detectable: Mapping[str, float], unit: str) -> Iterator[Findi
 
 
 _FINDERS = (
-    *(_wordings, _pairs, _positions, _texts_of_options, _braces, _lengths, _differences),
-    *(_number, _decimal_commas, _never_asked, _published, _odd_units),
+    _too_few_wordings,
+    _wordings_in_one_condition,
+    _target_in_one_place,
+    _texts_of_options,
+    _braces_in_prompts,
+    _target_of_another_length,
+    _many_differences,
+    _number_left_open,
+    _decimal_commas,
+    _never_asked,
+    _marked_as_published,
+    _odd_units,
 )
 
 
@@ -449,7 +467,7 @@ def _one_of_parts(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Finding]:
         )
 
 
-def _counted(count: int, things: str) -> str:
+def _count_in_words(count: int, things: str) -> str:
     "So many things, which are named in the plural."
     return f"1 {things.removesuffix('s')}" if count == 1 else f"{count} {things}"
 
@@ -458,7 +476,7 @@ def _asked_in(paradigm: Paradigm, made: pd.DataFrame, asked: pd.DataFrame) -> st
     "In how many wordings and clusters a paradigm is asked whose clusters are not its wordings."
     if paradigm.wordings is None:
         return ""
-    wordings = _counted(len(paradigm.wordings.given), "wordings")
+    wordings = _count_in_words(len(paradigm.wordings.given), "wordings")
     size = size_words(size_of(made), paradigm).partition(" prompts in ")[2]  # as `list` says it
     told, count = f"{wordings}, {size}", asked["cluster"].nunique()
     if count == made["cluster"].nunique():
@@ -488,10 +506,10 @@ def check_design(
     made = paradigm.items() if items is None else items
     asked = selected(made, paradigm.headline)
     clusters = clusters_of(made, paradigm.headline)
-    detectable, unit = _detectable(paradigm, clusters)
+    detectable, unit = _detectable_effects(paradigm, clusters)
     finders = _FINDERS
     if paradigm.files and paradigm.wordings is not None:  # the design is that of its base
-        finders = (_one_of_parts, _braces, _decimal_commas, _odd_units)
+        finders = (_one_of_parts, _braces_in_prompts, _decimal_commas, _odd_units)
     findings = [each for find in finders for each in find(paradigm, asked)]
     findings += _small_effects(detectable, unit)
     pairs = _prompt_pairs(paradigm, asked)
@@ -513,7 +531,7 @@ def check_lines(
     found: DesignCheck,  # from check_design
 ) -> list[str]:
     "What to say of a design."
-    in_words = found.asked_in or _counted(found.clusters.clusters, "wordings")
+    in_words = found.asked_in or _count_in_words(found.clusters.clusters, "wordings")
     lines = [f"{found.paradigm}: {found.prompts:,} prompts in {in_words}"]
     shown = {"prompt": found.sample}
     if found.difference:

@@ -43,7 +43,7 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     "Print the version and stop."
     if wanted:
         from cogbias import __version__
@@ -57,7 +57,7 @@ def common(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
         ),
     ] = False,
 ) -> None:
@@ -103,12 +103,12 @@ def _say_stopped() -> None:
         _say(_said_at_end[0])
 
 
-def _status() -> int:
+def _exit_status() -> int:
     "The status of a command that was asked to end: 130 after Ctrl-C, 143 after a kill."
     return 128 + (ended_by[0] if ended_by else signal.SIGINT)
 
 
-def _watch(signals: socket.socket, done: threading.Event) -> None:
+def _watch_for_interrupts(signals: socket.socket, done: threading.Event) -> None:
     "Wait for an interrupt; end the process when it has not ended by itself."
     while received := signals.recv(64):
         asked = {signal.SIGINT, signal.SIGTERM} & set(received)
@@ -116,7 +116,7 @@ def _watch(signals: socket.socket, done: threading.Event) -> None:
         if asked and not done.wait(PATIENCE):
             _say_stopped()
             _end_children()
-            os._exit(_status())
+            os._exit(_exit_status())
 
 
 def _tell_unraisable(unraisable: Any) -> None:
@@ -155,7 +155,7 @@ def _ending_in_time(
     heard, told = socket.socketpair()
     told.setblocking(False)
     _hear_of_signals(told.fileno())
-    threading.Thread(target=_watch, args=(heard, done), daemon=True).start()
+    threading.Thread(target=_watch_for_interrupts, args=(heard, done), daemon=True).start()
     _stopping.clear()
     _said_at_end[:] = [STOPPED]
     ended_by.clear()
@@ -181,7 +181,7 @@ def _place_of_error(error: BaseException) -> str:
     return f"{Path(calls[-1].filename).name}, line {calls[-1].lineno}" if calls else "the program"
 
 
-def _usage(error: Any) -> str:
+def _usage_error_in_words(error: Any) -> str:
     "What was wrong with a command line, as the parser of options says it, and where to look."
     command = error.ctx.command_path if getattr(error, "ctx", None) else "cogbias"
     return f"{error.format_message().rstrip('.')}; see '{command} --help'"
@@ -203,7 +203,7 @@ def _what_ended(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "cogbias: there is not enough memory; ask for less at a time"
     if hasattr(error, "format_message"):
-        return f"cogbias: {_usage(error)}"
+        return f"cogbias: {_usage_error_in_words(error)}"
     kind, words = type(error).__name__, f"{error}"[:200]
     return (
         f"cogbias: unexpected {kind} in {_place_of_error(error)} ({words}); "
@@ -223,7 +223,7 @@ def _odd_argument(arguments: list[str]) -> str:
     return ""
 
 
-def _run(arguments: list[str]) -> None:
+def _run_command(arguments: list[str]) -> None:
     "Run a command; every end that has a reason is a status and a line."
     if odd := _odd_argument(arguments):
         _say(f"cogbias: {odd}")
@@ -250,13 +250,13 @@ def main(
     "Entry point: errors become one line on standard error and status 2."
     try:
         with _ending_in_time(whole_process=arguments is None):
-            _run(sys.argv[1:] if arguments is None else arguments)
+            _run_command(sys.argv[1:] if arguments is None else arguments)
     except (KeyboardInterrupt, SystemExit) as end:
         if getattr(end, "code", 130) != 130:
             raise
         _say_stopped()
         _end_children()
-        sys.exit(_status())
+        sys.exit(_exit_status())
 
 # %% ../nbs/37_cli.ipynb #c34f5991
 def _paradigm_names() -> list[str]:
@@ -292,19 +292,19 @@ def _study_names() -> list[str]:
     return list(studies())
 
 
-def _completed(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:
+def _completion_among(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:
     "What typer asks for: the names that begin as what was typed."
     return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
 
 
-def _completed_or_file(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:
+def _completion_among_names_and_files(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:
     "The same, and the text files that begin as what was typed, in whatever folder."
 
     def complete(incomplete: str) -> list[str]:
         folder, begun = os.path.split(incomplete)
         fits = sorted(Path(folder).glob("*.toml")) if Path(folder).is_dir() else []
         files = [os.path.join(folder, each.name) for each in fits if each.name.startswith(begun)]
-        return [*_completed(names)(incomplete), *files]
+        return [*_completion_among(names)(incomplete), *files]
 
     return complete
 
@@ -326,16 +326,22 @@ StudyFile = Annotated[
     typer.Argument(
         metavar="[STUDY.toml]",
         help="Study file, or the name of one that ships with the package.",
-        autocompletion=_completed_or_file(_study_names),
+        autocompletion=_completion_among_names_and_files(_study_names),
     ),
 ]
 OFTEN = "; may be given more than once"
 Models = Annotated[
-    list[str] | None, _option("models", "--model", OFTEN, autocompletion=_completed(_model_names))
+    list[str] | None,
+    _option("models", "--model", OFTEN, autocompletion=_completion_among(_model_names)),
 ]
 Paradigms = Annotated[
     list[str] | None,
-    _option("paradigms", "--paradigm", OFTEN, autocompletion=_completed_or_file(_paradigm_names)),
+    _option(
+        "paradigms",
+        "--paradigm",
+        OFTEN,
+        autocompletion=_completion_among_names_and_files(_paradigm_names),
+    ),
 ]
 Outputs = Annotated[
     Path, typer.Option("--outputs", help="Folder for items, answers, effects and reports.")
@@ -385,7 +391,7 @@ Out = Annotated[
 ]
 
 # %% ../nbs/37_cli.ipynb #cd95d14d
-def _levels(pairs: list[str] | None) -> dict[str, list[str]] | None:
+def _levels_of_pairs(pairs: list[str] | None) -> dict[str, list[str]] | None:
     "FACTOR=LEVEL arguments as a mapping; the same factor may come twice."
     from cogbias.tables import CogbiasError
 
@@ -410,7 +416,7 @@ def _number_of(option: str, text: str, example: str) -> float:
         raise CogbiasError(f"{option}: {text!r} is no number; write it as in {example}") from None
 
 
-def _limits(pairs: list[str] | None) -> dict[str, float] | None:
+def _limits_of_pairs(pairs: list[str] | None) -> dict[str, float] | None:
     "NAME=NUMBER arguments as a mapping."
     example = "usd=5 or requests_per_minute=60"
     found = {}
@@ -420,7 +426,7 @@ def _limits(pairs: list[str] | None) -> dict[str, float] | None:
     return found or None
 
 
-def _prices(pairs: list[str] | None) -> dict[str, dict[str, float]] | None:
+def _prices_of_pairs(pairs: list[str] | None) -> dict[str, dict[str, float]] | None:
     "MODEL=IN,OUT arguments as a mapping; a name may hold an equals sign."
     example = "openai/x=0.15,0.60, usd per million tokens in and out"
     found = {}
@@ -435,7 +441,7 @@ def _prices(pairs: list[str] | None) -> dict[str, dict[str, float]] | None:
     return found or None
 
 # %% ../nbs/37_cli.ipynb #0165411b
-def _value(pair: str) -> tuple[str, object]:
+def _setting_of_pair(pair: str) -> tuple[str, object]:
     "NAME=VALUE as name and value."
     from cogbias.tables import CogbiasError
 
@@ -452,13 +458,13 @@ def _value(pair: str) -> tuple[str, object]:
         ) from None
 
 
-def _participants(
+def _settings_of_participants(
     models: list[str], base_url: str | None, pairs: list[str] | None
 ) -> dict[str, dict[str, object]]:
     "Settings of the participants that are models."
     from cogbias.participants import is_simulated
 
-    settings = dict(_value(pair) for pair in pairs or [])
+    settings = dict(_setting_of_pair(pair) for pair in pairs or [])
     found = {model: dict(settings) for model in models if settings and not is_simulated(model)}
     for model in models:
         if base_url and model.startswith(("openai/", "ollama/")):
@@ -508,7 +514,7 @@ def _still_asked(given: dict[str, Any]) -> dict[str, Any]:
     return given | kept
 
 # %% ../nbs/37_cli.ipynb #d537dca7
-def _study(
+def _study_of_options(
     file: str | None,
     models: list[str] | None,
     paradigms: list[str] | None,
@@ -543,7 +549,7 @@ def _study(
     models = [*given["models"], *filter(None, [given.get("extractor")])]
     of_file = given.get("participants", {})
     own = dict(of_file)
-    for model, values in _participants(models, base_url, pairs).items():
+    for model, values in _settings_of_participants(models, base_url, pairs).items():
         own.pop(model, None)  # it goes last: no pattern of the file may come after it
         own[model] = settings_for(model, of_file, models) | values
     return make_study("command line", **(given | {"participants": own or None}))
@@ -572,7 +578,7 @@ def _study_and_folder(
 
     if outputs is not None:  # a name may be that of a paradigm which only this folder has
         bring_folder(outputs)
-    asked = _study(
+    asked = _study_of_options(
         study,
         model,
         paradigm,
@@ -584,10 +590,10 @@ def _study_and_folder(
         method=method,
         seed=seed,
         items_file=items_file,
-        where=_levels(where),
+        where=_levels_of_pairs(where),
         extractor=extractor,
-        limits=_limits(limit),
-        prices=_prices(price),
+        limits=_limits_of_pairs(limit),
+        prices=_prices_of_pairs(price),
     )
     return asked, outputs
 
@@ -612,7 +618,7 @@ def _about_a_study(
     return called
 
 # %% ../nbs/37_cli.ipynb #d923a1fc
-def _show(table: "pd.DataFrame", rows: int = 40) -> None:
+def _show_table(table: "pd.DataFrame", rows: int = 40) -> None:
     "Print a table for readers; long ones are cut, and the cut is said."
     print(_legible(table.head(rows).to_string(index=False, max_colwidth=60)))
     if len(table) > rows:
@@ -622,7 +628,7 @@ def _show(table: "pd.DataFrame", rows: int = 40) -> None:
 AsJson = Annotated[bool, typer.Option("--json", help="Machine-readable.")]
 
 
-def _records(table: "pd.DataFrame") -> list[dict]:
+def _rows_for_json(table: "pd.DataFrame") -> list[dict]:
     "Rows as JSON has them: what is missing is null."
     return json.loads(table.to_json(orient="records", double_precision=15))
 
@@ -762,7 +768,7 @@ def items(
         str,
         typer.Argument(
             help="suite/name, or a file such as my_bias.toml.",
-            autocompletion=_completed_or_file(_paradigm_names),
+            autocompletion=_completion_among_names_and_files(_paradigm_names),
         ),
     ],
     seed: Annotated[int, typer.Option(min=0, max=2**62 - 1, help="Study seed.")] = 0,
@@ -779,9 +785,9 @@ def items(
         written = f"{len(table)} items written to {save_table(table, out)}"
         _say(written) if as_json else print(written)
     if as_json:
-        _show_json(_records(table))
+        _show_json(_rows_for_json(table))
     elif not out:
-        _show(
+        _show_table(
             table.assign(prompt=table["prompt"].str.replace("\n", " / "))[
                 ["item_id", "condition", "cluster", "prompt"]
             ],
@@ -796,7 +802,7 @@ def check(
         typer.Argument(
             metavar="FILE",
             help="A file such as my_bias.toml, or suite/name.",
-            autocompletion=_completed_or_file(_paradigm_names),
+            autocompletion=_completion_among_names_and_files(_paradigm_names),
         ),
     ],
     as_json: AsJson = False,
@@ -836,7 +842,7 @@ def new(
         str,
         typer.Option(
             help="Begin with the shipped wording of this paradigm, such as choice/decoy, instead.",
-            autocompletion=_completed(_paradigm_names),
+            autocompletion=_completion_among(_paradigm_names),
         ),
     ] = "",
     folder: Annotated[Path, typer.Option(help="Where it goes.")] = Path(),
@@ -871,7 +877,7 @@ def generate(
         str,
         typer.Argument(
             help="suite/name of a paradigm with written gaps, or a file that is based on one.",
-            autocompletion=_completed_or_file(_paradigm_names),
+            autocompletion=_completion_among_names_and_files(_paradigm_names),
         ),
     ],
     model: Annotated[str, typer.Option("--model", help="Who writes: backend/name.")],
@@ -902,10 +908,10 @@ def generate(
     from cogbias.tables import CogbiasError
 
     own = {} if is_simulated(model) else {"temperature": temperature, "max_tokens": 2048}
-    own |= _participants([model], base_url, setting).get(model, {})
+    own |= _settings_of_participants([model], base_url, setting).get(model, {})
     writer = participant(model, **own)
     wanted = int(settings) if settings.isdecimal() else settings
-    allowed = {"limits": _limits(limit), "prices": _prices(price)}
+    allowed = {"limits": _limits_of_pairs(limit), "prices": _prices_of_pairs(price)}
     study = make_study("generate", models=[model], paradigms=[paradigm], **allowed)
     try:
         with may_start([model], allow_command), metered(table_meter(study, out)):
@@ -919,9 +925,9 @@ def generate(
     quality = filling_quality(load_fillings(done.path))
     if as_json:
         told = {name: getattr(done, name) for name in ("stories", "whole", "asked")}
-        _show_json({"quality": _records(quality), **told, "path": str(done.path)})
+        _show_json({"quality": _rows_for_json(quality), **told, "path": str(done.path)})
     else:
-        _show(quality)
+        _show_table(quality)
         said = f"{done.whole} of {done.stories} stories are whole"
         print(f"{said}; {done.asked} answers, in {done.path}")
     if done.whole < done.stories:
@@ -940,20 +946,22 @@ def plan(
 
     planned = plan_run(asked, outputs)
     if as_json:
-        tables = {name: _records(getattr(planned, name)) for name in ("cells", "models", "power")}
+        tables = {
+            name: _rows_for_json(getattr(planned, name)) for name in ("cells", "models", "power")
+        }
         told = {"notes": planned.notes, "refused": planned.refused}
         print(json.dumps(tables | told, indent=1))
         return
     for line in planned.refused:
         _say(f"refused   {line}")
     (missing, cells), (_, models), (seen, power) = plan_tables(planned).items()
-    _show(cells, 1000)
+    _show_table(cells, 1000)
     print(f"\n{missing}")
-    _show(models, 1000)
+    _show_table(models, 1000)
     for line in plan_lines(planned):
         print(_legible(line))
     print(f"\n{seen}")
-    _show(power, 1000)
+    _show_table(power, 1000)
     for note in dict.fromkeys(filter(None, planned.power["note"])):
         print(_legible(note))
 
@@ -968,15 +976,15 @@ def _asked_headlines(outcome: object) -> "pd.DataFrame":
     return heads[mine]
 
 
-def _headlines(outcome: object) -> "pd.DataFrame":
+def _headlines_for_readers(outcome: object) -> "pd.DataFrame":
     "The headline of every cell that was asked, for readers."
     rows = [
         {
             "participant": row.participant,
             "paradigm": row.paradigm,
             "headline": row.measure,
-            "estimate": _number(row.estimate),
-            "95% interval": _interval(row.ci_low, row.ci_high),
+            "estimate": _shown_number(row.estimate),
+            "95% interval": _shown_interval(row.ci_low, row.ci_high),
             "verdict": _verdict_word(row.verdict, row.status),
         }
         for row in _asked_headlines(outcome).itertuples()
@@ -1007,16 +1015,16 @@ def _verdict_word(verdict: object, status: str) -> str:
     return SHOWN_AS.get(verdict, verdict) if isinstance(verdict, str) else status
 
 
-def _number(value: float | None, digits: int = 3) -> str:
+def _shown_number(value: float | None, digits: int = 3) -> str:
     "A number of a table on a terminal; a small one has no minus sign of its own."
     if value is None or value != value:
         return "–"
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
-def _interval(low: float | None, high: float | None) -> str:
+def _shown_interval(low: float | None, high: float | None) -> str:
     "An interval of a table on a terminal."
-    return f"{_number(low)} to {_number(high)}" if low == low and high == high else "–"
+    return f"{_shown_number(low)} to {_shown_number(high)}" if low == low and high == high else "–"
 
 
 def _nothing_new(outcome: object) -> bool:
@@ -1075,7 +1083,7 @@ def _say_cells(outcome: object, outputs: Path) -> None:
     moved = sum(cell["asked"] for cell in outcome.cells) or outcome.redeclared
     if outcome.effects is not None and moved:
         print()
-        _show(_with_labels(_headlines(outcome), outputs), 1000)
+        _show_table(_with_labels(_headlines_for_readers(outcome), outputs), 1000)
         for line in _without_verdict(outcome):
             print(_legible(line))
         print()
@@ -1103,11 +1111,11 @@ def _run_told(outcome: object) -> dict[str, Any]:
     "What came of a run, for a program."
     cells = [{name: cell[name] for name in _CELL_TOLD} for cell in outcome.cells]
     told = {name: getattr(outcome, name) for name in ("rendered", "failed", "left_out", "stopped")}
-    heads = [] if outcome.effects is None else _records(_asked_headlines(outcome))
+    heads = [] if outcome.effects is None else _rows_for_json(_asked_headlines(outcome))
     return {"nothing_new": _nothing_new(outcome), "cells": cells, "headlines": heads, **told}
 
 
-def _closing(outcome: object, outputs: Path, reports: bool, as_json: bool) -> None:
+def _say_what_came(outcome: object, outputs: Path, reports: bool, as_json: bool) -> None:
     "Say what came of it and where everything lies; status 1 where something is missing."
     if as_json:
         _show_json(_run_told(outcome))
@@ -1163,7 +1171,7 @@ def train(
     _said_at_end[:] = [TRAINING_STOPPED]
     done = train_encoders(asked, outputs, jobs, progress=True)
     if as_json:
-        _show_json({"encoders": _records(done.encoders), "failed": done.failed})
+        _show_json({"encoders": _rows_for_json(done.encoders), "failed": done.failed})
     else:
         for row in done.encoders.to_dict("records"):
             print(_legible(_told_of_encoder(row)))
@@ -1199,10 +1207,10 @@ def run_command(
         from cogbias.running import run_study
     with may_start([*asked.models, asked.extractor or ""], allow_command):
         outcome = run_study(asked, outputs, jobs, reports, cluster, progress=True)
-    _closing(outcome, outputs, reports, as_json)
+    _say_what_came(outcome, outputs, reports, as_json)
 
 # %% ../nbs/37_cli.ipynb #19dc9338
-def _answered(answers: int, planned: int | None) -> str:
+def _answers_of_planned(answers: int, planned: int | None) -> str:
     "How many answers a cell has, of those that are planned as far as that is known."
     if planned is not None:
         return f"{answers:,} of {planned:,}"
@@ -1220,7 +1228,10 @@ def status(
     found = folder_status(folder)
     if as_json:
         told = {**found._asdict(), "totals": status_totals(found)}
-        told |= {"cells": _records(found.cells), "runs": [each._asdict() for each in found.runs]}
+        told |= {
+            "cells": _rows_for_json(found.cells),
+            "runs": [each._asdict() for each in found.runs],
+        }
         _show_json(told)
         return
     table = found.cells
@@ -1228,12 +1239,12 @@ def status(
     marks = {name: f"{name} ({mark})" for name, mark in found.marks.items()}
     shown = table[["participant", "paradigm", "state"]].assign(
         participant=table["participant"].replace(marks),
-        answers=[_answered(*each) for each in zip(table["answers"], table["planned"])],
+        answers=[_answers_of_planned(*each) for each in zip(table["answers"], table["planned"])],
         readable=shares,
         report=table["report"],
     )
     if len(shown):
-        _show(shown, 1000)
+        _show_table(shown, 1000)
     for line in status_lines(found):
         print(_legible(line))
     for row in table[table["reason"] != ""].itertuples():
@@ -1267,13 +1278,13 @@ def effects(
         written = f"{len(table)} estimates written to {save_table(table, out)}"
         _say(written) if as_json else print(written)
     if as_json:
-        _show_json(_records(_with_labels(table, folder, "shown_name")))
+        _show_json(_rows_for_json(_with_labels(table, folder, "shown_name")))
     elif not out:
         headline = _with_labels(headlines(table).round(4), folder)
         headline["p_adjusted"] = [p_number(p, "–") for p in headline["p_adjusted"]]
         for name in ("estimate", "ci_low", "ci_high"):
-            headline[name] = [_number(each, 4) for each in headline[name]]
-        _show(
+            headline[name] = [_shown_number(each, 4) for each in headline[name]]
+        _show_table(
             headline[
                 [
                     "participant",
@@ -1317,7 +1328,7 @@ def compare(
         _say(f"{len(found.differences)} differences written to {written}")
     if as_json:
         told = with_shown_names(found, shown, beside=True)._asdict()
-        _show_json({name: _records(each) for name, each in told.items()})
+        _show_json({name: _rows_for_json(each) for name, each in told.items()})
     elif not out:
         tables = for_readers(with_shown_names(found, shown))
         for row in tables.pop("Differences").to_dict("records"):
@@ -1326,7 +1337,7 @@ def compare(
             print(_legible(f"{row['paradigm']}: {row['said']}{p}"))
         for title, table in tables.items():
             print(f"\n{title}")
-            _show(table, 1000)
+            _show_table(table, 1000)
         print(f"\n{comparison_notes(found)}")
     _say_marks(folder, found.ranks["participant"], apart=as_json or out is not None)
 
@@ -1432,7 +1443,7 @@ def site(
     _warn_left_out(folder)
 
 # %% ../nbs/37_cli.ipynb #c48a3296
-def _oddity(rows: "pd.DataFrame", most: int = 30) -> str:
+def _oddity_in_words(rows: "pd.DataFrame", most: int = 30) -> str:
     "One kind of oddity: how many, what it means, where, and the first record."
     places = [f"{where} ({count:,})" for where, count in zip(rows["where"], rows["count"])]
     more = [f"and {len(places) - most} more places"] if len(places) > most else []
@@ -1447,9 +1458,9 @@ def _import_answers(
     "Read published answers into a folder, and say what was odd about them."
     from cogbias.exchange import import_answers
 
-    found = import_answers(format, path, out, paradigms or ["*"], _levels(where) or {})
+    found = import_answers(format, path, out, paradigms or ["*"], _levels_of_pairs(where) or {})
     for _, rows in found.oddities.groupby("code", sort=False):
-        print(_legible(_oddity(rows)))
+        print(_legible(_oddity_in_words(rows)))
     said = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
     print(f"{said}: written to {out}")
     if not found.counts["participants"]:

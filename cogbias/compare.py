@@ -23,11 +23,11 @@ from cogbias.effects import (
     Answered,
     Layout,
     Rows,
-    _differences,
-    _estimated,
+    _differences_by_cluster,
+    _estimate_group,
     _number_differences,
-    _participants,
-    _weights,
+    _answers_by_participant,
+    _stratum_weights,
     estimators,
     favoured_options,
     headlines,
@@ -73,7 +73,10 @@ def _effect_by_cluster(contrast: Contrast, answers: Answered) -> _ClusterEffects
         return None
     rows = READS[kind.reads](answers, contrast)
     if kind.shares:
-        table, weights = _differences(contrast, rows).table, _weights(contrast, rows)
+        table, weights = (
+            _differences_by_cluster(contrast, rows).table,
+            _stratum_weights(contrast, rows),
+        )
     else:
         table, weights = _number_differences(contrast, rows).table, None
     sign = 1.0 if kind.shares else contrast.direction
@@ -129,12 +132,22 @@ def _gap_in_other_words(contrast: Contrast, answers: Sequence[Answered]) -> dict
         tie = {"estimate": 0.0, "ci_low": np.nan, "ci_high": np.nan, "status": "tied"}
         return clusters | tie | {"detail": alike}
     found = _gap_over_clusters(one, other, contrast.outcome == "value")
-    fields = {name: getattr(found, name) for name in _TAKEN}
+    fields = {name: getattr(found, name) for name in _FIELDS_OF_ESTIMATE}
     detail = "; ".join(filter(None, [_OTHER_WORDS, found.detail]))
     return clusters | fields | {"method": f"{found.method}, paired by cluster", "detail": detail}
 
 
-_TAKEN = ("estimate", "se", "df", "ci_low", "ci_high", "p_value", "p_method", "method", "status")
+_FIELDS_OF_ESTIMATE = (
+    "estimate",
+    "se",
+    "df",
+    "ci_low",
+    "ci_high",
+    "p_value",
+    "p_method",
+    "method",
+    "status",
+)
 
 
 def _own_gap(contrast: Contrast, one: Answered, other: Answered) -> dict[str, Any]:
@@ -142,7 +155,9 @@ def _own_gap(contrast: Contrast, one: Answered, other: Answered) -> dict[str, An
     kind = estimators()[contrast.kind]
     rows = [READS[kind.reads](each, contrast) for each in (one, other)]
     found = kind.gap(contrast, *rows)
-    fields = {name: getattr(found, name) for name in _TAKEN} | {"n_clusters": found.n_clusters}
+    fields = {name: getattr(found, name) for name in _FIELDS_OF_ESTIMATE} | {
+        "n_clusters": found.n_clusters
+    }
     if kind.plain_gap and (plain := kind.plain_gap(contrast, *rows)):
         fields |= {"p_plain": plain.p_value, "p_plain_method": plain.p_method}
     if found.status == "degenerate_zero_variance" and abs(found.estimate) <= EQUAL:
@@ -166,7 +181,7 @@ def _alike_words(
     )
 
 
-def _difference(
+def _row_of_difference(
     contrast: Contrast, names: tuple[str, str], answers: Sequence[Answered]
 ) -> dict[str, Any]:
     "The row of one pair in one paradigm, not corrected yet."
@@ -208,15 +223,15 @@ def _difference(
     if np.abs(gaps).max() <= EQUAL:
         return row | tie | {"detail": f"the same effect in all {row['n_clusters']} clusters"}
     found = _gap_over_clusters(*shown, contrast.outcome == "value")
-    fields = {name: getattr(found, name) for name in _TAKEN}
+    fields = {name: getattr(found, name) for name in _FIELDS_OF_ESTIMATE}
     return row | fields | {"method": f"{found.method}, paired", "detail": found.detail or None}
 
 # %% ../nbs/29_compare.ipynb #5e2497d6
 LEAST_SHARE = 0.5  # of the clusters that anybody answered; with fewer there is no rank
-_NAMED = 3  # clusters that are named rather than counted
+_MOST_CLUSTERS_NAMED = 3  # clusters that are named rather than counted
 
 
-class _Standing(NamedTuple):
+class _RankBasis(NamedTuple):
     "What the ranks of one paradigm rest on."
 
     estimates: dict[str, float]  # of those who are ranked, over the clusters of all of them
@@ -254,10 +269,10 @@ def _clusters_in_words(keys: Collection[tuple[str, str]], most: int) -> str:
     if len(names) == most:
         return "the one cluster" if most == 1 else f"all {most} clusters"
     counted = f"{len(names)} of {most} clusters"
-    return f"{', '.join(names)} ({counted})" if 0 < len(names) <= _NAMED else counted
+    return f"{', '.join(names)} ({counted})" if 0 < len(names) <= _MOST_CLUSTERS_NAMED else counted
 
 
-def _standing(contrast: Contrast, of: Mapping[str, Answered]) -> _Standing:
+def _basis_over_shared_clusters(contrast: Contrast, of: Mapping[str, Answered]) -> _RankBasis:
     "Estimates over the clusters that all who are ranked answered readably, and who is not ranked."
     own = {name: _headline_estimate(contrast, each) for name, each in of.items()}
     read = {name: _readable_clusters(contrast, each) for name, each in of.items()}
@@ -285,10 +300,10 @@ def _standing(contrast: Contrast, of: Mapping[str, Answered]) -> _Standing:
         estimates[name] = mine
         told[name] = over + (f"; {own[name]:+.3f} over all of its own" if less else "")
     alone = {name: own[name] for name in of if name not in estimates}
-    return _Standing(estimates, alone, len({cluster for _, cluster in shared}), told)
+    return _RankBasis(estimates, alone, len({cluster for _, cluster in shared}), told)
 
 
-def _standing_of_effects(rows: pd.DataFrame) -> _Standing:
+def _basis_in_effects(rows: pd.DataFrame) -> _RankBasis:
     "The same of headlines, which say how many clusters they rest on and not which."
     own = dict(zip(rows["participant"], rows["estimate"].astype(float)))
     clusters = dict(zip(rows["participant"], rows["n_clusters"].astype(int)))
@@ -300,12 +315,12 @@ def _standing_of_effects(rows: pd.DataFrame) -> _Standing:
         counted = f"over its own {clusters[name]} clusters{marked}"
         told[name] = counted if name in estimates else "not ranked: it has no estimate"
     alone = {name: value for name, value in own.items() if name not in estimates}
-    return _Standing(estimates, alone, None, told)
+    return _RankBasis(estimates, alone, None, told)
 
 
-def _ranks_with_intervals(rows: pd.DataFrame, standing: _Standing) -> list[dict[str, Any]]:
+def _ranks_with_intervals(rows: pd.DataFrame, basis: _RankBasis) -> list[dict[str, Any]]:
     "Rank of every participant in one paradigm, 1 for the largest effect, with its interval."
-    known = standing.estimates
+    known = basis.estimates
     beaten = {name: [0, 0] for name in known}  # shown to be smaller than, larger than
     for row in rows.to_dict("records"):
         name = row["larger"]
@@ -319,13 +334,15 @@ def _ranks_with_intervals(rows: pd.DataFrame, standing: _Standing) -> list[dict[
         ranks = 1 + above, 1 + beaten[name][0], len(known) - beaten[name][1]
         places = dict(zip(("rank", "rank_low", "rank_high"), ranks))
         row = {"participant": name, "estimate": value} | places
-        found.append(row | {"of": len(known), "n_clusters": standing.n_clusters})
-    for name, value in standing.alone.items():  # who has no place among the others
+        found.append(row | {"of": len(known), "n_clusters": basis.n_clusters})
+    for name, value in basis.alone.items():  # who has no place among the others
         found.append({"participant": name, "estimate": value, "of": len(known)})
-    return [{**row, "detail": standing.told[row["participant"]]} for row in found]
+    return [{**row, "detail": basis.told[row["participant"]]} for row in found]
 
 # %% ../nbs/29_compare.ipynb #2ef0ed5d
-def _familiar(contrast: Contrast, name: str, answers: Answered, seed: int) -> dict[str, Any] | None:
+def _published_minus_new_wording(
+    contrast: Contrast, name: str, answers: Answered, seed: int
+) -> dict[str, Any] | None:
     "Published wording minus the others; None where items do not say which is which."
     layout = answers.layout
     if "is_original" not in layout:
@@ -339,7 +356,7 @@ def _familiar(contrast: Contrast, name: str, answers: Answered, seed: int) -> di
     for asked in (old, new):  # a published story with its options swapped is neither
         part = answers.part(asked[answers.item])
         read = READS[estimators()[contrast.kind].reads](part, contrast)
-        found = _estimated(contrast, read, "all", seed)
+        found = _estimate_group(contrast, read, "all", seed)
         rows.append(found[0] if found and found[0]["estimate"] is not None else None)
     named = {"participant": name, "measure": contrast.measure, "unit": contrast.unit}
     published, new = rows
@@ -417,7 +434,12 @@ RANKS = [
     "n_clusters",
     "detail",
 ]
-_COUNTS = ("rank", "rank_low", "rank_high", "n_clusters")  # of RANKS; empty without a rank
+_WHOLE_NUMBERS_OF_RANKS = (
+    "rank",
+    "rank_low",
+    "rank_high",
+    "n_clusters",
+)  # of RANKS; empty without a rank
 FAMILIAR = [
     "paradigm",
     "participant",
@@ -449,7 +471,9 @@ def _asked_for(known: Iterable[str], wanted: Sequence[str]) -> list[str]:
     return chosen
 
 
-def _corrected(rows: list[dict[str, Any]], chosen: Sequence[str], alpha: float) -> pd.DataFrame:
+def _with_adjusted_p_values(
+    rows: list[dict[str, Any]], chosen: Sequence[str], alpha: float
+) -> pd.DataFrame:
     "The differences with corrected p-values, and who is larger."
     table = pd.DataFrame(rows).reindex(columns=DIFFERENCES).astype({"p_plain": float})
     p = table["p_value"].astype(float)
@@ -492,7 +516,7 @@ def _cells_of(source: Any, items: Any = None) -> dict[str, tuple[Layout, dict[st
     found = {}
     for name, (items, trials) in parts.items():
         layout = Layout(items)
-        found[name] = layout, dict(_participants(trials, layout))
+        found[name] = layout, dict(_answers_by_participant(trials, layout))
     return found
 
 
@@ -540,7 +564,7 @@ def _seed_of(source: Any) -> int:
 
 
 _OF_EFFECTS = ("paradigm", "participant", "measure", "unit")  # what is compared, and of whom
-_NUMBERS = ("estimate", "se", "n_items", "n_clusters")
+_NUMBERS_OF_EFFECTS = ("estimate", "se", "n_items", "n_clusters")
 
 
 def _check_filled(rows: pd.DataFrame, names: Sequence[str]) -> None:
@@ -556,7 +580,13 @@ def _check_filled(rows: pd.DataFrame, names: Sequence[str]) -> None:
 def _check_source(source: Any) -> None:
     "Refuse what cannot be compared, or a table that lacks a column."
     if isinstance(source, pd.DataFrame) and "estimate" in source:
-        check_columns(source, *_OF_EFFECTS, *_NUMBERS, numbers=_NUMBERS, what="effects table")
+        check_columns(
+            source,
+            *_OF_EFFECTS,
+            *_NUMBERS_OF_EFFECTS,
+            numbers=_NUMBERS_OF_EFFECTS,
+            what="effects table",
+        )
         _check_filled(source, ("paradigm", "participant"))
     elif not isinstance(source, pd.DataFrame) and not isinstance(source, (str, Path)):
         raise CogbiasError(
@@ -614,60 +644,63 @@ def compare(
         heads = heads[heads["participant"].isin(chosen)]
         _check_filled(heads, ("n_items", "n_clusters"))
         rows = _from_effects(source, chosen)
-        standings = {
-            name: _standing_of_effects(mine) for name, mine in heads.groupby("paradigm", sort=False)
+        bases = {
+            name: _basis_in_effects(mine) for name, mine in heads.groupby("paradigm", sort=False)
         }
         familiar: list[dict[str, Any]] = []
     else:
         cells = _cells_of(source, items)
         chosen = _asked_for((name for _, of in cells.values() for name in of), participants)
         seed = _seed_of(source) if seed is None else seed
-        rows, standings, familiar = _from_answers(cells, chosen, seed)
+        rows, bases, familiar = _from_answers(cells, chosen, seed)
     if not rows:
         raise CogbiasError(
             f"{', '.join(chosen)}: no paradigm was answered by two of them; nothing to compare"
         )
-    differences = _corrected(rows, chosen, alpha)
+    differences = _with_adjusted_p_values(rows, chosen, alpha)
     ranks = [
         {"paradigm": name, **row}
         for name, mine in differences.groupby("paradigm", sort=False)
-        for row in _ranks_with_intervals(mine, standings[name])
+        for row in _ranks_with_intervals(mine, bases[name])
     ]
     return Comparison(
         differences,
-        pd.DataFrame(ranks, columns=RANKS).astype(dict.fromkeys(_COUNTS, "Int64")),
+        pd.DataFrame(ranks, columns=RANKS).astype(dict.fromkeys(_WHOLE_NUMBERS_OF_RANKS, "Int64")),
         pd.DataFrame(familiar, columns=FAMILIAR),
     )
 
 
 def _from_answers(
     cells: Mapping[str, tuple[Layout, Mapping[str, Answered]]], chosen: Sequence[str], seed: int
-) -> tuple[list[dict[str, Any]], dict[str, _Standing], list[dict[str, Any]]]:
+) -> tuple[list[dict[str, Any]], dict[str, _RankBasis], list[dict[str, Any]]]:
     "Rows of differences, what ranks rest on by paradigm, rows of familiarity."
-    rows, standings, familiar = [], {}, []
+    rows, bases, familiar = [], {}, []
     for name, (layout, of) in cells.items():
         contrast = paradigm(name).headline
         here = {each: of[each] for each in chosen if each in of}
         with naming_lacking_column(name, layout.items):
-            standings[name] = _standing(contrast, here)
-            found = _pair_rows(contrast, here, standings[name])
-            said = [_familiar(contrast, each, answers, seed) for each, answers in here.items()]
+            bases[name] = _basis_over_shared_clusters(contrast, here)
+            found = _pair_rows(contrast, here, bases[name])
+            said = [
+                _published_minus_new_wording(contrast, each, answers, seed)
+                for each, answers in here.items()
+            ]
         rows += [{"paradigm": name, **each} for each in found]
         familiar += [{"paradigm": name, **each} for each in said if each]
-    return rows, standings, familiar
+    return rows, bases, familiar
 
 
 def _pair_rows(
-    contrast: Contrast, of: Mapping[str, Answered], standing: _Standing
+    contrast: Contrast, of: Mapping[str, Answered], basis: _RankBasis
 ) -> list[dict[str, Any]]:
     "The difference of every pair of participants in one paradigm."
-    without = {each for each, value in standing.alone.items() if np.isnan(value)}
+    without = {each for each, value in basis.alone.items() if np.isnan(value)}
     rows = []
     for pair in combinations(of, 2):
         if lacking := [each for each in pair if each in without]:
             rows.append(_no_difference(contrast, pair, lacking))
         else:
-            rows.append(_difference(contrast, pair, [of[each] for each in pair]))
+            rows.append(_row_of_difference(contrast, pair, [of[each] for each in pair]))
     return rows
 
 
@@ -684,7 +717,7 @@ def _no_difference(
 def _headline_estimate(contrast: Contrast, answers: Answered) -> float:
     "The headline of one participant, without a test."
     read = READS[estimators()[contrast.kind].reads](answers, contrast)
-    found = _estimated(contrast, read, "all", None)
+    found = _estimate_group(contrast, read, "all", None)
     value = found[0]["estimate"] if found else None
     return np.nan if value is None else float(value)
 
@@ -719,7 +752,7 @@ def difference_sentence(
     return f"{row['larger']} {more}: {row['first']} minus {row['second']} is {size}"
 
 
-_NAMES = {
+_COLUMNS_SHOWN = {
     "participant": "shown_name",
     "first": "first_shown_name",
     "second": "second_shown_name",
@@ -737,7 +770,11 @@ def with_shown_names(
         return found
 
     def renamed(table: pd.DataFrame) -> pd.DataFrame:
-        names = {new if beside else old: table[old] for old, new in _NAMES.items() if old in table}
+        names = {
+            new if beside else old: table[old]
+            for old, new in _COLUMNS_SHOWN.items()
+            if old in table
+        }
         return table.assign(**{name: each.replace(dict(shown)) for name, each in names.items()})
 
     return Comparison(*map(renamed, found))
@@ -755,7 +792,7 @@ def _plain_words(differences: pd.DataFrame) -> list[str]:
 _NOT_SHOWN = ["measure", "unit", "published", "new"]  # of FAMILIAR
 
 
-def _instruments(found: Comparison) -> list[str]:
+def _ways_of_asking(found: Comparison) -> list[str]:
     "How those compared are asked, each way once."
     return sorted({asked_how(name) for name in found.ranks["participant"]})
 
@@ -780,7 +817,7 @@ def for_readers(
         ],
     ).rename(columns={"detail": "rests on"})
     ranks = ranks[["paradigm", "participant", "estimate", "rank", "interval", "of", "rests on"]]
-    if len(_instruments(found)) > 1:
+    if len(_ways_of_asking(found)) > 1:
         asked = [asked_how(name) for name in ranks["participant"]]
         ranks.insert(2, "asked", asked)
     differences = found.differences[["paradigm"]].assign(
@@ -819,7 +856,7 @@ def comparison_notes(
         notes.append(
             f"{unranked} of {len(found.ranks)} places in the ranks are empty; the table says why."
         )
-    if len(_instruments(found)) > 1:
+    if len(_ways_of_asking(found)) > 1:
         notes.append(
             "Encoders read each option by itself behind the bare question, the others one prompt "
             "with all of its options: a difference between the two is one of instruments too."

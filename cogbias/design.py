@@ -54,16 +54,16 @@ class _Installed(Mapping):
     "What is installed under a name, looked up when a declaration asks for it."
 
     def __init__(self, look: Callable[[], Mapping[str, Any]]) -> None:
-        self._look = look
+        self._look_up = look
 
     def __getitem__(self, name: str) -> Any:
-        return self._look()[name]
+        return self._look_up()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._look())
+        return iter(self._look_up())
 
     def __len__(self) -> int:
-        return len(self._look())
+        return len(self._look_up())
 
 
 # kind -> the estimator of that name, with what it reads and what it cannot do without
@@ -407,7 +407,7 @@ def _split_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[i
                 )
 
 # %% ../nbs/02_design.ipynb #1b13b3a6
-_LISTED = re.compile(
+_OPTION_LINE = re.compile(
     r"""
     ^[ \t]*(?:[-*][ \t]+)?             # perhaps a bullet
     (?:option[ \t]+)?                  # perhaps the word
@@ -418,7 +418,7 @@ _LISTED = re.compile(
 )
 
 
-def _bare(text: str) -> str:
+def _without_case_and_breaks(text: str) -> str:
     "A text without case, breaks and the stop at its end."
     return " ".join(text.split()).casefold().rstrip(".;,")
 
@@ -426,15 +426,17 @@ def _bare(text: str) -> str:
 def _listed_texts(prompt: str, labels: Collection[str]) -> dict[str, dict[str, str]]:
     "What a prompt lists at each of these labels; an example may list them more than once."
     found: dict[str, dict[str, str]] = {}  # label -> bare text -> as written
-    for line in _LISTED.finditer(prompt):
+    for line in _OPTION_LINE.finditer(prompt):
         if line["label"] in labels:
-            found.setdefault(line["label"], {})[_bare(line["text"])] = line["text"].strip()
+            found.setdefault(line["label"], {})[_without_case_and_breaks(line["text"])] = line[
+                "text"
+            ].strip()
     return found
 
 
 def _listing_fault(prompt: str, options: Sequence[Mapping[str, Any]]) -> str:
     "Which label stands with the text of another one."
-    texts = {each["label"]: _bare(each["text"]) for each in options}
+    texts = {each["label"]: _without_case_and_breaks(each["text"]) for each in options}
     listed = _listed_texts(prompt, texts)
     for label, shown in listed.items():
         if {texts[label], *_first_lines(options, label)} & shown.keys():
@@ -453,7 +455,7 @@ def _listing_fault(prompt: str, options: Sequence[Mapping[str, Any]]) -> str:
 def _first_lines(options: Sequence[Mapping[str, Any]], label: str) -> set[str]:
     "The first line of the option with that label, where it has several."
     found = (each["text"].splitlines() for each in options if each["label"] == label)
-    return {_bare(lines[0]) for lines in found if lines}
+    return {_without_case_and_breaks(lines[0]) for lines in found if lines}
 
 
 def _listing_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[int, str]]:
@@ -472,7 +474,7 @@ def _content_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple
             yield row, f"has a content that cannot be: {fault}"
 
 # %% ../nbs/02_design.ipynb #97fcf88c
-def _absent(
+def _named_but_absent(
     there: Collection[Any],  # what there is
     wanted: Iterable[Any],  # what is named
     what: str,  # such as: condition
@@ -496,29 +498,35 @@ def _design_faults(
     for factor in paradigm.factors:
         if factor not in items:
             yield f"factor {factor!r} is no column of the items; {nearest(factor, items.columns)}"
-    for fault in _unmet(paradigm, items):
+    for fault in _declared_but_absent(paradigm, items):
         if whole() is items:
             yield fault
         else:
-            yield from _unmet(paradigm, pd.concat([items, whole()], ignore_index=True))
+            yield from _declared_but_absent(
+                paradigm, pd.concat([items, whole()], ignore_index=True)
+            )
             return
 
 
-def _unmet(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[str]:
+def _declared_but_absent(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[str]:
     "What a paradigm names although none of these items has it."
     values = {name: set(items[name].dropna().tolist()) for name in ("condition", "stratum")}
     roles = {each["role"] for options in items["options"] for each in options}
-    yield from _absent(values["condition"], paradigm.conditions, "condition")
+    yield from _named_but_absent(values["condition"], paradigm.conditions, "condition")
     for contrast in paradigm.contrasts:
         strata = {*(contrast.weights or ()), *(each for _, each in contrast.cells)} - {"*"}
         faults = [
-            *_absent(values["condition"], _conditions_of(contrast), "condition"),
-            *_absent(values["stratum"], strata, "stratum"),
-            *(_absent(roles, contrast.score, "role") if contrast.outcome == "role" else ()),
+            *_named_but_absent(values["condition"], _conditions_of(contrast), "condition"),
+            *_named_but_absent(values["stratum"], strata, "stratum"),
+            *(
+                _named_but_absent(roles, contrast.score, "role")
+                if contrast.outcome == "role"
+                else ()
+            ),
         ]
         for factor, levels in contrast.where.items():
             there = {*items[factor].dropna().tolist(), *paradigm.levels.get(factor, ())}
-            faults += _absent(there, levels, f"level of {factor!r}")
+            faults += _named_but_absent(there, levels, f"level of {factor!r}")
         if contrast.include and not items[contrast.include].isin([True, False]).all():
             faults.append(f"include names {contrast.include!r}, which is no flag")
         for fault in faults:
@@ -563,7 +571,7 @@ def check_items(
     return items
 
 
-def _checking(paradigm: "Paradigm") -> Callable[..., pd.DataFrame]:
+def _checked_items(paradigm: "Paradigm") -> Callable[..., pd.DataFrame]:
     "The items() of a paradigm, with every table checked as it is made."
     make = getattr(paradigm.items, "unchecked", paradigm.items)
     default: list[pd.DataFrame] = []  # the whole design, made where it is needed
@@ -633,7 +641,7 @@ class Paradigm(About):
     def __post_init__(self) -> None:
         for fault in (*_about_faults(self), *_paradigm_faults(self)):
             raise CogbiasError(f"{self.name}: {fault}")
-        object.__setattr__(self, "items", _checking(self))
+        object.__setattr__(self, "items", _checked_items(self))
 
     @property
     def headline(self) -> Contrast:
@@ -659,7 +667,7 @@ def _of_other_packages() -> dict[str, Callable[[], Paradigm]]:
     return {point.name: point.load for point in entry_points(group="cogbias.paradigms")}
 
 
-def _installed() -> dict[str, Callable[[], Paradigm]]:
+def _installed_paradigms() -> dict[str, Callable[[], Paradigm]]:
     "Names of all paradigms, each with the call that loads it."
     files = sorted((PACKAGE / "paradigms").glob("*/[!_]*.py"))
     own = {
@@ -689,7 +697,7 @@ def paradigms(
     pattern: str = "*",  # shell pattern, such as choice/*; published/* where these are meant
 ) -> list[str]:
     "Names of the installed paradigms that match `pattern` and can be asked, or were asked for."
-    known = _installed()
+    known = _installed_paradigms()
     if not isinstance(pattern, str):
         raise CogbiasError(f"paradigm {pattern!r:.60} is not known; give a name or a pattern")
     if not pattern.startswith(IMPORTED):
@@ -706,7 +714,7 @@ def paradigm(
     name: str,  # suite/name
 ) -> Paradigm:
     "The paradigm of that name."
-    known = _installed()
+    known = _installed_paradigms()
     if not isinstance(name, str) or name not in known:
         raise CogbiasError(f"paradigm {name!r} is not known; {nearest(name, known)}")
     return known[name]()
@@ -738,7 +746,7 @@ def declare(
     "Make a paradigm known by its name in this process; one that is installed is known already."
     if own.files and not is_as_declared(own):
         own = replace(own, files={})  # texts that say something else are not kept of it
-    if own.name not in {*DECLARED_HERE, *OWN} and own.name in _installed():
+    if own.name not in {*DECLARED_HERE, *OWN} and own.name in _installed_paradigms():
         if paradigm(own.name) is own:
             return own
         raise CogbiasError(f"paradigm {own.name!r} is installed; give yours another name")
@@ -803,7 +811,7 @@ def load_items(
     pd.DataFrame
 ):  # items; attrs count the rows that were edited, and name those not known to be as saved
     "Read items that come from outside: whatever id they carry, each gets that of what it holds."
-    return load_outside_items(path, _installed())
+    return load_outside_items(path, _installed_paradigms())
 
 # %% ../nbs/02_design.ipynb #439c1593
 BEHIND_A_TEXT = ("condition", "options", "answer", "content")  # what our text stands for
@@ -822,7 +830,7 @@ def refused_edit(
     )
 
 
-def _same(value: Any, wanted: Any) -> bool:
+def _hold_the_same(value: Any, wanted: Any) -> bool:
     "Whether two cells hold the same."
     return content_hash(value) == content_hash(wanted)
 
@@ -839,7 +847,7 @@ def _first_difference(column: str, value: Any, wanted: Any) -> tuple[str, Any, A
             parts = [(str(number), *pair) for number, pair in numbered]
         else:
             parts = []
-        apart = [part for part in parts if not _same(*part[1:])]
+        apart = [part for part in parts if not _hold_the_same(*part[1:])]
         if not apart:
             return repr(column) + (f" ({', '.join(inner)})" if inner else ""), value, wanted
         name, value, wanted = apart[0]
@@ -871,7 +879,9 @@ def check_texts(
         least: list[str] | None = None  # columns in which it differs from the item most like it
         for at in ours.get(texts[row], ()):
             apart = [
-                name for name, (mine, theirs) in held.items() if not _same(mine[row], theirs[at])
+                name
+                for name, (mine, theirs) in held.items()
+                if not _hold_the_same(mine[row], theirs[at])
             ]
             if least is None or len(apart) < len(least):
                 least, like = apart, at

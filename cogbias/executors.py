@@ -59,7 +59,7 @@ def _end_with_parent() -> None:
     threading.Thread(target=watch, name="end with parent", daemon=True).start()
 
 
-def _local(jobs: int) -> _Pool:
+def _local_pool(jobs: int) -> _Pool:
     "Processes of this machine."
     from cogbias.executors import _end_with_parent  # where a worker finds it, of a notebook too
 
@@ -75,7 +75,7 @@ def _silence(package: str) -> None:
             logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def _dask(address: str) -> _Pool:
+def _dask_pool(address: str) -> _Pool:
     "The workers of a running Dask scheduler."
     try:
         from distributed import Client
@@ -109,16 +109,16 @@ def _dask(address: str) -> _Pool:
 _NO_WORKER = "cluster {0!r}: has no worker; waiting for one, start it with 'dask worker {0}'"
 
 
-def _pool(jobs: int, cluster: str | Executor | None) -> _Pool:
+def _pool_of_workers(jobs: int, cluster: str | Executor | None) -> _Pool:
     "Local processes, the workers of a Dask scheduler, or what the caller has."
     if cluster is None:
-        return _local(jobs)
+        return _local_pool(jobs)
     if isinstance(cluster, str):
-        return _dask(cluster)
+        return _dask_pool(cluster)
     return _Pool(cluster, str, lambda finish: None)  # its owner closes it
 
 # %% ../nbs/20_executors.ipynb #91f747ba
-_KILLED = "its process was killed, perhaps for want of memory; what it answered is stored"
+_KILLED_IN_WORDS = "its process was killed, perhaps for want of memory; what it answered is stored"
 _FEWER_JOBS = "run again with fewer --jobs"
 
 
@@ -134,10 +134,14 @@ def lost_words(
 ) -> str:
     "What to say of a task whose process was killed."
     workers = "run again with workers that have more memory"
-    return f"{_KILLED}; {_FEWER_JOBS if cluster is None else workers}"
+    return f"{_KILLED_IN_WORDS}; {_FEWER_JOBS if cluster is None else workers}"
 
 
-_LOSSES = {"KilledWorker", "CommClosedError", "FutureCancelledError"}  # of Dask, by name
+_ERRORS_OF_LOST_WORKERS = {
+    "KilledWorker",
+    "CommClosedError",
+    "FutureCancelledError",
+}  # of Dask, by name
 
 
 @contextmanager
@@ -153,13 +157,15 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _result(future: Future, task: tuple, lost: Callable[..., Any] | None, cluster: object) -> Any:
+def _result_or_loss(
+    future: Future, task: tuple, lost: Callable[..., Any] | None, cluster: object
+) -> Any:
     "What a task gave, or what stands for it when its process is gone."
     try:
         return future.result()
     except Exception as error:
         gone = isinstance(error, BrokenExecutor | CancelledError)
-        if not gone and type(error).__name__ not in _LOSSES:
+        if not gone and type(error).__name__ not in _ERRORS_OF_LOST_WORKERS:
             raise
         if lost is None:
             raise CogbiasError(f"a task was lost: {lost_words(cluster)}") from None
@@ -169,7 +175,7 @@ def _result(future: Future, task: tuple, lost: Callable[..., Any] | None, cluste
 EVERY = 2.0  # seconds between two looks at who works
 
 
-def _wait(
+def _wait_until_done(
     futures: Sequence[Future], waiting: Callable[[], str], lacks: Callable[[str], None]
 ) -> None:
     "Wait until all are done; say when nobody works, and when somebody does again."
@@ -186,7 +192,7 @@ def _wait(
         lacks("a worker" if reason else "")
 
 
-def _followed(done: Callable[[tuple], Any], task: tuple, result: Any) -> Any:
+def _result_once_told(done: Callable[[tuple], Any], task: tuple, result: Any) -> Any:
     "The result of a task, once somebody has been told that it is there."
     done(task)
     return result
@@ -203,16 +209,18 @@ def spread(
 ) -> list[Any]:
     "Results in the order of the tasks; in this process when one job is enough."
     if not tasks or cluster is None and (jobs == 1 or len(tasks) == 1):
-        return [_followed(done, task, work(*task)) for task in tasks]
+        return [_result_once_told(done, task, work(*task)) for task in tasks]
     others = set(active_children())
-    pool = _pool(min(jobs, len(tasks)), cluster)
+    pool = _pool_of_workers(min(jobs, len(tasks)), cluster)
     try:
         with _interrupts_held():
             futures = [pool.executor.submit(work, *task) for task in tasks]
         for future, task in zip(futures, tasks):
             future.add_done_callback(lambda _, task=task: done(task))
-        _wait(futures, pool.waiting, lacks)
-        found = [_result(future, task, lost, cluster) for future, task in zip(futures, tasks)]
+        _wait_until_done(futures, pool.waiting, lacks)
+        found = [
+            _result_or_loss(future, task, lost, cluster) for future, task in zip(futures, tasks)
+        ]
     except BaseException:  # nobody waits any more, least of all for a server that hangs
         for worker in set(active_children()) - others:
             _kill_children(worker.pid)

@@ -154,7 +154,7 @@ def _draw_fault(draw: Any) -> str:
     return ""
 
 
-def _stream(*source: Any) -> np.random.Generator:
+def _random_stream(*source: Any) -> np.random.Generator:
     "Random numbers that belong to a source."
     return np.random.default_rng(int(content_hash(list(source)), 16))
 
@@ -169,7 +169,7 @@ def draw_values(
     for name, draw in draws.items():
         if fault := _draw_fault(draw):
             raise CogbiasError(f"gap {name!r} {fault}")
-        drawn[name] = draw.draw(_stream(seed, key, name))
+        drawn[name] = draw.draw(_random_stream(seed, key, name))
     return drawn
 
 
@@ -186,7 +186,7 @@ def deal_values(
         if isinstance(draw, NormalNumber):
             continue
         pack, card = divmod(place, len(draw.values))
-        order = _stream(seed, key, name, pack).permutation(len(draw.values))
+        order = _random_stream(seed, key, name, pack).permutation(len(draw.values))
         drawn[name] = draw.values[(int(order[card]) + turn) % len(draw.values)]
     return drawn
 
@@ -319,18 +319,21 @@ NUMBER_WORDS = (
 LONGEST_WORD = 40  # letters
 
 
-def _words(text: str) -> list[str]:
+def _words_in_lower_case(text: str) -> list[str]:
     "The words of a text, in lower case; parts of a word with hyphens are words of their own."
     return re.findall(r"[^\W_]+(?:['’][^\W_]+)*", text.lower())
 
 
-def _repeats(text: str, asked: str) -> bool:
+def _repeats_instruction(text: str, asked: str) -> bool:
     "Whether a text holds an instruction, word by word."
-    there, here = f" {' '.join(_words(asked))} ", f" {' '.join(_words(text))} "
+    there, here = (
+        f" {' '.join(_words_in_lower_case(asked))} ",
+        f" {' '.join(_words_in_lower_case(text))} ",
+    )
     return bool(there.strip()) and (there == here or len(there.split()) > 3 and there in here)
 
 
-def _unseen(text: str) -> Iterator[str]:
+def _invisible_characters(text: str) -> Iterator[str]:
     "Characters that show nothing: controls, marks of direction, what stands for a lost one."
     for character in text:
         if unicodedata.category(character)[0] == "C" or character == "\ufffd":
@@ -355,20 +358,20 @@ def text_faults(
     if not text.strip():
         yield "is empty"
         return
-    if _repeats(text, gap.asks) or _repeats(text, asked):
+    if _repeats_instruction(text, gap.asks) or _repeats_instruction(text, asked):
         yield "repeats its instruction"
     if text != text.strip() or "\n" in text or "  " in text:
         yield "has spaces or line breaks to spare"
     if re.search(r"[\[\]{}<>|*_`#]", text):
         yield "holds brackets or other marks of a template"
-    for unseen in dict.fromkeys(_unseen(text.replace("\n", ""))):
+    for unseen in dict.fromkeys(_invisible_characters(text.replace("\n", ""))):
         yield f"holds a character that nobody sees, {unseen}"
     pattern, rule = FORMS[gap.form]
     if not re.fullmatch(pattern, text.strip(), re.DOTALL):
         yield f"is no {gap.form}, which {rule}"
     if re.search(r"[.!?][\"'”’]?\s", text.strip()):
         yield "is more than one sentence"
-    words = _words(text)
+    words = _words_in_lower_case(text)
     if len(words) > gap.most:
         yield f"has {len(words)} words; {gap.most} at the most"
     longest = max(map(len, words), default=0)

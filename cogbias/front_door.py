@@ -52,7 +52,7 @@ def paradigm(
     return what if isinstance(what, Paradigm) else design.paradigm(what)
 
 
-_paradigm = paradigm  # where a parameter has its name
+_paradigm_called = paradigm  # where a parameter has its name
 
 
 @listing(
@@ -67,7 +67,7 @@ def items(
     **settings: Any,  # of its items()
 ) -> pd.DataFrame:  # an items table
     "The prompts of a paradigm, one row each, with a column for each of its factors."
-    return _paradigm(paradigm).items(**settings)
+    return _paradigm_called(paradigm).items(**settings)
 
 # %% ../nbs/35_front_door.ipynb #7a878be8
 @listing(
@@ -81,7 +81,9 @@ def participant(
     return participants.participant(name, **settings)
 
 # %% ../nbs/35_front_door.ipynb #0b964481
-def _study(model: Any, paradigm: Any, settings: Mapping[str, Any], place: Path = Path()) -> Study:
+def _study_to_plan(
+    model: Any, paradigm: Any, settings: Mapping[str, Any], place: Path = Path()
+) -> Study:
     "The study of a file, of a name that ships with the package, or of models and paradigms."
     if paradigm is not None:
         asked = asked_fields(paradigm, writable_folder(place))
@@ -115,7 +117,9 @@ def plan(
 ) -> PlannedRun:
     "What a run would ask, cost and show; nobody is contacted and nothing is written."
     with TemporaryDirectory() as place:  # of a table at hand, while it is planned
-        return plan_run(_study(model, paradigm, settings, Path(place)), folder_path(outputs))
+        return plan_run(
+            _study_to_plan(model, paradigm, settings, Path(place)), folder_path(outputs)
+        )
 
 # %% ../nbs/35_front_door.ipynb #46695338
 def _is_table(source: Any) -> bool:

@@ -45,7 +45,7 @@ def limit_behind(
     return error
 
 # %% ../nbs/06_limits.ipynb #8895b432
-_BEGAN = time.time() - time.monotonic()
+_START_OF_CLOCK = time.time() - time.monotonic()
 
 
 class Clock:
@@ -53,7 +53,7 @@ class Clock:
 
     def now(self) -> float:
         "Seconds, on a clock that never goes back and that other processes read too."
-        return _BEGAN + time.monotonic()
+        return _START_OF_CLOCK + time.monotonic()
 
     def wait_until(
         self,
@@ -239,7 +239,7 @@ class Meter:
                     return again
                 held.under_way += usd
                 held.moved_at = now
-                self._leaves(held, now, tokens)
+                self._note_departure(held, now, tokens)
                 return None
             alive = now - held.moved_at < LONGEST_ANSWER
             if held.under_way and held.usd + usd <= limit and alive:
@@ -255,7 +255,7 @@ class Meter:
             return held.request_at
         return min(held.token_at, max(held.request_at, now + PAUSE))  # tokens may be given back
 
-    def _leaves(self, held: Account, now: float, tokens: float) -> None:
+    def _note_departure(self, held: Account, now: float, tokens: float) -> None:
         "A request leaves; the one after it comes later."
         if "requests_per_minute" in self.limits:
             held.request_at = now + MINUTE / self.limits["requests_per_minute"]
@@ -323,8 +323,8 @@ class Meter:
             held.moved_at = self.clock.now()
 
 # %% ../nbs/06_limits.ipynb #af2ecb8d
-_laid: list[Meter] = []  # the meter of this process, while there is one
-_here = threading.local()  # what the request of this thread has taken
+_meters_in_use: list[Meter] = []  # the meter of this process, while there is one
+_request_of_thread = threading.local()  # what the request of this thread has taken
 
 
 @contextmanager
@@ -335,11 +335,11 @@ def metered(
     if meter is None:
         yield
         return
-    _laid.append(meter)
+    _meters_in_use.append(meter)
     try:
         yield
     finally:
-        _laid.remove(meter)
+        _meters_in_use.remove(meter)
 
 # %% ../nbs/06_limits.ipynb #7b7512af
 @dataclass
@@ -373,7 +373,7 @@ class Taken:
             return
         sent, written = tokens_in, tokens_out or 0
         if stored:
-            self._remember(sent / self.expected)
+            self._remember_largest_share(sent / self.expected)
         self.used = self.meter.cost(self.who, sent, written)
         self.meter.settle(self.usd, self.used, self.tokens - sent - written, stored)
 
@@ -386,7 +386,7 @@ class Taken:
         else:
             self.meter.cut(self.usd)
 
-    def _remember(self, share: float) -> None:
+    def _remember_largest_share(self, share: float) -> None:
         "What the next answer may send, as a share of what its prompt has."
         largest, name = self.meter.largest, getattr(self.who, "name", "")
         largest[name] = max(share, largest.get(name, 1.0))
@@ -406,44 +406,48 @@ def taking(
     wait: Callable[[float], Any],  # true when nobody waits any more
 ) -> Iterator[Taken]:
     "Take what an answer may need, once it is its turn; what it did not use is given back."
-    if not _laid:
+    if not _meters_in_use:
         yield Taken(None, who)
         return
-    meter = _laid[-1]
+    meter = _meters_in_use[-1]
     taken = _most_taken(meter, who, characters)
     meter.wait_for_turn(taken.usd, taken.tokens, wait)
     try:
-        _here.taken, _here.wait, _here.first = taken, wait, True
+        _request_of_thread.taken, _request_of_thread.wait, _request_of_thread.first = (
+            taken,
+            wait,
+            True,
+        )
         yield taken
     finally:
-        _here.taken = None
+        _request_of_thread.taken = None
         if not taken.settled:
             taken.give_up()
 
 # %% ../nbs/06_limits.ipynb #e8549524
 def another_request() -> None:
     "Wait until one more request may be sent."
-    if not _laid:
+    if not _meters_in_use:
         return
-    taken = getattr(_here, "taken", None)
-    if taken is not None and _here.first:
-        _here.first = False
+    taken = getattr(_request_of_thread, "taken", None)
+    if taken is not None and _request_of_thread.first:
+        _request_of_thread.first = False
         return
-    meter = _laid[-1]
-    waited = meter.wait_for_turn(0.0, 0.0, _here.wait if taken else time.sleep)
+    meter = _meters_in_use[-1]
+    waited = meter.wait_for_turn(0.0, 0.0, _request_of_thread.wait if taken else time.sleep)
     if taken is not None:
         taken.waited += waited
 
 
 def request_leaves() -> None:
     "A request leaves for the answer of this thread; whoever gets it may bill it."
-    if (taken := getattr(_here, "taken", None)) is not None:
+    if (taken := getattr(_request_of_thread, "taken", None)) is not None:
         taken.left += 1
 
 
 def request_was_free() -> None:
     "The last one was refused, or never arrived: nobody bills it."
-    if (taken := getattr(_here, "taken", None)) is not None:
+    if (taken := getattr(_request_of_thread, "taken", None)) is not None:
         taken.free += 1
 
 # %% ../nbs/06_limits.ipynb #774b8f48
@@ -453,7 +457,7 @@ def taking_for_call(
     characters: int,  # of what is sent
 ) -> Iterator[Taken]:  # to be settled as what no answer tells of
     "Take what one call may need, where it is not part of an answer."
-    if getattr(_here, "taken", None) is not None:
+    if getattr(_request_of_thread, "taken", None) is not None:
         yield Taken(None, who)
         return
     with taking(who, characters, time.sleep) as taken:

@@ -62,7 +62,7 @@ def harmless(
     return value if name in ("colspan", "rowspan", "scope", "title") else ""
 
 # %% ../nbs/14_markup.ipynb #2f6ff72b
-_UNSEEN = re.compile(
+_INVISIBLE_SIGNS = re.compile(
     r"""
       [\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]   # controls, without tab and line breaks
     | [\u061c\u200e\u200f]                    # marks of direction
@@ -81,7 +81,7 @@ def visible(
     text: str,  # of whatever origin
 ) -> str:  # the same, with a number in the place of every sign that nobody sees
     "A text in which no sign is unseen or turns the direction of others."
-    return _UNSEEN.sub(lambda found: f"‹U+{ord(found[0]):04X}›", text)
+    return _INVISIBLE_SIGNS.sub(lambda found: f"‹U+{ord(found[0]):04X}›", text)
 
 # %% ../nbs/14_markup.ipynb #7937cd58
 def _kept_attribute(tag: str, name: str, value: str) -> str | None:
@@ -92,7 +92,7 @@ def _kept_attribute(tag: str, name: str, value: str) -> str | None:
 
 
 @cache
-def _cleaner() -> "Cleaner":
+def _html_cleaner() -> "Cleaner":
     "The one sanitiser."
     from nh3 import Cleaner
 
@@ -116,10 +116,10 @@ def clean_html(
     source: str,  # HTML, of whatever origin
 ) -> str:  # HTML that holds nothing but TAGS and FORMULA_TAGS
     "HTML in which nothing can act."
-    return visible(_cleaner().clean(source))
+    return visible(_html_cleaner().clean(source))
 
 # %% ../nbs/14_markup.ipynb #ce513a54
-def _fitting(text: str, spans: Sequence) -> list[tuple[str, int, int]]:
+def _spans_inside(text: str, spans: Sequence) -> list[tuple[str, int, int]]:
     "The spans that lie in the text, one after the other."
     found, end = [], 0
     for span in spans:
@@ -138,7 +138,7 @@ def marked(
 ) -> str:  # escaped HTML
     "A text as HTML, with some of its pieces marked."
     pieces, end = [], 0
-    for name, start, stop in _fitting(text, spans):
+    for name, start, stop in _spans_inside(text, spans):
         title = html.escape(name.replace("_", " "))
         pieces.append(html.escape(visible(text[end:start])))
         pieces.append(f'<mark title="{title}">{html.escape(visible(text[start:stop]))}</mark>')
@@ -146,8 +146,8 @@ def marked(
     return "".join(pieces) + html.escape(visible(text[end:]))
 
 # %% ../nbs/14_markup.ipynb #a3cf578f
-_MARKUP = re.compile(r"<([A-Za-z][\w:-]*)")
-_NAMED = re.compile(r"""\s([\w:-]+)=["']""")
+_OPENING_TAG = re.compile(r"<([A-Za-z][\w:-]*)")
+_ATTRIBUTE_NAME = re.compile(r"""\s([\w:-]+)=["']""")
 
 
 class Formula(NamedTuple):
@@ -157,7 +157,7 @@ class Formula(NamedTuple):
     fault: str  # why its source is shown instead; empty where it is a formula
 
 
-def _mathml(source: str, display: str) -> Formula:
+def _translate_to_mathml(source: str, display: str) -> Formula:
     "The translation, if it is nothing but a formula."
     from latex2mathml.converter import convert
 
@@ -166,9 +166,9 @@ def _mathml(source: str, display: str) -> Formula:
     clean = clean_html(made)
     if "\\" in made:
         return Formula("", "unknown command")
-    if _MARKUP.findall(made) != _MARKUP.findall(clean):
+    if _OPENING_TAG.findall(made) != _OPENING_TAG.findall(clean):
         return Formula("", "markup in a formula")
-    if not FORMULA_ATTRIBUTES.issuperset(_NAMED.findall(made)):
+    if not FORMULA_ATTRIBUTES.issuperset(_ATTRIBUTE_NAME.findall(made)):
         return Formula("", "a link or a style in a formula")
     return Formula(clean, "")
 
@@ -181,7 +181,7 @@ def formula_html(
     from html import escape
 
     try:
-        made = _mathml(source, display)
+        made = _translate_to_mathml(source, display)
     except Exception as error:  # the translator has no common base class of errors
         made = Formula("", repr(error))
     return made if not made.fault else Formula(f"<code>{escape(source)}</code>", made.fault)
@@ -219,7 +219,7 @@ def _with_notes(parser: "MarkdownIt") -> "MarkdownIt":
 
 
 @cache
-def _parser(formulas: bool) -> "MarkdownIt":
+def _markdown_parser(formulas: bool) -> "MarkdownIt":
     "CommonMark and tables, without HTML; with formulas and boxes where they can be shown."
     from markdown_it import MarkdownIt
 
@@ -257,7 +257,7 @@ def markdown_parts(
     formulas: bool = False,  # whether $...$ is a formula; needs the packages of the site
 ) -> list[Part]:
     "Markdown, taken apart at its headings."
-    parser, environment = _parser(formulas), {}
+    parser, environment = _markdown_parser(formulas), {}
     tokens, parts, start = parser.parse(source, environment), [], 0
 
     def close(end: int) -> None:
@@ -279,7 +279,7 @@ def markdown_html(
     formulas: bool = False,  # whether $...$ is a formula; needs the packages of the site
 ) -> str:
     "HTML of Markdown from outside; markup inside it stays text."
-    parser = _parser(formulas)
+    parser = _markdown_parser(formulas)
     return clean_html(parser.render(source))
 
 # %% ../nbs/14_markup.ipynb #301444d5

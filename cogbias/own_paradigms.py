@@ -21,7 +21,7 @@ from cogbias.design import (
     DECLARED_HERE,
     OWN,
     Paradigm,
-    _installed,
+    _installed_paradigms,
     declare,
     is_as_declared,
     paradigm,
@@ -78,7 +78,7 @@ def bring(
             raise CogbiasError(f"{folder or name}: declares {made.name!r}, not {name!r}; rename it")
         if name in DECLARED_HERE and DATA not in files:
             raise CogbiasError(f"{folder or name}: {name!r} is declared here already; rename one")
-        if name in DECLARED_HERE or name in _installed() and name not in OWN:
+        if name in DECLARED_HERE or name in _installed_paradigms() and name not in OWN:
             continue  # what is installed or was declared here stands, and is more than its data
         OWN[name] = made
 
@@ -407,7 +407,12 @@ def bring_whole_folder(
     for cell in (read_manifest(folder) or {"cells": []})["cells"]:
         name, made_from = cell["paradigm"], cell.get("made_from") or {}
         own = name.startswith(SUITE) or "declared" in made_from
-        if own and name not in OWN and name not in DECLARED_HERE and name not in _installed():
+        if (
+            own
+            and name not in OWN
+            and name not in DECLARED_HERE
+            and name not in _installed_paradigms()
+        ):
             place = folder.place("paradigms", slug(name))
             raise CogbiasError(
                 f"{place}: is missing, where the folder kept what {name} is; copy it back, or run "

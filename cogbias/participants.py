@@ -97,7 +97,7 @@ _OF_PERCENT = re.compile(
 )
 
 
-def _question(item: Mapping[str, Any]) -> str:
+def _all_that_was_said(item: Mapping[str, Any]) -> str:
     "All that was said to somebody who was asked."
     return f"{item.get('system') or ''} {item.get('prompt') or ''}"
 
@@ -108,7 +108,7 @@ def answer_from_text(
     **received: Any,  # finish_reason, thinking, tokens_in, ...
 ) -> Answer:
     "Read a textual response."
-    finish, question = received.get("finish_reason"), _question(item)
+    finish, question = received.get("finish_reason"), _all_that_was_said(item)
     # a percentage may be the answer where the question names one, or a probability
     percent = bool(_OF_PERCENT.search(question))
     reading = read_choice(response, item["options"], item["answer"], finish, percent, question)
@@ -175,14 +175,14 @@ def _of_this_package() -> dict[str, Callable[[], Any]]:
     }
 
 
-def _installed() -> dict[str, Callable[[], Any]]:
+def _installed_backends() -> dict[str, Callable[[], Any]]:
     "Names of all backends, each with the call that loads its module."
     return _of_this_package() | _of_other_packages()
 
 
 def backends() -> list[str]:
     "Names of the installed backends."
-    return sorted(_installed())
+    return sorted(_installed_backends())
 
 # %% ../nbs/04_participants.ipynb #9aba8c77
 AT_HAND: dict[str, Participant] = {}  # name -> participant that is being asked from Python
@@ -210,7 +210,7 @@ def _check_its_name(who: Participant) -> None:
             f"participant {who.name!r}: its name should read backend/model and begin with its "
             f"backend, {who.backend!r}"
         )
-    load = _installed().get(backend)
+    load = _installed_backends().get(backend)
     if load and type(who).__module__ != getattr(load(), "__name__", None):
         raise CogbiasError(
             f"participant {who.name!r}: {backend} is a backend that is installed; give yours "
@@ -255,7 +255,7 @@ def participant(
     if name in AT_HAND:
         return _with_its_own(AT_HAND[name], settings)
     backend, _, model = name.partition("/")
-    known = _installed()
+    known = _installed_backends()
     if backend not in known or not model:
         raise CogbiasError(
             f"model {name!r} is not known: it should read backend/name; backends: "
@@ -285,7 +285,7 @@ def is_simulated(
     name: str,  # of a participant
 ) -> bool:
     "Whether nobody real answers under that name; a backend not installed is taken for real."
-    load = _installed().get(name.partition("/")[0])
+    load = _installed_backends().get(name.partition("/")[0])
     return bool(load and getattr(load(), "SIMULATED", False))
 
 # %% ../nbs/04_participants.ipynb #3cf4a79f
@@ -294,7 +294,7 @@ def reads_pairs(
     name: str,  # of a participant
 ) -> bool:
     "Whether an encoder answers under that name, which reads pairs of question and option."
-    load = _installed().get(name.partition("/")[0])
+    load = _installed_backends().get(name.partition("/")[0])
     return bool(load and getattr(load(), "READS_PAIRS", False))
 
 
@@ -334,7 +334,7 @@ def calls_out(
     name: str,  # of a participant
 ) -> bool:
     "Whether somebody outside this process answers under that name."
-    load = _installed().get(name.partition("/")[0])
+    load = _installed_backends().get(name.partition("/")[0])
     module = load() if load else None
     here = getattr(module, "LOCAL", False) or getattr(module, "SIMULATED", False)
     return not here
@@ -391,7 +391,7 @@ def drawn_answer(
     return answer._replace(choice=label, role=chosen["role"], value=chosen["value"])
 
 # %% ../nbs/04_participants.ipynb #c6e53973
-_WANTED = "answers() should yield (index of the request, Answer) for each request"
+_WHAT_ANSWERS_YIELD = "answers() should yield (index of the request, Answer) for each request"
 
 
 def _checked_answer(
@@ -400,12 +400,12 @@ def _checked_answer(
     "What somebody's own class gives, if it answers one of these requests."
     pair = isinstance(given, tuple) and len(given) == 2
     if not pair or getattr(given[1], "_fields", ()) != Answer._fields:
-        raise CogbiasError(f"{participant.name}: {_WANTED}, not {given!r:.80}")
+        raise CogbiasError(f"{participant.name}: {_WHAT_ANSWERS_YIELD}, not {given!r:.80}")
     index, answer = given
     if not isinstance(index, Integral) or not 0 <= index < len(requests):
         raise CogbiasError(
-            f"{participant.name}: {_WANTED}, counted from 0 to {len(requests) - 1}, not "
-            f"{index!r:.40}"
+            f"{participant.name}: {_WHAT_ANSWERS_YIELD}, counted from 0 to {len(requests) - 1}, "
+            f"not {index!r:.40}"
         )
     item = requests[index].item
     labels = [each["label"] for each in item["options"]]
@@ -420,7 +420,7 @@ def _checked_answer(
     return int(index), answer
 
 
-class _Requests(Sequence):
+class _WatchedRequests(Sequence):
     "Requests, and which of them were read."
 
     def __init__(self, requests: Sequence[Request]) -> None:
@@ -435,14 +435,14 @@ class _Requests(Sequence):
         return self.requests[place]
 
 
-def _answers(
+def _checked_answers(
     participant: Participant, requests: Sequence[Request], method: str
 ) -> Iterator[tuple[int, Answer]]:
     "What a participant gives, which may be somebody's own class, checked as it comes."
-    asked, held, begun = _Requests(requests), [], False
+    asked, held, begun = _WatchedRequests(requests), [], False
     given = participant.answers(asked, method)
     if not isinstance(given, Iterable):
-        raise CogbiasError(f"{participant.name}: {_WANTED}, not {given!r:.80}")
+        raise CogbiasError(f"{participant.name}: {_WHAT_ANSWERS_YIELD}, not {given!r:.80}")
     given = iter(given)
     while True:
         try:
@@ -466,14 +466,16 @@ def _answers(
     yield from held
 
 
-def _draws(participant: Participant, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
+def _draws_from_distributions(
+    participant: Participant, requests: Sequence[Request]
+) -> Iterator[tuple[int, Answer]]:
     "One distribution per distinct prompt, one draw per request."
     places: dict[str, list[int]] = {}
     for index, request in enumerate(requests):
         places.setdefault(request.item["item_id"], []).append(index)
     groups = list(places.values())
     distinct = [requests[group[0]] for group in groups]
-    for which, answer in _answers(participant, distinct, "option_probability"):
+    for which, answer in _checked_answers(participant, distinct, "option_probability"):
         for index in groups[which]:
             yield index, drawn_answer(requests[index].item, answer, requests[index].seed)
 
@@ -485,9 +487,9 @@ def ask(
 ) -> Iterator[tuple[int, Answer]]:  # index of the request, its answer
     "Put requests to a participant by a method that it offers, or that is made from one."
     return (
-        _draws(participant, requests)
+        _draws_from_distributions(participant, requests)
         if method == "option_draw"
-        else _answers(participant, requests, method)
+        else _checked_answers(participant, requests, method)
     )
 
 # %% ../nbs/04_participants.ipynb #bffc6d27

@@ -89,55 +89,57 @@ class Watch:
         self.cells, self.repeats, self.prompts = list(cells), repeats, prompts or {}
         self.files = {key: folder.store(*key).path for key in self.cells}
         self.items = {key[1]: folder.items(key[1]) for key in self.cells}
-        self._read: dict[tuple[str, str], tuple[int, int]] = {}  # cell -> bytes, lines
+        self._read_so_far: dict[tuple[str, str], tuple[int, int]] = {}  # cell -> bytes, lines
         self._sizes: dict[tuple[str, str], int] = {}
-        self._known: dict[tuple[str, str], int] = {}  # paradigm and method -> answers
+        self._planned_by_method: dict[tuple[str, str], int] = {}  # paradigm and method -> answers
 
-    def _lines(self, key: tuple[str, str]) -> int:
+    def _count_lines(self, key: tuple[str, str]) -> int:
         "How many lines a file has; only its new part is read."
-        place, lines = self._read.get(key, (0, 0))
+        place, lines = self._read_so_far.get(key, (0, 0))
         try:
             with self.files[key].open("rb") as held:
                 held.seek(place)
                 new = held.read()
         except OSError:  # not there yet
             return lines
-        self._read[key] = place + len(new), lines + new.count(b"\n")
-        return self._read[key][1]
+        self._read_so_far[key] = place + len(new), lines + new.count(b"\n")
+        return self._read_so_far[key][1]
 
-    def _size(self, key: tuple[str, str]) -> int | None:
+    def _planned_of_cell(self, key: tuple[str, str]) -> int | None:
         "How many answers a cell takes; None before it has begun."
         if key not in self._sizes:
-            method = _method(self.files[key])
-            size = None if method is None else self._planned(key[1], method)
+            method = _method_of_first_answer(self.files[key])
+            size = None if method is None else self._planned_of_paradigm(key[1], method)
             if size is None:
                 return None
             self._sizes[key] = size
         return self._sizes[key]
 
-    def _planned(self, name: str, method: str) -> int | None:
+    def _planned_of_paradigm(self, name: str, method: str) -> int | None:
         "How many answers a paradigm takes by a method; None where its items cannot be read yet."
-        if (name, method) not in self._known:
+        if (name, method) not in self._planned_by_method:
             items = _shape_of_items(self.items[name])
             if items is None:
                 return None
-            self._known[name, method] = planned_answers(items, method, self.repeats)
-        return self._known[name, method]
+            self._planned_by_method[name, method] = planned_answers(items, method, self.repeats)
+        return self._planned_by_method[name, method]
 
     def look(self) -> Count:
         "What is there now."
-        before = {key: self._read.get(key, (0, 0))[1] for key in self.cells}
-        lines = {key: self._lines(key) for key in self.cells}
-        sizes = {key: self._size(key) for key in self.cells}
+        before = {key: self._read_so_far.get(key, (0, 0))[1] for key in self.cells}
+        lines = {key: self._count_lines(key) for key in self.cells}
+        sizes = {key: self._planned_of_cell(key) for key in self.cells}
         answers = sum(
             count if sizes[key] is None else min(count, sizes[key]) for key, count in lines.items()
         )
-        expected = sum(self._expected(sizes).values())
+        expected = sum(self._expected_of_each_cell(sizes).values())
         whole = sum(size is not None and lines[key] >= size for key, size in sizes.items())
-        grown = tuple(f"{who} in {name}" for who, name in self._grown(before, lines))
+        grown = tuple(f"{who} in {name}" for who, name in self._cells_with_new_lines(before, lines))
         return Count(answers, max(expected, answers), whole, grown)
 
-    def _expected(self, sizes: Mapping[tuple[str, str], int | None]) -> dict[tuple[str, str], int]:
+    def _expected_of_each_cell(
+        self, sizes: Mapping[tuple[str, str], int | None]
+    ) -> dict[tuple[str, str], int]:
         "How many answers each cell takes; one that has not begun as others of its paradigm do."
         begun = {key: size for key, size in sizes.items() if size is not None}
         of_name: dict[str, list[int]] = {}
@@ -149,7 +151,7 @@ class Watch:
             for key in self.cells
         }
 
-    def _grown(
+    def _cells_with_new_lines(
         self, before: dict[tuple[str, str], int], lines: dict[tuple[str, str], int]
     ) -> list[tuple[str, str]]:
         "The cells that have more lines than before."
@@ -182,7 +184,7 @@ def _shape_of_items(file: Path) -> pd.DataFrame | None:
         return None
 
 
-def _method(answers: Path) -> str | None:
+def _method_of_first_answer(answers: Path) -> str | None:
     "The method of the first answer of a file; None where there is none yet."
     try:
         with answers.open("rb") as held:
@@ -194,7 +196,7 @@ def _method(answers: Path) -> str | None:
 EVERY = 0.5  # seconds between two looks
 
 
-def _watch(
+def _watch_or_none(
     folder: Folder,
     cells: Sequence[tuple[str, str]],
     repeats: int,
@@ -221,7 +223,7 @@ def collecting(
     prompts: Mapping[str, int] | None = None,  # of paradigms, as far as they are known
 ) -> Iterator[Bar]:  # to be told where nobody is there who could collect
     "A bar over all answers of a run while the block collects them, whoever does."
-    watch = _watch(folder, cells, repeats, prompts) if wanted and cells else None
+    watch = _watch_or_none(folder, cells, repeats, prompts) if wanted and cells else None
     if watch is None:
         yield Bar(None, "", "answer")
         return

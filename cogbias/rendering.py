@@ -88,7 +88,7 @@ def execute_report(
                 f"{template.name}: {name!r} is not a parameter of this report; "
                 f"{nearest(name, known)}"
             )
-    return _execute(template, destination, dict(parameters), stamp, shared)
+    return _make_report(template, destination, dict(parameters), stamp, shared)
 
 # %% ../nbs/24_rendering.ipynb #5666cad9
 # what the two templates import, here or further down
@@ -130,7 +130,7 @@ def warm_up() -> None:
         FigureCanvasAgg(figure).print_png(io.BytesIO())
 
 
-class _Kernel:
+class _ReportKernel:
     "The kernel of one report: none starts once it was ended, and what it prints is kept aside."
 
     def __init__(self, folder: Path, shared: Sequence[Any] = ()) -> None:
@@ -186,7 +186,9 @@ class _Kernel:
         self.manager.cleanup_connection_file()
 
 
-def _papermill(template: Path, part: Path, parameters: dict[str, Any], kernel: _Kernel) -> None:
+def _execute_in_process(
+    template: Path, part: Path, parameters: dict[str, Any], kernel: _ReportKernel
+) -> None:
     "Execute in process; starting the papermill program would cost as much again as the notebook."
     from papermill import execute_notebook
     from traitlets.config import Config
@@ -234,9 +236,9 @@ def _execute_once(
     from nbclient.exceptions import DeadKernelError
 
     with tempfile.TemporaryDirectory(prefix="cogbias-", ignore_cleanup_errors=True) as folder:
-        kernel = _Kernel(Path(folder), shared)
+        kernel = _ReportKernel(Path(folder), shared)
         try:
-            _in_a_thread(_papermill, template, part, parameters, kernel)
+            _in_a_thread(_execute_in_process, template, part, parameters, kernel)
         except DeadKernelError as error:  # in the middle of a cell
             raise RuntimeError(kernel.last_line() or str(error)) from None
         except (RuntimeError, CogbiasError) as error:  # a cell that fails raises something else
@@ -245,7 +247,7 @@ def _execute_once(
             kernel.end()
 
 
-def _report(
+def _execute_or_retry(
     template: Path, part: Path, parameters: dict[str, Any], shared: Sequence[Any] = ()
 ) -> None:
     "Execute the template to this file; a kernel that does not start is started once more."
@@ -263,7 +265,7 @@ def _not_writable(place: Path, error: OSError) -> CogbiasError:
     )
 
 
-def _execute(
+def _make_report(
     template: Path,
     destination: Path,
     parameters: dict[str, Any],
@@ -278,7 +280,7 @@ def _execute(
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         part.unlink(missing_ok=True)  # a link of this name would lead elsewhere
-        _report(template, part, parameters, shared)
+        _execute_or_retry(template, part, parameters, shared)
         _write_in(part, parameters, stamp)
         return part.replace(destination)
     except PapermillExecutionError as error:
@@ -435,7 +437,7 @@ class Stamps:
             found.add(_hash_of_rows(rows, key))
         return found
 
-    def _answers(self, participant: str, name: str) -> list[Path]:
+    def _files_of_cell(self, participant: str, name: str) -> list[Path]:
         "The files of one cell that say what was asked and answered."
         mine = [self.folder.items(name), self.folder.store(participant, name).path]
         mine += declared_files(self.folder, slug(name))
@@ -449,7 +451,7 @@ class Stamps:
         ]
         return [*mine, *(path for pair in of_suite for path in pair)]
 
-    def _files(self, paths: Iterable[Path]) -> str:
+    def _hash_of_files(self, paths: Iterable[Path]) -> str:
         "Hash of some files of the folder, with their names in it."
         top = self.folder.path
         held = {path.relative_to(top).as_posix(): self.hashes.file(path) for path in paths}
@@ -467,7 +469,7 @@ class Stamps:
             "template": self.hashes.file(shipped("reports", "bias.ipynb")),
             "parameters": content_hash([asked, []], 32),  # the list is where files were named
             "files": content_hash(files_named(cell["settings"]), 32),
-            "answers": self._files([*self._answers(who, name), *people]),
+            "answers": self._hash_of_files([*self._files_of_cell(who, name), *people]),
             "readings": self.hashes.file(self.folder.readings(who, name)) or "",
             "effects": _hash_of_rows(self.rows, (who, name)),
             "code": code_hash(),
@@ -486,7 +488,7 @@ class Stamps:
         return {
             "template": self.hashes.file(shipped("reports", "study.ipynb")),
             "parameters": content_hash([manifest.get("study"), manifest.get("failed"), cells], 32),
-            "answers": self._files([*files, *people]),
+            "answers": self._hash_of_files([*files, *people]),
             "effects": _hash_of_rows(self.rows, None),
             "code": code_hash(),
         }
@@ -608,7 +610,7 @@ def stale_reports(
     return found
 
 # %% ../nbs/24_rendering.ipynb #cfd54604
-def _shared(
+def _shared_by_kernels(
     folder: Folder,
     cell: Mapping[str, Any],  # its record in the manifest
 ) -> list[Any]:  # empty where its items can be others the next time
@@ -630,7 +632,7 @@ def _report_task(
             Folder(outputs).report(cell["participant"], cell["paradigm"]),
             {**values, "outputs": str(outputs)},
             stamp=stamp,
-            shared=_shared(Folder(outputs), cell),
+            shared=_shared_by_kernels(Folder(outputs), cell),
         )
     except CogbiasError as error:
         return f"report of {cell['participant']} in {cell['paradigm']}: {error}"
@@ -663,7 +665,7 @@ def _remove_stopped(folder: Folder, keys: Iterable[tuple[str, str]]) -> None:
             place.with_name(f"{place.stem}.running.ipynb").unlink(missing_ok=True)
 
 
-def _named(cell: Mapping[str, Any]) -> str:
+def _report_in_words(cell: Mapping[str, Any]) -> str:
     "Who is reported on, in what."
     return f"{cell['participant']} in {cell['paradigm']}"
 
@@ -702,8 +704,8 @@ def render_reports(
             [(folder.path, each.cell, each.stamp) for each in stale],
             jobs,
             cluster,
-            lambda _, cell, *__: f"report of {_named(cell)}: {lost_words(cluster)}",
-            lambda task: bar.done(_named(task[1])),
+            lambda _, cell, *__: f"report of {_report_in_words(cell)}: {lost_words(cluster)}",
+            lambda task: bar.done(_report_in_words(task[1])),
             bar.lacks,
         )
     return [line for line in lines if line], [

@@ -154,7 +154,7 @@ class Answered(NamedTuple):
     answers: int  # of the last run
 
 
-class _Estimated(NamedTuple):
+class _EstimatedCells(NamedTuple):
     "What some cells of a folder show."
 
     rows: list[dict[str, Any]]  # of the effects table
@@ -162,7 +162,7 @@ class _Estimated(NamedTuple):
     answered: list[Answered]
 
 
-def _estimated_cells(path: Path, cells: Sequence[tuple[Path, Path]]) -> _Estimated:
+def _estimated_cells(path: Path, cells: Sequence[tuple[Path, Path]]) -> _EstimatedCells:
     "Effects of some cells of one paradigm; its items are read, checked and laid out once."
     rows, left_out, answered, checked = [], [], [], set()
     layout = asked = None
@@ -182,7 +182,7 @@ def _estimated_cells(path: Path, cells: Sequence[tuple[Path, Path]]) -> _Estimat
             _check_design(cell.items, design, cells[0][0])
             checked.add(design)
         rows += estimated_rows(cell.file, cell.trials, layout, asked)
-    return _Estimated(rows, left_out, answered)
+    return _EstimatedCells(rows, left_out, answered)
 
 
 def _parts_of(cells: Sequence[tuple[Path, Path]], jobs: int) -> list[Sequence[tuple[Path, Path]]]:
@@ -233,7 +233,7 @@ def _no_trials(folder: Folder, left_out: Sequence[tuple[str, str]] = ()) -> Cogb
     return CogbiasError(_NO_TRIALS.format(folder.path))
 
 
-class _Estimates(NamedTuple):
+class _EstimatedFolder(NamedTuple):
     "What a folder shows, and which files of it are not read whole."
 
     effects: pd.DataFrame
@@ -268,7 +268,7 @@ def _record_tables(folder: Folder) -> None:
     write_text(folder.manifest, manifest_text(manifest, lambda part: part not in made))
 
 
-def _estimated(folder: Folder, save: bool, jobs: int, progress: bool) -> _Estimates:
+def _estimate_all_cells(folder: Folder, save: bool, jobs: int, progress: bool) -> _EstimatedFolder:
     "The effects of a folder, whose turn this process has when they are written."
     cells = stored_cells(folder)
     tasks = [(folder.path, part) for part in _parts_of(cells, jobs)]
@@ -293,17 +293,21 @@ def _estimated(folder: Folder, save: bool, jobs: int, progress: bool) -> _Estima
         if save:
             _record_tables(folder)
     left_out = [line for part in found for line in part.left_out]
-    return _Estimates(effects, left_out, [], [each for part in found for each in part.answered])
+    return _EstimatedFolder(
+        effects, left_out, [], [each for part in found for each in part.answered]
+    )
 
 
-def _estimates(outputs: Path | str, save: bool, jobs: int, progress: bool = False) -> _Estimates:
+def _estimate_folder(
+    outputs: Path | str, save: bool, jobs: int, progress: bool = False
+) -> _EstimatedFolder:
     "The effects of everything that a folder holds."
     folder = Folder(Path(outputs))
     if not stored_cells(folder):
         raise _no_trials(folder)
     bring_whole_folder(folder)
     with turn(folder) if save else nullcontext():
-        return _estimated(folder, save, jobs, progress)
+        return _estimate_all_cells(folder, save, jobs, progress)
 
 
 def estimate_folder(
@@ -313,7 +317,7 @@ def estimate_folder(
     progress: bool = False,  # a bar on a terminal
 ) -> FolderEffects:
     "Estimate the effects of everything that a folder holds, and say what of it was not read."
-    found = _estimates(outputs, save, jobs, progress)
+    found = _estimate_folder(outputs, save, jobs, progress)
     left_out = _unread_file_words(Folder(Path(outputs)), found.left_out)
     return FolderEffects(found.effects, left_out, found.answered)
 
@@ -373,7 +377,7 @@ def _not_as_made(folder: Folder, known: Mapping[str, Any], hashes: Hashes) -> li
 
 def _current_effects(
     folder: Folder, jobs: int, progress: bool = False
-) -> tuple[_Estimates, dict[str, Any]]:
+) -> tuple[_EstimatedFolder, dict[str, Any]]:
     "The effects of a folder, read where nothing has changed, and what the manifest keeps of that."
     hashes, table, shown = Hashes(), folder.place("effects.parquet"), folder.place("effects.csv")
     with waiting(progress, "comparing with earlier effects"):
@@ -384,11 +388,11 @@ def _current_effects(
     if unchanged and known["table"] == hashes.file(table) and not DECLARED_HERE:
         effects = load_effects(table)
         if known.get("csv") == hashes.file(shown):
-            return _Estimates(effects, known["left_out"]), known
+            return _EstimatedFolder(effects, known["left_out"]), known
         save_table(effects, shown)
         whole = {**known, "csv": Hashes().file(shown)}
-        return _Estimates(effects, known["left_out"], said), whole
-    made = _estimates(folder.path, True, jobs, progress)
+        return _EstimatedFolder(effects, known["left_out"], said), whole
+    made = _estimate_folder(folder.path, True, jobs, progress)
     files = {"table": Hashes().file(table), "csv": Hashes().file(shown)}
     stamp |= files | {"left_out": [*map(list, made.left_out)]}
     effects = load_effects(table)  # as every later run finds it
@@ -651,7 +655,7 @@ def _collected_cells(
     return cells, failed
 
 
-def _tasks(
+def _collection_tasks(
     study: Study,
     outputs: Path,
     elsewhere: bool,  # whether other machines may help
@@ -672,7 +676,7 @@ def _lost_cell_words(
     return [f"{model} in {name}: {words}" for name in names]
 
 # %% ../nbs/25_running.ipynb #233b7652
-def _render(
+def _render_asked_and_stale(
     folder: Folder,
     asked: list[tuple[str, str]],  # participant and paradigm of what was asked now
     jobs: int,
@@ -697,7 +701,7 @@ def _with_trained(
     return replace(with_checkpoints(study, Folder(outputs)), models=models), done.failed
 
 
-def _collected(
+def _collect_missing(
     study: Study,
     folder: Folder,
     expected: list[tuple[str, str]],  # participant and paradigm
@@ -707,7 +711,7 @@ def _collected(
 ) -> tuple[list[dict[str, Any]], list[str]]:  # records of cells; one line per failure
     "Ask what is missing in all cells of a study."
     rounds = study.repeats * (2 if study.method == "two_step" else 1)
-    tasks = _tasks(study, folder.path, cluster is not None)
+    tasks = _collection_tasks(study, folder.path, cluster is not None)
     elsewhere = jobs > 1 or cluster is not None  # a process would take longer to start than this
     there = [_complete_cells(*task) if elsewhere else None for task in tasks]
     missing = [task for task, records in zip(tasks, there) if records is None]
@@ -750,7 +754,7 @@ def _estimated_and_rendered(
     rendered: list[Path] = []
     if reports:
         collected_now = [(cell["participant"], cell["paradigm"]) for cell in cells]
-        lines, rendered = _render(folder, collected_now, jobs, cluster, progress)
+        lines, rendered = _render_asked_and_stale(folder, collected_now, jobs, cluster, progress)
         failed += lines
     if made_from != before or failed != told:
         write_manifest(study, folder, cells, failed, started, made_from)
@@ -781,7 +785,7 @@ def _declared_kept(study: Study, folder: Folder) -> tuple[list[str], bool]:
     return said, bool(changed)
 
 
-def _run(
+def _collect_estimate_render(
     study: Study,
     folder: Folder,
     jobs: int,
@@ -810,7 +814,7 @@ def _run(
     ]
     with begun(folder, recorded_study(study), expected, started):
         with metered(meter):
-            cells, failed = _collected(asked, folder, expected, jobs, cluster, progress)
+            cells, failed = _collect_missing(asked, folder, expected, jobs, cluster, progress)
         failed = [*not_trained, *failed]
         shown = _estimated_and_rendered(
             study, folder, cells, failed, started, jobs, reports, cluster, progress
@@ -831,7 +835,7 @@ def run_study(
     folder = Folder(Path(outputs).absolute())
     count_silence_from_now()
     with connections_kept():  # a server is tried out once
-        return _run(study, folder, jobs, reports, cluster, progress)
+        return _collect_estimate_render(study, folder, jobs, reports, cluster, progress)
 
 # %% ../nbs/25_running.ipynb #c24cc9eb
 def ask_and_estimate(

@@ -61,14 +61,14 @@ def _is_own(who: Any) -> bool:
     return type(who).__module__ not in {f"cogbias.backends.{name}" for name in backends()}
 
 
-def _given(**settings: Any) -> dict[str, Any]:
+def _settings_given(**settings: Any) -> dict[str, Any]:
     "Settings that somebody gave."
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def _object(who: Any, **settings: Any) -> Participant:
+def _as_participant(who: Any, **settings: Any) -> Participant:
     "An object with the protocol; it has its settings."
-    for name in _given(**settings):
+    for name in _settings_given(**settings):
         raise CogbiasError(
             f"{getattr(who, 'name', type(who).__name__)}: is a participant and has its settings; "
             f"leave out {name}"
@@ -84,7 +84,7 @@ def _asked_anew(who: Participant) -> bool:
     return who.revision is None and "run" in who.identity
 
 # %% ../nbs/26_running_in_python.ipynb #7b0aa8e8
-def _levels(where: Mapping[str, Any] | None) -> dict[str, list[Any]] | None:
+def _lists_of_levels(where: Mapping[str, Any] | None) -> dict[str, list[Any]] | None:
     "Factor -> levels; a single level may stand alone."
     if not isinstance(where, Mapping):
         return where
@@ -117,9 +117,9 @@ class RunResult:
     @cached_property
     def trials(self) -> pd.DataFrame:
         "Every answer, as a trials table."
-        return pd.concat(map(self._trials, self.cells), ignore_index=True)
+        return pd.concat(map(self._trials_of_cell, self.cells), ignore_index=True)
 
-    def _trials(self, cell: Mapping[str, Any]) -> pd.DataFrame:
+    def _trials_of_cell(self, cell: Mapping[str, Any]) -> pd.DataFrame:
         "The answers of one cell."
         folder, name = Folder(self.outputs), cell["paradigm"]
         file = folder.store(cell["participant"], name).path
@@ -171,7 +171,7 @@ class RunResult:
         table = shown.to_html(index=False, float_format="{:.3f}".format, na_rep="–", border=0)
         marks = marks_of(self.outputs, self.headlines["participant"])
         rows = [row for _, row in self.headlines.iterrows()]
-        found = "".join(_sentence(row, marks.get(row["participant"], "")) for row in rows)
+        found = "".join(_headline_as_html(row, marks.get(row["participant"], "")) for row in rows)
         return f"{found}<ul>{rest}</ul>{table}{cut}"
 
 
@@ -181,7 +181,7 @@ def _from_here(place: Path) -> Path:
     return place.relative_to(here) if place.is_relative_to(here) else place
 
 
-def _sentence(row: pd.Series, mark: str) -> str:
+def _headline_as_html(row: pd.Series, mark: str) -> str:
     "The headline of a cell, as a report says it."
     name = shown_name(row["participant"], is_simulated(row["participant"]), mark)
     found = headline_sentence(row, paradigm(row["paradigm"]), name)
@@ -192,7 +192,7 @@ def _sentence(row: pd.Series, mark: str) -> str:
 REASONS = 3  # kinds of faults that are told one by one
 
 
-def _faults(trials: pd.DataFrame) -> list[str]:
+def _unreadable_in_lines(trials: pd.DataFrame) -> list[str]:
     "What could not be read or never came, in lines."
     odd = trials[(trials["status"] != "ok") & trials["detail"].notna()]
     counts = odd.groupby(["status", "detail"]).size().sort_values(ascending=False)
@@ -212,7 +212,9 @@ def _of_these(effects: pd.DataFrame, cells: Sequence[Mapping[str, Any]]) -> pd.D
     return effects[[pair in wanted for pair in held]].reset_index(drop=True)
 
 
-def _result(outcome: Outcome, folder: Folder, said: list[str], anew: Sequence[str]) -> RunResult:
+def _result_or_error(
+    outcome: Outcome, folder: Folder, said: list[str], anew: Sequence[str]
+) -> RunResult:
     "What to return; a run of which nothing came is an error."
     told = [*outcome.failed, *filter(None, [outcome.stopped])]
     if outcome.effects is None or not outcome.cells:
@@ -226,7 +228,7 @@ def _result(outcome: Outcome, folder: Folder, said: list[str], anew: Sequence[st
     effects = _of_these(outcome.effects, outcome.cells)
     found = RunResult(folder.path, effects, outcome.cells, said)
     left_out = not_asked_lines(outcome.cells)
-    said += [*left_out, *outcome.designs, *_faults(found.trials), *told, *left]
+    said += [*left_out, *outcome.designs, *_unreadable_in_lines(found.trials), *told, *left]
     return found
 
 # %% ../nbs/26_running_in_python.ipynb #b7ae0aa7
@@ -237,7 +239,7 @@ METHOD_OF = {
 }  # how a cell was asked -> what the function gave
 
 
-def _earlier(folder: Folder, who: Participant, study: Study) -> list[str]:
+def _line_on_asking_anew(folder: Folder, who: Participant, study: Study) -> list[str]:
     "The line that says that a participant is asked again, where it was asked before."
     names = study_paradigms(study)
     count = sum(len(folder.store(who.name, name).keys()) for name in names)
@@ -275,7 +277,7 @@ def _made_participant(
     if isinstance(model, str):
         return model
     if hasattr(model, "answers"):
-        return _object(model, name=name, revision=revision, **own)
+        return _as_participant(model, name=name, revision=revision, **own)
     return function_participant(model, name, revision, uuid4().hex, **own)
 
 
@@ -388,13 +390,13 @@ def run(
     _check_name(models, name)
     folder = writable_folder(folder_path(outputs).absolute())
     fields = {**settings, **asked_fields(paradigm, folder)}
-    fields |= _given(repeats=repeats, where=_levels(where))
-    own = _given(timeout=timeout, concurrency=concurrency)
+    fields |= _settings_given(repeats=repeats, where=_lists_of_levels(where))
+    own = _settings_given(timeout=timeout, concurrency=concurrency)
     names = [each for each in models if isinstance(each, str)]
-    _of_names(names, {**own, **_given(revision=revision)}, fields)
+    _of_names(names, {**own, **_settings_given(revision=revision)}, fields)
     if names:
-        fields |= _given(temperature=temperature)
-    own |= _given(temperature=temperature)
+        fields |= _settings_given(temperature=temperature)
+    own |= _settings_given(temperature=temperature)
     asked = [_made_participant(each, name, revision, **own) for each in models]
     made = [each for each in asked if not isinstance(each, str)]
     functions = [each for each in made if isinstance(each, FunctionParticipant)]
@@ -408,7 +410,7 @@ def run(
         for each in functions:
             _with_known_methods(each, folder, study_paradigms(study))
         anew = [each for each in made if _asked_anew(each)]
-        said = [line for each in anew for line in _earlier(folder, each, study)]
+        said = [line for each in anew for line in _line_on_asking_anew(folder, each, study)]
         with may_start([*names, study.extractor or ""], allow_command):
             outcome = run_study(study, folder.path, 1, reports, None, progress)
-    return _result(outcome, folder, said, [each.name for each in anew])
+    return _result_or_error(outcome, folder, said, [each.name for each in anew])

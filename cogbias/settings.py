@@ -178,7 +178,7 @@ class Study:
     ] = field(default_factory=dict)
 
 # %% ../nbs/01_settings.ipynb #51cf20b0
-def _annotated(declared: Any) -> Any:
+def _carrier_of_annotations(declared: Any) -> Any:
     "What carries the annotations: the class, or the function inside wrappers."
     inner = inspect.unwrap(declared) if callable(declared) else declared
     while isinstance(inner, partial):  # of which one may hold another
@@ -188,7 +188,7 @@ def _annotated(declared: Any) -> Any:
 
 def _types_of(declared: Any) -> dict[str, Any]:
     "Name -> annotated type."
-    return get_type_hints(_annotated(declared), include_extras=True)
+    return get_type_hints(_carrier_of_annotations(declared), include_extras=True)
 
 
 def _is_set(hint: Any) -> bool:
@@ -196,7 +196,7 @@ def _is_set(hint: Any) -> bool:
     return any(isinstance(each, Setting) for each in getattr(hint, "__metadata__", ()))
 
 
-def _parameters(declared: Any) -> dict[str, Any]:
+def _defaults_by_name(declared: Any) -> dict[str, Any]:
     "Name -> default of each field or parameter that may be set; `...` where there is none."
     if is_dataclass(declared):
         hints = _types_of(declared)
@@ -239,12 +239,13 @@ def _model_of(declared: Any) -> Any:
         arbitrary_types_allowed=True,
     )
     types = {
-        name: (hints.get(name, Any), default) for name, default in _parameters(declared).items()
+        name: (hints.get(name, Any), default)
+        for name, default in _defaults_by_name(declared).items()
     }
     return create_model("Settings", __config__=config, **types)
 
 
-_PLAIN = {bool: "True or False", int: "a whole number", float: "a number", str: "text"}
+_TYPES_IN_WORDS = {bool: "True or False", int: "a whole number", float: "a number", str: "text"}
 
 
 def _type_words(hint: Any) -> str:
@@ -252,7 +253,7 @@ def _type_words(hint: Any) -> str:
     bare = get_args(hint)[0] if get_origin(hint) is Annotated else hint
     if isinstance(get_origin(bare), type) and issubclass(get_origin(bare), Sequence):
         return "a list"
-    return _PLAIN.get(bare) or str(bare).replace("collections.abc.", "")
+    return _TYPES_IN_WORDS.get(bare) or str(bare).replace("collections.abc.", "")
 
 
 def _allowed_words(hint: Any) -> tuple[str, ...]:
@@ -266,7 +267,7 @@ def settings_of(
     declared: Any,  # a dataclass or a function
 ) -> list[str]:
     "Names of what may be set."
-    return list(_parameters(declared))
+    return list(_defaults_by_name(declared))
 
 
 def setting(
@@ -321,7 +322,7 @@ def _unknown_word(
     return f"{name} {said} {repr(odd):.60}; {nearest(str(odd), words)}"
 
 
-def _complaint(
+def _first_complaint(
     declared: Any, given: Mapping[str, Any], errors: list[dict[str, Any]], table: str
 ) -> str:
     "What is wrong with the first setting that is, in words."
@@ -329,7 +330,7 @@ def _complaint(
     errors = [each for each in errors if each["loc"][0] == name]
     told, value, shown = setting(declared, name), given.get(name), f"{table}{name}"
     kinds = {each["type"] for each in errors}
-    required = kinds & {"too_short"} and _parameters(declared)[name] is ...
+    required = kinds & {"too_short"} and _defaults_by_name(declared)[name] is ...
     if told.private or required or kinds & {"missing"}:
         return f"{shown} should be {told.wanted}"
     if kinds == {"literal_error"}:
@@ -355,7 +356,7 @@ def check_settings(
     from cogbias.tables import CogbiasError, nearest
 
     known = settings_of(declared)
-    if not given and ... not in _parameters(declared).values():
+    if not given and ... not in _defaults_by_name(declared).values():
         return  # nothing to compare
     for name, value in given.items():
         if name not in known and not _takes_any(declared):
@@ -371,7 +372,9 @@ def check_settings(
         _model_of(declared)(**given)
     except ValidationError as error:
         errors = error.errors(include_url=False)
-        raise CogbiasError(f"{source}: {_complaint(declared, given, errors, table)}") from None
+        raise CogbiasError(
+            f"{source}: {_first_complaint(declared, given, errors, table)}"
+        ) from None
 
 # %% ../nbs/01_settings.ipynb #2dc35fa2
 def comments_by_line(
@@ -441,7 +444,7 @@ def setting_words(
 ) -> dict[str, str]:  # name -> meaning, and the default where there is one
     "What may be set, in words."
     words = {}
-    for name, default in _parameters(declared).items():
+    for name, default in _defaults_by_name(declared).items():
         meaning = setting(declared, name).meaning or setting(declared, name).wanted
         words[name] = meaning if default is ... else f"{meaning} (default: {default!r})"
     return words
@@ -470,15 +473,15 @@ _OF_A_REPORT = {
     "outputs": ("outputs/report", "folder for items and answers; what it holds is not asked again"),
 }
 _OF_A_STUDY_ALONE = ("models", "paradigms", "name", "training", "limits", "prices", "declared")
-_STORED = "name of one whose answers the folder holds: they are read, nobody is asked"
+_MEANING_OF_STORED = "name of one whose answers the folder holds: they are read, nobody is asked"
 
 
 def report_parameters() -> dict[str, tuple[Any, str]]:  # name -> default, meaning
     "The parameters of a report on one cell."
     rest = [each.name for each in fields(Study) if each.name not in _OF_A_STUDY_ALONE]
-    defaults = _parameters(Study)
+    defaults = _defaults_by_name(Study)
     shared = {name: (defaults[name], setting(Study, name).meaning) for name in rest}
-    return {**_OF_A_REPORT, **shared, "participant": (None, _STORED)}
+    return {**_OF_A_REPORT, **shared, "participant": (None, _MEANING_OF_STORED)}
 
 
 REPORT_PARAMETERS = tuple(report_parameters())

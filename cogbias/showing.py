@@ -29,7 +29,7 @@ from .settings import listing
 from .tables import EFFECTS, ITEMS, TRIALS, CogbiasError, given_table
 
 # %% ../nbs/32_showing.ipynb #e7ca2392
-_PIECES = re.compile(r"\w+|\s+|[^\w\s]")  # words, spaces, single signs
+_WORDS_SPACES_SIGNS = re.compile(r"\w+|\s+|[^\w\s]")  # words, spaces, single signs
 
 
 def marked_apart(
@@ -39,7 +39,7 @@ def marked_apart(
     plain: Callable[[str], str] = str,  # every other piece -> as it is shown
 ) -> tuple[str, str]:
     "Both texts, with the words marked that only one of them has."
-    pieces = _PIECES.findall(first), _PIECES.findall(second)
+    pieces = _WORDS_SPACES_SIGNS.findall(first), _WORDS_SPACES_SIGNS.findall(second)
     matched = difflib.SequenceMatcher(None, *pieces, autojunk=False)
     shown: tuple[list[str], list[str]] = ([], [])
     for what, *ends in matched.get_opcodes():
@@ -63,7 +63,7 @@ class Shown:
         return f'<div class="{NO_FORMULAS}">{self.page()}</div>'
 
 # %% ../nbs/32_showing.ipynb #8cc86e0e
-_MARK = '<mark style="background:#ffe08a;color:#222">{}</mark>'
+_HIGHLIGHT = '<mark style="background:#ffe08a;color:#222">{}</mark>'
 
 
 def _as_asked(item: Mapping[str, Any]) -> str:
@@ -83,7 +83,7 @@ def _marked_prompts(
 
 def _pair_page(pair: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> str:
     "Two prompts side by side, as HTML."
-    texts = _marked_prompts(pair, lambda part: _MARK.format(html.escape(part)), html.escape)
+    texts = _marked_prompts(pair, lambda part: _HIGHLIGHT.format(html.escape(part)), html.escape)
     cards = [
         prompt_card(titles.get(item["condition"], item["condition"]), text)
         for item, text in zip(pair, texts)
@@ -100,7 +100,7 @@ def _pair_text(pair: Sequence[Mapping[str, Any]]) -> str:
 WIDTH = 96  # signs of a line in a terminal
 
 
-def _facts(paradigm: Paradigm) -> dict[str, str]:
+def _facts_of_paradigm(paradigm: Paradigm) -> dict[str, str]:
     "What a reader asks first: name -> words."
     headline = paradigm.headline
     against = f" minus {headline.control}" if headline.control else ""
@@ -121,7 +121,7 @@ def paradigm_text(
     paradigm: Paradigm,  # installed, or of a notebook at hand
 ) -> str:
     "A paradigm for a terminal."
-    facts = _facts(paradigm)
+    facts = _facts_of_paradigm(paradigm)
     wide = max(map(len, facts)) + 2
     lines = [
         fill(f"{name:<{wide}}{words}", WIDTH, subsequent_indent=" " * wide)
@@ -149,7 +149,7 @@ def paradigm_page(
     rows = "".join(
         f'<tr><th style="text-align:left;vertical-align:top">{html.escape(name)}</th>'
         f'<td style="text-align:left">{html.escape(words)}</td></tr>'
-        for name, words in _facts(paradigm).items()
+        for name, words in _facts_of_paradigm(paradigm).items()
     )
     title = f"<strong>{html.escape(paradigm.name)}: {html.escape(paradigm.title)}</strong>"
     return f'<div class="{NO_FORMULAS}">{title}<table>{rows}</table>{_example_page(paradigm)}</div>'
@@ -158,7 +158,7 @@ def paradigm_page(
 MOST_LEVELS = 6  # of a factor that are written out
 
 
-def _counts(items: pd.DataFrame) -> pd.DataFrame:
+def _prompts_by_condition(items: pd.DataFrame) -> pd.DataFrame:
     "Prompts and clusters of every condition."
     groups = items.groupby(["paradigm", "condition"], sort=False)
     counted = groups.agg(
@@ -191,7 +191,7 @@ def _plain_table(table: pd.DataFrame, widest: int | None = 70) -> str:
 
 def _items_shown(items: pd.DataFrame) -> Shown:
     "What items look like."
-    tables, pair = [_counts(items), _levels_of(items)], _first_pair(items)
+    tables, pair = [_prompts_by_condition(items), _levels_of(items)], _first_pair(items)
     tables = [each for each in tables if len(each)]
     text = "\n\n".join([*map(_plain_table, tables), _pair_text(pair)])
     return Shown(text, lambda: "".join(map(html_table, tables)) + _pair_page(pair, {}))
@@ -200,7 +200,7 @@ def _items_shown(items: pd.DataFrame) -> Shown:
 MOST_ROWS = 60  # headlines of a display; the table has all of them
 
 
-def _claims(heads: pd.DataFrame) -> pd.DataFrame:
+def _headlines_in_words(heads: pd.DataFrame) -> pd.DataFrame:
     "Headlines in words."
     rows = []
     for row in heads.to_dict("records"):
@@ -220,7 +220,7 @@ def _claims(heads: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _picture(heads: pd.DataFrame, unit: str) -> str:
+def _forest_as_html(heads: pd.DataFrame, unit: str) -> str:
     "A forest of headlines of one unit, as an image in HTML."
     import matplotlib.pyplot as plt
 
@@ -241,7 +241,7 @@ def _effects_shown(effects: pd.DataFrame) -> Shown:
     "What effects look like."
     every = headlines(effects)
     heads, left = every.head(MOST_ROWS), len(every) - MOST_ROWS
-    table = _claims(heads)
+    table = _headlines_in_words(heads)
     note = f"{left} more headlines are in the table and not shown" if left > 0 else ""
     lacking = lacking_headlines(without_headline(effects))
     note = "; ".join(filter(None, [note, lacking]))
@@ -249,7 +249,7 @@ def _effects_shown(effects: pd.DataFrame) -> Shown:
         return Shown(note, lambda: f"<p>{html.escape(note)}</p>")
 
     def page() -> str:
-        forests = [_picture(rows, unit) for unit, rows in heads.groupby("unit", sort=False)]
+        forests = [_forest_as_html(rows, unit) for unit, rows in heads.groupby("unit", sort=False)]
         return f"{''.join(forests)}{html_table(table)}{html.escape(note)}"
 
     return Shown("\n".join(filter(None, [_plain_table(table.drop(columns="why")), note])), page)

@@ -46,11 +46,11 @@ def write_skeleton(
     for place, ending in zip(places, SKELETONS[kit]):
         draft = shipped("data", "skeletons", f"{kit}{ending}").read_text(encoding="utf-8")
         with whole_file(place) as part:
-            part.write_text(_named(draft, name, ending), encoding="utf-8")
+            part.write_text(_draft_with_name(draft, name, ending), encoding="utf-8")
     return places
 
 
-def _named(draft: str, name: str, ending: str) -> str:
+def _draft_with_name(draft: str, name: str, ending: str) -> str:
     "A draft with the name in its place; a notebook is read and written as one."
     if ending != ".ipynb":
         return draft.replace("NAME", name)

@@ -83,7 +83,7 @@ def ending_questions(
 
 # %% ../nbs/11_small_encoders.ipynb #8e467305
 LONGEST = 96  # tokens
-_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 def train_tokenizer(
@@ -96,13 +96,13 @@ def train_tokenizer(
     words = Tokenizer(models.WordLevel(unk_token="[UNK]"))
     words.normalizer = normalizers.Lowercase()
     words.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordLevelTrainer(special_tokens=list(_SPECIAL), show_progress=False)
+    trainer = trainers.WordLevelTrainer(special_tokens=list(_SPECIAL_TOKENS), show_progress=False)
     words.train_from_iterator(sorted(set(texts)), trainer)
     words.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     roles = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
-    named = dict(zip(roles, _SPECIAL))
+    named = dict(zip(roles, _SPECIAL_TOKENS))
     return PreTrainedTokenizerFast(tokenizer_object=words, model_max_length=LONGEST, **named)
 
 # %% ../nbs/11_small_encoders.ipynb #03137787
@@ -121,7 +121,7 @@ class Size:
     ] = 0.0
 
 
-_PARTICULAR = {
+_OWN_CONFIGURATION = {
     "roberta": {"type_vocab_size": 2},
     "deberta": {"position_biased_input": True},
     "bigbird": {"attention_type": "original_full"},
@@ -135,9 +135,10 @@ def small_config(
 ) -> Any:  # of transformers
     "The configuration of a small encoder."
     if architecture not in ARCHITECTURES:
-        raise CogbiasError(f"architecture {architecture!r} is not known; {_known(architecture)}")
+        known = nearest(architecture, ARCHITECTURES)
+        raise CogbiasError(f"architecture {architecture!r} is not known; {known}")
     shape = (size.hidden, size.layers, size.heads, 2 * size.hidden)
-    particular = _PARTICULAR.get(architecture, {})
+    particular = _OWN_CONFIGURATION.get(architecture, {})
     return encoder_config(
         architecture,
         tokenizer,
@@ -150,11 +151,6 @@ def small_config(
         eos_token_id=tokenizer.sep_token_id,
         **particular,
     )
-
-
-def _known(architecture: str) -> str:
-    "The architectures there are, as a remedy."
-    return nearest(architecture, ARCHITECTURES)
 
 # %% ../nbs/11_small_encoders.ipynb #6e38049c
 MOST_SENTENCES = 6  # in a text
@@ -179,7 +175,7 @@ def in_a_row(
 HIDDEN = 0.25
 COPIES = 10  # of the corpus, each with other words hidden
 PRETRAINING = Recipe(batch=32, rate=2e-3, epochs=10, stop=None, warmup=40)
-_SPECIAL_IDS = len(_SPECIAL)
+_SPECIAL_IDS = len(_SPECIAL_TOKENS)
 
 
 def hide_words(

@@ -52,16 +52,16 @@ class Hashes:
         return self._known[path]
 
 # %% ../nbs/16_stamps.ipynb #8d773d95
-def _texts(value: Any) -> Iterator[str]:
+def _texts_in_setting(value: Any) -> Iterator[str]:
     "All texts in a setting, however deep."
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for each in value.values():
-            yield from _texts(each)
+            yield from _texts_in_setting(each)
     elif isinstance(value, list | tuple):
         for each in value:
-            yield from _texts(each)
+            yield from _texts_in_setting(each)
 
 
 def files_named(
@@ -69,7 +69,7 @@ def files_named(
 ) -> list[tuple[str, int, int]]:  # name, size, and when it was changed
     "The files that settings name, as far as a folder lists them."
     found = []
-    for text in _texts(value):
+    for text in _texts_in_setting(value):
         try:
             state = os.stat(text)
         except (OSError, ValueError):  # a text that is not the name of a file
@@ -120,7 +120,7 @@ def code_hash() -> str:
 # %% ../nbs/16_stamps.ipynb #e5409d45
 SITE_FILES = Path("_static", "site-files.txt")  # hash and path of every file of a site
 SITE_SOURCES = Path("_static", "made-from.txt")  # the same of what it shows of an outputs folder
-_LISTED = re.compile(r"(?P<hash>[0-9a-f]{32,64}) (?P<path>[^/].*)")
+_LINE_OF_LIST = re.compile(r"(?P<hash>[0-9a-f]{32,64}) (?P<path>[^/].*)")
 
 
 def listed_files(
@@ -128,7 +128,7 @@ def listed_files(
 ) -> dict[str, str]:  # path -> hash; empty where there is no such list
     "What a site lists."
     try:
-        found = map(_LISTED.fullmatch, file_text(place).splitlines())
+        found = map(_LINE_OF_LIST.fullmatch, file_text(place).splitlines())
     except (OSError, UnicodeDecodeError):
         return {}
     return {

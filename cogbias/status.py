@@ -65,7 +65,7 @@ class CellStatus(NamedTuple):
     uncounted: int  # answers whose tokens nobody counted; they are paid at the most
 
 
-def _planned(
+def _planned_answers_of_cell(
     asked: Mapping[str, Any] | None,  # how the cell was last asked
     study: Mapping[str, Any],  # as the manifest has it
     items: pd.DataFrame | None,  # an items table; None: it is not there
@@ -79,20 +79,20 @@ def _planned(
     return planned_answers(items, method, int(study.get("repeats") or 1))
 
 
-def _total(values: pd.Series) -> int | None:
+def _sum_or_none(values: pd.Series) -> int | None:
     "A sum; None where there is nothing to add."
     known = [each for each in values.tolist() if isinstance(each, int | float) and each == each]
     return int(sum(known)) if known else None
 
 
-def _moment(file: Path, stored: pd.DataFrame) -> str:
+def _time_of_last_answer(file: Path, stored: pd.DataFrame) -> str:
     "When the last answer came: as the answers say, or the date of their file."
     said = [each for each in stored["started_at"].tolist() if isinstance(each, str)]
     changed = datetime.fromtimestamp(file.stat().st_mtime, timezone.utc)
     return max(said, default=changed.isoformat(timespec="seconds"))
 
 
-def _cost(
+def _cost_of_tokens(
     folder: Folder,
     who: str,
     study: Mapping[str, Any],
@@ -114,7 +114,7 @@ def _cost(
         return None
 
 
-def _uncounted(stored: pd.DataFrame, items: pd.DataFrame | None) -> list[int]:
+def _characters_of_uncounted(stored: pd.DataFrame, items: pd.DataFrame | None) -> list[int]:
     "Characters of the prompts of answers whose tokens nobody counted; 0 where they are not there."
     asked = without_counts(calls_of(stored))["item_id"]
     if items is None:
@@ -124,32 +124,32 @@ def _uncounted(stored: pd.DataFrame, items: pd.DataFrame | None) -> list[int]:
     return [lengths.get(item, 0) for item in asked]
 
 
-def _counted(
+def _contents_of_cell(
     folder: Folder, key: tuple[str, str], asked: Mapping[str, Any] | None, study: Mapping[str, Any]
 ) -> dict[str, Any]:
     "What the files of a cell hold."
     store, place = folder.store(*key), folder.items(key[1])
     if not store.path.exists():
         items = stored_items(place).table if place.exists() else None
-        return {"planned": _planned(asked, study, items, None)}
+        return {"planned": _planned_answers_of_cell(asked, study, items, None)}
     stored = store.read_plain()
     table = stored_items(place).table if place.exists() else None
     mine = stored if table is None else own_trials(stored, table["item_id"], asked)
     statuses = Counter(mine["status"])
     answers = len(mine) - statuses["error"]
     method = mine["method"].iloc[-1] if len(mine) else None
-    uncounted = _uncounted(stored, table) if calls_out(key[0]) else []
-    tokens = [_total(stored["tokens_in"]), _total(stored["tokens_out"])]
+    uncounted = _characters_of_uncounted(stored, table) if calls_out(key[0]) else []
+    tokens = [_sum_or_none(stored["tokens_in"]), _sum_or_none(stored["tokens_out"])]
     return {
         "uncounted": len(uncounted),
         "answers": answers,
-        "planned": _planned(asked, study, table, method),
+        "planned": _planned_answers_of_cell(asked, study, table, method),
         "readable": statuses["ok"] / answers if answers else None,
         "errors": statuses["error"],
         "tokens_in": tokens[0],
         "tokens_out": tokens[1],
-        "usd": _cost(folder, key[0], study, tokens, uncounted),
-        "last_answer": _moment(store.path, stored) if len(stored) else None,
+        "usd": _cost_of_tokens(folder, key[0], study, tokens, uncounted),
+        "last_answer": _time_of_last_answer(store.path, stored) if len(stored) else None,
     }
 
 # %% ../nbs/27_status.ipynb #97c04f3d
@@ -174,7 +174,7 @@ class Status(NamedTuple):
     marks: dict[str, str] = {}  # participant -> what stands beside its name, if anything does
 
 
-def _named(folder: Folder, manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _all_cells(folder: Folder, manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     "All cells of a folder: asked in the last run, asked before, or with answers."
     going = [cell for each in begun_runs(folder) for cell in each.cells]
     asked = [tuple(each) for each in manifest.get("asked_cells") or []]
@@ -275,7 +275,7 @@ def _cell_status(
     "How far one cell is."
     empty = dict.fromkeys(CellStatus._fields) | {"answers": 0, "errors": 0, "uncounted": 0}
     try:
-        found = _counted(folder, key, asked, study)
+        found = _contents_of_cell(folder, key, asked, study)
         state = _cell_state(found, reason, _is_given(asked))
     except CogbiasError as error:
         found, state, reason = {}, "unreadable", str(error)
@@ -299,7 +299,7 @@ def _import_lines(folder: Folder, manifest: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _marks(folder: Folder, names: Iterable[str]) -> dict[str, str]:
+def _marks_beside_names(folder: Folder, names: Iterable[str]) -> dict[str, str]:
     "What stands beside which names; whose record is broken, of that its cell tells."
     found = {}
     for name in dict.fromkeys(names):
@@ -336,7 +336,7 @@ def folder_status(
     settings, reports = stored_settings(folder), _report_states(folder)
     lines = list(manifest.get("failed") or [])
     cells = []
-    for key in _named(folder, manifest):
+    for key in _all_cells(folder, manifest):
         before = f"{key[0]} in {key[1]}: "
         reasons = [line for line in lines if line.startswith(before)]
         reason = "; ".join(line.removeprefix(before) for line in reasons)
@@ -355,7 +355,7 @@ def folder_status(
     table = pd.DataFrame({name: pd.Series(each, dtype=object) for name, each in columns})
     table = table.where(table.notna(), None)
     moments = [each for each in table["last_answer"] if each]
-    marks = _marks(folder, table["participant"])
+    marks = _marks_beside_names(folder, table["participant"])
     return Status(
         study.get("name"),
         manifest.get("started_at"),
@@ -390,8 +390,8 @@ def status_totals(
         "answers": answers,
         "readable": read / answers if answers else None,
         "errors": sum(cells["errors"]),
-        "tokens_in": _total(cells["tokens_in"]),
-        "tokens_out": _total(cells["tokens_out"]),
+        "tokens_in": _sum_or_none(cells["tokens_in"]),
+        "tokens_out": _sum_or_none(cells["tokens_out"]),
         "usd": total_usd(cells["usd"], status.beside),
         "uncounted": sum(cells["uncounted"]),
         "usd_cut_off": status.beside.cut_off,
@@ -405,7 +405,7 @@ def _counts_above_zero(counts: Mapping[str, int], kinds: tuple[str, ...]) -> str
     return ", ".join(f"{counts[kind]} {kind}" for kind in kinds if counts[kind])
 
 
-_WHETHER = {
+_GOES_ON_IN_WORDS = {
     True: "goes on",
     False: "was stopped on the way; run the same command to go on",
     None: "on another machine goes on, or was stopped on the way",
@@ -496,6 +496,6 @@ def status_lines(
     if status.last_activity:
         lines.append(f"last answer {status.last_activity}")
     for each in status.runs:
-        lines.append(f"a run that began {each.started_at} {_WHETHER[each.goes_on]}")
+        lines.append(f"a run that began {each.started_at} {_GOES_ON_IN_WORDS[each.goes_on]}")
     lines += status.imported
     return lines + mark_lines(status.marks)

@@ -145,12 +145,12 @@ def _check_factors(source: str, items: pd.DataFrame, paradigm: Paradigm) -> None
                 )
 
 # %% ../nbs/19_study.ipynb #1dbf2c4a
-def _takes(name: str) -> set[str]:
+def _arguments_taken(name: str) -> set[str]:
     "Arguments of a paradigm's items()."
     return set(signature(paradigm(name).items).parameters)
 
 
-def _arguments(study: Study, name: str) -> dict[str, Any]:
+def _arguments_of_items(study: Study, name: str) -> dict[str, Any]:
     "Arguments of one paradigm's items(); later patterns win."
     found: dict[str, Any] = {}
     for pattern, values in study.settings.items():
@@ -158,7 +158,7 @@ def _arguments(study: Study, name: str) -> dict[str, Any]:
         if pattern == name:
             found |= values
         elif name in meant:
-            shared = set().union(*(_takes(each) for each in meant))
+            shared = set().union(*(_arguments_taken(each) for each in meant))
             for argument in values:
                 if argument not in shared:
                     raise CogbiasError(
@@ -166,7 +166,9 @@ def _arguments(study: Study, name: str) -> dict[str, Any]:
                         f"{nearest(argument, shared)}"
                     )
             found |= {
-                argument: value for argument, value in values.items() if argument in _takes(name)
+                argument: value
+                for argument, value in values.items()
+                if argument in _arguments_taken(name)
             }
     return found
 
@@ -213,7 +215,7 @@ def study_items(
         check_texts(items, made, table.attrs.get("changed", ()), record)
         check_places(items, made, paradigm(name).factors, record)
         return _items_asked(study, items, name)
-    arguments = {"seed": study.seed, **_arguments(study, name)}
+    arguments = {"seed": study.seed, **_arguments_of_items(study, name)}
     return _items_asked(study, paradigm(name).items(**arguments), name)
 
 # %% ../nbs/19_study.ipynb #2f428669
@@ -233,7 +235,7 @@ def study_paradigms(study: Study) -> list[str]:
     return kept
 
 # %% ../nbs/19_study.ipynb #ee285506
-def _models(study: Study) -> list[str]:
+def _all_models(study: Study) -> list[str]:
     "Names of all who are asked, the extractor among them."
     return [*study.models, *filter(None, [study.extractor])]
 
@@ -247,7 +249,7 @@ def study_participant(
     settings: dict[str, Any] = {
         "temperature": temperatures(study)[0] if temperature is None else temperature
     }
-    settings |= settings_for(model, study.participants, _models(study))
+    settings |= settings_for(model, study.participants, _all_models(study))
     who = participant(model, **settings)
     if len(temperatures(study)) > 1 and hasattr(
         who, "grid"
@@ -283,7 +285,7 @@ def check_methods(study: Study) -> None:
 
 def check_names(study: Study) -> None:
     "Refuse settings and prices for a paradigm or a participant that the study does not ask."
-    models = _models(study)
+    models = _all_models(study)
     asked = {"settings": study_paradigms(study), "participants": models, "prices": models}
     for kind, names in asked.items():
         for pattern in getattr(study, kind):
@@ -416,7 +418,7 @@ def study_of_cell(given: Mapping[str, Any]) -> Study:
 def own_settings(study: Study, model: str) -> dict[str, dict[str, Any]]:
     "Settings of one model and of the extractor under their names, with no pattern left to match."
     names = dict.fromkeys([model, *filter(None, [study.extractor])])
-    found = {name: settings_for(name, study.participants, _models(study)) for name in names}
+    found = {name: settings_for(name, study.participants, _all_models(study)) for name in names}
     return {name: settings for name, settings in found.items() if settings}
 
 
@@ -471,7 +473,7 @@ def with_checkpoints(
         if model.startswith("encoder/") and "@" in model
     }
     for model in own:
-        own[model] |= settings_for(model, study.participants, _models(study))
+        own[model] |= settings_for(model, study.participants, _all_models(study))
     return replace(study, participants={**study.participants, **own}) if own else study
 
 # %% ../nbs/19_study.ipynb #77e08a85

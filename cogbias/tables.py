@@ -102,7 +102,7 @@ def matching(
     return sorted(name for name in names if fnmatch.fnmatchcase(name, pattern))
 
 # %% ../nbs/00_tables.ipynb #87e50897
-_canonical = json.JSONEncoder(
+_canonical_json = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
 ).encode
 
@@ -112,7 +112,7 @@ def content_hash(
     length: int = 16,  # hexadecimal digits kept; 16 of them are 64 bits
 ) -> str:  # lower-case hexadecimal digits
     "Hash of the canonical JSON of `value` (SHA-256, shortened)."
-    return hashlib.sha256(_canonical(value).encode()).hexdigest()[:length]
+    return hashlib.sha256(_canonical_json(value).encode()).hexdigest()[:length]
 
 # %% ../nbs/00_tables.ipynb #a91e667f
 KINDS: dict[str, tuple[type, ...]] = {
@@ -125,7 +125,14 @@ KINDS: dict[str, tuple[type, ...]] = {
 }  # kind -> types of its values
 
 
-_PLAIN = {str: "text", bool: "flag", int: "integer", float: "number", list: "list", dict: "mapping"}
+_KIND_OF_TYPE = {
+    str: "text",
+    bool: "flag",
+    int: "integer",
+    float: "number",
+    list: "list",
+    dict: "mapping",
+}
 
 
 def is_empty(
@@ -141,8 +148,8 @@ def kind_of(
     value: Any,  # of a cell
 ) -> str:  # a key of KINDS, or the name of its type where it is of no kind
     "The kind of a value."
-    if type(value) in _PLAIN:
-        return _PLAIN[type(value)]
+    if type(value) in _KIND_OF_TYPE:
+        return _KIND_OF_TYPE[type(value)]
     fitting = (kind for kind, types in KINDS.items() if isinstance(value, types))
     return next(fitting, type(value).__name__)
 
@@ -371,10 +378,10 @@ class Schema:
         self.check_values({name: table[name].tolist() for name in self.names}, record)
         for column in self.beside:
             if column.name in table and (fault := column.first_fault(table[column.name].tolist())):
-                raise self._refusal(column.name, fault, record)
+                raise self._error_for_value(column.name, fault, record)
         for name in table.columns.difference(self.names) if self.open else ():
             if fault := _factor_fault(table[name].tolist()):
-                raise self._refusal(name, fault, record)
+                raise self._error_for_value(name, fault, record)
 
     def check_values(
         self,
@@ -384,7 +391,7 @@ class Schema:
         "Raise a CogbiasError that names the first column and row at fault."
         for column in self.columns:
             if fault := column.first_fault(values[column.name]):
-                raise self._refusal(column.name, fault, record)
+                raise self._error_for_value(column.name, fault, record)
 
     def _check_key(self, table: pd.DataFrame, record: Callable[[int], str]) -> None:
         "Raise a CogbiasError where two rows have one key."
@@ -397,7 +404,7 @@ class Schema:
                 f"{record(twice)}; every row needs its own"
             )
 
-    def _refusal(
+    def _error_for_value(
         self, name: str, fault: tuple[int, str], record: Callable[[int], str]
     ) -> CogbiasError:
         "The error for a value."
@@ -432,7 +439,7 @@ def _columns(*rows: tuple) -> tuple[Column, ...]:
 
 # %% ../nbs/00_tables.ipynb #69e9534e
 IDENTITY = ("paradigm", "condition", "system", "prompt", "options", "answer", "content")
-_OPTION = (
+_OPTION_COLUMNS = (
     Column("label", "text", "what the participant is asked to answer with", filled=True),
     Column("text", "text", "what the option says"),
     Column("role", "text", "what it is in the design", filled=True),
@@ -447,7 +454,7 @@ def _options_fault(options: list) -> str:
     for number, each in enumerate(options, 1):
         if not isinstance(each, dict):
             return f"holds {each!r:.60} as option {number}, which should be a mapping"
-        for column in _OPTION:
+        for column in _OPTION_COLUMNS:
             if fault := column.fault(each.get(column.name)):
                 return f"holds an option {number} whose {column.name} {fault}"
     labels = [each["label"] for each in options]
@@ -462,10 +469,12 @@ def _are_options(values: Sequence[list]) -> bool:
     if not _are_json(values):
         return False
     flat = [each for options in values for each in options]
-    names = {column.name for column in _OPTION}
+    names = {column.name for column in _OPTION_COLUMNS}
     if not all(type(each) is dict and each.keys() == names for each in flat):
         return False
-    if not all(column._all_right([each[column.name] for each in flat]) for column in _OPTION):
+    if not all(
+        column._all_right([each[column.name] for each in flat]) for column in _OPTION_COLUMNS
+    ):
         return False
     return all(len({each["label"] for each in options}) == len(options) for options in values)
 
@@ -473,7 +482,7 @@ def _are_options(values: Sequence[list]) -> bool:
 def _are_json(values: Sequence[Any]) -> bool:
     "Whether many values come back from JSON as they are, seen at a glance."
     try:
-        return json.loads(_canonical(values).encode()) == values
+        return json.loads(_canonical_json(values).encode()) == values
     except (TypeError, ValueError, RecursionError):
         return False
 
@@ -903,7 +912,7 @@ def _format_of(path: Path) -> str:
     return path.suffix
 
 # %% ../nbs/00_tables.ipynb #7d238b92
-def _structured(table: pd.DataFrame) -> list[str]:
+def _structured_columns(table: pd.DataFrame) -> list[str]:
     "Names of the columns that hold lists or mappings."
     return [
         name
@@ -913,14 +922,14 @@ def _structured(table: pd.DataFrame) -> list[str]:
 
 # %% ../nbs/00_tables.ipynb #c7325658
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # what spreadsheets may take for a formula
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def harmless(
     cell: Any,  # of a CSV file
 ) -> Any:
     "The cell as text that no spreadsheet runs; whatever is harmless stays as it is."
-    risky = isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)
+    risky = isinstance(cell, str) and _FORMULA.match(cell) and not _PLAIN_NUMBER.fullmatch(cell)
     return f"'{cell}" if risky else cell
 
 
@@ -934,8 +943,8 @@ def as_written(
 def _with_json_text(table: pd.DataFrame) -> pd.DataFrame:
     "The table with lists and mappings as JSON text."
     texts = {
-        name: [None if is_empty(value) else _canonical(value) for value in table[name]]
-        for name in _structured(table)
+        name: [None if is_empty(value) else _canonical_json(value) for value in table[name]]
+        for name in _structured_columns(table)
     }
     return table.assign(**texts)
 
@@ -972,11 +981,11 @@ def _write_jsonl(table: pd.DataFrame, path: Path) -> None:
     columns = [marked[name].tolist() for name in marked.columns]
     with path.open("w", encoding="utf-8") as file:
         for row in zip(*columns):
-            record = dict(zip(marked.columns, map(_jsonable, row)))
+            record = dict(zip(marked.columns, map(_as_json_value, row)))
             file.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def _jsonable(value: Any) -> Any:
+def _as_json_value(value: Any) -> Any:
     "A cell as JSON has it."
     if isinstance(value, np.generic):
         value = value.item()
@@ -1056,10 +1065,10 @@ def timestamp() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 # %% ../nbs/00_tables.ipynb #dfd1f20d
-_PART = re.compile(r"\.(?P<node>[\w-]+)-(?P<process>\d+)-\d+\.part")
+_PART_OF_FILE = re.compile(r"\.(?P<node>[\w-]+)-(?P<process>\d+)-\d+\.part")
 
 
-def _node() -> str:
+def _name_of_machine() -> str:
     "The name of this machine, as it stands in a file name."
     return re.sub(r"\W+", "_", platform.node())[:40] or "here"
 
@@ -1069,7 +1078,9 @@ def whole_file(
     path: Path,  # the file to write
 ) -> Iterator[Path]:  # where to write it; it takes its place when the block ends well
     "A file that appears whole or not at all."
-    part = path.with_name(f"{path.name}.{_node()}-{os.getpid()}-{threading.get_ident()}.part")
+    part = path.with_name(
+        f"{path.name}.{_name_of_machine()}-{os.getpid()}-{threading.get_ident()}.part"
+    )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         part.unlink(missing_ok=True)  # a link of this name would lead elsewhere
@@ -1102,8 +1113,8 @@ def remove_parts(
     "Remove parts of files whose process was killed on this machine."
     removed = []
     for path in sorted(folder.glob("*.part")):
-        found = _PART.search(path.name)
-        if found and found["node"] == _node() and not _is_running(int(found["process"])):
+        found = _PART_OF_FILE.search(path.name)
+        if found and found["node"] == _name_of_machine() and not _is_running(int(found["process"])):
             path.unlink(missing_ok=True)
             removed.append(path)
     return removed
@@ -1371,7 +1382,7 @@ def _refuse_repeated(table: pd.DataFrame, schema: Schema) -> None:
     )
 
 
-def _unpacked(value: Any, column: Column) -> Any:
+def _list_or_mapping(value: Any, column: Column) -> Any:
     "A list or mapping that a CSV file holds as text."
     if not isinstance(value, str):
         return None if is_empty(value) else value
@@ -1408,7 +1419,7 @@ def _with_lost_types(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
             continue
         values = table[each.name].tolist()
         if each in packed:
-            made[each.name] = [_unpacked(value, each) for value in values]
+            made[each.name] = [_list_or_mapping(value, each) for value in values]
         elif each.kind == "text":
             texts = map(_as_text, values)
             made[each.name] = [as_written(text) if from_csv else text for text in texts]

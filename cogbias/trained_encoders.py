@@ -95,7 +95,7 @@ class TrainedName(NamedTuple):
         return f"{self.base}@{self.task}"
 
 
-_NAME = re.compile(
+_NAME_OF_ENCODER = re.compile(
     rf"encoder/(?:(?P<family>{UNTOLD}|{TOLD})_)?"
     rf"(?P<architecture>{'|'.join(ARCHITECTURES)})@(?P<task>\w+([+]\w+)*)"
 )
@@ -105,7 +105,7 @@ def trained_name(
     model: str,  # backend/name
 ) -> TrainedName | None:  # None: it is no encoder that is trained here
     "The name of a trained encoder, taken apart."
-    if not (found := _NAME.fullmatch(model)):
+    if not (found := _NAME_OF_ENCODER.fullmatch(model)):
         if model.startswith("encoder/"):
             check_architecture(model.removeprefix("encoder/"))
         return None
@@ -221,7 +221,7 @@ CORPORA = {
 }
 
 
-def _things(splits: Sequence[str]) -> tuple[list[str], list[str]]:
+def _things_of_splits(splits: Sequence[str]) -> tuple[list[str], list[str]]:
     "The dear and the cheap things of some splits."
     items = paradigm("bets/value").items(splits=splits, templates=["BE"], orders="published")
     return tuple(list(dict.fromkeys(items[name])) for name in ("high", "low"))
@@ -232,7 +232,7 @@ def corpus(
 ) -> list[str]:  # sentences
     "What a small encoder reads."
     splits = ("train", "dev", "test") if family == TOLD else ("train", "dev")
-    return value_sentences(*_things(splits))
+    return value_sentences(*_things_of_splits(splits))
 
 
 def vocabulary_texts() -> list[str]:
@@ -308,18 +308,18 @@ def _begins_with(study: Study, name: TrainedName) -> str:
 
 # %% ../nbs/21_trained_encoders.ipynb #6804c7a6
 # settings of a recipe by which the same is learnt, but for rounding
-_ASIDE = ("save_every", "parts", "device", "threads")
+_SETTINGS_ASIDE = ("save_every", "parts", "device", "threads")
 
 
-def _decisive(recipe: Mapping[str, Any]) -> dict[str, Any]:
+def _decisive_settings(recipe: Mapping[str, Any]) -> dict[str, Any]:
     "What of a recipe decides what is learnt; what an older one lacks is as it was."
     whole = {name: recipe.get(name, value) for name, value in asdict(Recipe()).items()}
     looked_at = whole["stop"] is not None or whole["patience"] or whole["keep"] == "best"
-    aside = _ASIDE if looked_at else (*_ASIDE, "check_every")
+    aside = _SETTINGS_ASIDE if looked_at else (*_SETTINGS_ASIDE, "check_every")
     return {name: value for name, value in whole.items() if name not in aside}
 
 
-def _changes(
+def _changes_in_words(
     stage: str,  # default, task, pretraining or size
     found: Mapping[str, Any],  # as it was
     planned: Mapping[str, Any],  # as the study says
@@ -334,10 +334,10 @@ def _changes(
 
 def _recipe_changes(stage: str, recorded: Mapping[str, Any], recipe: Recipe) -> list[str]:
     "What differs between the recipe of a record and that of the study."
-    found, planned = _decisive(recorded), _decisive(asdict(recipe))
+    found, planned = _decisive_settings(recorded), _decisive_settings(asdict(recipe))
     if recipe.precision == "auto":  # as suits the machine, whichever that was
         planned["precision"] = found["precision"]
-    return _changes(stage, found, planned)
+    return _changes_in_words(stage, found, planned)
 
 
 def _start_changes(study: Study, training: Training, name: TrainedName, base: Path) -> list[str]:
@@ -352,7 +352,10 @@ def _start_changes(study: Study, training: Training, name: TrainedName, base: Pa
         return [f"{place} cannot be read"]
     pretraining = stage_recipe(study, training, "pretraining")
     planned = asdict(Size(**training.size))
-    said = [*_changes("size", size, planned), *_recipe_changes("pretraining", recipe, pretraining)]
+    said = [
+        *_changes_in_words("size", size, planned),
+        *_recipe_changes("pretraining", recipe, pretraining),
+    ]
     if made.get("corpus") not in (None, _corpus_hash(name.family)):
         said.append("the sentences that it was pretrained on have changed since")
     if made.get("words") not in (None, _words_hash()):
@@ -403,7 +406,7 @@ def _endings_hash() -> str:
     return questions_hash(*_split_endings(instances_as_questions("endings", ending_questions())))
 
 
-class _Compared(NamedTuple):
+class _ComparedTraining(NamedTuple):
     "A training of before beside what the study would do today."
 
     changes: list[str]  # what differs, a phrase each
@@ -435,9 +438,9 @@ def _changed_words(study: Study, name: TrainedName, what: str) -> str:
 
 def _compare_material(
     study: Study, training: Training, name: TrainedName, trained: Trained, models: Path
-) -> _Compared:
+) -> _ComparedTraining:
     "Whether a training was made of what the study would take today."
-    found = _Compared([], [])
+    found = _ComparedTraining([], [])
     today = _material_today(study, training, name, models)
     for what, words in MATERIAL.items():
         if not (recorded := trained.record.get(what)):
@@ -449,9 +452,9 @@ def _compare_material(
     return found
 
 
-def _compare(
+def _compare_training(
     study: Study, training: Training, name: TrainedName, trained: Trained, models: Path
-) -> _Compared:
+) -> _ComparedTraining:
     "A training beside what the study says of it."
     stage = "default" if name.task == DEFAULT else "task"
     said = []
@@ -460,10 +463,10 @@ def _compare(
     if stage == "default" and name.family:
         said += _start_changes(study, training, name, models / name.base)
     material = _compare_material(study, training, name, trained, models)
-    return _Compared(said + material.changes, material.unknown)
+    return _ComparedTraining(said + material.changes, material.unknown)
 
 
-def _compared(study: Study, outputs: Path | str) -> dict[TrainedName, _Compared]:
+def _compared_trainings(study: Study, outputs: Path | str) -> dict[TrainedName, _ComparedTraining]:
     "All trainings of a folder that the study would use."
     names = _with_defaults([name for name in map(trained_name, study.models) if name])
     if not names:
@@ -471,7 +474,7 @@ def _compared(study: Study, outputs: Path | str) -> dict[TrainedName, _Compared]
     training, models = make_training(study), model_folder_of(Folder(Path(outputs)))
     trained = {name: read_trained(models / name.folder) for name in names}
     return {
-        name: _compare(study, training, name, each, models)
+        name: _compare_training(study, training, name, each, models)
         for name, each in trained.items()
         if each is not None
     }
@@ -487,7 +490,7 @@ def other_trainings(
         f"encoder/{name.folder} was trained in another way than the study says "
         f"({'; '.join(found.changes)}): move {models / name.folder} away to train it again, or use "
         "another outputs folder"
-        for name, found in _compared(study, outputs).items()
+        for name, found in _compared_trainings(study, outputs).items()
         if found.changes
     ]
 
@@ -498,7 +501,7 @@ def unknown_trainings(
 ) -> list[str]:  # one line for each kind of thing that is not known
     "Encoders in a folder of which it is not known whether the study would train them alike."
     alike: dict[str, list[str]] = {}
-    for name, found in _compared(study, outputs).items():
+    for name, found in _compared_trainings(study, outputs).items():
         for why in found.unknown:
             alike.setdefault(why, []).append(f"encoder/{name.folder}")
     return [
@@ -516,7 +519,7 @@ def _refuse_others(study: Study, outputs: Path) -> None:
         raise CogbiasError(f"{lines[0]}{others if more else ''}. Nothing was asked")
 
 # %% ../nbs/21_trained_encoders.ipynb #a1731701
-def _pretrained(study: Study, name: TrainedName) -> Path:
+def _folder_of_pretrained(study: Study, name: TrainedName) -> Path:
     "The folder of a pretrained model; an error that names it where it cannot be had."
     model = _begins_with(study, name)
     try:
@@ -562,7 +565,7 @@ def _swag_sources(study: Study, training: Training) -> tuple[str, str]:
     return training.swag, validation
 
 
-def _swag(study: Study, training: Training) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _questions_of_swag(study: Study, training: Training) -> tuple[pd.DataFrame, pd.DataFrame]:
     "SWAG, to learn from and to see how far it is."
     train, validation = _swag_sources(study, training)
     return swag_questions(train, "train"), swag_questions(validation, "validation")
@@ -573,11 +576,11 @@ def _check_begins(study: Study, names: Iterable[TrainedName]) -> None:
     training = make_training(study)
     for name in names:
         if not name.family:
-            _pretrained(study, name)
+            _folder_of_pretrained(study, name)
             _swag_sources(study, training)
 
 
-def _endings(models: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _endings_made_here(models: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     "A small set like SWAG, made here, written with its columns and read as the real one is."
     place = models / "endings.csv"
     write_text(place, ending_questions().to_csv(index=False))
@@ -601,12 +604,17 @@ def _train_default(
             recipe = stage_recipe(study, training, "pretraining")
             size = Size(**training.size)
             build_small(name.architecture, sentences, start, words, size, recipe, progress)
-            questions, source = _endings(models), MADE_LIKE_SWAG
+            questions, source = _endings_made_here(models), MADE_LIKE_SWAG
         else:
-            start, questions = _pretrained(study, name), _swag(study, training)
+            start, questions = (
+                _folder_of_pretrained(study, name),
+                _questions_of_swag(study, training),
+            )
             source = HUB if training.swag == "hub" else Path(training.swag).name
         recipe = stage_recipe(study, training, "default")
-        about = _about(study, name, start) | {"swag": source} | _own_scenes(source, *questions)
+        about = (
+            _record_of_task(study, name, start) | {"swag": source} | _own_scenes(source, *questions)
+        )
         return fine_tune(start, models / name.folder, *questions, recipe, about, progress), ""
     except CogbiasError as error:
         return None, f"encoder/{name.folder}: {error}"
@@ -625,12 +633,14 @@ def _train_task(
     ]
     try:
         recipe = stage_recipe(study, training, "task")
-        return fine_tune(start, place, *questions, recipe, _about(study, name, start), progress), ""
+        return fine_tune(
+            start, place, *questions, recipe, _record_of_task(study, name, start), progress
+        ), ""
     except CogbiasError as error:
         return None, f"encoder/{name.folder}: {error}"
 
 
-def _about(study: Study, name: TrainedName, start: Path) -> dict[str, Any]:
+def _record_of_task(study: Study, name: TrainedName, start: Path) -> dict[str, Any]:
     "What the record of a training says of its task, and of who made what it begins with."
     if name.task != DEFAULT:  # as what it begins with
         before = read_record(start) or {}
@@ -713,7 +723,7 @@ def train_encoders(
         missing = [name for name in names if read_trained(models / name.folder) is None]
         first = _defaults_missing(names, models)
         done = []
-        for work, part in ((_train_default, first), (_train_task, _tasks(missing))):
+        for work, part in ((_train_default, first), (_train_task, _longest_tasks_first(missing))):
             alone = jobs == 1 or len(part) == 1  # bars of several would write over each other
             each = [(study, name, models, progress and alone) for name in part]
             told = len(part), "encoders trained", "encoder"
@@ -723,13 +733,13 @@ def train_encoders(
                     each,
                     jobs,
                     None,
-                    lambda study, name, *_: (None, _lost(name)),
+                    lambda study, name, *_: (None, _killed_in_words(name)),
                     lambda task: bar.done(f"encoder/{task[1].folder}"),
                 )
             if part:  # what is there may have begun with another default model
                 _refuse_others(study, Path(outputs).absolute())
     failed = [line for _, line in done if line]
-    rows = [_row(name, read_trained(models / name.folder)) for name in names]
+    rows = [_row_of_encoder(name, read_trained(models / name.folder)) for name in names]
     return TrainedEncoders(pd.DataFrame(rows), failed)
 
 
@@ -739,7 +749,7 @@ def _defaults_missing(names: Iterable[TrainedName], models: Path) -> list[Traine
     return [name for name in defaults if read_trained(models / name.folder) is None]
 
 
-def _tasks(names: Iterable[TrainedName]) -> list[TrainedName]:
+def _longest_tasks_first(names: Iterable[TrainedName]) -> list[TrainedName]:
     "Those that learn a task, the longest trainings first, so that no process waits at the end."
     return sorted(
         (name for name in names if name.task != DEFAULT),
@@ -747,12 +757,12 @@ def _tasks(names: Iterable[TrainedName]) -> list[TrainedName]:
     )
 
 
-def _lost(name: TrainedName) -> str:
+def _killed_in_words(name: TrainedName) -> str:
     "What to say of a training whose process was killed."
     return f"encoder/{name.folder}: {lost_words()}"
 
 
-def _row(name: TrainedName, trained: Trained | None) -> dict[str, Any]:
+def _row_of_encoder(name: TrainedName, trained: Trained | None) -> dict[str, Any]:
     "What is told of a trained encoder."
     record, first = trained.record if trained else {}, name.task == DEFAULT
     told = ("label", "steps", "dev_accuracy", "reached_stop")

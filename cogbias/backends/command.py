@@ -224,11 +224,11 @@ class Program:
         self.twice: list[int] = []  # questions that were answered once more, as they were asked
         self.refused, self.in_a_row = 0, 0  # answers to questions that were not asked
         self.silent = threading.Thread(target=self._keep_errors, daemon=True)
-        for work in (self._write, self._read):
+        for work in (self._write_questions, self._read_answers):
             threading.Thread(target=work, daemon=True, name="cogbias-command").start()
         self.silent.start()
 
-    def _write(self) -> None:
+    def _write_questions(self) -> None:
         "Write what is asked, until nobody asks any more."
         while (line := self.lines.get()) is not None:
             try:
@@ -242,27 +242,27 @@ class Program:
         while part := self.process.stderr.read1(KEPT_OF_ERRORS):
             self.errors = (self.errors + part)[-KEPT_OF_ERRORS:]
 
-    def _read(self) -> None:
+    def _read_answers(self) -> None:
         "Give every answer to whoever waits for it, until the program ends or fails."
         try:
             while line := self.process.stdout.readline(LONGEST_LINE + 1):
-                self._try(line)
+                self._take_line(line)
             raise ProgramFailed(self._how_it_ended())
         except ProgramFailed as failure:
-            self._fail(str(failure))
+            self._fail_everybody(str(failure))
         except (OSError, ValueError):  # it was closed by us
-            self._fail("was ended")
+            self._fail_everybody("was ended")
 
-    def _try(self, line: bytes) -> None:
+    def _take_line(self, line: bytes) -> None:
         "Take an answer; a line that is none costs the question that it was meant for."
         try:
-            self._take(read_line(line))
+            self._give_answer(read_line(line))
         except WrongLine as wrong:
-            outcome = self._meant(wrong)
+            outcome = self._who_waits_for(wrong)
             if outcome is not None:
                 outcome.set_exception(wrong)
 
-    def _meant(self, wrong: WrongLine) -> Future | None:
+    def _who_waits_for(self, wrong: WrongLine) -> Future | None:
         "Who waits for the answer that a wrong line stands for; None where nobody waits yet."
         with self.lock:
             if not self.waiting:
@@ -274,7 +274,7 @@ class Program:
             self.late.add(number)  # its answer may still come
             return self.waiting.pop(number)
 
-    def _take(self, said: Mapping[str, Any]) -> None:
+    def _give_answer(self, said: Mapping[str, Any]) -> None:
         "Give an answer to whoever waits for it."
         with self.lock:
             late, outcome = said["id"] in self.late, self.waiting.pop(said["id"], None)
@@ -284,11 +284,11 @@ class Program:
         elif not late and said["id"] in self.asked:
             self._note_twice(self.asked.index(said["id"]))
         elif not late:
-            self._refuse(said["id"])
+            self._refuse_answer(said["id"])
         if outcome is not None or late:
             self.in_a_row = 0
 
-    def _refuse(self, number: int) -> None:
+    def _refuse_answer(self, number: int) -> None:
         "Refuse an answer to a question that was not asked; several in a row end the program."
         self.refused, self.in_a_row = self.refused + 1, self.in_a_row + 1
         reason = f"answered a question {number} that does not wait for an answer"
@@ -321,7 +321,7 @@ class Program:
         words = scrub(self.errors.decode("utf-8", "replace").strip().rpartition("\n")[2])
         return f"{said}; its last words: {words:.200}" if words else f"{said} without a word"
 
-    def _fail(self, reason: str) -> None:
+    def _fail_everybody(self, reason: str) -> None:
         "Tell everybody who waits that no answer will come."
         with self.lock:
             self.failure = self.failure or reason
@@ -385,8 +385,8 @@ class Program:
             self.process.stdin.close()
 
 # %% ../../nbs/backends/command.ipynb #ea7eec01
-_RUNNING: dict[tuple[str, str], Program] = {}  # command line and files -> the program
-_STARTING = threading.Lock()
+_RUNNING_PROGRAMS: dict[tuple[str, str], Program] = {}  # command line and files -> the program
+_STARTING_LOCK = threading.Lock()
 
 
 def running_program(
@@ -394,46 +394,48 @@ def running_program(
     files: str,  # hash of the files that it names
 ) -> Program:
     "The program of a command line; it is started where it does not run yet."
-    with _STARTING:
-        program = _RUNNING.get((model, files))
+    with _STARTING_LOCK:
+        program = _RUNNING_PROGRAMS.get((model, files))
         if program is None or program.failure:
             if program is not None:
                 program.end()
-            program = _RUNNING[model, files] = Program(split_command(model))
+            program = _RUNNING_PROGRAMS[model, files] = Program(split_command(model))
         return program
 
 
 @atexit.register
 def end_programs() -> None:
     "End all programs that this process has started."
-    while _RUNNING:
-        _, program = _RUNNING.popitem()
+    while _RUNNING_PROGRAMS:
+        _, program = _RUNNING_PROGRAMS.popitem()
         if program.owner == os.getpid():  # a process that was copied from ours has not started it
             program.end()
 
 # %% ../../nbs/backends/command.ipynb #b8e52810
-_LEAVE = "COGBIAS_COMMANDS_ALLOWED_BY"  # the process that the user has allowed to start programs
+_ALLOWED_BY = (
+    "COGBIAS_COMMANDS_ALLOWED_BY"  # the process that the user has allowed to start programs
+)
 
 
 @contextmanager
 def commands_allowed() -> Iterator[None]:
     "Let this process and its workers start programs until the block ends."
-    before = os.environ.get(_LEAVE)
-    os.environ[_LEAVE] = str(os.getpid())
+    before = os.environ.get(_ALLOWED_BY)
+    os.environ[_ALLOWED_BY] = str(os.getpid())
     try:
         yield
     finally:
         end_programs()
-        del os.environ[_LEAVE]
+        del os.environ[_ALLOWED_BY]
         if before is not None:
-            os.environ[_LEAVE] = before
+            os.environ[_ALLOWED_BY] = before
 
 
 def check_allowed(
     model: str,  # the command line
 ) -> None:  # raises CogbiasError
     "Refuse to start a program that the user did not allow on this line."
-    if os.environ.get(_LEAVE) not in (str(os.getpid()), str(os.getppid())):
+    if os.environ.get(_ALLOWED_BY) not in (str(os.getpid()), str(os.getppid())):
         raise CogbiasError(
             f"command/{model}: would start this program; if you know what it does, add "
             "--allow-command (in Python: allow_command=True)"
@@ -505,9 +507,9 @@ class CommandParticipant:
     def revision(self) -> str:
         "As it was given, or the hash of the files that the command line names."
         given = self.settings.revision
-        return str(given) if given is not None else self._hash()
+        return str(given) if given is not None else self._hash_of_files()
 
-    def _hash(self) -> str:
+    def _hash_of_files(self) -> str:
         "The hash of the files that the command line names."
         return f"files {hash_of_files(files_of(split_command(self.model)))}"
 
@@ -519,21 +521,24 @@ class CommandParticipant:
     def facts(self) -> dict[str, Any]:
         "What was known of it."
         files = files_of(split_command(self.model))
-        return {"files": ", ".join(file.name for file in files), "hash of files": self._hash()}
+        return {
+            "files": ", ".join(file.name for file in files),
+            "hash of files": self._hash_of_files(),
+        }
 
     def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
         "Answer every request once."
         check_allowed(self.model)
-        files, ended, silent, unasked = self._hash(), Future(), [0], [0]
+        files, ended, silent, unasked = self._hash_of_files(), Future(), [0], [0]
         try:
             program = running_program(self.model, files)
         except ProgramFailed as failure:
             raise CogbiasError(f"the program {failure}") from None
         try:
             yield from ask_all(
-                lambda request: self._answer(program, request, method, ended, silent, unasked),
+                lambda request: self._ask_program(program, request, method, ended, silent, unasked),
                 requests,
-                lambda error: self._fault(error, silent),
+                lambda error: self._fault_of_program(error, silent),
                 concurrency=self.settings.concurrency,
                 attempts=1,
                 who=self,
@@ -544,7 +549,7 @@ class CommandParticipant:
             self._say_twice(program)
             self._say_refused(program)
             self._say_unasked(unasked[0])
-        if self.settings.revision is None and self._hash() != files:
+        if self.settings.revision is None and self._hash_of_files() != files:
             raise CogbiasError(
                 "its files changed while it answered; answers are stored under the old ones, "
                 "remove those that you doubt"
@@ -583,7 +588,7 @@ class CommandParticipant:
                 count,
             )
 
-    def _answer(
+    def _ask_program(
         self,
         program: Program,
         request: Request,
@@ -606,7 +611,7 @@ class CommandParticipant:
         counts = {name: said.get(name) for name in ("tokens_in", "tokens_out")}
         return returned_answer(request.item, said["answer"], method)._replace(**counts)
 
-    def _fault(self, error: Exception, silent: list[int]) -> Fault:
+    def _fault_of_program(self, error: Exception, silent: list[int]) -> Fault:
         "What it means that a program gave no answer."
         if isinstance(error, ProgramFailed):
             return Fault(f"the program {error}", retry=False, fatal=True)

@@ -48,7 +48,7 @@ class Taken(NamedTuple):
     by_name: tuple[str, ...]  # of OFFERED
 
 
-_PLACES = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_POSITIONAL_KINDS = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def taken_by(
@@ -60,7 +60,7 @@ def taken_by(
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # of a builtin, that does not tell
         return Taken(True, ())
-    first = next((each for each in parameters if each.kind in _PLACES), None)
+    first = next((each for each in parameters if each.kind in _POSITIONAL_KINDS), None)
     anything = any(each.kind == each.VAR_POSITIONAL for each in parameters)
     by_place = first is None and anything or first is not None and first.name not in OFFERED
     rest = [each for each in parameters if not (by_place and each is first)]
@@ -103,14 +103,14 @@ def arguments_for(
     return [prompt] if taken.by_place else [], {name: values[name] for name in taken.by_name}
 
 # %% ../../nbs/backends/function.ipynb #157da941
-class _Thread:
+class _CallingThread:
     "A thread that makes one call after the other."
 
     def __init__(self) -> None:
         self.tasks: SimpleQueue = SimpleQueue()
-        threading.Thread(target=self._work, daemon=True, name="cogbias-function").start()
+        threading.Thread(target=self._make_calls, daemon=True, name="cogbias-function").start()
 
-    def _work(self) -> None:
+    def _make_calls(self) -> None:
         while (task := self.tasks.get()) is not None:
             outcome, call = task
             try:
@@ -129,7 +129,7 @@ class _Thread:
         self.tasks.put(None)
 
 
-class _Loop:
+class _LoopInThread:
     "An event loop in a thread of its own."
 
     def __init__(self) -> None:
@@ -149,24 +149,24 @@ class _Loop:
         self.loop.call_soon_threadsafe(make)
 
 
-_LOOPS: list[_Loop] = []  # the last one is used; one before it was blocked by somebody
-_CHANGING = threading.Lock()
+_LOOPS: list[_LoopInThread] = []  # the last one is used; one before it was blocked by somebody
+_LOOPS_LOCK = threading.Lock()
 
 
-def _loop() -> _Loop:
+def _loop_of_process() -> _LoopInThread:
     "The event loop of this process for functions."
-    with _CHANGING:
+    with _LOOPS_LOCK:
         if not _LOOPS:
-            _LOOPS.append(_Loop())
+            _LOOPS.append(_LoopInThread())
         return _LOOPS[-1]
 
 
-def _leave_if_blocked(loop: _Loop, patience: float = 1.0) -> None:
+def _leave_if_blocked(loop: _LoopInThread, patience: float = 1.0) -> None:
     "Use another event loop from now on where this one does nothing any more."
     alive = threading.Event()
     loop.loop.call_soon_threadsafe(alive.set)
     if not alive.wait(patience):
-        with _CHANGING:
+        with _LOOPS_LOCK:
             with suppress(ValueError):
                 _LOOPS.remove(loop)
 
@@ -206,7 +206,7 @@ class Calls:
         timeout: float | None,  # seconds for a call; None: as long as it takes
     ) -> None:
         self.timeout, self.context = timeout, copy_context()
-        self.idle: list[_Thread] = []
+        self.idle: list[_CallingThread] = []
         self.ended: Future = Future()
 
     def __enter__(self) -> "Calls":
@@ -217,7 +217,7 @@ class Calls:
         for thread in self.idle:
             thread.end()
 
-    def _wait(self, outcome: Future) -> None:
+    def _wait_for_outcome(self, outcome: Future) -> None:
         "Wait for an outcome, for the end of the collection, or until the time is up."
         wait([outcome, self.ended], self.timeout, FIRST_COMPLETED)
         if self.ended.done():
@@ -233,24 +233,24 @@ class Calls:
         try:
             thread = self.idle.pop()
         except IndexError:
-            thread = _Thread()
+            thread = _CallingThread()
         context = self.context.copy()
         outcome = thread.begin(lambda: context.run(call))
         try:
-            self._wait(outcome)
+            self._wait_for_outcome(outcome)
         except BaseException:
             thread.end()  # it is left behind with its call
             raise
         self.idle.append(thread)
         value = _given_back(outcome)
-        return self._awaited(value, context) if inspect.isawaitable(value) else value
+        return self._result_of_awaitable(value, context) if inspect.isawaitable(value) else value
 
-    def _awaited(self, value: Awaitable[Any], context: Context) -> Any:
+    def _result_of_awaitable(self, value: Awaitable[Any], context: Context) -> Any:
         "What an awaitable gives."
-        loop, outcome = _loop(), Future()
+        loop, outcome = _loop_of_process(), Future()
         loop.begin(value, outcome, context)
         try:
-            self._wait(outcome)
+            self._wait_for_outcome(outcome)
         except TookTooLong:
             _leave_if_blocked(loop)
             raise
@@ -279,7 +279,7 @@ class FunctionSettings:
 
 
 @dataclass
-class _Memory:
+class _FirstAnswers:
     "What is known of a function from its first answers."
 
     methods: dict[str, str] = field(default_factory=dict)  # paradigm -> text or probabilities
@@ -301,7 +301,7 @@ class FunctionParticipant(FunctionSettings):
     methods: tuple[str, ...] = ("text", "option_probability")
     backend: str = "function"
     simulated: bool = False
-    memory: _Memory = field(default_factory=_Memory, repr=False, compare=False)
+    memory: _FirstAnswers = field(default_factory=_FirstAnswers, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -317,9 +317,9 @@ class FunctionParticipant(FunctionSettings):
         "Answer every request once."
         with Calls(self.timeout) as calls:
             yield from ask_all(
-                lambda request: self._kept(request, method, calls),
+                lambda request: self._first_or_new_answer(request, method, calls),
                 requests,
-                self._fault,
+                self._fault_of_function,
                 concurrency=self.concurrency,
                 attempts=1,
                 who=self,
@@ -330,10 +330,10 @@ class FunctionParticipant(FunctionSettings):
         "How it answers a paradigm: as it did before, or as its first answer shows."
         name = requests[0].item["paradigm"]
         if name not in self.memory.methods:
-            self.memory.methods[name] = self._seen(requests)
+            self.memory.methods[name] = self._method_of_first_answer(requests)
         return self.memory.methods[name]
 
-    def _seen(self, requests: Sequence[Request]) -> str:
+    def _method_of_first_answer(self, requests: Sequence[Request]) -> str:
         "How it answers the first request for which it has an answer."
         with Calls(self.timeout) as calls:
             for request in requests:
@@ -341,7 +341,7 @@ class FunctionParticipant(FunctionSettings):
                 try:
                     value = self.value(request, calls)
                 except Exception as error:
-                    detail = self._fault(error).message
+                    detail = self._fault_of_function(error).message
                     self.memory.first[key] = Answer("error", detail=detail)
                     continue
                 chances = isinstance(value, Mapping) and len(request.item["options"]) > 0
@@ -351,7 +351,7 @@ class FunctionParticipant(FunctionSettings):
                     return method
         return "text"
 
-    def _kept(self, request: Request, method: str, calls: Calls) -> Answer:
+    def _first_or_new_answer(self, request: Request, method: str, calls: Calls) -> Answer:
         "The answer that was given when the function was first tried, or a new one."
         key = request.item["item_id"], request.repeat
         known = self.memory.first.pop(key, None)
@@ -373,7 +373,7 @@ class FunctionParticipant(FunctionSettings):
         "How many calls did not return, of those that began after the last one that did."
         return sum(number > self.memory.returned for number in [*self.memory.silent])
 
-    def _fault(self, error: Exception) -> Fault:
+    def _fault_of_function(self, error: Exception) -> Fault:
         "What it means that a function raised something, or did not return."
         if isinstance(error, TookTooLong):
             last = self._silent_in_a_row() >= GIVEN_UP

@@ -883,7 +883,7 @@ def running_facts(who: OllamaParticipant) -> dict[str, str | int | float]:
     return plain_facts(facts, 2000)
 
 # %% ../../nbs/backends/ollama.ipynb #e08bf3b0
-def _checked(model: str, settings: dict[str, Any]) -> dict[str, Any]:
+def _checked_settings(model: str, settings: dict[str, Any]) -> dict[str, Any]:
     "Settings that make sense."
     check_settings(f"ollama/{model}", OllamaSettings, settings, "has no setting {name!r}")
     if settings.get("think"):
@@ -916,6 +916,6 @@ def PARTICIPANT(
         model,
         **{
             name: convert.get(name, lambda value: value)(value)
-            for name, value in _checked(model, settings).items()
+            for name, value in _checked_settings(model, settings).items()
         },
     )

@@ -240,7 +240,7 @@ def _fault_of_status(
     )
 
 # %% ../../nbs/backends/openai.ipynb #101db462
-def _unreached(error: Exception, addressee: Addressee) -> Fault:
+def _fault_without_answer(error: Exception, addressee: Addressee) -> Fault:
     "What it means that no answer came."
     import openai
 
@@ -304,7 +304,7 @@ def explain(
             retry_after(error.response.headers.get("retry-after")),
         )
     if isinstance(error, openai.APIConnectionError):
-        return _unreached(error, addressee)
+        return _fault_without_answer(error, addressee)
     if isinstance(error, (Unreadable, Complaint)):
         return _no_answer_in_a_200(error, addressee)
     raise error
@@ -455,7 +455,7 @@ class Dialect(NamedTuple):
     fingerprint: str | None = None  # of the server's configuration
 
 # %% ../../nbs/backends/openai.ipynb #6e5fe8c8
-def _merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+def _merged_deeply(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     "Two mappings; where both hold a mapping, these are joined."
     return {
         **one,
@@ -477,7 +477,7 @@ def fields_of(
     "Every field of a request beside model, messages and limit."
     sampling = {"temperature": who.temperature, "top_p": who.top_p, **NEUTRAL.get(kind, {})} | more
     kept = {name: value for name, value in sampling.items() if name not in dialect.left_out}
-    return _merged(_merged(kept, dialect.thinking), who.extra)
+    return _merged_deeply(_merged_deeply(kept, dialect.thinking), who.extra)
 
 # %% ../../nbs/backends/openai.ipynb #208d0f8f
 def _text_of(
@@ -525,14 +525,14 @@ def answer_of_completion(
     return answer_from_text(item, content, **received)
 
 # %% ../../nbs/backends/openai.ipynb #eb72138c
-def _token(each: Mapping[str, Any]) -> str:
+def _text_of_token(each: Mapping[str, Any]) -> str:
     "The text of a listed token."
     if each.get("token") is None:
         raise Misshapen("the answer's list of tokens holds one without a text")
     return as_text(each["token"], "token")
 
 
-def _logprob(each: Mapping[str, Any]) -> float:
+def _logprob_of_token(each: Mapping[str, Any]) -> float:
     "A listed log-probability; null is what JSON makes of minus infinity."
     if "logprob" not in each:
         raise Misshapen("the answer's list of tokens holds one without a log-probability")
@@ -541,7 +541,7 @@ def _logprob(each: Mapping[str, Any]) -> float:
 
 def _is_end(each: Mapping[str, Any]) -> bool:
     "Whether a listed token ends the turn."
-    text = _token(each)
+    text = _text_of_token(each)
     return text in ENDS and not (text == "" and each.get("bytes"))
 
 # %% ../../nbs/backends/openai.ipynb #12d64d97
@@ -551,7 +551,10 @@ def read_list(
     "A list of next tokens, as a completion holds it."
     return [
         ListedToken(
-            "" if _is_end(each) else _token(each), _logprob(each), _is_end(each), each.get("id")
+            "" if _is_end(each) else _text_of_token(each),
+            _logprob_of_token(each),
+            _is_end(each),
+            each.get("id"),
         )
         for each in listed
     ]
@@ -831,7 +834,7 @@ def _longest_list(
     return [], words
 
 # %% ../../nbs/backends/openai.ipynb #c5249007
-def _continuation(
+def _access_by_continuation(
     who: "OpenaiParticipant", messages: Sequence[Mapping[str, str]], listed: int
 ) -> ProbabilityAccess:
     "How an answer that was begun is continued."
@@ -907,7 +910,7 @@ def probe(
     whole = complete and len(longest) >= (who.model_card.vocabulary or math.inf)
     if reason := _tells_nothing(who, first, whole):
         return ProbabilityAccess(reason=reason)
-    return _continuation(who, messages, len(longest))._replace(whole=whole)
+    return _access_by_continuation(who, messages, len(longest))._replace(whole=whole)
 
 # %% ../../nbs/backends/openai.ipynb #4df2a7dc
 class OpenaiReader(NextTokenReader):
@@ -1208,7 +1211,7 @@ OURS = (
 )  # fields that extra may not set
 
 
-def _checked(model: str, settings: dict[str, Any]) -> dict[str, Any]:
+def _checked_settings(model: str, settings: dict[str, Any]) -> dict[str, Any]:
     "Settings that make sense."
     check_settings(f"openai/{model}", OpenaiSettings, settings, "has no setting {name!r}")
     ours = settings_of(OpenaiSettings)
@@ -1229,7 +1232,7 @@ def PARTICIPANT(
     **settings: Any,  # of OpenaiSettings
 ) -> OpenaiParticipant:
     "Factory that the registry calls; contacts nothing."
-    settings = _checked(model, settings)
+    settings = _checked_settings(model, settings)
     keep_out(*secrets_of(settings))
     if settings.get("base_url"):
         settings["base_url"] = check_base_url(settings["base_url"])

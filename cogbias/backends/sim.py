@@ -72,7 +72,7 @@ def rule_of(
     return known[who]
 
 # %% ../../nbs/backends/sim.ipynb #c960b86d
-def _decided(model: str, item: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
+def _decide_by_rule(model: str, item: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
     "What a rule says; content that it cannot decide from is an error of the item."
     try:
         said = rule_of(model, item)(full_content(item), roles)
@@ -117,7 +117,7 @@ def answer_probabilities(
             else [float(place == 0) for place in range(len(shown))]
         )
         return {each["label"]: p for each, p in zip(item["options"], chances)}
-    p = _decided(model, item, shown)
+    p = _decide_by_rule(model, item, shown)
     return {each["label"]: p[each["role"]] for each in item["options"]} if shown else p
 
 # %% ../../nbs/backends/sim.ipynb #b24eac73
@@ -210,10 +210,10 @@ class SimulatedParticipant:
     def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
         "Answer every request in turn."
         for index, request in enumerate(requests):
-            yield index, _answer(self, request, method)
+            yield index, _answer_by_rule(self, request, method)
 
 # %% ../../nbs/backends/sim.ipynb #62d2efc7
-def _answer(who: SimulatedParticipant, request: Request, method: str) -> Answer:
+def _answer_by_rule(who: SimulatedParticipant, request: Request, method: str) -> Answer:
     "One answer: the distribution itself, or a draw from it in words."
     p = who.distribution(request.item)
     if method == "option_probability":

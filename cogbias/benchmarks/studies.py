@@ -33,7 +33,7 @@ class Took(NamedTuple):
     said: str
 
 
-def _memory(processes: Sequence[psutil.Process]) -> float:
+def _megabytes_used(processes: Sequence[psutil.Process]) -> float:
     "Megabytes of some processes; shared pages count once where the system says so."
     total = 0
     for each in processes:
@@ -71,7 +71,7 @@ def timed_command(
             while process.poll() is None and not (until and until()):
                 age = time.perf_counter() - start
                 if age >= next_look:
-                    most = max(most, _memory([process, *process.children(recursive=True)]))
+                    most = max(most, _megabytes_used([process, *process.children(recursive=True)]))
                     next_look = age + min(EVERY, age)
                 time.sleep(0.01)
         finally:
@@ -115,7 +115,7 @@ def grown(
     return [*asked, "--where", "variant=base"]
 
 # %% ../../nbs/benchmarks/studies.ipynb #2d3e778a
-def _count(folder: Path, pattern: str) -> int:
+def _count_files(folder: Path, pattern: str) -> int:
     "How many files there are."
     return len(list(folder.glob(pattern)))
 
@@ -123,7 +123,7 @@ def _count(folder: Path, pattern: str) -> int:
 ANSWERS = "trials/*/*.jsonl"
 
 
-def _reports(folder: Path) -> list[Path]:
+def _finished_reports(folder: Path) -> list[Path]:
     "The finished reports of a folder."
     found = sorted(folder.glob("reports/*/*.ipynb"))
     return [path for path in found if not path.name.endswith(".running.ipynb")]
@@ -147,8 +147,8 @@ def whole_study(
     if "nothing new" not in again[0].said:
         raise RuntimeError(f"something was new: {again[0].said[:500]}")
     return {
-        "cells": _count(folder, ANSWERS),
-        "reports": len(_reports(folder)),
+        "cells": _count_files(folder, ANSWERS),
+        "reports": len(_finished_reports(folder)),
         "jobs": jobs,
         "stages": {
             name: {"seconds": each.seconds, "megabytes": each.megabytes}
@@ -157,7 +157,7 @@ def whole_study(
     }
 
 # %% ../../nbs/benchmarks/studies.ipynb #d760bce7
-def _answered(folder: Path) -> dict[str, list[str]]:
+def _ids_of_answers(folder: Path) -> dict[str, list[str]]:
     "File -> ids of its answers, sorted."
     return {
         path.relative_to(folder).as_posix(): sorted(
@@ -175,11 +175,11 @@ def killed_study(
 ) -> dict[str, Any]:
     "A study that is killed twice on its way, beside the one that was not."
     command = ["run", *asked, "--outputs", folder, "--jobs", str(jobs)]
-    cells, reports = _count(through, ANSWERS), len(_reports(through))
-    first = timed_command(*command, until=lambda: _count(folder, ANSWERS) >= cells / 2)
-    cells_there = _count(folder, ANSWERS)
-    second = timed_command(*command, until=lambda: len(_reports(folder)) >= reports / 3)
-    reports_there = len(_reports(folder))
+    cells, reports = _count_files(through, ANSWERS), len(_finished_reports(through))
+    first = timed_command(*command, until=lambda: _count_files(folder, ANSWERS) >= cells / 2)
+    cells_there = _count_files(folder, ANSWERS)
+    second = timed_command(*command, until=lambda: len(_finished_reports(folder)) >= reports / 3)
+    reports_there = len(_finished_reports(folder))
     last = timed_command(*command)
     same = [(each / "effects.csv").read_bytes() for each in (folder, through)]
     return {
@@ -187,8 +187,8 @@ def killed_study(
         "reports at the second kill": reports_there,
         "seconds": first.seconds + second.seconds + last.seconds,
         "same bytes of effects": same[0] == same[1],
-        "same answers": _answered(folder) == _answered(through),
-        "reports": len(_reports(folder)),
+        "same answers": _ids_of_answers(folder) == _ids_of_answers(through),
+        "reports": len(_finished_reports(folder)),
     }
 
 # %% ../../nbs/benchmarks/studies.ipynb #9ec48f44
@@ -201,7 +201,7 @@ for number, values in enumerate(cells):
 """
 
 
-def _parameters(report: Path) -> dict[str, Any]:
+def _parameters_of_report(report: Path) -> dict[str, Any]:
     "With which parameters a report was made."
     return json.loads(report.read_text())["metadata"]["papermill"]["parameters"]
 
@@ -218,13 +218,13 @@ def beside_papermill(
     "Seconds of plain papermill and of ours for the same reports."
     asked = study_options(("human", "random"), paradigms)
     timed_command("run", *asked, "--outputs", folder, "--jobs", "2")
-    reports = _reports(folder)
+    reports = _finished_reports(folder)
     found = {
         f"cogbias, jobs {jobs}": timed_command("report", folder, "--all", "--jobs", str(jobs))
         for jobs in (1, 2)
     }
     with tempfile.TemporaryDirectory() as place:
-        cells = json.dumps([_parameters(each) for each in reports])
+        cells = json.dumps([_parameters_of_report(each) for each in reports])
         plain = [sys.executable, "-c", PLAIN, str(template), place, cells]
         found["papermill"] = timed_command(program=plain)
     return {
@@ -246,7 +246,7 @@ def growth(
         first, again = timed_command(*command), timed_command(*command)
         found.append(
             {
-                "cells": _count(place, ANSWERS),
+                "cells": _count_files(place, ANSWERS),
                 "seconds": first.seconds,
                 "megabytes": first.megabytes,
                 "nothing new, seconds": again.seconds,

@@ -516,7 +516,7 @@ ASKED_IN = r"(?i)\b(?:how\s(?:many|much|long)(?:\s\w+)?|number\sof|in)\s(?:{form
 NAMED = r"(?i)(?<![^\W\d_])(?:{forms})(?!\w)"
 
 
-def _named(pattern: str, kind: str, text: str) -> set[str]:
+def _units_named(pattern: str, kind: str, text: str) -> set[str]:
     "Units of a kind that a text names in a certain way."
     return {
         unit
@@ -538,7 +538,7 @@ def foreign_unit(
             for unit, forms in units.items()
             if re.match(BEHIND.replace("{forms}", forms), answer, re.I)
         ]
-        asked = _named(ASKED_IN, kind, question) or _named(NAMED, kind, question)
+        asked = _units_named(ASKED_IN, kind, question) or _units_named(NAMED, kind, question)
         if said and asked and said[0] not in asked:
             return said[0]
     return ""

@@ -262,7 +262,7 @@ class Answered:
 _BY_TRIAL = ("item", "p", "ok", "mass", "value", "exact")
 
 # %% ../../nbs/12_effects.ipynb #d73bea4f
-def _probabilities(
+def _option_probabilities(
     given: list, choice: list, layout: Layout, item: np.ndarray, ok: np.ndarray
 ) -> np.ndarray:
     "Probability of every option of every trial."
@@ -283,7 +283,7 @@ def _probabilities(
     return p
 
 
-def _numbers(column: pd.Series) -> np.ndarray:
+def _column_as_floats(column: pd.Series) -> np.ndarray:
     "A column as floats, nan where it is empty."
     if column.dtype == object:  # plain Python objects, as a folder is read
         return np.array(column.tolist(), float)
@@ -301,7 +301,7 @@ def answered(
 ) -> Answered:
     "Answers as arrays; trials of other items are left out."
     layout = items if isinstance(items, Layout) else Layout(items)
-    return _answered(*_of_known_items(trials, layout), layout)
+    return _answers_to_known_items(*_of_known_items(trials, layout), layout)
 
 
 def _of_known_items(trials: pd.DataFrame, layout: Layout) -> tuple[pd.DataFrame, np.ndarray]:
@@ -311,15 +311,15 @@ def _of_known_items(trials: pd.DataFrame, layout: Layout) -> tuple[pd.DataFrame,
     return (trials, item) if known.all() else (trials[known], item[known])
 
 
-def _answered(trials: pd.DataFrame, item: np.ndarray, layout: Layout) -> Answered:
+def _answers_to_known_items(trials: pd.DataFrame, item: np.ndarray, layout: Layout) -> Answered:
     "Answers to items whose rows are known."
     ok = _is_among(trials["status"], ("ok",))
-    p = _probabilities(trials["p"].tolist(), trials["choice"].tolist(), layout, item, ok)
+    p = _option_probabilities(trials["p"].tolist(), trials["choice"].tolist(), layout, item, ok)
     expected = (p * layout.number[item]).sum(axis=1)
     # exact distributions first; a number in words has no option
-    value = np.where(p.sum(axis=1) > 0, expected, _numbers(trials["value"]))
+    value = np.where(p.sum(axis=1) > 0, expected, _column_as_floats(trials["value"]))
     exact = _is_among(trials["method"], EXACT)
-    mass = _numbers(trials["valid_mass"])
+    mass = _column_as_floats(trials["valid_mass"])
     every, behind = bool(exact.all()), layout.option_value
     logits = _raw_scores(trials, layout, item)
     return Answered(layout, item, p, ok, mass, value, exact, every, behind, logits)
@@ -481,7 +481,7 @@ def score_range(
     return min(points), max(points)
 
 
-def _replacement(answers: Answered, contrast: Contrast, invalid: str) -> np.ndarray:
+def _score_for_unreadable(answers: Answered, contrast: Contrast, invalid: str) -> np.ndarray:
     "Score that stands for an unreadable answer, by trial."
     low, high = score_range(contrast)
     if invalid == "itt":
@@ -506,7 +506,7 @@ def with_enough(
     return rows.having(weight=np.where(answers[side] >= contrast.fewest - 1e-9, rows["weight"], 0))
 
 
-def _lacking(contrast: Contrast, dropped: int) -> str:
+def _clusters_left_out_in_words(contrast: Contrast, dropped: int) -> str:
     "How many clusters are left out, and why; empty where there is none."
     if not dropped:
         return ""
@@ -536,7 +536,7 @@ def read_prompts(
     else:
         total, weight = np.where(answers.ok, answers.value, 0.0), answers.ok.astype(float)
     if invalid != "drop":
-        total = np.where(answers.ok, total, _replacement(answers, contrast, invalid))
+        total = np.where(answers.ok, total, _score_for_unreadable(answers, contrast, invalid))
         weight = np.where(answers.ok, weight, 1.0)
     n = len(answers.layout)
     total, weight = np.bincount(answers.item, total, n), np.bincount(answers.item, weight, n)
@@ -664,7 +664,7 @@ def read_numbers(
     return with_enough(found, contrast)
 
 # %% ../../nbs/12_effects.ipynb #fc937bf8
-def _number(value: Any) -> float | None:
+def _float_or_none(value: Any) -> float | None:
     "A plain float, or None where there is no number; an infinite effect stays infinite."
     return None if value is None or isnan(value) else float(value)
 
@@ -674,13 +674,13 @@ def _plain_float(value: Any) -> float:
     return np.nan if pd.isna(value) else float(value)
 
 # %% ../../nbs/12_effects.ipynb #df63deb3
-def _prompts(rows: Rows) -> int:
+def _count_prompts(rows: Rows) -> int:
     "How many prompts rows rest on; a row of a pair rests on two."
     both = [rows.item, rows.own["partner"]] if "partner" in rows.own else [rows.item]
     return len(np.unique(np.concatenate(both))) if "partner" in rows.own else len(rows)
 
 
-def _answers(rows: Rows, name: str) -> int:
+def _count_answers(rows: Rows, name: str) -> int:
     "Sum of n_trials or n_valid over prompts; one that several pairs share is counted once."
     if "partner" not in rows.own:
         return int(rows[name].sum())
@@ -705,12 +705,12 @@ def _all_conditions_read(contrast: Contrast, rows: Rows) -> bool:
     return all((read & rows.at("condition", name)).any() for name in compared)
 
 
-def _row(contrast: Contrast, rows: Rows, group: str = "all", **given: Any) -> dict[str, Any]:
+def _effect_row(contrast: Contrast, rows: Rows, group: str = "all", **given: Any) -> dict[str, Any]:
     "A row of the effects table; `given` fills or replaces its fields."
     if given.get("status") == "no_valid_answers" and _all_conditions_read(contrast, rows):
         given["status"] = "insufficient"  # there are answers, but none that can be compared
     numbers = {
-        name: _number(given.pop(name, None))
+        name: _float_or_none(given.pop(name, None))
         for name in ("estimate", "se", "df", "ci_low", "ci_high", "p_value", "p_adjusted")
     }
     return {
@@ -720,9 +720,9 @@ def _row(contrast: Contrast, rows: Rows, group: str = "all", **given: Any) -> di
         "ci_level": 0.95,
         "target": "S",
         "family": None,
-        "n_items": _prompts(rows),
-        "n_trials": _answers(rows, "n_trials"),
-        "n_valid": _answers(rows, "n_valid"),
+        "n_items": _count_prompts(rows),
+        "n_trials": _count_answers(rows, "n_trials"),
+        "n_valid": _count_answers(rows, "n_valid"),
         "n_clusters": len(rows.levels("cluster")),
         "unit": contrast.unit,
         "status": "ok",
@@ -735,7 +735,7 @@ def _row(contrast: Contrast, rows: Rows, group: str = "all", **given: Any) -> di
     }
 
 # %% ../../nbs/12_effects.ipynb #a6bee7d4
-_TAKEN = (
+_FIELDS_OF_ESTIMATE = (
     "estimate",
     "se",
     "df",
@@ -754,10 +754,10 @@ def _estimate_row(
     contrast: Contrast, rows: Rows, found: Estimate, group: str = "all", **given: Any
 ) -> dict[str, Any]:
     "A row of the effects table from an estimate; `given` replaces its fields."
-    fields = {name: getattr(found, name) for name in _TAKEN}
+    fields = {name: getattr(found, name) for name in _FIELDS_OF_ESTIMATE}
     fields["p_method"] = found.p_method or None
     detail = "; ".join(filter(None, [contrast.note, found.detail]))
-    return _row(contrast, rows, group, **(fields | {"detail": detail or None} | given))
+    return _effect_row(contrast, rows, group, **(fields | {"detail": detail or None} | given))
 
 # %% ../../nbs/12_effects.ipynb #9d13d895
 def _constant_policies(contrast: Contrast, rows: Rows) -> dict[str, np.ndarray]:
@@ -817,7 +817,7 @@ def null_of(
 FLIPS_COUNTED = range(6, 21)  # numbers of clusters whose sign flips are all counted
 
 
-class _Differences(NamedTuple):
+class _ClusterDifferences(NamedTuple):
     "What every cluster shows."
 
     table: dict[str, np.ndarray]  # as from cluster_differences; `null` where zero is not 0
@@ -825,7 +825,7 @@ class _Differences(NamedTuple):
     note: str  # what zero means, where it is not 0
 
 
-def _differences(contrast: Contrast, rows: Rows) -> _Differences:
+def _differences_by_cluster(contrast: Contrast, rows: Rows) -> _ClusterDifferences:
     "Treatment minus control, cluster by cluster."
     _, strata, clusters = rows.layout.unit
     treated = rows.at("condition", contrast.treatment)
@@ -851,10 +851,10 @@ def _differences(contrast: Contrast, rows: Rows) -> _Differences:
         table["null"] = null[found.kept]
         table["difference"] = table["difference"] - table["null"]
     table["difference"] = contrast.direction * table["difference"]  # -1 for numbers alone
-    return _Differences(table, len(found.dropped), note)
+    return _ClusterDifferences(table, len(found.dropped), note)
 
 
-def _weights(contrast: Contrast, rows: Rows) -> Mapping[str, float] | None:
+def _stratum_weights(contrast: Contrast, rows: Rows) -> Mapping[str, float] | None:
     "The contrast's stratum weights, of the strata that there are."
     if contrast.weights is None:
         return None
@@ -864,7 +864,7 @@ def _weights(contrast: Contrast, rows: Rows) -> Mapping[str, float] | None:
     return {name: weight for name, weight in contrast.weights.items() if name in there}
 
 # %% ../../nbs/12_effects.ipynb #9157e79a
-def _interval(
+def _estimate_over_clusters(
     contrast: Contrast,
     table: Mapping[str, np.ndarray],
     weights: Mapping[str, float] | None,
@@ -900,21 +900,24 @@ def difference(
 ) -> list[dict[str, Any]]:  # rows of the effects table
     "The stratified cluster estimate with its interval and the p-value of that."
     rows = Rows.of(rows)
-    (table, dropped, zero), weights = _differences(contrast, rows), _weights(contrast, rows)
+    (table, dropped, zero), weights = (
+        _differences_by_cluster(contrast, rows),
+        _stratum_weights(contrast, rows),
+    )
     if not len(table["difference"]):
         lacking = _no_cluster(contrast)
         none = {"method": METHOD, "status": "no_valid_answers", "n_clusters": 0, "detail": lacking}
-        return [_row(contrast, rows, group, **none)]
+        return [_effect_row(contrast, rows, group, **none)]
     # a share alone has no null
     comparable = contrast.control or contrast.weights or contrast.sense != "bias"
     tested = bool(test and seed is not None and comparable)
     blocks = cluster_blocks(table, weights)
-    found = _interval(contrast, table, weights, tested, blocks)
+    found = _estimate_over_clusters(contrast, table, weights, tested, blocks)
     notes = [
         contrast.note,
         zero,
         found.detail,
-        _lacking(contrast, dropped),
+        _clusters_left_out_in_words(contrast, dropped),
         _counted_flips(table, weights, blocks) if tested else "",
     ]
     detail = "; ".join(filter(None, notes)) or None
@@ -936,7 +939,7 @@ def _cell_weights(contrast: Contrast, rows: Rows) -> dict[tuple[str, str], float
     }
 
 # %% ../../nbs/12_effects.ipynb #fb8b6bfa
-def _cell(rows: Rows, condition: str, stratum: str) -> tuple[float, float]:
+def _score_and_weight_of_cell(rows: Rows, condition: str, stratum: str) -> tuple[float, float]:
     "Summed score and weight of one cell."
     here = rows.at("condition", condition)
     here = here if stratum == "*" else here & rows.at("stratum", stratum)
@@ -953,7 +956,7 @@ def pooled(
     "Pooled shares with the fixed-prompt interval."
     exact = rows.all_exact
     weights = _cell_weights(contrast, rows)
-    cells = [(weight, *_cell(rows, *cell)) for cell, weight in weights.items()]
+    cells = [(weight, *_score_and_weight_of_cell(rows, *cell)) for cell, weight in weights.items()]
     estimate, low, high = weighted_proportions(cells, exact=exact)
     method = "newcombe" if len(cells) == 2 else "newcombe, weighted strata"
     found = {
@@ -964,7 +967,7 @@ def pooled(
         "status": "no_valid_answers" if np.isnan(estimate) else "ok",
         "method": "exact probabilities" if exact else method,
     }
-    return [_row(contrast, rows, group, **found)]
+    return [_effect_row(contrast, rows, group, **found)]
 
 # %% ../../nbs/12_effects.ipynb #0045f77a
 OWN_PART_FROM = 10  # answers from which on the share of a prompt is a part of its own
@@ -1033,27 +1036,33 @@ def these_prompts(
 ) -> list[dict[str, Any]]:  # one row of the effects table
     "The mean of the differences of clusters, with the sampling of answers as its only noise."
     known = {"target": "F", "method": "exact probabilities" if rows.all_exact else "newcombe"}
-    table, dropped, _ = _differences(contrast, rows)
+    table, dropped, _ = _differences_by_cluster(contrast, rows)
     known["n_clusters"] = len(table["difference"])
-    weights = _weights(contrast, rows)
+    weights = _stratum_weights(contrast, rows)
     weighted = {name for name, weight in (weights or {}).items() if weight}
     empty = weighted - set(table["stratum"])
     if empty or not known["n_clusters"]:
         lacking = _no_cluster(contrast)
         lacking += f" in {', '.join(sorted(empty))}" if empty else ""
-        return [_row(contrast, rows, group, status="no_valid_answers", detail=lacking, **known)]
+        return [
+            _effect_row(contrast, rows, group, status="no_valid_answers", detail=lacking, **known)
+        ]
     parts = _these_parts(contrast, rows, _these_weights(contrast, rows, table, weights))
     if len(parts) != 2 and not rows.all_exact:
         known["method"] += ", weighted parts"
     found = dict(
         zip(("estimate", "ci_low", "ci_high"), weighted_proportions(parts, exact=rows.all_exact))
     )
-    said = [contrast.note, _lacking(contrast, dropped), beyond_these(known["n_clusters"])]
+    said = [
+        contrast.note,
+        _clusters_left_out_in_words(contrast, dropped),
+        beyond_these(known["n_clusters"]),
+    ]
     detail = "; ".join(filter(None, said)) or None
-    return [_row(contrast, rows, group, detail=detail, **known, **found)]
+    return [_effect_row(contrast, rows, group, detail=detail, **known, **found)]
 
 # %% ../../nbs/12_effects.ipynb #00a5c855
-def _majority(mean: np.ndarray) -> np.ndarray:
+def _side_of_majority(mean: np.ndarray) -> np.ndarray:
     "1 where most answers are for, 0 where most are against, 1/2 where neither."
     return (1 + np.sign(mean - 0.5)) / 2
 
@@ -1062,8 +1071,8 @@ def reversal(
     contrast: Contrast, rows: Rows, group: str = "all", seed: int = 0
 ) -> list[dict[str, Any]]:
     "Share of clusters whose majority turns to the bias, minus the share that turns against it."
-    table = _differences(contrast, rows).table
-    sides = {name: _majority(table[name]) for name in ("mean_treatment", "mean_control")}
+    table = _differences_by_cluster(contrast, rows).table
+    sides = {name: _side_of_majority(table[name]) for name in ("mean_treatment", "mean_control")}
     turned = sides["mean_treatment"] - sides["mean_control"]
     turned = np.where(np.abs(turned) == 1, turned, 0.0)  # half a turn is none
     turns = table | sides | {"difference": turned}
@@ -1074,7 +1083,7 @@ def reversal(
     return [row | {"detail": detail}]
 
 # %% ../../nbs/12_effects.ipynb #4e95c62f
-def _acceptance(contrast: Contrast, rows: Rows, condition: str) -> dict[str, np.ndarray]:
+def _acceptance_by_cluster(contrast: Contrast, rows: Rows, condition: str) -> dict[str, np.ndarray]:
     "Mean acceptance of every cluster, and the answers behind it."
     asked = rows.part(rows.at("condition", condition) & (rows["weight"] > 0))
     _, strata, clusters = rows.layout.unit
@@ -1093,11 +1102,14 @@ def signal_shift(
     contrast: Contrast, rows: Rows, group: str = "all", seed: int = 0
 ) -> list[dict[str, Any]]:
     "Criterion or sensitivity shift by believability level, against the control if there is one."
-    real, exact = _acceptance(contrast, rows, contrast.treatment), bool(rows["exact"].all())
+    real, exact = (
+        _acceptance_by_cluster(contrast, rows, contrast.treatment),
+        bool(rows["exact"].all()),
+    )
     if contrast.control is None:
         found = signal_detection_shift(real, cluster="cluster", exact=exact)
     else:
-        invented = _acceptance(contrast, rows, contrast.control)
+        invented = _acceptance_by_cluster(contrast, rows, contrast.control)
         found = signal_detection_difference(real, invented, shared=True, exact=exact)
     shift = getattr(found, contrast.kind.removesuffix("_shift"))
     return [_estimate_row(contrast, rows, shift, group, method="signal detection, clusters")]
@@ -1107,7 +1119,10 @@ def interaction(
     contrast: Contrast, rows: Rows, group: str = "all", seed: int = 0
 ) -> list[dict[str, Any]]:
     "Interaction of logic and belief in log-odds."
-    real, exact = _acceptance(contrast, rows, contrast.treatment), bool(rows["exact"].all())
+    real, exact = (
+        _acceptance_by_cluster(contrast, rows, contrast.treatment),
+        bool(rows["exact"].all()),
+    )
     found = logit_interaction(real, cluster="cluster", exact=exact)
     return [_estimate_row(contrast, rows, found, group, method="logit, clusters")]
 
@@ -1178,7 +1193,7 @@ def log_odds(
 NUMBER_MEASURES = tuple(CLUSTER_MEASURES)
 
 
-def _turned(found: Estimate, direction: float) -> Estimate:
+def _with_sign_of_bias(found: Estimate, direction: float) -> Estimate:
     "The estimate with its sign turned where the bias points down."
     if direction > 0:
         return found
@@ -1197,7 +1212,7 @@ def _no_number(contrast: Contrast, rows: Rows, group: str) -> list[dict[str, Any
     "A row that says why there is no number to estimate from."
     why = _no_cluster(contrast) if rows["n_valid"].any() else "no answer could be read"
     none = {"status": "no_valid_answers", "n_clusters": 0, "detail": why}
-    return [_row(contrast, rows, group, method=contrast.kind.replace("_", " "), **none)]
+    return [_effect_row(contrast, rows, group, method=contrast.kind.replace("_", " "), **none)]
 
 
 def _readable_rows(rows: Rows) -> Rows:
@@ -1205,7 +1220,7 @@ def _readable_rows(rows: Rows) -> Rows:
     return rows.part(rows["weight"] > 0)
 
 
-def _number_differences(contrast: Contrast, rows: Rows) -> _Differences:
+def _number_differences(contrast: Contrast, rows: Rows) -> _ClusterDifferences:
     "A measure of numeric answers, cluster by cluster."
     _, strata, clusters = rows.layout.unit
     anchors = contrast.kind.startswith("anchoring_index")
@@ -1223,7 +1238,7 @@ def _number_differences(contrast: Contrast, rows: Rows) -> _Differences:
     table = {"cluster": clusters[found.kept], "stratum": strata[found.kept]} | found.columns
     if null is not None:  # declared in the direction of the numbers
         table["difference"] = table["difference"] - null[found.kept]
-    return _Differences(table, len(found.dropped), zero)
+    return _ClusterDifferences(table, len(found.dropped), zero)
 
 
 def number_measure(
@@ -1236,14 +1251,14 @@ def number_measure(
     if len(read.levels("condition")) < 2:
         lacking = "a condition has no readable number"
         none = {"method": method, "status": "no_valid_answers", "n_clusters": 0, "detail": lacking}
-        return [_row(contrast, asked, group, **none)]
+        return [_effect_row(contrast, asked, group, **none)]
     table, dropped, zero = _number_differences(contrast, rows)
     estimate = number_estimate(table, contrast.kind, 0 if contrast.fewest > 1 else dropped)
-    few = _lacking(contrast, dropped) if contrast.fewest > 1 else ""
+    few = _clusters_left_out_in_words(contrast, dropped) if contrast.fewest > 1 else ""
     if zero or few:
         told = "; ".join(filter(None, [zero, estimate.detail, few]))
         estimate = replace(estimate, detail=told)
-    return [_estimate_row(contrast, asked, _turned(estimate, contrast.direction), group)]
+    return [_estimate_row(contrast, asked, _with_sign_of_bias(estimate, contrast.direction), group)]
 
 # %% ../../nbs/12_effects.ipynb #925cd6b5
 NOTHING_SAMPLED = "exact probabilities: over these very prompts nothing was sampled"
@@ -1259,7 +1274,7 @@ def these_row(
 ) -> dict[str, Any]:
     "The row of an estimate for exactly these prompts, which has no p-value."
     lacking = "" if clusters else _no_cluster(contrast)
-    said = [contrast.note, found.detail or lacking, _lacking(contrast, dropped)]
+    said = [contrast.note, found.detail or lacking, _clusters_left_out_in_words(contrast, dropped)]
     detail = "; ".join(filter(None, [*said, beyond_these(clusters)]))
     known = {"target": "F", "n_clusters": clusters, "detail": detail or None}
     known |= {"p_value": None, "p_method": None}
@@ -1294,7 +1309,7 @@ def these_numbers(
     else:
         coefficient = _these_weights(contrast, rows, table, None)
         found = weighted_means(_answers_by_prompt(rows, coefficient), contrast.unit)
-    turned = _turned(found, contrast.direction)
+    turned = _with_sign_of_bias(found, contrast.direction)
     return [these_row(contrast, rows, turned, clusters, dropped, group)]
 
 # %% ../../nbs/12_effects.ipynb #7d5cf43c
@@ -1313,7 +1328,7 @@ def deviation(
         rows.layout.unit[1],
         unit=contrast.unit,
     )
-    turned = _turned(found, contrast.direction)
+    turned = _with_sign_of_bias(found, contrast.direction)
     return [_estimate_row(contrast, rows.prompts(), turned, group)]
 
 # %% ../../nbs/12_effects.ipynb #af64a0b9
@@ -1343,7 +1358,7 @@ def standardised(
         for name in (contrast.treatment, contrast.control)
     )
     found = _exact_d(treatment, control) if exact else cohens_d(treatment, control)
-    turned = _turned(found, contrast.direction)
+    turned = _with_sign_of_bias(found, contrast.direction)
     return [_estimate_row(contrast, rows.prompts(), turned, group)]
 
 # %% ../../nbs/12_effects.ipynb #0ae5c063
@@ -1371,7 +1386,7 @@ def _exact_d(treatment: GroupSummary, control: GroupSummary) -> Estimate:
     )
 
 # %% ../../nbs/12_effects.ipynb #cc8c68d9
-def _distributions(answers: Answered) -> np.ndarray:
+def _mean_distribution_by_item(answers: Answered) -> np.ndarray:
     "Mean probability of every value of the options, by item; nan where nothing was readable."
     layout, size = answers.layout, len(answers.layout)
     values = np.unique(answers.option_value[~np.isnan(answers.option_value)])
@@ -1408,7 +1423,7 @@ def read_pairs(
         for other in partners.get(number, [])
     ]
     first, second = np.array(joined, int).reshape(-1, 2).T
-    chances, unread = _distributions(answers), 1 - n_valid / np.maximum(n_trials, 1)
+    chances, unread = _mean_distribution_by_item(answers), 1 - n_valid / np.maximum(n_trials, 1)
     return Rows(
         layout,
         first,
@@ -1500,7 +1515,7 @@ ESTIMATORS: dict[str, Estimator] = {
         "distance of numbers from the truth", deviation, "numbers", factor="truth"
     ),
 }
-_MEASURES = {
+_NUMBER_MEASURES = {
     "mean_difference": "difference of mean numbers",
     "median_difference": "difference of median numbers",
     "log_ratio": "log of the ratio of mean numbers",
@@ -1519,7 +1534,7 @@ ESTIMATORS |= {
         factor="anchor" if name.startswith("anchoring_index") else None,
         these=these_numbers if name == "mean_difference" else None,
     )
-    for name, meaning in _MEASURES.items()
+    for name, meaning in _NUMBER_MEASURES.items()
 }
 
 # %% ../../nbs/12_effects.ipynb #bc48b048
@@ -1540,7 +1555,7 @@ def estimators() -> dict[str, Estimator]:
     return ESTIMATORS | _found_estimators()
 
 # %% ../../nbs/12_effects.ipynb #30537049
-def _validity(contrast: Contrast, rows: Rows) -> list[dict[str, Any]]:
+def _rows_of_readable_shares(contrast: Contrast, rows: Rows) -> list[dict[str, Any]]:
     "Share of readable answers per condition, and the difference."
     shares = {"target": "F", "unit": "share of answers"}
     counts, found = {}, []
@@ -1552,14 +1567,14 @@ def _validity(contrast: Contrast, rows: Rows) -> list[dict[str, Any]]:
         share = {"estimate": valid / planned, "ci_low": low, "ci_high": high, "detail": None}
         named = {"measure": "valid_share", "method": "wilson"}
         group = f"condition={condition}"
-        found.append(_row(contrast, part, group, **named, **share, **shares))
+        found.append(_effect_row(contrast, part, group, **named, **share, **shares))
     if contrast.control in counts and contrast.treatment in counts:
         cells = [(1, *counts[contrast.treatment]), (-1, *counts[contrast.control])]
         estimate, low, high = weighted_proportions(cells)
         share = {"estimate": estimate, "ci_low": low, "ci_high": high}
         named = {"measure": "valid_share_difference", "method": "newcombe"}
         said = {"detail": "treatment minus control"}
-        found.append(_row(contrast, rows, **named, **share, **said, **shares))
+        found.append(_effect_row(contrast, rows, **named, **share, **said, **shares))
     return found
 
 # %% ../../nbs/12_effects.ipynb #9d6c3b84
@@ -1576,7 +1591,7 @@ def _valid_mass(contrast: Contrast, answers: Answered, rows: Rows) -> list[dict[
             named = {"measure": "valid_mass", "method": "mean", "target": "F"}
             said = {"unit": "probability", "detail": f"lowest {mass.min():.4f}"}
             group = f"condition={condition}"
-            found.append(_row(contrast, part, group, estimate=mass.mean(), **named, **said))
+            found.append(_effect_row(contrast, part, group, estimate=mass.mean(), **named, **said))
     return found
 
 # %% ../../nbs/12_effects.ipynb #f5e7e1e6
@@ -1595,7 +1610,7 @@ SO_FAR = ", as far as numbers given or offered; no end is declared, so they coul
 AT_HEADLINE = "the answers that were read lie further out, in clusters that have both conditions"
 
 # %% ../../nbs/12_effects.ipynb #32e5c12b
-def _untested(row: dict[str, Any]) -> dict[str, Any]:
+def _without_p_value(row: dict[str, Any]) -> dict[str, Any]:
     "The row without a p-value."
     return row | {"p_value": None, "p_method": None}
 
@@ -1633,7 +1648,7 @@ def _number_ends(contrast: Contrast, answers: Answered) -> tuple[np.ndarray, np.
     return np.where(is_open, usual, declared), strict
 
 
-def _raises(contrast: Contrast, layout: Layout) -> np.ndarray:
+def _raises_effect(contrast: Contrast, layout: Layout) -> np.ndarray:
     "Whether a larger number makes the effect larger, by item."
     kind, treated = estimators()[contrast.kind], layout.at("condition", contrast.treatment)
     sign = np.where(treated, 1.0, -1.0) * contrast.direction
@@ -1648,7 +1663,7 @@ def _raises(contrast: Contrast, layout: Layout) -> np.ndarray:
     return sign > 0
 
 
-class _Replaced(NamedTuple):
+class _ReplacedAnswers(NamedTuple):
     "What an estimator reads once every unreadable answer is replaced."
 
     rows: Rows | None  # None: there is no bound
@@ -1667,43 +1682,45 @@ def _lacks_a_number(contrast: Contrast, rows: Rows, filled: np.ndarray) -> bool:
     return _number_differences(contrast, rows.part(np.isin(rows.unit, touched))).dropped > 0
 
 
-def _replaced_numbers(contrast: Contrast, answers: Answered, version: str) -> _Replaced:
+def _replaced_numbers(contrast: Contrast, answers: Answered, version: str) -> _ReplacedAnswers:
     "Every unreadable number as far as it can go."
     layout, reads = answers.layout, estimators()[contrast.kind].reads
     ends, strict = _number_ends(contrast, answers)
-    to_the_top = (_raises(contrast, layout) == (version == "upper")).astype(int)
+    to_the_top = (_raises_effect(contrast, layout) == (version == "upper")).astype(int)
     every = np.arange(len(layout))
     furthest, certain = ends[to_the_top, every], strict[to_the_top, every]
     fill = ~answers.ok & layout.selected(contrast)[answers.item]
     if not np.isfinite(furthest[answers.item[fill]]).all():
-        return _Replaced(None, NO_END)
+        return _ReplacedAnswers(None, NO_END)
     value = np.where(fill, furthest[answers.item], answers.value)
     rows = READS[reads](replace(answers, value=value, ok=answers.ok | fill), contrast)
     if _lacks_a_number(contrast, rows, answers.item[fill]):
         said = "an unreadable answer of 0 leaves a cluster without a number: there is no bound"
-        return _Replaced(None, said)
+        return _ReplacedAnswers(None, said)
     read = np.bincount(answers.item, answers.ok, len(layout)).astype(int)
     rows = rows.having(n_valid=read[rows.item])  # what is replaced was still not read
-    return _Replaced(rows, IN_RANGE if certain[answers.item[fill]].all() else SO_FAR)
+    return _ReplacedAnswers(rows, IN_RANGE if certain[answers.item[fill]].all() else SO_FAR)
 
 
-def _replaced(contrast: Contrast, answers: Answered, version: str) -> _Replaced:
+def _replace_unreadable(contrast: Contrast, answers: Answered, version: str) -> _ReplacedAnswers:
     "Every unreadable answer as far as it can go."
     kind = estimators()[contrast.kind]
     pairs, numbers = kind.reads == "pairs", contrast.outcome == "value"
     readable = kind.reads in (("prompts", "numbers") if numbers else ("prompts",))
     if not (kind.bounded and (kind.fills if pairs else readable)):
-        return _Replaced(None, UNKNOWN)
+        return _ReplacedAnswers(None, UNKNOWN)
     if pairs:
         rows = read_pairs(answers, contrast)
         towards = np.full(len(rows), -1.0 if version == "lower" else 1.0)
-        return _Replaced(rows.having(towards=towards), ON_SCALE)
+        return _ReplacedAnswers(rows.having(towards=towards), ON_SCALE)
     if numbers:
         return _replaced_numbers(contrast, answers, version)
-    return _Replaced(read_prompts(answers, contrast, version), "")
+    return _ReplacedAnswers(read_prompts(answers, contrast, version), "")
 
 
-def _reaching(row: dict[str, Any], headline: Mapping[str, Any], version: str) -> dict[str, Any]:
+def _bound_that_reaches_headline(
+    row: dict[str, Any], headline: Mapping[str, Any], version: str
+) -> dict[str, Any]:
     "The row; where the headline lies further out, the bound is there and the interval spans both."
     there, here = _plain_float(row["estimate"]), _plain_float(headline["estimate"])
     further = here < there if version == "lower" else here > there
@@ -1711,7 +1728,7 @@ def _reaching(row: dict[str, Any], headline: Mapping[str, Any], version: str) ->
         return row
 
     def outer(name: str, of: Callable[..., Any]) -> float | None:
-        return _number(of(_plain_float(row[name]), _plain_float(headline[name])))
+        return _float_or_none(of(_plain_float(row[name]), _plain_float(headline[name])))
 
     spanned = {"se": np.fmax, "df": np.fmin, "ci_low": np.fmin, "ci_high": np.fmax}
     limits = {name: outer(name, of) for name, of in spanned.items()}
@@ -1719,36 +1736,38 @@ def _reaching(row: dict[str, Any], headline: Mapping[str, Any], version: str) ->
     return row | limits | {"estimate": here, "detail": said}
 
 
-def _bounds(
+def _rows_of_bounds(
     contrast: Contrast, answers: Answered, worst: float, headline: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     "The headline with invalid answers counted as not the target, and as what moves it furthest."
     kind, ends = estimators()[contrast.kind], ["lower", "upper"]
     counted = kind.bounded and kind.reads == "prompts" and contrast.outcome != "value"
     versions = ["itt"] * counted + ends * (worst > BOUNDED_FROM)
-    read = {version: _replaced(contrast, answers, version) for version in versions}
+    read = {version: _replace_unreadable(contrast, answers, version) for version in versions}
     missing = [each.said for name, each in read.items() if name in ends and each.rows is None]
     found, plain = [], read_prompts(answers, contrast)
     for version, each in read.items():
         named = {"measure": f"{contrast.measure}_{version}", "method": "invalid answers replaced"}
         if not plain["n_valid"].sum() and contrast.outcome != "right":
             none = {"status": "no_valid_answers", "detail": "no answer could be read"}
-            found.append(_row(contrast, plain, **named, **none))
+            found.append(_effect_row(contrast, plain, **named, **none))
             continue
         known = each.rows is not None and not (version in ends and missing)
         rows = kind.estimate(contrast, each.rows, "all", None) if known else []
         if not rows:
             why = next(iter(missing), UNKNOWN)
-            found.append(_row(contrast, plain, **named, status="undefined", detail=why))
+            found.append(_effect_row(contrast, plain, **named, status="undefined", detail=why))
             continue
         wrong = version == "itt" and contrast.outcome == "right"
-        row = _untested(rows[0]) | named
+        row = _without_p_value(rows[0]) | named
         row["detail"] = WRONG if wrong else REPLACED[version] + each.said
-        found.append(_reaching(row, headline, version) if version in ends else row)
+        found.append(
+            _bound_that_reaches_headline(row, headline, version) if version in ends else row
+        )
     return found
 
 # %% ../../nbs/12_effects.ipynb #0e40bb91
-class _Places(NamedTuple):
+class _AnswersByPlace(NamedTuple):
     "What was answered at which place, prompts with a readable answer only."
 
     role: np.ndarray  # roles by place, shape (prompts, places)
@@ -1756,7 +1775,7 @@ class _Places(NamedTuple):
     pairs: np.ndarray  # prompts that show one content in two orders, shape (pairs, 2)
 
 
-def _by_position(answers: Answered, rows: np.ndarray, scale: bool = False) -> _Places:
+def _by_position(answers: Answered, rows: np.ndarray, scale: bool = False) -> _AnswersByPlace:
     "Roles and mean probabilities by position."
     layout, size = answers.layout, len(answers.layout)
     n = np.bincount(answers.item[answers.ok], minlength=size)
@@ -1770,7 +1789,7 @@ def _by_position(answers: Answered, rows: np.ndarray, scale: bool = False) -> _P
     pairs = layout.order_pairs(rows, scale)
     if not read.all():
         pairs = (np.cumsum(read) - 1)[pairs[read[pairs].all(axis=1)]]
-    return _Places(role, total[at] / n[at, None], pairs)
+    return _AnswersByPlace(role, total[at] / n[at, None], pairs)
 
 # %% ../../nbs/12_effects.ipynb #5f42c830
 POSITION_MEASURES = {
@@ -1780,7 +1799,7 @@ POSITION_MEASURES = {
 }  # measure -> field of OrderConsistency
 
 # %% ../../nbs/12_effects.ipynb #497b5daa
-def _taken(answers: Answered) -> np.ndarray:
+def _share_of_each_option(answers: Answered) -> np.ndarray:
     "Share of each option in the answers; of scores the highest is taken, by ties in equal parts."
     if answers.logits is None:
         return answers.p
@@ -1791,10 +1810,12 @@ def _taken(answers: Answered) -> np.ndarray:
     return np.where(scored[:, None], shares, answers.p)
 
 
-def _position(contrast: Contrast, answers: Answered, target_role: str) -> list[dict[str, Any]]:
+def _position_rows_by_condition(
+    contrast: Contrast, answers: Answered, target_role: str
+) -> list[dict[str, Any]]:
     "Order consistency and shares of the places, per condition."
     layout, found = answers.layout, []
-    answers = replace(answers, p=_taken(answers))
+    answers = replace(answers, p=_share_of_each_option(answers))
     if contrast.outcome == "value":  # a number in words has no place
         answers = replace(answers, ok=answers.ok & (answers.p.sum(axis=1) > 0))
     chosen, (code, names) = layout.selected(contrast), layout.code("condition")
@@ -1807,8 +1828,8 @@ def _position(contrast: Contrast, answers: Answered, target_role: str) -> list[d
 MOST = 0.9  # share of answers at one place from which on place explains them all
 
 
-def _gathered(
-    places: _Places,  # no prompt was asked in both orders
+def _status_without_pairs(
+    places: _AnswersByPlace,  # no prompt was asked in both orders
     scale: bool,  # whether the options are points of a scale
 ) -> str:  # a status
     "Whether most ratings gather at one place, which may be a liking for it."
@@ -1865,7 +1886,7 @@ def _position_rows(
         found = scale_consistency(places.p, places.pairs, level=0.99)
     else:
         found = consistency_of_pairs(*places, target, level=0.99)
-    status = found.status if found.n_pairs else _gathered(places, scale)
+    status = found.status if found.n_pairs else _status_without_pairs(places, scale)
     asked = np.zeros(len(layout), bool)
     asked[at] = True
     mine, none = asked[answers.item], np.zeros(len(at), int)
@@ -1889,13 +1910,15 @@ def _position_rows(
             if name == "primacy"
             else _share_interval(share, clusters)
         )
-        rows.append(_row(contrast, basis, measure=name, estimate=share, **(fields | limits)))
+        rows.append(_effect_row(contrast, basis, measure=name, estimate=share, **(fields | limits)))
     if not len(places.p) or places.p.shape[1] > MOST_PLACES:
         return rows
     fields |= {"unit": "share of choices", "detail": None}
     for place, share in enumerate(places.p.mean(axis=0), 1):
         measure, limits = f"choose_position_{place}", _share_interval(share, clusters, "choices")
-        rows.append(_row(contrast, basis, measure=measure, estimate=share, **(fields | limits)))
+        rows.append(
+            _effect_row(contrast, basis, measure=measure, estimate=share, **(fields | limits))
+        )
     return rows
 
 # %% ../../nbs/12_effects.ipynb #a60d6304
@@ -1910,9 +1933,9 @@ def _logit_effect(contrast: Contrast, rows: Rows, limit: float = 1e-6) -> list[d
     return [row | {"measure": f"{contrast.measure}_logit", "unit": "logit", "detail": detail}]
 
 # %% ../../nbs/12_effects.ipynb #05b50d2b
-def _spread(contrast: Contrast, rows: Rows, exact: bool) -> list[dict[str, Any]]:
+def _rows_of_spread(contrast: Contrast, rows: Rows, exact: bool) -> list[dict[str, Any]]:
     "Standard deviation of the effect between clusters, per stratum."
-    spread = spread_by_stratum(_differences(contrast, rows).table, exact)
+    spread = spread_by_stratum(_differences_by_cluster(contrast, rows).table, exact)
     said = {
         "measure": "set_effect_sd",
         "method": "moments",
@@ -1924,7 +1947,7 @@ def _spread(contrast: Contrast, rows: Rows, exact: bool) -> list[dict[str, Any]]
         part = rows.part(rows.at("stratum", stratum))
         none = {"status": "undefined", "detail": "one cluster has no spread"}
         more = said | (none if np.isnan(sd) else {"estimate": sd})
-        found.append(_row(contrast, part, f"stratum={stratum}", **more))
+        found.append(_effect_row(contrast, part, f"stratum={stratum}", **more))
     return found
 
 # %% ../../nbs/12_effects.ipynb #1961273d
@@ -1950,10 +1973,10 @@ def _or_nothing(
     if read:
         none = {"status": "undefined", "detail": "says nothing of answers that were sampled"}
     method = contrast.kind.replace("_", " ")
-    return [_row(contrast, rows, group, method=method, **none)]
+    return [_effect_row(contrast, rows, group, method=method, **none)]
 
 
-def _breakdowns(paradigm: Paradigm, rows: Any) -> list[dict[str, Any]]:
+def _rows_of_breakdowns(paradigm: Paradigm, rows: Any) -> list[dict[str, Any]]:
     "The headline for every level of every breakdown factor."
     if not isinstance(rows, Rows):
         return []
@@ -1965,7 +1988,7 @@ def _breakdowns(paradigm: Paradigm, rows: Any) -> list[dict[str, Any]]:
         for level in rows.levels(factor):
             part, group = _at_level(rows, factor, level), f"{factor}={level}"
             estimated = kind.estimate(contrast, part, group, None)
-            row = _untested(_or_nothing(estimated, contrast, part, group)[0])
+            row = _without_p_value(_or_nothing(estimated, contrast, part, group)[0])
             there = part.levels("condition")
             if both and len(there) < 2:
                 row |= {"status": "no_counterpart", "detail": f"{there[0]} only"}
@@ -1993,7 +2016,7 @@ def _with_flag(row: dict[str, Any], part: Rows) -> dict[str, Any]:
     return row | {"detail": "; ".join(filter(None, said)) or None}
 
 # %% ../../nbs/12_effects.ipynb #1ff1d8e4
-def _estimated(contrast: Contrast, rows: Any, group: str, seed: int) -> list[dict[str, Any]]:
+def _estimate_group(contrast: Contrast, rows: Any, group: str, seed: int) -> list[dict[str, Any]]:
     "The rows of one contrast for one group of prompts; none where nothing was asked."
     if isinstance(rows, Rows) and not len(rows):
         return []
@@ -2012,7 +2035,7 @@ def _contrast_rows(
 ) -> list[dict[str, Any]]:
     "The rows of one contrast: over all its prompts, and per level of the factors it repeats by."
     read = _input_of_estimator(contrast, answers) if read is None else read
-    found = _estimated(contrast, read, "all", seed)
+    found = _estimate_group(contrast, read, "all", seed)
     for factor in contrast.by if isinstance(read, Rows) else ():
         whole = read
         if factor in contrast.where:
@@ -2021,7 +2044,7 @@ def _contrast_rows(
         code, levels = whole.code(factor), whole.layout.code(factor)[1]
         for number in dict.fromkeys(code[code >= 0].tolist()):
             part, group = whole.part(code == number), f"{factor}={levels[number]}"
-            rows = _estimated(contrast, part, group, seed)
+            rows = _estimate_group(contrast, part, group, seed)
             rows += _rows_of_these(contrast, part, group, seed)
             found += [_with_flag(row, part) for row in rows]
     return found + _rows_of_these(contrast, read, "all", seed)
@@ -2065,7 +2088,7 @@ def _own_minus_others(found: list[dict[str, Any]], participant: str) -> list[dic
         return []
     known = all(row["se"] and row["df"] for row in [*own, *others])
     gap = own[0]["estimate"] - float(np.mean([row["estimate"] for row in others]))
-    row = _untested(own[0]) | {
+    row = _without_p_value(own[0]) | {
         "measure": f"{own[0]['measure']}_own_texts",
         "group": "all",
         "estimate": gap,
@@ -2121,7 +2144,9 @@ def _headline_rows(
     if not len(rows):
         raise CogbiasError(f"{paradigm.name}: {_why_empty(contrast, answers.layout)}")
     ordered = "order_group" in answers.layout
-    position = _position(contrast, answers, paradigm.target_role) if ordered else []
+    position = (
+        _position_rows_by_condition(contrast, answers, paradigm.target_role) if ordered else []
+    )
     headline = _or_nothing(_contrast_rows(contrast, source, seed, read), contrast, rows)
     headline[0] |= _left_out_words(headline[0], rows)
     dominated = any(row["status"] == "position_dominated" for row in position)
@@ -2129,19 +2154,19 @@ def _headline_rows(
     # to follow a place is a constant policy, which is the zero of an accuracy
     if dominated and open_to_it and contrast.sense != "accuracy":
         headline[0]["status"] = "position_dominated"
-    valid = _validity(contrast, rows)
+    valid = _rows_of_readable_shares(contrast, rows)
     worst = 1 - min(row["estimate"] for row in valid if row["measure"] == "valid_share")
     shares = kind.shares and contrast.outcome == "role"
     plain = shares and contrast.sense == "bias"  # the rest is measured from another zero
     return [
         *headline,
         *(these_prompts(contrast, rows) if plain and not contrast.these_prompts else []),
-        *_breakdowns(paradigm, read),
+        *_rows_of_breakdowns(paradigm, read),
         *(_logit_effect(contrast, rows) if plain and answers.all_exact else []),
-        *(_spread(contrast, rows, answers.all_exact) if shares else []),
+        *(_rows_of_spread(contrast, rows, answers.all_exact) if shares else []),
         *valid,
         *(_valid_mass(contrast, answers, rows) if answers.all_exact else []),
-        *_bounds(contrast, answers, worst, headline[0]),
+        *_rows_of_bounds(contrast, answers, worst, headline[0]),
         *position,
     ]
 
@@ -2168,7 +2193,7 @@ def estimate_contrast(
 AWAITED = "not corrected yet"  # family of a headline before `decide` counts the others
 
 
-def _participants(trials: pd.DataFrame, layout: Layout) -> Iterator[tuple[str, Answered]]:
+def _answers_by_participant(trials: pd.DataFrame, layout: Layout) -> Iterator[tuple[str, Answered]]:
     "Every participant in order, and what it answered."
     trials = _without_repeated_draws(trials)
     exact = _is_among(trials["method"], EXACT)
@@ -2179,7 +2204,7 @@ def _participants(trials: pd.DataFrame, layout: Layout) -> Iterator[tuple[str, A
     who, names = pd.factorize(trials["participant"], sort=True)
     all_exact = np.bincount(who, ~exact, len(names)) == 0
     known, item = _of_known_items(trials.assign(participant=who), layout)
-    answers, of = _answered(known, item, layout), known["participant"].to_numpy()
+    answers, of = _answers_to_known_items(known, item, layout), known["participant"].to_numpy()
     for number, name in enumerate(names):
         mine = answers.part(np.flatnonzero(of == number))
         yield name, replace(mine, all_exact=bool(all_exact[number]))
@@ -2208,9 +2233,11 @@ def effect_rows(
     "Every estimate that the paradigm declares, for every participant in the trials."
     rows, kinds = [], estimators()
     layout = items if isinstance(items, Layout) else Layout(items)
-    wholes = dict(_participants(suite[0], Layout(suite[1]))) if suite else {}
-    others = {} if readings is None else dict(_participants(as_read(trials, readings), layout))
-    for participant, answers in _participants(trials, layout):
+    wholes = dict(_answers_by_participant(suite[0], Layout(suite[1]))) if suite else {}
+    others = (
+        {} if readings is None else dict(_answers_by_participant(as_read(trials, readings), layout))
+    )
+    for participant, answers in _answers_by_participant(trials, layout):
         answers = replace(answers, published=others.get(participant))
         whole = replace(wholes.get(participant, answers), paradigm=paradigm.name)
         found = _headline_rows(paradigm, answers, whole, seed)
@@ -2458,7 +2485,7 @@ def row_verdict(
     return replace(found, verdict="inconclusive", reason=reason)
 
 # %% ../../nbs/12_effects.ipynb #4b026c75
-def _adjusted(
+def _with_adjusted_p_values(
     headlines: pd.DataFrame, bounds: Sequence[Sequence[Mapping[str, Any]]], analysis: Analysis
 ) -> pd.DataFrame:
     "Family and adjusted p-values of every headline; of those whose interval has no width, none."
@@ -2471,7 +2498,7 @@ def _adjusted(
     tests = {
         "p_adjusted": headlines["p_value"].astype(float).where(supported),
         "p_equivalence": pd.Series(
-            [_equivalence(row, near, analysis) for row, near in zip(rows, bounds)],
+            [_p_value_of_equivalence(row, near, analysis) for row, near in zip(rows, bounds)],
             headlines.index,
             dtype=float,
         ),
@@ -2485,7 +2512,7 @@ def _adjusted(
     return headlines.assign(family=names, **corrected)
 
 
-def _equivalence(
+def _p_value_of_equivalence(
     row: Mapping[str, Any], bounds: Sequence[Mapping[str, Any]], analysis: Analysis
 ) -> float:
     "P-value of the equivalence of one headline; nan where its unit has no bound."
@@ -2502,13 +2529,13 @@ DECIDED = {
     "reason": object,
     "p_equivalence": float,
 }  # columns that `decide` fills
-_WAS = '; it was "'  # what begins the account of an earlier verdict
+_BEGINNING_OF_ACCOUNT = '; it was "'  # what begins the account of an earlier verdict
 OLDER_RULES = "the version that wrote the table said"  # and of one by the rules of then
 
 
 def changed(reason: str | None) -> bool:
     "Whether a reason tells of another verdict before."
-    return isinstance(reason, str) and _WAS in reason
+    return isinstance(reason, str) and _BEGINNING_OF_ACCOUNT in reason
 
 
 def _with_changes(said: pd.DataFrame, before: pd.DataFrame) -> list[str]:
@@ -2521,12 +2548,12 @@ def _with_changes(said: pd.DataFrame, before: pd.DataFrame) -> list[str]:
     reasons = []
     for row in said.to_dict("records"):
         old = known.get(tuple(row[name] for name in keys))
-        account = _account(row, old) if old is not None else ""
+        account = _account_of_earlier_verdict(row, old) if old is not None else ""
         reasons.append(row["reason"] + account)
     return reasons
 
 
-def _account(row: Mapping[str, Any], old: Mapping[str, Any]) -> str:
+def _account_of_earlier_verdict(row: Mapping[str, Any], old: Mapping[str, Any]) -> str:
     "What became of an earlier verdict on the same numbers; empty where nothing did."
     same = all(
         np.isclose(_plain_float(row[name]), _plain_float(old[name]), 0, TOLERANCE, equal_nan=True)
@@ -2535,11 +2562,11 @@ def _account(row: Mapping[str, Any], old: Mapping[str, Any]) -> str:
     if not same:
         return ""
     if row["verdict"] == old["verdict"]:
-        _, was, account = words_in(old, "reason").partition(_WAS)
+        _, was, account = words_in(old, "reason").partition(_BEGINNING_OF_ACCOUNT)
         return was + account
     if not isinstance(old["reason"], str):  # not its family, the rules were others
         return f"; {OLDER_RULES} {old['verdict']}"
-    return f'{_WAS}{old["verdict"]}" in a family of {old["family"]}'
+    return f'{_BEGINNING_OF_ACCOUNT}{old["verdict"]}" in a family of {old["family"]}'
 
 # %% ../../nbs/12_effects.ipynb #853497ca
 def decide(
@@ -2550,7 +2577,7 @@ def decide(
     "Correct the headlines within their families and say what may be said about each."
     heads = headlines(effects)
     bounds = bounds_of_headlines(effects, heads.to_dict("records"))
-    heads = _adjusted(heads, bounds, analysis)
+    heads = _with_adjusted_p_values(heads, bounds, analysis)
     verdicts = [
         row_verdict(row, analysis, near) for row, near in zip(heads.to_dict("records"), bounds)
     ]

@@ -22,7 +22,7 @@ from cogbias.effects import (
     Rows,
     _constant_policies,
     _estimate_row,
-    _row,
+    _effect_row,
     read_options,
     with_unread,
 )
@@ -44,29 +44,36 @@ from ..stats.proportions import wilson
 from ..stats.shared_things import independent_worth, shared_difference, shared_share
 
 # %% ../../nbs/effects/bets.ipynb #054ce1fb
-def _fixed(rows: Rows) -> bool:
+def _are_published_questions(rows: Rows) -> bool:
     "Whether these are the published questions and no others."
     return "item_set" in rows and list(rows.levels("item_set")) == ["published"]
 
 
-_QUESTION = ("cluster", "crossed", "layout", "template")  # what tells published questions apart
+_COLUMNS_OF_QUESTION = (
+    "cluster",
+    "crossed",
+    "layout",
+    "template",
+)  # what tells published questions apart
 
 
-def _question(rows: Rows) -> np.ndarray:
+def _question_of_each_prompt(rows: Rows) -> np.ndarray:
     "Number of the published question that every prompt shows, in whichever order."
-    codes = [rows.code(name) for name in _QUESTION if name in rows]
+    codes = [rows.code(name) for name in _COLUMNS_OF_QUESTION if name in rows]
     return np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def _over_orders(rows: Rows, values: np.ndarray) -> np.ndarray:
     "Mean over the orders in which one question is shown, by question."
-    code = _question(rows)
+    code = _question_of_each_prompt(rows)
     return np.bincount(code, values) / np.bincount(code)
 
 
-def _things(rows: Rows) -> tuple[np.ndarray, np.ndarray | None]:
+def _things_of_questions(rows: Rows) -> tuple[np.ndarray, np.ndarray | None]:
     "The two things of every published question; the second is None where there is none."
-    first = np.unique(_question(rows), return_index=True)[1]  # a prompt of every question
+    first = np.unique(_question_of_each_prompt(rows), return_index=True)[
+        1
+    ]  # a prompt of every question
     second = _second_unit(rows)
     return rows["cluster"][first], None if second is None else second[first]
 
@@ -86,7 +93,9 @@ def question_mean(
     "Mean over the published questions, each over the orders that are there; else over prompts."
     if not len(rows):
         return np.nan
-    return prompt_mean(rows, _over_orders(rows, values) if _fixed(rows) else values)
+    return prompt_mean(
+        rows, _over_orders(rows, values) if _are_published_questions(rows) else values
+    )
 
 # %% ../../nbs/effects/bets.ipynb #639b22b4
 class Bar(NamedTuple):
@@ -155,7 +164,7 @@ def bars(
     return found | {"type_only": bar("type_only", said, typed[here])}
 
 # %% ../../nbs/effects/bets.ipynb #fbb92a53
-def _within(found: Estimate, low: float, high: float) -> Estimate:
+def _cut_to_scale(found: Estimate, low: float, high: float) -> Estimate:
     "The estimate with its limits cut at the ends of its scale."
     cut = found.ci_low < low or found.ci_high > high
     limits = np.clip([found.ci_low, found.ci_high], low, high)
@@ -164,18 +173,18 @@ def _within(found: Estimate, low: float, high: float) -> Estimate:
     return replace(found, ci_low=float(limits[0]), ci_high=float(limits[1]), detail=detail)
 
 
-def _crossed(
+def _mean_over_crossed_things(
     rows: Rows, score: np.ndarray, ends: tuple[float, float], weight: np.ndarray | None, null: float
 ) -> Estimate:
     "Mean of a score of every question, with both things of a question resampled."
     second = _second_unit(rows)
     found = crossed_mean(score, rows["cluster"], second, weight, ends, null, unit="probability")
-    return _within(found, *ends)
+    return _cut_to_scale(found, *ends)
 
 
 def _of_these(rows: Rows, credit: np.ndarray, height: float) -> Estimate:
     "Share of right answers to these very questions, which share their things, against a bar."
-    return shared_share(_over_orders(rows, credit), *_things(rows), height)
+    return shared_share(_over_orders(rows, credit), *_things_of_questions(rows), height)
 
 
 def _share_against(rows: Rows, credit: np.ndarray, bar: Bar) -> tuple[Estimate, Estimate]:
@@ -184,13 +193,13 @@ def _share_against(rows: Rows, credit: np.ndarray, bar: Bar) -> tuple[Estimate, 
         none = nothing("no_valid_answers", "no question has a readable answer", method="accuracy")
         return none, replace(none, unit=ACCURACY_GAIN)
     height = bar.height
-    if _fixed(rows):
+    if _are_published_questions(rows):
         share = _of_these(rows, credit, height)
         limits = share.ci_low - height, share.ci_high - height
         gain = replace(share, estimate=share.estimate - height, unit=ACCURACY_GAIN)
         return share, replace(gain, ci_low=limits[0], ci_high=limits[1])
-    gain = _crossed(rows, credit - bar.score, (-height, 1 - height), None, 0.0)
-    share = _crossed(rows, credit, (0.0, 1.0), None, height)
+    gain = _mean_over_crossed_things(rows, credit - bar.score, (-height, 1 - height), None, 0.0)
+    share = _mean_over_crossed_things(rows, credit, (0.0, 1.0), None, height)
     share = replace(share, p_value=gain.p_value, p_method=gain.p_method)
     return share, replace(gain, unit=ACCURACY_GAIN)
 
@@ -216,7 +225,7 @@ def _bar_row(
         "p_method": None if np.isnan(share.p_value) else share.p_method or None,
         "detail": bar.words,
     }
-    return _row(contrast, rows, group, estimate=bar.height, **said)
+    return _effect_row(contrast, rows, group, estimate=bar.height, **said)
 
 
 def _bar_words(bar: Bar) -> str:
@@ -238,18 +247,26 @@ def accuracy(
     main = _MAIN_BAR[contrast.kind]
     if main not in tested:
         none = "no question has a kind, so there is no type to know"
-        return [_row(contrast, rows, group, status="undefined", method="accuracy", detail=none)]
+        return [
+            _effect_row(contrast, rows, group, status="undefined", method="accuracy", detail=none)
+        ]
     share, gain = tested[main]
     found = gain if contrast.unit == ACCURACY_GAIN else share
     words = [f"{share.estimate:.2f} right", *map(_bar_words, every.values())] if len(part) else []
-    notes = [contrast.note, "; ".join(words), _no_better(every), found.detail, _unread(rows, part)]
+    notes = [
+        contrast.note,
+        "; ".join(words),
+        _no_better(every),
+        found.detail,
+        _prompts_left_out_in_words(rows, part),
+    ]
     detail = "; ".join(filter(None, notes)) or None
     main_row = _estimate_row(contrast, rows, found, group, unit=contrast.unit, detail=detail)
     beside = contrast.kind != "beyond_type" and group == "all"  # its bars are the headline's
-    return [main_row, *(_beside(contrast, rows, every, tested) if beside else [])]
+    return [main_row, *(_rows_beside_estimate(contrast, rows, every, tested) if beside else [])]
 
 
-def _beside(
+def _rows_beside_estimate(
     contrast: Contrast, rows: Rows, every: dict[str, Bar], tested: dict[str, tuple]
 ) -> list[dict[str, Any]]:
     "The share itself where the estimate is a gain, and every bar with the test against it."
@@ -278,7 +295,7 @@ def _probability_row(contrast: Contrast, rows: Rows) -> dict[str, Any]:
         "detail": "mean probability of the right answer: what answers get that are drawn and not "
         "the likeliest ones; of an encoder, no more than its softmax",
     }
-    return _row(contrast, rows, estimate=mean, **said)
+    return _effect_row(contrast, rows, estimate=mean, **said)
 
 
 def _no_better(every: dict[str, Bar]) -> str:
@@ -289,7 +306,7 @@ def _no_better(every: dict[str, Bar]) -> str:
     return "no answer can do better than the best constant policy, which gets every question right"
 
 
-def _unread(rows: Rows, part: Rows) -> str:
+def _prompts_left_out_in_words(rows: Rows, part: Rows) -> str:
     "How many prompts are left out."
     lost = len(rows) - len(part)
     return f"{lost} of {len(rows)} prompts without a readable answer left out" if lost else ""
@@ -305,10 +322,10 @@ def _as_independent(first: np.ndarray, second: np.ndarray) -> Estimate:
     return replace(own_minus_authors(first, second), status="ok", detail="", **known)
 
 
-def _paired(rows: Rows, first: np.ndarray, second: np.ndarray, what: str) -> Estimate:
+def _paired_difference(rows: Rows, first: np.ndarray, second: np.ndarray, what: str) -> Estimate:
     "Difference of two shares over the published questions, with the plain test beside it."
     pair = [_over_orders(rows, each) for each in (first, second)]
-    found, plain = shared_difference(*pair, *_things(rows)), _as_independent(*pair)
+    found, plain = shared_difference(*pair, *_things_of_questions(rows)), _as_independent(*pair)
     beside = f"as if questions were independent, {plain.p_method}: {p_words(plain.p_value)}"
     return replace(found, method=f"{what}, {found.method}", detail=joined(found.detail, beside))
 
@@ -327,7 +344,7 @@ def plain_difference(
 ) -> Estimate | None:  # None where these are not the published questions
     "The same as `accuracy_difference` with questions as if they were independent."
     one, other = _on_shared_questions(one, other)
-    if not len(one) or not _fixed(one):
+    if not len(one) or not _are_published_questions(one):
         return None
     return _as_independent(*(_over_orders(one, rows["score"]) for rows in (one, other)))
 
@@ -341,9 +358,9 @@ def accuracy_difference(
     one, other = _on_shared_questions(one, other)
     if not len(one):
         return nothing("no_valid_answers", "no question was answered by both", method="accuracy")
-    if not _fixed(one):
-        return _crossed(one, one["score"] - other["score"], (-1.0, 1.0), None, 0.0)
-    return _paired(one, one["score"], other["score"], "difference of shares")
+    if not _are_published_questions(one):
+        return _mean_over_crossed_things(one, one["score"] - other["score"], (-1.0, 1.0), None, 0.0)
+    return _paired_difference(one, one["score"], other["score"], "difference of shares")
 
 # %% ../../nbs/effects/bets.ipynb #d6338b9e
 def _right_words(contrast: Contrast, rows: Rows) -> np.ndarray:
@@ -360,7 +377,7 @@ def _right_words(contrast: Contrast, rows: Rows) -> np.ndarray:
 
 def _balanced_of_these(rows: Rows, kind: np.ndarray) -> Estimate:
     "Balanced accuracy of the published questions; orders of one question count once."
-    pair = np.stack([_question(rows), kind], axis=1)
+    pair = np.stack([_question_of_each_prompt(rows), kind], axis=1)
     (shown, of) = np.unique(pair, axis=0, return_inverse=True)
     of = of.reshape(-1)
     credit = np.bincount(of, rows["score"]) / np.bincount(of)
@@ -368,7 +385,9 @@ def _balanced_of_these(rows: Rows, kind: np.ndarray) -> Estimate:
     share = 1 / np.bincount(kinds)[kinds] / len(np.unique(kinds))  # the weights add up to 1
     weight = np.bincount(question, share)  # of every question
     counted = 1 / float(weight @ weight)  # questions of equal weight that would say as much
-    counted *= independent_worth(_over_orders(rows, rows["score"]), *_things(rows)) / len(weight)
+    counted *= independent_worth(
+        _over_orders(rows, rows["score"]), *_things_of_questions(rows)
+    ) / len(weight)
     mean = min(1.0, float(share @ credit))
     low, high = wilson(mean * counted, counted)
     method = "mean accuracy of kinds that share questions, wilson, shared things"
@@ -390,20 +409,22 @@ def balanced(
     part = rows.part(rows["weight"] > 0)
     if not len(part):
         none = {"status": "no_valid_answers", "detail": "no question has a readable answer"}
-        return [_row(contrast, rows, group, method="balanced accuracy", **none)]
+        return [_effect_row(contrast, rows, group, method="balanced accuracy", **none)]
     words = _right_words(contrast, part)
     kinds, of, counts = np.unique(words.astype(str), return_inverse=True, return_counts=True)
     chance = 1 / len(kinds)
-    if _fixed(part):
+    if _are_published_questions(part):
         found = _balanced_of_these(part, of)
     else:
-        found = _crossed(part, part["score"], (0.0, 1.0), 1 / counts[of], chance)
+        found = _mean_over_crossed_things(part, part["score"], (0.0, 1.0), 1 / counts[of], chance)
     said = ", ".join(
         f"{kind} {_mean_at(part, of == number):.2f}" for number, kind in enumerate(kinds)
     )
     detail = f"right answer by right answer: {said}; a constant answer gets {chance:.2f}"
     method = f"balanced accuracy, {found.method}"
-    detail = "; ".join(filter(None, [contrast.note, detail, found.detail, _unread(rows, part)]))
+    detail = "; ".join(
+        filter(None, [contrast.note, detail, found.detail, _prompts_left_out_in_words(rows, part)])
+    )
     return [_estimate_row(contrast, rows, found, group, method=method, detail=detail)]
 
 # %% ../../nbs/effects/bets.ipynb #c533bcf3
@@ -414,19 +435,21 @@ def published_z(
     part = rows.part(rows["weight"] > 0)
     if not len(part):
         none = {"status": "no_valid_answers", "detail": "no question has a readable answer"}
-        return [_row(contrast, rows, group, method="z against chance", **none)]
+        return [_effect_row(contrast, rows, group, method="z against chance", **none)]
     every, right = bars(contrast, part, prompt_mean), float(part["score"].sum())
     if right % 1:
         said = "options tie; the published test needs the first of them to win: replication=True"
         none = {"status": "undefined", "detail": said}
-        return [_row(contrast, rows, group, method="z against chance", **none)]
+        return [_effect_row(contrast, rows, group, method="z against chance", **none)]
     tested = {
         name: z_against_chance(int(right), len(part), bar.height) for name, bar in every.items()
     }
     found = replace(tested["guessing"], n_clusters=len(part))
     words = [f"{right:.0f} of {len(part)} right", *map(_bar_words, every.values())]
     detail = "; ".join(filter(None, [contrast.note, *words, _no_better(every), found.detail]))
-    rows_beside = _beside(contrast, rows, every, {name: (one,) for name, one in tested.items()})
+    rows_beside = _rows_beside_estimate(
+        contrast, rows, every, {name: (one,) for name, one in tested.items()}
+    )
     main = _estimate_row(contrast, rows, found, group, detail=detail)
     return [main, *(rows_beside if group == "all" else [])]
 
@@ -498,7 +521,7 @@ def _beliefs_of(scores: pd.DataFrame) -> pd.Series:
     return beliefs(rows.assign(order=[VALUE_OPTIONS] * len(rows)))
 
 
-class _Believed(NamedTuple):
+class _BetsWithBelief(NamedTuple):
     "Bets with a belief about their pair."
 
     asked: Rows  # all bets that the contrast speaks about
@@ -508,7 +531,7 @@ class _Believed(NamedTuple):
     words: str  # coverage
 
 
-def _believed(contrast: Contrast, answers: Answered) -> _Believed:
+def _bets_with_belief(contrast: Contrast, answers: Answered) -> _BetsWithBelief:
     "The bets of one paradigm, scored by the authors' values and by the participant's own."
     bets = read_options(answers, contrast)
     if answers.paradigm and answers.paradigm in bets.levels("paradigm"):
@@ -533,8 +556,8 @@ def _believed(contrast: Contrast, answers: Answered) -> _Believed:
     if same:
         words += f"; {same} of them hold both things worth the same, so that no bet is right"
     if len(rows) < len(bets):
-        words += f"; {_unread(bets, rows)}"
-    return _Believed(bets, rows, own, authors, words)
+        words += f"; {_prompts_left_out_in_words(bets, rows)}"
+    return _BetsWithBelief(bets, rows, own, authors, words)
 
 # %% ../../nbs/effects/bets.ipynb #9f25cbc8
 def _by_beliefs(
@@ -544,13 +567,13 @@ def _by_beliefs(
     estimate: Callable[[Rows, np.ndarray, np.ndarray], Estimate],  # rows, own credit, authors'
 ) -> list[dict[str, Any]]:
     "The row of an estimate over the bets about whose pair the participant has a belief."
-    asked, rows, own, authors, words = _believed(contrast, answers)
+    asked, rows, own, authors, words = _bets_with_belief(contrast, answers)
     there = np.flatnonzero(~np.isnan(own))
     if not len(there):
         method = contrast.kind.replace("_", " ")
         lacking = f"no belief of this participant about these pairs: {words}"
         none = {"status": "insufficient", "method": method, "detail": lacking}
-        return [_row(contrast, asked, group, **none)]
+        return [_effect_row(contrast, asked, group, **none)]
     part = rows.part(there)
     found = estimate(part, own[there], authors[there])
     detail = "; ".join(filter(None, [contrast.note, words, found.detail]))
@@ -578,21 +601,21 @@ def belief_gain(
     "How much more often bets are right by one's own values than by those of the authors."
 
     def own_minus_authors(part: Rows, own: np.ndarray, authors: np.ndarray) -> Estimate:
-        if _fixed(part):
-            return _paired(part, own, authors, "bca minus acc")
-        return _crossed(part, own - authors, (-1.0, 1.0), None, 0.0)
+        if _are_published_questions(part):
+            return _paired_difference(part, own, authors, "bca minus acc")
+        return _mean_over_crossed_things(part, own - authors, (-1.0, 1.0), None, 0.0)
 
     return _by_beliefs(contrast, answers, group, own_minus_authors)
 
 # %% ../../nbs/effects/bets.ipynb #6ff63d73
-_RIVALS = (("high", "low"), ("win", "none"))  # roles between which a choice is made
+_RIVAL_ROLES = (("high", "low"), ("win", "none"))  # roles between which a choice is made
 
 
 def better_of_two(
     rows: Rows,  # from read_options
 ) -> pd.DataFrame:  # pair, log_ratio and share; questions that take neither are left out
     "Probability of the better of two choices: the dear thing, or the better of a bet and none."
-    one, other = next(pair for pair in _RIVALS if set(pair) <= set(rows.layout.roles))
+    one, other = next(pair for pair in _RIVAL_ROLES if set(pair) <= set(rows.layout.roles))
     scores = by_role(rows, (one, other))
     better = scores[one].to_numpy()
     if one == "win":
@@ -612,7 +635,7 @@ def slope_of_choices(
     if not rows["exact"].all():
         return []
     roles = rows.layout.roles
-    one, other = next(pair for pair in _RIVALS if set(pair) <= set(roles))
+    one, other = next(pair for pair in _RIVAL_ROLES if set(pair) <= set(roles))
     scores = by_role(rows, (one, other))
     ahead = [order[0] == one for order in _order_of(rows, (one, other))]
     sign = np.where(ahead, 1.0, -1.0)
@@ -623,7 +646,7 @@ def slope_of_choices(
     if not (either > 0).all():
         said = f"{(either <= 0).sum()} of {len(rows)} choices take neither of the two things"
         none = {"status": "undefined", "method": "slope of log-odds", "detail": said}
-        return [_row(contrast, asked, group, **none)]
+        return [_effect_row(contrast, asked, group, **none)]
     share = np.where(ahead, scores[one], scores[other]) / either
     found = choice_slope(share, sign * ratio, rows["cluster"], _second_unit(rows))
     return [_estimate_row(contrast, asked, found, group)]

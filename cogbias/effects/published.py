@@ -24,7 +24,7 @@ from cogbias.effects import (
     _estimate_row,
     NOTHING_SAMPLED,
     _no_number,
-    _row,
+    _effect_row,
     read_prompts,
     these_row,
 )
@@ -41,7 +41,7 @@ from cogbias.stats.susceptibility import (
 from ..tables import shipped
 
 # %% ../../nbs/effects/published.ipynb #d66e0cb1
-def _ways(
+def _share_of_way_to_anchor(
     anchor: np.ndarray, treatment: np.ndarray, control: np.ndarray
 ) -> np.ndarray:  # nan where there is no way
     "How much of the way from the control to the anchor the treatment goes."
@@ -50,7 +50,7 @@ def _ways(
         return np.where(way == 0, nan, (treatment - control) / way)
 
 
-def _anchors(contrast: Contrast, rows: Rows) -> np.ndarray:
+def _anchor_by_cluster(contrast: Contrast, rows: Rows) -> np.ndarray:
     "The anchor of every cluster; nan where the treatment was not asked."
     treated = rows.at("condition", contrast.treatment)
     anchor = np.full(len(rows.layout.unit[1]), nan)
@@ -58,7 +58,7 @@ def _anchors(contrast: Contrast, rows: Rows) -> np.ndarray:
     return anchor
 
 
-def _pulls(contrast: Contrast, rows: Rows) -> np.ndarray:
+def _pull_by_cluster(contrast: Contrast, rows: Rows) -> np.ndarray:
     "Way to the anchor of every cluster; nan where a condition is empty or there is no way."
     units = len(rows.layout.unit[1])
     treated = rows.at("condition", contrast.treatment)
@@ -68,12 +68,12 @@ def _pulls(contrast: Contrast, rows: Rows) -> np.ndarray:
         _checked_numbers(rows)[used], rows["weight"][used], segment[used], 2 * units
     )
     treatment, control = middles.reshape(2, -1)
-    return _ways(_anchors(contrast, rows), treatment, control)
+    return _share_of_way_to_anchor(_anchor_by_cluster(contrast, rows), treatment, control)
 
 
 def _kept_pulls(contrast: Contrast, rows: Rows) -> tuple[np.ndarray, np.ndarray, int]:
     "Way of every cluster that has one, their numbers, and how many clusters have none."
-    pulls = _pulls(contrast, rows)
+    pulls = _pull_by_cluster(contrast, rows)
     asked = np.bincount(rows.unit, minlength=len(pulls)) > 0
     kept = np.flatnonzero(asked & np.isfinite(pulls))
     return pulls[kept], kept, int(asked.sum()) - len(kept)
@@ -104,13 +104,13 @@ def pull_gap(
     other: Rows,  # the same of another participant
 ) -> Estimate:
     "What sets two participants apart, on the pairs of prompts in which both have a way to go."
-    pulls = [_pulls(contrast, rows) for rows in (one, other)]
+    pulls = [_pull_by_cluster(contrast, rows) for rows in (one, other)]
     both = np.flatnonzero(np.isfinite(pulls[0]) & np.isfinite(pulls[1]))
     apart = pulls[0][both] - pulls[1][both]
     return stratified_cluster_t(apart, one.layout.unit[1][both], unit=contrast.unit)
 
 # %% ../../nbs/effects/published.ipynb #02c0d617
-_MEDIANS = "medians of prompts, percentile bootstrap"
+_METHOD_OF_MEDIANS = "medians of prompts, percentile bootstrap"
 
 
 def _mean_weights(strata: np.ndarray) -> np.ndarray:
@@ -122,7 +122,7 @@ def _mean_weights(strata: np.ndarray) -> np.ndarray:
 def _these_medians(contrast: Contrast, rows: Rows, pulls: np.ndarray, kept: np.ndarray) -> Estimate:
     "The mean way of some clusters, with the noise of their answers."
     weight = _mean_weights(rows.layout.unit[1][kept])
-    known = {"unit": contrast.unit, "method": _MEDIANS}
+    known = {"unit": contrast.unit, "method": _METHOD_OF_MEDIANS}
     if rows.all_exact:
         value = float(weight @ pulls)
         return Estimate(value, 0.0, nan, value, value, detail=NOTHING_SAMPLED, **known)
@@ -135,11 +135,11 @@ def _these_medians(contrast: Contrast, rows: Rows, pulls: np.ndarray, kept: np.n
     if any(len(np.unique(rows.item[at])) > 1 for at in places):
         said = "several prompts in a condition of a cluster: no interval"
         return Estimate(float(weight @ pulls), status="insufficient", detail=said, **known)
-    anchor = _anchors(contrast, rows)[kept]
+    anchor = _anchor_by_cluster(contrast, rows)[kept]
 
     def mean_way(middles: np.ndarray) -> np.ndarray:
         treatment, control = np.split(middles, 2, axis=1)
-        return _ways(anchor, treatment, control) @ weight
+        return _share_of_way_to_anchor(anchor, treatment, control) @ weight
 
     return resampled_medians([rows["value"][at] for at in places], mean_way, contrast.unit)
 
@@ -149,7 +149,7 @@ def these_pulls(
 ) -> list[dict[str, Any]]:
     "Mean way of the median to a single anchor, for exactly these pairs of prompts."
     pulls, kept, dropped = _kept_pulls(contrast, rows)
-    found = Estimate(status="no_valid_answers", unit=contrast.unit, method=_MEDIANS)
+    found = Estimate(status="no_valid_answers", unit=contrast.unit, method=_METHOD_OF_MEDIANS)
     if len(kept):
         found = _these_medians(contrast, rows, pulls, kept)
     row = these_row(contrast, rows, found, len(kept), 0, group)
@@ -244,11 +244,11 @@ def published_susceptibility(
     known = {"method": "published index", "unit": contrast.unit, "target": "F"}
     if answers.published is None:
         lacking = "there is no published reading of these answers"
-        return [_row(contrast, rows, group, status="insufficient", detail=lacking, **known)]
+        return [_effect_row(contrast, rows, group, status="insufficient", detail=lacking, **known)]
     found = susceptibility_index(_published_pairs(contrast, answers.published))
     if not found.pairs:
         few = f"no pair has {FEWEST_READINGS} published readings in each condition"
-        return [_row(contrast, rows, group, status="insufficient", detail=few, **known)]
+        return [_effect_row(contrast, rows, group, status="insufficient", detail=few, **known)]
     said = (
         f"{contrast.note}; sigma_stat {found.statistical:.10f}, "
         f"sigma_sys {found.systematic:.10f}, sigma_tot {found.total:.10f}, "
@@ -265,8 +265,11 @@ def published_susceptibility(
         told = known | {"measure": f"{contrast.measure}_{column}", "unit": unit}
         told |= {"detail": ", ".join(filter(None, [meaning, more]))}
         told |= {"estimate": value, "n_clusters": len(found.pairs)}
-        beside.append(_row(contrast, read, group, **told))
-    return [_row(contrast, read, group, status="ok", detail=said, **known, **numbers), *beside]
+        beside.append(_effect_row(contrast, read, group, **told))
+    return [
+        _effect_row(contrast, read, group, status="ok", detail=said, **known, **numbers),
+        *beside,
+    ]
 
 
 ESTIMATORS = {

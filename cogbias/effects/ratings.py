@@ -18,7 +18,7 @@ from ..stats.ratings import RATIONAL_ZERO, RatingRule, rating_difference, rating
 from ..tables import CogbiasError
 
 # %% ../../nbs/effects/ratings.ipynb #fae72048
-_MEASURES = {
+_MEASURE_OF_KIND = {
     "rating_shift": "shift",
     "rating_direction": "shift_direction",
     "rating_distance": "scaled",
@@ -27,10 +27,10 @@ _MEASURES = {
     "rating_m": "m",
     "rating_m_corrected": "m",
 }  # kind -> measure of cogbias.stats.ratings
-_PUBLISHED = ("rating_m",)  # kinds that read the published columns
+_KINDS_AS_PUBLISHED = ("rating_m",)  # kinds that read the published columns
 
 
-def _column(rows: Rows, name: str, default: float | np.ndarray) -> float | np.ndarray:
+def _column_as_floats(rows: Rows, name: str, default: float | np.ndarray) -> float | np.ndarray:
     "A column of the treatment items as numbers; the default where it is missing."
     if name not in rows:
         return default
@@ -45,24 +45,24 @@ def _column(rows: Rows, name: str, default: float | np.ndarray) -> float | np.nd
     return np.where(np.isnan(numbers), default, numbers)
 
 
-def _parameter(rows: Rows, name: str, default: float, corrected: bool) -> float | np.ndarray:
+def _metric_parameter(rows: Rows, name: str, default: float, corrected: bool) -> float | np.ndarray:
     "A parameter of the metric, as it was published or as it should have been."
-    published = _column(rows, name, default)
-    return _column(rows, f"corrected_{name}", published) if corrected else published
+    published = _column_as_floats(rows, name, default)
+    return _column_as_floats(rows, f"corrected_{name}", published) if corrected else published
 
 
-def _rule(contrast: Contrast, rows: Rows, options: int) -> RatingRule:
+def _rating_rule(contrast: Contrast, rows: Rows, options: int) -> RatingRule:
     "How the ratings of every pair become one score."
-    corrected = contrast.kind not in _PUBLISHED
+    corrected = contrast.kind not in _KINDS_AS_PUBLISHED
     rule = RatingRule(
         options,
-        _parameter(rows, "kappa", -contrast.direction, corrected),
-        _parameter(rows, "reference_control", 0.0, corrected),
-        _parameter(rows, "reference_treatment", 0.0, corrected),
+        _metric_parameter(rows, "kappa", -contrast.direction, corrected),
+        _metric_parameter(rows, "reference_control", 0.0, corrected),
+        _metric_parameter(rows, "reference_treatment", 0.0, corrected),
         False,
-        _parameter(rows, "flip", 0.0, corrected),
-        _column(rows, "rational_factor", 1.0),
-        _column(rows, "rational_steps", 0.0),
+        _metric_parameter(rows, "flip", 0.0, corrected),
+        _column_as_floats(rows, "rational_factor", 1.0),
+        _column_as_floats(rows, "rational_steps", 0.0),
     )
     for name, allowed in (("kappa", (-1, 1)), ("flip_treatment", (0, 1))):
         value = np.atleast_1d(getattr(rule, name))
@@ -135,7 +135,7 @@ def _units_words(rows: Rows, second: np.ndarray | None) -> str:
     return f"{clusters} clusters share {crossed} crossed units; the interval counts the fewer"
 
 
-def _writers(rows: Rows) -> str:
+def _writers_in_words(rows: Rows) -> str:
     "Who wrote the texts of the stories, in words."
     writers = rows.levels("generator") if "generator" in rows.layout else []
     return f"texts: {' and '.join(sorted(writers))}" if len(writers) else ""
@@ -153,7 +153,7 @@ def rating(
     towards = rows.own.get("towards")
     if towards is None and np.isnan(control + treatment).all():
         return _or_nothing([], contrast, rows, group)
-    rule, measure = _rule(contrast, rows, options), _MEASURES[contrast.kind]
+    rule, measure = _rating_rule(contrast, rows, options), _MEASURE_OF_KIND[contrast.kind]
     unread = np.stack([rows["unread_control"], rows["unread_treatment"]])
     second = _second_unit(rows)
     found = rating_effect(
@@ -169,7 +169,7 @@ def rating(
     )
     rational = _rational_words(rule) if measure in RATIONAL_ZERO else ""
     shared = _units_words(rows, second)
-    said = [contrast.note, rational, shared, found.detail, _writers(rows)]
+    said = [contrast.note, rational, shared, found.detail, _writers_in_words(rows)]
     detail = "; ".join(filter(None, said))
     return [_estimate_row(contrast, rows, found, group, detail=detail or None)]
 
@@ -183,22 +183,33 @@ def rating_gap(
     pairs = [rows.item * len(rows.layout) + rows["partner"] for rows in (one, other)]
     at = np.intersect1d(*pairs, return_indices=True)[1:]
     one, other = (rows.part(place) for rows, place in zip((one, other), at))
-    rule, measure = _rule(contrast, one, _checked_scale(contrast, one)), _MEASURES[contrast.kind]
+    rule, measure = (
+        _rating_rule(contrast, one, _checked_scale(contrast, one)),
+        _MEASURE_OF_KIND[contrast.kind],
+    )
     answers = [(rows["p_control"], rows["p_treatment"]) for rows in (one, other)]
     return rating_difference(*answers, one["cluster"], rule, measure, _second_unit(one))
 
 
-def _estimator(meaning: str) -> Estimator:
+def _rating_estimator(meaning: str) -> Estimator:
     "An estimator of pairs of ratings."
     return Estimator(meaning, rating, "pairs", control=True, fills=True, gap=rating_gap)
 
 
 ESTIMATORS = {
-    "rating_shift": _estimator("how far a rating lies beyond the rational one, in scale lengths"),
-    "rating_direction": _estimator("how many more ratings lie beyond the rational one than short"),
-    "rating_distance": _estimator("change of the distance to a reference, in scale lengths"),
-    "rating_scaled": _estimator("the same as rating_distance"),
-    "rating_nearer": _estimator("how many more ratings come nearer to a reference than move away"),
-    "rating_m": _estimator("relative change of a rating, as published (Malberg et al. 2024)"),
-    "rating_m_corrected": _estimator("the same with corrected parameters"),
+    "rating_shift": _rating_estimator(
+        "how far a rating lies beyond the rational one, in scale lengths"
+    ),
+    "rating_direction": _rating_estimator(
+        "how many more ratings lie beyond the rational one than short"
+    ),
+    "rating_distance": _rating_estimator("change of the distance to a reference, in scale lengths"),
+    "rating_scaled": _rating_estimator("the same as rating_distance"),
+    "rating_nearer": _rating_estimator(
+        "how many more ratings come nearer to a reference than move away"
+    ),
+    "rating_m": _rating_estimator(
+        "relative change of a rating, as published (Malberg et al. 2024)"
+    ),
+    "rating_m_corrected": _rating_estimator("the same with corrected parameters"),
 }

@@ -15,14 +15,14 @@ import numpy as np
 import pandas as pd
 
 from ..design import ACCURACY_GAIN, Contrast
-from . import Estimator, Rows, _estimate_row, _row, with_unread
+from . import Estimator, Rows, _estimate_row, _effect_row, with_unread
 from cogbias.effects.bets import (
     Bar,
     Mean,
     _bar_words,
-    _beside,
+    _rows_beside_estimate,
     _share_against,
-    _unread,
+    _prompts_left_out_in_words,
     by_role,
     kind_words,
     prompt_mean,
@@ -44,12 +44,12 @@ from cogbias.stats.bets import (
 )
 
 # %% ../../nbs/effects/thresholds.ipynb #c3502bea
-_KIND = "threshold_"  # what the names of the kinds begin with
+_KIND_PREFIX = "threshold_"  # what the names of the kinds begin with
 
 
 def _right_sets(contrast: Contrast, rows: Rows) -> list[Sets]:
     "The sets of roles that are right for every question; none leaves it out."
-    truth = contrast.kind.removeprefix(_KIND)
+    truth = contrast.kind.removeprefix(_KIND_PREFIX)
     if truth in VALUE_TRUTHS:
         return [value_correct_sets(truth)] * len(rows)
     if truth in BET_TRUTHS:
@@ -133,25 +133,25 @@ def _set_bars(rows: Rows, sets: list[Sets], options: tuple[str, ...], mean: Mean
     return found | {"type_only": bar("type_only", said, typed)}
 
 # %% ../../nbs/effects/thresholds.ipynb #54f0a6b3
-class _Judged(NamedTuple):
+class _JudgedQuestions(NamedTuple):
     "Test questions under the thresholds of their templates."
 
     credit: np.ndarray  # 1 or 0 for every question; nan where it is left out or not judged
     tuned: list[tuple[str, Threshold]]  # template and its threshold
 
 
-def _benchmarks(rows: Rows) -> Iterable[tuple[str, np.ndarray]]:
+def _questions_by_template(rows: Rows) -> Iterable[tuple[str, np.ndarray]]:
     "Questions that share a threshold: those of one template."
     if "template" not in rows or not len(rows.levels("template")):
         return [("", np.ones(len(rows), bool))]
     return [(str(name), rows.at("template", name)) for name in rows.levels("template")]
 
 
-def _judged(rows: Rows, scores: pd.DataFrame, sets: list[Sets]) -> _Judged:
+def _judge_by_template(rows: Rows, scores: pd.DataFrame, sets: list[Sets]) -> _JudgedQuestions:
     "Every test question under a threshold that was tuned on the dev questions of its template."
     credit, tuned = np.full(len(rows), np.nan), []
     parts = {part: rows.at("split", part) for part in ("dev", "test")}
-    for name, here in _benchmarks(rows):
+    for name, here in _questions_by_template(rows):
         dev, test = (np.flatnonzero(here & parts[part]) for part in ("dev", "test"))
         if not (len(dev) and len(test)):
             continue
@@ -160,7 +160,7 @@ def _judged(rows: Rows, scores: pd.DataFrame, sets: list[Sets]) -> _Judged:
             continue
         credit[test] = set_credit(scores.iloc[test], [sets[place] for place in test], chosen.tau)
         tuned.append((name, chosen))
-    return _Judged(credit, tuned)
+    return _JudgedQuestions(credit, tuned)
 
 
 NOT_BEST = "does not do best itself"
@@ -205,15 +205,15 @@ def threshold_accuracy(
     if lacking:
         none = f"no answered question has the split {' or '.join(map(repr, lacking))}"
         said = {"status": "insufficient", "method": "tuned threshold", "detail": none}
-        return [_row(contrast, rows, group, **said)]
+        return [_effect_row(contrast, rows, group, **said)]
     scores, free = _role_scores(read)
     sets = _right_sets(contrast, read)
-    credit, tuned = _judged(read, scores, sets)
+    credit, tuned = _judge_by_template(read, scores, sets)
     at = np.flatnonzero(~np.isnan(credit))
     if not len(at):
         none = "no template has both development and test questions that count"
         said = {"status": "insufficient", "method": "tuned threshold", "detail": none}
-        return [_row(contrast, rows, group, **said)]
+        return [_effect_row(contrast, rows, group, **said)]
     part, asked, options = read.part(at), [sets[place] for place in at], tuple(scores.columns)
     mean = prompt_mean if contrast.replication else question_mean
     every = _set_bars(part, asked, options, mean)
@@ -231,7 +231,7 @@ def threshold_accuracy(
         right,
         *map(_bar_words, every.values()),
         found.detail,
-        _unread(rows, read),
+        _prompts_left_out_in_words(rows, read),
     ]
     status = found.status if free else "exploratory"
     said = {"method": f"tuned threshold, {found.method}", "unit": contrast.unit, "status": status}
@@ -239,10 +239,13 @@ def threshold_accuracy(
     test = rows.part(rows.at("split", "test"))
     counted = with_unread(test, np.isin(test.item, part.item))
     main = _estimate_row(contrast, counted, found, group, detail=detail, **said)
-    return [main, *(_beside(contrast, counted, every, tested) if group == "all" else [])]
+    return [
+        main,
+        *(_rows_beside_estimate(contrast, counted, every, tested) if group == "all" else []),
+    ]
 
 # %% ../../nbs/effects/thresholds.ipynb #3cec10c8
-_MEANINGS = {
+_MEANING_OF_MEASURE = {
     "accuracy": "accuracy of the options above a threshold tuned on the dev split",
     "normal": "the same by a ground truth of values: the high thing alone",
     "weak_normal": "the same: the high thing, alone or with the same",
@@ -252,12 +255,12 @@ _MEANINGS = {
     "non_negative": "the same: no loss is expected",
 }
 ESTIMATORS = {
-    f"{_KIND}{name}": Estimator(
+    f"{_KIND_PREFIX}{name}": Estimator(
         meaning,
         threshold_accuracy,
         "options",
         factor="kind" if name in BET_TRUTHS else "split",
         bounded=False,
     )
-    for name, meaning in _MEANINGS.items()
+    for name, meaning in _MEANING_OF_MEASURE.items()
 }

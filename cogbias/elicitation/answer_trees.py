@@ -62,7 +62,7 @@ def _forms_that_need_an_end(forms: Mapping[str, str], labels: Sequence[str]) -> 
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #8d51164d
 @lru_cache(maxsize=1024)
-def _tree(labels: tuple[str, ...]) -> AnswerTree:
+def _tree_of_labels(labels: tuple[str, ...]) -> AnswerTree:
     "The tree of a tuple of labels."
     owners = form_owners(labels)
     forms = owners | {"\n" + form: label for form, label in owners.items() if form.startswith("\n")}
@@ -78,7 +78,7 @@ def answer_tree(
         raise CogbiasError(
             "answer tree: there are no options; an open question can only be asked in text"
         )
-    return _tree(tuple(str(each["label"]) for each in options))
+    return _tree_of_labels(tuple(str(each["label"]) for each in options))
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #05c7992a
 class Token(NamedTuple):
@@ -204,7 +204,7 @@ Path = tuple[
 
 
 @dataclass
-class _Flow:
+class _WalkUnderWay:
     "A walk under way."
 
     tree: AnswerTree
@@ -225,7 +225,7 @@ class _Flow:
                     path + (token.key,), text + token.text, here * math.exp(token.logprob)
                 )
         self.looks += 1
-        self.unlisted += here * _rest(look)
+        self.unlisted += here * _probability_not_listed(look)
 
     def _pass_on(self, path: Path, text: str, arriving: float) -> None:
         "Where a token leads: to an option, further on, or nowhere."
@@ -236,7 +236,7 @@ class _Flow:
             self.waiting[path] = (text, arriving)
 
 
-def _rest(look: NextTokens) -> float:
+def _probability_not_listed(look: NextTokens) -> float:
     "Probability of the tokens that a list does not show."
     if look.unlisted == -math.inf:
         return 0.0
@@ -245,7 +245,7 @@ def _rest(look: NextTokens) -> float:
     )
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #dba85b64
-def _worth_following(flow: _Flow, tolerance: float) -> list[Path]:
+def _worth_following(flow: _WalkUnderWay, tolerance: float) -> list[Path]:
     "The likely beginnings; the others together hold at most `tolerance` of what has arrived."
     left, allowed = (
         math.fsum(each for _, each in flow.waiting.values()),
@@ -268,7 +268,7 @@ def walk(
     tolerance: float = 1e-3,  # share of the valid mass that may be left unexplored
 ) -> Walk:  # yields paths, is sent a look for each, returns what arrived
     "Pour next-token probabilities down the tree."
-    flow = _Flow(tree, dict.fromkeys(tree.labels, 0.0), {(): ("", 1.0)})
+    flow = _WalkUnderWay(tree, dict.fromkeys(tree.labels, 0.0), {(): ("", 1.0)})
     while paths := _worth_following(flow, tolerance):
         for path, look in zip(paths, (yield paths), strict=True):
             flow.take(path, look)
@@ -368,7 +368,7 @@ class Vocabulary:
         if place not in self._places:
             found = {
                 key
-                for rest in _rests(tree, text)
+                for rest in _first_characters_after(tree, text)
                 for token, key in self._beginning_with(rest)
                 if tree.follow(text + token) is not None
             }
@@ -383,7 +383,7 @@ class Vocabulary:
             yield self._sorted[index]
 
 
-def _rests(tree: AnswerTree, text: str) -> set[str]:
+def _first_characters_after(tree: AnswerTree, text: str) -> set[str]:
     "First characters by which an answer can go on in the tree, and the line break that ends it."
     following = {
         prefix[len(text)]
@@ -396,7 +396,7 @@ def _rests(tree: AnswerTree, text: str) -> set[str]:
 Place = tuple[int, Path]  # index of a prompt, and a path after it
 
 
-class _Habits:
+class _UsualPaths:
     "Which paths the walks of each tree ask for."
 
     def __init__(self) -> None:
@@ -416,7 +416,7 @@ class _Habits:
         ]
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #3150a441
-def _send(pouring: Walk, looks: list[NextTokens]) -> list[Path] | Measured:
+def _next_of_walk(pouring: Walk, looks: list[NextTokens]) -> list[Path] | Measured:
     "The next paths of a walk, or what it returned."
     try:
         return pouring.send(looks)
@@ -424,11 +424,11 @@ def _send(pouring: Walk, looks: list[NextTokens]) -> list[Path] | Measured:
         return done.value
 
 
-def _together(
+def _walks_in_rounds(
     trees: Mapping[int, AnswerTree],
     look: Callable[[list[Place]], list[NextTokens]],
     tolerance: float,
-    habits: _Habits,
+    habits: _UsualPaths,
 ) -> dict[int, Measured]:
     "The walks of one group, in rounds."
     walks, seen, done = {index: walk(tree, tolerance) for index, tree in trees.items()}, {}, {}
@@ -443,7 +443,7 @@ def _together(
         for index, paths in wanted.items():
             habits.learn(trees[index], paths)
         moved = {
-            index: _send(walks[index], [seen[index, path] for path in paths])
+            index: _next_of_walk(walks[index], [seen[index, path] for path in paths])
             for index, paths in wanted.items()
         }
         done |= {index: each for index, each in moved.items() if isinstance(each, Measured)}
@@ -458,8 +458,8 @@ def walk_many(
     tolerance: float = 1e-3,  # share of the valid mass that may be left unexplored
 ) -> Iterator[tuple[int, Measured]]:  # index of the prompt, what arrived
     "Measure many prompts, group by group."
-    habits = _Habits()
+    habits = _UsualPaths()
     for group in groups:
-        yield from _together(
+        yield from _walks_in_rounds(
             {index: trees[index] for index in group}, look, tolerance, habits
         ).items()

@@ -61,7 +61,7 @@ def keep_out(
     _KEPT_OUT.update(each for each in secrets if len(each) >= SHORTEST_SECRET)
 
 
-def _secrets() -> list[str]:
+def _known_secrets() -> list[str]:
     "What no message may show, longest first, also as it stands in an address or in JSON."
     named = {
         value
@@ -80,7 +80,7 @@ def scrub(
     text: str,  # a message from outside
 ) -> str:  # one line
     "Take secrets out of a message, and its line breaks and control characters."
-    for secret in _secrets():
+    for secret in _known_secrets():
         text = text.replace(secret, SECRET)
     return _SECRET_SHAPES.sub(SECRET, printable(text[:LONGEST_MESSAGE]))
 
@@ -174,7 +174,7 @@ def like_a_key(
     )
 
 # %% ../../nbs/elicitation/03_calls.ipynb #98096a3b
-_VARIABLE = re.compile(
+_NAME_OF_VARIABLE = re.compile(
     r"(?:[A-Z]{1,15}|[a-z]{1,15})\d{0,3}(?:_(?:[A-Z]{1,15}|[a-z]{1,15}|\d)\d{0,3})*"
 )
 
@@ -183,7 +183,7 @@ def is_variable(
     name: str,  # that should be one of the environment
 ) -> bool:
     "Whether a text names a variable: one that is set, or one that does not look like a key."
-    return name.isidentifier() and (name in os.environ or bool(_VARIABLE.fullmatch(name)))
+    return name.isidentifier() and (name in os.environ or bool(_NAME_OF_VARIABLE.fullmatch(name)))
 
 # %% ../../nbs/elicitation/03_calls.ipynb #e1a026c9
 _SECRET_PLACES = re.compile(
@@ -219,13 +219,13 @@ class _WrittenDown:
         "What may be written down of a value at its place."
         if isinstance(value, Mapping):
             return {
-                self._name(name): self.kept(each, (*place, str(name)))
+                self._written_name(name): self.kept(each, (*place, str(name)))
                 for name, each in value.items()
             }
         if isinstance(value, (list, tuple)):
             return [self.kept(each, place) for each in value]
         if isinstance(value, str):
-            return self._text(value, place)
+            return self._written_text(value, place)
         if (
             isinstance(value, (int, float))
             and not isinstance(value, bool)
@@ -235,14 +235,14 @@ class _WrittenDown:
             return SECRET
         return value
 
-    def _name(self, name: Any) -> Any:
+    def _written_name(self, name: Any) -> Any:
         "The name of a field, which somebody may have taken for the place of a key."
         if isinstance(name, str) and like_a_key(name):
             self.left_out.append(name)
             return SECRET
         return name
 
-    def _text(self, text: str, place: tuple[str, ...]) -> str:
+    def _written_text(self, text: str, place: tuple[str, ...]) -> str:
         "What may be written down of a text."
         if not text or _KEPT_FORM.fullmatch(text):
             return text
@@ -421,8 +421,8 @@ def repeated(
 
 # %% ../../nbs/elicitation/03_calls.ipynb #e02b7770
 MOST_TOKENS = 2**40  # in one answer; more is no count
-_TEXTS = ("response", "thinking", "finish_reason", "choice", "role", "detail")
-_COUNTS = ("tokens_in", "tokens_out")
+_TEXT_FIELDS = ("response", "thinking", "finish_reason", "choice", "role", "detail")
+_COUNT_FIELDS = ("tokens_in", "tokens_out")
 
 
 def _is_number(value: Any, low: float, high: float) -> bool:
@@ -430,14 +430,14 @@ def _is_number(value: Any, low: float, high: float) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high
 
 
-def _unsound(answer: Answer) -> str | None:
+def _unsound_field(answer: Answer) -> str | None:
     "The first field of an answer that holds what no trial can hold."
     if answer.status not in STATUSES:
         return "status"
-    for name in _TEXTS:
+    for name in _TEXT_FIELDS:
         if not isinstance(getattr(answer, name), (str, type(None))):
             return name
-    for name in _COUNTS:
+    for name in _COUNT_FIELDS:
         count = getattr(answer, name)
         if count is not None and not (_is_number(count, 0, MOST_TOKENS) and count == int(count)):
             return name
@@ -454,14 +454,14 @@ def sound(
     answer: Answer,  # as a backend made it
 ) -> Answer:
     "The same answer, or an error that names the field which cannot be stored."
-    odd = _unsound(answer)
+    odd = _unsound_field(answer)
     if odd is None:
         return answer
     held = printable(f"{getattr(answer, odd)!r:.60}")
     return Answer("error", detail=f"the answer's {odd} is {held}, which no trial can hold")
 
 # %% ../../nbs/elicitation/03_calls.ipynb #58469dd9
-class _Beginning:
+class _BegunAttempt:
     "When an attempt began, and how much of it was waiting for its turn."
 
     def __init__(self) -> None:
@@ -479,7 +479,7 @@ class _Beginning:
         return {"latency_s": max(0.0, latency), "started_at": self.date}
 
 
-class _Paid(NamedTuple):
+class _PaidAnswer(NamedTuple):
     "An answer, and what was taken for it, which is owed until the answer is stored."
 
     answer: Answer
@@ -502,15 +502,15 @@ class _Caller:
     who: Participant | None = None  # who is asked
     patience: Patience = field(default_factory=Patience)
 
-    def answer(self, request: Request) -> _Paid:
+    def answer(self, request: Request) -> _PaidAnswer:
         "One request, repeated while that may help; how long the last attempt took is kept."
-        began = _Beginning()
+        began = _BegunAttempt()
 
-        def attempt(number: int) -> _Paid:
+        def attempt(number: int) -> _PaidAnswer:
             nonlocal began
-            began = _Beginning()
-            answer, paid = self._asked(request, began)
-            return _Paid(answer._replace(attempt=number, **began.times()), paid)
+            began = _BegunAttempt()
+            answer, paid = self._ask_in_turn(request, began)
+            return _PaidAnswer(answer._replace(attempt=number, **began.times()), paid)
 
         try:
             return repeated(
@@ -520,9 +520,9 @@ class _Caller:
             if end.fault.fatal:
                 raise CogbiasError(end.fault.message) from None
             failed = Answer("error", detail=str(end), attempt=end.attempt, **began.times())
-            return _Paid(failed, None)
+            return _PaidAnswer(failed, None)
 
-    def _asked(self, request: Request, began: _Beginning) -> tuple[Answer, Taken | None]:
+    def _ask_in_turn(self, request: Request, began: _BegunAttempt) -> tuple[Answer, Taken | None]:
         "One attempt, when it is its turn."
         characters = len(request.item.get("prompt") or "") + len(request.item.get("system") or "")
         with taking(self.who, characters, self.sleep) as taken:
@@ -538,7 +538,7 @@ def _in_flight(
     pool: ThreadPoolExecutor, caller: _Caller, requests: Sequence[Request], window: int
 ) -> Iterator[tuple[int, Answer]]:
     "Answers as they arrive, with at most `window` requests handed out."
-    flying: dict[Future[_Paid], int] = {}
+    flying: dict[Future[_PaidAnswer], int] = {}
     waiting = iter(enumerate(requests))
     reached: LimitReached | None = None
     while True:
@@ -559,7 +559,7 @@ def _in_flight(
         raise reached
 
 # %% ../../nbs/elicitation/03_calls.ipynb #d40fc4ab
-def _watched(
+def _until_too_many_fail(
     answers: Iterator[tuple[int, Answer]], give_up_after: int, remedy: str
 ) -> Iterator[tuple[int, Answer]]:
     "Pass answers on until too many in a row have failed."
@@ -598,7 +598,7 @@ def ask_all(
     pool = ThreadPoolExecutor(concurrency, thread_name_prefix="cogbias-call")
     try:
         flight = _in_flight(pool, caller, requests, 2 * concurrency)
-        yield from _watched(flight, give_up_after, remedy)
+        yield from _until_too_many_fail(flight, give_up_after, remedy)
     finally:
         stop.set()  # sleepers wake up and leave
         pool.shutdown(wait=False, cancel_futures=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import torch
 
 # %% ../../nbs/elicitation/06_encoder_decoders.ipynb #0d0d6751
-def _configured(model: Any, name: str) -> Any:
+def _generation_setting(model: Any, name: str) -> Any:
     "A setting of generation, from the place where this model keeps it."
     found = getattr(model.generation_config, name, None)
     return getattr(model.config, name, None) if found is None else found
@@ -31,14 +31,14 @@ def answer_start(
     model: Any,  # encoder-decoder of transformers
 ) -> list[int]:  # one token, or two
     "The tokens that a decoder is given before it says anything."
-    start = _configured(model, "decoder_start_token_id")
-    start = _configured(model, "bos_token_id") if start is None else start
+    start = _generation_setting(model, "decoder_start_token_id")
+    start = _generation_setting(model, "bos_token_id") if start is None else start
     if start is None:
         raise CogbiasError(
             f"{type(model).__name__}: its configuration names no decoder_start_token_id, so "
             f"nobody knows where an answer begins; add it to config.json"
         )
-    forced = _configured(model, "forced_bos_token_id")
+    forced = _generation_setting(model, "forced_bos_token_id")
     return [start] if forced is None else [start, forced]
 
 # %% ../../nbs/elicitation/06_encoder_decoders.ipynb #59d3eae2
@@ -49,7 +49,9 @@ class Reading(NamedTuple):
     said: tuple[int, ...] = ()  # the answer so far, without the start token
 
 
-def _alike(lengths: Sequence[Any], most: Callable[[Any], int]) -> Iterator[list[int]]:
+def _groups_of_equal_length(
+    lengths: Sequence[Any], most: Callable[[Any], int]
+) -> Iterator[list[int]]:
     "Indices of equal lengths together, at most so many at a time."
     order = sorted(range(len(lengths)), key=lambda index: lengths[index])
     group: list[int] = []
@@ -91,7 +93,7 @@ def _check_readings(sequences: Sequence[Reading], longest: float, known: int) ->
             )
 
 # %% ../../nbs/elicitation/06_encoder_decoders.ipynb #00352967
-def _states(model: Any, prompts: Sequence[Sequence[int]]) -> "torch.Tensor":
+def _encoder_states(model: Any, prompts: Sequence[Sequence[int]]) -> "torch.Tensor":
     "[prompts, tokens, width]: what the encoder makes of prompts of one length."
     import torch
 
@@ -114,15 +116,19 @@ def _next_logits(
     ).logits[:, -1]
 
 
-def _deviation(model: Any, start: list[int], longest: float) -> tuple[float, float]:
+def _deviation_when_together(model: Any, start: list[int], longest: float) -> tuple[float, float]:
     "How far prompts read together are from prompts read alone, and how far they may be."
     import torch
 
     size, known = int(min(12, longest)), model.get_input_embeddings().weight.shape[0]
     prompts = np.random.default_rng(0).integers(0, known, (3, size)).tolist()
     exact = torch.promote_types(model.dtype, torch.float32)
-    together = _next_logits(model, _states(model, prompts), [start] * 3).to(exact).log_softmax(-1)
-    alone = torch.cat([_next_logits(model, _states(model, [each]), [start]) for each in prompts])
+    together = (
+        _next_logits(model, _encoder_states(model, prompts), [start] * 3).to(exact).log_softmax(-1)
+    )
+    alone = torch.cat(
+        [_next_logits(model, _encoder_states(model, [each]), [start]) for each in prompts]
+    )
     expected = alone.to(exact).log_softmax(-1)
     if not expected.isfinite().all():
         raise CogbiasError(
@@ -135,8 +141,8 @@ def _deviation(model: Any, start: list[int], longest: float) -> tuple[float, flo
     return float(off.max()), 1e-4 * max(1.0, float(expected.abs().max()) / 16)
 
 # %% ../../nbs/elicitation/06_encoder_decoders.ipynb #61495076
-_TOKENS = 16_384  # tokens of prompts that are read together
-_LOGITS = 50_000_000  # numbers that the logits of one batch may hold
+_TOKENS_AT_ONCE = 16_384  # tokens of prompts that are read together
+_LOGITS_AT_ONCE = 50_000_000  # numbers that the logits of one batch may hold
 
 
 class ReadingScorer:
@@ -159,11 +165,11 @@ class ReadingScorer:
             raise CogbiasError(f"token_budget {token_budget} is not possible; at least 1")
         self.model, self.start, self._lock = model, answer_start(model), Lock()
         self._longest = getattr(model.config, "max_position_embeddings", None) or inf
-        self._kept: dict[tuple[int, ...], torch.Tensor] = {}
+        self._kept_states: dict[tuple[int, ...], torch.Tensor] = {}
         with torch.inference_mode():
-            off, allowed = _deviation(model, self.start, self._longest)
+            off, allowed = _deviation_when_together(model, self.start, self._longest)
         self.way = "read together" if off <= allowed else "read alone"
-        self._budget = (token_budget or _TOKENS) if off <= allowed else 1
+        self._budget = (token_budget or _TOKENS_AT_ONCE) if off <= allowed else 1
         if self.way == "read alone":
             (log or logging.getLogger(__name__).warning)(
                 f"{type(model).__name__}: every prompt is computed alone, which is exact but "
@@ -181,26 +187,32 @@ class ReadingScorer:
             "looked_at": 0,
         }
 
-    def _read(self, prompts: Sequence[tuple[int, ...]]) -> None:
+    def _read_prompts(self, prompts: Sequence[tuple[int, ...]]) -> None:
         "Let the encoder read what it has not read; forget what is not asked about."
         wanted = list(dict.fromkeys(prompts))
-        self._kept = {each: self._kept[each] for each in wanted if each in self._kept}
-        new = [each for each in wanted if each not in self._kept]
-        for group in _alike([len(each) for each in new], lambda size: self._budget // size):
-            states = _states(self.model, [new[index] for index in group])
-            self._kept.update((new[index], each) for index, each in zip(group, states))
+        self._kept_states = {
+            each: self._kept_states[each] for each in wanted if each in self._kept_states
+        }
+        new = [each for each in wanted if each not in self._kept_states]
+        for group in _groups_of_equal_length(
+            [len(each) for each in new], lambda size: self._budget // size
+        ):
+            states = _encoder_states(self.model, [new[index] for index in group])
+            self._kept_states.update((new[index], each) for index, each in zip(group, states))
         self.facts["prompts_read"] += len(new)
 
-    def _batches(self, sequences: Sequence[Reading]) -> "Iterator[tuple[list[int], torch.Tensor]]":
+    def _logits_in_batches(
+        self, sequences: Sequence[Reading]
+    ) -> "Iterator[tuple[list[int], torch.Tensor]]":
         "Indices and logits [indices, vocabulary]."
         import torch
 
         known = self.model.get_output_embeddings().weight.shape[0]
         lengths = [(len(each.prompt), len(each.said)) for each in sequences]
-        for group in _alike(
-            lengths, lambda each: min(self._budget // sum(each), max(1, _LOGITS // known))
+        for group in _groups_of_equal_length(
+            lengths, lambda each: min(self._budget // sum(each), max(1, _LOGITS_AT_ONCE // known))
         ):
-            states = torch.stack([self._kept[sequences[index].prompt] for index in group])
+            states = torch.stack([self._kept_states[sequences[index].prompt] for index in group])
             decoded = [[*self.start, *sequences[index].said] for index in group]
             yield group, _next_logits(self.model, states, decoded)
 
@@ -218,8 +230,8 @@ class ReadingScorer:
         temperatures = np.atleast_1d(temperature).tolist()
         found: list[np.ndarray] = [np.empty(0)] * len(sequences)
         with self._lock, torch.inference_mode():
-            self._read([each.prompt for each in sequences])
-            for group, logits in self._batches(sequences):
+            self._read_prompts([each.prompt for each in sequences])
+            for group, logits in self._logits_in_batches(sequences):
                 ids = [np.asarray(wanted[index], np.int64) for index in group]
                 row = np.repeat(np.arange(len(group)), [len(each) for each in ids])
                 values = log_probabilities(logits, row, np.concatenate(ids), temperatures)

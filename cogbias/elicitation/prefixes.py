@@ -39,7 +39,7 @@ class PrefixTree:
 _PADDING, _PADDING_BYTES = 2**32 - 1, b"\xff\xff\xff\xff"
 
 
-def _key(sequence: Sequence[int]) -> bytes:
+def _sorting_key(sequence: Sequence[int]) -> bytes:
     "Four bytes a token, in an order that sorts like the tokens."
     try:
         key = np.array(array("I", sequence), dtype=">u4").tobytes()
@@ -56,13 +56,13 @@ def _key(sequence: Sequence[int]) -> bytes:
     return key
 
 # %% ../../nbs/elicitation/01_prefixes.ipynb #e0d4c8fd
-_CELLS = 2**21  # of the matrix in which sequences are compared
+_CELLS_AT_ONCE = 2**21  # of the matrix in which sequences are compared
 
 
-def _batches(keys: Sequence[bytes]) -> Iterator[np.ndarray]:
+def _padded_matrices(keys: Sequence[bytes]) -> Iterator[np.ndarray]:
     "Sorted keys as padded matrices, each of which begins with the last row of the one before."
     width = max(map(len, keys), default=0) // 4
-    rows, before = max(1, _CELLS // max(1, width)), b""
+    rows, before = max(1, _CELLS_AT_ONCE // max(1, width)), b""
     for first in range(0, len(keys), rows):
         group = [before, *keys[first : first + rows]]
         yield np.frombuffer(
@@ -83,9 +83,9 @@ def prefix_tree(
     sequences: Sequence[Sequence[int]],  # token ids of each prompt, with what follows it
 ) -> PrefixTree:  # its `end` is in the order of the sequences
     "The distinct prefixes of token sequences."
-    keys = [_key(each) for each in sequences]
+    keys = [_sorting_key(each) for each in sequences]
     order = sorted(range(len(keys)), key=keys.__getitem__)
-    parts = [_new_tokens(matrix) for matrix in _batches([keys[index] for index in order])]
+    parts = [_new_tokens(matrix) for matrix in _padded_matrices([keys[index] for index in order])]
     token, depth, count = (
         np.concatenate([part[which] for part in parts] or [np.empty(0, np.int64)])
         for which in range(3)
@@ -124,7 +124,7 @@ class Chunk(NamedTuple):
     above: np.ndarray  # ancestors of the first node, one for each depth
 
 
-def _ends(size: int, budget: int, looked_at: np.ndarray, rows: int) -> list[int]:
+def _ends_of_chunks(size: int, budget: int, looked_at: np.ndarray, rows: int) -> list[int]:
     "Where chunks end: at the budget of tokens or of rows, whichever comes first."
     seen = np.cumsum(np.bincount(looked_at, minlength=size) > 0)
     ends, first = [], 0
@@ -143,7 +143,7 @@ def chunks(
 ) -> Iterator[Chunk]:  # in order; every node is in exactly one of them
     "Cut the tree into pieces that are computed one after the other."
     path, first = np.empty(int(tree.depth.max(initial=0)) + 1, np.int64), 0
-    for last in _ends(len(tree), budget, looked_at, rows):
+    for last in _ends_of_chunks(len(tree), budget, looked_at, rows):
         yield Chunk(first, last, path[: tree.depth[first]].copy())
         path[tree.depth[first:last]] = np.arange(
             first, last
@@ -151,7 +151,7 @@ def chunks(
         first = last
 
 # %% ../../nbs/elicitation/01_prefixes.ipynb #5ade55d4
-def _latest(depth: np.ndarray, size: int) -> np.ndarray:
+def _last_place_by_depth(depth: np.ndarray, size: int) -> np.ndarray:
     "For each block and depth the last position before the block with that depth."
     kept, blocks = int(depth[0]), -(-len(depth) // size)
     latest = np.zeros((blocks + 1, int(depth.max()) + 1), np.int64)
@@ -161,7 +161,7 @@ def _latest(depth: np.ndarray, size: int) -> np.ndarray:
     return np.maximum.accumulate(latest, axis=0)[:-1]
 
 # %% ../../nbs/elicitation/01_prefixes.ipynb #197e6518
-def _within(depth: np.ndarray) -> np.ndarray:
+def _visible_within_blocks(depth: np.ndarray) -> np.ndarray:
     "[blocks, size, size] whether token i of a block may see token k, from depths [blocks, size]."
     size = depth.shape[1]
     earlier = np.tri(size, dtype=bool).T  # [k, i]: k is at or before i
@@ -190,5 +190,5 @@ def attention_blocks(
     width = int(blocks[:, 0].max())
     own = depth[0] + np.minimum(np.arange(blocks.size).reshape(blocks.shape), len(depth) - 1)
     above = np.arange(width) < np.minimum.accumulate(blocks, axis=1)[:, :, None]
-    keys = np.concatenate([_latest(depth, size)[:, :width], own], axis=1)
-    return Blocks(keys, np.concatenate([above, _within(blocks)], axis=2))
+    keys = np.concatenate([_last_place_by_depth(depth, size)[:, :width], own], axis=1)
+    return Blocks(keys, np.concatenate([above, _visible_within_blocks(blocks)], axis=2))

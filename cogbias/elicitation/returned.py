@@ -18,7 +18,7 @@ ROUNDING = 1e-3  # a sum of probabilities may be as far from 1 as half precision
 ROUNDED = 0.01 + 1e-9  # and this far with numbers of two or three digits; then the trial says so
 
 
-def _number(value: Any) -> float | None:
+def _float_or_none(value: Any) -> float | None:
     "A number of any library as a float; None for what is no number."
     if isinstance(value, (bool, str, bytes)):
         return None
@@ -31,7 +31,7 @@ def _number(value: Any) -> float | None:
 def _chances_fault(labels: list[str], given: Mapping[Any, Any]) -> str:
     "What is wrong with probabilities."
     for label, value in given.items():
-        number = _number(value)
+        number = _float_or_none(value)
         if str(label) not in labels:
             few = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
             return f"a probability for {str(label)!r:.40}, which is not offered ({few})"
@@ -97,7 +97,7 @@ def returned_answer(
         return answer_from_text(item, str.__str__(value))  # a class of its own may stand for it
     if value is None:
         return Answer("no_response", detail="gave nothing (None); return the answer")
-    number = None if hasattr(value, "__len__") else _number(value)
+    number = None if hasattr(value, "__len__") else _float_or_none(value)
     if number is not None:
         return _from_number(item, number)
     return unreadable(f"gave {kind_of(value)}; return text, or a mapping from labels to numbers")

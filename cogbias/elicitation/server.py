@@ -224,31 +224,32 @@ class Connection:
             return self.learned[name]
 
 # %% ../../nbs/elicitation/08_server.ipynb #644c7cf4
-_kept: list[dict[tuple, Connection]] = []  # of the run that goes on; empty where none does
+# of the run that goes on; empty where none does
+_kept_connections: list[dict[tuple, Connection]] = []
 
 
 @contextmanager
 def connections_kept() -> Iterator[None]:
     "In the block, participants with the same settings share what they learn of their server."
-    if _kept:  # within another such block
+    if _kept_connections:  # within another such block
         yield
         return
-    _kept.append({})
+    _kept_connections.append({})
     try:
         yield
     finally:
-        _kept.clear()
+        _kept_connections.clear()
 
 
 def _connection_of(who: "ServerParticipant") -> Connection:
     "The connection of a participant: its own, or in a run that of those with its settings."
-    if not _kept:
+    if not _kept_connections:
         return Connection(who)
     settings = tuple((each.name, repr(getattr(who, each.name))) for each in fields(who))
     place = os.getpid(), type(who), settings
-    if place not in _kept[0]:
-        _kept[0].setdefault(place, Connection(who))
-    return _kept[0][place]
+    if place not in _kept_connections[0]:
+        _kept_connections[0].setdefault(place, Connection(who))
+    return _kept_connections[0][place]
 
 # %% ../../nbs/elicitation/08_server.ipynb #e35f5281
 class ListedToken(NamedTuple):
@@ -426,10 +427,10 @@ class NextTokenReader:
     def next_tokens(self, path: Path) -> NextTokens:
         "The next tokens after a beginning."
         if path not in self.read:
-            self.read[path] = self._asked(path)
+            self.read[path] = self._ask_for_next_tokens(path)
         return self.read[path]
 
-    def _asked(self, path: Path) -> NextTokens:
+    def _ask_for_next_tokens(self, path: Path) -> NextTokens:
         "The same, asked for."
         if path and self.who.probability_access.route is None:
             self.not_continued += 1
@@ -580,9 +581,9 @@ class ServerParticipant(ServerSettings):
         "Whether and how probabilities can be seen."
         if reason := self.ruled_out():
             return ProbabilityAccess(reason=reason)
-        return self.connection.once("probability access", self._probed)
+        return self.connection.once("probability access", self._probe_access)
 
-    def _probed(self) -> ProbabilityAccess:
+    def _probe_access(self) -> ProbabilityAccess:
         "What a probe finds; lists that cannot be true show nothing."
         try:
             return self.probe()

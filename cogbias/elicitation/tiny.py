@@ -43,7 +43,7 @@ class Planted:
     think: bool = False  # begin with a <think> block, unless the template switches it off
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #07ab77c9
-_WORDS = (
+_COMMON_WORDS = (
     "a about all amount an and answer any are argument arguments as at average be best better big "
     "brand brands buy by calls car certain certainty chance choice choose city comes conclusion "
     "cost costs could decide dollars each every expert experts fact facts false first five follow "
@@ -57,7 +57,7 @@ _WORDS = (
     "up valid want way week what when whether which win with without word worst worth would year "
     "years you your zero"
 ).split()
-_LINES = (
+_LINES_OF_PROMPTS = (
     "Option A: win $2,400 with certainty.\nOption B: win $2,500 with probability 33%.\nReply with "
     "A or B only.\nAnswer:",
     "Reply with Brand 1, Brand 2 or Brand 3 only.\nBrand 1\nBrand 2\nBrand 3",
@@ -74,26 +74,26 @@ def _corpus(seed: int = 0) -> Iterator[str]:
     "Sentences for the tokenizer to learn its pieces from."
     draw = random.Random(seed)
     for _ in range(3000):
-        words = draw.choices(_WORDS, k=12)
+        words = draw.choices(_COMMON_WORDS, k=12)
         yield (
             f"{' '.join(words).capitalize()}. {words[0]} {draw.randrange(1000)} "
-            f"{draw.choice(_LINES)}"
+            f"{draw.choice(_LINES_OF_PROMPTS)}"
         )
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #14090dea
 TURN, END, TEXT_END, PAD = "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|pad|>"
 THINK, UNTHINK = "<think>", "</think>"
 # the pattern called qwen2
-_SPLIT = (
+_TOKEN_PATTERN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-_TEMPLATE = (
+_CHAT_TEMPLATE = (
     "{%- for m in messages %}{{- '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>' "
     "+ '\n' }}{%- endfor %}"
     "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}THINK{%- endif %}"
 )
-_SWITCH = (
+_THINKING_SWITCH = (
     "{%- if enable_thinking is defined and enable_thinking is false %}{{- "
     "'<think>\n\n</think>\n\n' }}{%- endif %}"
 )
@@ -110,7 +110,7 @@ def tiny_tokenizer(
     pieces = Tokenizer(models.BPE())
     pieces.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(Regex(_SPLIT), "isolated"),
+            pre_tokenizers.Split(Regex(_TOKEN_PATTERN), "isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
@@ -135,7 +135,7 @@ def tiny_tokenizer(
         additional_special_tokens=[TURN, TEXT_END],
         model_max_length=2048,
     )
-    tokenizer.chat_template = _TEMPLATE.replace("THINK", _SWITCH if think else "")
+    tokenizer.chat_template = _CHAT_TEMPLATE.replace("THINK", _THINKING_SWITCH if think else "")
     return tokenizer
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #de524cf0
@@ -159,7 +159,7 @@ SHAPE = {
 }
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #cb1913f2
-def _features(planted: Planted) -> dict[str, dict[int, float]]:
+def _features_of_tokens(planted: Planted) -> dict[str, dict[int, float]]:
     "Token -> its features."
     found: dict[str, dict[int, float]] = {
         "A": {_LETTER: 1},
@@ -187,7 +187,7 @@ def _embedding(tokenizer: Any, planted: Planted, size: int) -> "torch.Tensor":
 
     rows = torch.zeros(size, SHAPE["hidden_size"])
     rows[:, _BIAS] = 1.0
-    for text, features in _features(planted).items():
+    for text, features in _features_of_tokens(planted).items():
         (token,) = tokenizer(text)["input_ids"]
         for dimension, value in features.items():
             rows[token, dimension] = value
@@ -199,7 +199,7 @@ def _embedding(tokenizer: Any, planted: Planted, size: int) -> "torch.Tensor":
     return rows
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #f74b9fcb
-def _attend(attention: Any) -> None:
+def _set_attention(attention: Any) -> None:
     "Head 0 finds the kind of answer, head 1 the frame."
     size, slow = SHAPE["head_dim"], SHAPE["head_dim"] // 2 - 1
     unit = math.sqrt(SHAPE["hidden_size"] / _SQUARE)  # of a feature behind the norm
@@ -237,31 +237,31 @@ def _mark_frames(rows: "torch.Tensor", attention: Any) -> None:
     )
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #369665e3
-_SURE = 80.0  # from -40 to 40
+_SURE_LOGIT = 80.0  # from -40 to 40
 
 
-def _answers(planted: Planted) -> dict[str, dict[int, float]]:
+def _logits_of_features(planted: Planted) -> dict[str, dict[int, float]]:
     "Token -> what each feature adds to its logit."
     log = math.log
-    letters = {_START: _SURE, _SAYS_BRAND: -100.0, _SAYS_VALID: -100.0, _SAYS_NUMBER: -100.0}
+    letters = {_START: _SURE_LOGIT, _SAYS_BRAND: -100.0, _SAYS_VALID: -100.0, _SAYS_NUMBER: -100.0}
     half = planted.framing / 2
     table = {
-        "A": {**letters, _START: _SURE + log(planted.first), _FRAMED: half},
-        "B": {**letters, _START: _SURE + log(1 - planted.first), _FRAMED: -half},
-        "valid": {_SAYS_VALID: _SURE + log(planted.valid)},
-        "invalid": {_SAYS_VALID: _SURE + log(1 - planted.valid)},
-        "Brand": {_SAYS_BRAND: _SURE},
-        " ": {_BRAND: _SURE},
+        "A": {**letters, _START: _SURE_LOGIT + log(planted.first), _FRAMED: half},
+        "B": {**letters, _START: _SURE_LOGIT + log(1 - planted.first), _FRAMED: -half},
+        "valid": {_SAYS_VALID: _SURE_LOGIT + log(planted.valid)},
+        "invalid": {_SAYS_VALID: _SURE_LOGIT + log(1 - planted.valid)},
+        "Brand": {_SAYS_BRAND: _SURE_LOGIT},
+        " ": {_BRAND: _SURE_LOGIT},
     }
     for digit in range(10):
         first, second = log(1 / 9) if digit else -20.0, log(planted.two_digits / 10)
         table[str(digit)] = {_START: 20.0, _SAYS_NUMBER: 60 + first, _DIGIT: 20.0 + second - first}
     for place, share in enumerate(planted.brands, 1):
-        table[str(place)][_SPACE] = _SURE + log(share)
+        table[str(place)][_SPACE] = _SURE_LOGIT + log(share)
     return table
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #e7e62fdd
-def _output(tokenizer: Any, planted: Planted, size: int) -> "torch.Tensor":
+def _output_layer(tokenizer: Any, planted: Planted, size: int) -> "torch.Tensor":
     "The output layer: every logit from the features of the last token and what attention found."
     import torch
 
@@ -269,23 +269,24 @@ def _output(tokenizer: Any, planted: Planted, size: int) -> "torch.Tensor":
     weights = torch.zeros(size, SHAPE["hidden_size"])
     weights[:, _BIAS] = -40.0
     table = {
-        tokenizer(text)["input_ids"][0]: features for text, features in _answers(planted).items()
+        tokenizer(text)["input_ids"][0]: features
+        for text, features in _logits_of_features(planted).items()
     }
     end, think, unthink = (
         tokenizer.convert_tokens_to_ids(token) for token in (END, THINK, UNTHINK)
     )
     (filler,), (empty,) = tokenizer(" think")["input_ids"], tokenizer("\n\n")["input_ids"]
     table[end] = {
-        _LETTER: _SURE,
-        _WORD: _SURE,
-        _DIGIT: _SURE,
+        _LETTER: _SURE_LOGIT,
+        _WORD: _SURE_LOGIT,
+        _DIGIT: _SURE_LOGIT,
         _SAYS_NUMBER: math.log(1 - planted.two_digits),
     }
     table |= {
-        think: {_THINKING: _SURE},
-        filler: {30: _SURE},
-        unthink: {32: _SURE},
-        empty: {31: _SURE},
+        think: {_THINKING: _SURE_LOGIT},
+        filler: {30: _SURE_LOGIT},
+        unthink: {32: _SURE_LOGIT},
+        empty: {31: _SURE_LOGIT},
     }
     for token, features in table.items():
         for dimension, logit in features.items():
@@ -312,15 +313,15 @@ def tiny_model(
     for name, weight in model.named_parameters():
         weight.data.fill_(1.0 if "norm" in name else 0.0)
     rows, attention = _embedding(tokenizer, planted, size), model.model.layers[0].self_attn
-    _attend(attention)
+    _set_attention(attention)
     _mark_frames(rows, attention)
     model.model.embed_tokens.weight.data.copy_(rows)
-    model.lm_head.weight.data.copy_(_output(tokenizer, planted, size))
+    model.lm_head.weight.data.copy_(_output_layer(tokenizer, planted, size))
     model.generation_config = GenerationConfig(**special)
     return model.eval().requires_grad_(False)
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #cbcd9cd1
-def _odds(planted: Planted, prompt: str) -> dict[str, float]:
+def _framed_odds(planted: Planted, prompt: str) -> dict[str, float]:
     "A and B, moved by the mean of the framing words."
     frames = [1] * prompt.count(" save") + [-1] * prompt.count(" lose")
     shift = planted.framing * sum(frames) / len(frames) if frames else 0.0
@@ -339,7 +340,7 @@ def tiny_probabilities(
     if "valid" in prompt:
         return {"valid": planted.valid, "invalid": 1 - planted.valid}
     if " number" not in prompt:
-        return _odds(planted, prompt)
+        return _framed_odds(planted, prompt)
     single, double = (
         (1 - planted.two_digits) / 9,
         planted.two_digits / 10 * (1 - planted.two_digits) / 9,
@@ -347,7 +348,7 @@ def tiny_probabilities(
     return {str(n): single if n < 10 else double for n in range(1, 100)}
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #30e688c3
-def _interleaved(weight: Any, heads: int) -> Any:
+def _interleaved_rows(weight: Any, heads: int) -> Any:
     "Rows of a projection in the order of llama.cpp's rotary layout."
     import numpy as np
 
@@ -401,7 +402,7 @@ def _write_tokenizer(writer: Any, tokenizer: Any, size: int) -> None:
     writer.add_chat_template(tokenizer.chat_template)
 
 # %% ../../nbs/elicitation/04_tiny.ipynb #0bd6e132
-_NAMES = {
+_NAMES_IN_GGUF = {
     "input_layernorm": "attn_norm",
     "post_attention_layernorm": "ffn_norm",
     "self_attn.q_proj": "attn_q",
@@ -433,11 +434,11 @@ def write_gguf(
     ):
         writer.add_tensor(f"{name}.weight", weights[f"{source}.weight"])
     for layer in range(config.num_hidden_layers):
-        for source, name in _NAMES.items():
+        for source, name in _NAMES_IN_GGUF.items():
             weight = weights[f"model.layers.{layer}.{source}.weight"]
             writer.add_tensor(
                 f"blk.{layer}.{name}.weight",
-                _interleaved(weight, config.num_attention_heads)
+                _interleaved_rows(weight, config.num_attention_heads)
                 if name in ("attn_q", "attn_k")
                 else weight,
             )

@@ -107,7 +107,7 @@ def reading_fault(
     return Fault(f"{backend}: the answer cannot be read ({words:.200})", retry=False)
 
 # %% ../../nbs/elicitation/05_transport.ipynb #c7216d54
-class _Call(threading.local):
+class _CallOfThread(threading.local):
     "The call that this thread makes."
 
     until: float = math.inf  # of the monotonic clock
@@ -116,22 +116,22 @@ class _Call(threading.local):
     begun: bool = False  # whether something of the answer has come
 
 
-_call = _Call()
+_call_of_thread = _CallOfThread()
 
 
 def _too_slow(seconds: float) -> Unfit:
     "What to say when the time is over."
     late = f"no answer within the time limit of {seconds:g} s"
-    if _call.begun:
+    if _call_of_thread.begun:
         return TooSlowly(f"{late}, though it had begun to come; raise timeout if you trust it")
     return TooSlow(f"{late}; raise timeout, lower concurrency, or wait until the model is loaded")
 
 
 def _seconds_left(timeout: float | None = None) -> float | None:
     "Seconds that are left of the call, or of a shorter limit."
-    left = _call.until - time.monotonic()
+    left = _call_of_thread.until - time.monotonic()
     if left <= 0:
-        raise _too_slow(_call.seconds)
+        raise _too_slow(_call_of_thread.seconds)
     limits = [each for each in (left, timeout) if each is not None and each < math.inf]
     return min(limits, default=None)
 
@@ -139,18 +139,18 @@ def _seconds_left(timeout: float | None = None) -> float | None:
 @contextmanager
 def _ends_in_time(until: float, seconds: float) -> Iterator[None]:
     "A call that ends in time."
-    before = _call.until, _call.seconds
-    _call.until, _call.seconds, _call.begun = until, seconds, False
+    before = _call_of_thread.until, _call_of_thread.seconds
+    _call_of_thread.until, _call_of_thread.seconds, _call_of_thread.begun = until, seconds, False
     try:
         yield
     finally:
-        _call.until, _call.seconds = before
+        _call_of_thread.until, _call_of_thread.seconds = before
 
 # %% ../../nbs/elicitation/05_transport.ipynb #92196e86
 AT_ONCE = 2**16  # bytes that are written before the clock is looked at again
 
 
-class _Stream:
+class _TimedStream:
     "A stream of the network that keeps to the clock."
 
     def __init__(self, inner: Any):
@@ -159,7 +159,7 @@ class _Stream:
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         "What has come."
         came = self.inner.read(max_bytes, timeout=_seconds_left(timeout))
-        _call.begun = _call.begun or bool(came)
+        _call_of_thread.begun = _call_of_thread.begun or bool(came)
         return came
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -167,10 +167,10 @@ class _Stream:
         for start in range(0, len(buffer), AT_ONCE):
             self.inner.write(buffer[start : start + AT_ONCE], timeout=_seconds_left(timeout))
 
-    def start_tls(self, ssl_context: Any, **more: Any) -> "_Stream":
+    def start_tls(self, ssl_context: Any, **more: Any) -> "_TimedStream":
         "The same, encrypted."
         more["timeout"] = _seconds_left(more.get("timeout"))
-        return _Stream(self.inner.start_tls(ssl_context, **more))
+        return _TimedStream(self.inner.start_tls(ssl_context, **more))
 
     def close(self) -> None:
         "Hang up."
@@ -181,7 +181,7 @@ class _Stream:
         return self.inner.get_extra_info(info)
 
 
-class _Network:
+class _TimedNetwork:
     "A network whose streams keep to the clock."
 
     def __init__(self, inner: Any):
@@ -189,13 +189,19 @@ class _Network:
 
     def connect_tcp(
         self, host: str, port: int, timeout: float | None = None, **more: Any
-    ) -> _Stream:
+    ) -> _TimedStream:
         "Connect."
-        return _Stream(self.inner.connect_tcp(host, port, timeout=_seconds_left(timeout), **more))
+        return _TimedStream(
+            self.inner.connect_tcp(host, port, timeout=_seconds_left(timeout), **more)
+        )
 
-    def connect_unix_socket(self, path: str, timeout: float | None = None, **more: Any) -> _Stream:
+    def connect_unix_socket(
+        self, path: str, timeout: float | None = None, **more: Any
+    ) -> _TimedStream:
         "Connect."
-        return _Stream(self.inner.connect_unix_socket(path, timeout=_seconds_left(timeout), **more))
+        return _TimedStream(
+            self.inner.connect_unix_socket(path, timeout=_seconds_left(timeout), **more)
+        )
 
     def sleep(self, seconds: float) -> None:
         "Wait."
@@ -215,11 +221,11 @@ def room_for(
     tokens: int,  # that are to be listed
 ) -> Iterator[None]:
     "Calls whose answers are as long as so many tokens."
-    before, _call.tokens = _call.tokens, min(tokens, VOCABULARY)
+    before, _call_of_thread.tokens = _call_of_thread.tokens, min(tokens, VOCABULARY)
     try:
         yield
     finally:
-        _call.tokens = before
+        _call_of_thread.tokens = before
 
 
 def _unpacked(pieces: Iterable[bytes], coding: str) -> Iterator[bytes]:
@@ -247,7 +253,10 @@ def received(
     coding: str = "",  # as the head of the answer gives it
 ) -> bytes:
     "A whole body, if it is no larger than what was asked for."
-    room, values = PAGE + PER_TOKEN * _call.tokens, VALUES + PER_LISTED * _call.tokens
+    room, values = (
+        PAGE + PER_TOKEN * _call_of_thread.tokens,
+        VALUES + PER_LISTED * _call_of_thread.tokens,
+    )
     body = bytearray()
     for piece in _unpacked(pieces, coding.strip().lower()):
         _seconds_left()
@@ -390,14 +399,14 @@ def as_mappings(
     return [as_mapping(each if each is not None else 0, name) for each in as_list(value, name)]
 
 # %% ../../nbs/elicitation/05_transport.ipynb #827a21e6
-def _unechoed(value: Any) -> Any:
+def _without_echoes_within(value: Any) -> Any:
     "The same, without secrets in its texts and names."
     if isinstance(value, str):
         return without_echoes(value)
     if isinstance(value, list):
-        return [_unechoed(each) for each in value]
+        return [_without_echoes_within(each) for each in value]
     if isinstance(value, dict):
-        return {without_echoes(name): _unechoed(each) for name, each in value.items()}
+        return {without_echoes(name): _without_echoes_within(each) for name, each in value.items()}
     return value
 
 
@@ -407,14 +416,14 @@ def unechoed(
     "A body without what was sent with its request and is nobody's business."
     try:
         body = read_json(content)
-        clean = _unechoed(body)
+        clean = _without_echoes_within(body)
     except (ValueError, RecursionError, Unfit):
         text = content.decode("utf-8", "surrogateescape")
         return without_echoes(text).encode("utf-8", "surrogateescape")
     return content if clean == body else json.dumps(clean).encode()
 
 # %% ../../nbs/elicitation/05_transport.ipynb #67e44bbc
-_PORTS = {"http": 80, "https": 443}
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def same_place(
@@ -423,7 +432,7 @@ def same_place(
 ) -> bool:
     "Whether an address belongs to the server that was named."
     one, other = urlsplit(home), urlsplit(there)
-    ports = [each.port or _PORTS.get(each.scheme) for each in (one, other)]
+    ports = [each.port or _DEFAULT_PORTS.get(each.scheme) for each in (one, other)]
     if one.hostname != other.hostname:
         return False
     if one.scheme == other.scheme:
@@ -443,7 +452,7 @@ def is_refused(
     return 300 <= status < 500 or status in NOT_TAKEN_ON
 
 
-_DROPPED = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+_DROPPED_HEADERS = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
 def _head_of_the_unpacked(headers: Any) -> list[tuple[str, str]]:
@@ -451,7 +460,7 @@ def _head_of_the_unpacked(headers: Any) -> list[tuple[str, str]]:
     return [
         (name, value.partition(";")[0] if name.lower() == "content-type" else value)
         for name, value in headers.multi_items()
-        if name.lower() not in _DROPPED
+        if name.lower() not in _DROPPED_HEADERS
     ]
 
 
@@ -477,7 +486,7 @@ class Guard:
         is_question = request.method == "POST"
         try:
             with _ends_in_time(until, self.seconds):
-                response, content = self._answer(request)
+                response, content = self._head_and_body(request)
         except Exception as error:
             if not is_question or type(error).__name__ in NEVER_SENT:
                 request_was_free()
@@ -510,7 +519,7 @@ class Guard:
             )
         way.append(step)
 
-    def _answer(self, request: Any) -> tuple[Any, bytes]:
+    def _head_and_body(self, request: Any) -> tuple[Any, bytes]:
         "The head of an answer, and its body."
         response = self.inner.handle_request(request)
         try:
@@ -536,7 +545,7 @@ class Guard:
 _LOGGERS = ("httpx", "httpx2", "openai", "openai._base_client", "ollama")
 
 
-class _Scrubbing(logging.Filter):
+class _ScrubbingFilter(logging.Filter):
     "Takes secrets out of what clients log."
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -545,7 +554,7 @@ class _Scrubbing(logging.Filter):
         return True
 
 
-_scrubbing = _Scrubbing()
+_scrubbing_filter = _ScrubbingFilter()
 
 
 def _give_the_clock(transport: Any) -> None:
@@ -558,7 +567,7 @@ def _give_the_clock(transport: Any) -> None:
             f"{type(transport).__module__}: this version cannot be given a time limit for whole "
             "answers; install the version in constraints.txt"
         )
-    pool._network_backend = _Network(pool._network_backend)
+    pool._network_backend = _TimedNetwork(pool._network_backend)
 
 
 def guard(
@@ -575,7 +584,7 @@ def guard(
     }
     client.headers["accept-encoding"] = "gzip"
     for name in _LOGGERS:
-        logging.getLogger(name).addFilter(_scrubbing)
+        logging.getLogger(name).addFilter(_scrubbing_filter)
     return client
 
 # %% ../../nbs/elicitation/05_transport.ipynb #7a7e7846

@@ -44,7 +44,7 @@ _SHARE = r"([0-9]{1,3}(?:\.[0-9]{1,6})?)"
 
 
 @lru_cache(maxsize=4096)
-def _number(text: str, pattern: str, example: str) -> float:
+def _parse_number(text: str, pattern: str, example: str) -> float:
     "A number written in a fixed way; whole where it is whole."
     if not (found := re.fullmatch(pattern, text)):
         raise CogbiasError(f"{text[:40]!r} is not a number written like {example}")
@@ -56,25 +56,25 @@ def read_money(
     text: str,  # such as $2500, $59.99 or 250K
 ) -> float:  # dollars
     "An amount of money."
-    return _number(text, _MONEY, "$2500, $59.99 or $250K")
+    return _parse_number(text, _MONEY, "$2500, $59.99 or $250K")
 
 # %% ../../nbs/30_exchange.ipynb #88ca5617
 def read_percent(
     text: str,  # such as 33% or 0.4%
 ) -> float:  # 0 to 100
     "A percentage."
-    return _number(text, f"{_SHARE}%", "33% or 0.4%")
+    return _parse_number(text, f"{_SHARE}%", "33% or 0.4%")
 
 # %% ../../nbs/30_exchange.ipynb #f0e8b22c
 def read_score(
     text: str,  # such as 60
 ) -> float:  # a score without a unit
     "A score."
-    return _number(text, _SHARE, "60")
+    return _parse_number(text, _SHARE, "60")
 
 # %% ../../nbs/30_exchange.ipynb #d052574e
 _SENTENCE = re.compile(r"(All|No|Some) (.+?) are (not )?(.+?)\.?")
-_LETTERS = MappingProxyType(
+_LETTER_OF_SENTENCE = MappingProxyType(
     {("All", False): "A", ("No", False): "E", ("Some", False): "I", ("Some", True): "O"}
 )
 
@@ -84,7 +84,7 @@ def read_sentence(
 ) -> list[str]:  # quantifier letter, subject, predicate
     "A sentence of a syllogism."
     found = _SENTENCE.fullmatch(text)
-    letter = _LETTERS.get((found[1], bool(found[3]))) if found else None
+    letter = _LETTER_OF_SENTENCE.get((found[1], bool(found[3]))) if found else None
     if not letter:
         raise CogbiasError(
             f"{text[:40]!r} is not a sentence about two terms; write it like 'Some bakers are "
@@ -93,7 +93,7 @@ def read_sentence(
     return [letter, found[2], found[4]]
 
 # %% ../../nbs/30_exchange.ipynb #a613c242
-def _near(text: str, position: int) -> str:
+def _last_record_and_field(text: str, position: int) -> str:
     "The last record and field before a place in a JSON text."
     record, field = (
         re.findall(pattern, text[:position])
@@ -104,14 +104,14 @@ def _near(text: str, position: int) -> str:
     )
 
 # %% ../../nbs/30_exchange.ipynb #024d4c8d
-def _parse(file: str, data: bytes) -> dict[str, Any]:
+def _parse_records(file: str, data: bytes) -> dict[str, Any]:
     "The records of one file."
     near = ""
     try:
         parsed = strict_json(data)
     except ValueError as error:
         if isinstance(error, json.JSONDecodeError):
-            near = _near(error.doc, error.pos)
+            near = _last_record_and_field(error.doc, error.pos)
         raise CogbiasError(
             f"{file}: is not JSON ({error}{near}); mend the file or leave it out"
         ) from None
@@ -122,7 +122,7 @@ def _parse(file: str, data: bytes) -> dict[str, Any]:
     return parsed
 
 # %% ../../nbs/30_exchange.ipynb #49fdfbf7
-def _schema(**listed: str) -> Mapping[str, str]:
+def _kinds_of_fields(**listed: str) -> Mapping[str, str]:
     "Field -> kind, from the names of each kind."
     return MappingProxyType(
         {name: kind for kind, names in listed.items() for name in names.split()}
@@ -131,20 +131,20 @@ def _schema(**listed: str) -> Mapping[str, str]:
 
 FIELDS = MappingProxyType(
     {  # bias_name -> field -> kind
-        "decoy": _schema(
+        "decoy": _kinds_of_fields(
             text="product product_type package quality_measurment price1 price2 price3 quality1 "
             "quality2 vals_range bias_type text",
             integer="competitor target decoy human_or_right_answer permutation_id template",
             flag="with_bias",
             integer_or_text="quality3",
         ),
-        "certainty": _schema(
+        "certainty": _kinds_of_fields(
             text="first_option_opening second_option_opening vals_range bias_type text",
             object="subtemplates option_a option_b",
             integer="template human_or_right_answer better_expected_value target",
             flag="with_bias",
         ),
-        "false_belief": _schema(
+        "false_belief": _kinds_of_fields(
             text="premise_1 premise_2 conclusion closing_line bias_type text",
             integer="template closing_line_id",
             integer_or_flag="is_permuted_option",
@@ -155,7 +155,7 @@ FIELDS = MappingProxyType(
 )
 
 # %% ../../nbs/30_exchange.ipynb #189d69d7
-_TYPES = MappingProxyType(
+_TYPES_OF_KIND = MappingProxyType(
     {
         "text": (str,),
         "integer": (int,),
@@ -173,7 +173,7 @@ def _check_fields(fields: Mapping[str, Any], schema: Mapping[str, str], within: 
         if name not in fields:
             raise CogbiasError(f"field {within + name!r} is missing")
         if (
-            type(fields[name]) not in _TYPES[kind]
+            type(fields[name]) not in _TYPES_OF_KIND[kind]
             or isinstance(fields[name], int)
             and abs(fields[name]) > 10**9
         ):
@@ -183,7 +183,7 @@ def _check_fields(fields: Mapping[str, Any], schema: Mapping[str, str], within: 
             )
 
 # %% ../../nbs/30_exchange.ipynb #beab4178
-def _level(fields: Mapping[str, Any], name: str, known: Mapping[Any, Any]) -> Any:
+def _known_level(fields: Mapping[str, Any], name: str, known: Mapping[Any, Any]) -> Any:
     "What a field stands for, or an error with the levels there are."
     if fields[name] not in known:
         raise CogbiasError(
@@ -238,15 +238,15 @@ CERTAINTY_TYPES = MappingProxyType(
         "Certainty_type.NOT_PROBABLE": ("possibility", "not_probable"),
     }
 )
-_SUBTEMPLATES = _schema(
+_SUBTEMPLATES = _kinds_of_fields(
     integer="bias_type_index vals_index options_text_template_id options_a_template_id "
     "options_b_template_id permutation_index"
 )
-_LOTTERY = _schema(text="option_text option_type")
+_LOTTERY = _kinds_of_fields(text="option_text option_type")
 Lottery = list[list[float]]  # [prize in dollars, chance in percent], ...
 
 
-def _lottery(fields: Mapping[str, Any], name: str) -> Lottery:
+def _lottery_of_option(fields: Mapping[str, Any], name: str) -> Lottery:
     "The numbered prizes and chances of an option."
     _check_fields(fields[name], _LOTTERY, f"{name}.")
     count = max(1, (len(fields[name]) - 1) // 2)
@@ -262,7 +262,7 @@ def _lottery(fields: Mapping[str, Any], name: str) -> Lottery:
     return lottery
 
 # %% ../../nbs/30_exchange.ipynb #d9fdd0d7
-def _expected(lottery: Lottery) -> Fraction:
+def _expected_prize(lottery: Lottery) -> Fraction:
     "Mean prize in dollars, exact."
     return (
         sum(
@@ -313,7 +313,7 @@ def _certainty_options(
                 fields[opening],
                 text,
                 rival if role != "target" else role,
-                float(_expected(lottery)),
+                float(_expected_prize(lottery)),
             )
         )
     return made
@@ -326,13 +326,15 @@ def _label_fault(design: str, rival: float, target: float) -> dict[str, str]:
     return {"problem": "" if rival > target else "rival_not_better"}
 
 # %% ../../nbs/30_exchange.ipynb #fb397ef2
-def _certainty(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _certainty_item(fields: Mapping[str, Any]) -> dict[str, Any]:
     "An item of the certainty designs."
-    design, name = _level(fields, "bias_type", CERTAINTY_TYPES)
+    design, name = _known_level(fields, "bias_type", CERTAINTY_TYPES)
     _check_fields(fields["subtemplates"], _SUBTEMPLATES, "subtemplates.")
     rival = "riskier" if design == "possibility" else "better_expected_value"
     options = _certainty_options(
-        fields, lotteries := [_lottery(fields, name) for name in ("option_a", "option_b")], rival
+        fields,
+        lotteries := [_lottery_of_option(fields, name) for name in ("option_a", "option_b")],
+        rival,
     )
     by_role = {each["role"]: lottery for each, lottery in zip(options, lotteries)}
     value = {each["role"]: each["value"] for each in options}
@@ -348,7 +350,7 @@ def _certainty(fields: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 # %% ../../nbs/30_exchange.ipynb #b62ce4e0
-def _difference(lotteries: Mapping[str, Lottery]) -> dict[float, Fraction]:
+def _chance_differences(lotteries: Mapping[str, Lottery]) -> dict[float, Fraction]:
     "Chance of each prize with the rival minus with the target."
     gap: dict[float, Fraction] = defaultdict(Fraction)
     for role, lottery in lotteries.items():
@@ -362,7 +364,7 @@ def is_linked(
     control: Mapping[str, Lottery],  # the same in the other condition
 ) -> bool:
     "Whether expected utility forbids a switch between two choices."
-    one, other = _difference(treatment), _difference(control)
+    one, other = _chance_differences(treatment), _chance_differences(control)
     top = max({**one, **other})
     return one[top] * other[top] > 0 and all(
         one[prize] * other[top] == other[prize] * one[top] for prize in {**one, **other}
@@ -483,13 +485,13 @@ def _decoy_keys(
     }
 
 # %% ../../nbs/30_exchange.ipynb #52ee9e44
-def _decoy(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _decoy_item(fields: Mapping[str, Any]) -> dict[str, Any]:
     "An item of the decoy design."
     product, side = (
         fields["product"].removesuffix("_cheaper"),
         "cheaper" if fields["product"].endswith("_cheaper") else "expensive",
     )
-    code, kind = _level(fields, "bias_type", DECOY_KINDS[side])
+    code, kind = _known_level(fields, "bias_type", DECOY_KINDS[side])
     if bool(code) != fields["with_bias"] or bool(code) != bool(fields["decoy"]):
         raise CogbiasError(
             "fields 'bias_type', 'with_bias' and 'decoy' disagree on whether there is a decoy"
@@ -497,7 +499,7 @@ def _decoy(fields: Mapping[str, Any]) -> dict[str, Any]:
     options, offers = _decoy_options(
         fields, ("competitor", "target", "decoy") if code else ("competitor", "target")
     )
-    question, lines = _level(fields, "template", TEMPLATES)
+    question, lines = _known_level(fields, "template", TEMPLATES)
     indices, fault = _decoy_indices(fields), _decoy_fault(offers)
     return {
         "paradigm": "choice/decoy",
@@ -550,7 +552,7 @@ def _logical_form(premises: Sequence[list[str]], conclusion: list[str]) -> dict[
     }
 
 # %% ../../nbs/30_exchange.ipynb #5e608cbd
-def _contradict(premises: Sequence[list[str]]) -> bool:
+def _are_contradictory(premises: Sequence[list[str]]) -> bool:
     "Whether the premises cannot both be true of terms that apply to something."
     (one, *first), (other, *second) = premises
     return (set(first) == set(second) and {one, other} in ({"A", "E"}, {"E", "I"})) or (
@@ -578,17 +580,17 @@ def _belief_argument(fields: Mapping[str, Any]) -> tuple[list[list[str]], list[s
     ], _read_field(fields, "conclusion", read_sentence)
 
 # %% ../../nbs/30_exchange.ipynb #aef595de
-def _belief(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _belief_item(fields: Mapping[str, Any]) -> dict[str, Any]:
     "An item of the belief paradigm; the keys that need its twin come later."
     premises, conclusion = _belief_argument(fields)
     valid, believable, contradict = (
         fields["is_valid"],
         fields["is_believable"],
-        _contradict(premises),
+        _are_contradictory(premises),
     )
     return {
         "paradigm": "logic/belief",
-        "part": _level(fields, "bias_type", BELIEF_TYPES),
+        "part": _known_level(fields, "bias_type", BELIEF_TYPES),
         "options": _belief_options(fields),
         "content": {
             "kind": "syllogism",
@@ -721,10 +723,10 @@ FINDINGS = MappingProxyType(
 )
 
 # %% ../../nbs/30_exchange.ipynb #f5196ba6
-_VOLATILE = frozenset(("text", "with_bias", "human_or_right_answer", "vals_range"))
+_VOLATILE_FIELDS = frozenset(("text", "with_bias", "human_or_right_answer", "vals_range"))
 
 
-class _Record(NamedTuple):
+class _RecordInFile(NamedTuple):
     "A record and where it stands."
 
     file: str
@@ -739,7 +741,7 @@ class _Record(NamedTuple):
         return "treatment" if self.fields["with_bias"] else "control"
 
 # %% ../../nbs/30_exchange.ipynb #cfff5a15
-def _fault_finder(records: Iterable[_Record]) -> Callable[[_Record], str]:
+def _fault_finder(records: Iterable[_RecordInFile]) -> Callable[[_RecordInFile], str]:
     "A function that names what is wrong with a record beside the others."
     texts: dict[tuple, set[str]] = defaultdict(
         set
@@ -747,7 +749,7 @@ def _fault_finder(records: Iterable[_Record]) -> Callable[[_Record], str]:
     for each in records:
         texts[each.signature, each.condition, each.older].add(each.fields["text"])
 
-    def fault(record: _Record) -> str:
+    def fault(record: _RecordInFile) -> str:
         signature, text = record.signature, record.fields["text"]
         controls = texts.get((signature, "control", False), set()) | texts.get(
             (signature, "control", True), set()
@@ -760,21 +762,21 @@ def _fault_finder(records: Iterable[_Record]) -> Callable[[_Record], str]:
     return fault
 
 # %% ../../nbs/30_exchange.ipynb #f2d62ffb
-def _record(file: str, key: str, fields: Any) -> _Record:
+def _checked_record(file: str, key: str, fields: Any) -> _RecordInFile:
     "A record that has been checked for its fields."
     try:
         if not key.isdecimal() or not key.isascii() or len(key) > 9:
             raise CogbiasError("records are named by numbers")
         _check_fields({"record": fields}, {"record": "object"})
         _check_fields(fields, {"bias_name": "text"})
-        _check_fields(fields, _level(fields, "bias_name", FIELDS))
+        _check_fields(fields, _known_level(fields, "bias_name", FIELDS))
         kept = json.dumps(
-            {name: value for name, value in fields.items() if name not in _VOLATILE},
+            {name: value for name, value in fields.items() if name not in _VOLATILE_FIELDS},
             sort_keys=True,
             ensure_ascii=False,
         )
         (kept + fields["text"]).encode()
-        return _Record(
+        return _RecordInFile(
             file,
             int(key),
             fields,
@@ -788,11 +790,11 @@ def _record(file: str, key: str, fields: Any) -> _Record:
 
 # %% ../../nbs/30_exchange.ipynb #27bca090
 READERS = MappingProxyType(
-    {"decoy": _decoy, "certainty": _certainty, "false_belief": _belief}
+    {"decoy": _decoy_item, "certainty": _certainty_item, "false_belief": _belief_item}
 )  # bias_name -> reader
 
 
-def _item_of_record(record: _Record) -> dict[str, Any]:
+def _item_of_record(record: _RecordInFile) -> dict[str, Any]:
     "The item that a record stands for."
     fields = record.fields
     shared = {
@@ -831,7 +833,7 @@ def _data_sets(rows: Sequence[dict[str, Any]]) -> None:
         row["data_set"] = f"{row['paradigm'].split('/')[1]}/{','.join(parts[row['source_file']])}"
 
 # %% ../../nbs/30_exchange.ipynb #a11b0ed6
-def _merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def _merge_repeated(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     "Each item once, with the other places where it stands."
     kept: dict[str, dict[str, Any]] = {}
     for row in sorted(
@@ -895,7 +897,7 @@ def _shared_texts(rows: Sequence[dict[str, Any]]) -> None:
             _add_code(row, "note", "shared_text")
 
 # %% ../../nbs/30_exchange.ipynb #d6576a0a
-def _complete(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _complete_items(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     "The items of all paradigms, with what needs a look at the others."
     by_paradigm: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
@@ -906,10 +908,10 @@ def _complete(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row for name in sorted(by_paradigm) for row in by_paradigm[name]]
 
 # %% ../../nbs/30_exchange.ipynb #c8edb9b2
-_HELPERS = frozenset(("folder", "older", "part"))
+_HELPER_FIELDS = frozenset(("folder", "older", "part"))
 
 
-def _source(row: Mapping[str, Any]) -> dict[str, Any]:
+def _source_of_item(row: Mapping[str, Any]) -> dict[str, Any]:
     "Where an item comes from and whether it may be asked."
     return {
         **{name: row[name] for name in SOURCE_COLUMNS if name != "usable"},
@@ -918,18 +920,20 @@ def _source(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
+def _items_table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
     "The items table of completed rows."
-    clean = [{name: value for name, value in row.items() if name not in _HELPERS} for row in rows]
+    clean = [
+        {name: value for name, value in row.items() if name not in _HELPER_FIELDS} for row in rows
+    ]
     names = [f"{row['source_file']}: record '{row['source_record']}'" for row in rows]
-    made = item_table("imported", [row | _source(row) for row in clean], names.__getitem__)
+    made = item_table("imported", [row | _source_of_item(row) for row in clean], names.__getitem__)
     table = with_typed_factors(made)
     return table[
         [name for name in table.columns if name not in SOURCE_COLUMNS] + list(SOURCE_COLUMNS)
     ]
 
 # %% ../../nbs/30_exchange.ipynb #082f1b9c
-def _counts(table: pd.DataFrame) -> tuple[Counter, Counter]:
+def _count_new_and_repeated(table: pd.DataFrame) -> tuple[Counter, Counter]:
     "New items and duplicates of each file."
     other = (
         place.rpartition("#")[0]
@@ -943,7 +947,7 @@ def import_report(
     table: pd.DataFrame,  # an imported items table, fresh or stored
 ) -> pd.DataFrame:  # file, records, new_items, duplicates, kind, problem, count, meaning
     "What was wrong with a data set, file by file."
-    new, again = _counts(table)
+    new, again = _count_new_and_repeated(table)
     found = Counter(
         (file, code)
         for name in ("problem", "note")
@@ -978,9 +982,9 @@ def import_instructed_to_bias(
 ) -> pd.DataFrame:  # an items table with the columns of SOURCE_COLUMNS
     "The decoy, certainty and belief prompts of Itzhak et al. (TACL 2024)."
     records = [
-        _record(file, key, fields)
+        _checked_record(file, key, fields)
         for file, data in archive_contents(path)
-        for key, fields in _parse(file, data).items()
+        for key, fields in _parse_records(file, data).items()
     ]
     fault = _fault_finder(records)
     rows = []
@@ -988,7 +992,7 @@ def import_instructed_to_bias(
         rows.append(row := _item_of_record(record))
         _add_code(row, "problem", fault(record))
     _data_sets(rows)
-    table = _table(_complete(_merged(rows)))
+    table = _items_table(_complete_items(_merge_repeated(rows)))
     table.attrs["report"] = import_report(table).to_dict("records")
     return table
 

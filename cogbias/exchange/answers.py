@@ -217,7 +217,7 @@ def _manifest_cell(study: PublishedStudy, cell: PublishedCell, folder: Folder) -
     }
 
 
-def _manifest(study: PublishedStudy, started: str, folder: Folder) -> dict[str, Any]:
+def _manifest_of_folder(study: PublishedStudy, started: str, folder: Folder) -> dict[str, Any]:
     "The record of what produced the folder."
     cells = [_manifest_cell(study, cell, folder) for cell in study.cells]
     told = {
@@ -288,7 +288,7 @@ def open_folder(
     return place
 
 # %% ../../nbs/exchange/answers.ipynb #362abd81
-def _write(study: PublishedStudy, folder: Folder) -> None:
+def _write_published(study: PublishedStudy, folder: Folder) -> None:
     "Items, records, trials and published readings, where nothing is yet."
     for name, items in study.items.items():
         keep_items(items, folder.items(name))
@@ -303,7 +303,7 @@ def _write(study: PublishedStudy, folder: Folder) -> None:
 
 
 @contextmanager
-def _staged(folder: Folder) -> Iterator[Path]:
+def _staging_folder(folder: Folder) -> Iterator[Path]:
     "A hidden folder inside a folder, for as long as the block lasts; those left behind go."
     for left in folder.path.glob(f"{STAGE}*"):
         shutil.rmtree(left, ignore_errors=True)
@@ -343,7 +343,7 @@ def _new_files(
     return moves
 
 
-def _move(moves: Sequence[tuple[Path, Path]]) -> None:
+def _move_all_or_none(moves: Sequence[tuple[Path, Path]]) -> None:
     "Files take their places, all of them or none."
     done = []
     try:
@@ -368,11 +368,11 @@ def write_answers(
     folder = writable_folder(open_folder(outputs))
     before = read_manifest(folder)
     alone = turn(folder) if study.cells else nullcontext()  # items alone need no room for trials
-    with alone, _staged(folder) as stage:
-        _write(study, Folder(stage))
-        _move(_new_files(stage, folder))
+    with alone, _staging_folder(folder) as stage:
+        _write_published(study, Folder(stage))
+        _move_all_or_none(_new_files(stage, folder))
         if study.cells:
-            new = _manifest(study, started, folder)
+            new = _manifest_of_folder(study, started, folder)
             manifest = _record_with_others(read_manifest(folder) or before, new) if before else new
             made = {"cells", "oddities", *(f"items: {name}" for name in new["items"])}
             made |= {part_of_cell(each["participant"], each["paradigm"]) for each in new["cells"]}

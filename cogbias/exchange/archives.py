@@ -100,15 +100,15 @@ def _of_zip(path: Path, endings: Collection[str]) -> Iterator[tuple[str, bytes]]
                 yield each.filename, file.read(each.file_size + 1)
 
 
-_PACKED = {b"\x1f\x8b": "r:gz", b"BZh": "r:bz2", b"\xfd7zXZ\x00": "r:xz"}
-_LONGEST_START = max(map(len, _PACKED))
+_MODES_OF_PACKED = {b"\x1f\x8b": "r:gz", b"BZh": "r:bz2", b"\xfd7zXZ\x00": "r:xz"}
+_LONGEST_START = max(map(len, _MODES_OF_PACKED))
 
 
 def _tar_mode(path: Path) -> str:
     "How a tar file is packed, by its first bytes; trying them all takes minutes on plain zeros."
     with path.open("rb") as file:
         start = file.read(_LONGEST_START)
-    return next((mode for magic, mode in _PACKED.items() if start.startswith(magic)), "r:")
+    return next((mode for magic, mode in _MODES_OF_PACKED.items() if start.startswith(magic)), "r:")
 
 
 def _is_tar(path: Path) -> bool:
@@ -120,14 +120,14 @@ def _is_tar(path: Path) -> bool:
     return True
 
 
-_BLOCK = 512  # bytes; a tar file consists of such blocks
+_BYTES_OF_BLOCK = 512  # bytes; a tar file consists of such blocks
 
 
 def _check_end(path: Path, archive: tarfile.TarFile, last: str) -> None:
     "Raise unless the end is marked and nothing follows; what is packed is read to its check sum."
     archive.fileobj.seek(archive.offset)  # where no further file was found
     read = 0
-    while zeros := archive.fileobj.read(2_000 * _BLOCK):
+    while zeros := archive.fileobj.read(2_000 * _BYTES_OF_BLOCK):
         read += len(zeros)
         _check_size(path, archive.fileobj.tell())
         if zeros.count(0) < len(zeros):
@@ -135,7 +135,7 @@ def _check_end(path: Path, archive: tarfile.TarFile, last: str) -> None:
                 f"{path}: is damaged after {last!r:.80}: what follows is neither a file nor the "
                 f"end of the archive; fetch the file again"
             )
-    if read < 2 * _BLOCK:
+    if read < 2 * _BYTES_OF_BLOCK:
         raise CogbiasError(
             f"{path}: is cut off after {last!r:.80}: the end of the archive is not there; fetch "
             f"the file again"
@@ -164,7 +164,7 @@ def _of_tar(path: Path, endings: Collection[str]) -> Iterator[tuple[str, bytes]]
             yield name, archive.extractfile(member).read()
 
 # %% ../../nbs/exchange/archives.ipynb #8d2ef3c7
-_DAMAGED = (
+_ERRORS_OF_DAMAGE = (
     *(zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, lzma.LZMAError),
     *(zlib.error, EOFError, RuntimeError, UnicodeDecodeError),
 )
@@ -190,7 +190,7 @@ def archive_contents(
                 f"{path}: is neither a folder nor a zip file nor a tar file; name the published "
                 f"archive or its unpacked folder"
             )
-    except _DAMAGED as error:
+    except _ERRORS_OF_DAMAGE as error:
         said = (str(error).splitlines() or ["damaged"])[0]
         raise CogbiasError(f"{path}: cannot be unpacked ({said}); fetch the file again") from None
     except OSError as error:

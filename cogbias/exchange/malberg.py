@@ -53,17 +53,17 @@ TESTS = tuple(
     "treatment remarks".split()
 )  # columns of a file of test cases
 CONDITIONS = ("control", "treatment")
-_ASKED = ("options", "option_order", "answer", "extraction", "decision")
+_COLUMNS_OF_CONDITION = ("options", "option_order", "answer", "extraction", "decision")
 SCORES = ("individual_score", "weight")
 DECISIONS = (
     *("id", "model", "temperature", "seed", "timestamp"),
-    *(f"{condition}_{name}" for condition in CONDITIONS for name in _ASKED),
+    *(f"{condition}_{name}" for condition in CONDITIONS for name in _COLUMNS_OF_CONDITION),
     *("status", "error_message", *SCORES, "bias"),
 )  # columns of a file of decisions
 _MAY_LACK = {"tests": ("id", "correct"), "decisions": SCORES}  # columns that only some files have
 
 
-def _kind(file: str, header: Sequence[str]) -> str:
+def _kind_of_file(file: str, header: Sequence[str]) -> str:
     "Whether these are the columns of tests or of decisions; an error for any others."
     known = {"tests": {*TESTS, *_MAY_LACK["tests"]}, "decisions": {*DECISIONS}}
     kind = max(known, key=lambda each: len(known[each].intersection(header)))
@@ -126,16 +126,16 @@ def _csv_rows(path: Path, file: str) -> Iterator[list[str]]:
         ) from None
 
 
-def _records(path: Path, file: str) -> tuple[str, Iterator[Record]]:
+def _records_of_file(path: Path, file: str) -> tuple[str, Iterator[Record]]:
     "Kind and records of a file."
     with closing(_csv_rows(path, file)) as rows:  # there may be thousands of files
         header = next(rows, [])
     if not header:
         raise CogbiasError(f"{file}: is empty; fetch it again or leave it out")
-    return _kind(file, header), _below(path, file, header)
+    return _kind_of_file(file, header), _records_below(path, file, header)
 
 
-def _below(path: Path, file: str, header: Sequence[str]) -> Iterator[Record]:
+def _records_below(path: Path, file: str, header: Sequence[str]) -> Iterator[Record]:
     "The records below a header."
     rows = filter(None, _csv_rows(path, file))
     next(rows, [])
@@ -148,7 +148,7 @@ def _below(path: Path, file: str, header: Sequence[str]) -> Iterator[Record]:
         yield Record(file, number, dict(zip(header, row)))
 
 # %% ../../nbs/exchange/malberg.ipynb #f360b372
-def _whole(record: Record, column: str, low: int = 0, high: int = 2**63 - 1) -> int:
+def _whole_number(record: Record, column: str, low: int = 0, high: int = 2**63 - 1) -> int:
     "A whole number."
     text = record.text(column)
     found = re.fullmatch(r"(-?[0-9]{1,19})(\.0)?", text)
@@ -159,7 +159,7 @@ def _whole(record: Record, column: str, low: int = 0, high: int = 2**63 - 1) -> 
     return int(found[1])
 
 
-def _number(record: Record, column: str, low: float, high: float) -> float | None:
+def _number_or_none(record: Record, column: str, low: float, high: float) -> float | None:
     "A number; None where there is none."
     text = record.text(column)
     if not text:
@@ -173,7 +173,7 @@ def _number(record: Record, column: str, low: float, high: float) -> float | Non
     return number
 
 
-def _list(record: Record, column: str, kind: type) -> list[Any]:
+def _printed_list(record: Record, column: str, kind: type) -> list[Any]:
     "A list that was stored as Python prints it."
     text = record.text(column)
     try:
@@ -190,7 +190,7 @@ class NotDrawn(Exception):
     "A test lacks what was drawn for it."
 
 
-def _insertions(record: Record, column: str) -> dict[str, str]:
+def _inserted_texts(record: Record, column: str) -> dict[str, str]:
     "What the published code inserted into a template: name -> text."
     text = record.text(column)
     if not text:
@@ -205,9 +205,9 @@ def _insertions(record: Record, column: str) -> dict[str, str]:
     return {each.get("instruction", ""): each.text or "" for each in found}
 
 
-def _inserted(record: Record, column: str, name: str) -> str:
+def _inserted_text(record: Record, column: str, name: str) -> str:
     "One inserted text."
-    found = _insertions(record, column)
+    found = _inserted_texts(record, column)
     if name not in found:
         raise NotDrawn(name)
     return found[name]
@@ -217,7 +217,7 @@ def _inserted_number(
     record: Record, column: str, name: str, allowed: Sequence[int], unit: str = ""
 ) -> int:
     "An inserted whole number, with a unit behind it."
-    text = _inserted(record, column, name)
+    text = _inserted_text(record, column, name)
     numbers = {f"{number}{unit}": number for number in allowed}
     if text not in numbers:
         first, last = f"{allowed[0]}{unit}", f"{allowed[-1]}{unit}"
@@ -227,7 +227,7 @@ def _inserted_number(
 
 def _inserted_word(record: Record, column: str, name: str, meaning: Mapping[str, str]) -> str:
     "What an inserted word stands for."
-    text = _inserted(record, column, name)
+    text = _inserted_text(record, column, name)
     if text not in meaning:
         words = " or ".join(meaning)
         raise record.fault(column, f"inserts {text!r:.40} as {name!r}; use {words}")
@@ -236,7 +236,7 @@ def _inserted_word(record: Record, column: str, name: str, meaning: Mapping[str,
 
 def _inserted_phrase(record: Record, column: str, name: str, meaning: Mapping[str, str]) -> str:
     "What the telling words in an inserted text stand for."
-    text = _inserted(record, column, name)
+    text = _inserted_text(record, column, name)
     found = [value for words, value in meaning.items() if words in text]
     if len(found) != 1:
         phrases = " or ".join(map(repr, meaning))
@@ -244,7 +244,7 @@ def _inserted_phrase(record: Record, column: str, name: str, meaning: Mapping[st
     return found[0]
 
 
-def _remark(record: Record, name: str) -> Any:
+def _entry_of_remarks(record: Record, name: str) -> Any:
     "One entry of the remark, which is a printed dictionary."
     text = record.text("remarks")
     try:
@@ -261,7 +261,7 @@ def _remark(record: Record, name: str) -> Any:
 Drawn = dict[str, Any]  # name of a drawn value in the paradigm -> value
 
 
-def _drawn(
+def _reader_of_drawn(
     name: str,  # of the value in the paradigm
     read: Callable[..., Any],  # one of the readers above
     *where: Any,  # what it is told besides the record
@@ -270,16 +270,16 @@ def _drawn(
     return lambda record: {name: read(record, *where)}
 
 
-def _fixed(**values: str) -> Callable[[Record], Drawn]:
+def _reader_of_fixed(**values: str) -> Callable[[Record], Drawn]:
     "Values that every published test shares."
     return lambda record: dict(values)
 
 
 _CONTROL, _TREATMENT = "raw_control", "raw_treatment"
 # the number that is asked about first
-_anchor = _drawn("number", _inserted_number, _TREATMENT, "anchor", range(10, 91))
+_drawn_anchor = _reader_of_drawn("number", _inserted_number, _TREATMENT, "anchor", range(10, 91))
 # the outcome that is told, which is also the one that is asked about
-_outcome = _drawn(
+_drawn_outcome = _reader_of_drawn(
     "pairing",
     _inserted_word,
     _CONTROL,
@@ -287,9 +287,11 @@ _outcome = _drawn(
     {"failure": "failure, failure", "success": "success, success"},
 )
 # which of the two opinions the majority holds
-_majority = _drawn("majority", _inserted_word, _CONTROL, "majority_opinion", {"A": "X", "B": "Y"})
+_drawn_majority = _reader_of_drawn(
+    "majority", _inserted_word, _CONTROL, "majority_opinion", {"A": "X", "B": "Y"}
+)
 # which of two reasons comes first
-_first_reason = _drawn(
+_drawn_first_reason = _reader_of_drawn(
     "reason_x",
     _inserted_phrase,
     _CONTROL,
@@ -297,7 +299,7 @@ _first_reason = _drawn(
     {"dispositional": "character", "situational": "circumstances"},
 )
 # how the other feature is seen
-_opinion = _drawn(
+_drawn_opinion = _reader_of_drawn(
     "opinion",
     _inserted_word,
     _TREATMENT,
@@ -305,9 +307,11 @@ _opinion = _drawn(
     {"positively": "positive", "negatively": "negative"},
 )
 # what the outcome was, in percent
-_change = _drawn("change", _inserted_number, _TREATMENT, "percentage", range(-50, 51))
+_drawn_change = _reader_of_drawn(
+    "change", _inserted_number, _TREATMENT, "percentage", range(-50, 51)
+)
 # which of two schemes pays at once
-_early_scheme = _drawn(
+_drawn_early_scheme = _reader_of_drawn(
     "early",
     _inserted_phrase,
     _CONTROL,
@@ -315,7 +319,7 @@ _early_scheme = _drawn(
     {"immediately": "X", "months": "Y"},
 )
 # which of two choices is the safe one
-_safe_choice = _drawn(
+_drawn_safe_choice = _reader_of_drawn(
     "safe",
     _inserted_phrase,
     _TREATMENT,
@@ -323,7 +327,7 @@ _safe_choice = _drawn(
     {"guarantees": "X", "equally likely": "Y"},
 )
 # whether the event is a good one
-_turn_of_event = _drawn(
+_drawn_turn_of_event = _reader_of_drawn(
     "turn",
     _inserted_word,
     _TREATMENT,
@@ -331,7 +335,9 @@ _turn_of_event = _drawn(
     {"positive": "better", "negative": "worse"},
 )
 # by how many percent similar projects took longer
-_longer = _drawn("longer", _inserted_number, _TREATMENT, "estimation_update", range(10, 50, 10))
+_drawn_extension = _reader_of_drawn(
+    "longer", _inserted_number, _TREATMENT, "estimation_update", range(10, 50, 10)
+)
 
 CUES = MappingProxyType(
     {
@@ -343,9 +349,9 @@ CUES = MappingProxyType(
 )  # words in a published cue of control -> its name
 
 
-def _cue(record: Record) -> Drawn:
+def _drawn_cue(record: Record) -> Drawn:
     "The cue of control, if any."
-    text = str(_remark(record, "treatment_variant"))
+    text = str(_entry_of_remarks(record, "treatment_variant"))
     found = [cue for words, cue in CUES.items() if words in text] if text.strip() else ["none"]
     if len(found) != 1:
         raise record.fault("remarks", f"holds {text!r:.40} as 'treatment_variant', which is no cue")
@@ -355,9 +361,9 @@ def _cue(record: Record) -> Drawn:
 OUTSIDE = ("organizational", "contextual", "spatial")  # in what sense a proposal is from outside
 
 
-def _outside(record: Record) -> Drawn:
+def _drawn_externality(record: Record) -> Drawn:
     "In what sense the proposal comes from outside."
-    kind = _remark(record, "externality")
+    kind = _entry_of_remarks(record, "externality")
     if kind not in OUTSIDE:
         known = " or ".join(OUTSIDE)
         raise record.fault("remarks", f"holds {kind!r:.40} as 'externality'; use {known}")
@@ -372,9 +378,9 @@ def _removed_risk(record: Record) -> Drawn:
     return {"risk": risk, "removed": "more than half" if 2 * less > risk else "half or less"}
 
 
-def _keyed(record: Record) -> Drawn:
+def _drawn_keying(record: Record) -> Drawn:
     "Whether it is desirable that the statement is true: like never doing wrong."
-    desirable = _remark(record, "desirable")
+    desirable = _entry_of_remarks(record, "desirable")
     if not isinstance(desirable, bool):
         raise record.fault("remarks", f"holds {desirable!r:.40} as 'desirable'; use True or False")
     return {"how_often": "never" if desirable else "sometimes"}
@@ -384,39 +390,41 @@ class Source(NamedTuple):
     "The paradigm that a published bias is here, and what was drawn for a test of it."
 
     paradigm: str
-    drawn: Callable[[Record], Drawn] = _fixed()
+    drawn: Callable[[Record], Drawn] = _reader_of_fixed()
 
 
 BIASES = MappingProxyType(
     {
-        "anchoring": Source("managerial/anchoring", _anchor),
+        "anchoring": Source("managerial/anchoring", _drawn_anchor),
         "anthropomorphism": Source("managerial/anthropomorphism"),
-        "availabilityheuristic": Source("managerial/availability", _outcome),
-        "bandwagoneffect": Source("managerial/bandwagon", _majority),
+        "availabilityheuristic": Source("managerial/availability", _drawn_outcome),
+        "bandwagoneffect": Source("managerial/bandwagon", _drawn_majority),
         "confirmationbias": Source("managerial/confirmation"),
         "conservatism": Source("managerial/conservatism"),
-        "dispositioneffect": Source("managerial/disposition", _fixed(told_first="gain")),
+        "dispositioneffect": Source("managerial/disposition", _reader_of_fixed(told_first="gain")),
         "endowmenteffect": Source("managerial/endowment"),
         "escalationofcommitment": Source("managerial/escalation"),
         "framingeffect": Source("managerial/framing"),
-        "fundamentalattributionerror": Source("managerial/attribution", _first_reason),
-        "haloeffect": Source("managerial/halo", _opinion),
-        "hindsightbias": Source("managerial/hindsight", _change),
-        "hyperbolicdiscounting": Source("managerial/hyperbolic_discounting", _early_scheme),
-        "illusionofcontrol": Source("managerial/illusion_of_control", _cue),
-        "ingroupbias": Source("managerial/in_group", _fixed(told_first="the other group")),
+        "fundamentalattributionerror": Source("managerial/attribution", _drawn_first_reason),
+        "haloeffect": Source("managerial/halo", _drawn_opinion),
+        "hindsightbias": Source("managerial/hindsight", _drawn_change),
+        "hyperbolicdiscounting": Source("managerial/hyperbolic_discounting", _drawn_early_scheme),
+        "illusionofcontrol": Source("managerial/illusion_of_control", _drawn_cue),
+        "ingroupbias": Source(
+            "managerial/in_group", _reader_of_fixed(told_first="the other group")
+        ),
         "informationbias": Source("managerial/information"),
-        "lossaversion": Source("managerial/loss_aversion", _safe_choice),
+        "lossaversion": Source("managerial/loss_aversion", _drawn_safe_choice),
         "mentalaccounting": Source("managerial/mental_accounting"),
-        "negativitybias": Source("managerial/negativity", _fixed(told_first="worse")),
-        "notinventedhere": Source("managerial/not_invented_here", _outside),
-        "optimismbias": Source("managerial/optimism", _turn_of_event),
-        "planningfallacy": Source("managerial/planning_fallacy", _longer),
+        "negativitybias": Source("managerial/negativity", _reader_of_fixed(told_first="worse")),
+        "notinventedhere": Source("managerial/not_invented_here", _drawn_externality),
+        "optimismbias": Source("managerial/optimism", _drawn_turn_of_event),
+        "planningfallacy": Source("managerial/planning_fallacy", _drawn_extension),
         "reactance": Source("managerial/reactance"),
         "riskcompensation": Source("managerial/risk_compensation", _removed_risk),
         "selfservingbias": Source("managerial/self_serving"),
-        "socialdesirabilitybias": Source("managerial/social_desirability", _keyed),
-        "statusquobias": Source("managerial/status_quo", _fixed(told_first="current")),
+        "socialdesirabilitybias": Source("managerial/social_desirability", _drawn_keying),
+        "statusquobias": Source("managerial/status_quo", _reader_of_fixed(told_first="current")),
         "stereotyping": Source("managerial/stereotyping"),
         "survivorshipbias": Source("managerial/survivorship"),
     }
@@ -424,14 +432,9 @@ BIASES = MappingProxyType(
 
 
 @cache
-def _case(name: str) -> Any:
+def _scenario_of(name: str) -> Any:
     "The scenario of a paradigm; None where it is not installed."
     return paradigm(name).written if name in paradigms() else None
-
-
-def _bias(record: Record) -> str:
-    "The published name as a key of BIASES, if it is one."
-    return re.sub(r"[^a-z]", "", record.text("bias").lower())
 
 
 def _plain_bias(record: Record) -> str:
@@ -440,21 +443,22 @@ def _plain_bias(record: Record) -> str:
     return f"{re.sub('(?<=[a-z])(?=[A-Z])', ' ', name).title()!r:.60}"
 
 
-def _source(record: Record) -> Source | None:
+def _source_of_record(record: Record) -> Source | None:
     "The paradigm of a record; None where there is none here."
-    source = BIASES.get(_bias(record))
-    return source if source and _case(source.paradigm) else None
+    published_name = record.text("bias").lower()
+    source = BIASES.get(re.sub(r"[^a-z]", "", published_name))
+    return source if source and _scenario_of(source.paradigm) else None
 
 # %% ../../nbs/exchange/malberg.ipynb #4472f84c
 _HEADING = "Answer Options:\n"
-_OPTION = re.compile(r"^Option ([0-9]+): ", re.M)
+_OPTION_LINE = re.compile(r"^Option ([0-9]+): ", re.M)
 
 
 def _text_and_options(record: Record, column: str, points: int) -> tuple[str, tuple[str, ...]]:
     "The text before the options, and the options in their original order."
     text = record.cells[column].replace("\r\n", "\n")
     story, heading, listed = text.rpartition(_HEADING)
-    before, *parts = _OPTION.split(listed)
+    before, *parts = _OPTION_LINE.split(listed)
     options = tuple(each.strip() for each in parts[1::2])
     if not heading or before.strip() or parts[0::2] != [str(n + 1) for n in range(len(options))]:
         raise record.fault(column, "does not end with 'Answer Options:' and options from 1 on")
@@ -487,15 +491,15 @@ class PublishedTest(NamedTuple):
     @property
     def tag(self) -> str:
         "What names the test among all, for notes."
-        return _tag(self.paradigm, self.key)
+        return _tag_of_test(self.paradigm, self.key)
 
 
-def _tag(paradigm: str, key: str) -> str:
+def _tag_of_test(paradigm: str, key: str) -> str:
     "What a note says that concerns one test."
     return f"{paradigm} {key}"
 
 
-def _drawn(record: Record, source: Source) -> Drawn | None:
+def _drawn_for_test(record: Record, source: Source) -> Drawn | None:
     "What was drawn for a test; None where the file lacks it."
     try:
         return source.drawn(record)
@@ -503,18 +507,18 @@ def _drawn(record: Record, source: Source) -> Drawn | None:
         return None
 
 
-def _test(record: Record, source: Source, instance: int) -> PublishedTest:
+def _checked_test(record: Record, source: Source, instance: int) -> PublishedTest:
     "A test case, checked."
-    points = _case(source.paradigm).points
+    points = _scenario_of(source.paradigm).points
     asked = {each: _text_and_options(record, each, points) for each in CONDITIONS}
     if not record.text("scenario"):
         raise record.fault("scenario", "is empty")
     return PublishedTest(
         record,
         source.paradigm,
-        _whole(record, "id") if "id" in record.cells else None,
+        _whole_number(record, "id") if "id" in record.cells else None,
         instance,
-        _drawn(record, source),
+        _drawn_for_test(record, source),
         {each: story for each, (story, _) in asked.items()},
         {each: options for each, (_, options) in asked.items()},
     )
@@ -585,11 +589,11 @@ def _file_tests(records: Iterable[Record], odd: Oddities) -> Iterator[PublishedT
     earlier: dict[tuple[str, str], list[PublishedTest]] = defaultdict(list)
     ids: dict[int, Record] = {}
     for record in records:
-        if (source := _source(record)) is None:
+        if (source := _source_of_record(record)) is None:
             odd.add("no_paradigm", _plain_bias(record), record.place)
             continue
         same = earlier[source.paradigm, record.text("scenario")]
-        test = _test(record, source, len(same))
+        test = _checked_test(record, source, len(same))
         if test.number in ids:
             raise record.fault("id", f"holds {test.number}, which {ids[test.number].place} has too")
         if test.number is not None:
@@ -645,17 +649,19 @@ class Decision(NamedTuple):
     score: float | None  # as stored
 
 
-_FOUND = re.compile(r"\b[oO]ption (\d{1,3})\b")  # how the published code finds the choice
+_OPTION_IN_EXTRACTION = re.compile(
+    r"\b[oO]ption (\d{1,3})\b"
+)  # how the published code finds the choice
 
 
 def _order_shown(record: Record, test: PublishedTest, condition: str) -> tuple[int, ...]:
     "The order in which options were shown, as places in their original order."
-    options = [each.strip() for each in _list(record, f"{condition}_options", str)]
+    options = [each.strip() for each in _printed_list(record, f"{condition}_options", str)]
     if tuple(options) != test.options[condition]:
         raise record.fault(
             f"{condition}_options", f"does not hold the options of {test.record.place}"
         )
-    order = _list(record, f"{condition}_option_order", int)
+    order = _printed_list(record, f"{condition}_option_order", int)
     if sorted(order) != list(range(len(options))):
         raise record.fault(
             f"{condition}_option_order",
@@ -680,18 +686,18 @@ def _order_of_decision(
     return 1 if orders[0] == straight else 2
 
 
-def _chosen(
+def _order_and_choices(
     record: Record, test: PublishedTest, odd: Oddities
 ) -> tuple[int, dict[str, int]] | None:
     "Order and choices of a decision that succeeded; None where its order cannot be coded."
     orders = {each: _order_shown(record, test, each) for each in CONDITIONS}
-    last = _case(test.paradigm).points - 1
-    chosen = {each: _whole(record, f"{each}_decision", high=last) for each in CONDITIONS}
+    last = _scenario_of(test.paradigm).points - 1
+    chosen = {each: _whole_number(record, f"{each}_decision", high=last) for each in CONDITIONS}
     turn = _order_of_decision([*orders.values()], record, test, odd)
     if turn is None:
         return None
     for each in CONDITIONS:
-        said = _FOUND.search(record.text(f"{each}_extraction"))
+        said = _OPTION_IN_EXTRACTION.search(record.text(f"{each}_extraction"))
         if said and orders[each].index(chosen[each]) != int(said[1]) - 1:
             odd.add("extraction_differs", record.file, record.place, of=test.tag)
             break
@@ -701,34 +707,34 @@ def _chosen(
 RANDOM = ("Random", "random-model")  # the published random responder, by its two names
 
 
-def _who(record: Record) -> tuple[str, str, float | None]:
+def _who_decided(record: Record) -> tuple[str, str, float | None]:
     "Participant, model and temperature of a decision."
     model = record.text("model")
     if not model or not model.isprintable() or len(model) > 100:
         raise record.fault("model", f"should hold the name of a model but holds {model!r:.40}")
-    temperature = _number(record, "temperature", 0, 100)
+    temperature = _number_or_none(record, "temperature", 0, 100)
     drawn = model in RANDOM
     backend, model = ("sim", "malberg-random") if drawn else ("malberg", model)
     name = participant_name(backend, model, temperature=temperature or None)
     return name, model, temperature
 
 
-def _decision(record: Record, test: PublishedTest, odd: Oddities) -> Decision | None:
+def _checked_decision(record: Record, test: PublishedTest, odd: Oddities) -> Decision | None:
     "A decision, checked; None where it is left out."
     status = record.text("status")
     if status not in ("OK", "ERROR"):
         raise record.fault("status", f"holds {status!r:.40}; use OK or ERROR")
     order, chosen = 1, None
     if status == "OK":
-        found = _chosen(record, test, odd)
+        found = _order_and_choices(record, test, odd)
         if found is None:
             return None
         order, chosen = found
     elif any(record.text(f"{each}_decision") for each in CONDITIONS):
         raise record.fault("status", "holds ERROR, but there is a decision")
-    seed = _whole(record, "seed") if record.text("seed") else None
-    score = _number(record, "individual_score", -1, 1)
-    return Decision(record, test, *_who(record), seed, order, chosen, score)
+    seed = _whole_number(record, "seed") if record.text("seed") else None
+    score = _number_or_none(record, "individual_score", -1, 1)
+    return Decision(record, test, *_who_decided(record), seed, order, chosen, score)
 
 # %% ../../nbs/exchange/malberg.ipynb #933446ce
 def _file_decisions(
@@ -736,14 +742,14 @@ def _file_decisions(
 ) -> Iterator[Decision]:
     "The decisions of one file."
     for record in records:
-        source = _source(record)
+        source = _source_of_record(record)
         name = source.paradigm if source else ""
         if record.number == 1 and not set(SCORES) <= record.cells.keys():
             odd.add("no_score_columns", record.file, record.file, of=name)
         if source is None:
             odd.add("no_paradigm", _plain_bias(record), record.place)
             continue
-        test = tests.get(_whole(record, "id"))
+        test = tests.get(_whole_number(record, "id"))
         if test is None:
             odd.add("unknown_id", record.file, record.place, of=name)
             continue
@@ -757,11 +763,11 @@ def _file_decisions(
         if test.drawn is None:
             odd.add("not_drawn", _plain_bias(record), record.place, of=name)
             continue
-        if decision := _decision(record, test, odd):
+        if decision := _checked_decision(record, test, odd):
             yield decision
 
 
-def _same(decision: Decision) -> tuple:
+def _shared_by_repeated(decision: Decision) -> tuple:
     "What two records of one decision share; scores may have been computed anew."
     cells = decision.record.cells
     return tuple(cells.get(name, "").strip() for name in DECISIONS if name not in SCORES)
@@ -772,7 +778,7 @@ def _counted_once(decisions: Iterable[Decision], odd: Oddities) -> list[Decision
     known: dict[tuple, Decision] = {}
     by_test: dict[tuple[str, str, str], list[Decision]] = defaultdict(list)
     for each in decisions:
-        if known.setdefault(_same(each), each) is not each:
+        if known.setdefault(_shared_by_repeated(each), each) is not each:
             odd.add("duplicate", each.participant, each.record.place, of=each.test.tag)
             continue
         by_test[each.participant, each.test.paradigm, each.test.key].append(each)
@@ -790,19 +796,19 @@ def _counted_once(decisions: Iterable[Decision], odd: Oddities) -> list[Decision
 
 # %% ../../nbs/exchange/malberg.ipynb #fe7414fb
 @cache
-def _derived(name: str) -> tuple[str, ...]:
+def _names_of_derived(name: str) -> tuple[str, ...]:
     "Derived values that a score, the norm or the breakdown of a paradigm names."
-    declared, case = paradigm(name), _case(name)
+    declared, case = paradigm(name), _scenario_of(name)
     named = {each.removeprefix("drawn_") for each in declared.breakdown}
     for part in (case.metric, case.measured, case.norm):
         named |= {value for value in vars(part).values() if isinstance(value, str)}
     return tuple(each for each in case.derive if each in named)
 
 
-def _values(test: PublishedTest) -> dict[str, Any]:
+def _values_of_test(test: PublishedTest) -> dict[str, Any]:
     "What was drawn for a test, and what follows from it."
-    derive, drawn = _case(test.paradigm).derive, dict(test.drawn)
-    open_names = [name for name in _derived(test.paradigm) if name not in drawn]
+    derive, drawn = _scenario_of(test.paradigm).derive, dict(test.drawn)
+    open_names = [name for name in _names_of_derived(test.paradigm) if name not in drawn]
     return drawn | {name: derive[name](drawn) for name in open_names}
 
 
@@ -813,8 +819,8 @@ def published_score(
     epsilon: float = 0.0,  # 1e-8 in the published code
 ) -> float:
     "The score of a decision by the published formula."
-    case = _case(test.paradigm)
-    columns = case.measured_columns(_values(test))
+    case = _scenario_of(test.paradigm)
+    columns = case.measured_columns(_values_of_test(test))
     before = "corrected_" if corrected and case.corrected else ""
     rule = RatingRule(
         case.points,
@@ -833,7 +839,7 @@ def _note_score(decision: Decision, odd: Oddities) -> None:
     if score is None:
         odd.add("no_score", where, place, of=of)
         return
-    case = _case(decision.test.paradigm)
+    case = _scenario_of(decision.test.paradigm)
     old, new = (published_score(decision.test, decision.chosen, each) for each in (False, True))
     is_old, is_new = abs(score - old) < 1e-7, abs(score - new) < 1e-7
     if case.corrected and case.corrected.flip != case.metric.flip and is_old != is_new:
@@ -845,10 +851,12 @@ def _note_score(decision: Decision, odd: Oddities) -> None:
         odd.add("epsilon", where, place, of=of)
 
 # %% ../../nbs/exchange/malberg.ipynb #607f6eee
-_INDUSTRY = re.compile(r"company from the (.{1,80}?) industry deciding ")
+_INDUSTRY_IN_STORY = re.compile(r"company from the (.{1,80}?) industry deciding ")
 
 
-def _prompt(test: PublishedTest, condition: str, order: int) -> tuple[str, list[dict[str, Any]]]:
+def _prompt_as_shown(
+    test: PublishedTest, condition: str, order: int
+) -> tuple[str, list[dict[str, Any]]]:
     "The text that was shown, and its options in the order shown."
     places = [*enumerate(test.options[condition])][:: 1 if order == 1 else -1]
     shown = [
@@ -861,10 +869,10 @@ def _prompt(test: PublishedTest, condition: str, order: int) -> tuple[str, list[
 
 def _item_rows(test: PublishedTest, order: int) -> Iterator[dict[str, Any]]:
     "The two prompts of a test in one order."
-    case, values, record = _case(test.paradigm), _values(test), test.record
-    industry = _INDUSTRY.search(test.scenario)
+    case, values, record = _scenario_of(test.paradigm), _values_of_test(test), test.record
+    industry = _INDUSTRY_IN_STORY.search(test.scenario)
     for condition in CONDITIONS:
-        prompt, shown = _prompt(test, condition, order)
+        prompt, shown = _prompt_as_shown(test, condition, order)
         seen = case.what_is_seen(condition, values)
         yield {
             "paradigm": test.paradigm,
@@ -891,7 +899,7 @@ def _item_rows(test: PublishedTest, order: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def _tables(
+def _items_by_paradigm(
     tests: Iterable[PublishedTest], decisions: Iterable[Decision]
 ) -> dict[str, pd.DataFrame]:
     "Paradigm -> items."
@@ -967,7 +975,7 @@ def read_malberg(
 ) -> Published:
     "Test cases and decisions in the published format."
     path, odd = Path(path), Oddities(ODDITIES)
-    files = [(name, place, *_records(place, name)) for name, place in _csv_files(path, odd)]
+    files = [(name, place, *_records_of_file(place, name)) for name, place in _csv_files(path, odd)]
     tests = [
         test
         for _, _, kind, records in files
@@ -990,7 +998,7 @@ def read_malberg(
         )
     _note_decisions(decisions, tests, odd)
     counts = Counter(each.paradigm for each in tests)
-    return Published(_tables(tests, decisions), decisions, dict(counts), odd)
+    return Published(_items_by_paradigm(tests, decisions), decisions, dict(counts), odd)
 
 
 def _note_decisions(
@@ -1018,7 +1026,7 @@ METHOD = "two_step"
 _NO_OPTION = "Could not extract the chosen option"  # how the published message begins
 
 
-def _answer(decision: Decision, item: Mapping[str, Any]) -> Answer:
+def _answer_of_decision(decision: Decision, item: Mapping[str, Any]) -> Answer:
     "One of the two answers of a decision."
     record, condition = decision.record, item["condition"]
     when = f"recorded {record.text('timestamp') or 'at an unknown time'} (no time zone)"
@@ -1040,7 +1048,7 @@ def _answer(decision: Decision, item: Mapping[str, Any]) -> Answer:
     )
 
 
-def _recorded(decision: Decision) -> RecordedParticipant:
+def _recorded_participant(decision: Decision) -> RecordedParticipant:
     "Who decided."
     simulated = is_simulated(decision.participant)
     return RecordedParticipant(
@@ -1069,16 +1077,20 @@ def _trial_rows(
             repeat = asked[item["item_id"]]
             asked[item["item_id"]] += 1
             key = trial_ids([(item["item_id"], repeat)], fingerprint(who), METHOD, 0)[0]
-            rows.append(trial_row(item, who, _answer(each, item), METHOD, repeat, each.seed, key))
+            rows.append(
+                trial_row(
+                    item, who, _answer_of_decision(each, item), METHOD, repeat, each.seed, key
+                )
+            )
     return rows
 
 # %% ../../nbs/exchange/malberg.ipynb #07495d9d
-def _planned(rows: Sequence[Mapping[str, Any]], tests: int) -> int:
+def _count_planned(rows: Sequence[Mapping[str, Any]], tests: int) -> int:
     "Answers that the published design asks for, and those that were given once more."
     return 2 * tests + sum(row["repeat"] > 0 for row in rows)
 
 
-def _note(oddities: pd.DataFrame, cell: PublishedCell) -> str:
+def _note_of_cell(oddities: pd.DataFrame, cell: PublishedCell) -> str:
     "What a report says of one participant in one paradigm."
     who, name = cell.who.name, cell.paradigm
     mine = oddities[oddities["where"].isin([who, f"{who}, {name}"])]
@@ -1086,9 +1098,11 @@ def _note(oddities: pd.DataFrame, cell: PublishedCell) -> str:
     return "; ".join(["imported from published files, in their wording", *lines])
 
 
-def _concerned(items: Mapping[str, pd.DataFrame]) -> set[str]:
+def _subjects_of_notes(items: Mapping[str, pd.DataFrame]) -> set[str]:
     "What notes may be of: paradigms, and the tests in them."
-    tests = {_tag(name, key) for name, table in items.items() for key in table["filling_set"]}
+    tests = {
+        _tag_of_test(name, key) for name, table in items.items() for key in table["filling_set"]
+    }
     return {*items} | tests
 
 
@@ -1119,9 +1133,9 @@ def import_malberg(
         by_cell[each.participant, each.test.paradigm].append(each)
     cells = []
     for (person, name), decisions in sorted(by_cell.items(), key=lambda each: each[0]):
-        who = _recorded(decisions[0])
+        who = _recorded_participant(decisions[0])
         rows = _trial_rows(decisions, found.items[name], who)
-        cells.append(PublishedCell(who, name, rows, _planned(rows, found.tests[name])))
+        cells.append(PublishedCell(who, name, rows, _count_planned(rows, found.tests[name])))
     whole = PublishedStudy(
         "published decisions (Malberg et al. 2024)",
         source,
@@ -1131,8 +1145,8 @@ def import_malberg(
         found.oddities,
     )
     study = part_of(whole, paradigms, where)
-    odd = odd_in(study, whole, found.odd, _concerned(study.items))
+    odd = odd_in(study, whole, found.odd, _subjects_of_notes(study.items))
     oddities = odd.table()
-    cells = [cell._replace(note=_note(oddities, cell)) for cell in study.cells]
+    cells = [cell._replace(note=_note_of_cell(oddities, cell)) for cell in study.cells]
     write_answers(study._replace(cells=cells, oddities=oddities), outputs, started)
     return _part_of_published(found._replace(odd=odd), study.items)

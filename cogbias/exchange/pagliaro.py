@@ -52,10 +52,10 @@ from cogbias.tables import (
 from ..trials import fingerprint, trial_ids, trial_row
 
 # %% ../../nbs/exchange/pagliaro.ipynb #e4b6df0f
-_KINDS = {"text": str, "whole number": int, "list": list, "object": dict}
+_TYPES_OF_KIND = {"text": str, "whole number": int, "list": list, "object": dict}
 
 
-class _Place(NamedTuple):
+class _PlaceInFile(NamedTuple):
     "Where something stands in a file."
 
     file: str
@@ -73,12 +73,12 @@ class _Place(NamedTuple):
         if name not in fields:
             raise self.fault(name, "is missing")
         value = fields[name]
-        if not isinstance(value, _KINDS[kind]) or isinstance(value, bool):
+        if not isinstance(value, _TYPES_OF_KIND[kind]) or isinstance(value, bool):
             raise self.fault(name, f"should be a {kind} but is {value!r:.40}")
         return value
 
 
-def _parsed(file: str, data: bytes) -> dict[str, Any]:
+def _parse_object(file: str, data: bytes) -> dict[str, Any]:
     "A JSON file that holds an object."
     try:
         found = strict_json(data)
@@ -111,7 +111,7 @@ CONDITIONS = ("control", "treatment")
 BASELINE = "baseline"
 VERSION = "@a1ffbb7"  # of the repository, named in prompts.json
 PROMPTS = "prompts.json"
-_RANGES = {
+_RANGES_OF_PAIRS = {
     "framing_v4": (1, 10),
     "framing_v5": (1, 10),
     "primacy_v2": (1, 10),
@@ -119,13 +119,13 @@ _RANGES = {
 }
 
 
-def _paradigm(bias: str) -> str:
+def _paradigm_of_bias(bias: str) -> str:
     "The name of the paradigm of a published bias."
     return f"published/pagliaro_{BIASES[bias]}"
 
 
 @cache
-def _pairs(bias: str) -> Mapping[str, Any]:
+def _declared_pairs(bias: str) -> Mapping[str, Any]:
     "What is declared of the pairs of a bias, by their published names."
     module = import_module(f"cogbias.paradigms.published.pagliaro_{BIASES[bias]}")
     return {pair.name: pair for pair in module.PAIRS}
@@ -140,7 +140,7 @@ class Question(NamedTuple):
     options: Mapping[str, Sequence[Mapping[str, Any]]]  # condition -> options, in their order
 
 
-def _option(place: _Place, pair: Any, fields: Any) -> dict:
+def _option_with_role(place: _PlaceInFile, pair: Any, fields: Any) -> dict:
     "An option with its role; an error where it is not known."
     if not isinstance(fields, dict):
         raise place.fault("options", f"holds {fields!r:.40}, which is no object")
@@ -150,7 +150,9 @@ def _option(place: _Place, pair: Any, fields: Any) -> dict:
     return option(label, place.field(fields, "text", "text"), pair.role_of(label))
 
 
-def _options(place: _Place, pair: Any, fields: Mapping[str, Any]) -> dict[str, list]:
+def _options_of_conditions(
+    place: _PlaceInFile, pair: Any, fields: Mapping[str, Any]
+) -> dict[str, list]:
     "The options of both conditions, with their roles."
     if pair.target is None:
         return {condition: [] for condition in CONDITIONS}
@@ -162,14 +164,14 @@ def _options(place: _Place, pair: Any, fields: Mapping[str, Any]) -> dict[str, l
     found = {}
     for condition in CONDITIONS:
         found[condition] = [
-            _option(place, pair, each) for each in place.field(offered, condition, "list")
+            _option_with_role(place, pair, each) for each in place.field(offered, condition, "list")
         ]
     return found
 
 
-def _question(bias: str, pair: Any, variants: Mapping[str, Any]) -> Question:
+def _checked_question(bias: str, pair: Any, variants: Mapping[str, Any]) -> Question:
     "A pair of prompts, checked against what is known of it."
-    place = _Place(PROMPTS, f"variant {pair.name}")
+    place = _PlaceInFile(PROMPTS, f"variant {pair.name}")
     fields = place.field(variants, pair.name, "object")
     answer = place.field(fields, "answer", "text")
     if answer != pair.stratum:
@@ -180,32 +182,32 @@ def _question(bias: str, pair: Any, variants: Mapping[str, Any]) -> Question:
         raise place.fault(
             "anchor", f"is {fields.get('anchor')!r:.20}, but {pair.anchor:g} is known"
         )
-    return Question(bias, pair, prompts, _options(place, pair, fields))
+    return Question(bias, pair, prompts, _options_of_conditions(place, pair, fields))
 
 
 def read_prompts(
     data: bytes,  # prompts.json
 ) -> tuple[dict[str, Question], dict[str, Any]]:  # pair -> question; arm -> what it adds
     "The prompts of the data set, all of them or an error."
-    place, found = _Place(PROMPTS), _parsed(PROMPTS, data)
+    place, found = _PlaceInFile(PROMPTS), _parse_object(PROMPTS, data)
     if VERSION not in place.field(found, "source", "text"):
         raise place.fault("source", f"does not name {VERSION}, the version that is known here")
     biases = place.field(found, "biases", "object")
     questions = {}
     for bias in BIASES:
-        variants = _Place(PROMPTS, f"bias {bias}").field(
+        variants = _PlaceInFile(PROMPTS, f"bias {bias}").field(
             place.field(biases, bias, "object"), "variants", "object"
         )
-        for name, pair in _pairs(bias).items():
-            questions[name] = _question(bias, pair, variants)
-        for name in variants.keys() - _pairs(bias).keys():
+        for name, pair in _declared_pairs(bias).items():
+            questions[name] = _checked_question(bias, pair, variants)
+        for name in variants.keys() - _declared_pairs(bias).keys():
             raise place.fault(name, "is a variant that is not known")
     return questions, place.field(found, "arms", "object")
 
 # %% ../../nbs/exchange/pagliaro.ipynb #7d2f404a
 SOURCES = ("code/biases.py", "code/debiasing.py")  # prompts, and what the arms add
 _LARGEST_SOURCE = 1_000_000  # bytes
-_OFFERED = re.compile(
+_OPTION_IN_BRACKETS = re.compile(
     r"""
     \(([ABC])\)\s          # (A)
     ([^()]+?)              # what it says
@@ -216,7 +218,7 @@ _OFFERED = re.compile(
 """,
     re.VERBOSE,
 )
-_DESCRIBED = re.compile(
+_DESCRIBED_OPTION = re.compile(
     r"""
     \b[A-Z]\w+\ ([ABC]):\   # Plan A:
     (.+?)\.                 # a sentence; a number may have a point
@@ -244,9 +246,9 @@ def _plain_values(file: str, data: bytes) -> dict[str, Any]:
     return found
 
 
-def _offered(prompt: str) -> list[dict[str, str]]:
+def _options_in_prompt(prompt: str) -> list[dict[str, str]]:
     "The options that a prompt offers, in its order."
-    found = _OFFERED.findall(prompt) or _DESCRIBED.findall(prompt)
+    found = _OPTION_IN_BRACKETS.findall(prompt) or _DESCRIBED_OPTION.findall(prompt)
     return [{"label": label, "text": text} for label, text in found]
 
 
@@ -254,15 +256,15 @@ def _variant_of_source(file: str, fields: Any) -> tuple[str, dict[str, Any]]:
     "Name and description of a pair of prompts, as prompts.json has it."
     if not isinstance(fields, dict):
         raise CogbiasError(f"{file}: holds a variant that is no object; fetch the archive again")
-    name = _Place(file).field(fields, "id", "text")
-    place = _Place(file, f"variant {name}")
+    name = _PlaceInFile(file).field(fields, "id", "text")
+    place = _PlaceInFile(file, f"variant {name}")
     prompts = {each: place.field(fields, each, "text") for each in CONDITIONS}
     told = {
         "answer": place.field(fields, "parse_type", "text"),
         "prompts": prompts,
         "anchor": fields.get("anchor"),
         "biased": fields.get("bias_option"),
-        "options": {condition: _offered(text) for condition, text in prompts.items()},
+        "options": {condition: _options_in_prompt(text) for condition, text in prompts.items()},
     }
     return name, told
 
@@ -277,8 +279,8 @@ def prompts_of_source(
         if isinstance(each, dict) and isinstance(each.get("variants"), list):
             told = [_variant_of_source(SOURCES[0], fields) for fields in each["variants"]]
             biases[str(each.get("name"))] = {"variants": dict(told)}
-    warnings = _Place(SOURCES[1]).field(strategies, "COUNTER_PROMPTS", "object")
-    role = _Place(SOURCES[1]).field(strategies, "ROLE_PROMPT", "text")
+    warnings = _PlaceInFile(SOURCES[1]).field(strategies, "COUNTER_PROMPTS", "object")
+    role = _PlaceInFile(SOURCES[1]).field(strategies, "ROLE_PROMPT", "text")
     arms = {
         "D1_cot": {"append": "\n\nLet's think step by step."},
         "D3_counter": {"prepend": {bias: f"{text}\n\n" for bias, text in warnings.items()}},
@@ -296,12 +298,12 @@ def with_arm(
     "The prompt as it was asked in an arm."
     if arm == BASELINE:
         return prompt
-    added = _Place(PROMPTS, "arms").field(arms, arm, "object")
+    added = _PlaceInFile(PROMPTS, "arms").field(arms, arm, "object")
     before, after = added.get("prepend", ""), added.get("append", "")
     if isinstance(before, Mapping):
         before = before.get(bias)
     if not isinstance(before, str) or not isinstance(after, str) or not before + after:
-        raise _Place(PROMPTS, "arms").fault(arm, f"adds no text for {bias!r}")
+        raise _PlaceInFile(PROMPTS, "arms").fault(arm, f"adds no text for {bias!r}")
     return before + prompt + after
 
 
@@ -314,8 +316,8 @@ def in_arm(question: Question, arm: str, arms: Mapping[str, Any]) -> Question:
     return question._replace(prompts=prompts)
 
 # %% ../../nbs/exchange/pagliaro.ipynb #20f44bca
-_EARLY = 50  # characters
-_TIMES = {"million": 1e6, "billion": 1e9}
+_EARLY_IN_RESPONSE = 50  # characters
+_FACTOR_OF_WORD = {"million": 1e6, "billion": 1e9}
 
 
 def published_choice(
@@ -328,7 +330,7 @@ def published_choice(
         return text
     for label in labels:
         found = re.search(rf"\b{label}\b|{label}\)|{label}\.", text)
-        if found and found.start() < _EARLY:
+        if found and found.start() < _EARLY_IN_RESPONSE:
             return label
     alone = [
         (found.start(), label) for label in labels if (found := re.search(rf"\b{label}\b", text))
@@ -343,7 +345,7 @@ def published_number(
     large = re.search(r"([\d,.]+)\s*(million|billion)", response, re.I)
     if large:
         try:
-            return float(large[1].replace(",", "")) * _TIMES[large[2].lower()]
+            return float(large[1].replace(",", "")) * _FACTOR_OF_WORD[large[2].lower()]
         except ValueError:
             pass
     joined = re.sub(r"[, %]", "", response)
@@ -365,8 +367,10 @@ MODELS = MappingProxyType(
 )  # name in the files -> model that was configured
 OTHER_NAME = "claude-3.5-sonnet"  # what the files call a model that was configured as another
 PLANNED = 100  # answers per prompt
-_LABELS = {"decoy_effect": ("A", "B", "C")}  # that the published code tried; A and B elsewhere
-_FAILED = "ERROR"
+_LABELS_TRIED = {
+    "decoy_effect": ("A", "B", "C")
+}  # that the published code tried; A and B elsewhere
+_BEGINNING_OF_FAILURE = "ERROR"
 
 
 class Answers(NamedTuple):
@@ -396,14 +400,16 @@ class Answers(NamedTuple):
 
     def published_reading(self, response: str) -> str | float | None:
         "What the published code read from an answer."
-        if response == "" or response.startswith(_FAILED):
+        if response == "" or response.startswith(_BEGINNING_OF_FAILURE):
             return None
         if self.question.pair.target is None:
             return published_number(response)
-        return published_choice(response, _LABELS.get(self.question.bias, ("A", "B")))
+        return published_choice(response, _LABELS_TRIED.get(self.question.bias, ("A", "B")))
 
 
-def _responses(place: _Place, fields: Mapping[str, Any], condition: str) -> list[str]:
+def _responses_to_prompt(
+    place: _PlaceInFile, fields: Mapping[str, Any], condition: str
+) -> list[str]:
     "The answers to one prompt, in the order asked."
     name = f"{condition}_responses"
     found = place.field(fields, name, "list")
@@ -415,7 +421,9 @@ def _responses(place: _Place, fields: Mapping[str, Any], condition: str) -> list
     return found
 
 
-def _check_counts(place: _Place, fields: Mapping[str, Any], condition: str, asked: int) -> None:
+def _check_counts(
+    place: _PlaceInFile, fields: Mapping[str, Any], condition: str, asked: int
+) -> None:
     "Stored readings and failures have to add up to the answers."
     parsed = place.field(fields, f"{condition}_parsed", "list")
     failures = place.field(fields, f"parse_failures_{condition}", "whole number")
@@ -426,7 +434,7 @@ def _check_counts(place: _Place, fields: Mapping[str, Any], condition: str, aske
         )
 
 
-def _check_reading(place: _Place, answers: Answers, fields: Mapping[str, Any]) -> None:
+def _check_reading(place: _PlaceInFile, answers: Answers, fields: Mapping[str, Any]) -> None:
     "The stored readings have to be what the published code makes of the stored answers."
     again = [answers.published_reading(each) for each in answers.responses]
     if [each for each in again if each is not None] != fields[f"{answers.condition}_parsed"]:
@@ -439,13 +447,13 @@ def _file_answers(
     file: str, data: bytes, questions: Mapping[str, Question], odd: Oddities
 ) -> Iterator[Answers]:
     "The answers of one file, checked."
-    top, found = _Place(file), _parsed(file, data)
+    top, found = _PlaceInFile(file), _parse_object(file, data)
     bias, model, arm = (
         top.field(found, name, "text") for name in ("bias_name", "model_name", "strategy")
     )
     variants = top.field(found, "variants", "list")
     if bias == LEFT_OUT:
-        odd.add("interval", model, file, sum(_size(top, each) for each in variants))
+        odd.add("interval", model, file, sum(_count_left_out(top, each) for each in variants))
         return
     if bias not in BIASES:
         raise top.fault("bias_name", f"is {bias!r:.40}, which is not known")
@@ -456,11 +464,11 @@ def _file_answers(
         if not isinstance(fields, dict):
             raise top.fault("variants", f"holds {fields!r:.40}, which is no object")
         name = top.field(fields, "variant_id", "text")
-        place = _Place(file, f"variant {name}")
+        place = _PlaceInFile(file, f"variant {name}")
         if name not in questions or questions[name].bias != bias or name in seen:
             raise top.fault("variants", f"holds {name!r:.40}, which is not of {bias} or is twice")
         seen.append(name)
-        control, treatment = (len(_responses(place, fields, each)) for each in CONDITIONS)
+        control, treatment = (len(_responses_to_prompt(place, fields, each)) for each in CONDITIONS)
         if control != treatment:
             raise place.fault(
                 "treatment_responses",
@@ -468,21 +476,21 @@ def _file_answers(
                 f"length",
             )
         for condition in CONDITIONS:
-            responses = _responses(place, fields, condition)
+            responses = _responses_to_prompt(place, fields, condition)
             answers = Answers(file, questions[name], model, arm, condition, responses)
             _check_counts(place, fields, condition, len(responses))
             _check_reading(place, answers, fields)
             yield answers
-    for name in _pairs(bias).keys() - set(seen):
+    for name in _declared_pairs(bias).keys() - set(seen):
         raise top.fault("variants", f"lacks {name!r}")
 
 
-def _size(place: _Place, fields: Any) -> int:
+def _count_left_out(place: _PlaceInFile, fields: Any) -> int:
     "Answers of a variant that is left out."
     name = place.field(fields, "variant_id", "text") if isinstance(fields, dict) else fields
     if not str(name).startswith(f"{LEFT_OUT}_v"):
         raise place.fault("variants", f"holds {name!r:.40}, which is not of {LEFT_OUT}")
-    return sum(len(_responses(place, fields, condition)) for condition in CONDITIONS)
+    return sum(len(_responses_to_prompt(place, fields, condition)) for condition in CONDITIONS)
 
 # %% ../../nbs/exchange/pagliaro.ipynb #48031ce9
 ODDITIES = MappingProxyType(
@@ -524,18 +532,18 @@ def _item_row(question: Question, condition: str, arm: str) -> dict:
     if pair.target is not None:
         labels = [each["label"] for each in options]
         row["target_position"] = labels.index(pair.target) + 1
-    if pair.name in _RANGES:
-        row["lowest"], row["highest"] = _RANGES[pair.name]
+    if pair.name in _RANGES_OF_PAIRS:
+        row["lowest"], row["highest"] = _RANGES_OF_PAIRS[pair.name]
     return row
 
 
-def _items(
+def _items_by_paradigm(
     asked: Iterable[tuple[str, Question]],  # arm, and a pair of prompts as it was asked in it
 ) -> dict[str, pd.DataFrame]:
     "Paradigm -> items, those of the baseline first."
     rows: dict[str, list[dict]] = {}
     for arm, question in sorted(asked, key=lambda each: (each[0] != BASELINE, each[0])):
-        rows.setdefault(_paradigm(question.bias), []).extend(
+        rows.setdefault(_paradigm_of_bias(question.bias), []).extend(
             _item_row(question, condition, arm) for condition in CONDITIONS
         )
     return {name: item_table(name, each) for name, each in sorted(rows.items())}
@@ -596,13 +604,13 @@ def check_prompts(
 # %% ../../nbs/exchange/pagliaro.ipynb #4b09dfea
 METHOD = "text"
 RETRIES = 5
-_CLASS = re.compile(r"raised (\w+)")
+_CLASS_OF_ERROR = re.compile(r"raised (\w+)")
 
 
-def _answer(item: Mapping[str, Any], response: str) -> Answer:
+def _answer_as_read(item: Mapping[str, Any], response: str) -> Answer:
     "One answer as we read it."
-    if response.startswith(_FAILED):
-        named = _CLASS.search(response)
+    if response.startswith(_BEGINNING_OF_FAILURE):
+        named = _CLASS_OF_ERROR.search(response)
         said = named[1] if named else "no name given"
         return Answer("error", detail=f"published as a transport error: {said}", attempt=RETRIES)
     found = answer_from_text(item, response)
@@ -611,7 +619,9 @@ def _answer(item: Mapping[str, Any], response: str) -> Answer:
     return found
 
 
-def _recorded(participant: str, model: str, arm: str, altered: bool = False) -> RecordedParticipant:
+def _recorded_participant(
+    participant: str, model: str, arm: str, altered: bool = False
+) -> RecordedParticipant:
     "Who answered; whose answers were altered is somebody else than who was published."
     whose = "answers that are not those of Pagliaro 2026" if altered else "Pagliaro 2026"
     licence = "CC BY 4.0, A. Pagliaro, doi 10.5281/zenodo.20406397; read again"
@@ -640,7 +650,7 @@ def _reading_row(key: str, answers: Answers, response: str) -> dict[str, Any]:
     return {"trial_id": key, "choice": read if is_text else None, "value": number}
 
 
-def _differs(row: Mapping[str, Any], reading: Mapping[str, Any]) -> bool:
+def _is_read_otherwise(row: Mapping[str, Any], reading: Mapping[str, Any]) -> bool:
     "Whether we read an answer otherwise than the published code."
     if row["role"] is None and reading["choice"] is None:  # a number, or nothing at all
         return row["value"] != reading["value"]
@@ -661,15 +671,15 @@ def _cell_rows(
         repeats = range(len(each.responses))
         keys = trial_ids([(item["item_id"], repeat) for repeat in repeats], person, METHOD, 0)
         for repeat, (key, response) in enumerate(zip(keys, each.responses)):
-            row = trial_row(item, who, _answer(item, response), METHOD, repeat, None, key)
+            row = trial_row(item, who, _answer_as_read(item, response), METHOD, repeat, None, key)
             reading = _reading_row(key, each, response)
             rows.append(row)
             readings.append(reading)
-            _note(odd, each, row, reading)
+            _note_answer(odd, each, row, reading)
     return rows, readings
 
 
-def _note(
+def _note_answer(
     odd: Oddities, answers: Answers, row: Mapping[str, Any], reading: Mapping[str, Any]
 ) -> None:
     "Take note of one answer."
@@ -683,12 +693,12 @@ def _note(
         odd.add("error", who, where, of=item)
     elif row["response"] == "":
         odd.add("empty", who, where, of=item)
-    elif _differs(row, reading):
+    elif _is_read_otherwise(row, reading):
         odd.add("read_otherwise", who, where, of=item)
 
 # %% ../../nbs/exchange/pagliaro.ipynb #144f4762
 HASHES = "pagliaro_answers.csv"  # name of the file of hashes
-_PROMPT = ["model", "arm", "content_set", "condition"]
+_COLUMNS_OF_PROMPT = ["model", "arm", "content_set", "condition"]
 
 
 def answer_hashes(
@@ -700,15 +710,15 @@ def answer_hashes(
         written = json.dumps(list(each.responses)).encode()
         known = hashlib.sha256(written).hexdigest()[:16]
         rows.append((*each.prompt, len(each.responses), known))
-    found = pd.DataFrame(rows, columns=[*_PROMPT, "answers", "hash"])
-    return found.sort_values(_PROMPT, ignore_index=True)
+    found = pd.DataFrame(rows, columns=[*_COLUMNS_OF_PROMPT, "answers", "hash"])
+    return found.sort_values(_COLUMNS_OF_PROMPT, ignore_index=True)
 
 
 @cache
 def _known_answers() -> Mapping[tuple[str, ...], str]:
     "Model, arm, pair and condition -> the hash of the published answers."
     table = pd.read_csv(shipped("data", "published", HASHES), dtype=str)
-    return dict(zip(zip(*(table[name] for name in _PROMPT)), table["hash"]))
+    return dict(zip(zip(*(table[name] for name in _COLUMNS_OF_PROMPT)), table["hash"]))
 
 
 def other_answers(
@@ -716,7 +726,7 @@ def other_answers(
 ) -> list[Answers]:  # those that are not as published
     "Answers that differ from what was published, prompt by prompt."
     table, known = answer_hashes(answers), _known_answers()
-    found = dict(zip(zip(*(table[name] for name in _PROMPT)), table["hash"]))
+    found = dict(zip(zip(*(table[name] for name in _COLUMNS_OF_PROMPT)), table["hash"]))
     return [each for each in answers if found[each.prompt] != known.get(each.prompt)]
 
 
@@ -729,7 +739,7 @@ def check_answers(
         return
     first = other[0]
     files, all_files = (len({each.file for each in those}) for those in (other, answers))
-    raise _Place(first.file, f"variant {first.question.pair.name}").fault(
+    raise _PlaceInFile(first.file, f"variant {first.question.pair.name}").fault(
         f"{first.condition}_responses",
         f"is not what was published {VERSION}; answers to {len(other)} of {len(answers)} prompts "
         f"differ, in {files} of {all_files} files",
@@ -770,9 +780,9 @@ def _whose_files(files: Mapping[str, bytes]) -> set[tuple[str, str, str]]:
     whose: dict[tuple[str, str, str], str] = {}
     for name, data in files.items():
         if _is_of_answers(name):
-            told = _parsed(name, data)
+            told = _parse_object(name, data)
             key = tuple(
-                _Place(name).field(told, field, "text")
+                _PlaceInFile(name).field(told, field, "text")
                 for field in ("model_name", "bias_name", "strategy")
             )
             if key in whose:
@@ -797,14 +807,14 @@ def _all_answers(
     return found
 
 
-_ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z")
+_ENDINGS_OF_ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z")
 
 
 def _one_file(path: Path | str, files: Mapping[str, bytes], name: str) -> bytes:
     "The one file of a name, wherever in the archive it lies."
     found = [each for each in files if f"/{each}".endswith(f"/{name}")]
     if len(found) != 1:
-        packed = [each for each in files if each.lower().endswith(_ARCHIVES)]
+        packed = [each for each in files if each.lower().endswith(_ENDINGS_OF_ARCHIVES)]
         if packed and not found:
             raise CogbiasError(
                 f"{path}: holds no {name}, but the archive {packed[0]!r:.80}; unpack it and name "
@@ -837,7 +847,7 @@ def _note_missing(present: set[tuple[str, str, str]], odd: Oddities) -> None:
     "Take note of every published file of answers that is not here."
     for model, bias, arm in sorted(EXPECTED - present):
         name = f"{bias}_{model}_{arm}.json"
-        concerned = _paradigm(bias) if bias in BIASES else ""
+        concerned = _paradigm_of_bias(bias) if bias in BIASES else ""
         odd.add("missing_file", name, name, of=concerned)
 
 
@@ -861,31 +871,37 @@ def read_pagliaro(
     if not answers:
         raise CogbiasError(f"{path}: holds no answers; there should be raw_responses/*.json")
     _note_missing(whose, odd)
-    items = _items(_pairs_asked(questions, arms, answers))
+    items = _items_by_paradigm(_pairs_asked(questions, arms, answers))
     other = other_answers(answers)
     if as_published:
         check_prompts(where, items)
         check_answers(answers, other)
     for each in other:
-        odd.add("other_answers", each.participant, each.file, of=_paradigm(each.question.bias))
+        odd.add(
+            "other_answers", each.participant, each.file, of=_paradigm_of_bias(each.question.bias)
+        )
     changed = set(other_prompts(items))
     to_others = [each for each in answers if each.prompt_name in changed]
     for each in to_others:
-        odd.add("other_prompts", each.participant, where, of=_paradigm(each.question.bias))
+        odd.add("other_prompts", each.participant, where, of=_paradigm_of_bias(each.question.bias))
     altered = {each.participant for each in [*other, *to_others]}
     by_cell: dict[tuple[str, str], list[Answers]] = {}
     for each in answers:
-        by_cell.setdefault((each.participant, _paradigm(each.question.bias)), []).append(each)
+        by_cell.setdefault((each.participant, _paradigm_of_bias(each.question.bias)), []).append(
+            each
+        )
     cells, readings = [], {}
     for (person, name), mine in sorted(by_cell.items()):
-        who = _recorded(person, mine[0].model, mine[0].arm, person in altered)
+        who = _recorded_participant(person, mine[0].model, mine[0].arm, person in altered)
         rows, read = _cell_rows(mine, items[name], who, odd)
-        cells.append(PublishedCell(who, name, rows, len(rows), _told(mine[0], person in altered)))
+        cells.append(
+            PublishedCell(who, name, rows, len(rows), _note_on_origin(mine[0], person in altered))
+        )
         readings[who.name, name] = pd.DataFrame(read, columns=["trial_id", "choice", "value"])
     return PublishedAnswers(items, cells, readings, odd)
 
 
-def _told(answers: Answers, altered: bool) -> str:
+def _note_on_origin(answers: Answers, altered: bool) -> str:
     "What a report says of where answers come from."
     told = ALTERED_NOTE if altered else PUBLISHED_NOTE
     if answers.model == OTHER_NAME:
@@ -903,7 +919,7 @@ def published_hashes(
 
 # %% ../../nbs/exchange/pagliaro.ipynb #3f8124f8
 OUTCOMES = "pagliaro.parquet"  # name of the file of facts
-_FACTS = {
+_COLUMNS_OF_FACTS = {
     "model": "category",
     "arm": "category",
     "content_set": "category",
@@ -915,7 +931,7 @@ _FACTS = {
     "published_choice": "category",
     "published_value": "float64",
 }  # column -> type
-_ELSEWHERE = (
+_TEXT_IS_ELSEWHERE = (
     "[{name}, {condition}, {arm}: the text is in the published archive, doi "
     "10.5281/zenodo.20406397, CC BY 4.0]"
 )
@@ -925,7 +941,9 @@ def facts_sum(
     table: pd.DataFrame,  # of facts
 ) -> str:
     "A check sum of a table of facts, whatever wrote its file."
-    written = table[list(_FACTS)].to_csv(index=False, lineterminator="\n", float_format="%.12g")
+    written = table[list(_COLUMNS_OF_FACTS)].to_csv(
+        index=False, lineterminator="\n", float_format="%.12g"
+    )
     return hashlib.sha256(written.encode()).hexdigest()
 
 
@@ -956,10 +974,10 @@ def outcomes_of(
             )
         )
     table = pd.concat(parts, ignore_index=True)
-    return table[list(_FACTS)].astype(_FACTS)
+    return table[list(_COLUMNS_OF_FACTS)].astype(_COLUMNS_OF_FACTS)
 
 # %% ../../nbs/exchange/pagliaro.ipynb #f2225df9
-def _letters(bias: str, pair: Any, condition: str) -> tuple[str, ...]:
+def _letters_offered(bias: str, pair: Any, condition: str) -> tuple[str, ...]:
     "The options that a prompt offers."
     if pair.target is None:
         return ()
@@ -970,12 +988,13 @@ def _letters(bias: str, pair: Any, condition: str) -> tuple[str, ...]:
 def _bare_question(bias: str, pair: Any, arm: str) -> Question:
     "A pair of prompts without its texts."
     prompts = {
-        each: _ELSEWHERE.format(name=pair.name, condition=each, arm=arm) for each in CONDITIONS
+        each: _TEXT_IS_ELSEWHERE.format(name=pair.name, condition=each, arm=arm)
+        for each in CONDITIONS
     }
     options = {
         each: [
             option(letter, f"option {letter}", pair.role_of(letter))
-            for letter in _letters(bias, pair, each)
+            for letter in _letters_offered(bias, pair, each)
         ]
         for each in CONDITIONS
     }
@@ -987,7 +1006,7 @@ def _bare_questions(table: pd.DataFrame) -> Iterator[tuple[str, Question]]:
     present = set(zip(table["content_set"], table["arm"]))
     for arm in dict.fromkeys(table["arm"]):
         for bias in BIASES:
-            for pair in _pairs(bias).values():
+            for pair in _declared_pairs(bias).values():
                 if (pair.name, arm) in present:
                     yield arm, _bare_question(bias, pair, arm)
 
@@ -1009,9 +1028,9 @@ def _first_odd(path: Path, table: pd.DataFrame, name: str, fits: pd.Series, said
 def _check_facts(path: Path, table: pd.DataFrame) -> None:
     "Refuse a table of facts for its first field that is none of the data set."
     offered = {
-        (pair.name, condition): _letters(bias, pair, condition)
+        (pair.name, condition): _letters_offered(bias, pair, condition)
         for bias in BIASES
-        for pair in _pairs(bias).values()
+        for pair in _declared_pairs(bias).values()
         for condition in CONDITIONS
     }
     pairs = {name for name, _ in offered}
@@ -1060,13 +1079,13 @@ def _fact_answer(item: Mapping[str, Any], fact: Mapping[str, Any]) -> Answer:
 
 def _altered_facts(table: pd.DataFrame, people: pd.Series) -> set[str]:
     "Whose facts are not those that ship."
-    known = set(_lines(pd.read_parquet(shipped("data", "published", OUTCOMES))))
-    return {person for person, line in zip(people, _lines(table)) if line not in known}
+    known = set(_lines_of_facts(pd.read_parquet(shipped("data", "published", OUTCOMES))))
+    return {person for person, line in zip(people, _lines_of_facts(table)) if line not in known}
 
 
-def _lines(table: pd.DataFrame) -> list[str]:
+def _lines_of_facts(table: pd.DataFrame) -> list[str]:
     "Every fact as a line of text, whatever wrote its file."
-    written = table[list(_FACTS)].to_csv(index=False, header=False, float_format="%.12g")
+    written = table[list(_COLUMNS_OF_FACTS)].to_csv(index=False, header=False, float_format="%.12g")
     return written.splitlines()
 
 
@@ -1075,7 +1094,7 @@ def _fact_cell(
 ) -> tuple[PublishedCell, pd.DataFrame]:
     "One participant in one paradigm, and the published readings."
     model, arm = facts["model"].iloc[0], facts["arm"].iloc[0]
-    who = _recorded(person, model, arm, altered)
+    who = _recorded_participant(person, model, arm, altered)
     known = {
         (item["content_set"], item["condition"]): item
         for item in items[items["arm"] == arm].to_dict("records")
@@ -1108,21 +1127,23 @@ def read_outcomes(
         raise CogbiasError(
             f"{path}: cannot be read ({shortened(error)}); use the shipped file"
         ) from None
-    lacking = [name for name in _FACTS if name not in table]
+    lacking = [name for name in _COLUMNS_OF_FACTS if name not in table]
     if lacking:
         raise CogbiasError(f"{path}: has no column {lacking[0]!r}; use the shipped file")
-    plain = table.astype({name: "object" for name, kind in _FACTS.items() if kind == "category"})
+    plain = table.astype(
+        {name: "object" for name, kind in _COLUMNS_OF_FACTS.items() if kind == "category"}
+    )
     _check_facts(Path(path), plain)
     if as_published and facts_sum(table) != known_hashes()["facts"]:
         raise CogbiasError(
             f"{path}: has {len(table):,} facts whose check sum is not that of the shipped table; "
             f"facts were changed or cut off, use the shipped file"
         )
-    bias_of = {pair: bias for bias in BIASES for pair in _pairs(bias)}
+    bias_of = {pair: bias for bias in BIASES for pair in _declared_pairs(bias)}
     arm = plain["arm"].where(plain["arm"] == BASELINE, plain["model"] + "+" + plain["arm"])
     people = plain["model"].where(arm == BASELINE, arm)
-    names = plain["content_set"].map(lambda pair: _paradigm(bias_of[pair]))
-    items = _items(_bare_questions(plain))
+    names = plain["content_set"].map(lambda pair: _paradigm_of_bias(bias_of[pair]))
+    items = _items_by_paradigm(_bare_questions(plain))
     altered = set() if as_published else _altered_facts(table, people)
     cells, readings, odd = [], {}, Oddities(ODDITIES)
     for (person, name), facts in plain.groupby([people.rename("who"), names.rename("paradigm")]):

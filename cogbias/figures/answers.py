@@ -16,7 +16,7 @@ import pandas as pd
 from .cell import axes_or_new, figure
 from cogbias.figures.study import (
     _CHANCE_LOOK,
-    _Look,
+    _LevelLook,
     _artists_named,
     _count_left_out,
     _draw_point,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # %% ../../nbs/figures/02_answers.ipynb #6a92a009
-_SHARES = {
+_LOOKS_OF_SHARES = {
     "consistent": {"facecolor": "#0072B2"},
     "moved": {"facecolor": "#FFFFFF"},
     "locked": {"facecolor": "#E69F00", "hatch": "////"},
@@ -64,7 +64,7 @@ def _stacked_bar(ax: "Axes", row: int, widths: Mapping[str, float]) -> None:
             linewidth=0.7,
             zorder=2,
             gid=name,
-            **_SHARES[name],
+            **_LOOKS_OF_SHARES[name],
         )
         left += width
 
@@ -136,7 +136,7 @@ def _locked_legend(ax: "Axes") -> None:
 
     handles: list = [
         Patch(edgecolor="#444444", linewidth=0.7, label=words, **look)
-        for words, look in _SHARES.items()
+        for words, look in _LOOKS_OF_SHARES.items()
     ]
     _legend_above(
         ax,
@@ -262,7 +262,7 @@ def _bar_width(answers: pd.Series) -> float:
     return 0.86 * float(steps.min()) if len(steps) else 0.86
 
 
-def _fill_of_bars(look: _Look, first: bool) -> dict[str, Any]:
+def _fill_of_bars(look: _LevelLook, first: bool) -> dict[str, Any]:
     "The first distribution is filled, the others are hatched outlines."
     if first:
         return {"color": look.colour, "alpha": 0.45}
@@ -284,7 +284,7 @@ def _entry_with_mean(name: str, part: pd.DataFrame) -> tuple[str, float]:
 
 # %% ../../nbs/figures/02_answers.ipynb #2a06b0c7
 def _draw_distribution(
-    ax: "Axes", name: str, part: pd.DataFrame, look: _Look, width: float, first: bool
+    ax: "Axes", name: str, part: pd.DataFrame, look: _LevelLook, width: float, first: bool
 ) -> "Artist":
     "Bars of one condition and its mean; returns an entry of the legend."
     from matplotlib.patches import Patch
@@ -464,7 +464,7 @@ def _plateaus(threshold: np.ndarray, accuracy: np.ndarray) -> list[tuple[float, 
     ]
 
 # %% ../../nbs/figures/02_answers.ipynb #fb600f10
-def _threshold_line(ax: "Axes", part: pd.DataFrame, look: _Look) -> None:
+def _threshold_line(ax: "Axes", part: pd.DataFrame, look: _LevelLook) -> None:
     "One curve with its band and its plateaus."
     at, value = part["at"].to_numpy(), part["value"].to_numpy()
     ax.fill_between(
@@ -497,7 +497,11 @@ def _threshold_marks(ax: "Axes", chosen: float | None, chance: float | None) -> 
     "Lines of the chosen threshold and of chance; returns their entries of the legend."
     marks = [
         _legend_entry(
-            "highest (plateau)", _Look("#222222", ""), line=True, linewidth=5, solid_capstyle="butt"
+            "highest (plateau)",
+            _LevelLook("#222222", ""),
+            line=True,
+            linewidth=5,
+            solid_capstyle="butt",
         )
     ]
     if chosen is not None:

@@ -86,15 +86,20 @@ def check_rows(
         raise CogbiasError("the table has no rows, so there is nothing to draw; estimate first")
 
 # %% ../../nbs/figures/00_cell.ipynb #1016f904
-_PLAIN = {str: ("text",), float: ("number", "integer"), bool: ("flag",), NoneType: ("NoneType",)}
-_WORDS = {str: "a text", float: "a number", bool: "True or False", NoneType: "None"}
-_WORDS |= {Sequence: "a list", Mapping: "a table", tuple: "a pair"}
+_KINDS_OF_TYPE = {
+    str: ("text",),
+    float: ("number", "integer"),
+    bool: ("flag",),
+    NoneType: ("NoneType",),
+}
+_TYPES_IN_WORDS = {str: "a text", float: "a number", bool: "True or False", NoneType: "None"}
+_TYPES_IN_WORDS |= {Sequence: "a list", Mapping: "a table", tuple: "a pair"}
 
 
-def _fits(value: Any, wanted: Any) -> bool:
+def _is_of_type(value: Any, wanted: Any) -> bool:
     "Whether an argument is of a kind."
-    if wanted in _PLAIN:
-        return kind_of(value) in _PLAIN[wanted]
+    if wanted in _KINDS_OF_TYPE:
+        return kind_of(value) in _KINDS_OF_TYPE[wanted]
     if wanted is Mapping:
         return isinstance(value, Mapping)
     if wanted is tuple:
@@ -107,7 +112,11 @@ def _kinds_of(hint: Any) -> list[Any]:
     "What an annotation allows; nothing where that is checked elsewhere, as of tables and axes."
     parts = get_args(hint) if isinstance(hint, UnionType) else [hint]
     kinds = [get_origin(part) or part for part in parts]
-    return kinds if all(isinstance(each, Hashable) and each in _WORDS for each in kinds) else []
+    return (
+        kinds
+        if all(isinstance(each, Hashable) and each in _TYPES_IN_WORDS for each in kinds)
+        else []
+    )
 
 
 def figure(
@@ -121,8 +130,8 @@ def figure(
     @wraps(listing()(draw))
     def checked(*given: Any, **named: Any) -> Any:
         for name, value in asked.bind(*given, **named).arguments.items():
-            if kinds[name] and not any(_fits(value, each) for each in kinds[name]):
-                words = " or ".join(dict.fromkeys(_WORDS[each] for each in kinds[name]))
+            if kinds[name] and not any(_is_of_type(value, each) for each in kinds[name]):
+                words = " or ".join(dict.fromkeys(_TYPES_IN_WORDS[each] for each in kinds[name]))
                 raise CogbiasError(f"{draw.__name__}: {name} should be {words}, not {value!r:.60}")
         return draw(*given, **named)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # %% ../../nbs/figures/01_study.ipynb #da71005a
-class _Look(NamedTuple):
+class _LevelLook(NamedTuple):
     "How one level is drawn, in colour and in grey."
 
     colour: str
@@ -41,16 +41,16 @@ class _Look(NamedTuple):
 
 
 _FIXED_LOOKS = {
-    "participant": _Look(COLOURS["estimate"]),
-    "synthesis": _Look(COLOURS["estimate"], "D"),
-    "human": _Look(COLOURS["human"], "s", ":", ".."),
-    "trivial": _Look("#777777", "^", "-.", "xx"),
-    "control": _Look(COLOURS["control"]),
-    "treatment": _Look(COLOURS["treatment"], "D", "--", "///"),
+    "participant": _LevelLook(COLOURS["estimate"]),
+    "synthesis": _LevelLook(COLOURS["estimate"], "D"),
+    "human": _LevelLook(COLOURS["human"], "s", ":", ".."),
+    "trivial": _LevelLook("#777777", "^", "-.", "xx"),
+    "control": _LevelLook(COLOURS["control"]),
+    "treatment": _LevelLook(COLOURS["treatment"], "D", "--", "///"),
 }
 _SERIES_COLOURS = ("#222222", "#CC79A7", "#E69F00", "#56B4E9", "#0072B2", "#D55E00")
 _OTHER_LOOKS = [
-    _Look(
+    _LevelLook(
         _SERIES_COLOURS[i % 6],
         "ovPXdp*"[i % 7],
         ("-", "--", "-.", ":")[i % 4],
@@ -58,10 +58,12 @@ _OTHER_LOOKS = [
     )
     for i in range(42)
 ]
-_CHANCE_LOOK = _Look("#222222", "", (0, (2, 1.2)))  # what a uniformly random responder would score
+_CHANCE_LOOK = _LevelLook(
+    "#222222", "", (0, (2, 1.2))
+)  # what a uniformly random responder would score
 
 # %% ../../nbs/figures/01_study.ipynb #ca21e161
-def _look_of_each(levels: Iterable[Any]) -> dict[Any, _Look]:
+def _look_of_each(levels: Iterable[Any]) -> dict[Any, _LevelLook]:
     "A look for every level."
     levels = list(levels)
     free = [level for level in levels if level not in _FIXED_LOOKS]
@@ -233,7 +235,7 @@ def _draw_interval(
     at: float,
     low: float,
     high: float,
-    look: _Look,
+    look: _LevelLook,
     upright: bool = False,
     width: float = 2.2,
 ) -> bool:
@@ -257,7 +259,7 @@ def _draw_point(
     x: float,
     y: float,
     limits: tuple[float, float],
-    look: _Look,
+    look: _LevelLook,
     size: float = 7,
     upright: bool = False,
 ) -> None:
@@ -276,7 +278,7 @@ def _draw_point(
     )
 
 # %% ../../nbs/figures/01_study.ipynb #e216ab61
-def _draw_at_edge(ax: "Axes", row: float, value: float, look: _Look) -> None:
+def _draw_at_edge(ax: "Axes", row: float, value: float, look: _LevelLook) -> None:
     "A triangle at the edge of the axes for an infinite estimate."
     ax.plot(
         float(value > 0),
@@ -291,7 +293,7 @@ def _draw_at_edge(ax: "Axes", row: float, value: float, look: _Look) -> None:
     )
 
 # %% ../../nbs/figures/01_study.ipynb #aed9b451
-def _legend_entry(label: str, look: _Look, line: bool = False, **more: Any) -> "Artist":
+def _legend_entry(label: str, look: _LevelLook, line: bool = False, **more: Any) -> "Artist":
     "An entry of a legend."
     from matplotlib.lines import Line2D
 
@@ -413,7 +415,7 @@ def _placed_in_sections(table: pd.DataFrame, grouped: bool) -> tuple[pd.DataFram
     return pd.concat(parts), texts, headings
 
 # %% ../../nbs/figures/01_study.ipynb #0d8b9cb4
-def _draw_synthesis(ax: "Axes", row: Mapping[str, Any], look: _Look) -> None:
+def _draw_synthesis(ax: "Axes", row: Mapping[str, Any], look: _LevelLook) -> None:
     "A synthesis: diamond over its interval, thin line for its prediction interval."
     wide, corners = (
         [row["prediction_low"], row["prediction_high"]],
@@ -555,7 +557,7 @@ def effect_forest(
     thin = (
         [
             _legend_entry(
-                "prediction interval", _Look(COLOURS["estimate"], "|"), line=True, linewidth=1
+                "prediction interval", _LevelLook(COLOURS["estimate"], "|"), line=True, linewidth=1
             )
         ]
         if _artists_named(ax, "prediction")
@@ -922,7 +924,7 @@ def _others_in_row(ax: "Axes", row: int, part: pd.DataFrame) -> None:
 def _profile_legend(ax: "Axes", who: str, kinds: Iterable[str]) -> None:
     "The one, the others, people and trivial responders."
     others = (
-        [_legend_entry("others", _Look("#C4C4C4"), markeredgecolor="#777777", markersize=5)]
+        [_legend_entry("others", _LevelLook("#C4C4C4"), markeredgecolor="#777777", markersize=5)]
         if "participant" in set(kinds)
         else []
     )
@@ -1208,7 +1210,7 @@ def _spread_apart(heights: Sequence[float] | np.ndarray, gap: float) -> np.ndarr
     return back
 
 # %% ../../nbs/figures/01_study.ipynb #841d1f19
-_MEAN_LOOK = _Look(COLOURS["estimate"], "D")  # in front of all lines
+_MEAN_LOOK = _LevelLook(COLOURS["estimate"], "D")  # in front of all lines
 
 
 def _name_ends(ax: "Axes", ends: Mapping[Any, tuple[float, float]], at: float) -> None:
@@ -1251,7 +1253,7 @@ def _values_along(part: pd.DataFrame, order: Sequence[Any]) -> np.ndarray:
 
 # %% ../../nbs/figures/01_study.ipynb #6b4bcbbf
 def _draw_line(
-    ax: "Axes", path: np.ndarray, look: _Look, shift: float = 0.0
+    ax: "Axes", path: np.ndarray, look: _LevelLook, shift: float = 0.0
 ) -> tuple[float, float]:
     "One line with its points and intervals; returns its last point."
     front, at = look is _MEAN_LOOK, np.arange(len(path)) + shift
@@ -1268,7 +1270,7 @@ def _draw_line(
     return float(at[last]), float(path[last, 0])
 
 # %% ../../nbs/figures/01_study.ipynb #590fc7db
-def _line_looks(table: pd.DataFrame) -> dict[Any, _Look]:
+def _line_looks(table: pd.DataFrame) -> dict[Any, _LevelLook]:
     "A look for every line; people and trivial responders keep theirs."
     fixed = {
         name: _FIXED_LOOKS[kind]

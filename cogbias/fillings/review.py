@@ -26,7 +26,7 @@ from ..turns import locked
 NEAR = 0.8  # Jaccard index from which two texts are near duplicates
 
 
-def _nearest(texts: Sequence[str]) -> np.ndarray:
+def _likeness_to_nearest(texts: Sequence[str]) -> np.ndarray:
     "Likeness of every text to its nearest neighbor: Jaccard index of words, shape (n,)."
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -51,7 +51,7 @@ def filling_quality(
     for (paradigm, gap), mine in fillings.groupby(["paradigm", "gap"], sort=False):
         counts = mine["status"].value_counts()
         sound = mine.loc[mine["status"] == "ok", "text"].tolist()
-        nearest = _nearest(sound) if len(sound) > 1 else np.full(len(sound), np.nan)
+        nearest = _likeness_to_nearest(sound) if len(sound) > 1 else np.full(len(sound), np.nan)
         rows.append(
             {
                 "paradigm": paradigm,

@@ -158,12 +158,12 @@ def write_settings(
     known = business_settings(path)[SETTINGS.names] if path.exists() else pd.DataFrame()
     kept, refused = known.to_dict("records"), []
     for attempt in range(1, attempts + 1):
-        lacking = _lacking(kept, industries, count)
+        lacking = _count_lacking(kept, industries, count)
         requests = [_settings_request(*each, kept, attempt, seed) for each in lacking.items()]
         for index, answer in participant.answers(requests, "text") if requests else ():
             industry = list(lacking)[index]
             for setting, fault in _settings_in(answer):
-                if industry not in _lacking(kept, industries, count):
+                if industry not in _count_lacking(kept, industries, count):
                     break
                 if fault := fault or setting_fault(setting, kept, industry):
                     refused.append((industry, attempt, f"{setting!r:.300}", fault))
@@ -175,11 +175,11 @@ def write_settings(
     return WrittenSettings(
         pd.DataFrame(kept, columns=SETTINGS.names),
         pd.DataFrame(refused, columns=columns),
-        _lacking(kept, industries, count),
+        _count_lacking(kept, industries, count),
     )
 
 
-def _lacking(
+def _count_lacking(
     kept: Sequence[Mapping[str, str]], industries: Sequence[str], count: int
 ) -> dict[str, int]:
     "How many settings every industry still lacks; those that have theirs are left out."

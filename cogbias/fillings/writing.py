@@ -219,7 +219,7 @@ def _is_record(line: bytes) -> bool:
         return False
 
 
-def _repaired(path: Path, descriptor: int) -> None:
+def _repair_last_line(path: Path, descriptor: int) -> None:
     "Take away a last line that was cut off; one that lacks its end only gets it."
     content = check_file(path, LARGEST_TABLE).read_bytes()
     torn = content[content.rfind(b"\n") + 1 :]
@@ -231,7 +231,7 @@ def _repaired(path: Path, descriptor: int) -> None:
         os.ftruncate(descriptor, len(content) - len(torn))
 
 
-def _stored(path: Path) -> pd.DataFrame:
+def _texts_of_file(path: Path) -> pd.DataFrame:
     "What a file holds."
     return load_fillings(path) if path.stat().st_size else pd.DataFrame(columns=FILLINGS.names)
 
@@ -246,7 +246,7 @@ class Generated(NamedTuple):
     statuses: Mapping[str, int]  # status -> texts, of this writer and paradigm in the table
 
 
-def _todo(
+def _tasks_to_do(
     case: Scenario,
     gaps: Sequence[str],
     stories: Sequence[tuple[Mapping[str, Any], int]],
@@ -277,7 +277,7 @@ def _todo(
         yield Task(setting, instance, lacking, texts, drawn, faults), used + 1
 
 
-def _request(case: Scenario, task: Task, attempt: int, seed: int) -> Request:
+def _request_of_task(case: Scenario, task: Task, attempt: int, seed: int) -> Request:
     "One call of a writer."
     prompt = writing_prompt(case, task)
     key = [seed, case.name, task.setting["setting"], task.instance, task.gaps, attempt]
@@ -322,20 +322,22 @@ def generate(
     stories = [(setting, instance) for setting in chosen for instance in range(instances)]
     asked = 0
     with locked(path) as descriptor:
-        _repaired(path, descriptor)
+        _repair_last_line(path, descriptor)
         for gaps in passes(case):
             for _ in range(attempts):
-                stored = _own(case, participant.name, path)
-                todo = list(_todo(case, gaps, stories, stored, seed, attempts))
+                stored = _written_by(case, participant.name, path)
+                todo = list(_tasks_to_do(case, gaps, stories, stored, seed, attempts))
                 for rows in _lines_of_answers(case, participant, todo, seed):
                     append_whole(descriptor, rows)
                     asked += 1
-        return _summary(case, path, _own(case, participant.name, path), stories, asked)
+        return _summary_of_texts(
+            case, path, _written_by(case, participant.name, path), stories, asked
+        )
 
 
-def _own(case: Scenario, generator: str, path: Path) -> pd.DataFrame:
+def _written_by(case: Scenario, generator: str, path: Path) -> pd.DataFrame:
     "What a participant has written for a paradigm."
-    stored = _stored(path)
+    stored = _texts_of_file(path)
     return stored[(stored["paradigm"] == case.name) & (stored["generator"] == generator)]
 
 
@@ -343,7 +345,7 @@ def _lines_of_answers(
     case: Scenario, participant: Participant, todo: Sequence[tuple[Task, int]], seed: int
 ) -> Iterator[bytes]:
     "The lines of every answer, as it comes."
-    requests = [_request(case, task, attempt, seed) for task, attempt in todo]
+    requests = [_request_of_task(case, task, attempt, seed) for task, attempt in todo]
     for index, answer in participant.answers(requests, "text") if requests else ():
         task, attempt = todo[index]
         written = read_texts(case, task, answer)
@@ -352,7 +354,7 @@ def _lines_of_answers(
         yield "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
-def _summary(
+def _summary_of_texts(
     case: Scenario,
     path: Path,
     mine: pd.DataFrame,

@@ -88,14 +88,14 @@ class Modality:
         return self.instruction or usual
 
 
-_PLACES = ("first", "second", "third", "fourth")  # gaps for the letters of the choices
+_GAPS_FOR_LETTERS = ("first", "second", "third", "fourth")  # gaps for the letters of the choices
 
 
 def instruction_for(
     size: int,  # number of choices
 ) -> str:
     "The usual closing lines of a question with lettered choices."
-    *others, last = (f"{{{place}}}" for place in _PLACES[:size])
+    *others, last = (f"{{{place}}}" for place in _GAPS_FOR_LETTERS[:size])
     return f"Reply with {', '.join(others)} or {last} only.\nAnswer:"
 
 
@@ -133,7 +133,7 @@ KINDS = ("win_high", "win_low")  # the dear thing can be won, or the cheap one
 
 
 @cache
-def _exact(text: str) -> Fraction:
+def _exact_fraction(text: str) -> Fraction:
     "A number without rounding; a design writes the same few again and again."
     return Fraction(text)
 
@@ -146,10 +146,10 @@ def expected_gains(
     chances: Mapping[str, Any],  # role of a side (win, lose, nothing) -> its chance
 ) -> dict[str, Fraction]:  # role -> expected gain; none is not betting
     "Expected gain of every choice."
-    dear, cheap, stake = (_exact(str(each)) for each in (high, low, wager))
+    dear, cheap, stake = (_exact_fraction(str(each)) for each in (high, low, wager))
     won, lost = (dear, cheap) if kind == "win_high" else (cheap, dear)
     events = {"win": won, "lose": -lost, "nothing": Fraction(0)}
-    exact = {role: _exact(str(chance)) for role, chance in chances.items()}
+    exact = {role: _exact_fraction(str(chance)) for role, chance in chances.items()}
     gains = {role: exact[role] * events[role] - (1 - exact[role]) * stake for role in chances}
     return gains | {"none": Fraction(0)}
 
@@ -302,7 +302,9 @@ def lettered(
     lines = [f"{letter}) {each.text}" for letter, each in zip(letters, choices)]
     closing = Frame(instruction or instruction_for(len(choices)))
     return {
-        "prompt": "\n".join([question, *lines, filled(closing, dict(zip(_PLACES, letters)))]),
+        "prompt": "\n".join(
+            [question, *lines, filled(closing, dict(zip(_GAPS_FOR_LETTERS, letters)))]
+        ),
         "options": [option(letter, each.text, each.role) for letter, each in zip(letters, choices)],
     }
 
@@ -344,7 +346,7 @@ def asked_in_orders(
         }
 
 # %% ../../nbs/kits/bets.ipynb #00a47cc6
-def _worth(content: Mapping[str, Any], role: str) -> Any:
+def _worth_of_choice(content: Mapping[str, Any], role: str) -> Any:
     "What a choice is worth to somebody with these values."
     high, low = content["value_high"], content["value_low"]
     if content["kind"] not in KINDS:
@@ -355,7 +357,7 @@ def _worth(content: Mapping[str, Any], role: str) -> Any:
 
 def rational(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
     "Take what is worth most."
-    return best_of({role: _worth(content, role) for role in roles})
+    return best_of({role: _worth_of_choice(content, role) for role in roles})
 
 
 def mirror(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
@@ -397,12 +399,7 @@ TRIVIAL = {
 }
 
 # %% ../../nbs/kits/bets.ipynb #6cb2c069
-def _chances(modality: Modality, layout: Layout) -> dict[str, str]:
-    "Role of a side -> its chance, as a fraction."
-    return {role: str(chance) for role, chance in zip(layout.roles, modality.chances)}
-
-
-def _wager(modality: Modality, layout: Layout, pair: Pair) -> float:
+def _wager_that_decides(modality: Modality, layout: Layout, pair: Pair) -> float:
     "A wager under which the right choice is the one called right, for all ground truths if any."
     chance = modality.chances[layout.roles.index("win")]
     narrow = wager_range(pair.value_high, pair.value_low, chance, sets=len(modality.sides) == 2)
@@ -461,7 +458,9 @@ def content_fault(
     return _chances_fault(chances)
 
 # %% ../../nbs/kits/bets.ipynb #899bccbf
-def _unlisted(modality: Modality, question: str, choices: Sequence[Choice]) -> dict[str, Any]:
+def _question_without_list(
+    modality: Modality, question: str, choices: Sequence[Choice]
+) -> dict[str, Any]:
     "A question whose choices are nowhere listed; an answer is the name of a side, or neither."
     names = [*(side.name for side in modality.sides), modality.neither]
     known = [option(name, name, each.role) for name, each in zip(names, choices)]
@@ -479,7 +478,8 @@ def bet_rows(
     wording: str = "",  # name of the wording, where there may be several
 ) -> Iterator[dict[str, Any]]:  # rows of the items table
     "One layout of a bet about one pair, in all orders of its choices."
-    stake, chances = _wager(modality, layout, pair), _chances(modality, layout)
+    stake = _wager_that_decides(modality, layout, pair)
+    chances = {role: str(chance) for role, chance in zip(layout.roles, modality.chances)}
     gains = expected_gains(layout.kind, pair.value_high, pair.value_low, stake, chances)
     said = stake if wager == "stated" else None
     question = bare_question(modality, layout, pair, article, said)
@@ -498,7 +498,7 @@ def bet_rows(
     closing = modality.closing
     for row in asked_in_orders(question, choices, right, group, shown, how, closing):
         if not modality.listed:
-            row |= _unlisted(modality, question, choices) | {"choices": "open"}
+            row |= _question_without_list(modality, question, choices) | {"choices": "open"}
         in_order = row["option_order"] == " ".join(each.role for each in choices)
         yield {
             "condition": "bet",
@@ -518,7 +518,7 @@ def bet_rows(
         }
 
 # %% ../../nbs/kits/bets.ipynb #8995ab7a
-_LETTERS = "the closing lines, with a gap for the letter of each choice"
+_MEANING_OF_LETTERS = "the closing lines, with a gap for the letter of each choice"
 
 
 def parts_of(
@@ -542,11 +542,11 @@ def parts_of(
     if not modality.listed:
         found["neither"] = Part("the answer of who does not bet", usual=modality.neither)
         return found | {"instruction": Part("the closing line", usual=modality.closing)}
-    letters = _PLACES[: len(modality.sides) + 1]
+    letters = _GAPS_FOR_LETTERS[: len(modality.sides) + 1]
     return found | {
         "bet": Part("the choice of a side", ("side",), usual=modality.bet),
         "no_bet": Part("the choice not to bet", usual=modality.no_bet),
-        "instruction": Part(_LETTERS, letters, usual=modality.closing),
+        "instruction": Part(_MEANING_OF_LETTERS, letters, usual=modality.closing),
     }
 
 

@@ -98,7 +98,7 @@ def _other_length(low: int, high: int) -> Callable[[str], str]:
     return fault
 
 
-def _capitals(text: str) -> str:
+def _first_word_with_capital(text: str) -> str:
     "The first word of a text with a capital."
     return next((word for word in text.split() if word != word.lower()), "")
 
@@ -133,7 +133,9 @@ BEGINNINGS = ("how", "what", "when", "where", "whether", "which", "who")
 # %% ../../nbs/kits/business.ipynb #37bf4c3d
 EVERY_TEXT = (
     TextRule("holds no digits", _part_like(r"\d+"), "say it without a number"),
-    TextRule("holds no capitals", _capitals, "write it in lower case, and name nobody"),
+    TextRule(
+        "holds no capitals", _first_word_with_capital, "write it in lower case, and name nobody"
+    ),
     TextRule(
         "holds words, single spaces, commas, hyphens and straight apostrophes only",
         _part_like(r"[^\w ',-]|_|  +|^ | $| ,"),

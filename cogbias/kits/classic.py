@@ -75,7 +75,7 @@ BASE = {"variant": ("base",)}
 UNITS = {"percent": "percentage points", "money": "dollars"}
 
 
-def _score(question: Question, unscored: Mapping[str, str]) -> dict[str, float]:
+def _score_of_options(question: Question, unscored: Mapping[str, str]) -> dict[str, float]:
     "1 for the coded option, 0 for every other one that counts."
     asked = [question.options, *(each.options for each in question.contents)]
     offered = [role for each in asked for listed in each.values() for role, _ in listed]
@@ -84,15 +84,21 @@ def _score(question: Question, unscored: Mapping[str, str]) -> dict[str, float]:
     return {question.target_role: 1.0} | dict.fromkeys(others, 0.0) if offered else {}
 
 
-def _usual(question: Question, unscored: Mapping[str, str]) -> dict[str, Any]:
+def _usual_fields_of_contrast(question: Question, unscored: Mapping[str, str]) -> dict[str, Any]:
     "What a contrast is unless it says otherwise."
     if question.numbers:
         unit = UNITS.get(question.numbers.unit, question.numbers.unit)
         return {"score": {}, "outcome": "value", "kind": "mean_difference", "unit": unit}
-    return {"score": _score(question, unscored), "kind": "difference", "unit": "probability"}
+    return {
+        "score": _score_of_options(question, unscored),
+        "kind": "difference",
+        "unit": "probability",
+    }
 
 
-def _contrast(question: Question, declared: Declared, unscored: Mapping[str, str]) -> Contrast:
+def _completed_contrast(
+    question: Question, declared: Declared, unscored: Mapping[str, str]
+) -> Contrast:
     "A contrast, with everything that was left open."
     known = [each.name for each in fields(Contrast)]
     for name in declared:
@@ -102,7 +108,7 @@ def _contrast(question: Question, declared: Declared, unscored: Mapping[str, str
                 f"{nearest(name, known)}"
             )
     where = {"where": BASE | dict(declared.get("where", {}))}
-    return Contrast(**_usual(question, unscored) | dict(declared) | where)
+    return Contrast(**_usual_fields_of_contrast(question, unscored) | dict(declared) | where)
 
 # %% ../../nbs/kits/classic.ipynb #1d856c5f
 DOMINANCE = "how much more often a treatment answer lies towards the bias than a control answer"
@@ -113,7 +119,7 @@ INFINITE = (
 )
 
 
-def _beside(question: Question, headline: Declared) -> list[Declared]:
+def _contrasts_beside(question: Question, headline: Declared) -> list[Declared]:
     "What is estimated beside a headline: dominance for numbers, and the published effect size."
     same = {name: headline[name] for name in ("where", "direction") if name in headline}
     dominance = against(
@@ -142,9 +148,9 @@ def contrasts_of(
     effects = [each for each in measures[1:] if not each.get("replication")]
     replications = [each for each in measures[1:] if each.get("replication")]
     own = {each["measure"] for each in measures}
-    beside = [each for each in _beside(question, headline) if each["measure"] not in own]
+    beside = [each for each in _contrasts_beside(question, headline) if each["measure"] not in own]
     declared = [headline, *effects, *beside, *replications]
-    return tuple(_contrast(question, each, unscored) for each in declared)
+    return tuple(_completed_contrast(question, each, unscored) for each in declared)
 
 # %% ../../nbs/kits/classic.ipynb #d72dc58b
 def items_of(
@@ -177,7 +183,7 @@ def items_of(
 NEEDED = {"human": "has the bias", "rational": "follows the norm"}
 
 
-def _caveats(about: About, question: Question) -> tuple[str, ...]:
+def _caveats_with_wordings(about: About, question: Question) -> tuple[str, ...]:
     "What to know, and that one wording is little where one was published."
     was_published = any(each.published for each in question.contents)
     return (*about.caveats, *([one_wording(question.contents)] if was_published else ()))
@@ -222,5 +228,5 @@ def classic(
         "clusters": "content sets",
         "question": question,
     }
-    told = vars(about) | {"caveats": _caveats(about, question)}
+    told = vars(about) | {"caveats": _caveats_with_wordings(about, question)}
     return Paradigm(**told | usual | more)

@@ -55,7 +55,7 @@ from cogbias.kits.variants import (
     Numbers,
     Question,
     Variable,
-    _item,
+    _item_in_variant,
     scale,
     variant_values,
     one_wording,
@@ -66,7 +66,7 @@ from ..settings import Seed, check_settings
 from ..tables import ITEMS, CogbiasError, file_text, identified, inside, nearest
 
 # %% ../../nbs/kits/file.ipynb #bd7c8222
-_TOKEN = re.compile(
+_TOML_TOKEN = re.compile(
     r"""
     (?P<space>  [ \t\r]+ | \#[^\n]* )
   | (?P<string>
@@ -83,11 +83,11 @@ _TOKEN = re.compile(
 KeyPath = tuple[str | int, ...]  # names of tables and fields, numbers of entries from 0
 
 
-class _Walk:
+class _TokenWalk:
     "Goes over the tokens of a text that is valid TOML, and notes where each key begins."
 
     def __init__(self, text: str) -> None:
-        found = (each for each in _TOKEN.finditer(text) if each.lastgroup != "space")
+        found = (each for each in _TOML_TOKEN.finditer(text) if each.lastgroup != "space")
         self.tokens = [(each[0], each.start()) for each in found]
         self.at = 0
         self.places: dict[KeyPath, int] = {}
@@ -179,7 +179,7 @@ def key_places(
     text: str,  # of a TOML file that tomllib accepts
 ) -> dict[KeyPath, tuple[int, int]]:  # path of a field -> line and column, from 1
     "Where each key of a TOML file begins."
-    walk = _Walk(text)
+    walk = _TokenWalk(text)
     walk.document()
     starts = {path: (text.count("\n", 0, at) + 1, at) for path, at in walk.places.items()}
     return {
@@ -268,7 +268,7 @@ class Faults:
         raise told from None
 
 
-_AT = re.compile(
+_PLACE_OF_ERROR = re.compile(
     r"(?P<what>.*?) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)"
 )
 
@@ -289,7 +289,7 @@ class Declaration:
             self.held = tomllib.loads(text)
             self.places = key_places(text)
         except tomllib.TOMLDecodeError as error:
-            found = _AT.match(str(error))
+            found = _PLACE_OF_ERROR.match(str(error))
             last = text.split("\n")
             line = int(found["line"]) if found and found["line"] else len(last)
             column = int(found["column"]) if found and found["column"] else len(last[-1]) + 1
@@ -303,7 +303,7 @@ class Declaration:
         except RecursionError:
             raise CogbiasError(f"{file}: is nested too deep; give flatter tables") from None
 
-    def _first(self, path: KeyPath) -> tuple[int, int] | None:
+    def _first_place_within(self, path: KeyPath) -> tuple[int, int] | None:
         "Where a field stands, or the first one of a table that has no heading."
         inside_it = (at for key, at in self.places.items() if key[: len(path)] == path)
         return self.places.get(path) or next(inside_it, None)
@@ -315,9 +315,9 @@ class Declaration:
         "Where a field stands, or the table that should hold it."
         shown = ".".join(str(each + 1) if isinstance(each, int) else each for each in path)
         known = path
-        while known and not self._first(known):
+        while known and not self._first_place_within(known):
             known = known[:-1]
-        line, column = self._first(known) if known else (1, 1)
+        line, column = self._first_place_within(known) if known else (1, 1)
         return Spot(self.file, line, column, shown)
 
     def spot_in(
@@ -399,8 +399,8 @@ KINDS = {
         or (isinstance(value, list) and all(isinstance(each, dict) for each in value))
     ),
 }
-_EACH = "a text, or a table with one for control and one for treatment"
-_OPTIONS = "a list of texts, or a table with one for control and one for treatment"
+_ONE_TEXT_OR_TWO = "a text, or a table with one for control and one for treatment"
+_ONE_LIST_OR_TWO = "a list of texts, or a table with one for control and one for treatment"
 FIELDS = {  # field of a declaration -> its kind and its meaning
     "name": ("a text", "name of the paradigm behind own/; without it, the name of the file"),
     "based_on": ("a text", "a paradigm that ships, whose design this one takes over"),
@@ -421,9 +421,9 @@ FIELDS = {  # field of a declaration -> its kind and its meaning
     "system": ("a text, which may be empty", "the system message, instead of the usual one"),
     "variants": ("a list of texts", "which variants are asked, base among them"),
     "both_orders": ("true or false", "whether each question is asked in both orders of options"),
-    "question": (_EACH, "what is asked, with gaps such as {price}"),
-    "options": (_OPTIONS, "what there is to choose from, in order"),
-    "target": (_EACH, "the option that shows the bias: its text, or its letter"),
+    "question": (_ONE_TEXT_OR_TWO, "what is asked, with gaps such as {price}"),
+    "options": (_ONE_LIST_OR_TWO, "what there is to choose from, in order"),
+    "target": (_ONE_TEXT_OR_TWO, "the option that shows the bias: its text, or its letter"),
     "number": ("a table", "that a number is asked for: unit, low, high, bias, smallest"),
     "numbers": ("a table", "gap -> kind of number: money and count scale with the variant"),
     "factors": ("a table", "further column of the items -> its meaning"),
@@ -459,9 +459,9 @@ WORDING_FIELDS = {
     "name": ("a text", "name of the wording, as wording is"),
     "published": ("true or false", "whether it is a published one"),
     "truth": ("a number", "the right number, where there is one"),
-    "prompt": (_EACH, "a question of its own"),
-    "options": (_OPTIONS, "options of its own"),
-    "target": (_EACH, "which of them shows the bias"),
+    "prompt": (_ONE_TEXT_OR_TWO, "a question of its own"),
+    "options": (_ONE_LIST_OR_TWO, "options of its own"),
+    "target": (_ONE_TEXT_OR_TWO, "which of them shows the bias"),
 }
 NEEDED = ("title", "bias", "summary", "norm", "positive", "conditions", "wordings")
 
@@ -474,14 +474,14 @@ def _remedy_of(value: Mapping[str, Any]) -> str:
     return THIRD if set(CONDITIONS) < set(value) else "rename it"
 
 
-def _misplaced(name: str, value: Any, path: KeyPath) -> list[str]:
+def _fields_below_table(name: str, value: Any, path: KeyPath) -> list[str]:
     "Fields of the declaration that stand below a [table], and so belong to it."
     if path or name not in ("conditions", "question") or not isinstance(value, dict):
         return []
     return [inner for inner in value if inner in FIELDS and inner not in CONDITIONS]
 
 
-def _meant(name: str, known: Iterable[str]) -> list[str]:
+def _nearest_name(name: str, known: Iterable[str]) -> list[str]:
     "The known name that a misspelt one is nearest to, if any is near."
     return get_close_matches(name, [*known], 1, 0.6)
 
@@ -525,11 +525,11 @@ def check_fields(
     "Refuse the fields of a table that are unknown, of another kind, or lacking."
     faults, told = Faults(), set(table)
     for name, value in table.items():
-        misplaced = _misplaced(name, value, path)
+        misplaced = _fields_below_table(name, value, path)
         for inner in misplaced:
             said = f"stands below [{name}] and so belongs to it; move it above the first [table]"
             faults.note(declared.spot(name, inner).fault(said))
-        told |= {*misplaced, *(_meant(name, fields) if name not in fields else ())}
+        told |= {*misplaced, *(_nearest_name(name, fields) if name not in fields else ())}
         if not misplaced:
             with faults.apart():
                 _check_field(declared, name, value, fields, path, also)
@@ -543,19 +543,19 @@ def check_fields(
 _JOINERS = "\u200c\u200d"  # that many scripts and emoji need between two of their signs
 
 
-def _joins(text: str, at: int) -> bool:
+def _is_joiner_between_signs(text: str, at: int) -> bool:
     "Whether a sign is a joiner, or its contrary, between two letters, marks or symbols."
     beside = text[max(0, at - 1) : at] + text[at + 1 : at + 2]
     kinds = [unicodedata.category(sign)[0] for sign in beside]
     return text[at] in _JOINERS and len(kinds) == 2 and {*kinds} <= {*"LMS"}
 
 
-def _unprintable(text: str) -> str:
+def _first_unprintable_sign(text: str) -> str:
     "The first sign that cannot be printed; spaces of any width, line breaks and joiners can."
     for at, sign in enumerate(text):
         if sign.isprintable() or sign in "\n\t" or unicodedata.category(sign) == "Zs":
             continue
-        if not _joins(text, at):
+        if not _is_joiner_between_signs(text, at):
             return sign
     return ""
 
@@ -566,7 +566,7 @@ def text_fault(
     "What a text about a paradigm may not hold."
     if len(text) > LONGEST_TEXT:
         return f"has {len(text):,} characters; {LONGEST_TEXT:,} are enough"
-    if sign := _unprintable(text):
+    if sign := _first_unprintable_sign(text):
         return f"holds {sign!a}, which cannot be printed; remove it"
     return ""
 
@@ -606,7 +606,7 @@ def prompt_fault(
         return "is empty; write what is asked"
     if len(text) > LONGEST_TEXT:
         return f"has {len(text):,} characters; {LONGEST_TEXT:,} are enough"
-    if sign := _unprintable(text):
+    if sign := _first_unprintable_sign(text):
         return f"holds {sign!a}, which cannot be printed; remove it"
     if brace := odd_brace(text):
         return (
@@ -616,7 +616,7 @@ def prompt_fault(
     return ""
 
 
-def _told(declared: Declaration, text: str, *path: str | int) -> str:
+def _text_for_readers(declared: Declaration, text: str, *path: str | int) -> str:
     "A text for readers on one line, checked."
     if fault := text_fault(text):
         raise declared.spot(*path).fault(fault)
@@ -650,7 +650,7 @@ def _each_condition(value: Any) -> dict[str, Any]:
     return dict(value) if isinstance(value, dict) else dict.fromkeys(CONDITIONS, value)
 
 
-_NAME = re.compile(r"\w[\w .'-]{0,59}")
+_NAME_OF_WORDING = re.compile(r"\w[\w .'-]{0,59}")
 
 
 def _listed_wordings(declared: Declaration, also: Sequence[str]) -> Iterator[Wording]:
@@ -702,11 +702,19 @@ def _listed_wording(
     )
 
 # %% ../../nbs/kits/file.ipynb #e87175ac
-_OPTION = re.compile(r"option_(?P<letter>[a-z])")
-_YES = {"true": True, "yes": True, "1": True, "": False, "false": False, "no": False, "0": False}
+_OPTION_COLUMN = re.compile(r"option_(?P<letter>[a-z])")
+_YES_OR_NO = {
+    "true": True,
+    "yes": True,
+    "1": True,
+    "": False,
+    "false": False,
+    "no": False,
+    "0": False,
+}
 
 
-class _Row(NamedTuple):
+class _CsvRow(NamedTuple):
     "A row of a CSV file."
 
     line: int
@@ -718,11 +726,11 @@ class _Row(NamedTuple):
         return Spot(file, self.line, column)
 
 
-class _Table(NamedTuple):
+class _CsvTable(NamedTuple):
     "A CSV file as it was read."
 
     columns: list[str]
-    rows: list[_Row]
+    rows: list[_CsvRow]
     head: int  # line of the names of the columns
 
 
@@ -735,7 +743,7 @@ def _mark_of(text: str) -> str:
 _SAYS_ITS_MARK = re.compile(r"sep=(?P<mark>[,;\t])", re.IGNORECASE)  # a line of spreadsheets
 
 
-def _read_rows(file: str, text: str) -> _Table:
+def _read_rows(file: str, text: str) -> _CsvTable:
     "The columns and the rows of a CSV file with commas, semicolons or tabs."
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     said = _SAYS_ITS_MARK.match(text)
@@ -787,15 +795,17 @@ def _read_rows(file: str, text: str) -> _Table:
         raise Spot(file, 1, 1).fault("holds no wording; write a row for each")
     named = [number for number, name in enumerate(columns) if name]  # others are empty throughout
     found = [
-        _Row(begins, {columns[number]: cells[number] for number in named}, mark)
+        _CsvRow(begins, {columns[number]: cells[number] for number in named}, mark)
         for begins, cells in rows
     ]
-    return _Table([columns[number] for number in named], found, head)
+    return _CsvTable([columns[number] for number in named], found, head)
 
 
-def _options_of(file: str, row: _Row) -> list[str]:
+def _options_of(file: str, row: _CsvRow) -> list[str]:
     "The options of a row, in the order of their letters."
-    letters = sorted(found["letter"] for name in row.cells if (found := _OPTION.fullmatch(name)))
+    letters = sorted(
+        found["letter"] for name in row.cells if (found := _OPTION_COLUMN.fullmatch(name))
+    )
     given = [row.cells[f"option_{each}"] for each in letters]
     while given and not given[-1]:
         given.pop()
@@ -809,7 +819,9 @@ def _options_of(file: str, row: _Row) -> list[str]:
 
 def _refuse_skipped_letters(file: str, columns: Sequence[str], head: int) -> None:
     "Refuse columns of options of which one before them lacks."
-    letters = sorted(found["letter"] for name in columns if (found := _OPTION.fullmatch(name)))
+    letters = sorted(
+        found["letter"] for name in columns if (found := _OPTION_COLUMN.fullmatch(name))
+    )
     for expected, letter in zip(ascii_lowercase, letters):
         if letter != expected:
             raise Spot(file, head, f"option_{letter}").fault(
@@ -817,7 +829,7 @@ def _refuse_skipped_letters(file: str, columns: Sequence[str], head: int) -> Non
             )
 
 
-_CHANGED = tuple(name for name in VARIANTS if name != "base")
+_OTHER_VARIANTS = tuple(name for name in VARIANTS if name != "base")
 
 
 def _table_wordings(
@@ -833,15 +845,15 @@ def _table_wordings(
     columns, rows, head = _read_rows(file, text)
     faults, misspelt = Faults(), []
     known = ["wording", "condition", "prompt", "target", "published", "truth", *also, *doubtful]
-    known += [f"{name}.{variant}" for name in varied for variant in _CHANGED]
+    known += [f"{name}.{variant}" for name in varied for variant in _OTHER_VARIANTS]
     for name in columns:
         if name.partition(".")[0] in doubtful:
             continue
-        if name not in known and not _OPTION.fullmatch(name):
+        if name not in known and not _OPTION_COLUMN.fullmatch(name):
             said = "fills no gap, and is no number and no factor; "
             near = nearest(name, [*known, "option_a", "option_b"])
             faults.note(Spot(file, head, name).fault(said + near))
-            misspelt += _meant(name, known)
+            misspelt += _nearest_name(name, known)
     with faults.apart():
         _refuse_skipped_letters(file, columns, head)
     needed = [name for name in also if name not in spare]
@@ -887,13 +899,15 @@ def _note_lacking_columns(
         faults.note(Spot(file, head, "condition").fault(said))
 
 
-def _rows_by_condition(file: str, name: str, group: Sequence[_Row], whole: bool) -> dict[str, _Row]:
+def _rows_by_condition(
+    file: str, name: str, group: Sequence[_CsvRow], whole: bool
+) -> dict[str, _CsvRow]:
     "The row of each condition; one row may stand for both."
     if not whole:
         if len(group) > 1:
             raise group[1].spot(file, "wording").fault(f"{name!r} stands there twice; rename one")
         return dict.fromkeys(CONDITIONS, group[0])
-    found: dict[str, _Row] = {}
+    found: dict[str, _CsvRow] = {}
     faults = Faults()
     for row in group:
         condition = row.cells["condition"]
@@ -917,7 +931,7 @@ def _rows_by_condition(file: str, name: str, group: Sequence[_Row], whole: bool)
     return found
 
 
-def _shared(file: str, rows: Mapping[str, _Row], column: str) -> str:
+def _shared_by_conditions(file: str, rows: Mapping[str, _CsvRow], column: str) -> str:
     "What both rows of a wording hold in a column."
     first, second = (rows[condition] for condition in CONDITIONS)
     if first.cells[column] != second.cells[column]:
@@ -961,7 +975,7 @@ def _refuse_two_readings(spot: Spot, text: str, mark: str) -> None:
         )
 
 
-def _parsed(spot: Spot, text: str, mark: str) -> int | float:
+def _number_of_table(spot: Spot, text: str, mark: str) -> int | float:
     "A number of a table."
     _refuse_two_readings(spot, text, mark)
     if _has_decimal_comma(text, mark):
@@ -978,7 +992,7 @@ def _parsed(spot: Spot, text: str, mark: str) -> int | float:
 def _wording_of_rows(
     file: str,
     name: str,
-    rows: Mapping[str, _Row],
+    rows: Mapping[str, _CsvRow],
     whole: bool,
     also: Sequence[str],
     numbers: Sequence[str],
@@ -998,25 +1012,29 @@ def _wording_of_rows(
     commas: list[str] = []
 
     def number(column: str) -> int | float:
-        text = _shared(file, rows, column)
+        text = _shared_by_conditions(file, rows, column)
         commas.extend([text] * _has_decimal_comma(text, first.mark))
-        return _parsed(spots[column], text, first.mark)
+        return _number_of_table(spots[column], text, first.mark)
 
     words: dict[str, Any] = {}
     for column in filter(first.cells.__contains__, also):
-        text = _shared(file, rows, column)
+        text = _shared_by_conditions(file, rows, column)
         words[column] = number(column) if column in numbers and text else text
     for column in varied:
-        own = [each for each in _CHANGED if first.cells.get(f"{column}.{each}")]
+        own = [each for each in _OTHER_VARIANTS if first.cells.get(f"{column}.{each}")]
         if own:
             values = {variant: number(f"{column}.{variant}") for variant in own}
             words[column] = {"base": words[column], **values}
     usual = [each for each in ("published", "truth", "target") if each in first.cells]
     usual = [each for each in usual if each not in also]  # where no gap is called so
-    published = _shared(file, rows, "published").lower() if "published" in usual else ""
-    if published not in _YES:
+    published = (
+        _shared_by_conditions(file, rows, "published").lower() if "published" in usual else ""
+    )
+    if published not in _YES_OR_NO:
         raise spots["published"].fault(f"{published!r:.40} is neither yes nor no; write one")
-    truth = number("truth") if "truth" in usual and _shared(file, rows, "truth") else None
+    truth = (
+        number("truth") if "truth" in usual and _shared_by_conditions(file, rows, "truth") else None
+    )
     options = {condition: _options_of(file, row) for condition, row in rows.items()}
     told = {condition: row.cells.get("target", "") for condition, row in rows.items()}
     target = told if "target" in usual else {}
@@ -1024,7 +1042,7 @@ def _wording_of_rows(
         name,
         spots,
         words,
-        _YES[published],
+        _YES_OR_NO[published],
         truth,
         {each: row.cells["prompt"] for each, row in rows.items()} if whole else None,
         options if any(options.values()) else None,
@@ -1084,10 +1102,12 @@ def roles_of(
 
 # %% ../../nbs/kits/file.ipynb #6a45b0bc
 NUMBER_KINDS = (*SCALED, *DECLARED, *UNSCALED)
-_RESERVED = ("kind", "condition", "range", "truth")  # what else simulated participants see
+_RESERVED_NAMES = ("kind", "condition", "range", "truth")  # what else simulated participants see
 
 
-def _variable(spot: Spot, kind: str, value: Any, like: Variable | None = None) -> Variable:
+def _variable_of_wording(
+    spot: Spot, kind: str, value: Any, like: Variable | None = None
+) -> Variable:
     "A number of a wording; a table gives it a value of its own in each variant."
     values = value if isinstance(value, dict) else {"base": value}
     if "base" not in values:
@@ -1103,7 +1123,7 @@ def _variable(spot: Spot, kind: str, value: Any, like: Variable | None = None) -
 
 
 @dataclass(frozen=True)
-class _Gaps:
+class _GapsToFill:
     "What a wording may fill."
 
     words: tuple[str, ...]
@@ -1133,10 +1153,10 @@ class _Gaps:
         return (*self.numbers, *self.counted)
 
 
-def _check_words(wording: Wording, gaps: _Gaps) -> None:
+def _check_words(wording: Wording, gaps: _GapsToFill) -> None:
     "Refuse a wording without a name, or one that lacks what fills a gap."
     faults = Faults()
-    if not _NAME.fullmatch(wording.name):
+    if not _NAME_OF_WORDING.fullmatch(wording.name):
         said = "is no name; use letters, digits, spaces and hyphens, 60 at most"
         faults.note(wording.spot("name").fault(f"{wording.name!r:.60} {said}"))
     for name in gaps.checked:
@@ -1145,15 +1165,15 @@ def _check_words(wording: Wording, gaps: _Gaps) -> None:
     faults.tell()
 
 
-def _lacks(wording: Wording, name: str) -> bool:
+def _lacks_value(wording: Wording, name: str) -> bool:
     "Whether a wording has nothing for a gap, a number or a factor."
     return wording.words.get(name, "") == ""
 
 
-def _check_word(wording: Wording, name: str, gaps: _Gaps) -> None:
+def _check_word(wording: Wording, name: str, gaps: _GapsToFill) -> None:
     "Refuse what a wording has under a name, if it is nothing or of another kind."
     spot = wording.spot(name)
-    if _lacks(wording, name):
+    if _lacks_value(wording, name):
         raise spot.fault(f"the wording {wording.name!r} has nothing for {name!r}; write it")
     value = wording.words[name]
     if name in gaps.words:
@@ -1168,7 +1188,7 @@ def _check_word(wording: Wording, name: str, gaps: _Gaps) -> None:
         raise spot.fault(f"{value!r:.40} is no number; write one")
 
 
-def _check_inner_gaps(wording: Wording, name: str, gaps: _Gaps) -> None:
+def _check_inner_gaps(wording: Wording, name: str, gaps: _GapsToFill) -> None:
     "Refuse what fills a gap where it has a gap that nothing fills, or that has one again."
     spot, text = wording.spot(name), str(wording.words[name])
     _check_gaps(spot, text, gaps)
@@ -1177,7 +1197,7 @@ def _check_inner_gaps(wording: Wording, name: str, gaps: _Gaps) -> None:
             raise spot.fault(f"the gap {{{gap}}} is filled by a text with a gap; write the text")
 
 
-def _own_frames(wording: Wording, gaps: _Gaps) -> dict[str, str]:
+def _own_frames(wording: Wording, gaps: _GapsToFill) -> dict[str, str]:
     "The prompts that a wording brings, checked."
     found, faults = {}, Faults()
     for condition, text in (wording.prompts or {}).items():
@@ -1191,7 +1211,7 @@ def _own_frames(wording: Wording, gaps: _Gaps) -> dict[str, str]:
     return found
 
 
-def _check_gaps(spot: Spot, text: str, gaps: _Gaps) -> None:
+def _check_gaps(spot: Spot, text: str, gaps: _GapsToFill) -> None:
     "Refuse a gap that no wording fills."
     for gap in Frame(text).gaps:
         if gap not in gaps.all:
@@ -1201,7 +1221,9 @@ def _check_gaps(spot: Spot, text: str, gaps: _Gaps) -> None:
             )
 
 
-def _own_options(wording: Wording, condition: str, gaps: _Gaps) -> tuple[tuple[str, str], ...]:
+def _own_options(
+    wording: Wording, condition: str, gaps: _GapsToFill
+) -> tuple[tuple[str, str], ...]:
     "The options that a wording brings for a condition, with their roles."
     texts, spot = wording.options[condition], wording.spot("options", condition)
     for text in texts:
@@ -1216,7 +1238,7 @@ def _own_options(wording: Wording, condition: str, gaps: _Gaps) -> tuple[tuple[s
 
 def content_of(
     wording: Wording,  # as it was declared
-    gaps: _Gaps,  # what it may fill
+    gaps: _GapsToFill,  # what it may fill
 ) -> ContentSet:
     "A wording as a content set; all that is wrong with it is raised together."
     faults, options, frames, numbers = Faults(), {}, {}, {}
@@ -1226,10 +1248,10 @@ def content_of(
         with faults.apart():
             options[condition] = _own_options(wording, condition, gaps)
     for name, kind in gaps.numbers.items():
-        if not _lacks(wording, name):  # which was said
+        if not _lacks_value(wording, name):  # which was said
             with faults.apart():
                 spot, value = wording.spot(name), wording.words[name]
-                numbers[name] = _variable(spot, kind, value, gaps.like.get(name))
+                numbers[name] = _variable_of_wording(spot, kind, value, gaps.like.get(name))
     with faults.apart():
         frames = _own_frames(wording, gaps)
     faults.tell()
@@ -1253,7 +1275,7 @@ def own_stimulus(
     return {"condition": condition, **values}
 
 
-def _texts(held: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
+def _texts_for_participants(held: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     "The texts of a declaration that participants read, each with its path."
     for name in ("question", "options"):
         each = held.get(name)
@@ -1265,7 +1287,7 @@ def _texts(held: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
                 yield path, value
 
 
-def _gaps(declared: Declaration, faults: Faults) -> _Gaps:
+def _gaps_to_fill(declared: Declaration, faults: Faults) -> _GapsToFill:
     "What the wordings of a declaration may fill; what is wrong with it is noted."
     numbers, factors = declared.held.get("numbers", {}), declared.held.get("factors", {})
     words: list[str] = []
@@ -1281,11 +1303,11 @@ def _gaps(declared: Declaration, faults: Faults) -> _Gaps:
         except CogbiasError as fault:
             faults.note(fault)
             doubtful.append(name)
-    for path, text in _texts(declared.held):
+    for path, text in _texts_for_participants(declared.held):
         with faults.apart():
             words += _gaps_of_text(declared, path, text)
     known = {name: kind for name, kind in numbers.items() if name not in doubtful}
-    return _Gaps(
+    return _GapsToFill(
         tuple(name for name in dict.fromkeys(words) if name not in {*numbers, *factors}),
         known,
         tuple(name for name in factors if name not in doubtful),
@@ -1295,14 +1317,14 @@ def _gaps(declared: Declaration, faults: Faults) -> _Gaps:
 
 def _check_factor(declared: Declaration, name: str) -> None:
     "Refuse a factor that is called as something else is, or that does not say what it is."
-    taken = {*ITEMS.names, *CHOICE_FACTORS, *NUMBER_FACTORS, *_RESERVED}
+    taken = {*ITEMS.names, *CHOICE_FACTORS, *NUMBER_FACTORS, *_RESERVED_NAMES}
     taken |= {*declared.held.get("numbers", {})}
     meaning, spot = declared.held["factors"][name], declared.spot("factors", name)
     if not re.fullmatch("[a-z][a-z0-9_]*", name) or name in taken:
         raise spot.fault("is taken, or is no name; use small letters, digits and underscores")
     if not _is_text(meaning):
         raise spot.fault("should be a text that says what it is")
-    _told(declared, meaning, "factors", name)
+    _text_for_readers(declared, meaning, "factors", name)
 
 
 def _gaps_of_text(declared: Declaration, path: KeyPath, text: str) -> list[str]:
@@ -1311,12 +1333,12 @@ def _gaps_of_text(declared: Declaration, path: KeyPath, text: str) -> list[str]:
         raise declared.spot_in(odd_brace(text) or text[:20], *path).fault(fault)
     found = [*Frame(text).gaps]
     for gap in found:
-        if gap in _RESERVED:
+        if gap in _RESERVED_NAMES:
             raise declared.spot(*path).fault(f"a gap cannot be called {gap!r}; rename it")
     return found
 
 
-def _numbers(declared: Declaration) -> Numbers | None:
+def _kind_of_number(declared: Declaration) -> Numbers | None:
     "What kind of number is asked for, if any is."
     table = declared.held.get("number")
     if table is None:
@@ -1327,7 +1349,7 @@ def _numbers(declared: Declaration) -> Numbers | None:
         said = f"{table['bias']!r:.40} is no direction; write higher or lower"
         faults.note(declared.spot("number", "bias").fault(said))
     with faults.apart():
-        unit = _told(declared, unit, "number", "unit")
+        unit = _text_for_readers(declared, unit, "number", "unit")
     if not table.get("smallest", 1) > 0:
         said = f"{table['smallest']:g} is no effect; write a number above 0, in {unit:.40}"
         faults.note(declared.spot("number", "smallest").fault(said))
@@ -1341,7 +1363,7 @@ def _numbers(declared: Declaration) -> Numbers | None:
     return Numbers(unit, low, high, lambda values: int(high) if whole else 0)
 
 
-def _flags(declared: Declaration, persona: str, gaps: _Gaps) -> dict[str, str]:
+def _variants_not_asked(declared: Declaration, persona: str, gaps: _GapsToFill) -> dict[str, str]:
     "Which variants are not asked."
     usual = ["base", "no_persona"] if persona else ["base"]
     chosen = declared.held.get("variants", usual)
@@ -1350,7 +1372,7 @@ def _flags(declared: Declaration, persona: str, gaps: _Gaps) -> dict[str, str]:
 
 
 def _check_variants(
-    declared: Declaration, chosen: Sequence[str], persona: str, gaps: _Gaps
+    declared: Declaration, chosen: Sequence[str], persona: str, gaps: _GapsToFill
 ) -> None:
     "Refuse variants that are unknown, or that would read as another one."
     spot = declared.spot("variants")
@@ -1366,7 +1388,9 @@ def _check_variants(
         raise spot.fault("nothing scales; declare a gap in [numbers], or leave odd and large out")
 
 # %% ../../nbs/kits/file.ipynb #583356aa
-def _shared_options(declared: Declaration, gaps: _Gaps) -> dict[str, tuple[tuple[str, str], ...]]:
+def _shared_options(
+    declared: Declaration, gaps: _GapsToFill
+) -> dict[str, tuple[tuple[str, str], ...]]:
     "The options that all wordings share, by condition."
     held = declared.held
     if "options" not in held:
@@ -1388,7 +1412,7 @@ def _shared_options(declared: Declaration, gaps: _Gaps) -> dict[str, tuple[tuple
     return found
 
 
-def _listed(declared: Declaration) -> str | list[dict[str, Any]]:
+def _wordings_as_declared(declared: Declaration) -> str | list[dict[str, Any]]:
     "The wordings as a declaration has them: the name of a table, or some of them at least."
     listed = declared.held["wordings"]
     if not listed:
@@ -1398,7 +1422,7 @@ def _listed(declared: Declaration) -> str | list[dict[str, Any]]:
 
 def _columns_of(declared: Declaration, tables: Mapping[str, str]) -> set[str]:
     "What the wordings of a declaration give names to."
-    listed = _listed(declared)
+    listed = _wordings_as_declared(declared)
     if isinstance(listed, str):
         return set(_read_rows(_table_file(declared), tables[listed]).columns)
     return {name for table in listed for name in table}
@@ -1410,9 +1434,11 @@ def _table_file(declared: Declaration) -> str:
     return str(file.with_name(listed)) if "/" in declared.file else listed
 
 
-def _filled(declared: Declaration, given: Collection[str], gaps: _Gaps, faults: Faults) -> _Gaps:
+def _note_unfilled_gaps(
+    declared: Declaration, given: Collection[str], gaps: _GapsToFill, faults: Faults
+) -> _GapsToFill:
     "Note the gaps of the question that no wording fills; of these no more is said."
-    texts, listed = [*_texts(declared.held)], declared.held["wordings"]
+    texts, listed = [*_texts_for_participants(declared.held)], declared.held["wordings"]
     asked = {gap for _, text in texts for gap in Frame(text).gaps}
     known = {*WORDING_FIELDS, *asked, *gaps.all}
     odd = [name for name in given if name not in known]
@@ -1466,10 +1492,10 @@ def decimal_comma_line(
     return next((each for each in paradigm.caveats if each.startswith(COMMAS_READ)), "")
 
 
-def _wordings(
+def _wordings_of_declaration(
     declared: Declaration,
     tables: Mapping[str, str],  # CSV file -> its text
-    gaps: _Gaps,
+    gaps: _GapsToFill,
 ) -> list[Wording]:
     "The wordings of a declaration."
     faults = Faults()
@@ -1479,10 +1505,10 @@ def _wordings(
 
 
 def _sound_wordings(
-    declared: Declaration, tables: Mapping[str, str], gaps: _Gaps, faults: Faults
+    declared: Declaration, tables: Mapping[str, str], gaps: _GapsToFill, faults: Faults
 ) -> list[Wording]:
     "The wordings of a declaration that can be read; what is wrong with the others is noted."
-    listed, found = _listed(declared), []
+    listed, found = _wordings_as_declared(declared), []
     file = _table_file(declared) if isinstance(listed, str) else ""
     if file:
         numbers = tuple(gaps.numbers)
@@ -1543,7 +1569,7 @@ def _note_without_target(
     return False
 
 
-def _needs(declared: Declaration, wording: Wording) -> None:
+def _refuse_what_cannot_be(declared: Declaration, wording: Wording) -> None:
     "Refuse what a wording cannot have; what it shares with all is filled in."
     held = declared.held
     if "number" in held:
@@ -1628,7 +1654,7 @@ def _refuse_same_options(
     own = {each.name: each for each in wordings}
     contents = [each for each in question.contents if each.name in own and not question.numbers]
     for content, condition, variant in product(contents, CONDITIONS, variants_of(question)):
-        row = _item(question, content, condition, VARIANTS[variant], 1, "default")
+        row = _item_in_variant(question, content, condition, VARIANTS[variant], 1, "default")
         listed = content.options.get(condition) or question.options[condition]
         seen: set[str] = set()
         for option, (_, frame) in zip(row["options"], listed):
@@ -1656,7 +1682,9 @@ def _refuse_alike(declared: Declaration, question: Question, wordings: Sequence[
     spots, faults = {each.name: each for each in wordings}, Faults()
     seen: dict[str, tuple[str, str]] = {}
     for content, condition in product(question.contents, CONDITIONS):
-        prompt = _item(question, content, condition, VARIANTS["base"], 1, "default")["prompt"]
+        prompt = _item_in_variant(question, content, condition, VARIANTS["base"], 1, "default")[
+            "prompt"
+        ]
         before = seen.setdefault(prompt, (content.name, condition))
         if before == (content.name, condition) or content.name not in spots:
             continue
@@ -1673,30 +1701,30 @@ def _refuse_alike(declared: Declaration, question: Question, wordings: Sequence[
     faults.tell()
 
 
-_ASKED = {"question", "options", "target", "number", "numbers", "factors", "wordings"}
+_FIELDS_THAT_ASK = {"question", "options", "target", "number", "numbers", "factors", "wordings"}
 
 
 def _contents_of(
     declared: Declaration, tables: Mapping[str, str], faults: Faults
-) -> tuple[_Gaps, Numbers | None, list[Wording], dict[str, Any], tuple[ContentSet, ...]]:
+) -> tuple[_GapsToFill, Numbers | None, list[Wording], dict[str, Any], tuple[ContentSet, ...]]:
     "What is asked, in parts; what is wrong with one of them is noted, and the others are checked."
     held, numbers, shared, columns = declared.held, None, {}, None
     if ("number" in held) and ("options" in held or "target" in held):
         said = "a number is asked for; leave out options and target"
         faults.note(declared.spot("number").fault(said))
-    gaps = _gaps(declared, faults)
+    gaps = _gaps_to_fill(declared, faults)
     with faults.apart():
-        numbers = _numbers(declared)
+        numbers = _kind_of_number(declared)
     with faults.apart():
         columns = _columns_of(declared, tables)
     wordings: list[Wording] = []
     if columns is not None:
-        gaps = _filled(declared, columns, gaps, faults)
+        gaps = _note_unfilled_gaps(declared, columns, gaps, faults)
         wordings = _sound_wordings(declared, tables, gaps, faults)
         _note_bare(declared, wordings, faults)
     for each in wordings:
         with faults.apart():
-            _needs(declared, each)
+            _refuse_what_cannot_be(declared, each)
             _refuse_odd_truth(numbers, each)
     open_ones = [each for each in wordings if not each.options]
     if open_ones or "target" in held:
@@ -1716,8 +1744,8 @@ def question_of(
 ) -> Question:
     "The question that a file declares; its faults are told with those that were found before."
     held, faults = declared.held, declared.faults
-    odd = {meant for name in held if name not in FIELDS for meant in _meant(name, FIELDS)}
-    if not _ASKED & (faults.fields | odd):
+    odd = {meant for name in held if name not in FIELDS for meant in _nearest_name(name, FIELDS)}
+    if not _FIELDS_THAT_ASK & (faults.fields | odd):
         gaps, numbers, wordings, shared, contents = _contents_of(declared, tables, faults)
     faults.tell()
     persona = held.get("persona", "")
@@ -1732,7 +1760,7 @@ def question_of(
         numbers,
         stimulus=own_stimulus,
         truth=lambda condition, values: values.get("truth"),
-        flags=_flags(declared, persona, gaps),
+        flags=_variants_not_asked(declared, persona, gaps),
         shows={factor: factor for factor in gaps.factors},
         persona=persona,
         system=held.get("system"),
@@ -1745,7 +1773,7 @@ def question_of(
 LEANING = 0.8  # log-odds of the target: above 0 under treatment, below 0 under control
 
 
-def _choosing(leaning: float) -> Rule:
+def _choosing_rule(leaning: float) -> Rule:
     "A rule that takes the target more often under treatment."
 
     def rule(content: Mapping[str, Any], roles: Sequence[str]) -> dict[str, float]:
@@ -1755,7 +1783,7 @@ def _choosing(leaning: float) -> Rule:
     return rule
 
 
-def _guessing(numbers: Numbers, sign: float, spread: bool) -> Rule:
+def _guessing_rule(numbers: Numbers, sign: float, spread: bool) -> Rule:
     "A rule that says a number in the middle, moved by the condition."
     high = numbers.high if numbers.high is not None else (numbers.low or 0) + 200
     middle, step = ((numbers.low or 0) + high) / 2, (high - (numbers.low or 0)) / 10
@@ -1769,18 +1797,18 @@ def own_rules(
 ) -> dict[str, Rule]:
     "How simulated participants answer in a design of which only the target is known."
     if numbers is None:
-        indifferent = _choosing(0.0)
+        indifferent = _choosing_rule(0.0)
         return {
-            "human": _choosing(LEANING),
-            "mirror": _choosing(-LEANING),
+            "human": _choosing_rule(LEANING),
+            "mirror": _choosing_rule(-LEANING),
             "rational": indifferent,
             "noisy_rational": indifferent,
         }
     return {
-        "human": _guessing(numbers, direction, True),
-        "mirror": _guessing(numbers, -direction, True),
-        "rational": _guessing(numbers, 0.0, False),
-        "noisy_rational": _guessing(numbers, 0.0, True),
+        "human": _guessing_rule(numbers, direction, True),
+        "mirror": _guessing_rule(numbers, -direction, True),
+        "rational": _guessing_rule(numbers, 0.0, False),
+        "noisy_rational": _guessing_rule(numbers, 0.0, True),
     }
 
 # %% ../../nbs/kits/file.ipynb #0ddc9aeb
@@ -1822,7 +1850,7 @@ def _check_human(declared: Declaration, path: KeyPath, table: Mapping[str, Any])
     for name, value in table.items():
         if isinstance(value, str):
             with faults.apart():
-                _told(declared, value, *path, name)
+                _text_for_readers(declared, value, *path, name)
     if table.get("grade", "C") not in ("A", "B", "C"):
         faults.note(declared.spot(*path, "grade").fault("should be A, B or C"))
     if table.get("n", 1) < 1:
@@ -1864,7 +1892,7 @@ def _human_tables(declared: Declaration) -> list[tuple[KeyPath, Mapping[str, Any
     return [(("human", number), table) for number, table in enumerate(tables)]
 
 
-def _people(declared: Declaration, headline: Any) -> tuple[dict[str, Any], ...]:
+def _human_results(declared: Declaration, headline: Any) -> tuple[dict[str, Any], ...]:
     "What people did, as the table of human results has it."
     rows = []
     for path, table in _human_tables(declared):
@@ -1875,12 +1903,12 @@ def _people(declared: Declaration, headline: Any) -> tuple[dict[str, Any], ...]:
     return tuple(rows)
 
 
-def _about(declared: Declaration, base: Paradigm | None = None) -> About:
+def _about_for_readers(declared: Declaration, base: Paradigm | None = None) -> About:
     "What readers are told."
     held = declared.held
 
     def told(name: str, usual: str) -> str:
-        return _told(declared, held[name], name) if name in held else usual
+        return _text_for_readers(declared, held[name], name) if name in held else usual
 
     told_of = {
         name: told(name, getattr(base, name) if base else "")
@@ -1890,10 +1918,11 @@ def _about(declared: Declaration, base: Paradigm | None = None) -> About:
     conditions = held.get("conditions") or (base.conditions if base else {})
     if "conditions" in held:
         conditions = {
-            each: _told(declared, text, "conditions", each) for each, text in conditions.items()
+            each: _text_for_readers(declared, text, "conditions", each)
+            for each, text in conditions.items()
         }
     caveats = [
-        _told(declared, text, "caveats", number)
+        _text_for_readers(declared, text, "caveats", number)
         for number, text in enumerate(held.get("caveats", []))
     ]
     shown = PurePosixPath(declared.file).name
@@ -1917,7 +1946,7 @@ def _refuse_gaps_in_person(declared: Declaration) -> None:
             )
 
 
-def _measure(declared: Declaration) -> str:
+def _name_of_headline(declared: Declaration) -> str:
     "Name of the headline in tables."
     held = declared.held
     if "measure" not in held:
@@ -1933,10 +1962,10 @@ def _measure(declared: Declaration) -> str:
     return name
 
 
-def _compares(declared: Declaration, question: Question) -> str:
+def _headline_in_words(declared: Declaration, question: Question) -> str:
     "The headline in words."
     if "compares" in declared.held:
-        return _told(declared, declared.held["compares"], "compares")
+        return _text_for_readers(declared, declared.held["compares"], "compares")
     if question.numbers:  # what is estimated is positive towards the bias
         lower = declared.held["number"].get("bias") == "lower"
         return f"Answer, {'control minus treatment' if lower else 'treatment minus control'}"
@@ -1962,13 +1991,13 @@ def _note_beside_question(declared: Declaration, faults: Faults) -> None:
     for path, text in _for_readers(held):
         if path[0] not in odd:
             with faults.apart():
-                _told(declared, text, *path)
+                _text_for_readers(declared, text, *path)
     if not odd & {"persona", "system"}:
         with faults.apart():
             _refuse_gaps_in_person(declared)
     if "measure" not in odd and "bias" in held and "bias" not in odd:
         with faults.apart():
-            _measure(declared)
+            _name_of_headline(declared)
     for path, table in _human_tables(declared) if "human" not in odd else ():
         with faults.apart():
             _check_human(declared, path, table)
@@ -1995,15 +2024,15 @@ def _whole_paradigm(declared: Declaration, name: str, tables: Mapping[str, str])
     numbers = question.numbers
     direction = -1.0 if held.get("number", {}).get("bias") == "lower" else 1.0
     headline = against(
-        _measure(declared),
-        _compares(declared, question),
+        _name_of_headline(declared),
+        _headline_in_words(declared, question),
         **({"direction": direction, "smallest": held["number"].get("smallest")} if numbers else {}),
     )
     factors = {
-        each: _told(declared, text, "factors", each)
+        each: _text_for_readers(declared, text, "factors", each)
         for each, text in held.get("factors", {}).items()
     }
-    about = _about(declared)
+    about = _about_for_readers(declared)
     about = replace(about, caveats=(*about.caveats, SIMULATED))
     made = classic(
         about,
@@ -2015,7 +2044,7 @@ def _whole_paradigm(declared: Declaration, name: str, tables: Mapping[str, str])
         breakdown=(*(() if numbers else ("option_order",)), "content_set", *factors),
         clusters="wordings",
     )
-    return replace(made, people=_people(declared, made.headline))
+    return replace(made, people=_human_results(declared, made.headline))
 
 
 def _in_one_order(question: Question) -> Callable[..., pd.DataFrame]:
@@ -2083,16 +2112,16 @@ def _given_settings(
     return dict(given)
 
 # %% ../../nbs/kits/file.ipynb #448cadd1
-def _base_gaps(base: Question) -> _Gaps:
+def _base_gaps(base: Question) -> _GapsToFill:
     "What the wordings of a classic experiment fill."
     first = base.contents[0]
     kinds = {name: variable.kind for name, variable in first.variables.items()}
     facts = tuple(name for name in first.facts if name != "truth")
     counted = tuple(name for name in facts if _is_number(first.facts[name]))
-    return _Gaps(tuple(first.words), kinds, (), facts, counted, first.variables)
+    return _GapsToFill(tuple(first.words), kinds, (), facts, counted, first.variables)
 
 
-def _refuse_another_design(wording: Wording, base: Paradigm, gaps: _Gaps) -> None:
+def _refuse_another_design(wording: Wording, base: Paradigm, gaps: _GapsToFill) -> None:
     "Refuse a wording that brings a question of its own, or that lacks the right answer."
     for name in ("prompts", "options", "target"):
         if getattr(wording, name):
@@ -2117,7 +2146,7 @@ def _own_contents(
 ) -> tuple[list[Wording], tuple[ContentSet, ...]]:
     "The wordings of a declaration, and the content sets that are asked: these, or all."
     gaps, question = _base_gaps(base.question), base.question
-    wordings = _wordings(declared, tables, gaps)
+    wordings = _wordings_of_declaration(declared, tables, gaps)
     kept = question.contents if declared.held.get("keep_wordings") else ()
     taken = {each.name for each in kept}
     for each in wordings:
@@ -2149,7 +2178,7 @@ def _own_flags(declared: Declaration, base: Paradigm, persona: str | None) -> di
     }
 
 
-def _reworded(
+def _reworded_question(
     declared: Declaration, name: str, base: Paradigm, tables: Mapping[str, str]
 ) -> Question:
     "The question of a classic experiment, with what a declaration changes about it."
@@ -2171,7 +2200,7 @@ def _of_a_classic(
     declared: Declaration, name: str, base: Paradigm, tables: Mapping[str, str]
 ) -> dict[str, Any]:
     "What a declaration changes about a classic experiment."
-    question = _reworded(declared, name, base, tables)
+    question = _reworded_question(declared, name, base, tables)
     usual = one_wording(base.question.contents)
     caveats = [each for each in base.caveats if each != usual]
     contrasts = base.contrasts
@@ -2288,10 +2317,10 @@ def _own_sets(
     from cogbias.kits.scenario import sets_of  # few files need it
 
     rules = base.written.gaps
-    gaps = _Gaps(tuple(rules), {})
+    gaps = _GapsToFill(tuple(rules), {})
     sets = dict(sets_of(base.written)) if declared.held.get("keep_wordings") else {}
     seen = {(gap, as_read(text)): at for at, each in sets.items() for gap, text in each.items()}
-    for each in _wordings(declared, tables, gaps):
+    for each in _wordings_of_declaration(declared, tables, gaps):
         _refuse_more(each, f"a wording of {base.name} fills its gaps ({', '.join(rules)})")
         _check_words(each, gaps)
         if each.name in sets:
@@ -2325,9 +2354,9 @@ def _own_texts(wording: Wording, base: Paradigm) -> dict[str, str]:
     _refuse_more(wording, f"a wording of {base.name} has texts for its parts ({', '.join(parts)})")
     texts, faults = {}, Faults()
     with faults.apart():
-        _check_words(wording, _Gaps((), {}))  # which looks at its name
+        _check_words(wording, _GapsToFill((), {}))  # which looks at its name
     for name, part in parts.items():
-        if _lacks(wording, name) and part.usual is not None:
+        if _lacks_value(wording, name) and part.usual is not None:
             continue
         with faults.apart():
             texts[name] = _text_of_part(wording, name, part)
@@ -2359,7 +2388,7 @@ def _own_wordings(declared: Declaration, base: Paradigm, tables: Mapping[str, st
     "The wordings of a declaration for a paradigm that makes its prompts from parts."
     parts = base.wordings.parts
     spare = tuple(name for name, part in parts.items() if part.usual is not None)
-    gaps = _Gaps(tuple(parts), {}, spare=spare)
+    gaps = _GapsToFill(tuple(parts), {}, spare=spare)
     shipped = base.wordings.given if declared.held.get("keep_wordings") else {}
     kept = {str(name): dict(texts) for name, texts in shipped.items()}
     found = dict(kept)
@@ -2407,7 +2436,7 @@ def _of_parts(
 AS_BEFORE = "Asked by an earlier version, which put the persona of the file before the usual one."
 
 
-def _changed(
+def _changed_fields(
     declared: Declaration, name: str, base: Paradigm, tables: Mapping[str, str], as_before: bool
 ) -> dict[str, Any]:
     "Fields of a paradigm that a declaration changes."
@@ -2424,7 +2453,7 @@ def _changed(
     return _of_another_kit(declared, name, base, base.items.unchecked)
 
 
-def _based(
+def _paradigm_based_on_another(
     declared: Declaration, name: str, tables: Mapping[str, str], as_before: bool = False
 ) -> Paradigm:
     "A paradigm that changes another one."
@@ -2436,12 +2465,12 @@ def _based(
             )
     check_fields(declared, declared.held, FIELDS)
     _refuse_gaps_in_person(declared)
-    about = vars(_about(declared, base))
-    changed = _changed(declared, name, base, tables, as_before)
+    about = vars(_about_for_readers(declared, base))
+    changed = _changed_fields(declared, name, base, tables, as_before)
     caveats = (*changed.pop("caveats", base.caveats), *about["caveats"])
     told = {**about, "caveats": caveats, "name": name, "people": ()}
     made = replace(base, **told, **changed)
-    return replace(made, people=_people(declared, made.headline))
+    return replace(made, people=_human_results(declared, made.headline))
 
 # %% ../../nbs/kits/file.ipynb #f728bfe8
 def _table_named(declared: Declaration) -> str:
@@ -2573,7 +2602,7 @@ def _declared_paradigm(
     make: Callable[..., Paradigm] = _whole_paradigm
     if isinstance(declared.held.get("based_on"), str):
         declared.faults.tell()
-        make = partial(_based, as_before=as_before)
+        make = partial(_paradigm_based_on_another, as_before=as_before)
     try:
         made = make(declared, name, files)
         declared.faults.tell()

@@ -134,21 +134,23 @@ GRADED_THINGS = (
 )
 
 
-def _holding(container: str, count: int, one: str, several: str) -> str:
+def _container_of_pieces(container: str, count: int, one: str, several: str) -> str:
     "So many pieces in a container."
     return f"{container} with {NUMBERS[count]} {one if count == 1 else several}"
 
 
-def _graded(place: int) -> dict[str, float]:
+def _graded_things(place: int) -> dict[str, float]:
     "The dear (place 0) or the cheap (place 1) thing of every graded pair, with its value."
     listed = zip((step for step in STEPS for _ in range(4)), GRADED_THINGS)
     return {
-        _holding(container, step[place], one, several): float(Fraction(str(price)) * step[place])
+        _container_of_pieces(container, step[place], one, several): float(
+            Fraction(str(price)) * step[place]
+        )
         for step, (container, one, several, price) in listed
     }
 
 
-GRADED = ItemSet("graded", "test", _graded(0), _graded(1), offsets=(0,))
+GRADED = ItemSet("graded", "test", _graded_things(0), _graded_things(1), offsets=(0,))
 
 # %% ../../nbs/kits/goods.ipynb #62a620f1
 ITEM_SETS = (TRAIN, DEV, TEST, FRESH, GRADED)

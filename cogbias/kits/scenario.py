@@ -128,7 +128,7 @@ class Versions:
 Situation = str | Versions
 
 
-def _versions(situation: Situation) -> Mapping[Any, str]:
+def _texts_of_situation(situation: Situation) -> Mapping[Any, str]:
     "Every text of a situation."
     return situation.texts if isinstance(situation, Versions) else {None: situation}
 
@@ -141,7 +141,7 @@ def told_situation(
     return situation.texts[values[situation.by]] if isinstance(situation, Versions) else situation
 
 
-def _texts(frames: Mapping[str, Any] | str | Scale) -> dict[str, Any]:
+def _text_of_each_condition(frames: Mapping[str, Any] | str | Scale) -> dict[str, Any]:
     "One text per condition; a single one stands in both."
     alike = not isinstance(frames, Mapping)
     return {condition: frames if alike else frames.get(condition) for condition in CONDITIONS}
@@ -168,7 +168,9 @@ class Scenario:
 
     def __post_init__(self) -> None:
         for name in ("situation", "question", "scale"):
-            object.__setattr__(self, name, MappingProxyType(_texts(getattr(self, name))))
+            object.__setattr__(
+                self, name, MappingProxyType(_text_of_each_condition(getattr(self, name)))
+            )
         for condition in CONDITIONS:
             if not all(getattr(self, name)[condition] for name in ("situation", "question")):
                 raise FrameError(f"{self.name}: {condition!r} has no situation or no question")
@@ -201,7 +203,7 @@ class Scenario:
         "Condition -> its situation, its question and the points of its scale."
         return {
             condition: [
-                *map(Frame, _versions(self.situation[condition]).values()),
+                *map(Frame, _texts_of_situation(self.situation[condition]).values()),
                 Frame(self.question[condition]),
                 *map(Frame, self.scale[condition]),
             ]
@@ -300,7 +302,7 @@ STYLES = {
 LETTERS = "ABCDEFGHJKL"  # I is a word, so it is no label
 
 
-def _labels(style: str, points: int) -> list[str]:
+def _labels_of_options(style: str, points: int) -> list[str]:
     "What the options are called."
     if style == "published":
         return [f"Option {number}" for number in range(1, points + 1)]
@@ -313,7 +315,9 @@ def _prompt_frame(texts: tuple[str, str, Scale], told: bool, style: str, turned:
     situation, question, scale = texts
     offered = scale[::-1] if turned else scale
     mark = ": " if style == "published" else ") "
-    lines = [label + mark + text for label, text in zip(_labels(style, len(scale)), offered)]
+    lines = [
+        label + mark + text for label, text in zip(_labels_of_options(style, len(scale)), offered)
+    ]
     story = OPENING + TOLD * told + " " + situation
     if style == "published":
         parts = [f"Situation:\n{story}", f"Task:\n{question}", "\n".join(["Options:", *lines])]
@@ -548,7 +552,7 @@ TURNED_AS_PUBLISHED = (0, 1, 1, 1, 0, 1, 0, 1, 1, 1)  # by place in a batch of t
 Orders = Literal[1, 2, "published"]
 
 
-def _orders(orders: Orders, place: int, setting: int) -> tuple[int, ...]:
+def _orders_of_story(orders: Orders, place: int, setting: int) -> tuple[int, ...]:
     "The orders in which a story is asked: 1 as declared, 2 turned round."
     if orders == 2:
         return 1, 2
@@ -557,7 +561,7 @@ def _orders(orders: Orders, place: int, setting: int) -> tuple[int, ...]:
     return (1 + TURNED_AS_PUBLISHED[place % len(TURNED_AS_PUBLISHED)],)
 
 
-def _value(named: float | str, values: Mapping[str, Any]) -> float:
+def _number_or_drawn_value(named: float | str, values: Mapping[str, Any]) -> float:
     "A number, or the drawn value of that name."
     return float(values[named] if isinstance(named, str) else named)
 
@@ -565,10 +569,10 @@ def _value(named: float | str, values: Mapping[str, Any]) -> float:
 def _metric_columns(prefix: str, metric: Metric, values: Mapping[str, Any]) -> dict[str, Any]:
     "The parameters of a score as columns."
     return {
-        f"{prefix}kappa": int(_value(metric.kappa, values)),
+        f"{prefix}kappa": int(_number_or_drawn_value(metric.kappa, values)),
         f"{prefix}flip": metric.flip,
-        f"{prefix}reference_control": _value(metric.reference_control, values),
-        f"{prefix}reference_treatment": _value(metric.reference_treatment, values),
+        f"{prefix}reference_control": _number_or_drawn_value(metric.reference_control, values),
+        f"{prefix}reference_treatment": _number_or_drawn_value(metric.reference_treatment, values),
     }
 
 
@@ -578,23 +582,31 @@ def _measured_columns(case: Scenario, values: Mapping[str, Any]) -> dict[str, An
     if case.corrected:
         columns |= _metric_columns("corrected_", case.corrected, values)
     if not case.norm.is_same:
-        columns["rational_factor"] = _value(case.norm.factor, values)
-        columns["rational_steps"] = _value(case.norm.steps, values)
+        columns["rational_factor"] = _number_or_drawn_value(case.norm.factor, values)
+        columns["rational_steps"] = _number_or_drawn_value(case.norm.steps, values)
     return columns
 
 
 def _seen_by_simulated(case: Scenario, condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
     "What simulated managers decide from."
     metric = case.measured
-    kappa = int(_value(metric.kappa, values))
+    kappa = int(_number_or_drawn_value(metric.kappa, values))
     up = -kappa if not metric.flip else kappa  # where the bias moves the treatment rating
-    pull = {"reference": _value(metric.reference_treatment, values)} if case.pulled else {}
+    pull = (
+        {"reference": _number_or_drawn_value(metric.reference_treatment, values)}
+        if case.pulled
+        else {}
+    )
     return pull | {
         "kind": "rating",
         "points": case.points,
         "towards": (1 if case.pulled else up) if condition == "treatment" else 0,
-        "factor": _value(case.norm.factor, values) if condition == "treatment" else 1.0,
-        "steps": _value(case.norm.steps, values) if condition == "treatment" else 0.0,
+        "factor": _number_or_drawn_value(case.norm.factor, values)
+        if condition == "treatment"
+        else 1.0,
+        "steps": _number_or_drawn_value(case.norm.steps, values)
+        if condition == "treatment"
+        else 0.0,
         "flip": bool(metric.flip and condition == "treatment"),
     }
 
@@ -620,7 +632,7 @@ def _story_rows(
                 "cluster": story.setting["setting"],
                 "stratum": "all",
                 "prompt": filled.text,
-                "options": _options(case.scale[condition], style, turn == 2, values),
+                "options": _options_as_shown(case.scale[condition], style, turn == 2, values),
                 "content": seen | {"gaps": [list(each) for each in filled.spans]},
                 "crossed": story.unit or story.filling_set,
                 "industry": story.setting["industry"],
@@ -636,7 +648,7 @@ def _story_rows(
             }
 
 
-def _options(
+def _options_as_shown(
     scale: Scale, style: str, turned: bool, values: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     "The points of a scale in the order shown; the value is the place in the order declared."
@@ -644,17 +656,17 @@ def _options(
     shown = points[::-1] if turned else points
     return [
         option(label, text, place, float(place))
-        for label, (place, text) in zip(_labels(style, len(scale)), shown)
+        for label, (place, text) in zip(_labels_of_options(style, len(scale)), shown)
     ]
 
 
 def _filled_point(text: str, values: Mapping[str, Any]) -> str:
     "A point of a scale with its gaps filled."
-    frame = _frame(text)
+    frame = _frame_of_text(text)
     return traced(frame, **{name: values[name] for name in frame.gaps}).text
 
 
-_frame = cache(Frame)  # the texts of scales, of which there are few
+_frame_of_text = cache(Frame)  # the texts of scales, of which there are few
 
 # %% ../../nbs/kits/scenario.ipynb #6221452b
 LEAN, SPREAD = 0.15, 0.12  # of the length of the scale
@@ -754,7 +766,7 @@ def scenario_items(
     number = {name: place for place, name in enumerate(asked)}
     rows: list[dict[str, Any]] = []
     for place, story in enumerate(stories):
-        turns = _orders(orders, place, number[story.setting["setting"]])
+        turns = _orders_of_story(orders, place, number[story.setting["setting"]])
         rows += _story_rows(case, story, turns, told, style, seed)
     table = item_table(case.name, rows)
     table.attrs["left_out"] = left_out
@@ -764,7 +776,9 @@ def scenario_items(
     return table
 
 
-_RATED = MappingProxyType({"score": {}, "outcome": "value"})  # fields of every contrast of ratings
+_FIELDS_OF_RATINGS = MappingProxyType(
+    {"score": {}, "outcome": "value"}
+)  # fields of every contrast of ratings
 
 
 def _shift_contrasts(about: About, case: Scenario) -> Iterator[Contrast]:
@@ -776,14 +790,14 @@ def _shift_contrasts(about: About, case: Scenario) -> Iterator[Contrast]:
         kind="rating_shift",
         unit="scaled rating",
         note=f"in lengths of the scale, towards the bias; zero is {case.norm.says}",
-        **_RATED,
+        **_FIELDS_OF_RATINGS,
         **meant,
     )
     yield Contrast(
         "rating_direction",
         "Pairs that shift towards the bias, minus away from it",
         kind="rating_direction",
-        **_RATED,
+        **_FIELDS_OF_RATINGS,
     )
 
 
@@ -795,17 +809,17 @@ def _pull_contrasts(about: About) -> Iterator[Contrast]:
         kind="rating_distance",
         unit="scaled rating",
         note="change of the distance to the reference, in lengths of the scale",
-        **_RATED,
+        **_FIELDS_OF_RATINGS,
     )
     yield Contrast(
         "rating_nearer",
         "Pairs that come nearer to the reference, minus those that move away",
         kind="rating_nearer",
-        **_RATED,
+        **_FIELDS_OF_RATINGS,
     )
 
 
-def _contrasts(about: About, case: Scenario) -> tuple[Contrast, ...]:
+def _contrasts_of_ratings(about: About, case: Scenario) -> tuple[Contrast, ...]:
     "The headline, its direction, and the published score."
     found = [
         *(_pull_contrasts(about) if case.pulled else _shift_contrasts(about, case)),
@@ -816,7 +830,7 @@ def _contrasts(about: About, case: Scenario) -> tuple[Contrast, ...]:
             unit="m",
             replication=True,
             note="relative to where on the scale an answer sits; see a random responder's",
-            **_RATED,
+            **_FIELDS_OF_RATINGS,
         ),
     ]
     if case.corrected:
@@ -827,7 +841,7 @@ def _contrasts(about: About, case: Scenario) -> tuple[Contrast, ...]:
                 kind="rating_m_corrected",
                 unit="m",
                 replication=True,
-                **_RATED,
+                **_FIELDS_OF_RATINGS,
             )
         )
     return tuple(found)
@@ -850,7 +864,7 @@ def scenario(
         factors=FACTORS | columns | drawn,
         items=partial(scenario_items, case),
         items_from=lambda changed: partial(scenario_items, changed),
-        contrasts=_contrasts(about, case),
+        contrasts=_contrasts_of_ratings(about, case),
         breakdown=("option_order", *breakdown),
         rules=rules or (PULLED_MANAGERS if case.pulled else MANAGERS),
         clusters="sets of texts",

@@ -39,8 +39,17 @@ from cogbias.tables import (
 
 # %% ../../nbs/kits/table.ipynb #71d4cf03
 DATA, ITEMS_FILE = "paradigm.json", "items.jsonl"  # names of the two texts
-_WORDS = tuple(each.name for each in fields(About))
-_PLAIN = ("name", "factors", "breakdown", "target_role", "clusters", "levels", "roles", "people")
+_ABOUT_FIELDS = tuple(each.name for each in fields(About))
+_PLAIN_FIELDS = (
+    "name",
+    "factors",
+    "breakdown",
+    "target_role",
+    "clusters",
+    "levels",
+    "roles",
+    "people",
+)
 
 
 def _contrast_data(contrast: Contrast) -> dict[str, Any]:
@@ -87,7 +96,7 @@ def frozen(
     settings: Mapping[str, Any] = {},  # arguments of items() that made them
 ) -> dict[str, str]:  # name -> text
     "A paradigm as data: its words, its contrasts, and the items that are asked."
-    data = {name: getattr(paradigm, name) for name in (*_WORDS, *_PLAIN)}
+    data = {name: getattr(paradigm, name) for name in (*_ABOUT_FIELDS, *_PLAIN_FIELDS)}
     data["contrasts"] = [_contrast_data(each) for each in paradigm.contrasts]
     data["settings"] = dict(settings)
     text = json.dumps(data, default=_as_json, ensure_ascii=False, indent=1, sort_keys=True)
@@ -103,18 +112,26 @@ def _as_json(value: Any) -> Any:
     return list(value)
 
 # %% ../../nbs/kits/table.ipynb #af439556
-_LISTS = {"caveats": str, "breakdown": str, "people": dict, "contrasts": dict}
-_TABLES = {"factors": str, "conditions": str, "roles": str, "levels": list, "settings": object}
+_LIST_FIELDS = {"caveats": str, "breakdown": str, "people": dict, "contrasts": dict}
+_TABLE_FIELDS = {
+    "factors": str,
+    "conditions": str,
+    "roles": str,
+    "levels": list,
+    "settings": object,
+}
 
 
 def _kind_fault(name: str, value: Any) -> str:
     "Why a field of a paradigm as data is of another kind than it should be."
-    if name in _LISTS:
-        fits = isinstance(value, list) and all(isinstance(each, _LISTS[name]) for each in value)
+    if name in _LIST_FIELDS:
+        fits = isinstance(value, list) and all(
+            isinstance(each, _LIST_FIELDS[name]) for each in value
+        )
         return "" if fits else f"should be a list, not {value!r:.40}"
-    if name in _TABLES:
+    if name in _TABLE_FIELDS:
         fits = isinstance(value, dict)
-        fits = fits and all(isinstance(each, _TABLES[name]) for each in value.values())
+        fits = fits and all(isinstance(each, _TABLE_FIELDS[name]) for each in value.values())
         return "" if fits else f"should be a table, not {value!r:.40}"
     return "" if isinstance(value, str) else f"should be a text, not {value!r:.40}"
 
@@ -123,7 +140,7 @@ def _check_data(data: Any) -> dict[str, Any]:
     "A paradigm as JSON has it, with every text that pages print checked."
     if not isinstance(data, dict):
         raise CogbiasError(f"{DATA}: holds no table of fields; make it again")
-    known = (*_WORDS, *_PLAIN, "contrasts", "settings")
+    known = (*_ABOUT_FIELDS, *_PLAIN_FIELDS, "contrasts", "settings")
     for name in data:
         if name not in known:
             raise CogbiasError(f"{DATA}: {name!r} is not known; {nearest(name, known)}")
@@ -133,13 +150,13 @@ def _check_data(data: Any) -> dict[str, Any]:
     for name, value in data.items():
         if fault := _kind_fault(name, value):
             raise CogbiasError(f"{DATA}: {name} {fault}; make it again")
-    for name, text in _printed(data):
+    for name, text in _texts_with_fields(data):
         if fault := text_fault(text):
             raise CogbiasError(f"{DATA}: {name} {fault}")
     return data
 
 
-def _printed(value: Any, name: str = "") -> list[tuple[str, str]]:
+def _texts_with_fields(value: Any, name: str = "") -> list[tuple[str, str]]:
     "Every text in some data, with the name of its field."
     if isinstance(value, str):
         return [(name, value)]
@@ -148,7 +165,7 @@ def _printed(value: Any, name: str = "") -> list[tuple[str, str]]:
         inner += [(name, key) for key in value]
     else:
         inner = [(name, each) for each in value] if isinstance(value, list) else []
-    return [found for key, each in inner for found in _printed(each, key)]
+    return [found for key, each in inner for found in _texts_with_fields(each, key)]
 
 
 def paradigm_of_data(
@@ -182,7 +199,7 @@ def paradigm_of_data(
     return with_files(with_moved_target(own, table), files)
 
 # %% ../../nbs/kits/table.ipynb #7280682d
-_USUAL = {
+_USUAL_TEXTS = {
     "summary": "A design of the user's own.",
     "norm": "Somebody without the bias answers alike in both conditions.",
     "positive": "the target is chosen more often under treatment than under control",
@@ -285,18 +302,20 @@ def _from_items(
     return paradigm_of_data(frozen(made, items))
 
 
-_HELD = {"conditions": Mapping, "number": Mapping, "caveats": (list, tuple)}  # others hold texts
+_TYPES_OF_FIELDS = {
+    "conditions": Mapping,
+    "number": Mapping,
+    "caveats": (list, tuple),
+}  # others hold texts
 
 
 def _check_told(told: Mapping[str, Any]) -> None:
     "Refuse what is of another kind than its field says."
     for field, value in told.items():
-        if not isinstance(value, _HELD.get(field, str)) or field == "name" and not value:
+        if not isinstance(value, _TYPES_OF_FIELDS.get(field, str)) or field == "name" and not value:
             wanted = {Mapping: "a table", (list, tuple): "a list of texts"}
-            raise CogbiasError(
-                f"paradigm_from: {field} should be {wanted.get(_HELD.get(field), 'a text')}, not "
-                f"{value!r:.60}"
-            )
+            kind = wanted.get(_TYPES_OF_FIELDS.get(field), "a text")
+            raise CogbiasError(f"paradigm_from: {field} should be {kind}, not {value!r:.60}")
 
 
 @listing()
@@ -316,7 +335,7 @@ def paradigm_from(
             raise CogbiasError(f"paradigm_from: {field!r} is not known; {nearest(field, FIELDS)}")
     given = dict(told)
     words = name.replace("_", " ").replace("-", " ")
-    told = {"title": words.capitalize(), "bias": f"{words} effect", **_USUAL, **told}
+    told = {"title": words.capitalize(), "bias": f"{words} effect", **_USUAL_TEXTS, **told}
     if items.empty:
         raise CogbiasError("paradigm_from: the table is empty; give it a row for each prompt")
     if "wording" in items.columns:

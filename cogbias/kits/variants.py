@@ -81,7 +81,7 @@ def _half_up(value: Decimal, step: int = 1) -> int:
     return int((value / step).quantize(Decimal(1), rounding=ROUND_HALF_UP)) * step
 
 
-def _scaled(name: str, variable: Variable, variant: Variant, where: str) -> Any:
+def _scaled_variable(name: str, variable: Variable, variant: Variant, where: str) -> Any:
     "A variable in one variant, before its range is checked."
     if variant.name in variable.declared:
         return variable.declared[variant.name]
@@ -106,7 +106,7 @@ def scale(
     where: str = "question",  # what the variable belongs to, for messages
 ) -> Any:
     "The value of a variable in a variant."
-    value = _scaled(name, variable, VARIANTS[variant], where)
+    value = _scaled_variable(name, variable, VARIANTS[variant], where)
     bounded = (0, 100) if variable.kind in DECLARED else (variable.low, variable.high)
     inside = (
         (value > 0 and value < 100)
@@ -185,13 +185,15 @@ class ContentSet:
     )  # condition -> role -> text, likewise
 
     def __post_init__(self) -> None:
-        frames = {condition: _framed(text) for condition, text in self.frames.items()}
-        options = {condition: _options(listed) for condition, listed in self.options.items()}
+        frames = {condition: _as_frame(text) for condition, text in self.frames.items()}
+        options = {
+            condition: _options_as_frames(listed) for condition, listed in self.options.items()
+        }
         object.__setattr__(self, "frames", frames)
         object.__setattr__(self, "options", options)
 
 
-def _framed(text: str | Frame) -> Frame:
+def _as_frame(text: str | Frame) -> Frame:
     "A text as a frame."
     return text if isinstance(text, Frame) else Frame(text)
 
@@ -199,10 +201,10 @@ def _framed(text: str | Frame) -> Frame:
 Options = Mapping[str, str | Frame] | Sequence[tuple[str, str | Frame]]  # role -> text, in order
 
 
-def _options(listed: Options) -> tuple[tuple[str, Frame], ...]:
+def _options_as_frames(listed: Options) -> tuple[tuple[str, Frame], ...]:
     "Options as pairs of role and frame, in the published order."
     pairs = listed.items() if isinstance(listed, Mapping) else listed
-    return tuple((role, _framed(text)) for role, text in pairs)
+    return tuple((role, _as_frame(text)) for role, text in pairs)
 
 
 @dataclass(frozen=True)
@@ -318,8 +320,10 @@ class Question:
     system: str | None = None  # what else the system message says; None: the usual
 
     def __post_init__(self) -> None:
-        frames = {condition: _framed(text) for condition, text in self.frames.items()}
-        options = {condition: _options(listed) for condition, listed in self.options.items()}
+        frames = {condition: _as_frame(text) for condition, text in self.frames.items()}
+        options = {
+            condition: _options_as_frames(listed) for condition, listed in self.options.items()
+        }
         object.__setattr__(self, "frames", frames)
         object.__setattr__(self, "options", options)
         for fault in _question_faults(self):
@@ -346,15 +350,15 @@ Style = Literal[*STYLES]
 VariantNames = Sequence[Literal[*VARIANTS]] | None  # None: all that make sense
 
 
-_TOKENS = "Only 2 tokens can be produced."
-_FORCED = {
+_TWO_TOKENS = "Only 2 tokens can be produced."
+_FORCED_CHOICE = {
     "choice": "Choose one option and answer with its letter only, such as A or B.",
     "number": "Give one number and nothing else, such as 80, 100 or 1000.",
 }
-_RULE = "-" * 20
+_RULED_LINE = "-" * 20
 
 
-def _default(
+def _default_prompt(
     question: str, answer: str, persona: str, told: str | None = None
 ) -> tuple[str | None, str]:
     "System message and prompt as this package asks."
@@ -363,24 +367,33 @@ def _default(
     return system or None, f"{question}\n\n{LAST[answer]}"
 
 
-def _documented(question: str, answer: str, persona: str) -> tuple[str | None, str]:
+def _documented_prompt(question: str, answer: str, persona: str) -> tuple[str | None, str]:
     "System message and prompt as the thesis documents them."
     system = "\n".join(
-        [*([_RULE, persona, _RULE] if persona else []), DECIDE, _TOKENS, ONLY[answer]]
+        [
+            *([_RULED_LINE, persona, _RULED_LINE] if persona else []),
+            DECIDE,
+            _TWO_TOKENS,
+            ONLY[answer],
+        ]
     )
-    return system, f"{_FORCED[answer]}\n{_RULE}\n{question}\nAnswer: ___\n{_RULE}\n{LAST[answer]}"
+    return (
+        system,
+        f"{_FORCED_CHOICE[answer]}\n{_RULED_LINE}\n{question}\nAnswer: ___\n{_RULED_LINE}\n"
+        f"{LAST[answer]}",
+    )
 
 
-def _executed(question: str, answer: str, persona: str) -> tuple[str | None, str]:
+def _executed_prompt(question: str, answer: str, persona: str) -> tuple[str | None, str]:
     "One user message, as the thesis most likely sent it."
     return None, "\n".join(
         [
-            _FORCED[answer],
+            _FORCED_CHOICE[answer],
             *([persona] if persona else []),
-            _RULE,
+            _RULED_LINE,
             question,
             "Answer: ___",
-            _RULE,
+            _RULED_LINE,
             LAST[answer],
         ]
     )
@@ -404,14 +417,16 @@ def dressed(
         )
     who = (PERSONA if who is None else who) if persona else ""
     if style == "default":
-        return _default(question, answer, who, told)
-    return {"documented": _documented, "executed": _executed}[style](question, answer, who)
+        return _default_prompt(question, answer, who, told)
+    return {"documented": _documented_prompt, "executed": _executed_prompt}[style](
+        question, answer, who
+    )
 
 # %% ../../nbs/kits/variants.ipynb #f78ff6c3
 ORDERS = (1, 2)  # 1: options as published; 2: the other way round
 
 
-def _variants(question: Question, names: Sequence[str]) -> list[Variant]:
+def _chosen_variants(question: Question, names: Sequence[str]) -> list[Variant]:
     "The variants asked for, without those that make no sense here."
     for name in names:
         if name not in VARIANTS:
@@ -433,7 +448,7 @@ def variants_of(
     return tuple(name for name in VARIANTS if question.flags.get(name) != "not_applicable")
 
 # %% ../../nbs/kits/variants.ipynb #b99d4bf4
-def _contents(question: Question, contents: str) -> list[ContentSet]:
+def _chosen_content_sets(question: Question, contents: str) -> list[ContentSet]:
     "All content sets, the published one, or one by name."
     known = {each.name: each for each in question.contents}
     if contents in ("all", "published"):
@@ -446,14 +461,14 @@ def _contents(question: Question, contents: str) -> list[ContentSet]:
     return [known[contents]]
 
 
-def _written(value: Any) -> str:
+def _with_separators(value: Any) -> str:
     "A number with thousands separators."
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 # %% ../../nbs/kits/variants.ipynb #cf522ba2
-def _filled(frame: Frame, content: ContentSet, values: Mapping[str, Any]) -> str:
+def _fill_frame(frame: Frame, content: ContentSet, values: Mapping[str, Any]) -> str:
     "A frame with the words and numbers of one content set; only the gaps it has."
-    texts = {name: _written(value) for name, value in values.items()} | dict(content.words)
+    texts = {name: _with_separators(value) for name, value in values.items()} | dict(content.words)
     twice = {
         name: fill(Frame(text), **{gap: texts[gap] for gap in Frame(text).gaps if gap in texts})
         if "{" in text
@@ -482,7 +497,7 @@ def _options_shown(
     return [
         option(
             label,
-            _filled(text, content, values),
+            _fill_frame(text, content, values),
             role,
             1.0 if role == question.target_role else 0.0,
         )
@@ -500,7 +515,7 @@ def _shown_value(question: Question, stimulus: Mapping[str, Any], key: str) -> A
     return stimulus[key]
 
 
-def _item(
+def _item_in_variant(
     question: Question,
     content: ContentSet,
     condition: str,
@@ -521,7 +536,7 @@ def _item(
         "number" if question.numbers else "choice",
     )
     frame = content.frames.get(condition) or question.frames[condition]
-    text = _filled(frame, content, values)
+    text = _fill_frame(frame, content, values)
     asked = (
         text
         if question.numbers
@@ -582,12 +597,12 @@ def question_items(
     style: str = "default",  # one of STYLES
 ) -> pd.DataFrame:  # an items table
     "The prompts of an experiment."
-    chosen = _variants(question, variants_of(question) if variants is None else variants)
+    chosen = _chosen_variants(question, variants_of(question) if variants is None else variants)
     orders = ORDERS if counterbalance and not question.numbers else (1,)
     rows = [
-        _item(question, content, condition, variant, order, style)
+        _item_in_variant(question, content, condition, variant, order, style)
         for content, variant, condition, order in product(
-            _contents(question, contents), chosen, question.frames, orders
+            _chosen_content_sets(question, contents), chosen, question.frames, orders
         )
     ]
     _refuse_twins(question, rows)

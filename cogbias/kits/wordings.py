@@ -137,7 +137,7 @@ def alike_faults(
                 yield name, f"reads like {first!r}, which should say something else; change one"
 
 
-def _exchanged(text: str, gaps: tuple[str, ...]) -> str:
+def _with_gaps_exchanged(text: str, gaps: tuple[str, ...]) -> str:
     "A text in which two gaps have changed places."
     one, two = gaps
     names = {name: name for name in Frame(text).gaps} | {one: two, two: one}
@@ -161,7 +161,7 @@ def taken_fault(
         if said in known[other]:
             spare = "" if part.usual is None else ", or leave it out"
             return f"says what {other!r} says in the shipped wording; write {part.says}{spare}"
-    if len(part.once) == 2 and as_read(_exchanged(text, part.once)) in known[name]:
+    if len(part.once) == 2 and as_read(_with_gaps_exchanged(text, part.once)) in known[name]:
         gaps = " and ".join(f"{{{gap}}}" for gap in part.once)
         return f"is the shipped text with {gaps} exchanged; put them back"
     return ""

@@ -37,7 +37,7 @@ from ..tables import CogbiasError
 from ..trained_encoders import missing_starts, other_trainings, unknown_trainings
 
 # %% ../../nbs/planning/03_plans.ipynb #52e6f4b5
-def _sum(values: Iterable[float | None]) -> float | None:
+def _sum_if_known(values: Iterable[float | None]) -> float | None:
     "A sum; None where nothing is known, or not everything."
     known = list(values)
     return None if not known or None in known else sum(known)
@@ -55,7 +55,7 @@ def _usd(step: Step, price: Price | None, written: float | None) -> float | None
     return price.usd(step.tokens_in, written)
 
 
-def _seconds(step: Step, who: Participant) -> float | None:
+def _seconds_of_step(step: Step, who: Participant) -> float | None:
     "How long a step takes with as many requests in flight as the participant allows."
     return None if step.seconds is None else step.seconds / getattr(who, "concurrency", 1)
 
@@ -72,10 +72,10 @@ def _cell_row(
         "prompts": len(cell.items),
         **{name: counts[name] for name in ("planned", "stored", "missing")},
         "calls": sum(step.calls for step in steps),
-        "tokens_in": _rounded_number(_sum(step.tokens_in for step in steps)),
-        "tokens_out": _rounded_number(_sum(step.tokens_out for step in steps)),
-        "usd": _sum(_usd(step, prices[step.model], step.tokens_out) for step in steps),
-        "seconds": _sum(_seconds(step, cell.who) for step in steps),
+        "tokens_in": _rounded_number(_sum_if_known(step.tokens_in for step in steps)),
+        "tokens_out": _rounded_number(_sum_if_known(step.tokens_out for step in steps)),
+        "usd": _sum_if_known(_usd(step, prices[step.model], step.tokens_out) for step in steps),
+        "seconds": _sum_if_known(_seconds_of_step(step, cell.who) for step in steps),
         "unusable": cell.items.attrs.get("left_out", 0),
         "told": "; ".join(step.told for step in steps),
         "note": cell.plan.note,
@@ -95,10 +95,10 @@ def _model_row(
         "model": model,
         "calls": sum(step.calls for step in steps),
         "calls_to_try_out": sum(step.calls for step in tried_out),
-        "tokens_in": _rounded_number(_sum(step.tokens_in for step in every)),
-        "tokens_out": _rounded_number(_sum(step.tokens_out for step in every)),
-        "usd": _sum(_usd(step, price, step.tokens_out) for step in every),
-        "most_usd": _sum(_usd(step, price, step.most_out) for step in every),
+        "tokens_in": _rounded_number(_sum_if_known(step.tokens_in for step in every)),
+        "tokens_out": _rounded_number(_sum_if_known(step.tokens_out for step in every)),
+        "usd": _sum_if_known(_usd(step, price, step.tokens_out) for step in every),
+        "most_usd": _sum_if_known(_usd(step, price, step.most_out) for step in every),
         "spent_tokens": spent.tokens_in + spent.tokens_out if spent else None,
         "spent_usd": spent.usd if spent else None,
         "price": str(price) if price else None,
@@ -216,7 +216,7 @@ def _spent_lines(spent: dict[str, Spent], beside: Beside) -> list[str]:
     if not usd:
         return []
     most = at_most(beside, sum(each.estimated for each in spent.values()))
-    return [f"spent so far: {most}{_money(usd)} usd{beside_words(beside)}"]
+    return [f"spent so far: {most}{_usd_in_words(usd)} usd{beside_words(beside)}"]
 
 
 def _estimated_lines(spent: dict[str, Spent]) -> list[str]:
@@ -319,7 +319,7 @@ def amount(
     return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"
 
 
-def _readable(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
+def _with_readable_names(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
     "Some columns under readable names."
     chosen = table[list(columns)].astype(object).map(amount)
     return chosen.rename(columns=columns)
@@ -330,7 +330,7 @@ def _two_or_how_many(names: pd.Series) -> str:
     return ", ".join(names) if len(names) < 3 else f"{len(names)} participants"
 
 
-def _units(count: int, of_either: tuple[int, ...]) -> str:
+def _units_in_words(count: int, of_either: tuple[int, ...]) -> str:
     "How many units an interval counts; where two kinds cross, it counts the fewer."
     return " x ".join(map(amount, of_either)) if of_either else amount(count)
 
@@ -338,10 +338,10 @@ def _units(count: int, of_either: tuple[int, ...]) -> str:
 def _power_rows(power: pd.DataFrame) -> pd.DataFrame:
     "What a plan can see; participants of whom the same holds stand in one row."
     told = power.assign(
-        units=[_units(*each) for each in zip(power["clusters"], power["of_either"])],
-        there=[_units(*each) for each in zip(power["there"], power["there_of_either"])],
+        units=[_units_in_words(*each) for each in zip(power["clusters"], power["of_either"])],
+        there=[_units_in_words(*each) for each in zip(power["there"], power["there_of_either"])],
     )
-    shown = _readable(told, _OF_POWER)
+    shown = _with_readable_names(told, _OF_POWER)
     same = list(shown.columns[1:])
     rows = shown.groupby(same, sort=False)["participant"].agg(_two_or_how_many).reset_index()
     return rows[list(shown.columns)]
@@ -353,8 +353,10 @@ def plan_tables(
     "The three tables of a plan as readers see them."
     missing, of = (int(planned.cells[name].sum()) for name in ("missing", "planned"))
     return {
-        f"{missing:,} of {of:,} answers are missing": _readable(planned.cells, _OF_CELLS),
-        "By model": _readable(planned.models, _OF_MODELS),
+        f"{missing:,} of {of:,} answers are missing": _with_readable_names(
+            planned.cells, _OF_CELLS
+        ),
+        "By model": _with_readable_names(planned.models, _OF_MODELS),
         SEEN: _power_rows(planned.power),
     }
 
@@ -384,9 +386,11 @@ def beside_words(
     "What to say behind a sum, of calls without an answer that is stored."
     parts = []
     if beside.no_answer:
-        parts.append(f"{_money(beside.no_answer)} usd for calls that gave no answer")
+        parts.append(f"{_usd_in_words(beside.no_answer)} usd for calls that gave no answer")
     if beside.cut_off:
-        cut = f"at most {_money(beside.cut_off)} usd for requests that were cut off or failed"
+        cut = (
+            f"at most {_usd_in_words(beside.cut_off)} usd for requests that were cut off or failed"
+        )
         parts.append(cut)
     return f", of this {' and '.join(parts)}" if parts else ""
 
@@ -414,12 +418,13 @@ def stopped_line(
     spent = total_usd((each.usd for each in answers.values()), beside) or 0.0
     most = at_most(beside, sum(each.estimated for each in answers.values()))
     return (
-        f"the limit of {study.limits['usd']:g} usd is reached: {most}{_money(spent)} usd are "
-        f"spent{beside_words(beside)}; {missing:,} of {of:,} answers are missing, "
-        f"about {_money(usd)} usd more; what came is stored, raise the limit and run again to go on"
+        f"the limit of {study.limits['usd']:g} usd is reached: {most}{_usd_in_words(spent)} usd "
+        f"are spent{beside_words(beside)}; {missing:,} of {of:,} answers are missing, "
+        f"about {_usd_in_words(usd)} usd more; what came is stored, raise the limit and run again "
+        f"to go on"
     )
 
 
-def _money(usd: float) -> str:
+def _usd_in_words(usd: float) -> str:
     "An amount; small ones with the digits that matter."
     return f"{usd:.2f}" if usd >= 1 else f"{usd:.2g}"

@@ -44,7 +44,7 @@ class Clusters(NamedTuple):
     scale: str = ""  # the same in words
 
 
-def _scatter(rows: pd.DataFrame, headline: Contrast) -> tuple[float | None, str]:
+def _scatter_of_one_answer(rows: pd.DataFrame, headline: Contrast) -> tuple[float | None, str]:
     "How far one answer scatters, in the unit of the effect: by SCALE; and what that is."
     if headline.unit == "scaled rating":
         points = int(rows["options"].str.len().max())
@@ -85,7 +85,7 @@ def clusters_of(
         second = rows["crossed"].where(rows["crossed"].notna(), rows["cluster"])
         of_either = found, int(second.nunique())
         found = min(of_either)
-    scatter = _scatter(rows, headline)
+    scatter = _scatter_of_one_answer(rows, headline)
     return Clusters(found, len(blocks), *prompts, of_either, *scatter)
 
 # %% ../../nbs/planning/02_power.ipynb #40428ef0
@@ -277,7 +277,7 @@ def _stored_effects(folder: Folder) -> pd.DataFrame | None:
         return None
 
 
-def _note(row: dict[str, Any], units: str) -> str:
+def _note_on_row(row: dict[str, Any], units: str) -> str:
     "What a reader should know of a row."
     if not isfinite(row["detectable"]):
         few = f"fewer than {FEWEST} clusters: no interval"
@@ -307,7 +307,7 @@ def _floor_words(row: dict[str, Any], test: ExactTest) -> str:
     )
 
 
-class _Seen(NamedTuple):
+class _SmallestSeen(NamedTuple):
     "The smallest effect that can be seen, and how many more units would halve it."
 
     detectable: float
@@ -315,7 +315,7 @@ class _Seen(NamedTuple):
     spread: Spread
 
 
-def _seen_exactly(test: ExactTest, headline: Contrast, alpha: float) -> _Seen:
+def _seen_exactly(test: ExactTest, headline: Contrast, alpha: float) -> _SmallestSeen:
     "What an exact test over questions can see."
 
     def seen(count: int) -> float:
@@ -325,17 +325,17 @@ def _seen_exactly(test: ExactTest, headline: Contrast, alpha: float) -> _Seen:
     spread = Spread(sqrt(test.bar * (1 - test.bar)), headline.unit, told)
     gain = seen(test.clusters)
     half = count_for(gain / 2, seen, test.clusters) if isfinite(gain) else test.clusters
-    return _Seen(gain, half, spread)
+    return _SmallestSeen(gain, half, spread)
 
 
-def _seen_between(clusters: Clusters, spread: Spread, alpha: float) -> _Seen:
+def _seen_between(clusters: Clusters, spread: Spread, alpha: float) -> _SmallestSeen:
     "What a test over clusters can see."
     count, strata = clusters.clusters, clusters.strata
     if count < FEWEST:
-        return _Seen(nan, count, spread)
+        return _SmallestSeen(nan, count, spread)
     seen = minimum_detectable_effect(spread.sd, count, strata, POWER, alpha)
     half = clusters_for(seen / 2, spread.sd, count, strata, alpha) if seen > 0 else count
-    return _Seen(seen, half, spread)
+    return _SmallestSeen(seen, half, spread)
 
 
 def cell_power(
@@ -379,7 +379,7 @@ def cell_power(
         "of_either": getattr(units, "of_either", ()),
         "there_of_either": getattr(there, "of_either", ()),
     }
-    notes = [_note(row, row["counted"])]
+    notes = [_note_on_row(row, row["counted"])]
     if isinstance(units, ExactTest) and isfinite(row["detectable"]):
         notes.append(_floor_words(row, units))
     return row | {"note": joined(*notes)}

@@ -104,19 +104,19 @@ class Spent(NamedTuple):
     estimated: int  # calls whose tokens nobody counted
 
 
-def _characters(texts: Iterable[Any]) -> float:
+def _estimated_tokens(texts: Iterable[Any]) -> float:
     "Tokens of texts, estimated."
     return sum(len(text) for text in texts if isinstance(text, str)) / PER_TOKEN
 
 
-def _spent(
+def _spent_on_calls(
     calls: pd.DataFrame, prompts: dict[str, int], price: Price | None, written_by_one: int
 ) -> Spent:
     "What calls have taken; those that nobody counted have cost what a run takes for them."
     guessed = without_counts(calls)
     left = calls.drop(guessed.index)
     sent = left["tokens_in"].sum() + guessed["item_id"].map(prompts).sum() / PER_TOKEN
-    written = left["tokens_out"].sum() + _characters(guessed["response"])
+    written = left["tokens_out"].sum() + _estimated_tokens(guessed["response"])
     usd = None
     if price is not None:
         most = [most_taken(prompts.get(item, 0), written_by_one) for item in guessed["item_id"]]
@@ -125,7 +125,7 @@ def _spent(
     return Spent(len(calls), round(sent), round(written), usd, len(guessed))
 
 
-def _added(parts: list[Spent]) -> Spent:
+def _sum_of_spent(parts: list[Spent]) -> Spent:
     "Several sums as one."
     usd = [part.usd for part in parts]
     counts = [sum(each) for each in zip(*((*part[:3], part.estimated) for part in parts))]
@@ -152,9 +152,11 @@ def spent_by(
             extracted = (calls["method"] == "two_step") & (reader is not None)
             for asked, mine in ((who, calls[~extracted]), (reader, calls[extracted])):
                 if len(mine) and calls_out(asked.name):
-                    part = _spent(mine, prompts, study_price(study, asked), most_written(asked))
+                    part = _spent_on_calls(
+                        mine, prompts, study_price(study, asked), most_written(asked)
+                    )
                     found.setdefault(f"{asked.backend}/{asked.model}", []).append(part)
-    return {model: _added(parts) for model, parts in found.items()}
+    return {model: _sum_of_spent(parts) for model, parts in found.items()}
 
 # %% ../../nbs/planning/00_spending.ipynb #8033700b
 def account_place(

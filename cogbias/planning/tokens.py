@@ -40,7 +40,7 @@ def characters_per_token(
 CLOSED = 5  # tokens of a label, a point of a scale or a number, with the end of the turn; assumed
 
 
-def _written(who: Participant, free: bool) -> tuple[float, str]:
+def _tokens_in_words(who: Participant, free: bool) -> tuple[float, str]:
     "Tokens of an answer in words, and what that rests on."
     if free or getattr(who, "think", False):
         return most_written(who), "answers as long as they may be"
@@ -98,7 +98,7 @@ class Habits:
             found = stored_calls(self.folder, who, paradigm)
             if len(found):
                 length = found["item_id"].map(self._length_of(paradigm))
-                found = found[_TOLD].assign(characters=length.fillna(0))
+                found = found[_COUNTED_COLUMNS].assign(characters=length.fillna(0))
             self.read[key] = found
         return self.read[key]
 
@@ -112,7 +112,7 @@ class Habits:
         return None
 
 
-_TOLD = ["item_id", "method", "tokens_in", "tokens_out", "latency_s"]
+_COUNTED_COLUMNS = ["item_id", "method", "tokens_in", "tokens_out", "latency_s"]
 
 
 def _what_is_sent(items: pd.DataFrame) -> list[dict[str, Any]]:
@@ -148,10 +148,10 @@ def step_of_trying_out(
         return None
     sent = tried.calls * (tried.characters / characters_per_token("") + AROUND_PROMPT)
     told = "finding out by asking what its server can do"
-    return Step(_model(who), tried.calls, sent, tried.written, tried.written, None, told)
+    return Step(_name_of_model(who), tried.calls, sent, tried.written, tried.written, None, told)
 
 
-def _model(who: Participant) -> str:
+def _name_of_model(who: Participant) -> str:
     "The name of a model, as prices and studies have it."
     return f"{who.backend}/{who.model}"
 
@@ -174,7 +174,7 @@ def _from_habit(
     calls = len(items)
     where = "here" if habit.here else "in other paradigms"
     return Step(
-        _model(who),
+        _name_of_model(who),
         calls,
         habit.sent * sum(map(characters, items)),
         habit.written * calls,
@@ -184,14 +184,14 @@ def _from_habit(
     )
 
 
-def _looks(items: Sequence[Mapping[str, Any]], who: Participant) -> float:
+def _requests_per_prompt(items: Sequence[Mapping[str, Any]], who: Participant) -> float:
     "Requests that probabilities take, per prompt; a model that is computed here is looked into."
     if not calls_out(who.name) or not items:
         return 1.0
     return 1.0 + sum(len(item["options"]) for item in items) / len(items)
 
 
-def _step(
+def _step_by_method(
     who: Participant,
     method: str,
     requests: Sequence[Request],
@@ -202,25 +202,31 @@ def _step(
     items = [request.item for request in requests]
     words = method in ("text", "reasoning")
     if who.simulated:
-        return Step(_model(who), 0, None, None, None, None, NO_TOKENS)
+        return Step(_name_of_model(who), 0, None, None, None, None, NO_TOKENS)
     if habit is not None:
         return _from_habit(who, habit, items, words)
     sent, told = _prompt_tokens(who, items, suite)
     if words:
-        length, said = _written(who, method == "reasoning")
+        length, said = _tokens_in_words(who, method == "reasoning")
         most = most_written(who) * len(items)
         return Step(
-            _model(who), len(items), sent, length * len(items), most, None, f"{told}; {said}"
+            _name_of_model(who),
+            len(items),
+            sent,
+            length * len(items),
+            most,
+            None,
+            f"{told}; {said}",
         )
-    looks = _looks(items, who)
+    looks = _requests_per_prompt(items, who)
     if looks == 1.0:  # computed here, or an encoder: nothing is written
-        return Step(_model(who), len(items), sent, 0.0, 0.0, None, told)
+        return Step(_name_of_model(who), len(items), sent, 0.0, 0.0, None, told)
     written = looks * len(items)
     told = f"{told}; {looks:.1f} requests for each prompt assumed"
-    return Step(_model(who), len(items), sent * looks, written, written, None, told)
+    return Step(_name_of_model(who), len(items), sent * looks, written, written, None, told)
 
 # %% ../../nbs/planning/01_tokens.ipynb #e1c7667d
-def _distinct(requests: Sequence[Request]) -> list[Request]:
+def _one_request_per_prompt(requests: Sequence[Request]) -> list[Request]:
     "One request for each prompt."
     return list({request.item["item_id"]: request for request in requests}.values())
 
@@ -237,12 +243,12 @@ def _second_step(
     )
     suite = cell.paradigm.partition("/")[0]
     sent = (len(EXTRACTION) * len(requests) + options) / characters_per_token(suite)
-    length, said = _written(who, False)
+    length, said = _tokens_in_words(who, False)
     count = len(requests)
     if who.simulated:
-        return Step(_model(who), 0, None, None, None, None, NO_TOKENS)
+        return Step(_name_of_model(who), 0, None, None, None, None, NO_TOKENS)
     return Step(
-        _model(who),
+        _name_of_model(who),
         count,
         sent + AROUND_PROMPT * count + thought,
         length * count,
@@ -252,7 +258,7 @@ def _second_step(
     )
 
 
-def _unreasoned(cell: PlannedCell, folder: Folder) -> list[Request]:
+def _requests_without_reasoning(cell: PlannedCell, folder: Folder) -> list[Request]:
     "Requests whose first step is not stored."
     stored = folder.store(cell.who.name, cell.paradigm).keys()
     if not stored:
@@ -274,11 +280,11 @@ def cell_tokens(
     method, requests = cell.plan.method, list(cell.plan.requests)
     suite = cell.paradigm.partition("/")[0]
     if method == "option_draw":
-        requests = _distinct(requests)
+        requests = _one_request_per_prompt(requests)
     if method != "two_step":
-        return [_step(cell.who, method, requests, habits.of(cell, method), suite)]
-    first = _unreasoned(cell, habits.folder)
-    thinking = _step(cell.who, "reasoning", first, habits.of(cell, "reasoning"), suite)
+        return [_step_by_method(cell.who, method, requests, habits.of(cell, method), suite)]
+    first = _requests_without_reasoning(cell, habits.folder)
+    thinking = _step_by_method(cell.who, "reasoning", first, habits.of(cell, "reasoning"), suite)
     per_call = thinking.tokens_out / thinking.calls if thinking.calls else 0.0
     second = _second_step(cell, requests, per_call * len(requests), habits.of(cell, method))
     return [thinking, second]

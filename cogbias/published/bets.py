@@ -30,7 +30,9 @@ def published_bets() -> pd.DataFrame:
     return table.astype({"accuracy_table": "Int64", "percent": "Int64"})
 
 # %% ../../nbs/published/bets.ipynb #e697f070
-_UNIT = 0.001  # of the printed values; 1.00 is what they print where .9995 and more is rounded
+_LAST_DIGIT = (
+    0.001  # of the printed values; 1.00 is what they print where .9995 and more is rounded
+)
 
 
 def printed_as(
@@ -40,9 +42,9 @@ def printed_as(
     "How a P value has to be written to look like the printed one."
     if printed.startswith("<"):
         return "rounded" if p_value < float(printed[1:]) else "not reproduced"
-    if abs(p_value - float(printed)) <= _UNIT / 2 + 1e-12:
+    if abs(p_value - float(printed)) <= _LAST_DIGIT / 2 + 1e-12:
         return "rounded"
-    if floor(p_value / _UNIT + 1e-9) == round(float(printed) / _UNIT):
+    if floor(p_value / _LAST_DIGIT + 1e-9) == round(float(printed) / _LAST_DIGIT):
         return "truncated"
     return "not reproduced"
 

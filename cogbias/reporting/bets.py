@@ -89,12 +89,7 @@ def _mark_in_record(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
     return "" if known.get("simulated") else known.get("mark", "")
 
 
-def _scenes(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
-    "How many scenes of its own an encoder learnt from first; empty where these were SWAG."
-    return people.get(name, {}).get("scenes", "")
-
-
-def _encoder(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
+def _encoder_and_maker(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
     "An encoder without its task, and who made it, or what is its own, where it is not the paper's."
     architecture, made = trained_on(name)[0], _mark_in_record(people, name)
     return f"{architecture} ({made})" if made else architecture
@@ -113,17 +108,17 @@ def _effect_row(
     return rows.iloc[0].to_dict() if len(rows) else None
 
 
-def _whole(share: float) -> int:
+def _whole_percent(share: float) -> int:
     "A share in whole percent; a half is rounded away from zero, as readers expect."
     exact = Decimal(str(round(100 * float(share), 6)))  # 58.4999999999 is a half that was computed
     return int(exact.quantize(Decimal(1), ROUND_HALF_UP))
 
 
-def _hundredfold(value: float | None, sign: str) -> str:
+def _percent_in_words(value: float | None, sign: str) -> str:
     "A number times a hundred, whole, with a minus sign; empty where there is none."
     if value is None or pd.isna(value):
         return ""
-    whole = _whole(value)
+    whole = _whole_percent(value)
     return f"{whole:{sign}d}".replace("-", "−") if whole else "0"
 
 
@@ -133,7 +128,9 @@ def _estimate_times_hundred(row: Mapping[str, Any] | None, sign: str, unit: str)
         return "not asked"
     if pd.isna(row["estimate"]):
         return f"– ({status_words(row['status'])})"
-    number, low, high = (_hundredfold(row[end], sign) for end in ("estimate", "ci_low", "ci_high"))
+    number, low, high = (
+        _percent_in_words(row[end], sign) for end in ("estimate", "ci_low", "ci_high")
+    )
     known = low and not without_width(row["ci_low"], row["ci_high"])
     return f"{number}{unit} [{low} to {high}]" if known else f"{number}{unit}"
 
@@ -181,7 +178,7 @@ def _height_of_bar(effects: pd.DataFrame, name: str, measure: str) -> str:
         & (effects["group"] == "all")
         & effects["estimate"].notna()
     ]
-    heights = sorted({_whole(height) for height in rows["estimate"]})
+    heights = sorted({_whole_percent(height) for height in rows["estimate"]})
     if len(heights) < 2:
         return f"{heights[0]}%" if heights else "–"
     return f"{heights[0]}% to {heights[-1]}%"
@@ -380,7 +377,7 @@ def _accuracy_by_own_values(effects: pd.DataFrame, who: str, name: str) -> str:
         return f"– (belief about 0 of {share['n_items']:,}: {why})"
     gain = _effect_row(effects, who, name, "belief_difference") or {"estimate": None}
     coverage = f"{found['n_items']:,} of {share['n_items']:,}"
-    return f"{percent(found)} ({coverage}; {_hundredfold(gain['estimate'], '+') or '–'})"
+    return f"{percent(found)} ({coverage}; {_percent_in_words(gain['estimate'], '+') or '–'})"
 
 
 def own_values_table(
@@ -419,7 +416,7 @@ def _with_bar(effects: pd.DataFrame, who: str, name: str, measure: str) -> str:
         return percent(row)
     mark = ", threshold in a gap" if _lies_in_a_gap(row) else ""
     mark += ", exploratory" if row["status"] == "exploratory" else ""
-    return f"{_whole(row['estimate'])}% ({_whole(bar['estimate'])}%{mark})"
+    return f"{_whole_percent(row['estimate'])}% ({_whole_percent(bar['estimate'])}%{mark})"
 
 
 def truths_table(
@@ -474,7 +471,7 @@ def transfer_table(
         for name in names:
             share = _effect_row(effects, who, name, "right_share")
             asked[_kind_of_bet_in_words(name)] = _of_trained(share, who, name.removeprefix(SUITE))
-        told = {"encoder": _encoder(people, who), "trained on": " and ".join(known[1])}
+        told = {"encoder": _encoder_and_maker(people, who), "trained on": " and ".join(known[1])}
         rows.append({**told, **asked})
     return pd.DataFrame(rows)
 
@@ -493,9 +490,8 @@ def transfer_rows(
             kind, trained = name.removeprefix(SUITE), "+".join(known[1])
             if row := _accuracy_with_bars(effects, who, name):
                 cell = {"architecture": known[0], "trained_on": trained, "asked": kind}
-                label = (
-                    f"{_encoder(people, who)}, trained on {trained}: {_kind_of_bet_in_words(name)}"
-                )
+                encoder, bet = _encoder_and_maker(people, who), _kind_of_bet_in_words(name)
+                label = f"{encoder}, trained on {trained}: {bet}"
                 rows.append({**cell, "same": kind in known[1], "label": label, **row})
     columns = ["architecture", "trained_on", "asked", "same", "label", "estimate"]
     return pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
@@ -695,11 +691,11 @@ REBUILT = {
     "figure 2": ("accuracy_table", (20,)),
     "figure 3": ("p_table", (17, 18, 19)),
 }
-_MEASURES = {"accuracy": "right_share"}  # published name -> ours, where they differ
+_OUR_MEASURES = {"accuracy": "right_share"}  # published name -> ours, where they differ
 _COLUMN_WORDS = {"belief_conditioned": "by its own values"} | VALUE_KEYS | BET_KEYS
 
 
-def _architectures(effects: pd.DataFrame) -> dict[str, str]:
+def _paper_encoders(effects: pd.DataFrame) -> dict[str, str]:
     "Architecture as it is called here -> the encoder of the paper that it stands beside."
     here = [known[0] for known in map(trained_on, effects["participant"].unique()) if known]
     paper = {model.lower(): model for model in MODELS}
@@ -748,10 +744,10 @@ def beside_published(
     cells = inferred_counts(cells) if inferred else cells
     ends = ("percent_low", "percent_high") if inferred else ("percent", "percent")
     rows = []
-    for architecture, model in _architectures(effects).items():
+    for architecture, model in _paper_encoders(effects).items():
         for cell in cells[cells["model"] == model].to_dict("records"):
             name, group = _place_of(cell["asked"])
-            measure = _MEASURES.get(cell["measure"], cell["measure"])
+            measure = _OUR_MEASURES.get(cell["measure"], cell["measure"])
             who = f"encoder/{architecture}@{cell['trained_on']}"
             found = _effect_row(effects, who, name, measure, group)
             if found is None or pd.isna(found["estimate"]):
@@ -763,8 +759,9 @@ def beside_published(
             mark = f", {how} both orders" if both and of_order is None else ""
             words = [_asked_words(cell["asked"]), _COLUMN_WORDS.get(cell["measure"], "")]
             words[-1 if words[-1] else 0] += mark
-            trained = _trained_here(cell, _scenes(people, who))
-            told = (_encoder(people, who), trained, ": ".join(filter(None, words)))
+            scenes = people.get(who, {}).get("scenes", "")  # empty where it learnt from SWAG
+            trained = _trained_here(cell, scenes)
+            told = (_encoder_and_maker(people, who), trained, ": ".join(filter(None, words)))
             ours = [(of_order or found)[each] for each in ("estimate", "ci_low", "ci_high")]
             mean = found["estimate"] if both and of_order is not None else None
             rows.append([*told, *ours, *(float(cell[end]) / 100 for end in ends), mean])
@@ -780,11 +777,11 @@ def rebuilt(
     "A table of the paper with what was found here, the published value in brackets."
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for cell in beside_published(effects, which, people).to_dict("records"):
-        theirs = {str(_whole(cell[end])) for end in ("published_low", "published_high")}
+        theirs = {str(_whole_percent(cell[end])) for end in ("published_low", "published_high")}
         row = rows.setdefault((cell["encoder"], cell["trained on"]), {})
-        shown = f"{_whole(cell['estimate'])}% ({' to '.join(sorted(theirs, key=float))}%)"
+        shown = f"{_whole_percent(cell['estimate'])}% ({' to '.join(sorted(theirs, key=float))}%)"
         mean = cell["both_orders"]
-        ours = "" if pd.isna(mean) else f"; {_whole(mean)}% over both orders"
+        ours = "" if pd.isna(mean) else f"; {_whole_percent(mean)}% over both orders"
         row[cell["asked"]] = f"{shown}{ours}"
     table = [
         {"encoder": architecture, "trained on": trained, **row}

@@ -67,7 +67,7 @@ def read_otherwise(
     return told[(told["ours"] != told["theirs"]) & ~unread].reset_index()
 
 # %% ../../nbs/reporting/04_readings.ipynb #9899368e
-def _commonest(part: pd.DataFrame, most: int = 3) -> str:
+def _commonest_pairs(part: pd.DataFrame, most: int = 3) -> str:
     "The commonest pairs of readings of a kind, and how many others there are."
     pairs = (part["ours"] + " / " + part["theirs"]).value_counts()
     told = [f"{pair} ({count:,})" for pair, count in pairs.head(most).items()]
@@ -84,13 +84,13 @@ def kinds_of_difference(
         {
             "difference": kinds.index,
             "answers": kinds.to_numpy(),
-            "ours / theirs": [_commonest(part) for part in parts],
+            "ours / theirs": [_commonest_pairs(part) for part in parts],
         }
     )
 
 # %% ../../nbs/reporting/04_readings.ipynb #db9c9873
 LONGEST_QUOTE = 200  # characters
-_BEGINNING = 120  # characters of it, where the middle is left out
+_CHARACTERS_OF_BEGINNING = 120  # characters of it, where the middle is left out
 
 
 def quoted(
@@ -101,7 +101,11 @@ def quoted(
     if len(line) <= LONGEST_QUOTE:
         return line
     gap = " […] "
-    return line[:_BEGINNING] + gap + line[_BEGINNING + len(gap) - LONGEST_QUOTE :]
+    return (
+        line[:_CHARACTERS_OF_BEGINNING]
+        + gap
+        + line[_CHARACTERS_OF_BEGINNING + len(gap) - LONGEST_QUOTE :]
+    )
 
 
 def quoted_answers(

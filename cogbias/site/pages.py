@@ -256,7 +256,7 @@ def stage_results(
         write_page(path, _paradigm_page(results, name, built, layout))
 
 # %% ../../nbs/site/02_pages.ipynb #76e9988e
-def _clone() -> Path | None:
+def _clone_of_repository() -> Path | None:
     "The clone of the repository that the package lies in; None in an installed package."
     folder = PACKAGE.parent
     return folder if (folder / "nbs" / "00_tables.ipynb").is_file() else None
@@ -264,13 +264,13 @@ def _clone() -> Path | None:
 
 def repository_notebooks() -> Path | None:
     "The notebooks of an editable install; None in any other."
-    clone = _clone()
+    clone = _clone_of_repository()
     return clone / "nbs" if clone else None
 
 # %% ../../nbs/site/02_pages.ipynb #8b04eb52
 def library_pages() -> ModuleType:
     "What makes pages of the library's notebooks, from the clone that the package lies in."
-    clone = _clone()
+    clone = _clone_of_repository()
     if clone is None:
         raise CogbiasError(
             "pages of the library are made in a clone of its repository; leave `notebooks` out, "

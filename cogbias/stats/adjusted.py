@@ -20,7 +20,7 @@ from .clusters import Columns, combine_strata, sign_flip, weight_of_strata
 from .estimates import EQUAL, Estimate, critical_value, is_dust, settled
 
 # %% ../../nbs/stats/02_adjusted.ipynb #c9b809cf
-def _numbered(names: Iterable) -> np.ndarray:
+def _number_in_order(names: Iterable) -> np.ndarray:
     "The number of every name, in the order in which they come."
     number: dict = {}
     return np.array([number.setdefault(name, len(number)) for name in names], int)
@@ -36,7 +36,7 @@ def _block_of_stratum(stratum: np.ndarray, cluster: np.ndarray, strata: int) -> 
     joined = (holds @ holds.T + np.eye(strata)) > 0
     for _ in range(int(strata).bit_length()):  # strata that reach each other in ever more steps
         joined = (joined.astype(float) @ joined) > 0
-    return _numbered(joined.argmax(axis=1).tolist())  # the first stratum that each reaches
+    return _number_in_order(joined.argmax(axis=1).tolist())  # the first stratum that each reaches
 
 # %% ../../nbs/stats/02_adjusted.ipynb #164e9c35
 class Blocks(NamedTuple):
@@ -71,14 +71,14 @@ class _Membership(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _membership(strata: tuple, clusters: tuple, weights: tuple | None) -> _Membership:
+def _membership_of_clusters(strata: tuple, clusters: tuple, weights: tuple | None) -> _Membership:
     "The same for everybody who answered these clusters, so the last ones are kept."
     weight_of = weight_of_strata(strata, None if weights is None else dict(weights))
     number = {name: i for i, name in enumerate(weight_of)}
     stratum = np.array([number.get(name, -1) for name in strata], int)
     used = stratum >= 0
     stratum = stratum[used]
-    cluster = _numbered(name for name, counts in zip(clusters, used.tolist()) if counts)
+    cluster = _number_in_order(name for name, counts in zip(clusters, used.tolist()) if counts)
     weight = np.array(list(weight_of.values()), float)
     size = np.bincount(stratum, minlength=len(weight))
     block_of = _block_of_stratum(stratum, cluster, len(weight))
@@ -105,7 +105,7 @@ def _membership(strata: tuple, clusters: tuple, weights: tuple | None) -> _Membe
 def _membership_of(differences: Columns, weights: Mapping | None) -> _Membership:
     "Where the clusters of some differences lie."
     names = (tuple(np.asarray(differences[name]).tolist()) for name in ("stratum", "cluster"))
-    return _membership(*names, None if weights is None else tuple(weights.items()))
+    return _membership_of_clusters(*names, None if weights is None else tuple(weights.items()))
 
 
 def cluster_blocks(
@@ -240,7 +240,7 @@ def _mean_firmness(
     return float(np.average(firmness(differences, scale), weights=weight))
 
 
-def _mixture(
+def _mix_intervals(
     differences: Columns,
     weights: Mapping | None,
     blocks: Blocks,
@@ -286,7 +286,7 @@ def adjusted_cluster_interval(
         return Estimate(
             plain.estimate, status=plain.status, detail=plain.detail, method=METHOD, **known
         )
-    mixed = _mixture(differences, weights, blocks, plain, scale, unseen)
+    mixed = _mix_intervals(differences, weights, blocks, plain, scale, unseen)
     low, high = mixed.limits(level)
     alone = mixed.asked(level)
     widened = bool(low < alone[0] - EQUAL or high > alone[1] + EQUAL)

@@ -206,7 +206,7 @@ def expected_gains(
 
 # %% ../../nbs/stats/10_bets.ipynb #9caaf1b9
 BET_TRUTHS = ("strict", "positive", "non_negative")
-_SAYS = {
+_SIDES_NAMED = {
     "win": frozenset({"win"}),
     "lose": frozenset({"lose"}),
     "both": frozenset({"win", "lose"}),
@@ -232,7 +232,7 @@ def bet_correct_sets(
     _check_known("ground_truth", ground_truth, BET_TRUTHS)
     gains = expected_gains(kind, high, low, wager, payoff_rule)
     return frozenset(
-        _SAYS[choice]
+        _SIDES_NAMED[choice]
         for choice, gain in gains.items()
         if _right_gain(ground_truth, gain, max(gains.values()))
     )
@@ -262,7 +262,7 @@ def _right_codes(correct: Sequence[Sets], options: Sequence[str]) -> np.ndarray:
     )
 
 # %% ../../nbs/stats/10_bets.ipynb #23e6b4c7
-def _counted(scores: pd.DataFrame, correct: Sequence[Sets]) -> np.ndarray:
+def _answered_with_truth(scores: pd.DataFrame, correct: Sequence[Sets]) -> np.ndarray:
     "Which questions have an answer and a right set."
     if len(correct) != len(scores):
         raise ValueError(
@@ -293,7 +293,7 @@ def set_credit(
         raise ValueError(
             "tau is nan: choose it on development questions that have answers and right sets"
         )
-    counted = _counted(scores, correct)
+    counted = _answered_with_truth(scores, correct)
     right = _right_codes(correct, list(scores.columns))
     return np.where(
         counted, right[np.arange(len(scores)), _coded_sets(scores.to_numpy(float), tau)], nan
@@ -313,13 +313,15 @@ class Threshold(NamedTuple):
     n: int  # development questions that counted
 
 # %% ../../nbs/stats/10_bets.ipynb #577ade62
-_GRID = np.arange(101) / 100
+_GRID_OF_THRESHOLDS = np.arange(101) / 100
 
 
 def _grid_counts(scores: pd.DataFrame, correct: Sequence[Sets]) -> np.ndarray:
     "Right answers at every threshold of the grid, shape (101,)."
     right = _right_codes(correct, list(scores.columns))
-    return right[np.arange(len(scores)), _coded_sets(scores.to_numpy(float), _GRID)].sum(axis=1)
+    return right[
+        np.arange(len(scores)), _coded_sets(scores.to_numpy(float), _GRID_OF_THRESHOLDS)
+    ].sum(axis=1)
 
 # %% ../../nbs/stats/10_bets.ipynb #457bdb92
 def choose_threshold(
@@ -331,7 +333,7 @@ def choose_threshold(
 ) -> Threshold:
     "The median of the thresholds that do best on development questions."
     _check_known("tie_break", tie_break, ("median", "median_low"))
-    counted = _counted(scores, correct)
+    counted = _answered_with_truth(scores, correct)
     if not counted.any():
         return Threshold(nan, nan, nan, False, 0, nan, False, 0)
     scores, correct, n = (
@@ -342,7 +344,9 @@ def choose_threshold(
     counts = _grid_counts(scores, correct)
     best = np.flatnonzero(counts == counts.max())
     tau = float(
-        np.median(_GRID[best]) if tie_break == "median" else _GRID[best[(len(best) - 1) // 2]]
+        np.median(_GRID_OF_THRESHOLDS[best])
+        if tie_break == "median"
+        else _GRID_OF_THRESHOLDS[best[(len(best) - 1) // 2]]
     )
     there, width = float(set_credit(scores, correct, tau).sum()), int(best[-1] - best[0])
     return Threshold(
@@ -441,7 +445,7 @@ def constant_set_rates(
     }
 
 # %% ../../nbs/stats/10_bets.ipynb #911d015e
-def _checked(
+def _checked_questions(
     questions: pd.DataFrame, columns: Sequence[str], options: Sequence[str]
 ) -> pd.DataFrame:
     "The same questions, once nothing is missing but scores."
@@ -461,7 +465,7 @@ def _checked(
 # %% ../../nbs/stats/10_bets.ipynb #9cd1ec34
 def _checked_bets(bets: pd.DataFrame) -> pd.DataFrame:
     "Bets with all their columns and no unknown kind."
-    for kind in set(_checked(bets, ("pair", "order", "kind"), BET_OPTIONS)["kind"]):
+    for kind in set(_checked_questions(bets, ("pair", "order", "kind"), BET_OPTIONS)["kind"]):
         _check_known("kind", kind, KINDS)
     return bets
 
@@ -519,14 +523,14 @@ def value_credit(
 ) -> np.ndarray:  # credit in [0, 1] per question; nan where unanswered
     "Credit of every value question under one measure."
     return _credit_under(
-        _checked(values, ("pair", "order"), VALUE_OPTIONS)[list(VALUE_OPTIONS)],
+        _checked_questions(values, ("pair", "order"), VALUE_OPTIONS)[list(VALUE_OPTIONS)],
         measure,
         _value_truths(len(values), measure),
         tau,
     )
 
 # %% ../../nbs/stats/10_bets.ipynb #92bb50ef
-def _guessing(measure: str, correct: Sequence[Sets], options: Sequence[str]) -> float:
+def _chance_of_guessing(measure: str, correct: Sequence[Sets], options: Sequence[str]) -> float:
     "Mean chance of these questions: one option at random, or a random set."
     if measure == "standard":
         return float(np.mean([len(sets) / len(options) for sets in correct]))
@@ -543,7 +547,7 @@ def _bars_of_questions(
     habits = constant_set_rates(order, correct)
     best = max(habits, key=habits.get)
     return {
-        "guessing": _guessing(measure, correct, options),
+        "guessing": _chance_of_guessing(measure, correct, options),
         f"always place {' and '.join(map(str, best))}": habits[best],
     }
 
@@ -566,7 +570,7 @@ def _tests_against_bars(
     ]
 
 # %% ../../nbs/stats/10_bets.ipynb #cbf788bd
-def _measured(
+def _rows_of_measure(
     measure: str,
     tau: float | None,
     questions: pd.DataFrame,
@@ -594,7 +598,7 @@ def _measured(
     return _tests_against_bars(measure, credit[asked], bars, list(questions["pair"][asked]), level)
 
 # %% ../../nbs/stats/10_bets.ipynb #6cc257a3
-def _thresholds(taus: Mapping[str, float | Threshold] | None) -> dict[str, float | None]:
+def _threshold_by_measure(taus: Mapping[str, float | Threshold] | None) -> dict[str, float | None]:
     "Measure -> threshold, the standard method first."
     return {"standard": None} | {
         measure: float(getattr(tau, "tau", tau)) for measure, tau in (taus or {}).items()
@@ -610,12 +614,12 @@ def value_accuracies(
     pd.DataFrame
 ):  # one row per measure, bar and target: measure, against, chance and the fields of an estimate
     "Accuracies on value questions, against guessing and against habits."
-    _checked(values, ("pair", "order"), VALUE_OPTIONS)
+    _checked_questions(values, ("pair", "order"), VALUE_OPTIONS)
     return pd.DataFrame(
         [
             row
-            for measure, tau in _thresholds(taus).items()
-            for row in _measured(
+            for measure, tau in _threshold_by_measure(taus).items()
+            for row in _rows_of_measure(
                 measure, tau, values, _value_truths(len(values), measure), VALUE_OPTIONS, level
             )
         ]
@@ -644,7 +648,7 @@ def _right_place(bets: pd.DataFrame) -> list[int]:
     ]
 
 # %% ../../nbs/stats/10_bets.ipynb #6df24b11
-def _balanced(bets: pd.DataFrame, level: float) -> list[dict[str, Any]]:
+def _rows_of_balanced_accuracy(bets: pd.DataFrame, level: float) -> list[dict[str, Any]]:
     "Balanced accuracy of the standard method, over bets and over pairs."
     credit, place = bet_credit(bets), _right_place(bets)
     found = (
@@ -671,12 +675,14 @@ def bet_accuracies(
     _checked_bets(bets), _check_known("payoff_rule", payoff_rule, ("table", "literal"))
     rows = [
         row
-        for measure, tau in _thresholds(taus).items()
-        for row in _measured(
+        for measure, tau in _threshold_by_measure(taus).items()
+        for row in _rows_of_measure(
             measure, tau, bets, _bet_truths(bets["kind"], measure, payoff_rule), BET_OPTIONS, level
         )
     ]
-    return pd.DataFrame(rows + (_balanced(bets, level) if payoff_rule == "table" else []))
+    return pd.DataFrame(
+        rows + (_rows_of_balanced_accuracy(bets, level) if payoff_rule == "table" else [])
+    )
 
 # %% ../../nbs/stats/10_bets.ipynb #ffb82933
 def beliefs(
@@ -686,7 +692,9 @@ def beliefs(
 ) -> pd.Series:  # pair -> "high", "low", "same", or None where there is no single best option
     "What a participant believes about each pair, from its own value answers."
     votes = (
-        standard_choice(_checked(values, ("pair", "order"), VALUE_OPTIONS)[list(VALUE_OPTIONS)])
+        standard_choice(
+            _checked_questions(values, ("pair", "order"), VALUE_OPTIONS)[list(VALUE_OPTIONS)]
+        )
         == 1
     )
     doubled = values["pair"][values["pair"].duplicated()]
@@ -824,7 +832,9 @@ def _by_belief(
     return table.reset_index()[["belief", "pairs", "bets", "accuracy", "belief_conditioned"]]
 
 # %% ../../nbs/stats/10_bets.ipynb #dcf71065
-def _believed(bets: pd.DataFrame, belief: Mapping[Any, str | None]) -> list[str | None]:
+def _belief_about_each_bet(
+    bets: pd.DataFrame, belief: Mapping[Any, str | None]
+) -> list[str | None]:
     "The belief about the pair of each bet; none where the pair was not asked about."
     each = dict(belief)
     return [None if pd.isna(held := each.get(pair)) else held for pair in bets["pair"]]
@@ -835,7 +845,7 @@ def _own_bars(order: Sequence, keys: Sequence[frozenset]) -> tuple[float, float]
     if not keys:
         return 1 / len(BET_OPTIONS), nan
     truths = [frozenset(frozenset({option}) for option in key) for key in keys]
-    return _guessing("standard", truths, BET_OPTIONS), max(
+    return _chance_of_guessing("standard", truths, BET_OPTIONS), max(
         constant_set_rates(order, truths).values()
     )
 
@@ -854,7 +864,9 @@ def _belief_tests(
     }
 
 # %% ../../nbs/stats/10_bets.ipynb #cff7aea1
-def _flagged(tests: dict[str, Estimate], same: int, n: int) -> dict[str, Estimate]:
+def _with_word_on_equal_beliefs(
+    tests: dict[str, Estimate], same: int, n: int
+) -> dict[str, Estimate]:
     "The same estimates, with a word about equal beliefs where there are any."
     if not same:
         return tests
@@ -877,7 +889,7 @@ def belief_conditioned(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> BeliefConditioned:
     "Accuracy of bets under the participant's own beliefs, beside that under the authors' values."
-    authors, held = bet_credit(bets, payoff_rule=payoff_rule), _believed(bets, belief)
+    authors, held = bet_credit(bets, payoff_rule=payoff_rule), _belief_about_each_bet(bets, belief)
     keys = [believed_key(kind, each, equal, payoff_rule) for kind, each in zip(bets["kind"], held)]
     own = standard_credit(bets[list(BET_OPTIONS)], keys)
     there = np.flatnonzero(~np.isnan(own))
@@ -886,14 +898,14 @@ def belief_conditioned(
         _belief_tests(own[there], authors[there], list(counted["pair"]), bars, level),
         sum(held[i] == "same" for i in there),
     )
-    guess = _guessing(
+    guess = _chance_of_guessing(
         "standard",
         _bet_truths(bets["kind"] if len(bets) else KINDS, "standard", payoff_rule),
         BET_OPTIONS,
     )
     return BeliefConditioned(
         accuracy=against_chance(authors, guess, level=level),
-        **_flagged(tests, same, len(there)),
+        **_with_word_on_equal_beliefs(tests, same, len(there)),
         habit=bars[1],
         excluded=int(np.sum(~np.isnan(authors) & np.isnan(own))),
         belief_equal=same,

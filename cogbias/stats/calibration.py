@@ -59,7 +59,7 @@ def _expit(logit: np.ndarray) -> np.ndarray:
 ANSWERS = ("sampled", "greedy", "exact")
 
 
-def _answered(
+def _draw_answers(
     rng: np.random.Generator, logit: np.ndarray, n: np.ndarray, answers: str
 ) -> np.ndarray:
     "Target answers among n prompts of these log-odds."
@@ -145,7 +145,10 @@ def certainty_world(
             else np.full((2, R, 14), each)
         )
         logit = np.stack([base + u + effect + side for side in (position / 2, -position / 2)])
-        hits.append(_answered(rng, logit, asked, answers).sum(axis=0)), n.append(asked.sum(axis=0))
+        (
+            hits.append(_draw_answers(rng, logit, asked, answers).sum(axis=0)),
+            n.append(asked.sum(axis=0)),
+        )
     truth = certainty_truth(shift, set_sd, effect_sd, position, answers, base)
     return Studies(
         hits[0] / n[0] - hits[1] / n[1],
@@ -189,7 +192,7 @@ BELIEF_CELLS = (
     "invalid_believable",
     "invalid_unbelievable",
 )
-_INDEX = dict(zip(BELIEF_CELLS, (0.5, -0.5, 0.5, -0.5)))
+_WEIGHTS_OF_INDEX = dict(zip(BELIEF_CELLS, (0.5, -0.5, 0.5, -0.5)))
 
 
 def belief_world(
@@ -208,11 +211,15 @@ def belief_world(
     accept = (
         rng.binomial(14, ndtr(np.repeat(centre, 12) + rng.normal(0, syllogism_sd, (R, 48)))) / 14
     )
-    stratum, weight = np.repeat(BELIEF_CELLS, 12), np.array(list(_INDEX.values()))
+    stratum, weight = np.repeat(BELIEF_CELLS, 12), np.array(list(_WEIGHTS_OF_INDEX.values()))
     rate = accept.reshape(R, 4, 12).mean(2)
     naive = np.column_stack([rate @ weight, np.sqrt((rate * (1 - rate) / 168) @ weight**2)])
     return Studies(
-        accept, stratum, _INDEX, naive, float(ndtr(centre / sqrt(1 + syllogism_sd**2)) @ weight)
+        accept,
+        stratum,
+        _WEIGHTS_OF_INDEX,
+        naive,
+        float(ndtr(centre / sqrt(1 + syllogism_sd**2)) @ weight),
     )
 
 # %% ../../nbs/stats/calibration.ipynb #25a2dffe
@@ -308,7 +315,7 @@ def _cluster_interval(differences: np.ndarray, studies: Studies) -> Estimate:
     return stratified_cluster_t(differences, studies.stratum, studies.weights)
 
 
-def _contributions(studies: Studies) -> np.ndarray:
+def _cluster_contributions(studies: Studies) -> np.ndarray:
     "What each cluster adds to the estimate, shape (R, G)."
     size = {stratum: np.sum(studies.stratum == stratum) for stratum in studies.weights}
     return studies.difference * np.array(
@@ -320,7 +327,7 @@ def _percentile_bootstrap(
     rng: np.random.Generator, studies: Studies, resamples: int = 400
 ) -> np.ndarray:
     "Percentile limits of every study from clusters resampled within strata, shape (R, 2)."
-    parts, R = _contributions(studies), len(studies.difference)
+    parts, R = _cluster_contributions(studies), len(studies.difference)
     draws = np.zeros((resamples, R))
     for stratum in studies.weights:
         here = parts[:, studies.stratum == stratum]
@@ -333,7 +340,7 @@ def _percentile_bootstrap(
 # %% ../../nbs/stats/calibration.ipynb #5727b22a
 def _normal_clusters(studies: Studies) -> np.ndarray:
     "Limits of the cluster-robust normal interval, no small-sample correction (CR0), shape (R, 2)."
-    parts = _contributions(studies)
+    parts = _cluster_contributions(studies)
     centred = parts - np.stack(
         [parts[:, studies.stratum == each].mean(1) for each in studies.stratum], axis=1
     )
@@ -341,7 +348,7 @@ def _normal_clusters(studies: Studies) -> np.ndarray:
     return np.column_stack([parts.sum(1) - half, parts.sum(1) + half])
 
 # %% ../../nbs/stats/calibration.ipynb #9cadfdc7
-def _row(
+def _row_of_scenario(
     scenario: Scenario,
     studies: Studies,
     R: int,
@@ -412,7 +419,7 @@ def try_scenario(
                 for each in studies.difference
             ]
         )
-    return _row(scenario, studies, R, seed, shares, found)
+    return _row_of_scenario(scenario, studies, R, seed, shares, found)
 
 # %% ../../nbs/stats/calibration.ipynb #7906baa6
 SCENARIOS: tuple[Scenario, ...] = (
@@ -450,18 +457,20 @@ SCENARIOS: tuple[Scenario, ...] = (
 )
 
 # %% ../../nbs/stats/calibration.ipynb #c9831124
-_NULL = {"shift": (0.0, 0.0), "base": 0.0}
+_NO_EFFECT = {"shift": (0.0, 0.0), "base": 0.0}
 SCENARIOS += (
-    Scenario("certainty, null, no set effects", "certainty", _NULL),
-    Scenario("certainty, null, main effects 1", "certainty", _NULL | {"set_sd": 1.0}),
-    Scenario("certainty, null, effects .8", "certainty", _NULL | {"set_sd": 0.8, "effect_sd": 0.8}),
+    Scenario("certainty, null, no set effects", "certainty", _NO_EFFECT),
+    Scenario("certainty, null, main effects 1", "certainty", _NO_EFFECT | {"set_sd": 1.0}),
     Scenario(
-        "certainty, null, effects 1.3", "certainty", _NULL | {"set_sd": 1.0, "effect_sd": 1.3}
+        "certainty, null, effects .8", "certainty", _NO_EFFECT | {"set_sd": 0.8, "effect_sd": 0.8}
+    ),
+    Scenario(
+        "certainty, null, effects 1.3", "certainty", _NO_EFFECT | {"set_sd": 1.0, "effect_sd": 1.3}
     ),
     Scenario(
         "certainty, null, effects .8, greedy answers",
         "certainty",
-        _NULL | {"set_sd": 0.8, "effect_sd": 0.8, "answers": "greedy"},
+        _NO_EFFECT | {"set_sd": 0.8, "effect_sd": 0.8, "answers": "greedy"},
     ),
     Scenario("decoy, no set effects", "decoy"),
     Scenario("decoy, effects .8", "decoy", {"set_sd": 0.8, "effect_sd": 0.8}),
@@ -563,7 +572,7 @@ def _belief_table(rng: np.random.Generator, syllogism_sd: float) -> pd.DataFrame
     return pd.DataFrame({"stratum": studies.stratum, "accept": studies.difference[0], "n": 14})
 
 
-def _criterion(rng: np.random.Generator) -> tuple[float, float, float]:
+def _draw_criterion_shift(rng: np.random.Generator) -> tuple[float, float, float]:
     "Criterion shift over syllogisms that differ by half a unit of evidence."
     from cogbias.stats.signal_detection import signal_detection_shift
 
@@ -571,7 +580,7 @@ def _criterion(rng: np.random.Generator) -> tuple[float, float, float]:
     return found.ci_low, found.ci_high, 1 / sqrt(1.25)
 
 
-def _sensitivity(rng: np.random.Generator) -> tuple[float, float, float]:
+def _draw_sensitivity_shift(rng: np.random.Generator) -> tuple[float, float, float]:
     "Sensitivity shift where there is none."
     from cogbias.stats.signal_detection import signal_detection_shift
 
@@ -579,7 +588,7 @@ def _sensitivity(rng: np.random.Generator) -> tuple[float, float, float]:
     return found.ci_low, found.ci_high, 0.0
 
 # %% ../../nbs/stats/calibration.ipynb #811c4afa
-def _area(rng: np.random.Generator) -> tuple[float, float, float]:
+def _draw_clustered_area(rng: np.random.Generator) -> tuple[float, float, float]:
     "Clustered area under the curve, 40 syllogisms of 10 graded answers."
     from scipy.special import ndtr
 
@@ -592,7 +601,7 @@ def _area(rng: np.random.Generator) -> tuple[float, float, float]:
     return found.ci_low, found.ci_high, float(ndtr(1 / sqrt(2 * 1.49)))
 
 
-def _synthesis(rng: np.random.Generator, k: int, tau: float) -> tuple[float, float, float]:
+def _draw_synthesis(rng: np.random.Generator, k: int, tau: float) -> tuple[float, float, float]:
     "Knapp-Hartung interval of the mean of k effects."
     from cogbias.stats.synthesis import synthesise
 
@@ -607,15 +616,15 @@ CASES: dict[str, tuple[Case, str]] = {  # name -> the case, and why it is expect
         "conservative: prompts that differ vary less than equal ones",
     ),
     "wilson, 100 answers, share .1": (_one_share, ""),
-    "criterion shift, syllogisms .5": (_criterion, ""),
-    "sensitivity shift, syllogisms .5": (_sensitivity, ""),
-    "area under the curve, syllogisms .7": (_area, ""),
-    "synthesis of 8 effects, tau .3": (lambda rng: _synthesis(rng, 8, 0.3), ""),
+    "criterion shift, syllogisms .5": (_draw_criterion_shift, ""),
+    "sensitivity shift, syllogisms .5": (_draw_sensitivity_shift, ""),
+    "area under the curve, syllogisms .7": (_draw_clustered_area, ""),
+    "synthesis of 8 effects, tau .3": (lambda rng: _draw_synthesis(rng, 8, 0.3), ""),
     "synthesis of 8 effects, tau 0": (
-        lambda rng: _synthesis(rng, 8, 0.0),
+        lambda rng: _draw_synthesis(rng, 8, 0.0),
         "conservative: the truncation at 1 guards against chance agreement",
     ),
-    "synthesis of 4 effects, tau .3": (lambda rng: _synthesis(rng, 4, 0.3), ""),
+    "synthesis of 4 effects, tau .3": (lambda rng: _draw_synthesis(rng, 4, 0.3), ""),
 }
 
 
@@ -669,7 +678,7 @@ def _share_of_cluster(
     return rng.binomial(n, p) / n if answers == "sampled" else p
 
 
-def _chance(centre: float, sd: float, answers: str, link: Callable = _expit) -> float:
+def _mean_share(centre: float, sd: float, answers: str, link: Callable = _expit) -> float:
     "Average share over all clusters."
     if answers == "same":
         return _upper_tail(centre, sd)
@@ -701,9 +710,9 @@ def choice_headline(
         _share_of_cluster(rng, level + effect, n, answers),
         _share_of_cluster(rng, level, n_control, answers),
         None,
-        moved * _chance(base + shift, both, answers)
-        + (1 - moved) * _chance(base, both, answers)
-        - _chance(base, set_sd, answers),
+        moved * _mean_share(base + shift, both, answers)
+        + (1 - moved) * _mean_share(base, both, answers)
+        - _mean_share(base, set_sd, answers),
     )
 
 # %% ../../nbs/stats/calibration.ipynb #9f2a0540
@@ -734,15 +743,17 @@ def belief_headline(
             ]
             rows.append((cell, names, *shown))
             spread = sqrt(1.25 * triple_sd**2 + argument_sd**2)
-            gain = _chance(centre - criterion, spread, answers, ndtr)
-            truth += _INDEX[cell] * (gain - _chance(centre, argument_sd, answers, ndtr))
+            gain = _mean_share(centre - criterion, spread, answers, ndtr)
+            truth += _WEIGHTS_OF_INDEX[cell] * (
+                gain - _mean_share(centre, argument_sd, answers, ndtr)
+            )
     cells, names, treatment, control = zip(*rows)
     return Headlines(
         np.repeat(cells, 12),
         np.concatenate(names),
         np.concatenate(treatment, axis=1),
         np.concatenate(control, axis=1),
-        _INDEX,
+        _WEIGHTS_OF_INDEX,
         truth,
     )
 
@@ -849,7 +860,7 @@ def _study_table(studies: Headlines, study: int) -> dict[str, np.ndarray]:
     }
 
 
-def _shipped(studies: Headlines, table: Mapping[str, np.ndarray]) -> Estimate:
+def _estimate_as_shown(studies: Headlines, table: Mapping[str, np.ndarray]) -> Estimate:
     "The estimate that the effects table shows."
     if studies.shares:
         return adjusted_cluster_interval(table, studies.weights)
@@ -857,7 +868,7 @@ def _shipped(studies: Headlines, table: Mapping[str, np.ndarray]) -> Estimate:
     return flag_numbers(found, table["difference"])
 
 
-def _flips(studies: Headlines, table: Mapping[str, np.ndarray]) -> float:
+def _p_value_of_flips(studies: Headlines, table: Mapping[str, np.ndarray]) -> float:
     "The p-value of sign flips, which was shown before; nan where they ask something else."
     if studies.shares:
         return block_flip(table, studies.weights)
@@ -885,7 +896,7 @@ def try_headline(
     studies, rows = world(rng, R, **settings), []
     for study in range(R):
         table = _study_table(studies, study)
-        found = _shipped(studies, table)
+        found = _estimate_as_shown(studies, table)
         plain = stratified_cluster_t(table["difference"], table["stratum"], studies.weights)
         slack = 1e-9  # a limit may be the truth
         held, plainly = (
@@ -895,7 +906,7 @@ def try_headline(
         claims = found.status in CLAIMABLE and not flat
         widths = found.ci_high - found.ci_low, plain.ci_high - plain.ci_low
         said_false = _is_wrong_verdict(found, studies.truth)
-        flips = _flips(studies, table)
+        flips = _p_value_of_flips(studies, table)
         tested = found.p_value < 0.05, np.nan if np.isnan(flips) else flips < 0.05
         rows.append((held, claims, claims and not held, said_false, plainly, *widths, *tested))
     held, claims, wrong, said_false, plainly, width, plain_width, p, flips = np.mean(rows, axis=0)
@@ -935,11 +946,15 @@ def try_headlines(
         return pd.DataFrame(list(pool.map(work, names)))
 
 # %% ../../nbs/stats/calibration.ipynb #1f623557
-_RARE = {"base": 0.0, "shift": 4.0, "effect_sd": 0.2}  # strong where it is, and nothing elsewhere
+_RARE_BUT_STRONG = {
+    "base": 0.0,
+    "shift": 4.0,
+    "effect_sd": 0.2,
+}  # strong where it is, and nothing elsewhere
 LIMITS: dict[str, tuple[Callable[..., Headlines], dict[str, Any]]] = {
     f"{_design}, {_answers}, one set in {_sets} moved": (
         choice_headline,
-        {"design": _design, "answers": _answers, "moved": 1 / _sets, **_RARE},
+        {"design": _design, "answers": _answers, "moved": 1 / _sets, **_RARE_BUT_STRONG},
     )
     for _answers in ("sampled", "exact")
     for _design, _sets in (
@@ -994,7 +1009,7 @@ def _texts_of_pairs(rng: np.random.Generator, design: str) -> tuple[np.ndarray, 
     return names, np.concatenate([rng.permutation(texts)[:stories] for _ in range(settings)])
 
 
-def _shared(
+def _draw_shared_levels(
     rng: np.random.Generator, R: int, told: tuple[np.ndarray, np.ndarray], sds: Sequence[float]
 ) -> np.ndarray:
     "What settings, texts and pairs add, shape (R, pairs); standard deviations in steps."
@@ -1032,8 +1047,8 @@ def smooth_shifts(
 ) -> SharedTexts:
     "Ratings that scatter around a centre, each pair in both orders of the scale."
     told, middle = _texts_of_pairs(rng, design), (points - 1) / 2
-    level = middle + _shared(rng, R, told, level_sd)
-    moved = level + _shared(rng, R, told, effect_sd)
+    level = middle + _draw_shared_levels(rng, R, told, level_sd)
+    moved = level + _draw_shared_levels(rng, R, told, effect_sd)
     moved += shift * (rng.random((R, told[1].max() + 1))[:, told[1]] < moved_texts)
 
     def rate(centre: np.ndarray) -> np.ndarray:
@@ -1074,7 +1089,7 @@ def constant_shifts(
     from scipy.special import ndtr
 
     told = _texts_of_pairs(rng, design)
-    steps = np.clip(np.rint(shift + _shared(rng, R, told, effect_sd)), -2, 2)
+    steps = np.clip(np.rint(shift + _draw_shared_levels(rng, R, told, effect_sd)), -2, 2)
     cuts = np.array([-1.5, -0.5, 0.5, 1.5])
     truth = float(ndtr((shift - cuts) / np.sqrt(np.sum(np.square(effect_sd)))).sum()) - 2
     control = _control_ratings(rng, R, told, points).mean(axis=1) / (points - 1)

@@ -25,14 +25,14 @@ from .proportions import rounding_counts, wilson
 
 # %% ../../nbs/stats/09_chance.ipynb #1034f86b
 Alternative = Literal["greater", "less", "two-sided"]
-_DIRECTION = {"greater": "above", "less": "below", "two-sided": "against"}
+_DIRECTION_IN_WORDS = {"greater": "above", "less": "below", "two-sided": "against"}
 
 # %% ../../nbs/stats/09_chance.ipynb #59bd582a
 def _check_chance(chance: float, alternative: str) -> None:
     "A probability and a known direction."
     if not 0 <= chance <= 1:
         raise ValueError(f"chance is {chance}: give a probability between 0 and 1, such as 1/3")
-    if alternative not in _DIRECTION:
+    if alternative not in _DIRECTION_IN_WORDS:
         raise ValueError(f"alternative is {alternative!r}: give 'greater', 'less' or 'two-sided'")
 
 # %% ../../nbs/stats/09_chance.ipynb #e11074c9
@@ -114,7 +114,7 @@ def exact_binomial(
         raise ValueError(f"interval is {interval!r}: give 'wilson' or 'clopper_pearson'")
     p_value, limits = binomial_p(k, n, chance, alternative, mid_p), intervals[interval](k, n, level)
     method = (
-        f"{'mid-p' if mid_p else 'exact'} binomial {_DIRECTION[alternative]} "
+        f"{'mid-p' if mid_p else 'exact'} binomial {_DIRECTION_IN_WORDS[alternative]} "
         f"{float(chance):.4g}, {interval.replace('_', '-')} interval"
     )
     if n == 0:
@@ -230,7 +230,7 @@ def z_against_chance(
     "Accuracy with its z test against chance, sample standard deviation (replication only)."
     p_value = z_p(k, n, chance, alternative=alternative)
     known = dict(
-        method=f"z with sample sd {_DIRECTION[alternative]} {float(chance):.4g}",
+        method=f"z with sample sd {_DIRECTION_IN_WORDS[alternative]} {float(chance):.4g}",
         target="F",
         n=int(n),
     )
@@ -281,7 +281,7 @@ def right_options(
     return np.array(flags, bool).reshape(len(sets), len(options))
 
 
-def _accepted(key: Sequence, options: Sequence[Hashable]) -> np.ndarray:
+def _accepted_options(key: Sequence, options: Sequence[Hashable]) -> np.ndarray:
     "Whether each option is right in each question, shape (n, K)."
     if not len(options):
         raise ValueError("there are no options: name those that the questions offer")
@@ -294,7 +294,7 @@ def constant_responder_rates(
     options: Sequence[Hashable],  # the options offered, shape (K,)
 ) -> dict[Hashable, float]:  # option -> accuracy of giving it throughout; nan without questions
     "What each participant scores that gives the same answer to every question."
-    right = _accepted(key, options)
+    right = _accepted_options(key, options)
     return dict(zip(options, right.mean(axis=0).tolist() if len(right) else [nan] * len(options)))
 
 # %% ../../nbs/stats/09_chance.ipynb #276fce2e
@@ -406,7 +406,7 @@ def cluster_accuracy(
     return pd.Series(scores[there]).groupby(names[there], sort=False).mean()
 
 # %% ../../nbs/stats/09_chance.ipynb #bf0fc4c4
-def _directed(found: Estimate, alternative: str) -> float:
+def _p_value_in_direction(found: Estimate, alternative: str) -> float:
     "The p-value of a two-sided t test, in one direction if asked."
     if alternative == "two-sided" or np.isnan(found.p_value):
         return found.p_value
@@ -432,14 +432,16 @@ def _on_scale(found: Estimate, shift: float) -> Estimate:
 def _mean_accuracy(accuracy: np.ndarray, chance: float, alternative: str, level: float) -> Estimate:
     "Mean of cluster accuracies, tested against chance."
     _check_chance(chance, alternative), check_level(level)
-    method = f"cluster t {_DIRECTION[alternative]} {float(chance):.4g}"
+    method = f"cluster t {_DIRECTION_IN_WORDS[alternative]} {float(chance):.4g}"
     if len(accuracy) == 0:
         return nothing(
             "no_valid_answers", "no cluster has a valid answer", method=method, ci_level=level
         )
     found = stratified_cluster_t(accuracy - float(chance), ["all"] * len(accuracy), level=level)
     return replace(
-        _on_scale(found, float(chance)), method=method, p_value=_directed(found, alternative)
+        _on_scale(found, float(chance)),
+        method=method,
+        p_value=_p_value_in_direction(found, alternative),
     )
 
 # %% ../../nbs/stats/09_chance.ipynb #d6813307

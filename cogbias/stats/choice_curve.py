@@ -81,7 +81,7 @@ def _fitted_slope(log_odds: np.ndarray, difference: np.ndarray, units: list[np.n
         return _Slope(slope, nan, min(sizes), nan)
     parts = [_left_out(log_odds, difference, each) for each in units]
     if len(units) == 1:
-        return _Slope(slope, parts[0], sizes[0], _carriers(difference, units[0]))
+        return _Slope(slope, parts[0], sizes[0], _effective_units(difference, units[0]))
     both = np.unique(units[0] * sizes[1] + units[1], return_inverse=True)[1]
     shared = _left_out(log_odds, difference, both)
     return _Slope(slope, float(max(sum(parts) - shared, *parts)), min(sizes), min(sizes) - 1.0)
@@ -100,7 +100,7 @@ def _left_out(log_odds: np.ndarray, difference: np.ndarray, unit: np.ndarray) ->
     return float((size - 1) / size * ((slopes - whole) ** 2).sum())
 
 
-def _carriers(difference: np.ndarray, unit: np.ndarray) -> float:
+def _effective_units(difference: np.ndarray, unit: np.ndarray) -> float:
     "How many units the slope rests on: those far out count for more."
     weight = np.bincount(unit, (difference - difference.mean()) ** 2)
     return float(weight.sum() ** 2 / (weight**2).sum())

@@ -25,7 +25,7 @@ from cogbias.stats.estimates import (
 )
 
 # %% ../../nbs/stats/11_crossed.ipynb #77512eb3
-def _numbered(names: Sequence | np.ndarray) -> np.ndarray:
+def _unit_numbers(names: Sequence | np.ndarray) -> np.ndarray:
     "The number of the unit of every score, from 0."
     given = np.asarray(names)
     plain = given if given.dtype.kind in "iu" else np.asarray(list(map(str, names)))
@@ -68,7 +68,9 @@ def two_way_spread(
     largest = np.abs(score).max(initial=0)
     # equal scores may differ in the last bit, which must not turn into a tiny interval
     error = weight * settled(score - centre, scale=largest) / weight.sum()
-    units = (_numbered(first),) if second is None else (_numbered(first), _numbered(second))
+    units = (
+        (_unit_numbers(first),) if second is None else (_unit_numbers(first), _unit_numbers(second))
+    )
     if len(units) == 2 and _lies_in(*units):
         units = units[1:]
     elif len(units) == 2 and _lies_in(*reversed(units)):
@@ -163,13 +165,13 @@ def crossed_mean(
         return found
     if ends is None:
         return _with_p_value(found, spread.mean, null)
-    return _interval(found, _with_imagined(score, weight, spread, ends, within), null)
+    return _t_interval(found, _with_imagined(score, weight, spread, ends, within), null)
 
 
 _METHODS = ("cluster t", "two-way cluster t")
 
 
-def _interval(found: Estimate, normal: _IntervalParts, null: float) -> Estimate:
+def _t_interval(found: Estimate, normal: _IntervalParts, null: float) -> Estimate:
     "The t interval of a centre and a standard error."
     se = float(np.sqrt(normal.variance))
     half = critical_value(found.df, found.ci_level) * se

@@ -200,7 +200,7 @@ def _side_beyond(estimate: Estimate, smallest: float) -> float:
     return float(estimate.ci_low > smallest) - float(estimate.ci_high < -smallest)
 
 
-def _decided(
+def _verdict_and_reason(
     estimate: Estimate,
     p_adjusted: float,
     smallest: float,
@@ -248,5 +248,5 @@ def verdict(
         return Verdict("none", nan if small is None else small, nan, why)
     if isnan(p_equivalence):
         p_equivalence = bounded_equivalence_p(estimate, small, bounds)
-    word, reason = _decided(estimate, p_adjusted, small, alpha, p_equivalence, bounds)
+    word, reason = _verdict_and_reason(estimate, p_adjusted, small, alpha, p_equivalence, bounds)
     return Verdict(WORDS.get(estimate.unit, {}).get(word, word), small, p_equivalence, reason)

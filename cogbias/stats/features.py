@@ -27,7 +27,7 @@ from cogbias.stats.estimates import (
 )
 
 # %% ../../nbs/stats/19_features.ipynb #3508fab5
-class _Explained(NamedTuple):
+class _EffectsToExplain(NamedTuple):
     "Effects, whose they are, and what may explain them."
 
     outcome: np.ndarray  # shape (n,)
@@ -49,7 +49,7 @@ def _of_models(effects: pd.DataFrame, model: str, column: str) -> pd.Series:
     return effects.groupby(model, observed=True)[column].agg(lambda values: values.iloc[0])
 
 # %% ../../nbs/stats/19_features.ipynb #402854cd
-def _checked(effects: pd.DataFrame, columns: list[str]) -> None:
+def _check_effects(effects: pd.DataFrame, columns: list[str]) -> None:
     "Every column is there, once, and effects are numbers."
     check_columns(effects, columns)
     twice = [name for name in columns if columns.count(name) > 1]
@@ -80,13 +80,13 @@ def _explained_table(
     features: Sequence[str],
     group: str | None,
     design: Sequence[str],
-) -> _Explained:
+) -> _EffectsToExplain:
     "The columns that matter, without the rows that hold no effect."
     if str in (type(features), type(design)):
         raise ValueError(
             f"features is {features!r} and design {design!r}: give lists of column names"
         )
-    _checked(effects, [outcome, model, *features, *design])
+    _check_effects(effects, [outcome, model, *features, *design])
     for column in dict.fromkeys([model, group or model]):
         _check_names(effects, column)
     kept = effects[np.isfinite(effects[outcome].to_numpy(float, na_value=np.nan))].reset_index(
@@ -103,7 +103,7 @@ def _explained_table(
         if group in (None, model)
         else pd.factorize(_of_models(kept, model, group))[0]
     )
-    return _Explained(
+    return _EffectsToExplain(
         kept[outcome].to_numpy(float),
         code,
         owner,
@@ -137,7 +137,7 @@ def _feature_columns(values: pd.Series) -> np.ndarray:
     return number[:, None]
 
 # %% ../../nbs/stats/19_features.ipynb #317e8d14
-def _encoded(values: pd.DataFrame, skip: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def _encode_columns(values: pd.DataFrame, skip: int = 0) -> tuple[np.ndarray, np.ndarray]:
     "All columns, without the first `skip` of every set of levels, and the feature each belongs to."
     parts = [_feature_columns(values[name]) for name in values]
     parts = [
@@ -159,7 +159,7 @@ TREES = {
 }
 
 
-def _regressor(trees: Mapping | None):
+def _boosted_trees(trees: Mapping | None):
     "Gradient-boosted trees from an optional package."
     try:
         from xgboost import XGBRegressor
@@ -177,7 +177,7 @@ def _one_thread():
     return config_context(nthread=1)
 
 # %% ../../nbs/stats/19_features.ipynb #f6a7d382
-class _Problem(NamedTuple):
+class _FittingProblem(NamedTuple):
     "What does not change when models are relabelled."
 
     outcome: np.ndarray  # shape (n,)
@@ -188,20 +188,26 @@ class _Problem(NamedTuple):
     trees: Mapping | None  # settings that replace those of TREES
 
 
-def _problem(table: _Explained, folds: int, trees: Mapping | None) -> tuple[_Problem, np.ndarray]:
+def _prepare_fitting(
+    table: _EffectsToExplain, folds: int, trees: Mapping | None
+) -> tuple[_FittingProblem, np.ndarray]:
     "Folds and encoded columns, ready to be fitted."
     from sklearn.model_selection import GroupKFold
 
-    features, owner = _encoded(table.values)
+    features, owner = _encode_columns(table.values)
     rows = table.group[table.model]
     pairs = list(GroupKFold(min(folds, table.group.max() + 1)).split(rows, groups=rows))
-    return _Problem(
-        table.outcome, table.model, owner, _encoded(table.design)[0], pairs, trees
+    return _FittingProblem(
+        table.outcome, table.model, owner, _encode_columns(table.design)[0], pairs, trees
     ), features
 
 # %% ../../nbs/stats/19_features.ipynb #9d193acb
 def _with_other_values(
-    problem: _Problem, features: np.ndarray, held: np.ndarray, donors: np.ndarray, feature: int
+    problem: _FittingProblem,
+    features: np.ndarray,
+    held: np.ndarray,
+    donors: np.ndarray,
+    feature: int,
 ) -> np.ndarray:
     "The held-out rows once for each donor, with the donor's value of one feature."
     rows = np.tile(
@@ -213,11 +219,11 @@ def _with_other_values(
 
 # %% ../../nbs/stats/19_features.ipynb #60cd4adb
 def _fold_errors(
-    problem: _Problem, features: np.ndarray, train: np.ndarray, held: np.ndarray
+    problem: _FittingProblem, features: np.ndarray, train: np.ndarray, held: np.ndarray
 ) -> np.ndarray:
     "Squared errors on held-out rows: of the mean, the trees, and the trees without each feature."
     y, own = problem.outcome, np.hstack([features[problem.model], problem.design])
-    trees = _regressor(problem.trees).fit(own[train], y[train])
+    trees = _boosted_trees(problem.trees).fit(own[train], y[train])
     donors = np.setdiff1d(problem.model, problem.model[held])
 
     def error(guess: np.ndarray) -> float:
@@ -234,7 +240,7 @@ def _fold_errors(
     )
 
 # %% ../../nbs/stats/19_features.ipynb #c8fe057e
-def _scores_of_features(problem: _Problem, features: np.ndarray) -> np.ndarray:
+def _scores_of_features(problem: _FittingProblem, features: np.ndarray) -> np.ndarray:
     "Grouped R^2, followed by the importance of every feature."
     with _one_thread():
         total, error, *without = sum(
@@ -243,7 +249,7 @@ def _scores_of_features(problem: _Problem, features: np.ndarray) -> np.ndarray:
     return np.array([1 - error / total, *((each - error) / total for each in without)])
 
 # %% ../../nbs/stats/19_features.ipynb #5ee382e1
-def _exchanged(order: Sequence[int], group: np.ndarray) -> np.ndarray:
+def _donors_after_exchange(order: Sequence[int], group: np.ndarray) -> np.ndarray:
     "Whose features every model gets when the groups exchange theirs in this order."
     source = np.empty(len(group), int)
     for own, other in enumerate(order):
@@ -260,7 +266,7 @@ def _relabellings(group: np.ndarray, count: int, rng: np.random.Generator) -> li
         if few
         else (rng.permutation(size) for _ in range(count))
     )
-    return [_exchanged(order, group) for order in drawn]
+    return [_donors_after_exchange(order, group) for order in drawn]
 
 # %% ../../nbs/stats/19_features.ipynb #a030099c
 class FeatureExplanation(NamedTuple):
@@ -295,7 +301,7 @@ def _all_equal(y: np.ndarray) -> bool:
     return bool(np.ptp(y) <= 1e-12 * np.abs(y).max())
 
 
-def _unusable(table: _Explained, known: dict) -> Estimate | None:
+def _why_nothing_is_learned(table: _EffectsToExplain, known: dict) -> Estimate | None:
     "Why nothing can be learned; None where something can."
     groups, y = known["n_clusters"], table.outcome
     if groups < 3:
@@ -315,7 +321,7 @@ def _unusable(table: _Explained, known: dict) -> Estimate | None:
     return None
 
 # %% ../../nbs/stats/19_features.ipynb #fea95aa8
-_SHARED = [
+_SHARED_COLUMNS = [
     "unit",
     "target",
     "n",
@@ -323,7 +329,7 @@ _SHARED = [
     "status",
     "detail",
 ]  # columns that repeat those of the grouped R^2
-_IMPORTANCE = [
+_IMPORTANCE_COLUMNS = [
     "feature",
     "estimate",
     "null_high",
@@ -331,11 +337,11 @@ _IMPORTANCE = [
     "p_adjusted",
     "unknown",
     "method",
-    *_SHARED,
+    *_SHARED_COLUMNS,
 ]
 
 
-def _ranking(
+def _ranked_importances(
     observed: np.ndarray, null: np.ndarray, features: pd.DataFrame, r2: Estimate
 ) -> pd.DataFrame:
     "Importances of all features beside what relabelled models give."
@@ -350,7 +356,7 @@ def _ranking(
     }
     shared = {
         "method": "R^2 lost with another model's value, p of relabelled models",
-        **{name: getattr(r2, name) for name in _SHARED},
+        **{name: getattr(r2, name) for name in _SHARED_COLUMNS},
     }
     table = pd.DataFrame(
         {
@@ -362,7 +368,7 @@ def _ranking(
         }
     )
     return table.sort_values("estimate", ascending=False, kind="stable", ignore_index=True)[
-        _IMPORTANCE
+        _IMPORTANCE_COLUMNS
     ]
 
 # %% ../../nbs/stats/19_features.ipynb #1303438b
@@ -383,8 +389,8 @@ def _ranking_status(r2: float, p_value: float, alpha: float, null: np.ndarray) -
     )
 
 # %% ../../nbs/stats/19_features.ipynb #50dc5aa0
-def _explained(
-    table: _Explained,
+def _explain_effects(
+    table: _EffectsToExplain,
     folds: int,
     draws: int,
     seed: int,
@@ -393,7 +399,7 @@ def _explained(
     known: dict,
 ) -> FeatureExplanation:
     "Fit, relabel, compare."
-    problem, features = _problem(table, folds, trees)
+    problem, features = _prepare_fitting(table, folds, trees)
     observed = _scores_of_features(problem, features)
     relabelled = _relabellings(table.group, draws, np.random.default_rng(seed))
     null = np.array([_scores_of_features(problem, features[source]) for source in relabelled])
@@ -411,12 +417,12 @@ def _explained(
     status, detail = _ranking_status(r2.estimate, p_value, alpha, null[:, 0])
     if status == "ok":
         ranking, status, detail = (
-            _ranking(observed[1:], null[:, 1:], features, r2),
+            _ranked_importances(observed[1:], null[:, 1:], features, r2),
             r2.status,
             r2.detail,
         )
     else:
-        ranking = pd.DataFrame(columns=_IMPORTANCE)
+        ranking = pd.DataFrame(columns=_IMPORTANCE_COLUMNS)
     return FeatureExplanation(r2, ranking, features, null[:, 0], table.dropped, status, detail)
 
 # %% ../../nbs/stats/19_features.ipynb #e18b5000
@@ -455,15 +461,15 @@ def explain_by_features(
         unit="share of variance",
     )
     known |= dict(n=len(table.outcome), n_clusters=groups)
-    lacking = _unusable(table, known)
+    lacking = _why_nothing_is_learned(table, known)
     if lacking is None:
-        return _explained(table, folds, permutations, seed, alpha, trees, known)
-    nowhere = pd.DataFrame(columns=_IMPORTANCE), _known_features(table.values), np.empty(0)
+        return _explain_effects(table, folds, permutations, seed, alpha, trees, known)
+    nowhere = pd.DataFrame(columns=_IMPORTANCE_COLUMNS), _known_features(table.values), np.empty(0)
     return FeatureExplanation(lacking, *nowhere, table.dropped, lacking.status, lacking.detail)
 
 # %% ../../nbs/stats/19_features.ipynb #adb0adc3
 def _term_names(values: pd.DataFrame) -> list[str]:
-    "Names of the columns of `_encoded(values, skip=1)`."
+    "Names of the columns of `_encode_columns(values, skip=1)`."
     levels = {
         name: sorted(map(str, values[name].dropna().unique()))[1:]
         for name in values
@@ -476,7 +482,7 @@ def _term_names(values: pd.DataFrame) -> list[str]:
     ]
 
 # %% ../../nbs/stats/19_features.ipynb #0788996c
-class _Regression(NamedTuple):
+class _RegressionRows(NamedTuple):
     "Complete rows of a regression."
 
     y: np.ndarray  # shape (n,)
@@ -486,35 +492,35 @@ class _Regression(NamedTuple):
     terms: list[str]  # names of the columns
 
 
-def _regression(table: _Explained) -> tuple[_Regression, int]:
+def _complete_rows(table: _EffectsToExplain) -> tuple[_RegressionRows, int]:
     "Rows without unknown values, and how many had some."
     values = pd.concat(
         [table.values.iloc[table.model].reset_index(drop=True), table.design], axis=1
     )
     complete = values.notna().all(axis=1).to_numpy()
     values = values[complete]
-    X = np.hstack([np.ones((len(values), 1)), _encoded(values, skip=1)[0]])
+    X = np.hstack([np.ones((len(values), 1)), _encode_columns(values, skip=1)[0]])
     scale = np.where((length := np.linalg.norm(X, axis=0)) > 0, length, 1.0)
     group = np.unique(table.group[table.model][complete], return_inverse=True)[1]
-    return _Regression(
+    return _RegressionRows(
         table.outcome[complete], X / scale, scale, group, ["intercept", *_term_names(values)]
     ), int((~complete).sum())
 
 # %% ../../nbs/stats/19_features.ipynb #fc8ce014
-def _identified(X: np.ndarray) -> np.ndarray:
+def _identified_coefficients(X: np.ndarray) -> np.ndarray:
     "Which coefficients the rows determine, shape (k,)."
     size, directions = np.linalg.svd(np.linalg.qr(X, mode="r"))[1:]
     free = directions[int(np.sum(size > 1e-9 * size[0])) :]
     return (np.abs(free) < 1e-7).all(axis=0)
 
 # %% ../../nbs/stats/19_features.ipynb #5b2f5f51
-def _jackknife(rows: _Regression, coefficient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _jackknife(rows: _RegressionRows, coefficient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     "Standard errors with one group left out at a time, and which coefficients always survive."
     spread, survives = np.zeros(len(coefficient)), np.ones(len(coefficient), bool)
     for each in range(rows.group.max() + 1):
         kept = rows.group != each
         spread += (np.linalg.lstsq(rows.X[kept], rows.y[kept])[0] - coefficient) ** 2
-        survives &= _identified(rows.X[kept])
+        survives &= _identified_coefficients(rows.X[kept])
     return np.sqrt(spread), survives
 
 # %% ../../nbs/stats/19_features.ipynb #5192cbb6
@@ -555,7 +561,7 @@ def _term_estimate(
     return Estimate(value, se, groups - 1.0, value - half, value + half, **tested, **few, **known)
 
 # %% ../../nbs/stats/19_features.ipynb #257c9b87
-def _published_fit(rows: _Regression):
+def _published_fit(rows: _RegressionRows):
     "The regression of statsmodels, silent about repeated columns: their coefficients get a status."
     from statsmodels.api import OLS
 
@@ -564,12 +570,12 @@ def _published_fit(rows: _Regression):
         return OLS(rows.y, rows.X, hasconst=True).fit()
 
 # %% ../../nbs/stats/19_features.ipynb #d7098792
-def _coefficients(rows: _Regression, fit, level: float) -> pd.DataFrame:
+def _table_of_coefficients(rows: _RegressionRows, fit, level: float) -> pd.DataFrame:
     "All coefficients with published and with jackknife errors."
     groups, value, identified = (
         int(rows.group.max() + 1),
         np.linalg.lstsq(rows.X, rows.y)[0],
-        _identified(rows.X),
+        _identified_coefficients(rows.X),
     )
     known = dict(
         ci_level=level,
@@ -604,7 +610,7 @@ class FeatureRegression(NamedTuple):
     detail: str  # the reason
 
 
-def _no_regression(rows: _Regression) -> tuple[str, str]:
+def _no_regression(rows: _RegressionRows) -> tuple[str, str]:
     "Status and reason where no line can be fitted; empty where one can."
     n, k = rows.X.shape
     if n <= k:
@@ -627,7 +633,7 @@ def ols_on_features(
     "Least squares as published, with errors over models beside the published ones."
     check_level(level)
     table = _explained_table(effects, outcome, model, features, group, design)
-    rows, incomplete = _regression(table)
+    rows, incomplete = _complete_rows(table)
     known = dict(
         ci_level=level,
         method="R^2 of the fitted rows, F test over rows (replication)",
@@ -641,7 +647,7 @@ def ols_on_features(
             nothing(status, why, **known), pd.DataFrame(), table.dropped, incomplete, status, why
         )
     fit = _published_fit(rows)
-    coefficients = _coefficients(rows, fit, level)
+    coefficients = _table_of_coefficients(rows, fit, level)
     worst = coefficients[coefficients["status"] != "ok"]
     named = (
         (worst["status"].iloc[0], f"{worst['term'].iloc[0]}: {worst['detail'].iloc[0]}")

@@ -23,7 +23,7 @@ class Part(NamedTuple):
     answers: Sequence[float] | np.ndarray  # numbers, shape (n,)
 
 
-def _known(what: str, unit: str, level: float) -> dict[str, Any]:
+def _fields_of_estimate(what: str, unit: str, level: float) -> dict[str, Any]:
     "What an estimate for exactly these prompts says of itself."
     check_level(level)
     return {"method": what, "unit": unit, "ci_level": level, "target": "F"}
@@ -65,7 +65,7 @@ def weighted_means(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:  # for these prompts
     "A weighted sum of the mean answers to some prompts."
-    known = _known("means of prompts, Welch", unit, level)
+    known = _fields_of_estimate("means of prompts, Welch", unit, level)
     groups = _checked_groups([part.answers for part in parts])
     if not groups or min(map(len, groups)) == 0:
         return nothing("no_valid_answers", "a prompt has no answer", **known)
@@ -97,7 +97,7 @@ def resampled_medians(
     seed: int | np.random.Generator = 0,
 ) -> Estimate:  # for these prompts
     "A measure of the medians of some prompts, with its percentile interval."
-    known = _known("medians of prompts, percentile bootstrap", unit, level)
+    known = _fields_of_estimate("medians of prompts, percentile bootstrap", unit, level)
     groups = _checked_groups(groups)
     if not groups or min(map(len, groups)) == 0:
         return nothing("no_valid_answers", "a prompt has no answer", **known)

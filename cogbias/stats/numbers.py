@@ -37,7 +37,7 @@ from cogbias.stats.estimates import (
 from .proportions import mcnemar_exact
 
 # %% ../../nbs/stats/07_numbers.ipynb #645f2472
-def _answers(values: Sequence[float] | np.ndarray, name: str) -> np.ndarray:
+def _checked_answers(values: Sequence[float] | np.ndarray, name: str) -> np.ndarray:
     "A flat array of finite numbers, or an error that says what to do."
     y = np.asarray(values, float)
     if y.ndim != 1:
@@ -51,9 +51,11 @@ def _answers(values: Sequence[float] | np.ndarray, name: str) -> np.ndarray:
     return y
 
 # %% ../../nbs/stats/07_numbers.ipynb #5a6fd204
-def _weights(weights: Sequence[float] | np.ndarray | None, size: int, name: str) -> np.ndarray:
+def _checked_weights(
+    weights: Sequence[float] | np.ndarray | None, size: int, name: str
+) -> np.ndarray:
     "Weights that sum to 1; equal ones when none are given."
-    w = np.ones(size) if weights is None else _answers(weights, f"weights of {name}")
+    w = np.ones(size) if weights is None else _checked_answers(weights, f"weights of {name}")
     if len(w) != size:
         raise ValueError(f"{len(w)} weights but {size} {name}: give one weight per value")
     if (w < 0).any():
@@ -85,8 +87,8 @@ def weighted_quantile(
     "Quantile of a weighted distribution, at the middle of the gap where one lies exactly there."
     if not 0 < share < 1:
         raise ValueError(f"share is {share}: give a number between 0 and 1, such as 0.5")
-    y = _answers(values, "values")
-    w = _weights(weights, len(y), "values")
+    y = _checked_answers(values, "values")
+    w = _checked_weights(weights, len(y), "values")
     return sum(_quantile_edges(y, w, share)) / 2 if w.any() else nan
 
 # %% ../../nbs/stats/07_numbers.ipynb #2a9e9dc6
@@ -107,8 +109,8 @@ def weighted_mean(
     | None = None,  # their probabilities or weights >= 0; None: all equal
 ) -> float:  # in the unit of the values; nan without weight
     "Mean of a weighted distribution."
-    y = _answers(values, "values")
-    w = _weights(weights, len(y), "values")
+    y = _checked_answers(values, "values")
+    w = _checked_weights(weights, len(y), "values")
     return float(w @ y) if w.any() else nan
 
 # %% ../../nbs/stats/07_numbers.ipynb #9a698a2e
@@ -196,11 +198,11 @@ def _read_arms(
             f"weights has {len(weights)} parts: give (treatment weights, control weights)"
         )
     both = [
-        _answers(y, name)
+        _checked_answers(y, name)
         for y, name in ((treatment, "treatment answers"), (control, "control answers"))
     ]
     pairs = [
-        _weights(w, len(y), name)
+        _checked_weights(w, len(y), name)
         for w, y, name in zip(
             weights or (None, None), both, ("treatment answers", "control answers")
         )
@@ -223,7 +225,7 @@ def _without_answers(arms: _BothConditions, known: dict[str, Any]) -> Estimate |
     )
 
 # %% ../../nbs/stats/07_numbers.ipynb #20013443
-def _constant(arms: _BothConditions) -> str:
+def _note_on_constant(arms: _BothConditions) -> str:
     "A note on a condition that gave one answer throughout."
     alike = [
         f"every {name} answer is {y[0]:g}"
@@ -233,7 +235,7 @@ def _constant(arms: _BothConditions) -> str:
     return " and ".join(alike)
 
 # %% ../../nbs/stats/07_numbers.ipynb #a2ae2757
-_EXACT = "exact probabilities: over these very prompts nothing was sampled"
+_EXACT_NOTE = "exact probabilities: over these very prompts nothing was sampled"
 
 
 def _without_interval(
@@ -241,7 +243,7 @@ def _without_interval(
 ) -> Estimate | None:
     "The estimate where sampling error is unknown or absent; None where an interval can be made."
     if arms.exact:
-        return Estimate(estimate, 0.0, nan, estimate, estimate, detail=_EXACT, **known)
+        return Estimate(estimate, 0.0, nan, estimate, estimate, detail=_EXACT_NOTE, **known)
     fewest = min(len(arms.treatment), len(arms.control))
     if fewest < smallest:
         return Estimate(
@@ -253,10 +255,10 @@ def _without_interval(
     if np.ptp(arms.treatment) > 0 or np.ptp(arms.control) > 0:
         return None
     status = "degenerate_zero_variance" if arms.treatment[0] == arms.control[0] else "separated"
-    return Estimate(estimate, status=status, detail=_constant(arms), **known)
+    return Estimate(estimate, status=status, detail=_note_on_constant(arms), **known)
 
 # %% ../../nbs/stats/07_numbers.ipynb #62161560
-def _middles(samples: np.ndarray, statistic: str) -> np.ndarray:
+def _middle_of_each_row(samples: np.ndarray, statistic: str) -> np.ndarray:
     "The middle of every row of a table of samples."
     if statistic == "median":
         return np.median(samples, axis=1)
@@ -274,17 +276,17 @@ def _resampled_centres(
     n, step = len(values), max(1, 1_000_000 // len(values))
     sizes = [min(step, resamples - start) for start in range(0, resamples, step)]
     return np.concatenate(
-        [_middles(values[rng.integers(0, n, (rows, n))], statistic) for rows in sizes]
+        [_middle_of_each_row(values[rng.integers(0, n, (rows, n))], statistic) for rows in sizes]
     )
 
 # %% ../../nbs/stats/07_numbers.ipynb #a1901395
-_Compare = Callable[[np.ndarray, np.ndarray], np.ndarray]
+_Comparison = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def _bootstrapped(
+def _bootstrap_interval(
     arms: _BothConditions,
     statistic: str,
-    compare: _Compare,
+    compare: _Comparison,
     resamples: int,
     seed: int | np.random.Generator,
     known: dict[str, Any],
@@ -308,7 +310,9 @@ def _bootstrapped(
     low, high = (float(x) for x in np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]))
     still = np.ptp(drawn) == 0
     known = known | {"status": "degenerate_zero_variance" if still else "ok"}
-    detail = f"all {resamples} resamples have the same {statistic}" if still else _constant(arms)
+    detail = (
+        f"all {resamples} resamples have the same {statistic}" if still else _note_on_constant(arms)
+    )
     return Estimate(estimate, float(drawn.std(ddof=1)), nan, low, high, detail=detail, **known)
 
 # %% ../../nbs/stats/07_numbers.ipynb #c935646f
@@ -328,12 +332,12 @@ def _welch_t(arms: _BothConditions, gap: float, known: dict[str, Any]) -> Estima
     return Estimate(
         **with_t(estimate, se, df, known["ci_level"]),
         p_method="Welch t",
-        detail=_constant(arms),
+        detail=_note_on_constant(arms),
         **known,
     )
 
 # %% ../../nbs/stats/07_numbers.ipynb #0bc302a2
-_SMALLEST = {
+_SMALLEST_SAMPLE = {
     "mean": 2,
     "median": 6,
     "winsorised mean": 6,
@@ -385,12 +389,12 @@ def numeric_difference(
     if (none := _without_answers(arms, known)) is not None:
         return none
     estimate = float(np.subtract(*arms.point(statistic)))
-    if (short := _without_interval(arms, estimate, _SMALLEST[statistic], known)) is not None:
+    if (short := _without_interval(arms, estimate, _SMALLEST_SAMPLE[statistic], known)) is not None:
         return short
     return (
         _welch_t(arms, 1.0, known)
         if statistic == "mean"
-        else _bootstrapped(arms, statistic, np.subtract, resamples, seed, known)
+        else _bootstrap_interval(arms, statistic, np.subtract, resamples, seed, known)
     )
 
 # %% ../../nbs/stats/07_numbers.ipynb #7ef12da3
@@ -423,14 +427,14 @@ def anchoring_index(
     compare = lambda first, second: (first - second) / gap
     if (
         short := _without_interval(
-            arms, float(compare(*arms.point(statistic))), _SMALLEST[statistic], known
+            arms, float(compare(*arms.point(statistic))), _SMALLEST_SAMPLE[statistic], known
         )
     ) is not None:
         return short
     return (
         _welch_t(arms, gap, known)
         if statistic == "mean"
-        else _bootstrapped(arms, statistic, compare, resamples, seed, known)
+        else _bootstrap_interval(arms, statistic, compare, resamples, seed, known)
     )
 
 # %% ../../nbs/stats/07_numbers.ipynb #3aaa4a5e
@@ -464,7 +468,11 @@ def _delta_method(arms: _BothConditions, known: dict[str, Any]) -> Estimate:
     estimate, se = float(_log_ratio(*means)), float(sqrt(np.sum(_squared_errors(arms) / means**2)))
     half, z = normal_half_width(known["ci_level"]) * se, estimate / se
     zeros = int(sum((y <= 0).sum() for y in arms[:2]))
-    detail = f"{zeros} answers are 0 or less: look at the medians too" if zeros else _constant(arms)
+    detail = (
+        f"{zeros} answers are 0 or less: look at the medians too"
+        if zeros
+        else _note_on_constant(arms)
+    )
     return Estimate(
         estimate,
         se,
@@ -499,16 +507,16 @@ def log_response_ratio(
         if check is not None:
             return check
     estimate = float(_log_ratio(*arms.point(statistic)))
-    if (short := _without_interval(arms, estimate, _SMALLEST[statistic], known)) is not None:
+    if (short := _without_interval(arms, estimate, _SMALLEST_SAMPLE[statistic], known)) is not None:
         return short
     return (
         _delta_method(arms, known)
         if statistic == "mean"
-        else _bootstrapped(arms, statistic, _log_ratio, resamples, seed, known)
+        else _bootstrap_interval(arms, statistic, _log_ratio, resamples, seed, known)
     )
 
 # %% ../../nbs/stats/07_numbers.ipynb #f53612a7
-def _student(apart: np.ndarray, known: dict[str, Any]) -> Estimate:
+def _student_interval(apart: np.ndarray, known: dict[str, Any]) -> Estimate:
     "Mean deviation with Student's interval and test."
     df, mean, se = (
         len(apart) - 1.0,
@@ -552,7 +560,7 @@ def _one_sample(apart: np.ndarray, statistic: str, known: dict[str, Any]) -> Est
     if statistic == "median":
         return _sign_test(apart, known)
     if np.ptp(apart) > 0:
-        return _student(apart, known)
+        return _student_interval(apart, known)
     return Estimate(
         float(apart[0]),
         status="degenerate_zero_variance",
@@ -649,10 +657,10 @@ def deviation_from_truth(
     unit: str = "answer units",  # unit of the answers
 ) -> Estimate:  # answer minus truth; negate it where the bias points down
     "How far the answers lie from the right one."
-    y = _answers(answers, "answers")
+    y = _checked_answers(answers, "answers")
     apart, w = (
-        y - _answers(np.broadcast_to(truth, y.shape), "true values"),
-        _weights(weights, len(y), "answers"),
+        y - _checked_answers(np.broadcast_to(truth, y.shape), "true values"),
+        _checked_weights(weights, len(y), "answers"),
     )
     known = _deviation_known(len(y), statistic, weights is not None, unit, level)
     if not w.any():
@@ -662,7 +670,7 @@ def deviation_from_truth(
     if weights is None:
         return _one_sample(apart, statistic, known)
     point = _weighted_centre(apart, w, statistic)
-    return Estimate(point, 0.0, nan, point, point, detail=_EXACT, **known)
+    return Estimate(point, 0.0, nan, point, point, detail=_EXACT_NOTE, **known)
 
 # %% ../../nbs/stats/07_numbers.ipynb #588ee9fc
 def _placements(
@@ -677,7 +685,7 @@ def _placements(
     return left - (below[-1] - right), right - left
 
 # %% ../../nbs/stats/07_numbers.ipynb #4fc52aa6
-def _dominance(arms: _BothConditions) -> tuple[float, float]:
+def _delta_with_variance(arms: _BothConditions) -> tuple[float, float]:
     "Cliff's delta and, for samples of two or more, the variance that Feng & Cliff give it."
     m, n = len(arms.treatment), len(arms.control)
     of_rows, of_columns = (
@@ -789,7 +797,7 @@ def rank_comparison(
     }
     if (none := _without_answers(arms, known)) is not None:
         return none
-    delta, variance = _dominance(arms)
+    delta, variance = _delta_with_variance(arms)
     short = _without_interval(arms, delta, 2, known)
     return (
         short
@@ -875,7 +883,7 @@ def hodges_lehmann(
     return short if short is not None else _shift_interval(arms, shift, known)
 
 # %% ../../nbs/stats/07_numbers.ipynb #09be57ca
-class _Clusters(NamedTuple):
+class _ClusterAnswers(NamedTuple):
     "The answers of all clusters, one row per number."
 
     value: np.ndarray  # shape (n,)
@@ -897,7 +905,7 @@ class _Clusters(NamedTuple):
         return _read_arms(*values, tuple(weights))._replace(exact=self.exact)
 
 
-def _dominances(clusters: _Clusters, gap: np.ndarray) -> np.ndarray:
+def _delta_of_each_cluster(clusters: _ClusterAnswers, gap: np.ndarray) -> np.ndarray:
     "Cliff's delta of every cluster."
     order = np.lexsort((clusters.value, clusters.code))
     value, code = clusters.value[order], clusters.code[order]
@@ -912,7 +920,7 @@ def _dominances(clusters: _Clusters, gap: np.ndarray) -> np.ndarray:
     return np.clip(np.bincount(of, ours * (below - above), clusters.groups) / whole, -1, 1)
 
 
-def _shift_by_cluster(clusters: _Clusters, gap: np.ndarray) -> np.ndarray:
+def _shift_by_cluster(clusters: _ClusterAnswers, gap: np.ndarray) -> np.ndarray:
     "Hodges-Lehmann shift of every cluster; nan where a condition has no answer."
     asked = np.bincount(clusters.code, clusters.treated, clusters.groups)
     both = (asked > 0) & (np.bincount(clusters.code, minlength=clusters.groups) > asked)
@@ -922,12 +930,12 @@ def _shift_by_cluster(clusters: _Clusters, gap: np.ndarray) -> np.ndarray:
     return shifts
 
 
-def _means_of_both(clusters: _Clusters) -> np.ndarray:
+def _means_of_both(clusters: _ClusterAnswers) -> np.ndarray:
     "Means under treatment and under control."
     return clusters.middles(segment_means)
 
 
-def _medians(clusters: _Clusters) -> np.ndarray:
+def _medians_of_conditions(clusters: _ClusterAnswers) -> np.ndarray:
     "Medians under treatment and under control."
     return clusters.middles(segment_medians)
 
@@ -937,15 +945,24 @@ CLUSTER_MEASURES = {
         "answer units",
         lambda clusters, gap: np.subtract(*_means_of_both(clusters)),
     ),
-    "median_difference": ("answer units", lambda clusters, gap: np.subtract(*_medians(clusters))),
+    "median_difference": (
+        "answer units",
+        lambda clusters, gap: np.subtract(*_medians_of_conditions(clusters)),
+    ),
     "log_ratio": ("log ratio", lambda clusters, gap: _log_ratio(*_means_of_both(clusters))),
-    "log_ratio_of_medians": ("log ratio", lambda clusters, gap: _log_ratio(*_medians(clusters))),
-    "anchoring_index": ("index", lambda clusters, gap: np.subtract(*_medians(clusters)) / gap),
+    "log_ratio_of_medians": (
+        "log ratio",
+        lambda clusters, gap: _log_ratio(*_medians_of_conditions(clusters)),
+    ),
+    "anchoring_index": (
+        "index",
+        lambda clusters, gap: np.subtract(*_medians_of_conditions(clusters)) / gap,
+    ),
     "anchoring_index_of_means": (
         "index",
         lambda clusters, gap: np.subtract(*_means_of_both(clusters)) / gap,
     ),
-    "cliffs_delta": ("Cliff's delta", _dominances),
+    "cliffs_delta": ("Cliff's delta", _delta_of_each_cluster),
     "hodges_lehmann": ("answer units", _shift_by_cluster),
 }
 
@@ -995,7 +1012,7 @@ def coded_numbers(
     columns = [value, weight, treated, code]
     if not used.all():
         columns = [column[used] for column in columns]
-    clusters = _Clusters(*columns, groups, exact)
+    clusters = _ClusterAnswers(*columns, groups, exact)
     n_treatment = np.bincount(clusters.code, clusters.treated, groups).astype(int)
     n_control = np.bincount(clusters.code, minlength=groups) - n_treatment
     both = (n_treatment > 0) & (n_control > 0)
@@ -1017,7 +1034,7 @@ def _number_rows(
     if measure not in CLUSTER_MEASURES:
         raise ValueError(f"measure is {measure!r}: use one of {', '.join(CLUSTER_MEASURES)}")
     tidy = _columns_as_arrays(prompts, columns)
-    _answers(tidy["score"][tidy["weight"] > 0], "answers")
+    _checked_answers(tidy["score"][tidy["weight"] > 0], "answers")
     if not measure.startswith("anchoring_index"):
         return tidy
     if anchor not in prompts:

@@ -174,7 +174,7 @@ def _by_role(role: np.ndarray, p: np.ndarray, roles: int) -> np.ndarray:
     return by_role
 
 
-def _agreement(
+def _agreement_of_pairs(
     p: np.ndarray, pairs: np.ndarray, first: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     "Per pair: both answers in column `first`, and both in the same other column."
@@ -212,7 +212,7 @@ class OrderConsistency(NamedTuple):
     status: str  # ok, position_dominated, position_unidentifiable
 
 
-def _summary(
+def _summary_of_pairs(
     content: tuple[np.ndarray, np.ndarray],
     place: tuple[np.ndarray, np.ndarray],
     places: int,
@@ -267,9 +267,9 @@ def consistency_of_pairs(
     unpaired = int((~paired).sum())
     if not len(pairs):
         return OrderConsistency(*[float("nan")] * 10, False, 0, unpaired, "position_unidentifiable")
-    content = _agreement(_by_role(role, p, int(role.max()) + 1), pairs, target)
-    place = _agreement(p, pairs, 0)
-    return _summary(content, place, p.shape[1], len(p) - unpaired, unpaired, level)
+    content = _agreement_of_pairs(_by_role(role, p, int(role.max()) + 1), pairs, target)
+    place = _agreement_of_pairs(p, pairs, 0)
+    return _summary_of_pairs(content, place, p.shape[1], len(p) - unpaired, unpaired, level)
 
 # %% ../../nbs/stats/04_position.ipynb #14e2a6f8
 def reversed_pairs(

@@ -24,19 +24,19 @@ from .estimates import Estimate, check_level, critical_value, nothing, two_sided
 _NORMAL = NormalDist()
 
 
-def _critical(alpha: float, sides: int) -> float:
+def _critical_quantile(alpha: float, sides: int) -> float:
     "The normal quantile beyond which a test rejects."
     return _NORMAL.inv_cdf(1 - alpha / sides)
 
 
 def _standard_errors_needed(alpha: float, power: float) -> float:
     "How many standard errors from zero an effect is that a two-sided test finds so often."
-    return _critical(alpha, 2) + _NORMAL.inv_cdf(power)
+    return _critical_quantile(alpha, 2) + _NORMAL.inv_cdf(power)
 
 
 def _normal_power(shift: float, alpha: float, sides: int) -> float:
     "Power of a z test whose statistic is centred at `shift` >= 0."
-    z = _critical(alpha, sides)
+    z = _critical_quantile(alpha, sides)
     return _NORMAL.cdf(shift - z) + (_NORMAL.cdf(-shift - z) if sides == 2 else 0.0)
 
 # %% ../../nbs/stats/08_power.ipynb #2a5571f4
@@ -63,13 +63,17 @@ def _t_power(shift: float, df: float, alpha: float, sides: int) -> float:
 def _wald_power(p: float, c: float, n: float, alpha: float, sides: int) -> float:
     "Unpooled-variance normal test, far tail ignored."
     spread = sqrt(p * (1 - p) + c * (1 - c))
-    return _NORMAL.cdf(abs(p - c) * sqrt(n) / spread - _critical(alpha, sides)) if spread else 1.0
+    return (
+        _NORMAL.cdf(abs(p - c) * sqrt(n) / spread - _critical_quantile(alpha, sides))
+        if spread
+        else 1.0
+    )
 
 
 def _fleiss_power(p: float, c: float, n: float, alpha: float, sides: int) -> float:
     "Pooled variance under the null, unpooled under the alternative, far tail ignored."
     spread, pooled = sqrt(p * (1 - p) + c * (1 - c)), sqrt((p + c) * (1 - (p + c) / 2))
-    reach = abs(p - c) * sqrt(n) - _critical(alpha, sides) * pooled
+    reach = abs(p - c) * sqrt(n) - _critical_quantile(alpha, sides) * pooled
     return _NORMAL.cdf(reach / spread) if spread else float(reach >= 0)
 
 
@@ -95,7 +99,7 @@ def _t_kind_power(p: float, c: float, n: float, alpha: float, sides: int) -> flo
     return _t_power(abs(p - c) / spread * sqrt(n / 2), 2 * n - 2, alpha, sides) if spread else 1.0
 
 # %% ../../nbs/stats/08_power.ipynb #7e076373
-_KINDS: dict[
+_POWER_OF_KIND: dict[
     str, tuple[Callable, float]
 ] = {  # formula, and the fewest answers per condition that it is defined for
     "replication": (_wald_power, 1.0),
@@ -129,10 +133,10 @@ def _check_proportions(*p: float) -> None:
 
 def _check_kind(kind: str, *p: float) -> tuple[Callable, float]:
     "The formula of this name, once the proportions are proportions."
-    if kind not in _KINDS:
-        raise ValueError(f"kind is {kind!r}: use one of {', '.join(_KINDS)}")
+    if kind not in _POWER_OF_KIND:
+        raise ValueError(f"kind is {kind!r}: use one of {', '.join(_POWER_OF_KIND)}")
     _check_proportions(*p)
-    return _KINDS[kind]
+    return _POWER_OF_KIND[kind]
 
 # %% ../../nbs/stats/08_power.ipynb #48564d03
 def proportions_power(
@@ -162,13 +166,13 @@ class SampleSize(NamedTuple):
     total: float  # answers altogether
 
 
-def _rounded(kind: str, exact: float, times: float) -> SampleSize:
+def _rounded_sample_size(kind: str, exact: float, times: float) -> SampleSize:
     "The next whole number, forgiving the last bits of a search."
     each = inf if isinf(exact) else ceil(exact - 1e-9)
     return SampleSize(kind, exact, each, each * times)
 
 # %% ../../nbs/stats/08_power.ipynb #40d38ede
-def _inverted(curve: Callable[[float], float], target: float, lowest: float) -> float:
+def _where_curve_reaches(curve: Callable[[float], float], target: float, lowest: float) -> float:
     "Where a rising curve first reaches the target."
     from scipy.optimize import brentq
 
@@ -193,8 +197,10 @@ def proportions_sample_size(
     formula, fewest = _check_kind(kind, p_treatment, p_control)
     if p_treatment == p_control:
         return SampleSize(kind, inf, inf, inf)
-    exact = _inverted(lambda n: formula(p_treatment, p_control, n, alpha, sides), power, fewest)
-    return _rounded(kind, exact, 1 if kind == "one-sample" else 2)
+    exact = _where_curve_reaches(
+        lambda n: formula(p_treatment, p_control, n, alpha, sides), power, fewest
+    )
+    return _rounded_sample_size(kind, exact, 1 if kind == "one-sample" else 2)
 
 # %% ../../nbs/stats/08_power.ipynb #9023126c
 def cluster_sd(
@@ -266,7 +272,11 @@ def minimum_detectable_effect(
     df = clusters - strata
     if method == "t":
         return float(stdtrit(df, 1 - alpha / 2) + stdtrit(df, power)) * sd / sqrt(clusters)
-    return _inverted(lambda shift: _t_power(shift, df, alpha, 2), power, 0.0) * sd / sqrt(clusters)
+    return (
+        _where_curve_reaches(lambda shift: _t_power(shift, df, alpha, 2), power, 0.0)
+        * sd
+        / sqrt(clusters)
+    )
 
 # %% ../../nbs/stats/08_power.ipynb #c0cd04b7
 def clusters_needed(
@@ -282,7 +292,9 @@ def clusters_needed(
     if effect == 0:
         return inf
     _check_clusters(sd, fewest, strata)
-    guess = _inverted(lambda n: cluster_power(effect, sd, n, strata, alpha), power, float(fewest))
+    guess = _where_curve_reaches(
+        lambda n: cluster_power(effect, sd, n, strata, alpha), power, float(fewest)
+    )
     return ceil(guess - 1e-9)
 
 # %% ../../nbs/stats/08_power.ipynb #9b5b117b
@@ -412,7 +424,7 @@ def _with_reference(mean: float, se: float, df: float, level: float) -> dict[str
     return limits | {"p_value": p_value, "p_method": "normal" if normal else "t"}
 
 # %% ../../nbs/stats/08_power.ipynb #0dbb12f7
-def _evaluated(
+def _mean_where_there_are_scores(
     y: np.ndarray, code: np.ndarray | None, reference: str, known: dict[str, Any]
 ) -> Estimate:
     "The estimate of scores that exist."
@@ -425,7 +437,7 @@ def _evaluated(
     return Estimate(mean, se, df, **_with_reference(mean, se, df, known["ci_level"]), **known)
 
 
-def _evaluation(
+def _mean_of_scores(
     y: np.ndarray, code: np.ndarray | None, what: str, reference: str, level: float, unit: str
 ) -> Estimate:
     "Mean of checked scores, or of their differences."
@@ -441,7 +453,7 @@ def _evaluation(
     return (
         nothing("no_valid_answers", "no question has a score", **known)
         if len(y) == 0
-        else _evaluated(y, code, reference, known)
+        else _mean_where_there_are_scores(y, code, reference, known)
     )
 
 # %% ../../nbs/stats/08_power.ipynb #e186db72
@@ -456,7 +468,7 @@ def evaluation_mean(
 ) -> Estimate:  # about questions like these; its p-value tests a mean of 0
     "Mean score of an evaluation with its (clustered) standard error."
     y, code = _read_scores(scores, clusters)
-    found = _evaluation(y, code, "mean", reference, level, unit)
+    found = _mean_of_scores(y, code, "mean", reference, level, unit)
     rough = found.status == "ok" and code is None and len(y) < 300 and np.isin(y, (0, 1)).all()
     return (
         replace(found, detail=f"{len(y)} questions with 0/1 scores: Wilson's interval is safer")
@@ -483,7 +495,7 @@ def evaluation_difference(
     apart, code = _read_scores(
         _read_scores(first, None)[0] - _read_scores(second, None)[0], clusters
     )
-    return _evaluation(apart, code, "paired difference", reference, level, unit)
+    return _mean_of_scores(apart, code, "paired difference", reference, level, unit)
 
 # %% ../../nbs/stats/08_power.ipynb #0ad2ef9b
 class QuestionVariances(NamedTuple):
@@ -559,7 +571,7 @@ def questions_needed(
     variance = _per_question(between, within, answers)
     if difference == 0:
         return SampleSize("miller", inf, inf, inf)
-    return _rounded(
+    return _rounded_sample_size(
         "miller",
         _standard_errors_needed(alpha, power) ** 2 * variance / difference**2,
         sum(answers),

@@ -26,7 +26,7 @@ from cogbias.stats.estimates import (
 )
 
 # %% ../../nbs/stats/20_profiles.ipynb #aa4c1d3d
-def _checked(effects: pd.DataFrame, columns: list[str]) -> None:
+def _check_effects(effects: pd.DataFrame, columns: list[str]) -> None:
     "Every column is there, no cell is filled twice, and no standard error is negative."
     check_columns(effects, columns)
     names = effects[columns[:2]]
@@ -61,7 +61,7 @@ def bias_profiles(
     se: str | None = "se",  # column of standard errors; None: unknown
 ) -> Profiles:
     "The table of participants by biases, with what is missing counted."
-    _checked(effects, [participant, bias, estimate, *([] if se is None else [se])])
+    _check_effects(effects, [participant, bias, estimate, *([] if se is None else [se])])
     wide = effects.pivot(index=participant, columns=bias, values=estimate).astype(float)
     errors = (
         wide * nan
@@ -133,7 +133,7 @@ def _complete_part(profiles: Profiles, drop: str) -> tuple[pd.DataFrame, str]:
     return whole[moves], ", ".join(f"{count} {each}" for count, each in zip(lost, what) if count)
 
 # %% ../../nbs/stats/20_profiles.ipynb #394d5715
-class _Complete(NamedTuple):
+class _CompleteTable(NamedTuple):
     "A table without holes."
 
     values: np.ndarray  # participants by biases
@@ -143,7 +143,7 @@ class _Complete(NamedTuple):
     left_out: str  # what had to go, in words; empty when nothing
 
 
-def _complete(profiles: Profiles, drop: str, standardise: bool) -> _Complete:
+def _complete_table(profiles: Profiles, drop: str, standardise: bool) -> _CompleteTable:
     "The complete part of the table, each column in its own standard deviations."
     kept, left_out = _complete_part(profiles, drop)
     values, se = kept.to_numpy(float), profiles.se.loc[kept.index, kept.columns].to_numpy(float)
@@ -151,7 +151,7 @@ def _complete(profiles: Profiles, drop: str, standardise: bool) -> _Complete:
         values.std(axis=0, ddof=1) if standardise and len(values) > 1 else np.ones(values.shape[1])
     )
     centre = values.mean(axis=0) if standardise and len(values) else 0.0
-    return _Complete(
+    return _CompleteTable(
         (values - centre) / scale,
         se / scale,
         list(kept.index),
@@ -160,7 +160,7 @@ def _complete(profiles: Profiles, drop: str, standardise: bool) -> _Complete:
     )
 
 # %% ../../nbs/stats/20_profiles.ipynb #a8b9b979
-def _too_small(table: _Complete, biases: int) -> str:
+def _too_small(table: _CompleteTable, biases: int) -> str:
     "Why the table cannot be analysed; empty when it can."
     n, k = table.values.shape
     if n >= 4 and k >= biases:
@@ -176,7 +176,7 @@ def _too_small(table: _Complete, biases: int) -> str:
     )
 
 # %% ../../nbs/stats/20_profiles.ipynb #10cea030
-def _distances(values: np.ndarray) -> np.ndarray:
+def _distances_between_rows(values: np.ndarray) -> np.ndarray:
     "Euclidean distances between rows, exactly symmetric."
     from scipy.spatial.distance import pdist, squareform
 
@@ -209,9 +209,14 @@ def _silhouette(distance: np.ndarray, groups: np.ndarray) -> float:
     return float(np.mean(np.where((own > 1) & np.isfinite(width), width, 0.0)))
 
 # %% ../../nbs/stats/20_profiles.ipynb #5a9ca707
-def _silhouettes(values: np.ndarray, linkage: str, most: int) -> tuple[np.ndarray, np.ndarray]:
+def _silhouettes_by_groups(
+    values: np.ndarray, linkage: str, most: int
+) -> tuple[np.ndarray, np.ndarray]:
     "Silhouettes for 2 to `most` groups, and the groupings."
-    groups, distance = _groups_of_tree(_linkage_tree(values, linkage), most), _distances(values)
+    groups, distance = (
+        _groups_of_tree(_linkage_tree(values, linkage), most),
+        _distances_between_rows(values),
+    )
     return np.array([_silhouette(distance, each) for each in groups]), groups
 
 # %% ../../nbs/stats/20_profiles.ipynb #2e95cd7d
@@ -222,7 +227,7 @@ def _rand_index(first: np.ndarray, second: np.ndarray) -> float:
     return float(adjusted_rand_score(first, second))
 
 # %% ../../nbs/stats/20_profiles.ipynb #73892095
-def _resampled(table: _Complete, resample: str, rng: np.random.Generator) -> np.ndarray:
+def _resampled_values(table: _CompleteTable, resample: str, rng: np.random.Generator) -> np.ndarray:
     "The table with its effects moved within their errors, or with other biases drawn."
     n, k = table.values.shape
     return (
@@ -254,7 +259,7 @@ class ProfileClusters(NamedTuple):
     detail: str  # the reason, and what was left out
 
 
-def _no_clusters(why: str, table: _Complete, status: str = "insufficient") -> ProfileClusters:
+def _no_clusters(why: str, table: _CompleteTable, status: str = "insufficient") -> ProfileClusters:
     "The answer where no tree can be cut."
     lacking = nothing(
         status,
@@ -277,8 +282,8 @@ def _no_clusters(why: str, table: _Complete, status: str = "insufficient") -> Pr
     )
 
 # %% ../../nbs/stats/20_profiles.ipynb #d0d86fa6
-def _stability(
-    table: _Complete,
+def _groupings_of_resamples(
+    table: _CompleteTable,
     linkage: str,
     resample: str,
     draws: int,
@@ -289,14 +294,14 @@ def _stability(
     return np.array(
         [
             _groups_of_tree(
-                _linkage_tree(_resampled(table, resample, rng), linkage), len(original) + 1
+                _linkage_tree(_resampled_values(table, resample, rng), linkage), len(original) + 1
             )
             for _ in range(draws)
         ]
     )
 
 # %% ../../nbs/stats/20_profiles.ipynb #0e815903
-def _reading(k: int, stability: float, p_value: float, bound: float, alpha: float) -> str:
+def _why_no_groups(k: int, stability: float, p_value: float, bound: float, alpha: float) -> str:
     "Why no groups are named; empty when they are."
     why = (
         [f"their mean adjusted Rand index over resamples is {stability:.2f}, below {bound:g}"]
@@ -311,8 +316,8 @@ def _reading(k: int, stability: float, p_value: float, bound: float, alpha: floa
     return f"no groups are named: {k} would fit best, but {' and '.join(why)}" if why else ""
 
 # %% ../../nbs/stats/20_profiles.ipynb #79f8527e
-def _clustered(
-    table: _Complete,
+def _cluster_profiles(
+    table: _CompleteTable,
     linkage: str,
     resample: str,
     most: int,
@@ -323,12 +328,15 @@ def _clustered(
 ) -> ProfileClusters:
     "Cut, resample, compare with a single cloud."
     rng = np.random.default_rng(seed)
-    widths, original = _silhouettes(table.values, linkage, most)
+    widths, original = _silhouettes_by_groups(table.values, linkage, most)
     best = int(np.argmax(widths))
-    again = _stability(table, linkage, resample, draws, original, rng)
+    again = _groupings_of_resamples(table, linkage, resample, draws, original, rng)
     index = np.array([[_rand_index(a, b) for a, b in zip(original, each)] for each in again])
     null = np.array(
-        [_silhouettes(_one_cloud(table.values, rng), linkage, most)[0].max() for _ in range(draws)]
+        [
+            _silhouettes_by_groups(_one_cloud(table.values, rng), linkage, most)[0].max()
+            for _ in range(draws)
+        ]
     )
     p_value, known = (
         float((1 + np.sum(null >= widths[best])) / (1 + draws)),
@@ -340,7 +348,7 @@ def _clustered(
     stability = Estimate(float(index[:, best].mean()), unit="adjusted Rand index", **known)
     tested = {"p_value": p_value, "p_method": "single normal clouds"}
     silhouette = Estimate(float(widths[best]), **tested, unit="silhouette", **known)
-    why = _reading(best + 2, stability.estimate, p_value, bound, alpha)
+    why = _why_no_groups(best + 2, stability.estimate, p_value, bound, alpha)
     together = pd.DataFrame(
         (again[:, best, :, None] == again[:, best, None, :]).mean(axis=0),
         table.participants,
@@ -398,7 +406,7 @@ def cluster_profiles(
 ) -> ProfileClusters:
     "Groups of participants with similar profiles, named only if they are stable and not one cloud."
     _check_clustering(linkage, resample, most, draws)
-    table = _complete(profiles, drop, standardise)
+    table = _complete_table(profiles, drop, standardise)
     why = _too_small(table, 2 if resample == "estimates" else 3)
     if why:
         return _no_clusters(why, table)
@@ -408,7 +416,7 @@ def cluster_profiles(
             "resample='biases'",
             table,
         )
-    return _clustered(
+    return _cluster_profiles(
         table, linkage, resample, min(most, len(table.values) - 1), draws, bound, alpha, seed
     )
 
@@ -432,7 +440,7 @@ def _eigenvalues(values: np.ndarray) -> np.ndarray:
     return np.linalg.svd(values, compute_uv=False) ** 2 / (len(values) - 1)
 
 # %% ../../nbs/stats/20_profiles.ipynb #a4cc31c8
-def _shuffled(values: np.ndarray, draws: int, seed: int) -> np.ndarray:
+def _eigenvalues_when_shuffled(values: np.ndarray, draws: int, seed: int) -> np.ndarray:
     "Eigenvalues after every bias was shuffled by itself, shape (draws, components)."
     rng = np.random.default_rng(seed)
     return np.array([_eigenvalues(rng.permuted(values, axis=0)) for _ in range(draws)])
@@ -449,9 +457,11 @@ def _oriented_components(values: np.ndarray, count: int) -> tuple[np.ndarray, np
     ] * sign * freedom
 
 # %% ../../nbs/stats/20_profiles.ipynb #5c0200a4
-def _variances(table: _Complete, draws: int, level: float, seed: int) -> pd.DataFrame:
+def _variances_of_components(
+    table: _CompleteTable, draws: int, level: float, seed: int
+) -> pd.DataFrame:
     "Eigenvalues beside those of shuffled tables."
-    own, null = _eigenvalues(table.values), _shuffled(table.values, draws, seed)
+    own, null = _eigenvalues(table.values), _eigenvalues_when_shuffled(table.values, draws, seed)
     p_value = (1 + np.sum(null >= own - 1e-12, axis=0)) / (1 + draws)
     beside = {
         "noise_high": np.quantile(null, level, axis=0),
@@ -480,13 +490,13 @@ def profile_components(
         raise ValueError(
             f"draws is {draws}: a quantile of {level} needs at least {least} shuffled tables"
         )
-    table = _complete(profiles, drop, True)
+    table = _complete_table(profiles, drop, True)
     why, n = _too_small(table, 2), len(table.values)
     if why:
         return ProfileComponents(
             0, pd.DataFrame(), pd.DataFrame(), pd.DataFrame(), n, "insufficient", why
         )
-    variance = _variances(table, draws, level, seed)
+    variance = _variances_of_components(table, draws, level, seed)
     count = int(variance["counts"].sum())
     names, (loadings, scores) = (
         [f"component {c + 1}" for c in range(count)],
@@ -508,7 +518,7 @@ def _fisher_interval(r: float, n: int, level: float) -> tuple[float, float]:
     return tanh(atanh(r) - half), tanh(atanh(r) + half)
 
 # %% ../../nbs/stats/20_profiles.ipynb #76c861b0
-def _correlation(x: np.ndarray, y: np.ndarray, level: float) -> Estimate:
+def _correlation_of_pair(x: np.ndarray, y: np.ndarray, level: float) -> Estimate:
     "Correlation of two biases over the participants that have both."
     n = len(x)
     known = dict(
@@ -574,7 +584,7 @@ def _pair_row(
     return {
         "first": first,
         "second": second,
-        **asdict(_correlation(x, y, level)),
+        **asdict(_correlation_of_pair(x, y, level)),
         **resampled,
         **beside,
     }

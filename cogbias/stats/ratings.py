@@ -39,12 +39,12 @@ class RatingRule(NamedTuple):
     rational_steps: PerTest = 0.0  # ... plus this, as far as the scale goes
 
 
-_FIELDS = RatingRule._fields[1:]  # those that may hold one value per test
+_FIELDS_PER_TEST = RatingRule._fields[1:]  # those that may hold one value per test
 
 
-def _checked(rule: RatingRule) -> RatingRule:
+def _checked_rule(rule: RatingRule) -> RatingRule:
     "The same rule with numeric fields, once it makes sense."
-    numeric = {name: np.asarray(getattr(rule, name), float) for name in _FIELDS}
+    numeric = {name: np.asarray(getattr(rule, name), float) for name in _FIELDS_PER_TEST}
     if rule.options != int(rule.options) or rule.options < 2:
         raise ValueError(f"options is {rule.options}: give the length of the scale, 2 or more")
     if not np.all(np.abs(numeric["kappa"]) == 1):
@@ -57,7 +57,7 @@ def _checked(rule: RatingRule) -> RatingRule:
     return rule._replace(**numeric)
 
 # %% ../../nbs/stats/13_ratings.ipynb #d2172609
-def _ratings(values: PerTest, options: int, condition: str) -> np.ndarray:
+def _checked_ratings(values: PerTest, options: int, condition: str) -> np.ndarray:
     "Ratings as numbers, nan where there is no answer."
     rating = np.asarray(values, float)
     bad = ~np.isnan(rating) & ((rating != np.round(rating)) | (rating < 0) | (rating > options - 1))
@@ -84,10 +84,10 @@ def _coded_ratings(
     control: PerTest, treatment: PerTest, rule: RatingRule
 ) -> tuple[np.ndarray, np.ndarray, RatingRule]:
     "Both ratings, each counted from its own end of the scale, and the rule as numbers."
-    rule, last = _checked(rule), rule.options - 1
+    rule, last = _checked_rule(rule), rule.options - 1
     first, second = (
-        _ratings(control, rule.options, "control"),
-        _ratings(treatment, rule.options, "treatment"),
+        _checked_ratings(control, rule.options, "control"),
+        _checked_ratings(treatment, rule.options, "treatment"),
     )
     _check_lengths(first, second, rule)
     return (
@@ -97,7 +97,7 @@ def _coded_ratings(
     )
 
 
-def _deviations(
+def _signed_deviations(
     control: PerTest, treatment: PerTest, rule: RatingRule
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     "Signed distance of both ratings from their references, and the sign of the bias."
@@ -112,7 +112,7 @@ def m_scores(
     epsilon: float = 0.0,  # added to the denominator; 1e-8 is the published code (replication only)
 ) -> np.ndarray:  # one score per pair in [-1, 1], nan where an answer is missing, shape (n,)
     "Relative change of the distance to the reference (Malberg et al. 2024)."
-    first, second, kappa = _deviations(control, treatment, rule)
+    first, second, kappa = _signed_deviations(control, treatment, rule)
     first, second = np.abs(first), np.abs(second)
     farther = np.maximum(first, second) + epsilon
     return kappa * (first - second) / np.where(farther == 0, 1.0, farther) + 0.0
@@ -120,13 +120,13 @@ def m_scores(
 # %% ../../nbs/stats/13_ratings.ipynb #1cc1894c
 def _scaled_approach(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarray:
     "Change of the distance to the reference, in scale lengths."
-    first, second, kappa = _deviations(control, treatment, rule)
+    first, second, kappa = _signed_deviations(control, treatment, rule)
     return kappa * (np.abs(first) - np.abs(second)) / (rule.options - 1) + 0.0
 
 
 def _signed_shift(control: PerTest, treatment: PerTest, rule: RatingRule) -> np.ndarray:
     "Shift between the two ratings, in scale lengths."
-    first, second, kappa = _deviations(control, treatment, rule)
+    first, second, kappa = _signed_deviations(control, treatment, rule)
     return kappa * (first - second) / (rule.options - 1) + 0.0
 
 
@@ -168,7 +168,9 @@ def score_tables(
     measure: str = "m",  # one of RATING_MEASURES
 ) -> np.ndarray:  # score of control rating i and treatment rating j, shape (tests or 1, K, K)
     "The score of every pair of ratings."
-    spread = {name: np.asarray(getattr(rule, name), float).reshape(-1, 1, 1) for name in _FIELDS}
+    spread = {
+        name: np.asarray(getattr(rule, name), float).reshape(-1, 1, 1) for name in _FIELDS_PER_TEST
+    }
     rating = np.arange(rule.options)
     return rating_scores(
         rating[None, :, None], rating[None, None, :], rule._replace(**spread), measure
@@ -202,7 +204,7 @@ def random_responder(
     return RandomResponder(*map(float, moments))
 
 # %% ../../nbs/stats/13_ratings.ipynb #4b0881ff
-def _distributions(values: np.ndarray, options: int, condition: str) -> np.ndarray:
+def _checked_distributions(values: np.ndarray, options: int, condition: str) -> np.ndarray:
     "Rows of probabilities; all nan where a prompt has no valid answer."
     p = np.asarray(values, float)
     if p.ndim != 2 or p.shape[1] != options:
@@ -228,8 +230,8 @@ def expected_scores(
 ) -> np.ndarray:  # one expected score per pair, nan where a distribution is missing, shape (n,)
     "Expected score of two independent answers with known distributions."
     p, q = (
-        _distributions(control, rule.options, "control"),
-        _distributions(treatment, rule.options, "treatment"),
+        _checked_distributions(control, rule.options, "control"),
+        _checked_distributions(treatment, rule.options, "treatment"),
     )
     tables = score_tables(rule, measure)
     if len(p) != len(q) or len(tables) not in (1, len(p)):
@@ -417,7 +419,7 @@ def rating_difference(
     return replace(cut_at(found, -reach, reach, "end"), method=f"{method}, {found.method}")
 
 # %% ../../nbs/stats/13_ratings.ipynb #95393b4c
-def _shifted(found: Estimate, null: float) -> Estimate:
+def _counted_from_zero_of(found: Estimate, null: float) -> Estimate:
     "The estimate counted from another zero."
     return replace(
         found,
@@ -466,7 +468,7 @@ def rating_effects(
     )
     return RatingEffects(
         m,
-        _shifted(m, _null_of_answered(control, treatment, rule, weight)),
+        _counted_from_zero_of(m, _null_of_answered(control, treatment, rule, weight)),
         scaled,
         direction,
         random_responder(rule),

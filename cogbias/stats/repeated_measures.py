@@ -121,7 +121,7 @@ def _f_tail(statistic: float, df: float, df_rest: float) -> float:
     return float(fdtrc(df, df_rest, statistic))
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #021b3a90
-def _counted(n: int, word: str) -> str:
+def _count_in_words(n: int, word: str) -> str:
     "The number with its noun."
     return f"{n} {word}" if n == 1 else f"{n} {word}s"
 
@@ -136,7 +136,7 @@ def _left_out(table: pd.DataFrame, whole: pd.Series) -> str:
     ]
     notes = (
         [
-            f"{_counted(len(gone), 'unit')} without every variant left out: "
+            f"{_count_in_words(len(gone), 'unit')} without every variant left out: "
             f"{', '.join(map(str, gone))}"
         ]
         if gone
@@ -144,12 +144,12 @@ def _left_out(table: pd.DataFrame, whole: pd.Series) -> str:
     )
     if cells:
         notes.append(
-            f"{_counted(len(cells), 'cell')} without every variant left out of the averages"
+            f"{_count_in_words(len(cells), 'cell')} without every variant left out of the averages"
         )
     return "; ".join(notes)
 
 
-def _complete(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+def _complete_rows(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     "The rows without a gap, and a sentence about what was left out on the way."
     values = table.astype(float)
     whole = np.isfinite(values).all(axis=1)
@@ -165,12 +165,12 @@ def _too_few(units: int, variants: int) -> tuple[str, str] | None:
     if units <= 3:
         return (
             "too_few_clusters",
-            f"{_counted(units, 'unit')}: nothing can be said beyond the units at hand",
+            f"{_count_in_words(units, 'unit')}: nothing can be said beyond the units at hand",
         )
     return None
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #f0eaf3a0
-def _together(*notes: str) -> str:
+def _joined_notes(*notes: str) -> str:
     "Notes that are not empty, in one sentence."
     return "; ".join(filter(None, notes))
 
@@ -178,16 +178,16 @@ def _together(*notes: str) -> str:
 def _with_notes(found: Estimate, units: int, *notes: str) -> Estimate:
     "The estimate with its notes, flagged with four or five units and without a test below."
     if found.status != "ok" or units > 5:
-        return replace(found, detail=_together(found.detail, *notes))
+        return replace(found, detail=_joined_notes(found.detail, *notes))
     if units <= 3:
         return replace(
             found,
             p_value=nan,
             status="too_few_clusters",
-            detail=_together(_too_few(units, 2)[1], *notes),
+            detail=_joined_notes(_too_few(units, 2)[1], *notes),
         )
     return replace(
-        found, status="few_clusters", detail=_together(found.detail, f"{units} units", *notes)
+        found, status="few_clusters", detail=_joined_notes(found.detail, f"{units} units", *notes)
     )
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #5b56280b
@@ -288,7 +288,7 @@ def repeated_measures_anova(
     table: pd.DataFrame,  # one row per unit, one column per variant, such as from `variant_table`
 ) -> RepeatedMeasuresAnova:
     "Whether the variants differ, with the unit (not the answer) as the case."
-    values, note = _complete(table)
+    values, note = _complete_rows(table)
     units, variants = values.shape
     known = dict(
         method="repeated-measures ANOVA, Greenhouse-Geisser p",
@@ -373,7 +373,7 @@ def friedman_test(
 
     if method not in ("f", "chi_squared"):
         raise ValueError(f"method is {method!r}: give 'f' or 'chi_squared'")
-    values, note = _complete(table)
+    values, note = _complete_rows(table)
     units, variants = values.shape
     known = dict(
         method=f"Kendall's W, Friedman {'F' if method == 'f' else 'chi-squared'}",
@@ -413,7 +413,7 @@ def variant_contrast(
 ) -> Estimate:
     "Mean difference of a variant from the base, paired within units."
     check_columns(table, [variant, base])
-    values, note = _complete(table)
+    values, note = _complete_rows(table)
     difference = values[variant].to_numpy() - values[base].to_numpy()
     found = stratified_cluster_t(difference, ["all"] * len(difference), level=level, unit=unit)
     said = {
@@ -421,7 +421,7 @@ def variant_contrast(
         "degenerate_zero_variance": "every unit changes by the same amount",
         "no_valid_answers": "no unit has an effect in every variant",
     }
-    detail = _together(said.get(found.status, _counted(len(difference), "unit")), note)
+    detail = _joined_notes(said.get(found.status, _count_in_words(len(difference), "unit")), note)
     return replace(found, method="paired t over units", n=2 * len(difference), detail=detail)
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #fe25a849
@@ -622,7 +622,7 @@ def _term_rows(found: Mapping[str, Estimate]) -> pd.DataFrame:
     )
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #ff0b6092
-def _coefficient(value: float, se: float, df: float, known: dict) -> Estimate:
+def _estimate_of_coefficient(value: float, se: float, df: float, known: dict) -> Estimate:
     "A coefficient with its t interval and test, as far as the number of clusters allows."
     clusters = known["n_clusters"]
     few = {
@@ -646,7 +646,7 @@ def _coefficient(value: float, se: float, df: float, known: dict) -> Estimate:
     if clusters > 5 or found.status != "ok":
         return found
     return replace(
-        found, status="few_clusters", detail=_together(f"{clusters} clusters", found.detail)
+        found, status="few_clusters", detail=_joined_notes(f"{clusters} clusters", found.detail)
     )
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #a61a8c11
@@ -665,7 +665,9 @@ class MixedModel(NamedTuple):
     detail: str  # the reason
 
 
-def _unfitted(names: list[str], status: str, detail: str, reml: bool, known: dict) -> MixedModel:
+def _model_without_fit(
+    names: list[str], status: str, detail: str, reml: bool, known: dict
+) -> MixedModel:
     "The result where there is no fit to report."
     return MixedModel(
         _term_rows({name: nothing(status, detail, **known) for name in names}),
@@ -695,7 +697,7 @@ def _mixed_model(
     )
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #b5592f7a
-def _failure(fit: Any, caught: list) -> str:
+def _failure_of_fit(fit: Any, caught: list) -> str:
     "In which way a fit failed; empty when it did not."
     if not fit.converged:
         return "the optimiser stopped before it reached a maximum"
@@ -716,10 +718,10 @@ def _fit_with_faults(model: Any, reml: bool) -> tuple[Any, str]:
             fit = model.fit(reml=reml)
         except (np.linalg.LinAlgError, ValueError) as error:
             return None, f"the linear algebra failed ({_first_line(error)})"
-    return fit, _failure(fit, caught)
+    return fit, _failure_of_fit(fit, caught)
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #d2c7907b
-def _variances(fit: Any, crossed: Sequence[str]) -> pd.Series:
+def _variance_components(fit: Any, crossed: Sequence[str]) -> pd.Series:
     "Variances and covariances by name."
     if crossed:
         found = dict(zip(fit.model.exog_vc.names, fit.vcomp))
@@ -749,10 +751,10 @@ def _mixed_result(
     fit, failure = _fit_with_faults(model, reml)
     names = list(model.exog_names)
     if failure:
-        return _unfitted(names, "not_converged", failure, reml, known)
+        return _model_without_fit(names, "not_converged", failure, reml, known)
     exact = "degenerate_zero_variance", "no scatter is left: the model explains every outcome"
     if fit.scale <= 1e-8 * np.var(model.endog):
-        return _unfitted(names, *exact, reml, known)
+        return _model_without_fit(names, *exact, reml, known)
     edge = _at_edge(fit, crossed)
     told = (
         {
@@ -763,10 +765,10 @@ def _mixed_result(
         else {}
     )
     found = {
-        name: _coefficient(float(b), float(se), df, known | told)
+        name: _estimate_of_coefficient(float(b), float(se), df, known | told)
         for name, b, se in zip(names, fit.fe_params, fit.bse_fe)
     }
-    variances = _variances(fit, crossed)
+    variances = _variance_components(fit, crossed)
     return MixedModel(
         _term_rows(found),
         variances,
@@ -815,7 +817,7 @@ def mixed_model(
     )
     declined = _why_no_fit(y, design, clusters)
     if declined:
-        return _unfitted(list(design), *declined, reml, known)
+        return _model_without_fit(list(design), *declined, reml, known)
     return _mixed_result(
         _mixed_model(table, formula, cluster, slopes, crossed), crossed, reml, clusters - 1, known
     )
@@ -853,7 +855,7 @@ def likelihood_ratio(
     )
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #d918de66
-def _undetermined(x: np.ndarray) -> np.ndarray:
+def _undetermined_coefficients(x: np.ndarray) -> np.ndarray:
     "Which coefficients these rows leave open, for columns of about unit length."
     value, vector = np.linalg.eigh(x.T @ x)
     return (np.abs(vector[:, value < 1e-10]) > 1e-6).any(axis=1)
@@ -863,7 +865,11 @@ def _resting_on_one(design: pd.DataFrame, code: np.ndarray) -> set[str]:
     "Terms that could not be estimated without some one cluster."
     x = design.to_numpy(float) / np.sqrt(np.sum(design.to_numpy(float) ** 2, axis=0))
     return set(
-        design.columns[np.any([_undetermined(x[code != g]) for g in range(code.max() + 1)], axis=0)]
+        design.columns[
+            np.any(
+                [_undetermined_coefficients(x[code != g]) for g in range(code.max() + 1)], axis=0
+            )
+        ]
     )
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #b6fccaee
@@ -918,7 +924,7 @@ def _robust_terms(
         {
             name: alone
             if name in lonely
-            else _coefficient(float(b[j]), float(se[j]), float(df[j]), known)
+            else _estimate_of_coefficient(float(b[j]), float(se[j]), float(df[j]), known)
             for j, name in enumerate(design)
         }
     )
@@ -990,7 +996,7 @@ def _matrix_power(matrix: np.ndarray, exponent: float) -> np.ndarray:
     return vector[:, keep] * value[keep] ** exponent @ vector[:, keep].T
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #eb7582bf
-def _adjusted(
+def _adjusted_design(
     x: np.ndarray, bread: np.ndarray, kind: str, clusters: int, shape: tuple[int, int]
 ) -> np.ndarray:
     "A X M of one cluster."
@@ -1015,7 +1021,7 @@ def _sandwich(
     clusters, bread = code.max() + 1, np.linalg.inv(x.T @ x)
     b = bread @ x.T @ y
     members = [code == g for g in range(clusters)]
-    weights = [_adjusted(x[rows], bread, kind, clusters, x.shape) for rows in members]
+    weights = [_adjusted_design(x[rows], bread, kind, clusters, x.shape) for rows in members]
     scores = np.stack([w.T @ (y[rows] - x[rows] @ b) for w, rows in zip(weights, members)])
     projected, own = (
         np.stack([x[rows].T @ w for w, rows in zip(weights, members)]),
@@ -1063,7 +1069,7 @@ def cluster_robust(
     )
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #308f9f2c
-class _Answers(NamedTuple):
+class _LikelihoodData(NamedTuple):
     "What the likelihood needs."
 
     y: np.ndarray  # target answers per row
@@ -1072,7 +1078,9 @@ class _Answers(NamedTuple):
     code: np.ndarray  # number of the cluster of each row
 
 
-def _cluster_modes(data: _Answers, eta: np.ndarray, sd: float) -> tuple[np.ndarray, np.ndarray]:
+def _cluster_modes(
+    data: _LikelihoodData, eta: np.ndarray, sd: float
+) -> tuple[np.ndarray, np.ndarray]:
     "Most likely u of each cluster, and the spread of its integrand."
     from scipy.special import expit
 
@@ -1087,7 +1095,7 @@ def _cluster_modes(data: _Answers, eta: np.ndarray, sd: float) -> tuple[np.ndarr
     return u, 1 / np.sqrt(curvature)
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #d87b38f7
-def _minus_log_likelihood(parameter: np.ndarray, data: _Answers, quadrature: int) -> float:
+def _minus_log_likelihood(parameter: np.ndarray, data: _LikelihoodData, quadrature: int) -> float:
     "Of coefficients and standard deviation, by adaptive quadrature, without binomial coefficients."
     from scipy.special import logsumexp
 
@@ -1102,7 +1110,9 @@ def _minus_log_likelihood(parameter: np.ndarray, data: _Answers, quadrature: int
     return -float(np.sum(np.log(spread) + inside - np.log(2 * np.pi) / 2))
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #119cb3d3
-def _covariance(parameter: np.ndarray, data: _Answers, quadrature: int) -> np.ndarray | None:
+def _covariance_of_parameters(
+    parameter: np.ndarray, data: _LikelihoodData, quadrature: int
+) -> np.ndarray | None:
     "Inverse of the observed information; None where it is not positive definite."
     from statsmodels.tools.numdiff import approx_hess3
 
@@ -1114,7 +1124,9 @@ def _covariance(parameter: np.ndarray, data: _Answers, quadrature: int) -> np.nd
     )
 
 
-def _maximum(data: _Answers, quadrature: int) -> tuple[np.ndarray, np.ndarray | None]:
+def _maximise_likelihood(
+    data: _LikelihoodData, quadrature: int
+) -> tuple[np.ndarray, np.ndarray | None]:
     "Parameters and their covariance; None where no maximum was reached."
     from scipy.optimize import minimize
 
@@ -1125,7 +1137,7 @@ def _maximum(data: _Answers, quadrature: int) -> tuple[np.ndarray, np.ndarray | 
         method="BFGS",
     )
     # the search may give up its last steps to rounding although the slope is nearly zero already
-    return found.x, _covariance(found.x, data, quadrature) if np.abs(
+    return found.x, _covariance_of_parameters(found.x, data, quadrature) if np.abs(
         found.jac
     ).max() < 1e-2 else None
 
@@ -1139,7 +1151,7 @@ class RandomInterceptLogit(NamedTuple):
     sd: Estimate  # standard deviation of the intercepts, on the logit scale
 
 
-def _undescribed(
+def _nothing_to_describe(
     design: pd.DataFrame, declined: tuple[str, str], known: dict
 ) -> RandomInterceptLogit:
     "The result where there is nothing to describe."
@@ -1149,7 +1161,7 @@ def _undescribed(
     )
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #7a0d32ea
-def _no_logit(data: _Answers, design: pd.DataFrame) -> tuple[str, str] | None:
+def _no_logit(data: _LikelihoodData, design: pd.DataFrame) -> tuple[str, str] | None:
     "Status and reason where the model cannot be fitted."
     if declined := _why_no_fit(data.y / data.n, design, int(data.code.max(initial=-1)) + 1):
         return declined
@@ -1160,15 +1172,15 @@ def _no_logit(data: _Answers, design: pd.DataFrame) -> tuple[str, str] | None:
     return None
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #cbb98b49
-def _described(
-    data: _Answers, design: pd.DataFrame, quadrature: int, known: dict
+def _describe_answers(
+    data: _LikelihoodData, design: pd.DataFrame, quadrature: int, known: dict
 ) -> RandomInterceptLogit:
     "Coefficients and spread, or the reason why there are none."
     covariance, declined = None, _no_logit(data, design)
     if not declined:
-        parameter, covariance = _maximum(data, quadrature)
+        parameter, covariance = _maximise_likelihood(data, quadrature)
     if covariance is None:
-        return _undescribed(
+        return _nothing_to_describe(
             design, declined or ("not_converged", "the likelihood has no clear maximum"), known
         )
     edge = (
@@ -1209,7 +1221,9 @@ def random_intercept_logit(
         n_clusters=clusters,
         unit="logit",
     )
-    return _described(_Answers(y, n, design.to_numpy(float), code), design, quadrature, known)
+    return _describe_answers(
+        _LikelihoodData(y, n, design.to_numpy(float), code), design, quadrature, known
+    )
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #37c0f3e7
 ICC_KINDS = ("ICC1", "ICC2", "ICC3", "ICC1k", "ICC2k", "ICC3k")
@@ -1272,7 +1286,7 @@ def intraclass_correlation(
     table: pd.DataFrame,
 ) -> pd.DataFrame:  # one row for each of ICC_KINDS: the fields of its Estimate, intervals at 95 %
     "How far the columns agree about the targets, in six versions."
-    values, note = _complete(table)
+    values, note = _complete_rows(table)
     known = {
         kind: dict(
             method=f"{kind}, pingouin",
@@ -1295,5 +1309,8 @@ def intraclass_correlation(
         }
     note = note.replace("unit", "target").replace("variant", "column")
     return _term_rows(
-        {kind: replace(each, detail=_together(each.detail, note)) for kind, each in found.items()}
+        {
+            kind: replace(each, detail=_joined_notes(each.detail, note))
+            for kind, each in found.items()
+        }
     ).rename_axis("kind")

@@ -34,7 +34,7 @@ def _worth_of_ranks(
     return 3 * counts[0] * counts[1] / (sum(counts) + 1)
 
 
-def _noise(
+def _variance_within_things(
     credit: np.ndarray,  # of every question, shape (n,)
     units: Sequence[np.ndarray],  # kinds of things: number of the thing of every question
 ) -> float:  # 0 where there are no more questions than things
@@ -63,7 +63,7 @@ def independent_worth(
         return _worth_of_ranks(counts)
     if is_dust(sqrt(spread.variance)):  # it varies, and not between things
         return float(size)
-    noise = _noise(np.asarray(credit, float), spread.units)
+    noise = _variance_within_things(np.asarray(credit, float), spread.units)
     shared = max(0.0, spread.variance - noise)
     ratio = (critical_value(fewest - 1, level) / critical_value(size - 1, level)) ** 2
     seen = spread.mean * (1 - spread.mean) / (noise + shared * ratio)

@@ -140,7 +140,7 @@ def luce_shares(
     return share_values((t / (t + c + d), c / (t + c + d), d / (t + c + d), before, 1 - before))
 
 # %% ../../nbs/stats/14_shares.ipynb #f0823b75
-def _difference(
+def _difference_of_shares(
     k_treatment: float,
     n_treatment: float,
     k_control: float,
@@ -174,7 +174,7 @@ def relative_share(
 ) -> Estimate:
     "Change of the target's share among target and competitor, for these prompts."
     given = _checked_counts(counts)
-    return _difference(
+    return _difference_of_shares(
         given.target_treatment,
         given.named[0],
         given.target_control,
@@ -193,7 +193,7 @@ def absolute_share(
     "Change of the target's share among all answers, for these prompts; a coin scores -1/6."
     given = _checked_counts(counts)
     n = [valid + (invalid if published else 0.0) for valid, invalid in zip(given.valid, given[5:])]
-    return _difference(
+    return _difference_of_shares(
         given.target_treatment,
         n[0],
         given.target_control,
@@ -284,10 +284,10 @@ def decoy_share(
     if n == 0:
         return nothing("no_valid_answers", "no valid answer in treatment", **known)
     low, high = wilson(k, n, level)
-    return Estimate(k / n, ci_low=low, ci_high=high, detail=_comprehension(k / n), **known)
+    return Estimate(k / n, ci_low=low, ci_high=high, detail=_meaning_of_decoy_share(k / n), **known)
 
 
-def _comprehension(share: float) -> str:
+def _meaning_of_decoy_share(share: float) -> str:
     "What a large share of decoys means."
     return (
         f"above {COMPREHENSION_LIMIT:.2f}: the answers do not follow the attributes"
@@ -402,7 +402,7 @@ def decoy_shares_by_cluster(
     found = {name: share_by_cluster(table, name, level, correction) for name in SHARE_KINDS}
     share = found["decoy_share"]
     found["decoy_share"] = replace(
-        share, detail=joined(share.detail, _comprehension(share.estimate))
+        share, detail=joined(share.detail, _meaning_of_decoy_share(share.estimate))
     )
     return DecoyShares(**found, decoy_chosen=share.estimate > COMPREHENSION_LIMIT)
 

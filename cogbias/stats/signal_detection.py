@@ -35,7 +35,7 @@ def dprime_from_rates(
     return z_hit - z_false, -(z_hit + z_false) / 2
 
 # %% ../../nbs/stats/05_signal_detection.ipynb #a6b1bc66
-def _density(z: np.ndarray) -> np.ndarray:
+def _normal_density(z: np.ndarray) -> np.ndarray:
     "Standard normal density."
     return np.exp(-z * z / 2) / sqrt(2 * np.pi)
 
@@ -58,7 +58,7 @@ def _corrected_z(
 
     rate = _corrected_rate(count, n, exact)
     z = ndtri(rate)
-    binomial = rate * (1 - rate) / np.maximum(n, 1) / _density(z) ** 2
+    binomial = rate * (1 - rate) / np.maximum(n, 1) / _normal_density(z) ** 2
     return rate, z, np.zeros_like(z) if exact else binomial
 
 # %% ../../nbs/stats/05_signal_detection.ipynb #828580a8
@@ -142,7 +142,7 @@ def _cell_z(
     apart = settled(rate - mean[number])  # equal rates may differ in the last bit
     constant = np.bincount(number, apart**2, 4) == 0
     shrunk = 1.0 if exact else total / (total + 1)
-    influence = apart * (shrunk / _density(z))[number]
+    influence = apart * (shrunk / _normal_density(z))[number]
     return _CellZ(z, size, influence, np.where(constant, binomial, 0.0))
 
 # %% ../../nbs/stats/05_signal_detection.ipynb #3005a13d
@@ -160,7 +160,7 @@ def signal_detection_by_level(
     return pd.DataFrame(rows, index=pd.Index(["believable", "unbelievable"], name="level"))
 
 # %% ../../nbs/stats/05_signal_detection.ipynb #f1f2e63b
-def _flagged(found: Estimate, constant: bool) -> Estimate:
+def _flag_constant_cell(found: Estimate, constant: bool) -> Estimate:
     "The same estimate; its status tells of a cell whose binomial variance stands in."
     if not constant or np.isnan(found.se):
         return found
@@ -169,7 +169,7 @@ def _flagged(found: Estimate, constant: bool) -> Estimate:
     return replace(found, status="constant_cell", detail=detail)
 
 
-def _contrast(
+def _contrast_of_cells(
     name: str,
     number: np.ndarray,
     cluster: np.ndarray,
@@ -190,7 +190,7 @@ def _contrast(
     ones = np.ones(len(blocks.size))
     found = combine_strata(blocks.mean, variance, blocks.smallest, ones, level, unit)
     found = replace(found, n_clusters=int(blocks.size.sum()))
-    return _flagged(found, bool(scale.stand_in.any()))
+    return _flag_constant_cell(found, bool(scale.stand_in.any()))
 
 
 def _cluster_names(table: Columns, cluster: str | None) -> np.ndarray:
@@ -214,7 +214,8 @@ def _both_contrasts(
 ) -> SignalDetectionShift:
     "Both contrasts of the four cells."
     criterion, sensitivity = (
-        _contrast(name, number, cluster, scale, level, "z") for name in ("belief", "interaction")
+        _contrast_of_cells(name, number, cluster, scale, level, "z")
+        for name in ("belief", "interaction")
     )
     return SignalDetectionShift(criterion, sensitivity, dropped)
 
@@ -324,4 +325,6 @@ def logit_interaction(
     "Interaction of logic and belief in log-odds, over syllogisms."
     number, rate, answers = _read_cells(table, cell, accept, n)
     scale = _cell_logits(number, rate, answers, exact)
-    return _contrast("interaction", number, _cluster_names(table, cluster), scale, level, "logit")
+    return _contrast_of_cells(
+        "interaction", number, _cluster_names(table, cluster), scale, level, "logit"
+    )

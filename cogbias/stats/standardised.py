@@ -86,7 +86,7 @@ Answers = (
 )  # answers, nan where there is none, or their summary
 
 # %% ../../nbs/stats/06_standardised.ipynb #331c34fd
-def _answers(values: Sequence[float] | np.ndarray, name: str) -> tuple[np.ndarray, int]:
+def _valid_answers(values: Sequence[float] | np.ndarray, name: str) -> tuple[np.ndarray, int]:
     "The valid answers, and how many are missing."
     y = np.asarray(values, float)
     if y.ndim != 1:
@@ -105,7 +105,7 @@ def _equal_but_rounding(low: float, high: float) -> bool:
     return abs(high - low) <= 1e-12 * max(abs(low), abs(high))
 
 # %% ../../nbs/stats/06_standardised.ipynb #aecd9da6
-def _checked(group: GroupSummary, name: str) -> GroupSummary:
+def _checked_summary(group: GroupSummary, name: str) -> GroupSummary:
     "The summary itself, once it is possible."
     if group.n < 0 or group.n != int(group.n):
         raise ValueError(f"n of {name} is {group.n}: give a whole number of answers")
@@ -122,8 +122,8 @@ def group_summary(
 ) -> GroupSummary:
     "Mean, standard deviation and number of the answers of one condition."
     if isinstance(answers, GroupSummary):
-        return _checked(answers, name)
-    y, missing = _answers(answers, name)
+        return _checked_summary(answers, name)
+    y, missing = _valid_answers(answers, name)
     constant = len(y) > 0 and _equal_but_rounding(y.min(), y.max())
     mean = nan if len(y) == 0 else float(y[0] if constant else y.mean())
     return GroupSummary(
@@ -201,7 +201,7 @@ def _with_interval(
     )
 
 # %% ../../nbs/stats/06_standardised.ipynb #3841ac49
-def _variance(value: float, n1: int, n2: int, factor: float, kind: str) -> float:
+def _sampling_variance(value: float, n1: int, n2: int, factor: float, kind: str) -> float:
     "Sampling variance of a standardised difference, by metafor's name."
     if kind not in ("LS", "UB"):
         raise ValueError(f"variance is {kind!r}: give 'LS' (large sample) or 'UB' (unbiased)")
@@ -231,7 +231,7 @@ def _by_pooled_sd(
     sd = hypot(post.sd * sqrt((post.n - 1) / df), pre.sd * sqrt((pre.n - 1) / df))
     value, factor = (post.mean - pre.mean) / sd, small_sample_correction(df) if corrected else 1.0
     known["detail"] = _words_beside(post, pre, sd, small=not corrected and df + 2 < 16)
-    se = sqrt(_variance(factor * value, post.n, pre.n, factor, kind))
+    se = sqrt(_sampling_variance(factor * value, post.n, pre.n, factor, kind))
     return _with_interval(value, sqrt(1 / post.n + 1 / pre.n), df, se, level, factor, known)
 
 # %% ../../nbs/stats/06_standardised.ipynb #ba2422e7
@@ -286,7 +286,7 @@ def glass_delta(
     return _with_interval(value, sqrt(share), pre.n - 1, se, level, factor, known)
 
 # %% ../../nbs/stats/06_standardised.ipynb #f276b340
-def _differences(
+def _summary_of_differences(
     treatment: Sequence[float] | np.ndarray, control: Sequence[float] | np.ndarray
 ) -> GroupSummary:
     "Summary of treatment minus control, pair by pair."
@@ -313,7 +313,7 @@ def cohens_dz(
     corrected: bool = False,  # whether to multiply by J
 ) -> Estimate:  # in standard deviations of the differences, treatment minus control
     "Standardised mean of paired differences."
-    pairs = _differences(treatment, control)
+    pairs = _summary_of_differences(treatment, control)
     known = _common_fields(
         "cohens d_z" + corrected * ", corrected" + ", noncentral t",
         "SD of differences",
@@ -350,7 +350,7 @@ def cohens_dz(
     return _with_interval(value, 1 / sqrt(pairs.n), pairs.n - 1, se, level, factor, known)
 
 # %% ../../nbs/stats/06_standardised.ipynb #344c9c4b
-def _placements(treatment: np.ndarray, control: np.ndarray) -> tuple[float, float]:
+def _superiority_with_variance(treatment: np.ndarray, control: np.ndarray) -> tuple[float, float]:
     "Probability of superiority and its variance (DeLong, DeLong & Clarke-Pearson 1988)."
     from scipy.stats import rankdata
 
@@ -411,8 +411,8 @@ def cliffs_delta(
     if interval not in ("delong", "fisher"):
         raise ValueError(f"interval is {interval!r}: give 'delong' or 'fisher'")
     (post, lost_post), (pre, lost_pre) = (
-        _answers(treatment, "treatment"),
-        _answers(control, "control"),
+        _valid_answers(treatment, "treatment"),
+        _valid_answers(control, "control"),
     )
     post, pre = _without_dust(post, pre)
     known = _common_fields(
@@ -421,7 +421,7 @@ def cliffs_delta(
     none = _too_few({"treatment": len(post), "control": len(pre)}, known)
     if none is not None:
         return none
-    theta, variance = _placements(post, pre)
+    theta, variance = _superiority_with_variance(post, pre)
     delta, se, lost = (
         2 * theta - 1,
         2 * sqrt(variance),
@@ -570,7 +570,7 @@ def _checked_counts(*counts: float) -> _FourCounts:
     return _FourCounts(*map(float, counts))
 
 # %% ../../nbs/stats/06_standardised.ipynb #1372af2d
-def _corrected(table: _FourCounts, rule: BinaryMeasure) -> tuple[_FourCounts, str]:
+def _with_halves_added(table: _FourCounts, rule: BinaryMeasure) -> tuple[_FourCounts, str]:
     "The table with 1/2 in every cell where the measure needs it, and a word about that."
     if not (rule.needs_half and min(table.cells()) == 0):
         return table, ""
@@ -622,7 +622,7 @@ def binary_effect(
     for name, n in (("treatment", table.n1), ("control", table.n2)):
         if n == 0:
             return nothing("no_valid_answers", f"{name} has no valid answer", **known)
-    used, note = _corrected(table, rule)
+    used, note = _with_halves_added(table, rule)
     value, variance = rule.formula(used)
     value, se = rule.scale * value, rule.scale * sqrt(variance) if variance > 1e-15 else nan
     low, high = _binary_limits(used, value, se, rule, level)

@@ -18,7 +18,7 @@ from .estimates import Estimate, nothing
 from cogbias.stats.profiles import (
     ProfileComponents,
     Profiles,
-    _complete,
+    _complete_table,
     _oriented_components,
     profile_components,
 )
@@ -42,7 +42,7 @@ def noise_floor(
     return error / np.where(np.isfinite(freedom), small, 1.0) * sqrt(2 / np.pi)
 
 # %% ../../nbs/stats/22_structure.ipynb #0a6fe414
-_Z = 1.959963984540054  # of 95%
+_Z_OF_95_PERCENT = 1.959963984540054  # of 95%
 
 
 # participant, bias, estimate, se, floor, beyond, ci_low, ci_high; nan where there is no floor
@@ -67,8 +67,8 @@ def beyond_noise(
             "se": error.ravel(),
             "floor": floor.ravel(),
             "beyond": beyond.ravel(),
-            "ci_low": (beyond - _Z * error).ravel(),
-            "ci_high": (beyond + _Z * error).ravel(),
+            "ci_low": (beyond - _Z_OF_95_PERCENT * error).ravel(),
+            "ci_high": (beyond + _Z_OF_95_PERCENT * error).ravel(),
         }
     )
 
@@ -87,7 +87,7 @@ def mean_beyond_noise(
         return nothing("insufficient", left_out or "no biases", **facts)
     mean = float(known["beyond"].mean())
     se = sqrt(float((known["se"] ** 2).sum())) / len(known)
-    limits = dict(ci_low=mean - _Z * se, ci_high=mean + _Z * se)
+    limits = dict(ci_low=mean - _Z_OF_95_PERCENT * se, ci_high=mean + _Z_OF_95_PERCENT * se)
     return Estimate(mean, se, **limits, **facts, unit="size", detail=left_out)
 
 # %% ../../nbs/stats/22_structure.ipynb #42527403
@@ -152,7 +152,7 @@ def rank_correlation(
     return Estimate(rho, se * (1 - rho * rho), **limits, **tested, **few, **facts)
 
 # %% ../../nbs/stats/22_structure.ipynb #ea6e9172
-def _between(values: np.ndarray, level: np.ndarray) -> float:
+def _share_between_levels(values: np.ndarray, level: np.ndarray) -> float:
     "Share of the variance that lies between levels; nan where there is none."
     total = float(((values - values.mean()) ** 2).sum())
     parts = [values[level == each] for each in np.unique(level)]
@@ -181,11 +181,11 @@ def spread_between(
         why = "fewer than two developers have two families of models each"
         return nothing("insufficient", why, **facts)
     values, owner = means["y"].to_numpy(), means["level"].to_numpy()
-    share = _between(values, owner)
+    share = _share_between_levels(values, owner)
     if np.isnan(share):
         return nothing("degenerate_zero_variance", "all families show the same", **facts)
     rng = np.random.default_rng(seed)
-    null = np.array([_between(values, rng.permutation(owner)) for _ in range(draws)])
+    null = np.array([_share_between_levels(values, rng.permutation(owner)) for _ in range(draws)])
     p_value = float((1 + np.sum(null >= share - 1e-12)) / (1 + draws))
     beside = f"families dealt out at random give {null.mean():.2f} on average"
     return Estimate(share, p_value=p_value, p_method="permuted families", detail=beside, **facts)
@@ -218,7 +218,7 @@ def stable_components(
     found = profile_components(profiles, draws=draws, drop=drop, seed=seed)
     if found.status != "ok" or not found.components:
         return StableComponents(0, [], found, found.status, found.detail)
-    table, count = _complete(profiles, drop, True), found.components
+    table, count = _complete_table(profiles, drop, True), found.components
     if not np.isfinite(table.se).all():
         why = "standard errors are missing, so effects cannot be moved within them"
         return StableComponents(0, [], found, "insufficient", why)

@@ -36,7 +36,7 @@ class Pair:
             object.__setattr__(self, name, given)
 
 
-def _distance(control: np.ndarray, treatment: np.ndarray, anchor: float | None) -> np.ndarray:
+def _index_of_means(control: np.ndarray, treatment: np.ndarray, anchor: float | None) -> np.ndarray:
     "The index of means; of many at once where these are arrays."
     if anchor is None:
         return np.abs(treatment - control)
@@ -49,7 +49,7 @@ def pair_index(
     pair: Pair,  # answers to one scenario
 ) -> float:  # 0 or more; nan where the control mean is at the anchor
     "The published index of one pair of prompts."
-    return float(_distance(pair.control.mean(), pair.treatment.mean(), pair.anchor))
+    return float(_index_of_means(pair.control.mean(), pair.treatment.mean(), pair.anchor))
 
 # %% ../../nbs/stats/24_susceptibility.ipynb #32bcc65e
 DRAWS, SEED = 10_000, 42
@@ -75,7 +75,7 @@ def resampling_sd(
     seed: int = SEED,  # of the generator, which starts anew for every pair
 ) -> float:  # 0 or more; nan where no draw has an index
     "Standard deviation of the index over answers drawn again."
-    found = _distance(*_drawn_means(pair, draws, seed), pair.anchor)
+    found = _index_of_means(*_drawn_means(pair, draws, seed), pair.anchor)
     found = found[~np.isnan(found)]
     return float(found.std()) if len(found) else nan
 

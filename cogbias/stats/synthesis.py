@@ -29,7 +29,7 @@ from cogbias.stats.estimates import (
 )
 
 # %% ../../nbs/stats/17_synthesis.ipynb #8a6f41c5
-class _Studies(NamedTuple):
+class _UsableStudies(NamedTuple):
     "What can be weighed, and how many rows could not."
 
     y: np.ndarray  # effects, shape (k,)
@@ -45,7 +45,7 @@ class _Studies(NamedTuple):
         return len(self.y) - self.x.shape[1]
 
 # %% ../../nbs/stats/17_synthesis.ipynb #1472ad81
-def _numbers(values: Sequence[float] | np.ndarray, name: str, ndim: int = 1) -> np.ndarray:
+def _array_of_floats(values: Sequence[float] | np.ndarray, name: str, ndim: int = 1) -> np.ndarray:
     "Floats of a given dimension; missing values of any kind become nan."
     try:
         array = np.asarray(
@@ -72,13 +72,15 @@ def _usable_studies(
     effects: Sequence[float] | np.ndarray,
     variances: Sequence[float] | np.ndarray,
     moderators: pd.DataFrame | np.ndarray | None = None,
-) -> _Studies:
+) -> _UsableStudies:
     "The rows that can be weighed; the others counted, each under the first reason that holds."
-    y, v = _numbers(effects, "effects"), _numbers(variances, "variances")
+    y, v = _array_of_floats(effects, "effects"), _array_of_floats(variances, "variances")
     x = (
         np.ones((len(y), 1))
         if moderators is None
-        else np.column_stack([np.ones(len(moderators)), _numbers(moderators, "moderators", 2)])
+        else np.column_stack(
+            [np.ones(len(moderators)), _array_of_floats(moderators, "moderators", 2)]
+        )
     )
     if not len(y) == len(v) == len(x):
         raise ValueError(
@@ -97,12 +99,12 @@ def _usable_studies(
     )
     flat = ~infinite & ~missing & ~((v > dust) & np.isfinite(v))
     keep = ~(infinite | missing | flat)
-    return _Studies(
+    return _UsableStudies(
         y[keep], v[keep], x[keep], int(infinite.sum()), int(missing.sum()), int(flat.sum()), keep
     )
 
 # %% ../../nbs/stats/17_synthesis.ipynb #775df227
-def _left_out(studies: _Studies) -> str:
+def _left_out(studies: _UsableStudies) -> str:
     "A sentence on the rows that were left out; empty when there are none."
     counts = {
         "infinite (separated)": studies.n_infinite,
@@ -129,7 +131,7 @@ class _WeightedFit(NamedTuple):
         return float(self.weight @ self.residual**2)
 
 
-def _weighted_fit(studies: _Studies, weight: np.ndarray) -> _WeightedFit:
+def _weighted_fit(studies: _UsableStudies, weight: np.ndarray) -> _WeightedFit:
     "Weighted least squares by QR, which squares no condition number."
     root = np.sqrt(weight)
     q, r = np.linalg.qr(studies.x * root[:, None])
@@ -141,7 +143,7 @@ def _weighted_fit(studies: _Studies, weight: np.ndarray) -> _WeightedFit:
     return _WeightedFit(weight, coef, inverse @ inverse.T, residual)
 
 # %% ../../nbs/stats/17_synthesis.ipynb #ca1b480e
-def _trace_of_p(studies: _Studies, fit: _WeightedFit) -> float:
+def _trace_of_p(studies: _UsableStudies, fit: _WeightedFit) -> float:
     "Trace of P."
     return float(
         fit.weight.sum()
@@ -149,7 +151,7 @@ def _trace_of_p(studies: _Studies, fit: _WeightedFit) -> float:
     )
 
 # %% ../../nbs/stats/17_synthesis.ipynb #5ec72e83
-def _why_not_combined(studies: _Studies, **known) -> Estimate | None:
+def _why_not_combined(studies: _UsableStudies, **known) -> Estimate | None:
     "Why these studies cannot be combined; None when they can."
     k, p = studies.x.shape
     if k <= p:
@@ -221,20 +223,20 @@ SPREAD_METHODS = {
 }
 
 # %% ../../nbs/stats/17_synthesis.ipynb #aef996b2
-def _moment_spread(studies: _Studies, weight: np.ndarray) -> float:
+def _moment_spread(studies: _UsableStudies, weight: np.ndarray) -> float:
     "Spread at which Q under fixed weights takes its expected value."
     fit, v = _weighted_fit(studies, weight), studies.v
     noise = weight @ v - np.sum(fit.bread * (studies.x.T @ ((weight**2 * v)[:, None] * studies.x)))
     return float((fit.q - noise) / _trace_of_p(studies, fit))
 
 # %% ../../nbs/stats/17_synthesis.ipynb #a4049c33
-def _sidik_jonkman(studies: _Studies) -> float:
+def _sidik_jonkman(studies: _UsableStudies) -> float:
     "A start from the raw variance, improved once."
     start = float(np.var(studies.y))
     return start * _weighted_fit(studies, 1 / (studies.v + start)).q / studies.df
 
 # %% ../../nbs/stats/17_synthesis.ipynb #fc0a9dbe
-def _spread_at(studies: _Studies, target: float) -> float:
+def _spread_at(studies: _UsableStudies, target: float) -> float:
     "The spread at which the generalised Q falls to `target`; 0 when it starts lower."
     from scipy.optimize import brentq
 
@@ -249,7 +251,7 @@ def _spread_at(studies: _Studies, target: float) -> float:
     return float(brentq(excess, 0.0, high, xtol=1e-300, maxiter=1000))
 
 # %% ../../nbs/stats/17_synthesis.ipynb #edd07bd1
-def _likelihood_slope(studies: _Studies, tau2: float, restricted: bool) -> float:
+def _likelihood_slope(studies: _UsableStudies, tau2: float, restricted: bool) -> float:
     "Twice the derivative of the log-likelihood."
     fit = _weighted_fit(studies, 1 / (studies.v + tau2))
     return float(
@@ -258,7 +260,7 @@ def _likelihood_slope(studies: _Studies, tau2: float, restricted: bool) -> float
     )
 
 # %% ../../nbs/stats/17_synthesis.ipynb #d90dbc31
-def _log_likelihood(studies: _Studies, tau2: float, restricted: bool) -> float:
+def _log_likelihood(studies: _UsableStudies, tau2: float, restricted: bool) -> float:
     "The log-likelihood of the spread, up to a constant."
     fit = _weighted_fit(studies, 1 / (studies.v + tau2))
     return float(
@@ -271,7 +273,7 @@ def _log_likelihood(studies: _Studies, tau2: float, restricted: bool) -> float:
     )
 
 # %% ../../nbs/stats/17_synthesis.ipynb #220d472a
-def _likeliest(studies: _Studies, restricted: bool) -> float:
+def _likeliest_spread(studies: _UsableStudies, restricted: bool) -> float:
     "The spread at the highest peak of the likelihood."
     from scipy.optimize import brentq
 
@@ -291,7 +293,7 @@ def _likeliest(studies: _Studies, restricted: bool) -> float:
     return max(peaks, key=lambda tau2: _log_likelihood(studies, tau2, restricted))
 
 # %% ../../nbs/stats/17_synthesis.ipynb #2cd53d1e
-def _spread_by(studies: _Studies, method: str) -> float:
+def _spread_by(studies: _UsableStudies, method: str) -> float:
     "The spread by one of SPREAD_METHODS, never below zero."
     ways: dict[str, Callable[[], float]] = {
         "EE": lambda: 0.0,
@@ -302,15 +304,15 @@ def _spread_by(studies: _Studies, method: str) -> float:
             / float(np.sum(1 / studies.v))
         ),
         "SJ": lambda: _sidik_jonkman(studies),
-        "ML": lambda: _likeliest(studies, False),
-        "REML": lambda: _likeliest(studies, True),
+        "ML": lambda: _likeliest_spread(studies, False),
+        "REML": lambda: _likeliest_spread(studies, True),
         "EB": lambda: _spread_at(studies, studies.df),
         "PM": lambda: _spread_at(studies, studies.df),
     }
     return max(0.0, float(ways[method]()))
 
 # %% ../../nbs/stats/17_synthesis.ipynb #5218ca20
-def _profile(studies: _Studies, level: float) -> tuple[float, float]:
+def _profile_limits(studies: _UsableStudies, level: float) -> tuple[float, float]:
     "Q-profile limits of the spread."
     from scipy.special import chdtri
 
@@ -319,7 +321,7 @@ def _profile(studies: _Studies, level: float) -> tuple[float, float]:
     )
 
 # %% ../../nbs/stats/17_synthesis.ipynb #ab84715b
-def _read_spread(studies: _Studies, tau2: float, low: float, high: float) -> tuple[str, str]:
+def _read_spread(studies: _UsableStudies, tau2: float, low: float, high: float) -> tuple[str, str]:
     "Status and detail of a spread with these limits."
     few = f"{len(studies.y)} studies say little about their spread" if studies.df < 5 else ""
     edge = "the interval reaches 0" if low == 0 < high else ""
@@ -333,7 +335,7 @@ def _read_spread(studies: _Studies, tau2: float, low: float, high: float) -> tup
     )
 
 # %% ../../nbs/stats/17_synthesis.ipynb #b72dfb9a
-def _between(studies: _Studies, method: str, known: dict) -> Estimate:
+def _spread_between_studies(studies: _UsableStudies, method: str, known: dict) -> Estimate:
     "The spread of clean studies as an estimate."
     from scipy.special import chdtrc
 
@@ -344,7 +346,7 @@ def _between(studies: _Studies, method: str, known: dict) -> Estimate:
             detail=joined("assumed, not estimated", _left_out(studies)),
             **known,
         )
-    (low, high), tau2 = _profile(studies, known["ci_level"]), _spread_by(studies, method)
+    (low, high), tau2 = _profile_limits(studies, known["ci_level"]), _spread_by(studies, method)
     status, detail = _read_spread(studies, tau2, low, high)
     return Estimate(
         tau2,
@@ -361,7 +363,7 @@ def _between(studies: _Studies, method: str, known: dict) -> Estimate:
 
 # %% ../../nbs/stats/17_synthesis.ipynb #c25c7702
 Interval = Literal["knapp-hartung", "untruncated", "z"]
-_SCALES = {
+_METHODS_OF_INTERVAL = {
     "knapp-hartung": "Knapp-Hartung with q >= 1",
     "untruncated": "Knapp-Hartung",
     "z": "normal",
@@ -370,8 +372,8 @@ _SCALES = {
 
 def _check_choices(method: str, level: float, interval: str = "z") -> None:
     "Refuse an unknown method or interval and an impossible level."
-    if interval not in _SCALES:
-        raise ValueError(f"interval is {interval!r}: use one of {', '.join(_SCALES)}")
+    if interval not in _METHODS_OF_INTERVAL:
+        raise ValueError(f"interval is {interval!r}: use one of {', '.join(_METHODS_OF_INTERVAL)}")
     if method not in SPREAD_METHODS:
         raise ValueError(f"method is {method!r}: use one of {', '.join(SPREAD_METHODS)}")
     check_level(level)
@@ -393,7 +395,7 @@ def between_variance(
         _usable_studies(effects, variances, moderators),
         {"ci_level": level, "unit": f"{unit} squared"},
     )
-    return _why_not_combined(studies, method=method, **known) or _between(
+    return _why_not_combined(studies, method=method, **known) or _spread_between_studies(
         studies, method, known | {"n_clusters": len(studies.y)}
     )
 
@@ -415,14 +417,14 @@ def _variance_scale(fit: _WeightedFit, df: int, interval: str) -> float:
     return {"knapp-hartung": max(1.0, fit.q / df), "untruncated": fit.q / df, "z": 1.0}[interval]
 
 # %% ../../nbs/stats/17_synthesis.ipynb #c14fe971
-def _typical(studies: _Studies) -> float:
+def _typical_variance(studies: _UsableStudies) -> float:
     "A typical sampling variance."
     return studies.df / _trace_of_p(studies, _weighted_fit(studies, 1 / studies.v))
 
 # %% ../../nbs/stats/17_synthesis.ipynb #8367fdb2
-def _i_squared(studies: _Studies, spread: Estimate) -> Estimate:
+def _i_squared(studies: _UsableStudies, spread: Estimate) -> Estimate:
     "I² from the spread and from its limits, in percent."
-    typical = _typical(studies)
+    typical = _typical_variance(studies)
 
     def percent(tau2: float) -> float:
         return 100 * tau2 / (typical + tau2)
@@ -467,7 +469,7 @@ class Synthesis:
 
 
 def _no_study(
-    studies: _Studies, method: str, q: Homogeneity, interval: str, known: dict
+    studies: _UsableStudies, method: str, q: Homogeneity, interval: str, known: dict
 ) -> Synthesis:
     "The synthesis of no study."
     lack = nothing(
@@ -479,7 +481,7 @@ def _no_study(
 
 # %% ../../nbs/stats/17_synthesis.ipynb #5e2b4c0f
 def _single_study(
-    studies: _Studies, method: str, q: Homogeneity, interval: str, known: dict
+    studies: _UsableStudies, method: str, q: Homogeneity, interval: str, known: dict
 ) -> Synthesis:
     "The synthesis of one study: itself."
     lack = nothing(
@@ -523,7 +525,7 @@ def _prediction_interval(mean: Estimate, tau2: float, method: str) -> Estimate:
     )
 
 # %% ../../nbs/stats/17_synthesis.ipynb #8cee2f14
-def _read_mean(mean: Estimate, studies: _Studies) -> Estimate:
+def _read_mean(mean: Estimate, studies: _UsableStudies) -> Estimate:
     "The same estimate with what must be said about few studies and about those left out."
     few = (
         f"{len(studies.y)} studies, {studies.df} degrees of freedom: the interval is rough"
@@ -535,18 +537,18 @@ def _read_mean(mean: Estimate, studies: _Studies) -> Estimate:
 
 # %% ../../nbs/stats/17_synthesis.ipynb #d12c56dc
 def _several_studies(
-    studies: _Studies, method: str, q: Homogeneity, interval: str, known: dict
+    studies: _UsableStudies, method: str, q: Homogeneity, interval: str, known: dict
 ) -> Synthesis:
     "The synthesis of two or more studies."
-    spread = _between(studies, method, known)
+    spread = _spread_between_studies(studies, method, known)
     fit, df = (
         _weighted_fit(studies, 1 / (studies.v + spread.estimate)),
         nan if interval == "z" else float(studies.df),
     )
     se_z, scale = sqrt(fit.bread[0, 0]), _variance_scale(fit, studies.df, interval)
-    labelled = known | {"method": f"{method}, {_SCALES[interval]}"}
+    labelled = known | {"method": f"{method}, {_METHODS_OF_INTERVAL[interval]}"}
     mean = _read_mean(_with_interval(float(fit.coef[0]), se_z * sqrt(scale), df, labelled), studies)
-    i2, h2 = _i_squared(studies, spread), 1 + spread.estimate / _typical(studies)
+    i2, h2 = _i_squared(studies, spread), 1 + spread.estimate / _typical_variance(studies)
     if method == "EE":
         i2, h2 = (
             replace(
@@ -612,7 +614,7 @@ def _coefficient_names(moderators: pd.DataFrame | np.ndarray, count: int) -> lis
 
 # %% ../../nbs/stats/17_synthesis.ipynb #c2223ada
 def _joint_wald_test(
-    studies: _Studies, fit: _WeightedFit, scale: float, interval: str
+    studies: _UsableStudies, fit: _WeightedFit, scale: float, interval: str
 ) -> tuple[float, int, float]:
     "Joint test of all coefficients but the intercept."
     from scipy.special import chdtrc, fdtrc
@@ -628,8 +630,8 @@ def _joint_wald_test(
     )
 
 # %% ../../nbs/stats/17_synthesis.ipynb #811dd46d
-def _coefficients(
-    studies: _Studies, fit: _WeightedFit, names: list[str], scale: float, known: dict
+def _estimates_of_coefficients(
+    studies: _UsableStudies, fit: _WeightedFit, names: list[str], scale: float, known: dict
 ) -> dict[str, Estimate]:
     "One estimate for each coefficient."
     df = nan if "normal" in known["method"] else float(studies.df)
@@ -653,19 +655,28 @@ class MetaRegression(NamedTuple):
     k: int  # studies weighed
 
 
-def _regression(
-    studies: _Studies, rest: Homogeneity, method: str, interval: str, names: list[str], known: dict
+def _fit_regression(
+    studies: _UsableStudies,
+    rest: Homogeneity,
+    method: str,
+    interval: str,
+    names: list[str],
+    known: dict,
 ) -> MetaRegression:
     "The regression of clean studies with more studies than coefficients."
     spread, before = (
-        _between(studies, method, known),
+        _spread_between_studies(studies, method, known),
         _spread_by(studies._replace(x=studies.x[:, :1]), method),
     )
     fit = _weighted_fit(studies, 1 / (studies.v + spread.estimate))
     scale = _variance_scale(fit, studies.df, interval)
     r2 = max(0.0, 100 * (1 - spread.estimate / before)) if before else nan
-    terms = _coefficients(
-        studies, fit, names, scale, known | {"method": f"{method}, {_SCALES[interval]}"}
+    terms = _estimates_of_coefficients(
+        studies,
+        fit,
+        names,
+        scale,
+        known | {"method": f"{method}, {_METHODS_OF_INTERVAL[interval]}"},
     )
     return MetaRegression(
         terms,
@@ -701,7 +712,7 @@ def meta_regression(
         return MetaRegression(
             dict.fromkeys(names, lack), lack, nan, nan, len(names) - 1, nan, rest, len(studies.y)
         )
-    return _regression(
+    return _fit_regression(
         studies, rest, method, interval, names, known | {"n_clusters": len(studies.y)}
     )
 
@@ -789,13 +800,13 @@ def _synthesis_row(found: Synthesis) -> dict:
     )
 
 # %% ../../nbs/stats/17_synthesis.ipynb #20516082
-def _variances(se: pd.Series) -> np.ndarray:
+def _squared_errors(se: pd.Series) -> np.ndarray:
     "Squares of standard errors; a negative one stays negative, so that it is counted and not used."
-    values = _numbers(se, "standard errors")
+    values = _array_of_floats(se, "standard errors")
     return np.sign(values) * values**2
 
 # %% ../../nbs/stats/17_synthesis.ipynb #2088c2f4
-def _squeezed(found: Estimate, reach: float) -> Estimate:
+def _interval_within_reach(found: Estimate, reach: float) -> Estimate:
     "The estimate with its t or normal interval made between minus and plus `reach`."
     half = (found.ci_high - found.ci_low) / 2
     if not half > 0 or abs(found.estimate) >= reach:
@@ -809,7 +820,10 @@ def _within_range(found: Synthesis) -> Synthesis:
     reach = RANGES.get(found.mean.unit)
     if reach is None:
         return found
-    mean, ahead = _squeezed(found.mean, reach), _squeezed(found.prediction, reach)
+    mean, ahead = (
+        _interval_within_reach(found.mean, reach),
+        _interval_within_reach(found.prediction, reach),
+    )
     return replace(found, mean=mean, prediction=ahead)
 
 
@@ -832,7 +846,7 @@ def synthesise_by(
 
     def row(name: object, part: pd.DataFrame) -> dict:
         unit = _one_unit(part, str(name))
-        found = synthesise(part[effect], _variances(part[se]), method, interval, level, unit)
+        found = synthesise(part[effect], _squared_errors(part[se]), method, interval, level, unit)
         return {by: name} | _synthesis_row(_within_range(found))
 
     return pd.DataFrame(
@@ -851,7 +865,7 @@ class CrossedEffects(NamedTuple):
     n_left_out: int  # cells that could not be
 
 
-def _kernels(first: pd.Series, second: pd.Series) -> list[np.ndarray]:
+def _shared_unit_matrices(first: pd.Series, second: pd.Series) -> list[np.ndarray]:
     "Which cells share a unit: one matrix for each variance, shape (k, k)."
     same = [
         np.equal.outer(code, code).astype(float)
@@ -860,7 +874,7 @@ def _kernels(first: pd.Series, second: pd.Series) -> list[np.ndarray]:
     return [*same, np.eye(len(first))]
 
 # %% ../../nbs/stats/17_synthesis.ipynb #685ba943
-def _deviance(
+def _restricted_deviance(
     variances: np.ndarray, y: np.ndarray, v: np.ndarray, kernels: list[np.ndarray]
 ) -> tuple[float, np.ndarray]:
     "Restricted deviance and its gradient."
@@ -895,12 +909,12 @@ def _fit_crossed(
     }
     best = min(
         (
-            minimize(_deviance, start, (y / sqrt(unit), v / unit, kernels), **asked)
+            minimize(_restricted_deviance, start, (y / sqrt(unit), v / unit, kernels), **asked)
             for start in starts
         ),
         key=lambda fit: fit.fun,
     )
-    slope = _deviance(best.x, y / sqrt(unit), v / unit, kernels)[1]
+    slope = _restricted_deviance(best.x, y / sqrt(unit), v / unit, kernels)[1]
     # at the edge a slope may point outwards; elsewhere it must vanish
     flat = np.where(best.x > 0, np.abs(slope), np.maximum(-slope, 0)).max() < 1e-3 * len(y)
     return best.x * unit, bool(flat)
@@ -933,7 +947,9 @@ def _crossed_mean(
     return found if df >= 5 else replace(found, status="few_clusters", detail=rough)
 
 # %% ../../nbs/stats/17_synthesis.ipynb #bdb96561
-def _crossed(studies: _Studies, kernels: list[np.ndarray], known: dict) -> CrossedEffects:
+def _fit_crossed_model(
+    studies: _UsableStudies, kernels: list[np.ndarray], known: dict
+) -> CrossedEffects:
     "The crossed model of clean cells."
     variances, converged = _fit_crossed(studies.y, studies.v, kernels)
     if not converged:
@@ -960,7 +976,7 @@ def _crossed(studies: _Studies, kernels: list[np.ndarray], known: dict) -> Cross
     )
 
 
-def _no_crossed(status: str, reason: str, studies: _Studies, known: dict) -> CrossedEffects:
+def _no_crossed(status: str, reason: str, studies: _UsableStudies, known: dict) -> CrossedEffects:
     "A crossed model without numbers, and why."
     lack = nothing(status, joined(reason, _left_out(studies)), **known)
     return CrossedEffects(lack, lack, lack, lack, len(studies.y), int((~studies.kept).sum()))
@@ -980,7 +996,7 @@ def crossed_effects(
         check_columns(table, [first, second, effect, se]),
         _refuse_repeats(table, [first, second]),
     )
-    studies = _usable_studies(table[effect], _variances(table[se]))
+    studies = _usable_studies(table[effect], _squared_errors(table[se]))
     cells = table.loc[studies.kept, [first, second]]
     known = {
         "ci_level": level,
@@ -991,4 +1007,4 @@ def crossed_effects(
     reason = _no_grid(cells, first, second)
     if reason:
         return _no_crossed("insufficient", reason, studies, known)
-    return _crossed(studies, _kernels(cells[first], cells[second]), known)
+    return _fit_crossed_model(studies, _shared_unit_matrices(cells[first], cells[second]), known)

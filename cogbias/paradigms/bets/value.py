@@ -54,13 +54,13 @@ ABOUT = About(
 )
 
 # %% ../../../nbs/paradigms/bets/value.ipynb #7d6991c2
-_THINGS = ("first", "second")  # gaps; {first} is the thing that is named first
+_GAPS_FOR_THINGS = ("first", "second")  # gaps; {first} is the thing that is named first
 PARTS = MappingProxyType(
     {
-        "question": Part("the question without its choices", may=_THINGS),
+        "question": Part("the question without its choices", may=_GAPS_FOR_THINGS),
         "first": Part("the choice for the thing named first", needs=("first",), may=("second",)),
         "second": Part("the choice for the thing named second", needs=("second",), may=("first",)),
-        "same": Part("the choice for who holds both worth the same", may=_THINGS),
+        "same": Part("the choice for who holds both worth the same", may=_GAPS_FOR_THINGS),
         "instruction": Part(
             "the closing lines, with a gap for the letter of each choice",
             ("first", "second", "third"),
@@ -68,21 +68,21 @@ PARTS = MappingProxyType(
         ),
     }
 )
-_SAME = "{first} and {second} have the same value"
-_TRUE = "This statement is true:"
+_SAME_VALUE = "{first} and {second} have the same value"
+_STATEMENT_IS_TRUE = "This statement is true:"
 
 
-def _boolean(word: str) -> dict[str, str]:
+def _statements_to_judge(word: str) -> dict[str, str]:
     "Statements, one of which is true."
     return {
-        "question": _TRUE,
+        "question": _STATEMENT_IS_TRUE,
         "first": f"{{first}} is more {word} than {{second}}",
         "second": f"{{second}} is more {word} than {{first}}",
-        "same": _SAME,
+        "same": _SAME_VALUE,
     }
 
 
-def _choice(word: str) -> dict[str, str]:
+def _things_to_choose(word: str) -> dict[str, str]:
     "Things, one of which is to be chosen."
     question = f"From {{first}} and {{second}}, choose an item that is more {word}:"
     return {"question": question, "first": "{first}", "second": "{second}", "same": "the same"}
@@ -91,10 +91,10 @@ def _choice(word: str) -> dict[str, str]:
 WORDINGS = Wordings(
     PARTS,
     {
-        "BE": _boolean("expensive"),
-        "BV": _boolean("valuable"),
-        "CE": _choice("expensive"),
-        "CV": _choice("valuable"),
+        "BE": _statements_to_judge("expensive"),
+        "BV": _statements_to_judge("valuable"),
+        "CE": _things_to_choose("expensive"),
+        "CV": _things_to_choose("valuable"),
     },
     lambda texts: alike_faults(texts, ("first", "second", "same")),
 )
@@ -109,7 +109,7 @@ def value_question(
     "A question about a pair, and its choices."
     texts = wordings.frames[template]
     roles = ("high", "low") if item_order == "hl" else ("low", "high")
-    things = {name: getattr(pair, role) for name, role in zip(_THINGS, roles)}
+    things = {name: getattr(pair, role) for name, role in zip(_GAPS_FOR_THINGS, roles)}
     said = [filled(texts[name], things) for name in ("question", "first", "second", "same")]
     return said[0], [Choice(*each) for each in zip((*roles, "same"), said[1:])]
 

@@ -52,7 +52,7 @@ RIVAL_ROLE = {
 }
 
 
-def _rest(*branches: tuple[float, float]) -> Lottery:
+def _else_nothing(*branches: tuple[float, float]) -> Lottery:
     "Fill a lottery up to 100 percent with a prize of nothing."
     left = 100 - sum(Fraction(str(chance)) for _, chance in branches)
     return (*branches, (0, float(left) if left.denominator > 1 else int(left)))
@@ -66,10 +66,13 @@ def common_consequence(
     return ValueSet(
         "common_consequence",
         index,
-        target={"treatment": ((prize, 100),), "control": _rest((prize, top_chance + none_chance))},
+        target={
+            "treatment": ((prize, 100),),
+            "control": _else_nothing((prize, top_chance + none_chance)),
+        },
         rival={
-            "treatment": _rest((top, top_chance), (prize, shared)),
-            "control": _rest((top, top_chance)),
+            "treatment": _else_nothing((top, top_chance), (prize, shared)),
+            "control": _else_nothing((top, top_chance)),
         },
     )
 
@@ -81,22 +84,28 @@ def common_ratio(
     return ValueSet(
         "common_ratio",
         index,
-        target={"treatment": ((prize, 100),), "control": _rest((prize, low_prize))},
-        rival={"treatment": _rest((top, top_chance)), "control": _rest((top, low_top))},
+        target={"treatment": ((prize, 100),), "control": _else_nothing((prize, low_prize))},
+        rival={
+            "treatment": _else_nothing((top, top_chance)),
+            "control": _else_nothing((top, low_top)),
+        },
     )
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #848fe4db
 def possibility(index: int, top: int, top_chance: float, low_top: float) -> ValueSet:
     "Half the prize at twice the chance, with substantial chances and with tiny ones."
     target = {
-        "treatment": _rest((top // 2, 2 * top_chance)),
-        "control": _rest((top // 2, round(2 * low_top, 3))),
+        "treatment": _else_nothing((top // 2, 2 * top_chance)),
+        "control": _else_nothing((top // 2, round(2 * low_top, 3))),
     }
     return ValueSet(
         "possibility",
         index,
         target,
-        rival={"treatment": _rest((top, top_chance)), "control": _rest((top, low_top))},
+        rival={
+            "treatment": _else_nothing((top, top_chance)),
+            "control": _else_nothing((top, low_top)),
+        },
     )
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #50eceae3
@@ -175,7 +184,7 @@ def is_consistent(values: ValueSet) -> bool:
     )
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #8dff16e2
-def _draw(design: str, index: int, generator: np.random.Generator) -> ValueSet:
+def _draw_values(design: str, index: int, generator: np.random.Generator) -> ValueSet:
     "One candidate; the caller decides whether it is good enough."
     prize = int(generator.integers(8, 90)) * 100
     top = int(round(prize * generator.uniform(1.02, 1.9), -2))
@@ -223,7 +232,7 @@ def fresh_value_sets(
     known = {str((each.target, each.rival)) for each in PUBLISHED}
     fresh: list[ValueSet] = []
     while len(fresh) < count:
-        candidate = _draw(design, 101 + len(fresh), generator)
+        candidate = _draw_values(design, 101 + len(fresh), generator)
         signature = str((candidate.target, candidate.rival))
         if signature not in known and _acceptable(candidate):
             known.add(signature)
@@ -292,7 +301,7 @@ def phrase(
     )
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #5bdac3c1
-def _arms(
+def _arms_of_values(
     values: ValueSet, answer_formats: Sequence[str], templates: Sequence[Any] = (1, 2, 3)
 ) -> Iterator[dict[str, Any]]:
     "All level combinations of one value set."
@@ -310,7 +319,7 @@ def _arms(
             }
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #1b14d34d
-def _options(
+def _options_as_shown(
     values: ValueSet, arm: dict[str, Any], texts: Texts = WORDINGS.frames[1]
 ) -> list[dict[str, Any]]:
     "The two options in the order shown; permutation 1 puts the target second."
@@ -326,7 +335,7 @@ def _options(
     ]
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #2d112fe8
-def _prompt(texts: Texts, options: list[dict[str, Any]], answer_format: str) -> str:
+def _text_of_prompt(texts: Texts, options: list[dict[str, Any]], answer_format: str) -> str:
     "The text that is sent."
     labels = dict(zip(("first", "second"), (each["label"] for each in options)))
     parts = {
@@ -336,12 +345,12 @@ def _prompt(texts: Texts, options: list[dict[str, Any]], answer_format: str) -> 
     return filled(texts["question"], parts)
 
 
-def _row(
+def _row_of_item(
     values: ValueSet, arm: dict[str, Any], original: bool, wordings: Wordings = WORDINGS
 ) -> dict[str, Any]:
     "One item: prompt, structured content, factors."
     texts = wordings.frames[arm["template"]]
-    options = _options(values, arm, texts)
+    options = _options_as_shown(values, arm, texts)
     number = DESIGNS.index(values.design) + 1
     where = (number, values.index, arm["options_a_template_id"], arm["template"])
     condition = arm["condition"]
@@ -357,7 +366,7 @@ def _row(
         "pair_id": "-".join(map(str, (*where, arm["permutation_index"], arm["answer_format"]))),
         "cluster": f"{values.design}/{values.index}",
         "stratum": values.design,
-        "prompt": _prompt(texts, options, arm["answer_format"]),
+        "prompt": _text_of_prompt(texts, options, arm["answer_format"]),
         "options": options,
         "content": content,
         "bias_type_index": number,
@@ -408,9 +417,9 @@ def _items_of(
     return item_table(
         "choice/certainty",
         [
-            _row(values, arm, values.index < 100, wordings)
+            _row_of_item(values, arm, values.index < 100, wordings)
             for values in value_sets(source, designs, count, seed)
-            for arm in _arms(values, answer_formats, tuple(wordings.given))
+            for arm in _arms_of_values(values, answer_formats, tuple(wordings.given))
         ],
     )
 
@@ -430,34 +439,34 @@ def items(
     return _items_of(WORDINGS, seed, source, designs, count, answer_formats)
 
 # %% ../../../nbs/paradigms/choice/certainty.ipynb #08abeb19
-_CERTAINTY = MappingProxyType({"design": ("common_consequence", "common_ratio")})
+_CERTAINTY_DESIGNS = MappingProxyType({"design": ("common_consequence", "common_ratio")})
 
 
-_SHARE = MappingProxyType({"target": 1.0, "better_expected_value": 0.0})
+_SCORE_OF_TARGET = MappingProxyType({"target": 1.0, "better_expected_value": 0.0})
 
 
 CONTRASTS = (
     Contrast(
         "certainty_effect",
         "Certainty effect",
-        score=_SHARE,
-        where=_CERTAINTY,
+        score=_SCORE_OF_TARGET,
+        where=_CERTAINTY_DESIGNS,
         include="eu_consistent",
         note="the 10 value sets for which expected utility forbids a switch",
     ),
     Contrast(
         "certainty_effect_all_sets",
         "Certainty effect, all value sets",
-        score=_SHARE,
-        where=_CERTAINTY,
+        score=_SCORE_OF_TARGET,
+        where=_CERTAINTY_DESIGNS,
         note="four of the common-ratio sets do not scale both chances alike",
     ),
     Contrast(
         "strong_reversal",
         "Strong reversal",
         kind="reversal",
-        score=_SHARE,
-        where=_CERTAINTY,
+        score=_SCORE_OF_TARGET,
+        where=_CERTAINTY_DESIGNS,
         include="eu_consistent",
         unit="share of value sets",
         note="sets with a majority for the target in treatment and against it in control, minus "
@@ -474,8 +483,8 @@ CONTRASTS = (
         "certainty_score",
         "Published bias score",
         kind="pooled",
-        score=_SHARE,
-        where=_CERTAINTY,
+        score=_SCORE_OF_TARGET,
+        where=_CERTAINTY_DESIGNS,
         replication=True,
         invalid="itt",
         cells=MappingProxyType({("treatment", "*"): 1.0, ("control", "*"): -1.0}),

@@ -109,7 +109,7 @@ class ValueSet(NamedTuple):
         return 3 * (self.price_index - 1) + self.quality_index
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #5c06055c
-def _prices(product_name: str, target_side: str) -> list[tuple[float, float]]:
+def _pairs_of_prices(product_name: str, target_side: str) -> list[tuple[float, float]]:
     "Pairs (competitor, target) in dollars."
     bought = PRODUCTS[product_name]
     pairs = (
@@ -122,7 +122,9 @@ def _sets_of(product_name: str, target_side: str, source: str) -> Iterator[Value
     "The value sets of one product and side."
     qualities = quality_pairs(product_name, target_side, source)
     original = qualities == quality_pairs(product_name, target_side, "published")
-    for price_index, (rival_price, price) in enumerate(_prices(product_name, target_side), 1):
+    for price_index, (rival_price, price) in enumerate(
+        _pairs_of_prices(product_name, target_side), 1
+    ):
         for quality_index, (rival_quality, quality) in enumerate(qualities, 1):
             yield ValueSet(
                 product_name,
@@ -135,7 +137,7 @@ def _sets_of(product_name: str, target_side: str, source: str) -> Iterator[Value
             )
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #05ed8d16
-def _check(names: Sequence[str], known: Sequence[str]) -> None:
+def _check_levels(names: Sequence[str], known: Sequence[str]) -> None:
     "Raise where no level is named, or one that does not exist."
     if not names:
         raise CogbiasError(
@@ -157,7 +159,7 @@ def value_sets(
         (products, tuple(PRODUCTS)),
         (target_sides, TARGET_SIDES),
     ):
-        _check(names, known)
+        _check_levels(names, known)
     return [
         values
         for name in products
@@ -261,7 +263,7 @@ def refuse_symmetric(
         )
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #6386fae0
-def _place(permutation_id: int, roles: tuple[str, ...]) -> dict[str, int]:
+def _places_of_roles(permutation_id: int, roles: tuple[str, ...]) -> dict[str, int]:
     "Where each role stands, from 1; 0 for a decoy that is absent."
     position = {role: place for place, role in enumerate(roles, 1)}
     return {
@@ -275,7 +277,7 @@ def _place(permutation_id: int, roles: tuple[str, ...]) -> dict[str, int]:
 ORDERS = MappingProxyType(
     {  # number of options -> [(roles as shown, factors)]
         count: [
-            (roles, _place(number, roles))
+            (roles, _places_of_roles(number, roles))
             for number, roles in enumerate(permutations(("competitor", "target", "decoy")[:count]))
         ]
         for count in (2, 3)
@@ -284,10 +286,10 @@ ORDERS = MappingProxyType(
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #343c8c0c
 ANSWER_FORMATS = ("label", "bare")  # the brand alone is asked for; ends as published
-_SHORT = MappingProxyType(
+_SHORT_OPTIONS = MappingProxyType(
     {"option": "{price}, quality score {quality}", "line": "{label}: {text}."}
 )
-_LONG = MappingProxyType(
+_LONG_OPTIONS = MappingProxyType(
     {
         "option": "costs {price}, and {raters} rate its quality at {quality} on average",
         "line": "{label} {text}.",
@@ -306,9 +308,9 @@ PARTS = MappingProxyType(
             "an option without its label",
             needs=("price", "quality"),
             may=("raters", "noun"),
-            usual=_SHORT["option"],
+            usual=_SHORT_OPTIONS["option"],
         ),
-        "line": Part("the line of an option", ("label", "text"), usual=_SHORT["line"]),
+        "line": Part("the line of an option", ("label", "text"), usual=_SHORT_OPTIONS["line"]),
         "label": Part("what an option is called", ("number",), usual="Brand {number}"),
         "instruction_two": Part(
             "the closing lines that ask for one of two brands",
@@ -330,12 +332,12 @@ PARTS = MappingProxyType(
         for name, each in PRODUCTS.items()
     }
 )
-_PLAIN = (
+_PLAIN_QUESTION = (
     "You want to buy a {noun} and have {number} brands to choose from.\n"
     "Two things are known about each: what a {noun} costs, and the mean quality score from "
     "{raters}, where 0 is worst and 100 is best.\n"
 )
-_FULL = (
+_FULL_QUESTION = (
     "Suppose you are looking for a {noun}, and {number} brands are left on your list.\n"
     "You have read their prices, and how {raters} judge their quality on a scale from 0 (awful) "
     "to 100 (perfect). You could find out nothing else.\n"
@@ -350,14 +352,14 @@ _NOUNS = tuple(f"noun_{name}" for name in PRODUCTS)
 WORDINGS = Wordings(
     PARTS,
     {
-        1: {"question": _PLAIN + _WHICH + "{options}\n{instruction}"},
-        2: {"question": _PLAIN + "{options}\n" + _WHICH + "{instruction}"},
-        3: {"question": _FULL + "{options}\n" + _PICK + "{instruction}", **_LONG},
+        1: {"question": _PLAIN_QUESTION + _WHICH + "{options}\n{instruction}"},
+        2: {"question": _PLAIN_QUESTION + "{options}\n" + _WHICH + "{instruction}"},
+        3: {"question": _FULL_QUESTION + "{options}\n" + _PICK + "{instruction}", **_LONG_OPTIONS},
         4: {
-            "question": _FULL
+            "question": _FULL_QUESTION
             + _PICK
             + "{options}\nMy pick among these brands is ...\n{instruction}",
-            **_LONG,
+            **_LONG_OPTIONS,
         },
     },
     lambda texts: alike_faults(texts, ("two", "three"), _NOUNS),
@@ -372,16 +374,16 @@ def _question_place(texts: Texts) -> str:
 
 def _line_style(texts: Texts) -> str:
     "Whether the lines of a wording are the short ones, the long ones, or its own."
-    mine = {name: texts[name].text for name in _SHORT}
-    return "short" if mine == _SHORT else "long" if mine == _LONG else "own"
+    mine = {name: texts[name].text for name in _SHORT_OPTIONS}
+    return "short" if mine == _SHORT_OPTIONS else "long" if mine == _LONG_OPTIONS else "own"
 
 
-def _labels(texts: Texts) -> tuple[str, ...]:
+def _labels_of_options(texts: Texts) -> tuple[str, ...]:
     "What the three options are called."
     return tuple(filled(texts["label"], {"number": number}) for number in (1, 2, 3))
 
 
-LABELS = _labels(WORDINGS.frames[1])
+LABELS = _labels_of_options(WORDINGS.frames[1])
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #9d80f679
 def phrase(
@@ -394,14 +396,14 @@ def phrase(
     return filled(texts["option"], {**known, "raters": bought.raters, "noun": bought.noun})
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #6a99fdf3
-class _Set(NamedTuple):
+class _ChoiceSet(NamedTuple):
     "The options of one question, before wording and order."
 
     offers: dict[str, Offer]  # role -> option
     factors: dict[str, Any]  # condition, content and the factors that come with them
 
 
-def _choice_set(values: ValueSet, code: str | None, decoy: Offer | None) -> _Set:
+def _choice_set(values: ValueSet, code: str | None, decoy: Offer | None) -> _ChoiceSet:
     "A value set with one decoy, or none."
     offers = {"target": values.target, "competitor": values.competitor} | (
         {"decoy": decoy} if decoy else {}
@@ -413,7 +415,7 @@ def _choice_set(values: ValueSet, code: str | None, decoy: Offer | None) -> _Set
         "decoy_kind": kind,
     }
     asymmetric = decoy is None or asymmetrically_dominated(values.target, values.competitor, decoy)
-    return _Set(
+    return _ChoiceSet(
         offers,
         {
             "condition": "treatment" if decoy else "control",
@@ -430,7 +432,7 @@ def _options_in_every_order(
     bought: Product, offers: dict[str, Offer], texts: Texts
 ) -> list[tuple[list[dict[str, Any]], str, dict[str, int]]]:
     "Options, their lines and the places of the roles, in every order."
-    labels = _labels(texts)
+    labels = _labels_of_options(texts)
     made = {
         role: [option(label, phrase(bought, offer, texts), role, offer.price) for label in labels]
         for role, offer in offers.items()
@@ -446,7 +448,9 @@ def _options_in_every_order(
     ]
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #c1936aee
-def _around(bought: Product, texts: Texts, answer_format: str, count: int) -> list[str]:
+def _text_around_options(
+    bought: Product, texts: Texts, answer_format: str, count: int
+) -> list[str]:
     "The text before and after the option lines."
     number = {2: "two", 3: "three"}[count]
     closing = texts[f"instruction_{number if answer_format == 'label' else 'bare'}"]
@@ -455,12 +459,14 @@ def _around(bought: Product, texts: Texts, answer_format: str, count: int) -> li
         "raters": bought.raters,
         "number": texts[number].text,
         "options": "\0",
-        "instruction": filled(closing, dict(zip(("first", "second", "third"), _labels(texts)))),
+        "instruction": filled(
+            closing, dict(zip(("first", "second", "third"), _labels_of_options(texts)))
+        ),
     }
     return filled(texts["question"], known).split("\0")
 
 
-def _called(name: str, texts: Texts) -> Product:
+def _product_in_words(name: str, texts: Texts) -> Product:
     "A product as a wording calls it and those who rate it."
     noun, raters = (texts[f"{word}_{name}"].text for word in ("noun", "raters"))
     return PRODUCTS[name]._replace(noun=noun, raters=raters)
@@ -468,7 +474,7 @@ def _called(name: str, texts: Texts) -> Product:
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #d6caabe9
 def _prompts_of_choice_set(
     values: ValueSet,
-    chosen: _Set,
+    chosen: _ChoiceSet,
     answer_formats: Sequence[str],
     wordings: Wordings = WORDINGS,
 ) -> Iterator[dict[str, Any]]:
@@ -477,8 +483,8 @@ def _prompts_of_choice_set(
     code = chosen.factors["published_decoy"] or "control"
     shown: dict[Any, list[tuple[list[dict[str, Any]], str, dict[str, int]]]] = {}
     for answer_format, (number, texts) in product(answer_formats, wordings.frames.items()):
-        bought = _called(values.product, texts)
-        before, after = _around(bought, texts, answer_format, len(chosen.offers))
+        bought = _product_in_words(values.product, texts)
+        before, after = _text_around_options(bought, texts, answer_format, len(chosen.offers))
         wording = {
             **chosen.factors,
             "answer_format": answer_format,
@@ -535,7 +541,7 @@ def _items_of(
     allow_symmetric: bool,
 ) -> pd.DataFrame:
     "The prompts in some wordings."
-    _check(answer_formats, ANSWER_FORMATS)
+    _check_levels(answer_formats, ANSWER_FORMATS)
     chosen = value_sets(source, products, target_sides)
     if not allow_symmetric:
         each = len(ORDERS[3]) * len(wordings.given) * len(answer_formats)
@@ -566,7 +572,7 @@ def items(
     )
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #3c7e2358
-_TARGET = MappingProxyType({"target": 1.0, "competitor": 0.0, "decoy": 0.0})
+_SCORE_OF_TARGET = MappingProxyType({"target": 1.0, "competitor": 0.0, "decoy": 0.0})
 CONTRASTS = (
     Contrast(
         "target_share_change",
@@ -588,7 +594,7 @@ CONTRASTS = (
     Contrast(
         "target_share_change_absolute",
         "Decoy effect, all answers",
-        score=_TARGET,
+        score=_SCORE_OF_TARGET,
         include="asymmetric",
         note="a coin scores -1/6, because three options share what two had; above zero the decoy "
         "breaks regularity",
@@ -605,7 +611,7 @@ CONTRASTS = (
         "decoy_score",
         "Published bias score",
         kind="pooled",
-        score=_TARGET,
+        score=_SCORE_OF_TARGET,
         replication=True,
         invalid="itt",
         cells=MappingProxyType({("treatment", "*"): 1.0, ("control", "*"): -1.0}),
@@ -662,7 +668,7 @@ TRIVIAL = MappingProxyType(
 )
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #fc33836e
-_VALUES = {
+_FACTORS_OF_VALUES = {
     "product": "car, phone, property or frying_pan",
     "target_side": "expensive: the decoy supports the dearer option; cheaper: the other one",
     "price_index": "pair of prices, from 1",
@@ -673,7 +679,7 @@ _VALUES = {
     "decoy_kind": "what the decoy stretches; empty in control",
     "published_decoy": "R, RF, F or R_EXTREAM; empty in control",
 }
-_DISPLAY = {
+_FACTORS_OF_DISPLAY = {
     "permutation_id": "order of the options as numbered by the authors",
     "n_options": "options offered",
     "target_position": "place of the target, from 1",
@@ -685,7 +691,7 @@ _DISPLAY = {
     "answer_format": "label: asks for the brand alone; bare: ends as published",
     "order_group": "joins the orders of one question",
 }
-FACTORS = MappingProxyType(_VALUES | _DISPLAY)
+FACTORS = MappingProxyType(_FACTORS_OF_VALUES | _FACTORS_OF_DISPLAY)
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #aca2e42e
 CAVEATS = (

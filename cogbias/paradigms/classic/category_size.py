@@ -71,7 +71,7 @@ def _partition(size: str) -> Invariant:
     )
 
 
-def _inside(v: Mapping[str, Any]) -> bool:
+def _is_in_middle_category(v: Mapping[str, Any]) -> bool:
     "Whether the thing asked for is in the middle category of both conditions."
     return (
         v["small_from"] <= v["target"] <= v["small_to"]
@@ -94,7 +94,7 @@ DESIGN = (
     Invariant(
         "the target is in the middle category of both conditions",
         ("target", "small_from", "small_to", "large_from", "large_to"),
-        _inside,
+        _is_in_middle_category,
     ),
     Invariant(
         "the other categories are smaller in the large condition, and have two members or more",

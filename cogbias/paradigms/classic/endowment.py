@@ -82,7 +82,7 @@ FINE = Invariant(
 )
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #cf9baf18
-def _offered(
+def _good_on_offer(
     name: str, good: str, dollars: int, published: bool = False
 ) -> ContentSet:  # a content set from a sentence about the good and its price in shops
     "A good that stands or lies there."
@@ -90,34 +90,36 @@ def _offered(
 
 
 CONTENTS = (
-    _offered("mug", "There is a coffee mug on the table.", 4, published=True),
-    _offered("umbrella", "There is a folding umbrella in the hall.", 13),
-    _offered("blanket", "There is a woolen blanket on the sofa.", 19),
-    _offered("plant", "There is a potted plant on the windowsill.", 8),
-    _offered("game", "There is a new board game on the shelf.", 16),
-    _offered("lamp", "There is a small reading lamp on the desk.", 11),
-    _offered("spoon", "A wooden salad spoon lies in the kitchen drawer.", 5),
-    _offered("candle", "A beeswax candle stands on the mantelpiece.", 6),
-    _offered("notebook", "A notebook with a cloth cover lies beside the telephone.", 7),
-    _offered("jump_rope", "A jump rope is coiled up in the gym locker.", 9),
-    _offered("canvas_bag", "A canvas bag hangs over the back of a chair.", 10),
-    _offered("calendar", "A calendar with pictures of lighthouses hangs in the corridor.", 12),
-    _offered("straw_hat", "A straw hat lies on the garden bench.", 14),
-    _offered("vase", "A glass vase stands in the cupboard.", 15),
-    _offered("flute", "A bamboo flute rests on the music stand.", 17),
-    _offered("bird_feeder", "A bird feeder made of pine stands on the balcony.", 18),
-    _offered("scarf", "A knitted scarf lies folded on the bed.", 20),
-    _offered("flashlight", "A flashlight hangs next to the cellar stairs.", 17),
-    _offered("alarm_clock", "An alarm clock ticks in the guest room.", 14),
-    _offered("watering_can", "A tin watering can stands beside the tomato plants.", 18),
-    _offered("puzzle", "A jigsaw puzzle, still in its box, is on the carpet.", 15),
-    _offered("picture_frame", "A picture frame leans against the bookcase.", 10),
-    _offered("ball", "A soccer ball lies in the garage.", 12),
-    _offered("teapot", "A clay teapot stands beside the stove.", 20),
+    _good_on_offer("mug", "There is a coffee mug on the table.", 4, published=True),
+    _good_on_offer("umbrella", "There is a folding umbrella in the hall.", 13),
+    _good_on_offer("blanket", "There is a woolen blanket on the sofa.", 19),
+    _good_on_offer("plant", "There is a potted plant on the windowsill.", 8),
+    _good_on_offer("game", "There is a new board game on the shelf.", 16),
+    _good_on_offer("lamp", "There is a small reading lamp on the desk.", 11),
+    _good_on_offer("spoon", "A wooden salad spoon lies in the kitchen drawer.", 5),
+    _good_on_offer("candle", "A beeswax candle stands on the mantelpiece.", 6),
+    _good_on_offer("notebook", "A notebook with a cloth cover lies beside the telephone.", 7),
+    _good_on_offer("jump_rope", "A jump rope is coiled up in the gym locker.", 9),
+    _good_on_offer("canvas_bag", "A canvas bag hangs over the back of a chair.", 10),
+    _good_on_offer(
+        "calendar", "A calendar with pictures of lighthouses hangs in the corridor.", 12
+    ),
+    _good_on_offer("straw_hat", "A straw hat lies on the garden bench.", 14),
+    _good_on_offer("vase", "A glass vase stands in the cupboard.", 15),
+    _good_on_offer("flute", "A bamboo flute rests on the music stand.", 17),
+    _good_on_offer("bird_feeder", "A bird feeder made of pine stands on the balcony.", 18),
+    _good_on_offer("scarf", "A knitted scarf lies folded on the bed.", 20),
+    _good_on_offer("flashlight", "A flashlight hangs next to the cellar stairs.", 17),
+    _good_on_offer("alarm_clock", "An alarm clock ticks in the guest room.", 14),
+    _good_on_offer("watering_can", "A tin watering can stands beside the tomato plants.", 18),
+    _good_on_offer("puzzle", "A jigsaw puzzle, still in its box, is on the carpet.", 15),
+    _good_on_offer("picture_frame", "A picture frame leans against the bookcase.", 10),
+    _good_on_offer("ball", "A soccer ball lies in the garage.", 12),
+    _good_on_offer("teapot", "A clay teapot stands beside the stove.", 20),
 )
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #5de98eb1
-def _grid(values: Mapping[str, Any]) -> int:
+def _largest_price_asked_for(values: Mapping[str, Any]) -> int:
     "The largest whole dollar whose probability is asked for; 0 where that would be too many."
     highest = 5 * values["price"]
     return highest if highest <= 1000 else 0
@@ -133,7 +135,7 @@ QUESTION = Question(
     "ownership",
     _frames(inspection=False),
     CONTENTS,
-    numbers=Numbers("money", 0, None, _grid),
+    numbers=Numbers("money", 0, None, _largest_price_asked_for),
     invariants=(FINE,),
     stimulus=_stimulus,
     flags={"large": "premise_implausible"},

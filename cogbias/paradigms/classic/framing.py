@@ -141,7 +141,9 @@ QUESTION = Question(
 )
 
 # %% ../../../nbs/paradigms/classic/framing.ipynb #481d8f13
-def _books(content: Mapping[str, Any], role: str, want: float, cost: float = 0.0) -> float:
+def _utility_with_account(
+    content: Mapping[str, Any], role: str, want: float, cost: float = 0.0
+) -> float:
     "Utility of buying when what was paid for the event counts against it; not buying is worth 0."
     return want - cost * content["booked"] / content["price"] if role == "buy" else 0.0
 
@@ -155,9 +157,9 @@ PARADIGM = classic(
         "share who do not buy after losing the ticket, minus after losing the same amount in cash",
     ),
     rules={
-        "human": weighs(partial(_books, want=2.0, cost=2.15)),
-        "mirror": weighs(partial(_books, want=0.0, cost=-1.5)),
-        "rational": weighs(partial(_books, want=1.0), math.inf),
-        "noisy_rational": weighs(partial(_books, want=1.0)),
+        "human": weighs(partial(_utility_with_account, want=2.0, cost=2.15)),
+        "mirror": weighs(partial(_utility_with_account, want=0.0, cost=-1.5)),
+        "rational": weighs(partial(_utility_with_account, want=1.0), math.inf),
+        "noisy_rational": weighs(partial(_utility_with_account, want=1.0)),
     },
 )

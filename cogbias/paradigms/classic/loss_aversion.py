@@ -77,7 +77,7 @@ WEALTH = (
 )
 
 # %% ../../../nbs/paradigms/classic/loss_aversion.ipynb #f3fb2287
-def _told(
+def _story(
     name: str, story: str, sure: int, gain: int, published: bool = False
 ) -> ContentSet:  # a content set from its story and the two amounts that are free
     "Somebody has come by money, as the story tells."
@@ -85,30 +85,34 @@ def _told(
 
 
 CONTENTS = (
-    _told("windfall", "You have just become richer by", sure=100, gain=300, published=True),
-    _told("prize", "A radio station has just paid you a prize of", sure=50, gain=200),
-    _told("refund", "The tax office has just refunded you", sure=120, gain=400),
-    _told("bonus", "Your employer has just paid you an extra", sure=250, gain=600),
-    _told("inheritance", "A distant aunt has just left you", sure=1000, gain=2500),
-    _told("sale", "The sale of an old painting has just brought you", sure=80, gain=150),
-    _told("harvest", "This season's apple harvest has just earned you", sure=160, gain=520),
-    _told("delay", "For a long delay, an airline has just had to pay you", sure=200, gain=580),
-    _told("cookbook", "A publisher has just sent you royalties of", sure=140, gain=380),
-    _told("scholarship", "A foundation has just awarded you a scholarship of", sure=420, gain=1200),
-    _told("wedding", "Your wedding gift from your grandparents is", sure=350, gain=900),
-    _told("coaching", "For coaching its juniors, a sports club has granted you", sure=70, gain=260),
-    _told("sleep_study", "A hospital's sleep study has just rewarded you with", sure=60, gain=210),
-    _told("photos", "A calendar maker has just bought your photographs for", sure=110, gain=340),
-    _told("piano", "Your night as a bar pianist has yielded tips of", sure=40, gain=130),
-    _told("dividend", "Your shares in a dairy have just paid a dividend of", sure=30, gain=110),
-    _told("idea", "The railway thanks you for a good idea with", sure=220, gain=650),
-    _told("retirement", "On your last day at work, colleagues hand you", sure=130, gain=360),
-    _told("pottery", "Your hand-made pots have just sold at the market for", sure=150, gain=440),
-    _told("translation", "Translating a comedy for a theater has earned you", sure=240, gain=800),
-    _told("birthday", "The birthday card from your godmother contains", sure=20, gain=70),
-    _told("honey", "Your bees had a good year, and their honey fetched", sure=180, gain=480),
-    _told("film", "For a day as an extra in a film you received", sure=90, gain=240),
-    _told("surplus", "A housing cooperative has shared its surplus: you get", sure=170, gain=460),
+    _story("windfall", "You have just become richer by", sure=100, gain=300, published=True),
+    _story("prize", "A radio station has just paid you a prize of", sure=50, gain=200),
+    _story("refund", "The tax office has just refunded you", sure=120, gain=400),
+    _story("bonus", "Your employer has just paid you an extra", sure=250, gain=600),
+    _story("inheritance", "A distant aunt has just left you", sure=1000, gain=2500),
+    _story("sale", "The sale of an old painting has just brought you", sure=80, gain=150),
+    _story("harvest", "This season's apple harvest has just earned you", sure=160, gain=520),
+    _story("delay", "For a long delay, an airline has just had to pay you", sure=200, gain=580),
+    _story("cookbook", "A publisher has just sent you royalties of", sure=140, gain=380),
+    _story(
+        "scholarship", "A foundation has just awarded you a scholarship of", sure=420, gain=1200
+    ),
+    _story("wedding", "Your wedding gift from your grandparents is", sure=350, gain=900),
+    _story(
+        "coaching", "For coaching its juniors, a sports club has granted you", sure=70, gain=260
+    ),
+    _story("sleep_study", "A hospital's sleep study has just rewarded you with", sure=60, gain=210),
+    _story("photos", "A calendar maker has just bought your photographs for", sure=110, gain=340),
+    _story("piano", "Your night as a bar pianist has yielded tips of", sure=40, gain=130),
+    _story("dividend", "Your shares in a dairy have just paid a dividend of", sure=30, gain=110),
+    _story("idea", "The railway thanks you for a good idea with", sure=220, gain=650),
+    _story("retirement", "On your last day at work, colleagues hand you", sure=130, gain=360),
+    _story("pottery", "Your hand-made pots have just sold at the market for", sure=150, gain=440),
+    _story("translation", "Translating a comedy for a theater has earned you", sure=240, gain=800),
+    _story("birthday", "The birthday card from your godmother contains", sure=20, gain=70),
+    _story("honey", "Your bees had a good year, and their honey fetched", sure=180, gain=480),
+    _story("film", "For a day as an extra in a film you received", sure=90, gain=240),
+    _story("surplus", "A housing cooperative has shared its surplus: you get", sure=170, gain=460),
 )
 
 # %% ../../../nbs/paradigms/classic/loss_aversion.ipynb #5933e800
@@ -135,7 +139,7 @@ QUESTION = Question(
 )
 
 # %% ../../../nbs/paradigms/classic/loss_aversion.ipynb #7f33d849
-def _felt(content: Mapping[str, Any], role: str, curvature: float = 0.88) -> float:
+def _value_of_change(content: Mapping[str, Any], role: str, curvature: float = 0.88) -> float:
     "Value of a change relative to the sure amount: concave for gains, convex for losses."
 
     def value(change: float) -> float:
@@ -147,13 +151,13 @@ def _felt(content: Mapping[str, Any], role: str, curvature: float = 0.88) -> flo
     return sum(weight.get(p, p / 100) * value(change) for change, p in branches) / sure
 
 
-def _against(content: Mapping[str, Any], role: str) -> float:
+def _value_with_opposite_attitude(content: Mapping[str, Any], role: str) -> float:
     "The opposite attitude: a gamble is worth more than its mean among gains, less among losses."
     sign = 1 if content["lotteries"]["sure"][0][0] > 0 else -1
     return 0.15 * sign * (role == "target")
 
 
-def _wealth(content: Mapping[str, Any], role: str, power: float = 1.0) -> float:
+def _utility_of_wealth(content: Mapping[str, Any], role: str, power: float = 1.0) -> float:
     "Expected utility of final wealth, relative to that of the sure option."
     start, branches = content["start"], content["lotteries"][role]
     sure = (start + content["lotteries"]["sure"][0][0]) ** power
@@ -169,9 +173,11 @@ PARADIGM = classic(
         "share of gambles when the same outcome is a loss, minus when it is a gain",
     ),
     rules={
-        "human": weighs(_felt, 6.5),
-        "mirror": weighs(_against, 6.5),
-        "rational": weighs(_wealth, math.inf),
-        "noisy_rational": weighs(lambda content, role: _wealth(content, role, 0.5), 20.0),
+        "human": weighs(_value_of_change, 6.5),
+        "mirror": weighs(_value_with_opposite_attitude, 6.5),
+        "rational": weighs(_utility_of_wealth, math.inf),
+        "noisy_rational": weighs(
+            lambda content, role: _utility_of_wealth(content, role, 0.5), 20.0
+        ),
     },
 )

@@ -50,7 +50,7 @@ OPTIONS = {
 }
 
 # %% ../../../nbs/paradigms/classic/sunk_cost.ipynb #b85e5252
-def _paid(both: int, more: int) -> dict[str, Variable]:
+def _prices_paid(both: int, more: int) -> dict[str, Variable]:
     "Four prices: three are equal, and the less liked one costs more in the treatment."
     same = variables("money", target_control=both, liked_control=both, liked_treatment=both)
     return same | variables("money", target_treatment=more)
@@ -91,7 +91,7 @@ def _pair(
         "liked_name": liked[1],
         "time": time,
     }
-    return ContentSet(name, words, _paid(*prices), published)
+    return ContentSet(name, words, _prices_paid(*prices), published)
 
 
 def _rivals(
@@ -178,16 +178,16 @@ QUESTION = Question(
 LIKING, SPENDING = 1.5, 2.4  # log-odds for the liked one; log-odds per unit of the log price ratio
 
 
-def _spent(content: Mapping[str, Any], role: str, weight: float = SPENDING) -> float:
+def _liking_with_spending(content: Mapping[str, Any], role: str, weight: float = SPENDING) -> float:
     "Liking of an option, plus what was spent on it relative to the liked one."
     return LIKING * (role == "liked") + weight * math.log(
         content["paid"][role] / content["paid"]["liked"]
     )
 
 
-def _spared(content: Mapping[str, Any], role: str) -> float:
+def _liking_against_spending(content: Mapping[str, Any], role: str) -> float:
     "The same liking, with money spent speaking against an option."
-    return _spent(content, role, -SPENDING)
+    return _liking_with_spending(content, role, -SPENDING)
 
 # %% ../../../nbs/paradigms/classic/sunk_cost.ipynb #f45aa4f6
 PARADIGM = classic(
@@ -213,8 +213,8 @@ PARADIGM = classic(
         by=("variant",),
     ),
     rules={
-        "human": weighs(_spent),
-        "mirror": weighs(_spared),
+        "human": weighs(_liking_with_spending),
+        "mirror": weighs(_liking_against_spending),
         "rational": likes(-math.inf),
         "noisy_rational": likes(-LIKING),
     },

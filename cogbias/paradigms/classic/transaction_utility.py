@@ -145,12 +145,12 @@ EFFORT = 1.0  # cost of the drive, in log-odds
 DRIVE = 15.0  # the same in dollars
 
 
-def _proportion(content: Mapping[str, Any], role: str, sign: float = 1.0) -> float:
+def _worth_as_proportion(content: Mapping[str, Any], role: str, sign: float = 1.0) -> float:
     "What a drive is worth to somebody who sees the saving as a part of the price."
     return sign * (role == "target") * (PROPORTION * content["saving"] / content["price"] - EFFORT)
 
 
-def _absolute(content: Mapping[str, Any], role: str) -> float:
+def _worth_in_dollars(content: Mapping[str, Any], role: str) -> float:
     "What a drive is worth in dollars; the price does not matter."
     return (role == "target") * (content["saving"] - DRIVE)
 
@@ -164,9 +164,9 @@ PARADIGM = classic(
         "share driving to save on a cheap product, minus on a dear one",
     ),
     rules={
-        "human": weighs(_proportion),
-        "mirror": weighs(lambda content, role: _proportion(content, role, -1.0)),
-        "rational": weighs(_absolute, math.inf),
-        "noisy_rational": weighs(_absolute, 0.1),
+        "human": weighs(_worth_as_proportion),
+        "mirror": weighs(lambda content, role: _worth_as_proportion(content, role, -1.0)),
+        "rational": weighs(_worth_in_dollars, math.inf),
+        "noisy_rational": weighs(_worth_in_dollars, 0.1),
     },
 )

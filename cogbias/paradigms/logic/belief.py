@@ -156,7 +156,8 @@ class Triple(NamedTuple):
     ]  # subject and predicate, by letter, of the believable and of the unbelievable conclusion
 
 
-_PAIRS = (  # nouns of the valid and of the invalid triple, mood, their figures, their conclusions
+# nouns of the valid and of the invalid triple, mood, their figures, their conclusions
+_PAIRS_OF_TRIPLES = (
     ("hammers tools objects", "sonnets poems texts", "AAA", (1, 4), ("ab", "ba")),
     ("eagles birds vertebrates", "bungalows houses dwellings", "AAA", (1, 4), ("bc", "cb")),
     ("sisters siblings relatives", "kittens cats carnivores", "AAA", (1, 4), ("ab", "ba")),
@@ -172,7 +173,7 @@ _PAIRS = (  # nouns of the valid and of the invalid triple, mood, their figures,
 )
 TRIPLES = tuple(
     Triple(tuple(nouns.split()), mood, figure, conclusions)
-    for valid, invalid, mood, figures, conclusions in _PAIRS
+    for valid, invalid, mood, figures, conclusions in _PAIRS_OF_TRIPLES
     for nouns, figure in zip((valid, invalid), figures)
 )
 
@@ -221,7 +222,7 @@ def stratum(
     )
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #0ff575f2
-def _worded(argument: Argument, sentence: Sentence) -> Sentence:
+def _with_nouns(argument: Argument, sentence: Sentence) -> Sentence:
     "A sentence over a, b, c with the nouns of the argument."
     noun = dict(zip("abc", argument.nouns))
     return Sentence(sentence.quantifier, noun[sentence.subject], noun[sentence.predicate])
@@ -264,7 +265,7 @@ def invented_nouns(
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #0ec7b39d
 _ENDS, _SENTENCE, _TWO = ("subject", "predicate"), ("sentence",), ("first", "second")
-_SENTENCES = MappingProxyType({"A": "all", "E": "none", "I": "some", "O": "some_not"})  # parts
+_PART_OF_LETTER = MappingProxyType({"A": "all", "E": "none", "I": "some", "O": "some_not"})  # parts
 PARTS = MappingProxyType(
     {
         "question": Part(
@@ -288,7 +289,7 @@ PARTS = MappingProxyType(
             _ENDS,
             usual=QUANTIFIERS[letter].format("{subject}", "{predicate}"),
         )
-        for letter, name in _SENTENCES.items()
+        for letter, name in _PART_OF_LETTER.items()
     }
     | {
         "valid": Part("the answer of who accepts an argument", usual="valid"),
@@ -314,8 +315,8 @@ PARTS = MappingProxyType(
         ),
     }
 )
-_APART = (  # groups of parts, each of which says something else
-    tuple(_SENTENCES.values()),
+_PARTS_THAT_DIFFER = (  # groups of parts, each of which says something else
+    tuple(_PART_OF_LETTER.values()),
     ("valid", "invalid"),
     ("defines_valid", "defines_invalid"),
     *((premise, "conclusion") for premise in ("premise_1", "premise_2")),
@@ -342,7 +343,7 @@ WORDINGS = Wordings(
             "judge this argument?\n{instruction}"
         },
     },
-    lambda texts: alike_faults(texts, *_APART),
+    lambda texts: alike_faults(texts, *_PARTS_THAT_DIFFER),
 )
 Texts = Mapping[str, Frame]  # the parts of one wording
 
@@ -355,7 +356,9 @@ def _answers_shown(option_order: int) -> tuple[str, str]:
     return ("valid", "invalid") if option_order == 1 else ("invalid", "valid")
 
 
-def _options(arm: dict[str, Any], texts: Texts = WORDINGS.frames[1]) -> list[dict[str, Any]]:
+def _options_as_shown(
+    arm: dict[str, Any], texts: Texts = WORDINGS.frames[1]
+) -> list[dict[str, Any]]:
     "The two options in the order shown."
     shown = _answers_shown(arm["option_order"])
     words = [texts[part].text for part in shown]
@@ -369,22 +372,22 @@ def _options(arm: dict[str, Any], texts: Texts = WORDINGS.frames[1]) -> list[dic
 def _sentences_shown(argument: Argument, premise_order: int) -> list[Sentence]:
     "The premises in the order shown, then the conclusion."
     return [
-        _worded(argument, each)
+        _with_nouns(argument, each)
         for each in (*argument.premises[:: 1 if premise_order == 1 else -1], argument.conclusion)
     ]
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #1534f17e
-def _said(sentence: Sentence, texts: Texts) -> str:
+def _sentence_in_words(sentence: Sentence, texts: Texts) -> str:
     "A sentence in the words of a wording."
     ends = {"subject": sentence.subject, "predicate": sentence.predicate}
-    return filled(texts[_SENTENCES[sentence.quantifier]], ends)
+    return filled(texts[_PART_OF_LETTER[sentence.quantifier]], ends)
 
 
-def _prompt(argument: Argument, arm: dict[str, Any], texts: Texts) -> str:
+def _text_of_prompt(argument: Argument, arm: dict[str, Any], texts: Texts) -> str:
     "The text that is sent."
     sentences = _sentences_shown(argument, arm["premise_order"])
     lines = [
-        filled(texts[name], {"sentence": _said(each, texts)})
+        filled(texts[name], {"sentence": _sentence_in_words(each, texts)})
         for name, each in zip(("premise_1", "premise_2", "conclusion"), sentences)
     ]
     shown = _answers_shown(arm["option_order"])
@@ -416,7 +419,7 @@ def _design_factors(argument: Argument) -> dict[str, Any]:
     }
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #e5863eee
-def _content(
+def _content_of_item(
     argument: Argument, common: dict[str, Any], real: bool, premise_order: int
 ) -> dict[str, Any]:
     "The structured stimulus, from which simulated participants decide."
@@ -431,7 +434,7 @@ def _content(
     }
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #7afc5ddd
-def _keys(common: dict[str, Any], cell: str, arm: dict[str, Any]) -> dict[str, str]:
+def _keys_of_twins(common: dict[str, Any], cell: str, arm: dict[str, Any]) -> dict[str, str]:
     "What joins an item to its twin and to the other order of its options."
     argument = f"{cell}/{common['triple_index']}"
     where = (argument, arm["template"], arm["premise_order"])
@@ -465,10 +468,10 @@ def _items_of_argument(
         version, texts = versions[condition], wordings.frames[template]
         yield {
             **arm,
-            **_keys(common, cell, arm),
-            "prompt": _prompt(version, arm, texts),
-            "options": _options(arm, texts),
-            "content": _content(version, common, condition == "treatment", premise_order),
+            **_keys_of_twins(common, cell, arm),
+            "prompt": _text_of_prompt(version, arm, texts),
+            "options": _options_as_shown(arm, texts),
+            "content": _content_of_item(version, common, condition == "treatment", premise_order),
             "n_options": 2,
             "target_position": option_order,
             **common,
@@ -497,7 +500,7 @@ def items(
     return _items_of(WORDINGS, seed, answer_formats)
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #a17486b7
-def _weights(
+def _weights_of_cells(
     valid_believable: float,
     valid_unbelievable: float,
     invalid_believable: float,
@@ -514,17 +517,17 @@ def _weights(
     )
 
 
-_ACCEPT = MappingProxyType({"accept": 1.0, "reject": 0.0})
+_SCORE_OF_ACCEPTING = MappingProxyType({"accept": 1.0, "reject": 0.0})
 _BELIEF, _LOGIC, _INTERACTION = (
-    _weights(0.5, -0.5, 0.5, -0.5),
-    _weights(0.5, 0.5, -0.5, -0.5),
-    _weights(-1, 1, 1, -1),
+    _weights_of_cells(0.5, -0.5, 0.5, -0.5),
+    _weights_of_cells(0.5, 0.5, -0.5, -0.5),
+    _weights_of_cells(-1, 1, 1, -1),
 )
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #f495b803
-_ALONE = {"score": _ACCEPT, "control": None, "include": "premises_consistent"}
-_SHIFT = {
-    "score": _ACCEPT,
+_ONE_CONDITION = {"score": _SCORE_OF_ACCEPTING, "control": None, "include": "premises_consistent"}
+_CRITERION_SHIFT = {
+    "score": _SCORE_OF_ACCEPTING,
     "kind": "criterion_shift",
     "weights": _BELIEF,
     "unit": "z",
@@ -534,7 +537,7 @@ _MEASURES = (
     Contrast(
         "belief_index_difference",
         "Belief effect (real minus invented)",
-        score=_ACCEPT,
+        score=_SCORE_OF_ACCEPTING,
         weights=_BELIEF,
         include="premises_consistent",
         note="acceptance of believable minus unbelievable conclusions, beyond the same difference "
@@ -545,13 +548,13 @@ _MEASURES = (
         "Response bias: criterion shift, real nouns",
         control=None,
         note="c for unbelievable minus c for believable conclusions",
-        **_SHIFT,
+        **_CRITERION_SHIFT,
     ),
     Contrast(
         "criterion_shift_difference",
         "Response bias: criterion shift (real minus invented)",
         note="the criterion shift beyond that of the invented twins",
-        **_SHIFT,
+        **_CRITERION_SHIFT,
     ),
     Contrast(
         "sensitivity_shift",
@@ -560,14 +563,14 @@ _MEASURES = (
         weights=_INTERACTION,
         unit="z",
         note="d' for unbelievable minus d' for believable conclusions",
-        **_ALONE,
+        **_ONE_CONDITION,
     ),
     Contrast(
         "belief_index",
         "Belief index, real nouns",
         weights=_BELIEF,
         note="raw acceptance, believable minus unbelievable conclusions",
-        **_ALONE,
+        **_ONE_CONDITION,
     ),
     Contrast(
         "belief_index_invented",
@@ -576,23 +579,23 @@ _MEASURES = (
         weights=_BELIEF,
         note="believability is inherited from the twin, so anything but zero is due to form "
         "or chance",
-        **_ALONE,
+        **_ONE_CONDITION,
     ),
     Contrast(
         "logic_index",
         "Logic index, real nouns",
         weights=_LOGIC,
         note="raw acceptance, valid minus invalid arguments; positive means towards logic",
-        **_ALONE,
+        **_ONE_CONDITION,
     ),
     Contrast(
         "accuracy",
         "Accuracy, real nouns",
         kind="accuracy",
-        weights=_weights(0.25, 0.25, -0.25, -0.25),
+        weights=_weights_of_cells(0.25, 0.25, -0.25, -0.25),
         note="share of right choices: .5 plus the weighted sum; .5 is guessing and positive "
         "means towards logic",
-        **_ALONE,
+        **_ONE_CONDITION,
     ),
     Contrast(
         "interaction",
@@ -600,7 +603,7 @@ _MEASURES = (
         weights=_INTERACTION,
         note="logic index for unbelievable minus believable conclusions; a shift of the criterion "
         "alone can produce it",
-        **_ALONE,
+        **_ONE_CONDITION,
     ),
     Contrast(
         "logit_interaction",
@@ -609,7 +612,7 @@ _MEASURES = (
         weights=_INTERACTION,
         unit="logit",
         note="the product term of a logistic regression; near zero when only the criterion moves",
-        **_ALONE,
+        **_ONE_CONDITION,
     ),
     Contrast(
         "area_believable",
@@ -619,7 +622,7 @@ _MEASURES = (
         unit="area",
         note="chance that a judgement of a valid argument has more behind it than one of an "
         "invalid argument; .5 is guessing; exact probabilities only",
-        **_ALONE,
+        **_ONE_CONDITION,
     ),
     Contrast(
         "area_unbelievable",
@@ -628,7 +631,7 @@ _MEASURES = (
         weights=MappingProxyType({"valid_unbelievable": 1.0, "invalid_unbelievable": -1.0}),
         unit="area",
         note="the same where belief speaks against the conclusion",
-        **_ALONE,
+        **_ONE_CONDITION,
     ),
     Contrast(
         "area_shift",
@@ -637,12 +640,12 @@ _MEASURES = (
         weights=_INTERACTION,
         unit="area",
         note="accuracy over single judgements; the criterion does not enter",
-        **_ALONE,
+        **_ONE_CONDITION,
     ),
 )
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #dc285ff2
-def _published(measure: str, cell: str, sign: int) -> Contrast:
+def _published_score(measure: str, cell: str, sign: int) -> Contrast:
     "A published score: one real cell against both invented cells of the same validity."
     validity = cell.split("_")[0]
     cells = {
@@ -662,7 +665,7 @@ def _published(measure: str, cell: str, sign: int) -> Contrast:
         measure,
         f"Belief {validity.title()} ({source})",
         kind="pooled",
-        score=_ACCEPT,
+        score=_SCORE_OF_ACCEPTING,
         cells=MappingProxyType(cells),
         replication=True,
         note=note,
@@ -670,10 +673,10 @@ def _published(measure: str, cell: str, sign: int) -> Contrast:
 
 
 _REPLICATIONS = (
-    _published("belief_valid_score", "valid_unbelievable", sign=-1),
-    _published("belief_invalid_score", "invalid_believable", sign=1),
-    _published("belief_valid_note", "valid_believable", sign=1),
-    _published("belief_invalid_note", "invalid_unbelievable", sign=1),
+    _published_score("belief_valid_score", "valid_unbelievable", sign=-1),
+    _published_score("belief_invalid_score", "invalid_believable", sign=1),
+    _published_score("belief_valid_note", "valid_believable", sign=1),
+    _published_score("belief_invalid_note", "invalid_unbelievable", sign=1),
 )
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #fde771bb

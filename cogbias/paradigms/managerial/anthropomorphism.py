@@ -37,7 +37,7 @@ ABOUT = About(
 )
 
 # %% ../../../nbs/paradigms/managerial/anthropomorphism.ipynb #cbcfee0b
-_AUTHORSHIP = tuple(
+_WORDS_OF_AUTHORSHIP = tuple(
     "i we me us my our you your human humans machine machines computer ai algorithm software robot "
     "author experience memory opinion study studies research data survey".split()
 )
@@ -47,7 +47,7 @@ def _sentence(
     asks: str,  # what the sentence is to say
 ) -> Gap:
     "A sentence of the paragraph, by nobody in particular."
-    return Gap(asks, "sentence", most=20, without=_AUTHORSHIP)
+    return Gap(asks, "sentence", most=20, without=_WORDS_OF_AUTHORSHIP)
 
 
 CASE = Scenario(
@@ -63,7 +63,7 @@ CASE = Scenario(
     scale=HEIGHT,
     gaps={
         "debate": Gap(
-            "a matter on which managers disagree", "question", most=10, without=_AUTHORSHIP
+            "a matter on which managers disagree", "question", most=10, without=_WORDS_OF_AUTHORSHIP
         ),
         "claim": _sentence("one sentence that takes a side in a debate on [[debate]]"),
         "reason": _sentence("one sentence with a reason for this, without facts: [[claim]]"),

@@ -65,8 +65,18 @@ def story(
     )
 
 # %% ../../../nbs/paradigms/managerial/conservatism.ipynb #307757cb
-_PRAISE = ("better", "best", "worse", "worst", "superior", "clearly", "you", "your")
-_AGE = ("new", "newer", "old", "older", "modern", "traditional", "current", "usual", "proven")
+_WORDS_OF_PRAISE = ("better", "best", "worse", "worst", "superior", "clearly", "you", "your")
+_WORDS_OF_AGE = (
+    "new",
+    "newer",
+    "old",
+    "older",
+    "modern",
+    "traditional",
+    "current",
+    "usual",
+    "proven",
+)
 _FINDING = {
     "first": "what [[first_source_{n}]] shows in favor of [[first]]",
     "second": "what [[second_source_{n}]] shows in favor of [[second]], exactly as weighty as "
@@ -78,26 +88,28 @@ def written_gaps() -> dict[str, Gap]:
     "What is asked for in every gap."
     gaps = {
         "task": Gap("what a manager wants to do, for which there are two ways", "verb phrase"),
-        "aim": Gap("what any way to [[task]] should do", "verb phrase", without=_PRAISE),
-        "first": Gap("the name of a way to [[task]]", most=5, without=_PRAISE + _AGE),
+        "aim": Gap("what any way to [[task]] should do", "verb phrase", without=_WORDS_OF_PRAISE),
+        "first": Gap(
+            "the name of a way to [[task]]", most=5, without=_WORDS_OF_PRAISE + _WORDS_OF_AGE
+        ),
         "second": Gap(
             "the name of another way to [[task]], as good as [[first]]",
             most=5,
-            without=_PRAISE + _AGE,
+            without=_WORDS_OF_PRAISE + _WORDS_OF_AGE,
         ),
     }
     for name in ("first", "second"):
         gaps[f"{name}_is"] = Gap(
             f"one sentence that describes [[{name}]], without praise",
             "sentence",
-            without=_PRAISE + _AGE,
+            without=_WORDS_OF_PRAISE + _WORDS_OF_AGE,
         )
         for n in REPORTS:
             gaps[f"{name}_source_{n}"] = Gap(
-                f"a person, test or document that reports on [[{name}]]", without=_PRAISE
+                f"a person, test or document that reports on [[{name}]]", without=_WORDS_OF_PRAISE
             )
             gaps[f"{name}_finding_{n}"] = Gap(
-                _FINDING[name].format(n=n), "clause", without=_PRAISE + _AGE
+                _FINDING[name].format(n=n), "clause", without=_WORDS_OF_PRAISE + _WORDS_OF_AGE
             )
     return gaps
 

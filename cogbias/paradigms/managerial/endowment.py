@@ -34,7 +34,7 @@ ABOUT = About(
 )
 
 # %% ../../../nbs/paradigms/managerial/endowment.ipynb #053d9da4
-_BARGAINING = tuple(
+_WORDS_OF_BARGAINING = tuple(
     "you your owner own sell sold buy bought price priced value valuable worth cheap expensive "
     "bargain money dollars need needs useful useless rare scarce new".split()
 )
@@ -58,12 +58,12 @@ CASE = Scenario(
             "a thing that any company may own and that costs between twenty and sixty thousand "
             "dollars",
             most=10,
-            without=_BARGAINING,
+            without=_WORDS_OF_BARGAINING,
         ),
         "state": Gap(
             "one sentence on what [[asset]] is like after a year, neither praising nor blaming it",
             "sentence",
-            without=_BARGAINING,
+            without=_WORDS_OF_BARGAINING,
         ),
     },
     draws={"price": WholeNumber(20_000, 60_000, step=1_000)},

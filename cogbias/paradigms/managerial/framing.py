@@ -36,7 +36,7 @@ ABOUT = About(
 )
 
 # %% ../../../nbs/paradigms/managerial/framing.ipynb #e5707c5b
-_VERDICTS = tuple(
+_WORDS_OF_VERDICT = tuple(
     "only merely just still even already well badly fully good bad poor best worst".split()
 )
 CASE = Scenario(
@@ -50,14 +50,16 @@ CASE = Scenario(
     question="How do you rate the performance of this unit?",
     scale=QUALITY,
     gaps={
-        "unit": Gap("a unit that any company may have", most=10, without=_VERDICTS),
-        "cases": Gap("the things or people that [[unit]] deals with", most=10, without=_VERDICTS),
+        "unit": Gap("a unit that any company may have", most=10, without=_WORDS_OF_VERDICT),
+        "cases": Gap(
+            "the things or people that [[unit]] deals with", most=10, without=_WORDS_OF_VERDICT
+        ),
         "success": Gap(
             "what happened to those of [[cases]] with which [[unit]] succeeded; begins with a verb "
             "in the past tense",
             "clause",
             most=10,
-            without=_VERDICTS,
+            without=_WORDS_OF_VERDICT,
             only="control",
         ),
         "failure": Gap(
@@ -65,7 +67,7 @@ CASE = Scenario(
             "with a verb in the past tense",
             "clause",
             most=10,
-            without=_VERDICTS,
+            without=_WORDS_OF_VERDICT,
             only="treatment",
         ),
     },

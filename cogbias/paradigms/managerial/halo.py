@@ -36,7 +36,7 @@ ABOUT = About(
 )
 
 # %% ../../../nbs/paradigms/managerial/halo.ipynb #4806a2ba
-_VALUES = tuple(
+_WORDS_OF_VALUE = tuple(
     "good better best bad worse worst beautiful ugly poor fine excellent perfect popular famous "
     "cheap expensive elegant stylish new old modern quality you your".split()
 )
@@ -56,17 +56,17 @@ CASE = Scenario(
         "product": Gap(
             "a product or service that any manager may order for the staff",
             most=10,
-            without=_VALUES,
+            without=_WORDS_OF_VALUE,
         ),
         "known": Gap(
             "a feature of [[product]] that is a matter of taste, or of little use",
             most=10,
-            without=_VALUES,
+            without=_WORDS_OF_VALUE,
         ),
         "asked": Gap(
             "a useful feature of [[product]] about which nothing follows from [[known]]",
             most=10,
-            without=_VALUES,
+            without=_WORDS_OF_VALUE,
         ),
     },
     draws={"opinion": OneOf(("positive", "negative"))},

@@ -46,15 +46,17 @@ ABOUT = About(
 
 # %% ../../../nbs/paradigms/managerial/illusion_of_control.ipynb #f53b0627
 _STORY = "Your organization has decided on [[activity]]. [[chance]] "
-_OTHERS = "Other managers are in charge. Their only task is to keep a list of the [[units]] and to "
-_YOU = "You are in charge. Your only task is to keep a list of the [[units]] and to "
-_ENTER = "enter what becomes of each."
+_OTHERS_IN_CHARGE = (
+    "Other managers are in charge. Their only task is to keep a list of the [[units]] and to "
+)
+_YOU_IN_CHARGE = "You are in charge. Your only task is to keep a list of the [[units]] and to "
+_ENTER_EACH = "enter what becomes of each."
 CASE = Scenario(
     name="managerial/illusion_of_control",
     situation={
-        "control": _STORY + _OTHERS + _ENTER,
+        "control": _STORY + _OTHERS_IN_CHARGE + _ENTER_EACH,
         "treatment": Versions(
-            "cue", {cue: _STORY + _YOU + _ENTER + said for cue, said in CUES.items()}
+            "cue", {cue: _STORY + _YOU_IN_CHARGE + _ENTER_EACH + said for cue, said in CUES.items()}
         ),
     },
     question="What share of the [[units]] do you expect to be successful?",

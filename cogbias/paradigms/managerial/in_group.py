@@ -67,7 +67,7 @@ def rewarding(
     )
 
 # %% ../../../nbs/paradigms/managerial/in_group.ipynb #f41259fb
-_PARTIAL = tuple(
+_PARTIAL_WORDS = tuple(
     "he she him her his hers man woman young old you your alone mainly mostly best better hardest "
     "brilliant heroic only expert".split()
 )
@@ -77,14 +77,14 @@ def _occupation(
     asks: str,  # what is asked for
 ) -> Gap:
     "A gap for an occupation."
-    return Gap(asks, most=4, without=_PARTIAL)
+    return Gap(asks, most=4, without=_PARTIAL_WORDS)
 
 
 def _deed(
     asks: str,  # what is asked for
 ) -> Gap:
     "A gap for what somebody did; its subject stands before it."
-    return Gap(asks, "clause", most=12, without=_PARTIAL)
+    return Gap(asks, "clause", most=12, without=_PARTIAL_WORDS)
 
 
 CASE = Scenario(
@@ -110,7 +110,9 @@ CASE = Scenario(
             "begins with a verb in the past tense"
         ),
         "reward": Gap(
-            "a small reward that a manager can give to a single person", most=9, without=_PARTIAL
+            "a small reward that a manager can give to a single person",
+            most=9,
+            without=_PARTIAL_WORDS,
         ),
     },
     metric=Metric(kappa=-1),

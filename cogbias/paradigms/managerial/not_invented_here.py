@@ -50,7 +50,7 @@ _STORY = (
     "proposal works %s, knows the matter and your organization well, and asks for nothing in "
     "return."
 )
-_OWNERS = tuple(
+_WORDS_OF_OWNERS = tuple(
     "you your our my we us team teams colleague colleagues expert experts outside outsider "
     "inside external internal profession town new proven".split()
 )
@@ -64,14 +64,14 @@ CASE = Scenario(
             "a matter of everyday work that any organization has to settle somehow",
             "question",
             most=12,
-            without=_OWNERS,
+            without=_WORDS_OF_OWNERS,
         ),
         "proposal": Gap(
             "one sentence that proposes how to settle [[matter]], with something to be said for "
             "it and something against it",
             "sentence",
             most=20,
-            without=_OWNERS,
+            without=_WORDS_OF_OWNERS,
         ),
     },
     metric=Metric(kappa=-1),

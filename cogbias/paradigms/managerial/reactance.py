@@ -46,14 +46,14 @@ _LETTER = (
 )
 
 # %% ../../../nbs/paradigms/managerial/reactance.ipynb #d7b42dcd
-_PUSHING = tuple(
+_PUSHING_WORDS = tuple(
     "you your must should ought need needs please stop never urgent warn order".split()
 )
 
 
 def _fact(asks: str) -> Gap:
     "A fact on the habit, without any push."
-    return Gap(asks, "sentence", most=16, without=_PUSHING)
+    return Gap(asks, "sentence", most=16, without=_PUSHING_WORDS)
 
 
 CASE = Scenario(
@@ -67,7 +67,7 @@ CASE = Scenario(
             "something that managers do at work and could do less of; after 'you often'",
             "verb phrase",
             most=14,
-            without=_PUSHING,
+            without=_PUSHING_WORDS,
         ),
         "first": _fact("a sober fact that speaks for doing less of this: [[habit]]"),
         "second": _fact("a fact on [[habit]] that has nothing to do with this one: [[first]]"),

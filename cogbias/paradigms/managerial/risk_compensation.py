@@ -56,7 +56,7 @@ def reduction_drawn(
     return 10 * (1 + place * possible // PARTS)
 
 # %% ../../../nbs/paradigms/managerial/risk_compensation.ipynb #0e344855
-_LEADING = tuple(
+_LEADING_WORDS = tuple(
     "risk risky risks safe safer safely safety danger dangerous likely unlikely chance worth "
     "percent allowed permitted forbidden you your".split()
 )
@@ -79,21 +79,21 @@ CASE = Scenario(
             "something that any manager might do to save a little, and that may go wrong",
             "verb phrase",
             most=14,
-            without=_LEADING,
+            without=_LEADING_WORDS,
         ),
-        "saving": Gap("what is saved by this: to [[option]]", most=10, without=_LEADING),
+        "saving": Gap("what is saved by this: to [[option]]", most=10, without=_LEADING_WORDS),
         "mishap": Gap(
             "an expensive mishap, without injuries, that may befall whoever decides to [[option]]",
             "clause",
             most=12,
-            without=_LEADING,
+            without=_LEADING_WORDS,
         ),
         "rule": Gap(
             "one sentence with a rule after which it happens less often that [[mishap]], and which "
             "neither permits nor forbids to [[option]]",
             "sentence",
             most=16,
-            without=_LEADING,
+            without=_LEADING_WORDS,
             only="treatment",
         ),
     },

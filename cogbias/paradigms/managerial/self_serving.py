@@ -36,7 +36,7 @@ ABOUT = About(
 )
 
 # %% ../../../nbs/paradigms/managerial/self_serving.ipynb #2c701943
-_OUTCOMES = tuple(
+_WORDS_OF_OUTCOMES = tuple(
     "success successful succeed fail failed failure failing good bad well badly lucky luck luckily "
     "helpful harmful difficult easy you your yourself manager".split()
 )
@@ -60,13 +60,13 @@ CASE = Scenario(
         "task": Gap(
             "a task at any organization that is over by now and may have succeeded or failed",
             most=14,
-            without=_OUTCOMES,
+            without=_WORDS_OF_OUTCOMES,
         ),
         "circumstance": Gap(
             "something beyond the manager's influence that mattered for [[task]], and that may "
             "have been a help as well as a hindrance",
             most=10,
-            without=_OUTCOMES,
+            without=_WORDS_OF_OUTCOMES,
         ),
     },
     metric=Metric(kappa=1),

@@ -39,7 +39,7 @@ ABOUT = About(
 )
 
 # %% ../../../nbs/paradigms/managerial/stereotyping.ipynb #d77ee350
-_TELLING = tuple(
+_TELLING_WORDS = tuple(
     "he she him her his hers man woman you your job profession occupation professional office "
     "colleague work works usually typically most many likely".split()
 )
@@ -59,20 +59,20 @@ CASE = Scenario(
         "occasion": Gap(
             "an occasion with seats, at which people of all occupations may meet",
             most=9,
-            without=_TELLING,
+            without=_TELLING_WORDS,
         ),
         "habit": Gap(
             "a harmless private habit that few people have but that is said to go with some "
             "occupation; begins with a verb in the third person and does not name the occupation",
             "clause",
             most=10,
-            without=_TELLING,
+            without=_TELLING_WORDS,
         ),
         "group": Gap(
             "an occupation, with its article, of whose members people would expect this outside "
             "of work: [[habit]]",
             most=4,
-            without=_TELLING,
+            without=_TELLING_WORDS,
             only="treatment",
         ),
     },
