@@ -54,7 +54,7 @@ from cogbias.tables import (
     Column,
     content_hash,
     _is_running,
-    _node,
+    _name_of_machine,
     file_text,
     inside,
     is_empty,
@@ -237,7 +237,7 @@ def keep_record(folder: Folder, who: Participant) -> None:
         write_text(place, text)
 
 # %% ../nbs/15_outputs.ipynb #65d7983d
-def _broken(place: Path, fault: str) -> CogbiasError:
+def _broken_record(place: Path, fault: str) -> CogbiasError:
     "What to say about a record that cannot be used."
     kind = "manifest" if place.name == "manifest.json" else "record"
     return CogbiasError(f"{place}: broken {kind} ({fault}); move it away and run the study again")
@@ -252,21 +252,21 @@ def _record_text(place: Path) -> str | None:
     except OSError as error:
         raise CogbiasError(f"{place}: cannot be read ({error.strerror}); give a folder") from None
     except UnicodeDecodeError as error:
-        raise _broken(place, f"it is not JSON ({shortened(error)})") from None
+        raise _broken_record(place, f"it is not JSON ({shortened(error)})") from None
 
 
-def _record(place: Path, text: str) -> dict[str, Any]:
+def _object_of_record(place: Path, text: str) -> dict[str, Any]:
     "The JSON object that a record is."
     try:
         return json_object(text)
     except ValueError as error:
-        raise _broken(place, f"it {error}") from None
+        raise _broken_record(place, f"it {error}") from None
 
 
 def _read_record(place: Path) -> dict[str, Any] | None:
     "A JSON object that lies in a folder; None where there is no such file."
     text = _record_text(place)
-    return None if text is None else _record(place, text)
+    return None if text is None else _object_of_record(place, text)
 
 
 def _check_fields(
@@ -275,10 +275,10 @@ def _check_fields(
     "Refuse a record for its first field that is not as it should be."
     for column in columns:
         if fault := column.fault(record.get(column.name)):
-            raise _broken(place, f"{where}field {column.name!r} {fault}")
+            raise _broken_record(place, f"{where}field {column.name!r} {fault}")
 
 
-def _each(kind: type, what: str) -> Callable[[Mapping[str, Any]], str]:
+def _each_is(kind: type, what: str) -> Callable[[Mapping[str, Any]], str]:
     "Says which value of a mapping is of another kind."
 
     def fault(values: Mapping[str, Any]) -> str:
@@ -332,7 +332,7 @@ def _effects_entry_fault(entry: Mapping[str, Any]) -> str:
     return _pairs_fault(left_out)
 
 
-_PERSON = (
+_PERSON_COLUMNS = (
     Column("name", "text", "as in trials", filled=True),
     Column("backend", "text", "as in trials", filled=True),
     Column("model", "text", "as in trials"),
@@ -345,7 +345,7 @@ _PERSON = (
 )
 _ONE_OR_MORE = {"low": 1, "high": 10**9}
 _ANY_COUNT = {"low": 0, "high": 10**9}
-_MANIFEST = (
+_MANIFEST_COLUMNS = (
     Column("version", "integer", "of this record", optional=True, low=1, high=10**9),
     Column("study", "mapping", "the study of the last run", parts=_study_fault),
     Column("study_hash", "text", "hash of it", optional=True),
@@ -354,16 +354,16 @@ _MANIFEST = (
     Column("finished_at", "text", "when everything was asked; empty before", optional=True),
     Column("python", "text", "version", optional=True),
     Column("platform", "text", "the system", optional=True),
-    Column("packages", "mapping", "name -> version", True, parts=_each(str, "a version")),
+    Column("packages", "mapping", "name -> version", True, parts=_each_is(str, "a version")),
     Column("participants", "list", "who was asked", True, parts=_mappings_fault),
-    Column("items", "mapping", "paradigm -> prompts, hashes", True, parts=_each(dict, "hashes")),
+    Column("items", "mapping", "paradigm -> prompts, hashes", True, parts=_each_is(dict, "hashes")),
     Column("asked_cells", "list", "what the last run was to ask", True, parts=_pairs_fault),
     Column("effects", "mapping", "what the table was made from", True, parts=_effects_entry_fault),
     Column("cells", "list", "what was asked, cell by cell", parts=_mappings_fault),
     Column("failed", "list", "what failed, a line each", True, parts=_lines_fault),
-    Column("as_written", "mapping", "hash of each part of it", True, parts=_each(str, "a hash")),
+    Column("as_written", "mapping", "hash of each part of it", True, parts=_each_is(str, "a hash")),
 )
-_CELL = (
+_CELL_COLUMNS = (
     Column("participant", "text", "as in trials", filled=True),
     Column("paradigm", "text", "as in trials", filled=True),
     Column("model", "text", "backend/name", filled=True),
@@ -374,21 +374,23 @@ _CELL = (
     Column("attempts", "integer", "as a multiple of them", True, **_ONE_OR_MORE),
     Column("seed", "integer", "of the study", low=0),
     Column("items_file", "text", "where imported items came from", optional=True),
-    Column("settings", "mapping", "of paradigms", True, parts=_each(dict, "settings")),
-    Column("where", "mapping", "factor -> levels", True, parts=_each(list, "a list of levels")),
-    Column("participants", "mapping", "settings of models", True, parts=_each(dict, "settings")),
+    Column("settings", "mapping", "of paradigms", True, parts=_each_is(dict, "settings")),
+    Column("where", "mapping", "factor -> levels", True, parts=_each_is(list, "a list of levels")),
+    Column("participants", "mapping", "settings of models", True, parts=_each_is(dict, "settings")),
     Column("extractor", "text", "who extracted the choice", optional=True),
     Column("analysis", "mapping", "what was declared", optional=True),
     Column("who", "text", "hash of everybody who has a say", optional=True),
     Column("planned", "integer", "answers", **_ANY_COUNT),
     Column("stored", "integer", "answers", True, **_ANY_COUNT),
     Column("asked", "integer", "answers", True, **_ANY_COUNT),
-    Column("statuses", "mapping", "status -> answers", True, parts=_each(int, "a number")),
+    Column("statuses", "mapping", "status -> answers", True, parts=_each_is(int, "a number")),
     Column("note", "text", "what was left out", optional=True),
-    Column("made_from", "mapping", "hashes, once it is complete", True, parts=_each(str, "a text")),
+    Column(
+        "made_from", "mapping", "hashes, once it is complete", True, parts=_each_is(str, "a text")
+    ),
 )
 MANIFEST_VERSION = 2  # 1: it did not say what was written into it
-_ALWAYS = (  # fields that every run writes, though some may be empty
+_ALWAYS_WRITTEN = (  # fields that every run writes, though some may be empty
     *("participant", "paradigm", "model", "who", "method"),
     *("repeats", "seed", "planned", "temperature"),
 )
@@ -400,11 +402,13 @@ def recorded_participant(folder: Folder, name: str) -> RecordedParticipant | Non
     record = _read_record(place)
     if record is None:
         return None
-    _check_fields(place, "", _PERSON, record)
+    _check_fields(place, "", _PERSON_COLUMNS, record)
     if record["name"] != name:
-        raise _broken(place, f"field 'name' holds {record['name']!r:.60}, which belongs elsewhere")
+        raise _broken_record(
+            place, f"field 'name' holds {record['name']!r:.60}, which belongs elsewhere"
+        )
     if is_simulated(name) and not record["simulated"]:  # the backend knows, whatever is written
-        raise _broken(place, "field 'simulated' holds false, but nobody real answers so")
+        raise _broken_record(place, "field 'simulated' holds false, but nobody real answers so")
     known = {field: record.get(field) for field in RECORDED_FIELDS}
     methods = tuple(record["methods"])
     return RecordedParticipant(**known | {"methods": methods, "recorded": record["facts"]})
@@ -413,7 +417,7 @@ def recorded_participant(folder: Folder, name: str) -> RecordedParticipant | Non
 SIMULATED = "simulated"
 
 
-def _mark(name: str, record: RecordedParticipant | None) -> str:
+def _mark_of_name(name: str, record: RecordedParticipant | None) -> str:
     "What stands beside the name of a participant; empty where it is who the name says."
     if is_simulated(name) or (record and record.simulated):
         return SIMULATED
@@ -426,7 +430,10 @@ def marks_of(
 ) -> dict[str, str]:  # participant -> what stands beside its name; nobody else is in it
     "Who of some participants is simulated, made here or begun with a model of one's own."
     place = folder if isinstance(folder, Folder) else Folder(Path(folder))
-    told = {name: _mark(name, recorded_participant(place, name)) for name in dict.fromkeys(names)}
+    told = {
+        name: _mark_of_name(name, recorded_participant(place, name))
+        for name in dict.fromkeys(names)
+    }
     return {name: each for name, each in told.items() if each}
 
 
@@ -520,18 +527,18 @@ def kept_readings(folder: Folder, participant: str, paradigm: str) -> pd.DataFra
 @lru_cache(maxsize=4)
 def _check_manifest(place: Path, text: str) -> None:
     "Refuse a manifest for what is wrong with it; the same text is checked once."
-    manifest = _record(place, text)
+    manifest = _object_of_record(place, text)
     version = manifest.get("version")
     if kind_of(version) == "integer" and version > MANIFEST_VERSION:
         raise CogbiasError(
             f"{place}: written by a newer cogbias (manifest {version}, this one reads up to "
             f"{MANIFEST_VERSION}); install the newer one"
         )
-    _check_fields(place, "", _MANIFEST, manifest)
+    _check_fields(place, "", _MANIFEST_COLUMNS, manifest)
     for number, cell in enumerate(manifest["cells"], 1):
-        if lacking := next((name for name in _ALWAYS if name not in cell), ""):
-            raise _broken(place, f"cell {number}: {lacking} is missing")
-        _check_fields(place, f"cell {number}, ", _CELL, cell)
+        if lacking := next((name for name in _ALWAYS_WRITTEN if name not in cell), ""):
+            raise _broken_record(place, f"cell {number}: {lacking} is missing")
+        _check_fields(place, f"cell {number}, ", _CELL_COLUMNS, cell)
 
 
 def read_manifest(folder: Folder) -> dict[str, Any] | None:
@@ -541,13 +548,13 @@ def read_manifest(folder: Folder) -> dict[str, Any] | None:
     if text is None:
         return None
     _check_manifest(place, text)
-    return _record(place, text)
+    return _object_of_record(place, text)
 
 
 def stored_settings(folder: Folder) -> dict[tuple[str, str], dict[str, Any]]:
     "How each cell was last asked, by participant and paradigm; empty without a manifest."
     cells = (read_manifest(folder) or {"cells": []})["cells"]
-    empty = dict.fromkeys(column.name for column in _CELL)
+    empty = dict.fromkeys(column.name for column in _CELL_COLUMNS)
     known = [empty | cell for cell in cells if cell.get("who")]
     return {(cell["participant"], cell["paradigm"]): cell for cell in known}
 
@@ -611,7 +618,7 @@ def settings_as_written(folder: Folder) -> dict[tuple[str, str], dict[str, Any]]
     return {key: cell for key, cell in known.items() if part_of_cell(*key) not in changed}
 
 # %% ../nbs/15_outputs.ipynb #027f0bde
-_BEGUN = re.compile(r"\.begun-(?P<node>[\w-]+)-(?P<process>\d+)\.json")
+_FILE_OF_BEGUN_RUN = re.compile(r"\.begun-(?P<node>[\w-]+)-(?P<process>\d+)\.json")
 _OF_A_RUN = (
     Column("started_at", "text", "when it began, UTC", filled=True),
     Column("first_at", "text", "when the first run of its folder began, UTC", optional=True),
@@ -632,8 +639,8 @@ class Begun(NamedTuple):
 
 def _goes_on(place: Path) -> bool | None:
     "Whether the run of such a file is alive; None where it is of another machine."
-    found = _BEGUN.fullmatch(place.name)
-    if found is None or found["node"] != _node():
+    found = _FILE_OF_BEGUN_RUN.fullmatch(place.name)
+    if found is None or found["node"] != _name_of_machine():
         return None
     return _is_running(int(found["process"]))
 
@@ -675,7 +682,7 @@ def begun(
     for place in folder.places("trials/.begun-*.json"):
         if _goes_on(place) is False:
             place.unlink(missing_ok=True)
-    mine = folder.place("trials", f".begun-{_node()}-{os.getpid()}.json")
+    mine = folder.place("trials", f".begun-{_name_of_machine()}-{os.getpid()}.json")
     write_text(mine, json.dumps({**times, "study": study, "cells": cells}))
     yield
     mine.unlink(missing_ok=True)
@@ -818,7 +825,7 @@ def read_cell(folder: Folder, place: Path, file: Path) -> tuple[pd.DataFrame, pd
     return cell.items.table, typed_trials(cell.trials)
 
 # %% ../nbs/15_outputs.ipynb #f6463d5e
-def _counted(cell: StoredCell) -> Iterator[str]:
+def _unread_and_missing(cell: StoredCell) -> Iterator[str]:
     "What of a cell's file is not read, and what of its last run is not there."
     stored, asked = cell.stored, cell.settings or {}
     unknown = int((~stored["item_id"].isin(cell.items.offers.item)).sum())
@@ -846,7 +853,7 @@ def _counted(cell: StoredCell) -> Iterator[str]:
 
 def counts_not_read(cell: StoredCell) -> str:
     "What the file of a cell holds and no reader sees, counted; empty where there is nothing."
-    return "; ".join(_counted(cell))
+    return "; ".join(_unread_and_missing(cell))
 
 
 def said_not_read(file: Path, counts: str) -> str:
@@ -915,7 +922,7 @@ def people_of(
             "self_made": self_made(facts),
             "own_start": facts.get("own_start"),
             "scenes": mark_of({"own_scenes": facts.get("own_scenes")}),
-            "mark": _mark(name, record),
+            "mark": _mark_of_name(name, record),
             "asked": asked_how(name),
         }
     return found
@@ -926,7 +933,7 @@ _NO_ESTIMATE = (  # statuses that say that there is no number, or no usable one
     *("not_converged", "undefined", "too_few_clusters", "position_dominated"),
 )
 _UNBOUNDED = ("separated", "bounded", "not_converged", "undefined")  # a number may be infinite
-_NUMBERS = ("estimate", "se", "ci_low", "ci_high", "smallest")
+_NUMBER_COLUMNS = ("estimate", "se", "ci_low", "ci_high", "smallest")
 
 
 def _effect_fault(row: Mapping[str, Any]) -> str:
@@ -940,7 +947,7 @@ def _effect_fault(row: Mapping[str, Any]) -> str:
     words = VERDICTS | OTHER_VERDICTS
     if row["verdict"] and row["verdict"] not in words:
         return f"column 'verdict' holds {row['verdict']!r:.60}; {nearest(row['verdict'], words)}"
-    for name in _NUMBERS:
+    for name in _NUMBER_COLUMNS:
         if row[name] is not None and math.isinf(row[name]) and status not in _UNBOUNDED:
             return f"column {name!r} holds {row[name]!r}, but the status is {status!r}"
     estimate, low, high = row["estimate"], row["ci_low"], row["ci_high"]
@@ -963,7 +970,7 @@ def load_effects(
 ) -> pd.DataFrame:  # an effects table
     "Read a table of effects and check what its rows say."
     table = load_table(path, EFFECTS)
-    names = ("status", "verdict", *_NUMBERS)
+    names = ("status", "verdict", *_NUMBER_COLUMNS)
     held = ([None if is_empty(each) else each for each in table[name].tolist()] for name in names)
     for number, values in enumerate(zip(*held), 1):
         if fault := _effect_fault(dict(zip(names, values))):

@@ -33,7 +33,7 @@ from annotated_types import Ge, Gt, Le
 
 from cogbias.backends.encoder import (
     RECORD,
-    _quiet,
+    _without_remarks,
     _switch_attention,
     encoder_class,
     head_of_another,
@@ -347,7 +347,7 @@ def seeded(
             torch.set_num_threads(before)
 
 # %% ../nbs/10_training.ipynb #c8eca3e2
-def _config(folder: Path) -> Any:
+def _read_config(folder: Path) -> Any:
     "The configuration of an encoder."
     from transformers import AutoConfig
 
@@ -356,7 +356,7 @@ def _config(folder: Path) -> Any:
 
 def _other_head(folder: Path) -> str:
     "The head of another task, in words; empty where there is none."
-    config = _config(folder)
+    config = _read_config(folder)
     return head_of_another(folder, config, encoder_class(config, str(folder)))
 
 
@@ -364,7 +364,7 @@ def has_head(
     folder: Path,  # holds config.json
 ) -> bool:
     "Whether an encoder was trained to choose already."
-    config = _config(folder)
+    config = _read_config(folder)
     return (config.architectures or [""])[0] == encoder_class(config, str(folder)).__name__
 
 
@@ -396,7 +396,7 @@ def pair_logits(
     return model(**flat).logits.view(questions, options)
 
 # %% ../nbs/10_training.ipynb #021aaf02
-def _encoded(
+def _encode_questions(
     source: str, tokenizer: Any, table: pd.DataFrame, longest: int
 ) -> list[dict[str, Any]]:  # one per question: ids of its pairs, and the place of the right one
     "Questions as a model reads them."
@@ -404,7 +404,7 @@ def _encoded(
         [f"{question} {option}" for option in options]
         for question, options in zip(table["question"], table["options"])
     ]
-    with _quiet():  # what is too long is refused below, and no remark is needed
+    with _without_remarks():  # what is too long is refused below, and no remark is needed
         read = [tokenizer(each)["input_ids"] for each in texts]
     rows = []
     for number, (ids, right) in enumerate(zip(read, table["right"]), 1):
@@ -452,7 +452,7 @@ def _weight_of_part(
     return size * len(sizes) / sum(sizes)
 
 
-def _trainer(
+def _make_trainer(
     loss: Callable[[Any, Mapping[str, Any]], tuple[Any, Any]], **settings: Any
 ) -> Any:  # a Trainer of transformers
     "A trainer with a loss of ours that stops where the loss is no number."
@@ -483,65 +483,67 @@ def _trainer(
 # %% ../nbs/10_training.ipynb #d7e5c33b
 _log = logging.getLogger(__name__)
 
-_WHOLE = "whole.json"  # written last and removed first: the size of every file
-_NEEDED = {
+_MARKER_OF_WHOLE = "whole.json"  # written last and removed first: the size of every file
+_NEEDED_FILES = {
     "weights": "*.safetensors",
     "optimizer": "optimizer.pt",
     "scheduler": "scheduler.pt",
     "random states": "rng_state*.pth",
     "state of the training": "trainer_state.json",
 }  # what a training goes on from -> its files; a Trainer says nothing where one is missing
-_LEFT = 2  # checkpoints that are left, and what they call the best
+_CHECKPOINTS_LEFT = 2  # checkpoints that are left, and what they call the best
 
 
-def _sizes(checkpoint: Path) -> dict[str, int]:
+def _sizes_of_files(checkpoint: Path) -> dict[str, int]:
     "File -> bytes, but for the marker."
     files = (each for each in sorted(checkpoint.rglob("*")) if each.is_file())
     sizes = {str(each.relative_to(checkpoint)): each.stat().st_size for each in files}
-    return {name: size for name, size in sizes.items() if name != _WHOLE}
+    return {name: size for name, size in sizes.items() if name != _MARKER_OF_WHOLE}
 
 
 def _mark_whole(checkpoint: Path, step: int) -> None:
     "Say of a checkpoint that all of it is written, and what that is."
-    with whole_file(checkpoint / _WHOLE) as part:
-        part.write_text(json.dumps({"step": step, "files": _sizes(checkpoint)}), encoding="utf-8")
+    with whole_file(checkpoint / _MARKER_OF_WHOLE) as part:
+        part.write_text(
+            json.dumps({"step": step, "files": _sizes_of_files(checkpoint)}), encoding="utf-8"
+        )
 
 
-def _state(checkpoint: Path) -> dict[str, Any]:
+def _state_of_trainer(checkpoint: Path) -> dict[str, Any]:
     "What a Trainer wrote of itself."
     return dict(json.loads(file_text(checkpoint / "trainer_state.json")))
 
 
 def _best_of(checkpoint: Path) -> Path:
     "The checkpoint that this one calls the best; itself where no state is better than others."
-    best = _state(checkpoint).get("best_model_checkpoint")
+    best = _state_of_trainer(checkpoint).get("best_model_checkpoint")
     return checkpoint.with_name(Path(best).name) if best else checkpoint
 
 
-def _damage(checkpoint: Path) -> str:
+def _why_not_whole(checkpoint: Path) -> str:
     "Why a checkpoint is not whole; empty where it is."
-    marker = checkpoint / _WHOLE
+    marker = checkpoint / _MARKER_OF_WHOLE
     if not marker.is_file():
         return "it was being written or removed when its training ended"
-    for what, pattern in _NEEDED.items():
+    for what, pattern in _NEEDED_FILES.items():
         if not any(checkpoint.glob(pattern)):
             return f"its {what} ({pattern}) is missing"
     try:
         marked = json.loads(file_text(marker)).get("files", {})  # an older one names no file
-        changed = dict(marked.items() - _sizes(checkpoint).items())
+        changed = dict(marked.items() - _sizes_of_files(checkpoint).items())
         best = _best_of(checkpoint)
     except (AttributeError, TypeError, ValueError, OSError) as error:
         return f"it cannot be read ({shortened(error, 80)})"
     if changed:
         return f"{sorted(changed)[0]} is not as it was written"
-    if best != checkpoint and (damage := _damage(best)):
+    if best != checkpoint and (damage := _why_not_whole(best)):
         return f"it calls {best.name} the best, and of that one {damage}"
     return ""
 
 
-def _remove(checkpoint: Path) -> None:
+def _remove_checkpoint(checkpoint: Path) -> None:
     "Remove a checkpoint; half removed, it is marked as whole no more."
-    (checkpoint / _WHOLE).unlink(missing_ok=True)
+    (checkpoint / _MARKER_OF_WHOLE).unlink(missing_ok=True)
     shutil.rmtree(checkpoint)
 
 
@@ -554,10 +556,10 @@ def _by_step(folder: Path) -> dict[int, Path]:
 def _remove_old(folder: Path) -> None:
     "Leave the last checkpoints and those that they call the best."
     found = list(_by_step(folder).values())
-    left = {*found[-_LEFT:], *map(_best_of, found[-_LEFT:])}
+    left = {*found[-_CHECKPOINTS_LEFT:], *map(_best_of, found[-_CHECKPOINTS_LEFT:])}
     for each in found:
         if each not in left:
-            _remove(each)
+            _remove_checkpoint(each)
 
 
 def _is_finite(model: Any) -> bool:
@@ -583,7 +585,7 @@ def _is_over(recipe: Recipe, history: Sequence[Mapping[str, Any]]) -> bool:
     return _has_learnt(recipe, history) or bool(recipe.patience and since >= recipe.patience)
 
 
-def _keeper(recipe: Recipe) -> Any:  # a TrainerCallback
+def _keeper_of_checkpoints(recipe: Recipe) -> Any:  # a TrainerCallback
     "Marks whole checkpoints, removes old ones, ends a training that has learnt enough."
     from transformers import TrainerCallback
 
@@ -601,7 +603,7 @@ def _keeper(recipe: Recipe) -> Any:  # a TrainerCallback
     return Keeper()
 
 
-def _teller(bar: Bar) -> Any:  # a TrainerCallback
+def _teller_of_progress(bar: Bar) -> Any:  # a TrainerCallback
     "Says how far a training is."
     from transformers import TrainerCallback
 
@@ -620,10 +622,10 @@ def last_checkpoint(
 ) -> Path | None:
     "The latest checkpoint that is whole; what is not is removed, and that is said."
     found = _by_step(folder)
-    damaged = {step: damage for step, each in found.items() if (damage := _damage(each))}
+    damaged = {step: damage for step, each in found.items() if (damage := _why_not_whole(each))}
     for step, damage in damaged.items():
         _log.warning("%s: not used and removed: %s", found[step], damage)
-        _remove(found[step])
+        _remove_checkpoint(found[step])
     whole = [each for step, each in found.items() if step not in damaged]
     return whole[-1] if whole else None
 
@@ -641,7 +643,7 @@ TRACE = Schema(
 )
 
 
-def _trace(history: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def _trace_of_steps(history: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     "What a Trainer logged, a row for each step at which it did."
     names = {"loss": "loss", "eval_accuracy": "dev_accuracy", "learning_rate": "learning_rate"}
     rows: dict[int, dict[str, Any]] = {}
@@ -654,12 +656,12 @@ def _trace(history: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return TRACE.check(table.reindex(columns=columns))
 
 
-def _history(checkpoint: Path) -> list[dict[str, Any]]:
+def _logged_until(checkpoint: Path) -> list[dict[str, Any]]:
     "What was logged up to a checkpoint."
-    return _state(checkpoint)["log_history"]
+    return _state_of_trainer(checkpoint)["log_history"]
 
 # %% ../nbs/10_training.ipynb #453b7a32
-def _precision(recipe: Recipe) -> str:
+def _precision_to_use(recipe: Recipe) -> str:
     "The precision of a training: that of the recipe, or what suits the machine."
     import torch
 
@@ -680,7 +682,7 @@ def _trainer_interval(what: str, steps: int) -> dict[str, Any]:
     return {f"{what}_strategy": "steps", f"{what}_steps": steps}
 
 
-def _arguments(recipe: Recipe, folder: Path, dev: bool) -> Any:
+def _arguments_of_trainer(recipe: Recipe, folder: Path, dev: bool) -> Any:
     "The arguments of a Trainer."
     from transformers import TrainingArguments
 
@@ -689,7 +691,7 @@ def _arguments(recipe: Recipe, folder: Path, dev: bool) -> Any:
     saved |= _trainer_interval("logging", recipe.check_every or recipe.save_every)
     looked = _trainer_interval("eval", recipe.check_every) if dev else {"eval_strategy": "no"}
     kept = {"load_best_model_at_end": best, "metric_for_best_model": "accuracy"} if best else {}
-    precision = _precision(recipe)
+    precision = _precision_to_use(recipe)
     made = TrainingArguments(
         output_dir=str(folder),
         per_device_train_batch_size=recipe.batch // recipe.parts,
@@ -765,10 +767,10 @@ def read_trained(
     try:
         return Trained(folder, record, load_table(trace, TRACE))
     except (CogbiasError, ValueError, OSError) as error:
-        raise _unreadable(trace, error, f"move {folder.name} away") from None
+        raise _unreadable_file(trace, error, f"move {folder.name} away") from None
 
 
-def _unreadable(
+def _unreadable_file(
     file: Path,  # of a training
     error: Exception,  # why it cannot be read
     remedy: str,  # what to do before it is trained again
@@ -856,22 +858,22 @@ def learn(
     "Train until the end, from the last checkpoint where there is one."
     from transformers import PrinterCallback
 
-    trainer = _trainer(
+    trainer = _make_trainer(
         loss,
         model=model,
         processing_class=tokenizer,
-        args=_arguments(recipe, work, dev is not None),
+        args=_arguments_of_trainer(recipe, work, dev is not None),
         train_dataset=rows,
         eval_dataset=dev,
         data_collator=collate,
         compute_metrics=_accuracy if dev is not None else None,
-        callbacks=[_keeper(recipe)],
+        callbacks=[_keeper_of_checkpoints(recipe)],
     )
     trainer.remove_callback(PrinterCallback)
     last = last_checkpoint(work)
     try:
-        with _quiet(), progress_bar(progress, None, source, "step") as bar:
-            trainer.add_callback(_teller(bar))
+        with _without_remarks(), progress_bar(progress, None, source, "step") as bar:
+            trainer.add_callback(_teller_of_progress(bar))
             trainer.train(resume_from_checkpoint=str(last) if last else None)
     except _NotFinite as error:
         kept = last_checkpoint(work)
@@ -924,7 +926,7 @@ def fine_tune(
     check_questions(f"{source}, development questions", dev)
     made_by = {"label": label} if (label := stored_label(start)) else {}
     wanted = {
-        "recipe": asdict(recipe) | {"precision": _precision(recipe)},
+        "recipe": asdict(recipe) | {"precision": _precision_to_use(recipe)},
         "questions": {"train": len(train), "dev": len(dev)},
         "data": questions_hash(train, dev),
         "start": weights_hash(start),
@@ -943,14 +945,14 @@ def fine_tune(
         model, tokenizer = load_learner(start, recipe.seed)
         _check_finite(start, model)
         longest = min(longest_text(model.config), tokenizer.model_max_length)
-        rows, seen = (_encoded(source, tokenizer, each, longest) for each in (train, dev))
+        rows, seen = (_encode_questions(source, tokenizer, each, longest) for each in (train, dev))
 
         def collate(batch: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             return _collate(batch, tokenizer.pad_token_id)
 
         last = last_checkpoint(work)
-        if last and _is_over(recipe, _history(last)):  # it ended before it was put away
-            history, model = _history(last), load_learner(_kept_checkpoint(recipe, last))[0]
+        if last and _is_over(recipe, _logged_until(last)):  # it ended before it was put away
+            history, model = _logged_until(last), load_learner(_kept_checkpoint(recipe, last))[0]
         else:
             told = (rows, seen, collate, _pairs_loss)
             history = learn(source, model, tokenizer, *told, recipe, work, progress)
@@ -983,7 +985,7 @@ def _read_plan(plan: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(file_text(plan)))
     except (ValueError, TypeError, OSError) as error:
-        raise _unreadable(plan, error, "remove its folder") from None
+        raise _unreadable_file(plan, error, "remove its folder") from None
 
 
 def begin_training(
@@ -1026,7 +1028,7 @@ def _put_away(
     run: dict[str, Any],
 ) -> Trained:
     "Write the trained model beside its place, move it there whole, and remove the checkpoints."
-    trace, ready = _trace(history), work / "ready"
+    trace, ready = _trace_of_steps(history), work / "ready"
     shutil.rmtree(ready, ignore_errors=True)
     device = str(model.device)
     model.to("cpu").save_pretrained(ready)
@@ -1041,7 +1043,7 @@ def _put_away(
     return Trained(place, record, trace)
 
 # %% ../nbs/10_training.ipynb #e7b43ccc
-def _title(trained: Trained) -> str:
+def _title_of_figure(trained: Trained) -> str:
     "What a figure of a training is called; who made the encoder, where it was made here."
     made = mark_of(trained.record)
     return f"{trained.folder.name}\n({made})" if made else trained.folder.name
@@ -1053,16 +1055,16 @@ def _in_lines(title: str, width: int) -> str:
     for line in title.splitlines():
         words = [word if len(word) <= width else _parts_of_name(word) for word in line.split()]
         parts = textwrap.wrap(" ".join(words), width)
-        lines += [part.replace(_BREAK, "").strip() for part in parts]
+        lines += [part.replace(_PLACE_TO_BREAK, "").strip() for part in parts]
     return "\n".join(lines)
 
 
-_BREAK = "\u200b "  # a place in a name where its line may end
+_PLACE_TO_BREAK = "\u200b "  # a place in a name where its line may end
 
 
 def _parts_of_name(name: str) -> str:
     "A name that may be broken behind its marks."
-    return re.sub(r"(?<=[_@/+.-])(?=.)", _BREAK, name)
+    return re.sub(r"(?<=[_@/+.-])(?=.)", _PLACE_TO_BREAK, name)
 
 
 def _write_title(axes: Any, title: str, width: float, size: float) -> None:
@@ -1091,12 +1093,12 @@ def draw_trace(
     if kept := trained.record.get("kept_step"):  # a record of before has none
         axes.axvline(kept, linestyle="--", color="0.3", label="kept")
     axes.set(xlabel="step", ylim=(0, None))
-    _write_title(axes, _title(trained), 0.8 * axes.figure.bbox.width, 10)
+    _write_title(axes, _title_of_figure(trained), 0.8 * axes.figure.bbox.width, 10)
     axes.legend(frameon=False)
     return axes
 
 # %% ../nbs/10_training.ipynb #f24659ce
-def _task(trained: Trained) -> str:
+def _task_in_words(trained: Trained) -> str:
     "What an encoder was trained on."
     return trained.folder.name.partition("@")[2]
 
@@ -1111,7 +1113,7 @@ def draw_learning(
     columns = min(len(trainings), 4)
     lines = -(-len(trainings) // columns)
     drawn = [trained for several in trainings.values() for trained in several]
-    tasks = list(dict.fromkeys(map(_task, drawn)))
+    tasks = list(dict.fromkeys(map(_task_in_words, drawn)))
     colours = {task: plt.get_cmap("tab20")(at % 20) for at, task in enumerate(tasks)}
     width = max(6.0, 3.2 * columns)
     beside = min(len(tasks), int(width // 1.4))  # tasks in a line of the legend
@@ -1127,7 +1129,7 @@ def draw_learning(
     for axes, (title, several) in zip(grid.flat, trainings.items()):
         for trained in several:
             seen = trained.trace.dropna(subset="dev_accuracy")
-            told = {"label": _task(trained), "color": colours[_task(trained)]}
+            told = {"label": _task_in_words(trained), "color": colours[_task_in_words(trained)]}
             axes.plot(seen["step"], seen["dev_accuracy"], marker=".", **told)
         axes.set(xlabel="step", ylim=(0, 1.03))
         _write_title(axes, title, 0.8 * figure.bbox.width / columns, 9)

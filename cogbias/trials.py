@@ -55,8 +55,8 @@ from .turns import append_whole, locked, refusals
 
 # %% ../nbs/09_trials.ipynb #b11a85fb
 SLUG_BYTES = 120
-_PLAIN = re.compile(r"[a-z0-9][a-z0-9._]*(/[a-z0-9._]+(-[a-z0-9._]+)*)?")
-_DEVICES = {
+_PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._]*(/[a-z0-9._]+(-[a-z0-9._]+)*)?")
+_DEVICE_NAMES = {
     "con",
     "prn",
     "aux",
@@ -67,9 +67,11 @@ _DEVICES = {
 
 def _is_plain(name: str) -> bool:
     "Whether a name can become a file name without losing anything."
-    device = name.split(".")[0] in _DEVICES  # such a name is no file on Windows, and outputs travel
+    device = (
+        name.split(".")[0] in _DEVICE_NAMES
+    )  # such a name is no file on Windows, and outputs travel
     return (
-        bool(_PLAIN.fullmatch(name))
+        bool(_PLAIN_NAME.fullmatch(name))
         and not name.endswith(".")
         and not device
         and len(name) <= SLUG_BYTES
@@ -87,7 +89,7 @@ def slug(
         re.sub(r"[^a-z0-9._]+", "-", name.lower()).strip("-._")[: SLUG_BYTES - 13].rstrip("-._")
         or "name"
     )
-    return f"{'x' if legible.split('.')[0] in _DEVICES else ''}{legible}--{digest}"
+    return f"{'x' if legible.split('.')[0] in _DEVICE_NAMES else ''}{legible}--{digest}"
 
 # %% ../nbs/09_trials.ipynb #91b8664d
 @lru_cache(maxsize=2**16, typed=True)  # those of one study are shared by all participants
@@ -146,15 +148,16 @@ def trial_ids(
     study_seed: int,  # one number for the whole study
 ) -> list[str]:  # as from trial_id, in the same order
     "The ids of many answers of one participant."
-    fixed = f"{_text(who)},{_text(method)}"  # canonical JSON of a list, written piece by piece
+    # canonical JSON of a list, written piece by piece
+    fixed = f"{_json_of_text(who)},{_json_of_text(method)}"
     lines = (
-        f"[{_text(item_id)},{fixed},{repeat},{trial_seed(study_seed, item_id, repeat)}]"
+        f"[{_json_of_text(item_id)},{fixed},{repeat},{trial_seed(study_seed, item_id, repeat)}]"
         for item_id, repeat in asked
     )
     return [hashlib.sha256(line.encode()).hexdigest()[:32] for line in lines]
 
 
-_text = json.JSONEncoder(ensure_ascii=False).encode
+_json_of_text = json.JSONEncoder(ensure_ascii=False).encode
 
 # %% ../nbs/09_trials.ipynb #5927c69e
 _FROM_ITEM = ("paradigm", "item_id", "condition", "pair_id", "cluster", "stratum")
@@ -184,7 +187,7 @@ def trial_row(
     return {name: row[name] for name in TRIALS.names}
 
 # %% ../nbs/09_trials.ipynb #5f7570af
-def _plain(value: Any) -> Any:
+def _plain_object(value: Any) -> Any:
     "The value as a plain Python object."
     if isinstance(value, Mapping):
         return dict(value)
@@ -192,9 +195,9 @@ def _plain(value: Any) -> Any:
     return None if pd.api.types.is_scalar(value) and pd.isna(value) else value
 
 # %% ../nbs/09_trials.ipynb #1dd53679
-def _cell(name: str, value: Any, types: set[type]) -> Any:
+def _value_for_column(name: str, value: Any, types: set[type]) -> Any:
     "The value in the type of its column."
-    value = _plain(value)
+    value = _plain_object(value)
     if isinstance(value, float) and int in types and value.is_integer():
         return int(value)
     if type(value) not in types:
@@ -206,7 +209,7 @@ def _cell(name: str, value: Any, types: set[type]) -> Any:
     return value
 
 # %% ../nbs/09_trials.ipynb #fe85b5cc
-_TYPES = {
+_TYPES_OF_KIND = {
     "text": {str},
     "integer": {int},
     "number": {int, float},
@@ -214,25 +217,27 @@ _TYPES = {
     "list": {list},
     "mapping": {dict},
 }
-_CELLS = [
-    (column.name, _TYPES[column.kind] | ({type(None)} if column.optional else set()))
+_TYPES_OF_COLUMNS = [
+    (column.name, _TYPES_OF_KIND[column.kind] | ({type(None)} if column.optional else set()))
     for column in TRIALS.columns
 ]
 
 
-_NAMES = frozenset(TRIALS.names)
+_COLUMN_NAMES = frozenset(TRIALS.names)
 
 
-def _checked(trial: Mapping[str, Any]) -> dict[str, Any]:
+def _checked_row(trial: Mapping[str, Any]) -> dict[str, Any]:
     "The row with its columns in order and every value of the right type."
-    for name in sorted(trial.keys() ^ _NAMES):
+    for name in sorted(trial.keys() ^ _COLUMN_NAMES):
         raise CogbiasError(
-            f"trial: column {name!r} is {'missing' if name in _NAMES else 'unknown'}; build the "
-            f"row with trial_row"
+            f"trial: column {name!r} is {'missing' if name in _COLUMN_NAMES else 'unknown'}; build "
+            f"the row with trial_row"
         )
     row = {
-        name: trial[name] if type(trial[name]) in types else _cell(name, trial[name], types)
-        for name, types in _CELLS
+        name: trial[name]
+        if type(trial[name]) in types
+        else _value_for_column(name, trial[name], types)
+        for name, types in _TYPES_OF_COLUMNS
     }
     _check_words(row)
     return row
@@ -247,29 +252,29 @@ def _check_words(row: Mapping[str, Any]) -> None:
             )
 
 # %% ../nbs/09_trials.ipynb #ab914395
-def _finite(value: Any) -> Any:
+def _without_nan(value: Any) -> Any:
     "The value without NaN and infinities, which strict JSON does not know."
     if isinstance(value, Mapping):
-        return {key: _finite(each) for key, each in value.items()}
+        return {key: _without_nan(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_finite(each) for each in value]
+        return [_without_nan(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-_encode = json.JSONEncoder(
+_encode_json = json.JSONEncoder(
     separators=(",", ":"),
     ensure_ascii=False,
     allow_nan=False,
-    default=lambda value: _finite(value.item()),
+    default=lambda value: _without_nan(value.item()),
 ).encode
 
 
-def _json(row: dict[str, Any]) -> str:
+def _strict_json(row: dict[str, Any]) -> str:
     "Strict JSON; the cure for NaN is paid for only where there is one."
     try:
-        return _encode(row)
+        return _encode_json(row)
     except ValueError:
-        return _encode(_finite(row))
+        return _encode_json(_without_nan(row))
     except (TypeError, AttributeError) as error:
         raise CogbiasError(f"trial {row['trial_id']}: {error}; let p hold plain numbers") from error
 
@@ -292,7 +297,7 @@ def trial_line(
     "One trial as one line of strict JSON."
     mark = {VERSION: TRIALS.version} if TRIALS.version > 1 else {}
     try:
-        line = _utf8(_json(_checked(trial) | mark))
+        line = _utf8(_strict_json(_checked_row(trial) | mark))
         _check_records([json.loads(line)], lambda row: f"trial {trial['trial_id']!r:.60}")
     except CogbiasError as error:
         raise RefusedTrial(str(error)) from error
@@ -324,16 +329,16 @@ def _begins_a_trial(torn: bytes) -> bool:
     return torn.startswith(start) or start.startswith(torn)
 
 # %% ../nbs/09_trials.ipynb #ab2a8d2a
-def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
+def _row_of_line(path: Path, number: int, line: bytes) -> dict[str, Any]:
     "One line as a row; the error names file and line."
     try:
         record = json_object(line)
     except ValueError as error:
         raise CogbiasError(f"{path}: line {number} {error}; mend or remove that line") from None
-    if record.keys() != _NAMES:
+    if record.keys() != _COLUMN_NAMES:
         record = _at_version(path, number, record)
-    if record.keys() != _NAMES:
-        odd = min(_NAMES ^ record.keys())
+    if record.keys() != _COLUMN_NAMES:
+        odd = min(_COLUMN_NAMES ^ record.keys())
         raise CogbiasError(
             f"{path}: line {number} is not a trial (column {odd!r}); mend or remove that line"
         )
@@ -343,7 +348,7 @@ def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
 def _at_version(path: Path, number: int, record: dict[str, Any]) -> dict[str, Any]:
     "The row with empty values for the columns that came after its version."
     version = record.pop(VERSION, 1)
-    if type(version) is int and version == TRIALS.version and record.keys() == _NAMES:
+    if type(version) is int and version == TRIALS.version and record.keys() == _COLUMN_NAMES:
         return record
     try:
         return record | dict.fromkeys(TRIALS.later(version, record))
@@ -351,11 +356,11 @@ def _at_version(path: Path, number: int, record: dict[str, Any]) -> dict[str, An
         raise CogbiasError(f"{path}: line {number}: {error}") from None
 
 # %% ../nbs/09_trials.ipynb #fa88da38
-def _records(path: Path) -> tuple[list[dict[str, Any]], int]:
+def _rows_of_file(path: Path) -> tuple[list[dict[str, Any]], int]:
     "All rows of a file, checked, and the bytes of a torn last line."
     lines, torn = _split_lines(path)
     numbers = [number for number, line in enumerate(lines, 1) if line.strip()]
-    records = [_record(path, number, lines[number - 1]) for number in numbers]
+    records = [_row_of_line(path, number, lines[number - 1]) for number in numbers]
     try:
         _check_records(records, lambda row: f"line {numbers[row]}")
     except CogbiasError as error:
@@ -385,9 +390,9 @@ class StoreIndex:
             self.failed.pop(key, None)
 
 # %% ../nbs/09_trials.ipynb #5f007475
-def _index(path: Path) -> tuple[StoreIndex, int]:
+def _index_of_file(path: Path) -> tuple[StoreIndex, int]:
     "Index of a file, and the bytes of a torn last line."
-    records, torn = _records(path)
+    records, torn = _rows_of_file(path)
     index = StoreIndex()
     for record in records:
         index.add(record)
@@ -425,7 +430,7 @@ class TrialWriter:
 
     def __init__(self, path: Path, descriptor: int):
         self.path, self.descriptor = path, descriptor
-        self.index, self.repaired = _index(path)
+        self.index, self.repaired = _index_of_file(path)
         if self.repaired:
             with refusals(path, "write"):
                 os.ftruncate(descriptor, os.fstat(descriptor).st_size - self.repaired)
@@ -458,7 +463,7 @@ class TrialStore:
 
     def keys(self) -> set[str]:
         "Ids of the trials that need not be asked again."
-        return _index(self.path)[0].answered
+        return _index_of_file(self.path)[0].answered
 
     def read(self, ids: Collection[str] | None = None) -> pd.DataFrame:
         "Last line of every trial, or of `ids` in order; attrs count torn bytes and replaced lines."
@@ -475,7 +480,7 @@ class TrialStore:
             yield TrialWriter(self.path, descriptor)
 
 # %% ../nbs/09_trials.ipynb #c75d9a4c
-def _contradictory(records: list[dict[str, Any]]) -> int:
+def _count_contradictions(records: list[dict[str, Any]]) -> int:
     "How many trials have an answer and, further down, a line that says something else."
     answers: dict[str, dict[str, Any]] = {}
     odd = set()
@@ -490,12 +495,12 @@ def _contradictory(records: list[dict[str, Any]]) -> int:
 
 def _read_rows(path: Path, ids: Collection[str] | None) -> pd.DataFrame:
     "The table of a store, in plain Python objects."
-    records, torn = _records(path)
+    records, torn = _rows_of_file(path)
     last = {record["trial_id"]: record for record in records}
     wanted = last if ids is None else [key for key in ids if key in last]
     table = _plain_table([last[key] for key in wanted])
     table.attrs |= {"torn": int(torn > 0), "superseded": len(records) - len(last)}
-    if odd := _contradictory(records):
+    if odd := _count_contradictions(records):
         table.attrs["contradictory"] = odd
     return table
 
@@ -711,7 +716,9 @@ def _open_numbers(items: pd.DataFrame) -> pd.Series:
     return (items["answer"] == "number") & (items["options"].map(len) == 0)
 
 
-def _method(participant: Participant, items: pd.DataFrame, method: str, repeats: int) -> str:
+def _method_for_items(
+    participant: Participant, items: pd.DataFrame, method: str, repeats: int
+) -> str:
     "The method for these items; an open number has no options to be probable."
     open_number = not items.empty and _open_numbers(items).all()
     others = [each for each in participant.methods if each not in EXACT]
@@ -773,7 +780,7 @@ def _in_levels(items: pd.DataFrame, chosen: pd.Series) -> str:
     return ""
 
 
-def _askable(items: pd.DataFrame, method: str) -> tuple[pd.DataFrame, str]:
+def _askable_items(items: pd.DataFrame, method: str) -> tuple[pd.DataFrame, str]:
     "The items that a method can ask, and what was left out."
     open_numbers = _open_numbers(items)
     if method not in EXACT or not open_numbers.any():
@@ -813,7 +820,7 @@ def _checked_whole(name: str, value: Any, least: int) -> int:
     return int(value)
 
 # %% ../nbs/09_trials.ipynb #c62048e2
-def _rounds(method: str | None, repeats: int) -> tuple[int, str]:
+def _trials_per_prompt(method: str | None, repeats: int) -> tuple[int, str]:
     "Trials per prompt, and what to say about them."
     if method == "encoder" and repeats > 1:
         return 1, f"1 trial per prompt instead of {repeats}: an encoder answers the same each time"
@@ -832,8 +839,8 @@ def planned_answers(
     repeats: int,  # answers per prompt, where they are sampled
 ) -> int:
     "How many answers a plan would need; an exact method leaves out what asks for an open number."
-    asked = items if method is None else _askable(items, method)[0]
-    return len(asked) * _rounds(method, repeats)[0]
+    asked = items if method is None else _askable_items(items, method)[0]
+    return len(asked) * _trials_per_prompt(method, repeats)[0]
 
 # %% ../nbs/09_trials.ipynb #5d62a071
 def _hash_of_answerers(participant: Participant, method: str, extractor: Participant | None) -> str:
@@ -854,7 +861,7 @@ def _first_requests(items: pd.DataFrame, seed: int) -> list[Request]:
     return [Request(row, 0, trial_seed(study_seed, row["item_id"], 0)) for row in rows]
 
 
-def _plan(
+def _plan_trials(
     participant: Participant,
     items: pd.DataFrame,
     method: str,
@@ -867,9 +874,9 @@ def _plan(
     "The plan, given what is stored."
     if method == "auto" and hasattr(participant, "method_for") and len(items):
         method = participant.method_for(_first_requests(items, seed))
-    method = _method(participant, items, method, _checked_whole("repeats", repeats, 1))
-    items, left_out = _askable(items, method)
-    rounds, note = _rounds(method, repeats)
+    method = _method_for_items(participant, items, method, _checked_whole("repeats", repeats, 1))
+    items, left_out = _askable_items(items, method)
+    rounds, note = _trials_per_prompt(method, repeats)
     note = "; ".join(filter(None, [left_out, note]))
     if rows is None:
         rows = checked_rows(items)
@@ -913,7 +920,7 @@ def plan(
 ) -> Plan:
     "List the trials that are needed and missing; asks nothing."
     answered = store.keys() if store else ()
-    return _plan(participant, items, method, repeats, seed, answered, extractor, rows)
+    return _plan_trials(participant, items, method, repeats, seed, answered, extractor, rows)
 
 # %% ../nbs/09_trials.ipynb #c5d55b11
 @dataclass(frozen=True)
@@ -939,7 +946,7 @@ class Collected:
         return self.planned == self.stored + self.asked and not self.statuses.get("error")
 
 # %% ../nbs/09_trials.ipynb #bfeb9877
-def _progress(wanted: bool, todo: Plan, title: str) -> AbstractContextManager[Bar]:
+def _bar_of_answers(wanted: bool, todo: Plan, title: str) -> AbstractContextManager[Bar]:
     "What is told of each answer."
     counts = todo.counts
     return progress_bar(wanted, counts["planned"], title, "trial", counts["stored"])
@@ -981,7 +988,7 @@ def _store_answer(
     return row
 
 
-def _reasoned(
+def _collect_reasoning(
     todo: Plan, participant: Participant, writer: TrialWriter
 ) -> dict[int, Mapping[str, Any]]:
     "The first step: a row of reasoning per request; what is stored already is not asked again."
@@ -990,7 +997,7 @@ def _reasoned(
         trial_id(request.item["item_id"], who, "reasoning", request.repeat, request.seed)
         for request in todo.requests
     ]
-    known = {record["trial_id"]: record for record in _records(writer.path)[0]}
+    known = {record["trial_id"]: record for record in _rows_of_file(writer.path)[0]}
     rows: dict[int, Mapping[str, Any]] = {
         index: known[key] for index, key in enumerate(keys) if key in writer.index.answered
     }
@@ -1008,7 +1015,7 @@ def _two_steps(
     todo: Plan, participant: Participant, extractor: Participant, writer: TrialWriter
 ) -> Iterator[tuple[int, Answer]]:
     "Both steps; where the first gave nothing to read, its status is the answer."
-    rows = _reasoned(todo, participant, writer)
+    rows = _collect_reasoning(todo, participant, writer)
     readable = [index for index, row in rows.items() if row["status"] == "ok"]
     for index in rows.keys() - set(readable):
         yield (
@@ -1034,7 +1041,7 @@ def _two_steps(
         )
 
 # %% ../nbs/09_trials.ipynb #57695262
-def _ask(
+def _ask_for_missing(
     todo: Plan,
     participant: Participant,
     extractor: Participant,
@@ -1072,8 +1079,8 @@ def _ask_all(
     "Ask, and say what to do when it ends early."
     statuses: Counter[str] = Counter()
     try:
-        with _progress(progress, todo, participant.name) as bar:
-            _ask(todo, participant, extractor, writer, statuses, bar.done)
+        with _bar_of_answers(progress, todo, participant.name) as bar:
+            _ask_for_missing(todo, participant, extractor, writer, statuses, bar.done)
     except Exception as error:
         kind = "" if isinstance(error, CogbiasError) else f"{type(error).__name__}: "
         reason = " ".join(f"{kind}{error}".split())[:400]
@@ -1099,11 +1106,11 @@ def collect(
 ) -> Collected:
     "Ask for the trials that the store lacks and append each answer as it arrives."
     start, keys, statuses = time.perf_counter(), store.keys(), {}
-    todo = _plan(participant, items, method, repeats, seed, keys, extractor)
+    todo = _plan_trials(participant, items, method, repeats, seed, keys, extractor)
     if todo.requests:
         with store.writer() as writer:
             if writer.index.answered != keys:  # another process had its turn
-                todo = _plan(
+                todo = _plan_trials(
                     participant, items, method, repeats, seed, writer.index.answered, extractor
                 )
             statuses = (

@@ -66,7 +66,7 @@ ARCHITECTURES = {
     "bigbird": "google/bigbird-roberta-base",
 }  # as trained encoders are called -> the published checkpoint
 
-_CLASSES = {
+_CLASS_OF_MODEL_TYPE = {
     "bert": "BertForMultipleChoice",
     "roberta": "RobertaForMultipleChoice",
     "deberta": "DebertaForSequenceClassification",
@@ -81,22 +81,23 @@ def encoder_class(
     "The class of a model that scores pairs."
     import transformers
 
-    if config.model_type not in _CLASSES:
+    if config.model_type not in _CLASS_OF_MODEL_TYPE:
         raise CogbiasError(
             f"{source}: has the architecture {config.model_type!r}, for which there is no head "
-            f"that scores a text; use {', '.join(_CLASSES)}, or ask a language model as hf/NAME"
+            f"that scores a text; use {', '.join(_CLASS_OF_MODEL_TYPE)}, or ask a language model "
+            f"as hf/NAME"
         )
-    return getattr(transformers, _CLASSES[config.model_type])
+    return getattr(transformers, _CLASS_OF_MODEL_TYPE[config.model_type])
 
 # %% ../../nbs/backends/encoder.ipynb #aa717902
-_TRAINED = re.compile(rf"(small_(untold_)?)?({'|'.join(ARCHITECTURES)})@\w+([+]\w+)*")
+_TRAINED_NAME = re.compile(rf"(small_(untold_)?)?({'|'.join(ARCHITECTURES)})@\w+([+]\w+)*")
 
 
 def is_trained_here(
     model: str,  # as it stands after encoder/
 ) -> bool:
     "Whether a name is that of an encoder trained here: an architecture, @, and a task."
-    return bool(_TRAINED.fullmatch(model))
+    return bool(_TRAINED_NAME.fullmatch(model))
 
 
 _LIKE_TRAINED = re.compile(r"(?P<base>[\w-]+)@(?P<task>\w+([+]\w+)*)")
@@ -127,9 +128,9 @@ def encoder_folder(
 ) -> Path:  # holds config.json, safetensors and a tokenizer
     "The folder with an encoder's files."
     if isinstance(model, Path):
-        return model_folder(str(model.absolute()), "encoder", _convert(str(model)))
+        return model_folder(str(model.absolute()), "encoder", _how_to_convert(str(model)))
     if not is_trained_here(model):
-        return model_folder(model, "encoder", _convert(model))
+        return model_folder(model, "encoder", _how_to_convert(model))
     place = Path(checkpoints or ".").expanduser() / model
     if checkpoints is None or not place.is_dir():
         where = "no folder is named for such" if checkpoints is None else f"{place} is not there"
@@ -137,10 +138,10 @@ def encoder_folder(
             f"encoder/{model}: is an encoder that is trained here, and {where}; train it with "
             f"cogbias train, or let checkpoints name the folder that holds {model}"
         )
-    return model_folder(str(place.absolute()), "encoder", _convert(model))
+    return model_folder(str(place.absolute()), "encoder", _how_to_convert(model))
 
 
-def _convert(model: str) -> str:
+def _how_to_convert(model: str) -> str:
     "What to do about weights of another format."
     call = f"to_safetensors({model!r}, './converted')"
     return (
@@ -149,8 +150,8 @@ def _convert(model: str) -> str:
     )
 
 # %% ../../nbs/backends/encoder.ipynb #5bcffb33
-_PICKLED = ("pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bin.index.json")
-_BESIDE = ("*.json", "*.jinja", "*.txt", "*.model")  # configuration and tokenizer
+_PICKLED_FILES = ("pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bin.index.json")
+_FILES_BESIDE_WEIGHTS = ("*.json", "*.jinja", "*.txt", "*.model")  # configuration and tokenizer
 
 
 def _pickled_weights(source: str, folder: Path) -> "dict[str, torch.Tensor]":
@@ -160,7 +161,7 @@ def _pickled_weights(source: str, folder: Path) -> "dict[str, torch.Tensor]":
     import torch
 
     weights = {}
-    files = sorted(file for pattern in _PICKLED[:2] for file in folder.glob(pattern))
+    files = sorted(file for pattern in _PICKLED_FILES[:2] for file in folder.glob(pattern))
     for file in files:
         try:
             found = torch.load(file, map_location="cpu", weights_only=True)
@@ -189,7 +190,7 @@ def to_safetensors(
     folder = (
         Path(source).expanduser()
         if local
-        else fetch_model(source, "encoder", [*_PICKLED, *_BESIDE])
+        else fetch_model(source, "encoder", [*_PICKLED_FILES, *_FILES_BESIDE_WEIGHTS])
     )
     out = Path(out)
     if out.exists():
@@ -198,9 +199,9 @@ def to_safetensors(
     part = out.with_name(f"{out.name}.{os.getpid()}.part")
     try:
         part.mkdir(parents=True)
-        for pattern in _BESIDE:
+        for pattern in _FILES_BESIDE_WEIGHTS:
             for file in folder.glob(pattern):
-                if file.name not in _PICKLED:
+                if file.name not in _PICKLED_FILES:
                     shutil.copyfile(file, part / file.name)
         copies = {name: each.detach().clone().contiguous() for name, each in weights.items()}
         save_file(copies, part / "model.safetensors", {"format": "pt"})
@@ -219,7 +220,7 @@ _TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model",
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _without_remarks() -> Iterator[None]:
     "Without remarks on what is checked here."
     from transformers import logging as remarks
 
@@ -236,7 +237,7 @@ def _quiet() -> Iterator[None]:
 def _readable(source: str, what: str, remedy: str) -> Iterator[None]:
     "Refuse what transformers cannot read: a damaged file can make it raise anything."
     try:
-        with _quiet():
+        with _without_remarks():
             yield
     except Exception as error:
         raise CogbiasError(
@@ -269,7 +270,7 @@ def load_tokenizer(
     return tokenizer
 
 # %% ../../nbs/backends/encoder.ipynb #79cee811
-def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
+def _shapes_of_weights(folder: Path) -> dict[str, tuple[int, ...]]:
     "Name -> shape of every stored weight; no weight is read."
     from safetensors import SafetensorError, safe_open
 
@@ -292,7 +293,7 @@ def head_of_another(
     own: type,  # the class whose head is wanted
 ) -> str:  # what it is; empty where there is none
     "The head of another task than choosing."
-    shapes = _shapes(folder)
+    shapes = _shapes_of_weights(folder)
     outputs = shapes.get("classifier.weight", (0,))[0]
     made_by = (config.architectures or [own.__name__])[0]
     heads = [name for name in shapes if name.startswith(("classifier.", "qa_outputs."))]
@@ -306,7 +307,7 @@ def head_of_another(
 def _check_head(source: str, folder: Path, config: Any, own: type, fresh_head: int | None) -> None:
     "Refuse a head that was never trained, and one that was trained for something else."
     other = head_of_another(folder, config, own)
-    is_ours = "classifier.weight" in _shapes(folder) and not other
+    is_ours = "classifier.weight" in _shapes_of_weights(folder) and not other
     if fresh_head is not None and is_ours:
         raise CogbiasError(f"{source}: has a trained head; leave fresh_head out")
     if fresh_head is not None or is_ours:
@@ -323,7 +324,7 @@ def _check_head(source: str, folder: Path, config: Any, own: type, fresh_head: i
     )
 
 # %% ../../nbs/backends/encoder.ipynb #26004750
-_loading = threading.RLock()  # two threads must not load the same weights twice
+_loading_lock = threading.RLock()  # two threads must not load the same weights twice
 
 
 def _is_head(name: str) -> bool:
@@ -358,7 +359,7 @@ def load_encoder(
 
     source = f"encoder/{model}"
     folder = encoder_folder(model, checkpoints)
-    with _readable(source, "config.json", f"use one of {', '.join(_CLASSES)}"):
+    with _readable(source, "config.json", f"use one of {', '.join(_CLASS_OF_MODEL_TYPE)}"):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     own = encoder_class(config, source)
     _check_head(source, folder, config, own, fresh_head)
@@ -366,7 +367,7 @@ def load_encoder(
     _check_fit(source, tokenizer, config)
     if fresh_head is not None:
         config.num_labels = 1
-    with _loading, _quiet():
+    with _loading_lock, _without_remarks():
         try:
             found, report = own.from_pretrained(
                 folder,
@@ -519,15 +520,15 @@ def _numpy_draws_kept() -> Iterator[None]:
         np.random.set_state(state)
 
 
-_scoring = threading.Lock()  # a thread must not switch the attention under another's batch
+_scoring_lock = threading.Lock()  # a thread must not switch the attention under another's batch
 
 
-def _score(
+def _score_rows(
     source: str, model: Any, rows: Sequence[Sequence[int]], width: int, blocks: int
 ) -> np.ndarray:
     "Score of each row; where memory runs out, the size that may do is named."
     try:
-        with _scoring, _numpy_draws_kept():
+        with _scoring_lock, _numpy_draws_kept():
             _switch_attention(model, blocks)
             return _logits(model, rows, width)
     except RuntimeError as error:
@@ -559,7 +560,7 @@ def scored_batches(
 ) -> Iterator[Scored]:  # each distinct text once
     "Score texts, batch by batch."
     distinct = sorted(set(texts))
-    with _quiet():  # a text that is too long is refused below, and no remark is needed
+    with _without_remarks():  # a text that is too long is refused below, and no remark is needed
         rows = tokenizer(distinct)["input_ids"] if distinct else []
     lengths = [len(row) for row in rows]
     for text, length in zip(distinct, lengths):
@@ -573,7 +574,7 @@ def scored_batches(
     for batch in batches(lengths, blocks, batch_size):
         in_blocks = blocks[batch[0]]
         width = in_blocks * model.config.block_size if in_blocks else lengths[batch[0]]
-        scores = _score(source, model, [rows[at] for at in batch], width, in_blocks)
+        scores = _score_rows(source, model, [rows[at] for at in batch], width, in_blocks)
         counts = ([each[at] for at in batch] for each in (lengths, unknown))
         found = Scored([distinct[at] for at in batch], scores, *counts)
         _check_scores(source, found, model.dtype)
@@ -694,13 +695,13 @@ def stored_label(
 _log = logging.getLogger(__name__)
 
 
-def _facts(who: "EncoderParticipant") -> dict[str, Any]:
+def _facts_of_model(who: "EncoderParticipant") -> dict[str, Any]:
     "Provenance; more of it once the model is loaded."
     config = model_configuration(who.folder)
     found = {
         "architecture": ", ".join(config.get("architectures") or [config["model_type"]]),
         "instrument": "each option scored by itself, read behind the bare question",
-        "warning": _warning(who),
+        "warning": _warning_about_head(who),
     }
     if record := read_record(who.folder):  # trained here: what it began with, and how far it came
         told = ("task", "dev_accuracy", "reached_stop", "steps", *OWN)
@@ -716,7 +717,7 @@ def _facts(who: "EncoderParticipant") -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _warning(who: "EncoderParticipant") -> str | None:
+def _warning_about_head(who: "EncoderParticipant") -> str | None:
     "What is odd about asking this model."
     if who.fresh_head is None:
         return None
@@ -744,7 +745,7 @@ def _warn_of_unknown(name: str, unknown: Mapping[str, int]) -> None:
         )
 
 
-def _answers(
+def _answers_to_requests(
     who: "EncoderParticipant", requests: Sequence[Request]
 ) -> Iterator[tuple[int, Answer]]:
     "Score the pairs of all requests; one that stands in several is scored once."
@@ -754,7 +755,7 @@ def _answers(
     for index, each in enumerate(waiting):
         for text in each:
             askers.setdefault(text, []).append(index)
-    if warning := _warning(who):
+    if warning := _warning_about_head(who):
         _log.warning("%s", warning)
     scores, tokens, unknown = {}, {}, {}
     for found in scored_batches(*who.loaded, list(askers), who.batch_size, who.name):
@@ -834,14 +835,14 @@ class EncoderParticipant(LocalModel):
     @cached_property
     def loaded(self) -> tuple[Any, Any]:
         "Model and tokenizer in memory."
-        with _loading:
+        with _loading_lock:
             return load_encoder(
                 self.model, self.device, self.dtype, self.fresh_head, self.checkpoints
             )
 
     def facts(self) -> dict[str, Any]:
         "Where its answers come from."
-        return _facts(self)
+        return _facts_of_model(self)
 
     def check_items(self, items: Sequence[Mapping[str, Any]]) -> None:
         "Refuse items that are no pairs of a bare question and options."
@@ -850,7 +851,7 @@ class EncoderParticipant(LocalModel):
 
     def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
         "Answer every request, as soon as all of its pairs are scored."
-        return _answers(self, requests)
+        return _answers_to_requests(self, requests)
 
 # %% ../../nbs/backends/encoder.ipynb #c8b988f7
 LOCAL = True  # its answers are computed in this process

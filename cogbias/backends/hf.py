@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # %% ../../nbs/backends/hf.ipynb #b35e18b2
-_FETCHED = [
+_FETCHED_FILES = [
     "*.safetensors",
     "*.safetensors.index.json",
     "*.json",
@@ -78,7 +78,7 @@ def fetch_model(
         ) from None
 
 # %% ../../nbs/backends/hf.ipynb #eb68273c
-_SAVE = "save the model with save_pretrained, other formats are not opened"
+_SAVE_REMEDY = "save the model with save_pretrained, other formats are not opened"
 
 
 def model_configuration(
@@ -98,7 +98,7 @@ def model_configuration(
 def model_folder(
     model: str,  # a folder, tiny, or a name on the hub
     backend: str = "hf",  # who asks, for messages
-    remedy: str = _SAVE,  # what to do where there are weights of another format only
+    remedy: str = _SAVE_REMEDY,  # what to do where there are weights of another format only
 ) -> Path:  # holds config.json and safetensors
     "The folder with a model's files."
     if model == "tiny":
@@ -106,7 +106,7 @@ def model_folder(
 
         return tiny_folder()
     local = model.startswith((".", "/", "~"))
-    folder = Path(model).expanduser() if local else fetch_model(model, backend, _FETCHED)
+    folder = Path(model).expanduser() if local else fetch_model(model, backend, _FETCHED_FILES)
     if not (folder / "config.json").is_file():
         raise CogbiasError(
             f"{backend}/{model}: {folder} holds no config.json; name the folder of a saved model"
@@ -144,7 +144,7 @@ def folder_revision(
     if folder.parent.name == "snapshots":
         return folder.name
     digest = hashlib.sha256()
-    for file in sorted(file for pattern in _FETCHED for file in folder.glob(pattern)):
+    for file in sorted(file for pattern in _FETCHED_FILES for file in folder.glob(pattern)):
         with file.open("rb") as opened:
             digest.update(file.name.encode() + hashlib.file_digest(opened, "sha256").digest())
     return digest.hexdigest()[:16]
@@ -226,7 +226,7 @@ def end_ids(
     return sorted(found - {None})
 
 # %% ../../nbs/backends/hf.ipynb #60d9e602
-_loading = threading.RLock()  # two threads must not load the same weights twice
+_loading_lock = threading.RLock()  # two threads must not load the same weights twice
 
 
 @dataclass
@@ -313,7 +313,7 @@ def reads_first(
     return bool(getattr(config, "is_encoder_decoder", False))
 
 # %% ../../nbs/backends/hf.ipynb #8da3f749
-def _weights(folder: Path, device: str, dtype: str) -> Any:
+def _load_weights(folder: Path, device: str, dtype: str) -> Any:
     "The model, ready to answer."
     import torch
     from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, logging
@@ -356,10 +356,10 @@ def load_model(
     from cogbias.elicitation.encoder_decoders import ReadingScorer
     from cogbias.elicitation.scoring import Scorer
 
-    with _loading:
+    with _loading_lock:
         tokenizer, model = (
             AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True),
-            _weights(folder, chosen_device(device), dtype),
+            _load_weights(folder, chosen_device(device), dtype),
         )
         ends = end_ids(tokenizer, model.generation_config.eos_token_id)
         scorer = (ReadingScorer if model.config.is_encoder_decoder else Scorer)(model, token_budget)
@@ -379,7 +379,7 @@ GROUP = 16_384  # distinct tokens that are computed before answers are handed ov
 PILOT = 16  # prompts of the first group
 
 
-def _shared(one: Sequence[int], other: Sequence[int]) -> int:
+def _length_of_shared_beginning(one: Sequence[int], other: Sequence[int]) -> int:
     "Length of the common beginning."
     return next(
         (place for place, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other))
@@ -396,7 +396,9 @@ def groups_of(
     pilot = order[:: max(1, len(order) // PILOT)][:PILOT] if len(order) > 2 * PILOT else []
     groups, fresh, before = [[]], 0, []
     for index in (each for each in order if each not in set(pilot)):
-        new = len(prompts[index]) - (_shared(prompts[index], before) if shared else 0)
+        new = len(prompts[index]) - (
+            _length_of_shared_beginning(prompts[index], before) if shared else 0
+        )
         if groups[-1] and fresh + new > size:
             groups.append([])
             fresh = 0
@@ -546,7 +548,8 @@ def generate(
     return [_until_end(row, loaded.ends) for row in grown[:, begun:].tolist()]
 
 # %% ../../nbs/backends/hf.ipynb #f59ce794
-_kept: dict[tuple, LoadedModel] = {}  # the model of the study at hand, shared by its temperatures
+# the model of the study at hand, shared by its temperatures
+_kept_model: dict[tuple, LoadedModel] = {}
 
 
 class LocalModel:
@@ -598,14 +601,14 @@ class _LanguageModel(LocalModel):
     @cached_property
     def loaded(self) -> LoadedModel:
         "The model in memory; participants of one study that differ in temperature share it."
-        with _loading:
+        with _loading_lock:
             key = (self.folder, self.device, self.dtype, self.token_budget)
             if not self.grid:
                 return load_model(*key)
-            if key not in _kept:
-                _kept.clear()
-                _kept[key] = load_model(*key)
-            return _kept[key]
+            if key not in _kept_model:
+                _kept_model.clear()
+                _kept_model[key] = load_model(*key)
+            return _kept_model[key]
 
 # %% ../../nbs/backends/hf.ipynb #8c794f1c
 @dataclass(frozen=True)
@@ -661,7 +664,7 @@ class HfParticipant(_LanguageModel):
         shown = {
             each.name: getattr(self, each.name)
             for each in fields(self)
-            if each.name in _NAMED and getattr(self, each.name) != each.default
+            if each.name in _SETTINGS_IN_NAME and getattr(self, each.name) != each.default
         }
         return participant_name(
             "hf",
@@ -680,30 +683,32 @@ class HfParticipant(_LanguageModel):
     @property
     def identity(self) -> dict[str, Any]:
         "Everything beyond the weights that can change an answer."
-        return _identity(self)
+        return _identity_of_model(self)
 
     def facts(self) -> dict[str, Any]:
         "Where its answers come from."
-        return _facts(self)
+        return _facts_of_model(self)
 
     def answers(self, requests: Sequence[Request], method: str) -> Iterator[tuple[int, Answer]]:
         "Answer every request, group by group."
         prompts = self.prompts([request.item for request in requests])
         return (
-            _measured(self, requests, prompts)
+            _answers_as_probabilities(self, requests, prompts)
             if method == "option_probability"
-            else _written(self, requests, prompts)
+            else _answers_in_text(self, requests, prompts)
         )
 
     def prompts(self, items: Sequence[Mapping[str, Any]]) -> list[list[int]]:
         "Token ids of items, as the model reads them."
-        texts = [_rendered(self, item) for item in items]
+        texts = [_rendered_prompt(self, item) for item in items]
         return (
-            self.tokenizer(texts, add_special_tokens=not _chats(self))["input_ids"] if texts else []
+            self.tokenizer(texts, add_special_tokens=not _uses_chat_template(self))["input_ids"]
+            if texts
+            else []
         )
 
 # %% ../../nbs/backends/hf.ipynb #81681d59
-_NAMED = (
+_SETTINGS_IN_NAME = (
     "temperature",
     "system",
     "think",
@@ -714,15 +719,15 @@ _NAMED = (
 )  # settings that can change an answer
 
 
-def _chats(who: HfParticipant) -> bool:
+def _uses_chat_template(who: HfParticipant) -> bool:
     "Whether the chat template is used."
     return bool(who.tokenizer.chat_template) if who.chat is None else who.chat
 
 
-def _rendered(who: HfParticipant, item: Mapping[str, Any]) -> str:
+def _rendered_prompt(who: HfParticipant, item: Mapping[str, Any]) -> str:
     "What the model reads of an item."
     system = "\n\n".join(filter(None, [item.get("system"), who.system])) or None
-    chat = _chats(who)
+    chat = _uses_chat_template(who)
     return render(
         who.tokenizer,
         item["prompt"],
@@ -733,9 +738,9 @@ def _rendered(who: HfParticipant, item: Mapping[str, Any]) -> str:
     )
 
 # %% ../../nbs/backends/hf.ipynb #098c1e76
-def _identity(who: HfParticipant) -> dict[str, Any]:
+def _identity_of_model(who: HfParticipant) -> dict[str, Any]:
     "What enters the key of every trial."
-    template = who.tokenizer.chat_template if _chats(who) else None
+    template = who.tokenizer.chat_template if _uses_chat_template(who) else None
     return {
         "system": who.system,
         "think": who.think,
@@ -747,15 +752,15 @@ def _identity(who: HfParticipant) -> dict[str, Any]:
     }
 
 
-def _facts(who: HfParticipant) -> dict[str, Any]:
+def _facts_of_model(who: HfParticipant) -> dict[str, Any]:
     "Provenance; more of it once the model is loaded."
     config = model_configuration(who.folder)
     found = {
         "architecture": ", ".join(config.get("architectures") or []),
         "template_hash": who.identity["template"] or "none",
-        "warning": _warning(who),
+        "warning": _warning_about_chat(who),
     }
-    if _chats(who) and not takes_system(who.tokenizer):
+    if _uses_chat_template(who) and not takes_system(who.tokenizer):
         found["system_messages"] = "in front of the prompt"  # its template has no place for them
     if "loaded" in vars(who):
         model, scorer = who.loaded.model, who.loaded.scorer
@@ -772,9 +777,11 @@ def _facts(who: HfParticipant) -> dict[str, Any]:
 _log = logging.getLogger(__name__)
 
 
-def _warning(who: HfParticipant) -> str | None:
+def _warning_about_chat(who: HfParticipant) -> str | None:
     "What is odd about asking this model like this."
-    if re.search(r"instruct|chat|(^|[-_])it($|[-_])", who.model, re.IGNORECASE) and not _chats(who):
+    if re.search(
+        r"instruct|chat|(^|[-_])it($|[-_])", who.model, re.IGNORECASE
+    ) and not _uses_chat_template(who):
         return (
             f"{who.model} looks like an instruction-tuned model but is asked without a chat "
             f"template"
@@ -782,7 +789,7 @@ def _warning(who: HfParticipant) -> str | None:
     return None
 
 # %% ../../nbs/backends/hf.ipynb #00e290ff
-def _measured(
+def _answers_as_probabilities(
     who: HfParticipant, requests: Sequence[Request], prompts: Sequence[Sequence[int]]
 ) -> Iterator[tuple[int, Answer]]:
     "Exact distributions over the options."
@@ -809,11 +816,11 @@ def _measured(
 
 def _say_warning(who: HfParticipant) -> None:
     "Log what is odd, once per collection."
-    if warning := _warning(who):
+    if warning := _warning_about_chat(who):
         _log.warning("%s", warning)
 
 # %% ../../nbs/backends/hf.ipynb #7a9c211a
-def _written(
+def _answers_in_text(
     who: HfParticipant, requests: Sequence[Request], prompts: Sequence[Sequence[int]]
 ) -> Iterator[tuple[int, Answer]]:
     "Text answers; prompts of a length are generated together."

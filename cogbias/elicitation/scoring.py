@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #4b326dd5
 @dataclass
-class _Reading:
+class _AttentionOfChunk:
     "What attention needs to know about the chunk that is being computed."
 
     keys: "torch.Tensor"  # [blocks * width] which tokens each block looks at
@@ -52,12 +52,12 @@ class _Reading:
     windows: set[int] = field(default_factory=set)  # sliding windows that layers asked for
 
 
-_READING: ContextVar[_Reading] = ContextVar("cogbias_reading")
-_NAME = "cogbias_tree"  # of the attention function
+_CURRENT_ATTENTION: ContextVar[_AttentionOfChunk] = ContextVar("cogbias_reading")
+_NAME_OF_ATTENTION = "cogbias_tree"  # of the attention function
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #b1588d5d
 def _with_ancestors(
-    reading: _Reading, key: "torch.Tensor", value: "torch.Tensor"
+    reading: _AttentionOfChunk, key: "torch.Tensor", value: "torch.Tensor"
 ) -> "tuple[torch.Tensor, torch.Tensor]":
     "Put the ancestors' keys and values before the chunk's, and pass on what the next chunk needs."
     import torch
@@ -95,10 +95,10 @@ def _attend_blocks(
     return seen.unflatten(2, (-1, size)).permute(1, 3, 0, 2, 4).flatten(2, 3).flatten(0, 1)
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #7121e04c
-_SCORES = 2**24  # numbers that the scores of one step may hold
+_SCORES_AT_ONCE = 2**24  # numbers that the scores of one step may hold
 
 
-def _attend(
+def _attend_in_steps(
     query: "torch.Tensor",
     key: "torch.Tensor",
     value: "torch.Tensor",
@@ -113,7 +113,7 @@ def _attend(
     blocks, _, size, width = mask.shape
     heads, tokens, _ = query.shape
     query = pad(query, (0, 0, 0, blocks * size - tokens)).unflatten(1, (blocks, size))
-    step = max(1, _SCORES // (heads * size * width))
+    step = max(1, _SCORES_AT_ONCE // (heads * size * width))
     parts = [
         _attend_blocks(
             query[:, first : first + step],
@@ -147,12 +147,12 @@ def _tree_attention(
     ]
     if unknown:
         raise NotImplementedError(f"attention along a tree does not know {unknown[0]}")
-    reading = _READING.get()
+    reading = _CURRENT_ATTENTION.get()
     if sliding_window is not None:
         reading.windows.add(sliding_window)
     key, value = _with_ancestors(reading, key[0], value[0])
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
-    return _attend(
+    return _attend_in_steps(
         query[0] * scale,
         key,
         value,
@@ -162,7 +162,7 @@ def _tree_attention(
     )[None], None
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #79648dac
-def _view(model: Any, linears: Mapping[str, Callable[..., Any]] | None = None) -> Any:
+def _view_of_model(model: Any, linears: Mapping[str, Callable[..., Any]] | None = None) -> Any:
     "A copy of the model's modules over the same weights, some of its linear layers replaced."
     shared = {id(tensor): tensor for tensor in chain(model.parameters(), model.buffers())}
     view = deepcopy(model, shared)
@@ -175,12 +175,12 @@ def _tree_view(model: Any, linears: Mapping[str, Callable[..., Any]]) -> Any:
     "A view whose attention goes along a tree."
     from transformers import AttentionInterface
 
-    AttentionInterface.register(_NAME, _tree_attention)
+    AttentionInterface.register(_NAME_OF_ATTENTION, _tree_attention)
     can = getattr(model, "_can_set_attn_implementation", None)
     if can is not None and not can():
         raise NotImplementedError("the attention of this architecture cannot be exchanged")
-    view = _view(model, linears)
-    view.set_attn_implementation(_NAME)
+    view = _view_of_model(model, linears)
+    view.set_attn_implementation(_NAME_OF_ATTENTION)
     return view
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #b8a28d62
@@ -193,14 +193,14 @@ def _onednn(
     return torch.ops.mkldnn._linear_pointwise(inputs.contiguous(), weight, bias, "none", [], "")
 
 
-def _packed(weight: "torch.Tensor") -> "torch.Tensor":
+def _packed_weight(weight: "torch.Tensor") -> "torch.Tensor":
     "A copy of a weight in oneDNN's own order."
     import torch
 
     return torch.ops.mkldnn._reorder_linear_weight(weight.contiguous())
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #9a1c691f
-def _seconds(run: Callable[[], Any]) -> float:
+def _seconds_taken(run: Callable[[], Any]) -> float:
     "How long it takes."
     begun = perf_counter()
     run()
@@ -208,7 +208,7 @@ def _seconds(run: Callable[[], Any]) -> float:
 
 
 @cache
-def _rates(dtype: "torch.dtype", threads: int) -> dict[str, float]:
+def _rates_of_linears(dtype: "torch.dtype", threads: int) -> dict[str, float]:
     "Operations per second of a product of middling size, the best of a few alternating trials."
     import torch
 
@@ -220,15 +220,15 @@ def _rates(dtype: "torch.dtype", threads: int) -> dict[str, float]:
     try:
         more = {
             "onednn": partial(_onednn, weight, None, inputs),
-            "packed": partial(_onednn, _packed(weight), None, inputs),
+            "packed": partial(_onednn, _packed_weight(weight), None, inputs),
         }
-        ways |= {way: run for way, run in more.items() if _seconds(run)}
+        ways |= {way: run for way, run in more.items() if _seconds_taken(run)}
     except (
         RuntimeError,
         AttributeError,
     ):  # this build or this CPU has no oneDNN for this type of numbers
         pass
-    trials = [[_seconds(run) for run in ways.values()] for _ in range(6)]
+    trials = [[_seconds_taken(run) for run in ways.values()] for _ in range(6)]
     return {way: 2 * 512 * 768 * 1024 / min(seconds) for way, seconds in zip(ways, zip(*trials))}
 
 
@@ -239,7 +239,7 @@ def linear_rates(
     import torch
 
     with torch.inference_mode():
-        return _rates(dtype, torch.get_num_threads())
+        return _rates_of_linears(dtype, torch.get_num_threads())
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #6efa4e90
 def _free_memory(device: "torch.device") -> int:
@@ -311,7 +311,7 @@ def _way_of_linears(
     )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #56409231
-class _Linears(NamedTuple):
+class _LinearLayers(NamedTuple):
     "How the linear layers of a model are computed."
 
     forwards: dict[
@@ -321,7 +321,7 @@ class _Linears(NamedTuple):
     said: str  # the choice in words
 
 
-def _linears(model: Any, pack: bool | None) -> _Linears:
+def _choose_linears(model: Any, pack: bool | None) -> _LinearLayers:
     "Choose how the linear layers are computed."
     way, room, rates = _way_of_linears(model.dtype, model.device, pack)
     unpacked, forwards, copies, used = (
@@ -333,7 +333,7 @@ def _linears(model: Any, pack: bool | None) -> _Linears:
     for name, (weight, bias) in (_linear_layers(model) if way != "torch" else {}).items():
         place, size = weight.data_ptr(), weight.nbytes
         if way == "packed" and place not in copies and used + size <= room:
-            copies[place], used = _packed(weight), used + size
+            copies[place], used = _packed_weight(weight), used + size
         if place in copies or unpacked:
             forwards[name] = partial(_onednn, copies.get(place, weight), bias)
     rate = ", ".join(f"{name} {each / 1e9:.0f}" for name, each in rates.items())
@@ -342,7 +342,7 @@ def _linears(model: Any, pack: bool | None) -> _Linears:
         if forwards
         else "PyTorch"
     )
-    return _Linears(forwards, used, said + (f" (GFLOP/s: {rate})" if rate else ""))
+    return _LinearLayers(forwards, used, said + (f" (GFLOP/s: {rate})" if rate else ""))
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #8accf46d
 def _tensor(numbers: np.ndarray, device: "torch.device") -> "torch.Tensor":
@@ -365,13 +365,13 @@ def _forward(model: Any, token: np.ndarray, kept: np.ndarray, **more: Any) -> "t
     return model(input_ids=inputs, use_cache=False, **more).logits[:, places]
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #28af38ec
-def _reading(
+def _attention_of_chunk(
     tree: PrefixTree,
     chunk: Chunk,
     following: Chunk | None,
     kept: Sequence[Any],
     device: "torch.device",
-) -> _Reading:
+) -> _AttentionOfChunk:
     "What attention needs to know about a chunk."
     blocks = attention_blocks(tree.depth[chunk.first : chunk.last])
     mask = np.where(blocks.seen, np.float32(0), np.float32(-inf))[:, None]
@@ -379,17 +379,17 @@ def _reading(
     place = np.where(
         above >= chunk.first, len(chunk.above) + above - chunk.first, np.arange(len(above))
     )
-    return _Reading(
+    return _AttentionOfChunk(
         _tensor(blocks.keys.ravel(), device), _tensor(mask, device), kept, _tensor(place, device)
     )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #5c299e6d
 def _logits_of_rows(
-    view: Any, tree: PrefixTree, chunk: Chunk, rows: np.ndarray, reading: _Reading
+    view: Any, tree: PrefixTree, chunk: Chunk, rows: np.ndarray, reading: _AttentionOfChunk
 ) -> "torch.Tensor":
     "Logits of some rows of a chunk."
     part = slice(chunk.first, chunk.last)
-    before = _READING.set(reading)
+    before = _CURRENT_ATTENTION.set(reading)
     try:
         return _forward(
             view,
@@ -398,7 +398,7 @@ def _logits_of_rows(
             position_ids=_tensor(tree.depth[None, part], view.device),
         )[0]
     finally:
-        _READING.reset(before)
+        _CURRENT_ATTENTION.reset(before)
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #6e47a78e
 # nodes, ascending, and their logits [nodes, vocabulary]
@@ -411,7 +411,7 @@ def _by_tree(
     "Each prefix is computed once."
     kept: Sequence[Any] = ()
     for chunk, following in pairwise(chain(chunks(tree, budget, looked_at, rows), [None])):
-        reading = _reading(tree, chunk, following, kept, view.device)
+        reading = _attention_of_chunk(tree, chunk, following, kept, view.device)
         nodes = looked_at[slice(*np.searchsorted(looked_at, (chunk.first, chunk.last)))]
         logits = _logits_of_rows(
             view, tree, chunk, nodes - chunk.first if len(nodes) else np.zeros(1, np.int64), reading
@@ -453,7 +453,7 @@ def _by_rows(
             yield nodes, logits[np.searchsorted(last[group], nodes), column]
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #0f00c453
-def _name(model: Any) -> str:
+def _model_name(model: Any) -> str:
     "How messages call a model."
     return getattr(model.config, "name_or_path", "") or type(model).__name__
 
@@ -485,7 +485,7 @@ def _log_probabilities_at(
     return torch.log_softmax(scaled, -1)[row, ids]
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #5f1479e3
-_CELLS = 2**22  # logits that are turned into log-probabilities at a time
+_LOGITS_AT_ONCE = 2**22  # logits that are turned into log-probabilities at a time
 
 
 def log_probabilities(
@@ -497,7 +497,7 @@ def log_probabilities(
     "Log-probabilities of some tokens; a `CogbiasError` where logits are no numbers."
     import torch
 
-    step, found = max(1, _CELLS // logits.shape[1]), [np.empty((len(temperatures), 0))]
+    step, found = max(1, _LOGITS_AT_ONCE // logits.shape[1]), [np.empty((len(temperatures), 0))]
     for first in range(0, len(logits), step):
         part = logits[first : first + step].to(torch.promote_types(logits.dtype, torch.float32))
         here = slice(*np.searchsorted(row, (first, first + step)))
@@ -519,16 +519,16 @@ def log_probabilities(
     return np.concatenate(found, axis=1)
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #b6aafd77
-def _rotary(settings: Any) -> Iterator[int]:
+def _lengths_of_rotary(settings: Any) -> Iterator[int]:
     "Lengths from which on rotary positions depend on the length."
     if isinstance(settings, Mapping):
         if settings.get("rope_type") in ("dynamic", "longrope"):
             yield settings.get("original_max_position_embeddings") or inf
         for each in settings.values():
-            yield from _rotary(each)
+            yield from _lengths_of_rotary(each)
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #6c5f4da7
-def _reach(model: Any) -> float:
+def _longest_seen_whole(model: Any) -> float:
     "Length of the longest sequence of which every layer sees everything, by the configuration."
     config = model.config.get_text_config()
     names = ("sliding_window", "attention_chunk_size", "window_size", "local_attention_window")
@@ -544,7 +544,7 @@ def _reach(model: Any) -> float:
         [
             inf,
             *(each for each in windows if isinstance(each, int)),
-            *_rotary(getattr(config, "rope_parameters", None)),
+            *_lengths_of_rotary(getattr(config, "rope_parameters", None)),
         ]
     )
 
@@ -564,7 +564,7 @@ def _token_budget(model: Any) -> int:
     return int(max(64, min(room // one, most)))
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #c745261f
-def _limits(model: Any, vocabulary: int, token_budget: int | None) -> tuple[int, int]:
+def _limits_of_batch(model: Any, vocabulary: int, token_budget: int | None) -> tuple[int, int]:
     "Tokens, and rows of the output layer, that are computed together."
     rows = max(1, 200 * 10**6 // (4 * vocabulary))
     tokens = token_budget or _token_budget(model)
@@ -598,7 +598,7 @@ def _made_up(size: int, vocabulary: int) -> list[list[int]]:
     ]
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #81b66338
-def _plain(model: Any, sequence: Sequence[int]) -> "torch.Tensor":
+def _plain_logits(model: Any, sequence: Sequence[int]) -> "torch.Tensor":
     "Logits [tokens, vocabulary] of one sequence, by the model as it is."
     import torch
 
@@ -608,7 +608,7 @@ def _plain(model: Any, sequence: Sequence[int]) -> "torch.Tensor":
         ).logits[0]
     except Exception as error:  # whatever an unknown architecture raises
         raise CogbiasError(
-            f"{_name(model)}: {type(model).__name__} cannot compute {len(sequence)} tokens: "
+            f"{_model_name(model)}: {type(model).__name__} cannot compute {len(sequence)} tokens: "
             f"{first_line(error)}"
         ) from error
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
@@ -631,19 +631,19 @@ def _run_plain_loop(model: Any, reach: float) -> _PlainLoop:
         16, reach, getattr(model.config.get_text_config(), "max_position_embeddings", None) or inf
     )
     sequences = _made_up(int(longest), model.get_input_embeddings().weight.shape[0])
-    tree, logits = prefix_tree(sequences), [_plain(model, each) for each in sequences]
+    tree, logits = prefix_tree(sequences), [_plain_logits(model, each) for each in sequences]
     expected = logits[0].new_empty(len(tree), logits[0].shape[1])
     for end, each in zip(tree.end, logits):
         expected[ancestors(tree, end, np.arange(len(each)))] = torch.log_softmax(each, -1)
     if not expected.isfinite().all():
-        raise _not_finite(_name(model))
+        raise _not_finite(_model_name(model))
     numbers = torch.finfo(model.dtype)
     if numbers.bits < 32:
         return _PlainLoop(tree, expected, False, float(8 * numbers.eps * expected.std()))
     return _PlainLoop(tree, expected, True, 1e-4 * max(1.0, float(expected.abs().max()) / 16))
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #dc860404
-def _deviation(trial: _PlainLoop, batches: Batches) -> float:
+def _deviation_from_plain_loop(trial: _PlainLoop, batches: Batches) -> float:
     "How far a way is from the plain loop: at most, or in 16 bits by root mean square."
     import torch
 
@@ -654,7 +654,7 @@ def _deviation(trial: _PlainLoop, batches: Batches) -> float:
     return float(off.max() if trial.exact else off.square().mean().sqrt())
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #b8da8dad
-class _Chosen(NamedTuple):
+class _ChosenWay(NamedTuple):
     "A way that passed the test."
 
     way: str  # tree or rows
@@ -664,36 +664,42 @@ class _Chosen(NamedTuple):
     why: str  # reasons against the ways before it
 
 
-def _try_way(model: Any, trial: _PlainLoop, way: str, linears: _Linears, reach: float) -> _Chosen:
+def _try_way(
+    model: Any, trial: _PlainLoop, way: str, linears: _LinearLayers, reach: float
+) -> _ChosenWay:
     "Try one way; whatever an architecture raises is a reason against it."
     every, windows = np.arange(len(trial.tree)), set()
     if way == "tree":
         view = _tree_view(model, linears.forwards)
         batches = _by_tree(view, trial.tree, every, len(every) // 2, len(every), windows)
     else:
-        view, reach = _view(model, linears.forwards) if linears.forwards else model, 0
+        view, reach = _view_of_model(model, linears.forwards) if linears.forwards else model, 0
         batches = _by_rows(view, trial.tree, every, 10**6, 10**6)
-    off = _deviation(trial, batches)
+    off = _deviation_from_plain_loop(trial, batches)
     if not off <= trial.allowed:
         raise ArithmeticError(
             f"log-probabilities differ by {off:.2g} from one prompt at a time, "
             f"{trial.allowed:.2g} is allowed"
         )
-    return _Chosen(way, view, min([reach, *windows]), off, "")
+    return _ChosenWay(way, view, min([reach, *windows]), off, "")
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #f476a0f7
-def _choose_way(model: Any, pack: bool | None) -> tuple[_Chosen, _PlainLoop, _Linears]:
+def _choose_way(model: Any, pack: bool | None) -> tuple[_ChosenWay, _PlainLoop, _LinearLayers]:
     "The first way that agrees with the plain loop."
-    reach, linears, reasons = _reach(model), _linears(model, pack), []
+    reach, linears, reasons = _longest_seen_whole(model), _choose_linears(model, pack), []
     trial = _run_plain_loop(model, reach)
-    for way, each in (("tree", linears), ("rows", linears), ("rows", _Linears({}, 0, "PyTorch"))):
+    for way, each in (
+        ("tree", linears),
+        ("rows", linears),
+        ("rows", _LinearLayers({}, 0, "PyTorch")),
+    ):
         try:
             chosen = _try_way(model, trial, way, each, reach)
             return chosen._replace(why="; ".join(dict.fromkeys(reasons))), trial, each
         except Exception as error:  # unknown architectures fail in unknown ways
             reasons.append(f"{way}: {first_line(error)}")
     raise CogbiasError(
-        f"{_name(model)}: the same prompts get other probabilities when asked again "
+        f"{_model_name(model)}: the same prompts get other probabilities when asked again "
         f"({reasons[-1]}); are its weights complete?"
     )
 
@@ -702,13 +708,13 @@ def _check_model(model: Any) -> None:
     "Refuse what is no causal language model in evaluation mode."
     if getattr(model.config, "is_encoder_decoder", False) or model.get_output_embeddings() is None:
         raise CogbiasError(
-            f"{_name(model)}: a {type(model).__name__} is no causal language model; load it with "
-            f"AutoModelForCausalLM"
+            f"{_model_name(model)}: a {type(model).__name__} is no causal language model; load it "
+            f"with AutoModelForCausalLM"
         )
     if model.training:
         raise CogbiasError(
-            f"{_name(model)}: the model is in training mode, where its answers are random; call "
-            f"model.eval() first"
+            f"{_model_name(model)}: the model is in training mode, where its answers are random; "
+            f"call model.eval() first"
         )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #ac3040f7
@@ -727,7 +733,7 @@ def _check_sequences(sequences: Sequence[Sequence[int]], longest: float) -> None
             )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #df8262e7
-_FOREIGN = "is the tokenizer that of the model?"
+_WHOSE_TOKENIZER = "is the tokenizer that of the model?"
 
 
 def _check_tokens(tree: PrefixTree, vocabulary: int) -> None:
@@ -735,7 +741,7 @@ def _check_tokens(tree: PrefixTree, vocabulary: int) -> None:
     if tree.token.max(initial=0) >= vocabulary:
         raise CogbiasError(
             f"token {tree.token.max()} is unknown to the model, whose ids go from 0 to "
-            f"{vocabulary - 1}; {_FOREIGN}"
+            f"{vocabulary - 1}; {_WHOSE_TOKENIZER}"
         )
 
 
@@ -744,7 +750,7 @@ def _check_wanted(ids: np.ndarray, vocabulary: int) -> None:
     if ids.size and (ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= vocabulary):
         raise CogbiasError(
             f"wanted token ids must be whole numbers from 0 to {vocabulary - 1}; found "
-            f"{ids.min()} to {ids.max()}; {_FOREIGN}"
+            f"{ids.min()} to {ids.max()}; {_WHOSE_TOKENIZER}"
         )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #bf4cad1c
@@ -758,7 +764,11 @@ def _check_temperatures(temperatures: Sequence[float]) -> None:
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #cb9a6ab2
 def _first_facts(
-    model: Any, chosen: _Chosen, trial: _PlainLoop, linears: _Linears, limits: tuple[int, int]
+    model: Any,
+    chosen: _ChosenWay,
+    trial: _PlainLoop,
+    linears: _LinearLayers,
+    limits: tuple[int, int],
 ) -> dict[str, Any]:
     "What is known before anything is asked; `cells` and below count what was asked and computed."
     reach = {"longest_by_tree": int(chosen.reach)} if isfinite(chosen.reach) else {}
@@ -808,24 +818,24 @@ class Scorer:
             )
         kept = model.device.type == "cpu" and _keep_freed_memory()
         with torch.inference_mode():
-            self._chosen, trial, linears = _choose_way(model, pack)
+            self._chosen_way, trial, linears = _choose_way(model, pack)
         self.model, self.way, self._lock, self._forwards = (
             model,
-            self._chosen.way,
+            self._chosen_way.way,
             Lock(),
             linears.forwards,
         )
-        self._rows_view = self._chosen.view if self.way == "rows" else None
-        self._tell = log or logging.getLogger(__name__).warning
+        self._rows_view = self._chosen_way.view if self.way == "rows" else None
+        self._warn = log or logging.getLogger(__name__).warning
         self.vocabulary = trial.expected.shape[1]
-        self._limits = _limits(model, self.vocabulary, token_budget)
-        self.facts = _first_facts(model, self._chosen, trial, linears, self._limits) | {
-            "freed_memory_kept": kept
-        }
-        if self._chosen.why:
-            self._tell(
-                f"{_name(model)}: every prompt is computed from its first token, which is exact "
-                f"but slower ({self._chosen.why})"
+        self._limits_of_batch = _limits_of_batch(model, self.vocabulary, token_budget)
+        self.facts = _first_facts(
+            model, self._chosen_way, trial, linears, self._limits_of_batch
+        ) | {"freed_memory_kept": kept}
+        if self._chosen_way.why:
+            self._warn(
+                f"{_model_name(model)}: every prompt is computed from its first token, which is "
+                f"exact but slower ({self._chosen_way.why})"
             )
 
     def next_logprobs(
@@ -880,20 +890,22 @@ def _cells_from_logits(batches: Batches, node: np.ndarray, asked: _WantedCells) 
     return values
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #4bacb208
-def _batches(scorer: Scorer, way: str, tree: PrefixTree, looked_at: np.ndarray) -> Batches:
+def _logits_in_batches(
+    scorer: Scorer, way: str, tree: PrefixTree, looked_at: np.ndarray
+) -> Batches:
     "Logits of the nodes that are looked at."
     if way == "tree":
-        return _by_tree(scorer._chosen.view, tree, looked_at, *scorer._limits, set())
+        return _by_tree(scorer._chosen_way.view, tree, looked_at, *scorer._limits_of_batch, set())
     if scorer._rows_view is None:
-        scorer._tell(
-            f"{_name(scorer.model)}: sequences of more than {scorer._chosen.reach} tokens are "
-            f"computed from their first token; not every layer sees all of them"
+        scorer._warn(
+            f"{_model_name(scorer.model)}: sequences of more than {scorer._chosen_way.reach} "
+            f"tokens are computed from their first token; not every layer sees all of them"
         )
-        scorer._rows_view = _view(scorer.model, scorer._forwards)
-    return _by_rows(scorer._rows_view, tree, looked_at, *scorer._limits)
+        scorer._rows_view = _view_of_model(scorer.model, scorer._forwards)
+    return _by_rows(scorer._rows_view, tree, looked_at, *scorer._limits_of_batch)
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #d1fcf9e1
-def _compute(
+def _compute_cells(
     scorer: Scorer, way: str, sequences: Sequence[Sequence[int]], asked: _WantedCells
 ) -> np.ndarray:
     "[temperatures, cells], all sequences in one way."
@@ -911,7 +923,9 @@ def _compute(
     }
     with scorer._lock, torch.inference_mode():
         scorer.facts.update({fact: scorer.facts[fact] + count for fact, count in counts.items()})
-        return _cells_from_logits(_batches(scorer, way, tree, np.unique(node)), node, asked)
+        return _cells_from_logits(
+            _logits_in_batches(scorer, way, tree, np.unique(node)), node, asked
+        )
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #9735059a
 def _log_probabilities_of(
@@ -922,7 +936,7 @@ def _log_probabilities_of(
     _check_sequences(sequences, getattr(config, "max_position_embeddings", None) or inf)
     _check_wanted(asked.ids, scorer.vocabulary)
     _check_temperatures(asked.temperatures)
-    far = np.array([len(each) > scorer._chosen.reach for each in sequences], bool)
+    far = np.array([len(each) > scorer._chosen_way.reach for each in sequences], bool)
     needed = np.bincount(asked.sequence, minlength=len(sequences)) > 0
     values = np.empty((len(asked.temperatures), len(asked.ids)))
     for way, part in (("tree", needed & ~far), ("rows", needed & far)):
@@ -934,7 +948,7 @@ def _log_probabilities_of(
                 asked.ids[cells],
                 asked.temperatures,
             )
-            values[:, cells] = _compute(
+            values[:, cells] = _compute_cells(
                 scorer, way, [each for each, here in zip(sequences, part) if here], some
             )
     return values

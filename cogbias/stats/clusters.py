@@ -18,7 +18,7 @@ import pandas as pd
 from .estimates import Estimate, check_columns, check_level, nothing, settled, with_t
 
 # %% ../../nbs/stats/01_clusters.ipynb #518ef33f
-def _checked(tidy: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _checked_columns(tidy: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     "The same columns, once nothing that a difference needs is missing."
     lost = np.isnan(tidy["weight"]) | (np.isnan(tidy["score"]) & (tidy["weight"] > 0))
     for name in ("condition", "cluster", "stratum"):
@@ -42,7 +42,7 @@ def _columns_as_arrays(
     check_columns(table, [name for name in columns.values() if name is not None])
     filler = {"stratum": "all", "weight": 1.0}
     kinds = {"score": float, "weight": float}
-    return _checked(
+    return _checked_columns(
         {
             ours: np.full(len(table), filler[ours], kinds.get(ours, object))
             if name is None
@@ -52,7 +52,7 @@ def _columns_as_arrays(
     )
 
 # %% ../../nbs/stats/01_clusters.ipynb #9814ad88
-def _moments(
+def _moments_of_groups(
     code: np.ndarray, score: np.ndarray, weight: np.ndarray, groups: int
 ) -> dict[str, np.ndarray]:
     "Weighted mean per group, the variance of that mean, and the number of scores."
@@ -109,7 +109,7 @@ def coded_differences(
 ) -> CodedDifferences:
     "Treatment minus control for every numbered cluster that was asked."
     score = np.where(weight > 0, score, 0.0)
-    sides = _moments(np.where(treated, code, code + groups), score, weight, 2 * groups)
+    sides = _moments_of_groups(np.where(treated, code, code + groups), score, weight, 2 * groups)
     treatment = {name: column[:groups] for name, column in sides.items()}
     control = {name: column[groups:] for name, column in sides.items()}
     values = _side_by_side(treatment, control, alone)
@@ -301,7 +301,7 @@ def _byte_sums(contribution: np.ndarray) -> np.ndarray:
     return padded @ (1 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)).T
 
 # %% ../../nbs/stats/01_clusters.ipynb #f01e5dea
-def _patterns(rng: np.random.Generator, width: int, draws: int) -> Iterator[np.ndarray]:
+def _random_patterns(rng: np.random.Generator, width: int, draws: int) -> Iterator[np.ndarray]:
     "Random bytes in blocks, to bound memory, each of shape (width, rows)."
     for start in range(0, draws, 8192):
         rows = min(8192, draws - start)
@@ -312,7 +312,7 @@ def _patterns(rng: np.random.Generator, width: int, draws: int) -> Iterator[np.n
 @lru_cache(maxsize=8)
 def _seeded_patterns(seed: int, width: int, draws: int) -> tuple[np.ndarray, ...]:
     "The same of a seed, drawn once: many participants are tested with one seed."
-    return tuple(_patterns(np.random.default_rng(seed), width, draws))
+    return tuple(_random_patterns(np.random.default_rng(seed), width, draws))
 
 
 def _count_random_flips(
@@ -321,7 +321,7 @@ def _count_random_flips(
     "How many random sign patterns give a sum at least as far from 0."
     tables = _byte_sums(contribution)
     kept = isinstance(seed, int) and draws * len(tables) <= 1_000_000
-    patterns = _seeded_patterns if kept else _patterns
+    patterns = _seeded_patterns if kept else _random_patterns
     count = 0
     for block in patterns(seed if kept else np.random.default_rng(seed), len(tables), draws):
         total = tables[0].take(block[0])

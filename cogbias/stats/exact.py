@@ -61,7 +61,7 @@ def renormalise(
     )
 
 # %% ../../nbs/stats/15_exact.ipynb #1f39e89f
-def _clusters(
+def _codes_of_clusters(
     n: int, cluster: Sequence | None, stratum: Sequence | None
 ) -> tuple[np.ndarray, list]:
     "Cluster code of each prompt, stratum of each cluster; without clusters each prompt is its own."
@@ -92,7 +92,7 @@ def _over_prompts(
     value: np.ndarray, cluster: Sequence | None, stratum: Sequence | None, level: float, method: str
 ) -> Estimate:
     "Mean over prompts like these; values that are missing are left out and counted."
-    code, strata = _clusters(len(value), cluster, stratum)
+    code, strata = _codes_of_clusters(len(value), cluster, stratum)
     known = ~np.isnan(value)
     count = np.bincount(code[known], minlength=len(strata))
     mean = np.bincount(code[known], value[known], len(strata)) / np.maximum(count, 1)
@@ -111,7 +111,7 @@ def _over_prompts(
     return cut_at(found, 0.0, 1.0)
 
 # %% ../../nbs/stats/15_exact.ipynb #3d66a058
-def _probabilities(p: Sequence[float] | np.ndarray) -> np.ndarray:
+def _checked_probabilities(p: Sequence[float] | np.ndarray) -> np.ndarray:
     "Probabilities of the target, nan where a prompt has none."
     value = np.asarray(p, float)
     if value.ndim != 1:
@@ -180,7 +180,7 @@ def exact_mean(
 ) -> Estimate:
     "Mean probability of the target."
     value, note = (
-        _probabilities(p),
+        _checked_probabilities(p),
         "" if valid_mass is None else _mass_note(np.asarray(valid_mass, float), len(p)),
     )
     found = (
@@ -274,7 +274,7 @@ def variance_reduction(
     level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:
     "Variance of the exact estimate over that of one draw per prompt, for independent prompts."
-    value = _probabilities(p)
+    value = _checked_probabilities(p)
     value, known = (
         value[~np.isnan(value)],
         dict(method="variance, exact over one draw, jackknife", unit="ratio", ci_level=level),
@@ -332,14 +332,14 @@ def draw_variance(
     cluster: Sequence | None = None,  # cluster of each prompt; None: prompts are independent
 ) -> DrawVariance:
     "Variance of the mean over prompts like these, from exact probabilities and from draws."
-    value = _probabilities(p)
+    value = _checked_probabilities(p)
     if draws != int(draws) or draws < 1:
         raise ValueError(f"draws is {draws}: give a whole number of answers per prompt, 1 or more")
     if not len(value) or np.isnan(value).any():
         raise ValueError(
             "p is empty or holds missing values: leave out prompts without a valid answer"
         )
-    code, names = _clusters(len(value), cluster, None)
+    code, names = _codes_of_clusters(len(value), cluster, None)
     size = np.bincount(code)
     exact = float(np.var(np.bincount(code, value) / size) / len(size))
     noise = float(np.mean(np.bincount(code, value * (1 - value)) / size**2) / draws / len(size))
