@@ -51,7 +51,7 @@ from .trials import slug
 # %% ../nbs/28_verification.ipynb #09291880
 KEYS = ("participant", "paradigm", "measure", "group", "target")
 TOLERANCE = 1e-6  # of the size of a number
-_HISTORY = ("reason",)  # columns that tell what was said before
+_HISTORY_COLUMNS = ("reason",)  # columns that tell what was said before
 
 
 class Difference(NamedTuple):
@@ -75,7 +75,7 @@ def _agree(stored: Any, computed: Any) -> bool:
     return math.isclose(stored, computed, rel_tol=TOLERANCE, abs_tol=1e-9)
 
 
-def _plain(value: Any) -> Any:
+def _as_json_value(value: Any) -> Any:
     "A value as JSON can hold it."
     if is_empty(value):
         return None
@@ -99,7 +99,7 @@ def _by_key(effects: pd.DataFrame) -> dict[tuple, dict[str, Any]]:
 def table_differences(
     stored: pd.DataFrame,  # an effects table
     computed: pd.DataFrame,  # another one
-    beside: tuple[str, ...] = _HISTORY,  # columns that may differ
+    beside: tuple[str, ...] = _HISTORY_COLUMNS,  # columns that may differ
 ) -> list[Difference]:
     "Where two tables of effects differ."
     first, second = _by_key(stored), _by_key(computed)
@@ -107,13 +107,13 @@ def table_differences(
     for key in dict.fromkeys([*first, *second]):
         place = key[:4]
         if key not in first or key not in second:
-            said = str(_plain((first.get(key) or second.get(key))["estimate"]))
+            said = str(_as_json_value((first.get(key) or second.get(key))["estimate"]))
             sides = (said, None) if key in first else (None, said)
             found.append(Difference(*place, "", *sides))
             continue
         for name, value in first[key].items():
             if name not in (*KEYS, *beside) and not _agree(value, second[key].get(name)):
-                sides = _plain(value), _plain(second[key].get(name))
+                sides = _as_json_value(value), _as_json_value(second[key].get(name))
                 found.append(Difference(*place, name, *sides))
     return found
 
@@ -150,18 +150,18 @@ def _copy_for_readers(folder: Folder, effects: pd.DataFrame) -> list[Edited]:
             return [Edited(place.name, str(error).removeprefix(f"{place}: "))]
     differences = table_differences(held, expected, beside=())
     if not differences and list(_by_key(held)) != list(_by_key(expected)):
-        return [Edited(place.name, f"holds the same rows in another order; {_AGAIN}")]
+        return [Edited(place.name, f"holds the same rows in another order; {_REMEDY_FOR_TABLES}")]
     return [Edited(place.name, _told_otherwise(each)) for each in differences]
 
 
-_AGAIN = "'cogbias effects' makes it again"
+_REMEDY_FOR_TABLES = "'cogbias effects' makes it again"
 
 
-def _tables(folder: Folder, stored: pd.DataFrame | None, hashes: Hashes) -> list[Edited]:
+def _edited_tables(folder: Folder, stored: pd.DataFrame | None, hashes: Hashes) -> list[Edited]:
     "Which tables of effects are not as they were made, by what they say, or else by their bytes."
     places = {"table": "effects.parquet", "csv": "effects.csv"}
     gone = [each for each in places.values() if not folder.place(each).exists()]
-    found = [Edited(each, f"is missing; {_AGAIN}") for each in gone]
+    found = [Edited(each, f"is missing; {_REMEDY_FOR_TABLES}") for each in gone]
     if not gone:
         found = _copy_for_readers(folder, stored)
     known = (read_manifest(folder) or {}).get("effects") or {}
@@ -169,11 +169,11 @@ def _tables(folder: Folder, stored: pd.DataFrame | None, hashes: Hashes) -> list
         changed = name in known and known[name] != hashes.file(folder.place(place))
         if changed and place not in [each.place for each in found]:
             what = "holds other bytes than the last run wrote (order of rows, ends of lines)"
-            found.append(Edited(place, f"{what}; {_AGAIN}"))
+            found.append(Edited(place, f"{what}; {_REMEDY_FOR_TABLES}"))
     return found
 
 # %% ../nbs/28_verification.ipynb #db83ef09
-_SHOWN = {  # part of the stamp of a report -> what of it a reader is told
+_STAMP_IN_WORDS = {  # part of the stamp of a report -> what of it a reader is told
     "answers": "answers",
     "readings": "readings",
     "effects": "effects",
@@ -205,11 +205,13 @@ def _made_now(folder: Folder, hashes: Hashes) -> dict[Path, _MadeNow]:
 def _made_from_others(now: _MadeNow, state: ReportState) -> list[str]:
     "Of what is shown, what a report was made from that is not here; empty where it does not say."
     then = state.made_from
-    parts = [part for part in _SHOWN if state.version > 1 or part in ("answers", "effects")]
+    parts = [
+        part for part in _STAMP_IN_WORDS if state.version > 1 or part in ("answers", "effects")
+    ]
     others = [part for part in parts if then and then.get(part) != now.stamp.get(part)]
     if "effects" in others and (not now.table or then.get("effects") in now.effects_before()):
         others.remove("effects")
-    return [_SHOWN[part] for part in others]
+    return [_STAMP_IN_WORDS[part] for part in others]
 
 
 def _report_fault(now: _MadeNow | None, state: ReportState) -> str:
@@ -228,7 +230,7 @@ def _report_fault(now: _MadeNow | None, state: ReportState) -> str:
     return ""
 
 
-def _reports(folder: Folder, hashes: Hashes) -> tuple[list[Edited], int]:
+def _edited_reports(folder: Folder, hashes: Hashes) -> tuple[list[Edited], int]:
     "Reports that do not show what lies here, and how many do not say what they showed."
     paths = [*folder.places("reports/*.ipynb"), *folder.places("reports/*/*.ipynb")]
     kept = [path for path in paths if not path.name.endswith(".running.ipynb")]
@@ -249,7 +251,7 @@ _OF_PAGES = (  # what else may lie there, such as CNAME
 )
 
 
-def _site(folder: Folder, hashes: Hashes) -> list[Edited]:
+def _edited_site(folder: Folder, hashes: Hashes) -> list[Edited]:
     "What of the site in a folder is not as it was built, or was built from something else."
     top, again = folder.place("site"), "'cogbias site' makes it again"
     if not top.is_dir():
@@ -311,7 +313,7 @@ def _asked_otherwise(manifest: Mapping[str, Any]) -> Iterator[str]:
             yield f"{said}, but its cells were asked with {held[0]!r:.40}"
 
 
-def _recorded(folder: Folder) -> list[Edited]:
+def _edited_study(folder: Folder) -> list[Edited]:
     "What of the recorded study is not as its hash says, as far as that can be named."
     manifest = read_manifest(folder)
     if manifest is None:
@@ -364,7 +366,7 @@ def _not_as_left(
     return [Edited(file.relative_to(folder.path).as_posix(), "is not as a run left it")]
 
 
-def _people(
+def _edited_participants(
     folder: Folder,
     names: Sequence[str],  # who answered
     hashes: Hashes,
@@ -441,7 +443,7 @@ class Verified(NamedTuple):
         return [each.file for each in self.sources if not each.recorded]
 
 
-def _source(
+def _source_of_cell(
     folder: Folder,
     cell: Answered,
     asked: Mapping[str, Any] | None,  # its record in the manifest
@@ -473,7 +475,7 @@ def _source(
     )
 
 
-def _sources(
+def _sources_of_cells(
     folder: Folder, cells: Sequence[Answered], hashes: Hashes, progress: bool
 ) -> list[Source]:
     "From which answers the numbers of a folder come, cell by cell."
@@ -481,12 +483,12 @@ def _sources(
     with steps(progress, len(cells), "answers", "cell") as done:
         for each in cells:
             asked = settings.get((each.participant, each.paradigm))
-            found.append(_source(folder, each, asked, hashes))
+            found.append(_source_of_cell(folder, each, asked, hashes))
             done(Path(each.file).stem)
     return found
 
 
-def _versions(folder: Folder) -> dict[str, tuple[str | None, str | None]]:
+def _changed_versions(folder: Folder) -> dict[str, tuple[str | None, str | None]]:
     "Packages whose version is another than when the folder was made."
     then, now = (read_manifest(folder) or {}).get("packages") or {}, installed_versions()
     names = dict.fromkeys([*then, *now]) if then else ()
@@ -526,12 +528,15 @@ def verify_folder(
     differences, hashes = [], Hashes()
     if stored is not None:
         differences = table_differences(stored, _as_shown_before(stored, computed))
-    sources, versions = _sources(folder, cells, hashes, progress), _versions(folder)
-    reports, unsaid = _reports(folder, hashes)
+    sources, versions = (
+        _sources_of_cells(folder, cells, hashes, progress),
+        _changed_versions(folder),
+    )
+    reports, unsaid = _edited_reports(folder, hashes)
     people = list(dict.fromkeys(each.participant for each in cells))
-    edited = [*_tables(folder, stored, hashes), *reports, *_site(folder, hashes)]
-    edited += _recorded(folder)
-    edited += _people(folder, people, hashes)
+    edited = [*_edited_tables(folder, stored, hashes), *reports, *_edited_site(folder, hashes)]
+    edited += _edited_study(folder)
+    edited += _edited_participants(folder, people, hashes)
     says = not_as_written(read_manifest(folder) or {"cells": []}) is not None
     of_site = folder.place("site", *SITE_SOURCES.parts)
     site_says = of_site.exists() or not folder.place("site").is_dir()
@@ -539,7 +544,7 @@ def verify_folder(
     return Verified(rows, differences, sources, versions, edited, unsaid, says, site_says)
 
 # %% ../nbs/28_verification.ipynb #4984d311
-_COUNTS = ("n_items", "n_trials", "n_valid")  # columns that count prompts and answers
+_COUNT_COLUMNS = ("n_items", "n_trials", "n_valid")  # columns that count prompts and answers
 
 
 def _counted_otherwise(found: Verified) -> list[str]:
@@ -547,7 +552,7 @@ def _counted_otherwise(found: Verified) -> list[str]:
     fewer = {
         each[:4]
         for each in found.differences
-        if each.column in _COUNTS and (each.stored or 0) < (each.computed or 0)
+        if each.column in _COUNT_COLUMNS and (each.stored or 0) < (each.computed or 0)
     }
     if not fewer:
         return []
@@ -558,7 +563,7 @@ def _counted_otherwise(found: Verified) -> list[str]:
     ]
 
 
-_PARTS = {
+_SOURCES_IN_WORDS = {
     "answers": "its answers",
     "readings": "the readings beside it",
     "items": "its items",
@@ -568,7 +573,7 @@ _PARTS = {
 
 def _what_changed(source: Source) -> str:
     "Which files of a cell are not as they were left."
-    parts = [_PARTS[each] for each in _PARTS if each in source.changed]
+    parts = [_SOURCES_IN_WORDS[each] for each in _SOURCES_IN_WORDS if each in source.changed]
     return f"not as the run left it, or the import ({', '.join(parts)})"
 
 
