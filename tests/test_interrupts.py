@@ -205,7 +205,7 @@ atexit.register(time.sleep, 3)  # registered first: the last to be done
 cogbias.cli.PATIENCE = 30.0
 ended = threading.Event()
 end_children = cogbias.cli._end_children
-split = cogbias.kernels._First.copy
+split = cogbias.kernels._FirstProcess.split_off
 
 
 def slow_split(*arguments):
@@ -219,7 +219,7 @@ def end_and_tell():
     ended.set()
 
 
-cogbias.kernels._First.copy, cogbias.cli._end_children = slow_split, end_and_tell
+cogbias.kernels._FirstProcess.split_off, cogbias.cli._end_children = slow_split, end_and_tell
 cogbias.cli.main()
 """
 

@@ -47,13 +47,13 @@ def folder(rendered: Path, tmp_path: Path) -> Path:
 def kernels_started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     "One entry for each kernel that is asked for in this process."
     started: list[str] = []
-    split = kernels._First.copy
+    split = kernels._FirstProcess.split_off
 
-    def counted(first: kernels._First, request: dict) -> int:
+    def counted(first: kernels._FirstProcess, request: dict) -> int:
         started.append(request["cwd"])
         return split(first, request)
 
-    monkeypatch.setattr(kernels._First, "copy", counted)
+    monkeypatch.setattr(kernels._FirstProcess, "split_off", counted)
     return started
 
 
@@ -237,15 +237,15 @@ def test_a_folder_of_an_earlier_version(folder: Path) -> None:
 def failing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[int]:
     "The first kernels do not start; the list grows with each attempt."
     attempts: list[int] = []
-    split = kernels._First.copy
+    split = kernels._FirstProcess.split_off
 
-    def copy(first: kernels._First, request: dict) -> int:
+    def copy(first: kernels._FirstProcess, request: dict) -> int:
         attempts.append(len(attempts))
         if len(attempts) <= times:
             raise RuntimeError("no memory for a kernel")
         return split(first, request)
 
-    monkeypatch.setattr(kernels._First, "copy", copy)
+    monkeypatch.setattr(kernels._FirstProcess, "split_off", copy)
     return attempts
 
 
