@@ -350,6 +350,15 @@ def test_a_line_that_is_no_answer_costs_one(tmp_path: Path, line: str, words: st
         assert words in given[2].detail
 
 
+def test_a_program_that_is_ended_for_its_lines_is_told_the_keys_of_one(tmp_path: Path) -> None:
+    line = "print(json.dumps({'id': asked['id'], 'probabilities': {'A': 1}}), flush=True)"
+    with pytest.raises(CogbiasError) as error:
+        answers(program(tmp_path, line))
+    said = str(error.value)
+    assert "holds 'probabilities'" in said and "(3 questions in a row)" in said
+    assert "an answer has the keys id and answer, or id and error" in said and "\n" not in said
+
+
 def test_talk_before_the_first_question_costs_the_first_answer(tmp_path: Path) -> None:
     place = tmp_path / "talks.py"
     beginning = BEGINNING.replace("count = 0", "count = 0\nprint('Loading', flush=True)")

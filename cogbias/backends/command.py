@@ -109,7 +109,7 @@ def hash_of_files(
 # %% ../../nbs/backends/command.ipynb #79bc50fa
 LONGEST_LINE = 2**20  # bytes of an answer
 FIELDS = ("id", "answer", "error", "tokens_in", "tokens_out")
-
+_KEYS = "an answer has the keys id and answer, or id and error, and may have tokens_in, tokens_out"
 
 GIVEN_UP = 3  # questions in a row without an answer: nobody will wait for hundreds more
 _log = logging.getLogger(__name__)
@@ -176,17 +176,17 @@ def read_line(
     except (ValueError, RecursionError):
         raise WrongLine(
             f"wrote a line that is no JSON: {_shortened(line)}; write answers only to standard "
-            "output, everything else to standard error"
+            f"output, everything else to standard error; {_KEYS}"
         ) from None
     if not isinstance(said, dict) or type(said.get("id")) is not int:
         raise WrongLine(
             f"wrote a line without the id of a question: {_shortened(line)}; write the number that "
-            "the question has as id, without quotes"
+            f"the question has as id, without quotes; {_KEYS}"
         )
     odd = [name for name in said if name not in FIELDS]
     if odd or ("answer" in said) == ("error" in said):
         what = f"holds {odd[0]!r:.40}" if odd else "should hold either answer or error"
-        raise WrongLine(f"wrote a line that {what}: {_shortened(line)}", said["id"])
+        raise WrongLine(f"wrote a line that {what}: {_shortened(line)}; {_KEYS}", said["id"])
     return said
 
 # %% ../../nbs/backends/command.ipynb #0ffabfaf
