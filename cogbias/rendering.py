@@ -28,8 +28,8 @@ from .kernels import can_fork, client_class, provisioner
 from .markup import NO_FORMULAS
 from cogbias.outputs import (
     Folder,
-    load_effects,
     read_manifest,
+    readable_effects,
     recorded_participant,
     mark_of_participant,
     stored_cells,
@@ -496,11 +496,7 @@ class Stamps:
 # %% ../nbs/24_rendering.ipynb #87bf9f27
 def _rows_by_cell(folder: Folder) -> dict[tuple[str, str], list[list[Any]]]:
     "What the table of effects holds of each cell; nothing where there is no table to be read."
-    place = folder.place("effects.parquet")
-    try:
-        table = load_effects(place) if place.exists() else None
-    except CogbiasError:  # the report itself says what is wrong
-        table = None
+    table = readable_effects(folder)  # of one that cannot be read the report says what is wrong
     found: dict[tuple[str, str], list[list[Any]]] = {}
     if table is None:
         return found

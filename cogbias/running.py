@@ -40,6 +40,7 @@ from cogbias.outputs import (
     begun,
     first_start,
     half_import,
+    readable_effects,
     remove_left_overs,
     installed_versions,
     load_effects,
@@ -195,15 +196,6 @@ def _parts_of(cells: Sequence[tuple[Path, Path]], jobs: int) -> list[Sequence[tu
     return parts
 
 
-def _decided_before(folder: Folder) -> pd.DataFrame | None:
-    "The effects table as the last run left it; None where there is none that can be read."
-    place = folder.place("effects.parquet")
-    try:
-        return load_effects(place) if place.exists() else None
-    except CogbiasError:
-        return None  # it is made anew from the trials
-
-
 _NO_TRIALS = "{0}: no trials here; run 'cogbias run ... --outputs {0}' first"
 
 
@@ -284,7 +276,7 @@ def _estimate_all_cells(folder: Folder, save: bool, jobs: int, progress: bool) -
     if not rows:
         raise _no_trials(folder, [line for part in found for line in part.left_out])
     with waiting(progress, "effects: verdicts and tables"):
-        effects = decide(effects_table(rows), stored_analysis(folder), _decided_before(folder))
+        effects = decide(effects_table(rows), stored_analysis(folder), readable_effects(folder))
         shown = shown_names_of(folder, effects["participant"])
         names = [shown.get(name) for name in effects["participant"]]
         effects = effects.assign(shown_name=pd.Series(names, effects.index, dtype=object))
