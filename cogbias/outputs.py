@@ -10,7 +10,7 @@ __all__ = ['RECORDED_FIELDS', 'MANIFEST_VERSION', 'SIMULATED', 'PACKAGES', 'STAG
            'part_of_cell', 'manifest_text', 'not_as_written', 'settings_as_written', 'Begun', 'begun_runs',
            'first_start', 'begun', 'half_import', 'own_trials', 'last_run', 'stored_cells', 'StoredItems',
            'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'counts_not_read', 'said_not_read', 'not_read',
-           'left_out', 'StoredTrials', 'stored_trials', 'trials_of', 'people_of', 'load_effects']
+           'left_out', 'StoredTrials', 'stored_trials', 'trials_of', 'people_of', 'load_effects', 'readable_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
 import json
@@ -979,3 +979,14 @@ def load_effects(
                 f"effects'"
             )
     return table
+
+
+def readable_effects(
+    folder: Folder,  # of outputs
+) -> pd.DataFrame | None:  # None where there is none, or none that can be read
+    "The table of effects of a folder, for whoever can do without it."
+    place = folder.place("effects.parquet")
+    try:
+        return load_effects(place) if place.exists() else None
+    except CogbiasError:
+        return None

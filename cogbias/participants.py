@@ -280,13 +280,21 @@ def settings_by_backend() -> dict[str, dict[str, str]]:  # backend -> name -> me
     return {name: setting_words(which) for name, which in declared.items() if which is not None}
 
 # %% ../nbs/04_participants.ipynb #4a91224a
+def _backend_says(
+    mark: str,  # such as LOCAL
+    name: str,  # of a participant
+) -> bool:
+    "Whether a backend says a thing of itself; one that is not installed says nothing."
+    load = _installed_backends().get(name.partition("/")[0])
+    return bool(load and getattr(load(), mark, False))
+
+
 @cache
 def is_simulated(
     name: str,  # of a participant
 ) -> bool:
     "Whether nobody real answers under that name; a backend not installed is taken for real."
-    load = _installed_backends().get(name.partition("/")[0])
-    return bool(load and getattr(load(), "SIMULATED", False))
+    return _backend_says("SIMULATED", name)
 
 # %% ../nbs/04_participants.ipynb #3cf4a79f
 @cache
@@ -294,8 +302,7 @@ def reads_pairs(
     name: str,  # of a participant
 ) -> bool:
     "Whether an encoder answers under that name, which reads pairs of question and option."
-    load = _installed_backends().get(name.partition("/")[0])
-    return bool(load and getattr(load(), "READS_PAIRS", False))
+    return _backend_says("READS_PAIRS", name)
 
 
 def asked_how(
@@ -334,10 +341,7 @@ def calls_out(
     name: str,  # of a participant
 ) -> bool:
     "Whether somebody outside this process answers under that name."
-    load = _installed_backends().get(name.partition("/")[0])
-    module = load() if load else None
-    here = getattr(module, "LOCAL", False) or getattr(module, "SIMULATED", False)
-    return not here
+    return not (_backend_says("LOCAL", name) or _backend_says("SIMULATED", name))
 
 # %% ../nbs/04_participants.ipynb #54fab127
 def settings_for(

@@ -187,10 +187,13 @@ def _of_these(rows: Rows, credit: np.ndarray, height: float) -> Estimate:
     return shared_share(_over_orders(rows, credit), *_things_of_questions(rows), height)
 
 
+_UNREAD = {"status": "no_valid_answers", "detail": "no question has a readable answer"}
+
+
 def _share_against(rows: Rows, credit: np.ndarray, bar: Bar) -> tuple[Estimate, Estimate]:
     "The share of right answers and its gain over a bar, either with the test of the gain."
     if not len(rows):
-        none = nothing("no_valid_answers", "no question has a readable answer", method="accuracy")
+        none = nothing(**_UNREAD, method="accuracy")
         return none, replace(none, unit=ACCURACY_GAIN)
     height = bar.height
     if _are_published_questions(rows):
@@ -408,8 +411,7 @@ def balanced(
     "Mean share of right answers over the kinds of right answer."
     part = rows.part(rows["weight"] > 0)
     if not len(part):
-        none = {"status": "no_valid_answers", "detail": "no question has a readable answer"}
-        return [_effect_row(contrast, rows, group, method="balanced accuracy", **none)]
+        return [_effect_row(contrast, rows, group, method="balanced accuracy", **_UNREAD)]
     words = _right_words(contrast, part)
     kinds, of, counts = np.unique(words.astype(str), return_inverse=True, return_counts=True)
     chance = 1 / len(kinds)
@@ -434,8 +436,7 @@ def published_z(
     "The share of right answers with the published z test against guessing."
     part = rows.part(rows["weight"] > 0)
     if not len(part):
-        none = {"status": "no_valid_answers", "detail": "no question has a readable answer"}
-        return [_effect_row(contrast, rows, group, method="z against chance", **none)]
+        return [_effect_row(contrast, rows, group, method="z against chance", **_UNREAD)]
     every, right = bars(contrast, part, prompt_mean), float(part["score"].sum())
     if right % 1:
         said = "options tie; the published test needs the first of them to win: replication=True"

@@ -18,7 +18,7 @@ import pandas as pd
 from ..design import Contrast, paradigm, selected
 from ..effects import Layout, Rows, make_analysis
 from ..effects.bets import accuracy
-from ..outputs import Folder, load_effects
+from ..outputs import Folder, readable_effects
 from ..participants import is_simulated
 from ..stats.adjusted import cluster_blocks
 from ..stats.chance import detectable_gain
@@ -26,7 +26,7 @@ from ..stats.decisions import SMALLEST_EFFECT
 from ..stats.estimates import joined
 from ..stats.power import cluster_sd, minimum_detectable_effect
 from ..study import PlannedCell, Study
-from ..tables import EXACT, CogbiasError, content_hash
+from ..tables import EXACT, content_hash
 
 # %% ../../nbs/planning/02_power.ipynb #16f891a0
 SCALE = 1 / 6  # standard deviation of one answer on a scale, as a share of the scale
@@ -268,15 +268,6 @@ def clusters_for(
     return count_for(effect, seen, clusters)
 
 # %% ../../nbs/planning/02_power.ipynb #5ff320af
-def _stored_effects(folder: Folder) -> pd.DataFrame | None:
-    "The effects table of a folder; None where there is none that can be read."
-    place = folder.place("effects.parquet")
-    try:
-        return load_effects(place) if place.exists() else None
-    except CogbiasError:
-        return None
-
-
 def _note_on_row(row: dict[str, Any], units: str) -> str:
     "What a reader should know of a row."
     if not isfinite(row["detectable"]):
@@ -389,7 +380,7 @@ class Powers:
     "The smallest effects that the cells of a study can be expected to show, one by one."
 
     def __init__(self, folder: Folder, study: Study):
-        self.effects, self.study = _stored_effects(folder), study
+        self.effects, self.study = readable_effects(folder), study
         self.units: dict[str, Clusters | ExactTest] = {}  # by paradigm, the same for everybody
 
     def of(self, cell: PlannedCell) -> dict[str, Any]:

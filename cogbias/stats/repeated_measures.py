@@ -25,6 +25,7 @@ from cogbias.stats.estimates import (
     Estimate,
     check_columns,
     check_level,
+    joined,
     nothing,
     two_sided_p,
     with_t,
@@ -170,24 +171,19 @@ def _too_few(units: int, variants: int) -> tuple[str, str] | None:
     return None
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #f0eaf3a0
-def _joined_notes(*notes: str) -> str:
-    "Notes that are not empty, in one sentence."
-    return "; ".join(filter(None, notes))
-
-
 def _with_notes(found: Estimate, units: int, *notes: str) -> Estimate:
     "The estimate with its notes, flagged with four or five units and without a test below."
     if found.status != "ok" or units > 5:
-        return replace(found, detail=_joined_notes(found.detail, *notes))
+        return replace(found, detail=joined(found.detail, *notes))
     if units <= 3:
         return replace(
             found,
             p_value=nan,
             status="too_few_clusters",
-            detail=_joined_notes(_too_few(units, 2)[1], *notes),
+            detail=joined(_too_few(units, 2)[1], *notes),
         )
     return replace(
-        found, status="few_clusters", detail=_joined_notes(found.detail, f"{units} units", *notes)
+        found, status="few_clusters", detail=joined(found.detail, f"{units} units", *notes)
     )
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #5b56280b
@@ -421,7 +417,7 @@ def variant_contrast(
         "degenerate_zero_variance": "every unit changes by the same amount",
         "no_valid_answers": "no unit has an effect in every variant",
     }
-    detail = _joined_notes(said.get(found.status, _count_in_words(len(difference), "unit")), note)
+    detail = joined(said.get(found.status, _count_in_words(len(difference), "unit")), note)
     return replace(found, method="paired t over units", n=2 * len(difference), detail=detail)
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #fe25a849
@@ -646,7 +642,7 @@ def _estimate_of_coefficient(value: float, se: float, df: float, known: dict) ->
     if clusters > 5 or found.status != "ok":
         return found
     return replace(
-        found, status="few_clusters", detail=_joined_notes(f"{clusters} clusters", found.detail)
+        found, status="few_clusters", detail=joined(f"{clusters} clusters", found.detail)
     )
 
 # %% ../../nbs/stats/18_repeated_measures.ipynb #a61a8c11
@@ -1309,8 +1305,5 @@ def intraclass_correlation(
         }
     note = note.replace("unit", "target").replace("variant", "column")
     return _term_rows(
-        {
-            kind: replace(each, detail=_joined_notes(each.detail, note))
-            for kind, each in found.items()
-        }
+        {kind: replace(each, detail=joined(each.detail, note)) for kind, each in found.items()}
     ).rename_axis("kind")
