@@ -27,7 +27,7 @@ from cogbias.choices import text as words_and_sentences
 from cogbias.choices.menus import find_mentions
 from cogbias.tables import STATUSES
 
-bounded = settings(derandomize=True, max_examples=150, deadline=None, database=None)
+bounded = settings(derandomize=True, max_examples=80, deadline=None, database=None)
 
 
 def options(*labels, texts=()):
@@ -296,7 +296,7 @@ ANSWERS = [
 ]
 
 
-@settings(bounded, max_examples=600)
+@settings(bounded, max_examples=200)
 @given(case=st.sampled_from(ANSWERS), wrap=st.sampled_from(WRAPS), cased=CASED)
 def test_dress_does_not_change_a_reading(case, wrap, cased):
     name, label, form = case
@@ -378,7 +378,7 @@ NEGATIONS = [
 ]
 
 
-@settings(bounded, max_examples=400)
+@settings(bounded, max_examples=150)
 @given(
     negation=st.sampled_from(NEGATIONS),
     case=st.sampled_from([case for case in ANSWERS if KINDS.get(case[0], "choice") == "choice"]),
@@ -474,7 +474,7 @@ def test_two_options_are_no_choice(one, two, joint):
     assert read_choice(joint.format(one, two), MENUS["nine"]).choice is None
 
 
-@settings(bounded, max_examples=300)
+@settings(bounded, max_examples=120)
 @given(
     value=st.one_of(st.integers(-(10**9), 10**9), st.decimals(0, 10**6, places=2)),
     form=st.sampled_from(

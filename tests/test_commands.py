@@ -295,6 +295,7 @@ def test_a_program_and_what_it_started_end_with_the_run(tmp_path: Path) -> None:
     assert psutil.Process(int(note.read_text())).status() == psutil.STATUS_ZOMBIE
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_the_program_too(tmp_path: Path) -> None:
     note = tmp_path / "process"
     model = "command/" + program(

@@ -80,7 +80,7 @@ WORDS = {  # what a contrast names, and how it looks with another word in its pl
 }
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=66)
 @given(
     st.sampled_from(sorted(WORDS)), st.text(max_size=12), st.sampled_from(["framing", "sunk_cost"])
 )
@@ -93,7 +93,7 @@ def test_any_unknown_word_is_refused(place, word, name):
     refused(lambda: changed(made.name, **WORDS[place](made.headline, word)).items())
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=66)
 @given(
     st.sampled_from(
         [

@@ -182,6 +182,7 @@ def test_another_process_makes_report_and_site_of_a_session(
     assert "kept more often by its owner" in page
 
 
+@pytest.mark.slow
 def test_what_another_process_cannot_do_is_said_in_a_line(
     python_only: Path, tmp_path: Path
 ) -> None:

@@ -154,6 +154,7 @@ def test_all_sigmas_to_the_last_digit(files):
         assert numbers == pytest.approx([float(row[each]) for each in columns], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_commands_work_on_the_folder(imported):
     _, out = imported
     runner = CliRunner()
@@ -388,6 +389,7 @@ def test_a_part_counts_what_is_there(tmp_path):
     assert len(list((out / "items").iterdir())) == 3
 
 
+@pytest.mark.slow
 def test_a_stopped_import_is_called_that(tmp_path):
     facts, out = str(shipped("data", "published", OUTCOMES)), tmp_path / "out"
     (out / ".import-abc").mkdir(parents=True)

@@ -119,9 +119,8 @@ def test_while_workers_wait_for_a_server(tmp_path: Path, group: bool) -> None:
             assert stop(process, group) == [STOPPED]
 
 
-@pytest.mark.parametrize(
-    "group", slow_but([False], [False, True]), ids=["by kill", "by the queue of a cluster"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("group", [False, True], ids=["by kill", "by the queue of a cluster"])
 def test_asked_to_end_while_workers_wait_for_a_server(tmp_path: Path, group: bool) -> None:
     with Double(hanging(40)) as double:
         models = ["--model", "openai/tiny", "--model", "openai/other", "--jobs", "2"]

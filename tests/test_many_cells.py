@@ -59,6 +59,7 @@ def test_a_command_reads_each_file_once(command, folder, monkeypatch, tmp_path):
     assert set(read.values()) == {1}, read
 
 
+@pytest.mark.slow
 def test_effects_together_are_those_of_each_alone(folder):
     alone = []
     for cell in stored_cells(Folder(folder)):

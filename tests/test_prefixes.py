@@ -41,7 +41,7 @@ def naive(sequences: list[list[int]]) -> list[tuple[int, ...]]:
     return found
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.one_of(SEQUENCES, LARGE))
 def test_tree_is_the_naive_one(sequences):
     tree, expected = prefix_tree(sequences), naive(sequences)
@@ -65,7 +65,7 @@ def test_ancestors_and_paths(sequences):
         assert tuple(path_tokens(tree, np.array([node]))[0]) == path
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=66, deadline=None)
 @given(SEQUENCES, st.integers(1, 12), st.integers(1, 4), st.integers(1, 7))
 def test_chunks_and_blocks_show_each_token_its_ancestors_and_nothing_else(
     sequences, budget, rows, size

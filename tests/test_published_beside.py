@@ -43,6 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_an_interval_without_width_is_shown_as_none(folder: Path) -> None:
     "The status says why; two equal numbers would claim a precision that nobody has."
     printed = CliRunner().invoke(app, ["effects", str(folder)]).output

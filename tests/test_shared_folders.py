@@ -180,6 +180,7 @@ def test_a_site_deletes_nothing_that_it_did_not_make(outputs: Path) -> None:
     assert not list(outputs.parent.rglob("*-*.part"))
 
 
+@pytest.mark.slow
 def test_the_list_of_a_strangers_site_leads_nowhere(outputs: Path) -> None:
     out, private = outputs.parent / "site", outputs.parent / "private"
     build(outputs, out)

@@ -325,6 +325,7 @@ MODELS = ["--model", "sim/human", "--model", "sim/random"]
 FEW = [*FRAMING, "--where", "variant=base"]  # 96 answers of each
 
 
+@pytest.mark.slow
 def test_a_terminal_is_told_what_is_done_and_how_long_it_takes(tmp_path: Path) -> None:
     shown = on_a_terminal("run", *MODELS, *FEW, "--outputs", str(tmp_path))
     assert "cells 2 of 2" in shown and "192/192" in shown

@@ -39,6 +39,7 @@ def choosing(monkeypatch):
     return mine
 
 
+@pytest.mark.slow
 def test_the_runner_gives_estimators_the_whole_suite(choosing, tmp_path):
     names = ["choice/certainty", "choice/decoy", "classic/framing"]
     study = make_study(

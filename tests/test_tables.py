@@ -270,7 +270,7 @@ def test_any_prompt_comes_back_from_csv(tmp_path_factory, prompts):
         assert back[name].tolist() == made[name].tolist()
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(st.builds("{}{}".format, RISKY, TEXT))
 def test_harmless_text_comes_back(text):
     assert tables.as_written(harmless(text)) == text
@@ -323,7 +323,7 @@ def in_one_line(make: Callable[[], Any]) -> Any:
         return None
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=66)
 @given(st.sampled_from([*TRIALS.names, "schema_version", "mood"]), ANYTHING, st.sampled_from(LINES))
 def test_any_value_in_a_stored_line(tmp_path_factory, name, value, line):
     folder = tmp_path_factory.mktemp("any") / "sim-messy"
@@ -342,7 +342,7 @@ def test_any_value_in_a_stored_line(tmp_path_factory, name, value, line):
 ROWS = paradigm("classic/framing").items().head(8).to_dict("records")
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=66)
 @given(st.sampled_from([*ITEMS.names, "variant", "flag", "order_group", "usable"]), ANYTHING)
 def test_any_value_in_a_table_from_outside(tmp_path_factory, name, value):
     folder = tmp_path_factory.mktemp("any")
@@ -359,7 +359,7 @@ def test_any_value_in_a_table_from_outside(tmp_path_factory, name, value):
             in_one_line(lambda: estimate_effects(trials, items, paradigm("classic/framing")))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=66)
 @given(st.binary(max_size=200), st.sampled_from(ENDINGS), st.sampled_from([ITEMS, TRIALS, EFFECTS]))
 @example(b"PAR1" + bytes(40) + b"PAR1", "parquet", ITEMS)
 @example(b'"a,b\n', "csv", ITEMS)

@@ -479,6 +479,7 @@ def test_a_table_that_a_command_made_again_was_not_edited(folder: Path) -> None:
     assert run_study(make_study(**STUDY), folder, reports=False).left_out == []
 
 
+@pytest.mark.slow
 def test_a_report_that_was_edited_is_not_replaced_silently(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -75,6 +75,7 @@ def test_who_returns_to_an_earlier_version_is_told_what_is_used_again(tmp_path: 
     assert back.cells[0]["asked"] == 0
 
 
+@pytest.mark.slow
 def test_a_report_on_a_changed_declaration_says_so(tmp_path: Path) -> None:
     out = tmp_path / "out"
     found = cb.run("sim/human", ages(tmp_path), outputs=out, progress=False)
