@@ -51,6 +51,7 @@ from cogbias.study import (
     answer_groups,
     group_counts,
     least_rounds,
+    recorded_as_set,
     study_extractor,
     study_items,
     study_of_cell,
@@ -158,6 +159,45 @@ def _collect_for_study(
         )
     return _until_valid(study, who, items, store, extractor, progress)
 
+# %% ../nbs/22_cells.ipynb #516cd22c
+def _collection_of_complete_plan(made: Plan) -> Collected:
+    "What is collected of a plan that lacks nothing."
+    count = len(made.trial_ids)
+    return Collected(made.method, count, count, 0, {}, 0.0, made.note, made.trial_ids, made.who)
+
+
+def _collect_if_all_stored(
+    study: Study,
+    record: Participant,  # or a record
+    reader: Participant | None,  # likewise
+    items: pd.DataFrame,
+    store: TrialStore,
+) -> Collected | None:  # None: something is missing
+    "The answers of somebody who is known by a record; nobody is contacted."
+    if study.valid_answers:
+        try:
+            return _collect_for_study(study, record, items, store, reader, False)
+        except CogbiasError:  # a record cannot answer: something is missing
+            return None
+    made = plan(items, record, study.method, study.repeats, study.seed, store, reader)
+    return None if made.requests else _collection_of_complete_plan(made)
+
+
+def _collect_without_contact(
+    study: Study, who: Participant, items: pd.DataFrame, folder: Folder
+) -> Collected | None:  # None: something is missing, or nobody can tell without asking
+    "What a run finds where somebody behind a server has answered everything."
+    people = [each for each in (who, study_extractor(study)) if each]
+    servers = [hasattr(each, "identity_by_settings") for each in people]
+    known = [
+        recorded_as_set(folder, each) if is_server else each
+        for each, is_server in zip(people, servers)
+    ]
+    if not any(servers) or None in known:
+        return None
+    store = folder.store(who.name, items["paradigm"].iloc[0])
+    return _collect_if_all_stored(study, known[0], known[1] if known[1:] else None, items, store)
+
 # %% ../nbs/22_cells.ipynb #6fed3113
 def _with_note_of_items(note: str, items: pd.DataFrame) -> str:
     "A note, with what the items themselves leave out."
@@ -171,16 +211,19 @@ def collect_cell(
     folder: Folder,  # where answers are kept
     progress: bool = False,  # show a bar on a terminal
 ) -> Collected:
-    "Ask one participant everything of one paradigm that is not stored yet."
+    "Ask one participant everything of one paradigm that is not stored yet, if there is anything."
     name, extractor = items["paradigm"].iloc[0], study_extractor(study)
     keep_items(items, folder.items(name))
+    done = _collect_without_contact(study, who, items, folder)
+    if done is not None:
+        return replace(done, note=_with_note_of_items(done.note, items))
     for each in filter(None, (who, extractor)):
         keep_record(folder, each)
     done = _collect_for_study(study, who, items, folder.store(who.name, name), extractor, progress)
     keep_record(folder, who)  # what it learnt about itself while answering
     return replace(done, note=_with_note_of_items(done.note, items))
 
-# %% ../nbs/22_cells.ipynb #516cd22c
+# %% ../nbs/22_cells.ipynb #2aa999f1
 def _from_records(
     study: Study, who: Participant, items: pd.DataFrame, folder: Folder
 ) -> tuple[Participant, Collected] | None:
@@ -189,45 +232,11 @@ def _from_records(
     reader = recorded_participant(folder, extractor.name) if extractor else None
     if who.simulated or record is None or (extractor and reader is None):
         return None
-    if study.valid_answers:
-        try:
-            return record, _collect_for_study(
-                study,
-                record,
-                items,
-                folder.store(who.name, items["paradigm"].iloc[0]),
-                reader,
-                False,
-            )
-        except CogbiasError:  # a record cannot answer: something is missing
-            return None
-    made: Plan = plan(
-        items,
-        record,
-        study.method,
-        study.repeats,
-        study.seed,
-        folder.store(who.name, items["paradigm"].iloc[0]),
-        reader,
-    )
-    return (
-        None
-        if made.requests
-        else (
-            record,
-            Collected(
-                made.method,
-                len(made.trial_ids),
-                len(made.trial_ids),
-                0,
-                {},
-                0.0,
-                _with_note_of_items(made.note, items),
-                made.trial_ids,
-                made.who,
-            ),
-        )
-    )
+    store = folder.store(who.name, items["paradigm"].iloc[0])
+    done = _collect_if_all_stored(study, record, reader, items, store)
+    if done is None:
+        return None
+    return record, replace(done, note=_with_note_of_items(done.note, items))
 
 # %% ../nbs/22_cells.ipynb #95132313
 _EffectsByCell = Mapping[tuple[str, str], pd.DataFrame]  # participant and paradigm -> their effects

@@ -84,6 +84,7 @@ from cogbias.study import (
     make_study,
     own_settings,
     plain_values,
+    recorded_as_set,
     recorded_cell,
     recorded_study,
     study_extractor,
@@ -522,12 +523,17 @@ def _cell_record(
     }
 
 
+def _fingerprint_of(folder: Folder, who: Participant) -> str:
+    "Hash of a participant; who has a record need not be contacted for it."
+    return fingerprint(recorded_as_set(folder, who) or who)
+
+
 def _cell_stamp(
     study: Study, model: str, who: Participant, name: str, folder: Folder, hashes: Hashes
 ) -> dict[str, str]:
     "What the answers of a cell depend on: how they are asked, the files of the cell, the code."
     extractor = study_extractor(study)
-    people = [fingerprint(each) for each in (who, extractor) if each]
+    people = [_fingerprint_of(folder, each) for each in (who, extractor) if each]
     own = [own_settings(study, model), study.settings, study.where, study.items_file]
     numbers = [study.method, study.repeats, study.valid_answers, study.attempts, study.seed]
     outside = Path(study.items_file) if study.items_file else None
@@ -636,7 +642,19 @@ def _collected_cells(
             failed.append(f"{who.name} in {name}: {_answers_are(lacking)} missing; run again")
         return record
 
-    for who, name in _cells_of(study, model, names):
+    def may_wait(cell: tuple[Participant, str]) -> bool:
+        "Whether nothing seems to be missing in a cell of somebody behind a server."
+        who, name = cell
+        try:
+            if recorded_as_set(folder, who) is None or (who.name, name) not in known:
+                return False
+            stamp = _cell_stamp(study, model, who, name, folder, hashes)
+            return _complete_before(study, known[who.name, name], stamp) is not None
+        except CogbiasError:
+            return False  # whoever collects it says why
+
+    # what is missing comes first: who turns out to be another model by then is asked all of it
+    for who, name in sorted(_cells_of(study, model, names), key=may_wait):
         try:
             with metered(meter):  # to know who answers is to ask, too
                 cells.append(collected(who, name))
@@ -796,7 +814,7 @@ def _collect_estimate_render(
         writable_folder(folder.path)
         open_account(study, folder.path)
     with metered(meter), waiting(progress, "trying out who answers"):  # within limits, too
-        check_methods(study)
+        check_methods(study, folder)
     stored_settings(writable_folder(folder.path))
     remove_left_overs(folder)
     designs, redeclared = _declared_kept(study, folder)

@@ -7,7 +7,7 @@ __all__ = ['temperatures', 'make_study', 'check_places', 'study_items', 'study_p
            'study_participants', 'study_extractor', 'check_methods', 'check_names', 'check_levels', 'read_study',
            'studies', 'study_title', 'answer_groups', 'group_counts', 'least_rounds', 'study_of_cell', 'own_settings',
            'plain_values', 'recorded_study', 'study_hash', 'recorded_study_hash', 'recorded_cell', 'model_folder_of',
-           'with_checkpoints', 'Unmet', 'within_reach', 'PlannedCell', 'planned_cells', 'plan_study']
+           'with_checkpoints', 'Unmet', 'recorded_as_set', 'within_reach', 'PlannedCell', 'planned_cells', 'plan_study']
 
 # %% ../nbs/19_study.ipynb #38f2befe
 import json
@@ -34,7 +34,7 @@ from cogbias.design import (
 from .tables import matching
 from .effects import make_analysis
 from .elicitation.calls import without_secrets
-from .outputs import Folder, recorded_participant
+from .outputs import Folder, RecordedParticipant, recorded_participant
 from .own_paradigms import bring_study, with_declared
 from .prices import check_prices
 from cogbias.settings import (
@@ -274,9 +274,23 @@ def study_extractor(study: Study) -> Participant | None:
     return study_participant(study, study.extractor) if study.extractor else None
 
 # %% ../nbs/19_study.ipynb #5bd0e25f
-def check_methods(study: Study) -> None:
+def _offered_before(folder: Folder, who: Participant, method: str) -> bool:
+    "Whether somebody behind a server was met before, and offered a method then."
+    try:
+        known = recorded_as_set(folder, who)
+        return known is not None and bool(resolve_method(known, method))
+    except CogbiasError:
+        return False
+
+
+def check_methods(
+    study: Study,  # what is planned
+    folder: Folder,  # of its results; whose record lies there is not contacted
+) -> None:  # raises CogbiasError
     "Refuse a method that a participant does not offer."
     for who in study_participants(study):
+        if _offered_before(folder, who, study.method):
+            continue
         try:
             offered = who.methods
         except CogbiasError:
@@ -495,6 +509,19 @@ class Unmet:
     def answers(self, requests: Any, method: str) -> Any:
         "Nobody is there."
         raise CogbiasError(f"{self.name}: was only planned; run the study to ask")
+
+
+def recorded_as_set(
+    folder: Folder,  # where answers may lie already
+    who: Participant,  # as the study describes it
+) -> RecordedParticipant | None:  # None: it is not behind a server, is new, or was set otherwise
+    "The record of somebody behind a server, where its settings are those of the record."
+    told = getattr(who, "identity_by_settings", None)
+    record = None if told is None else recorded_participant(folder, who.name)
+    if record is None:
+        return None
+    same = all(record.identity.get(name) == value for name, value in plain_values(told).items())
+    return record if same else None
 
 
 def within_reach(

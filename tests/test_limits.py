@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -75,6 +76,68 @@ def test_a_run_stops_at_its_limit_and_goes_on_without_doubling(tmp_path: Path) -
         assert status == 0, said
     assert stored(tmp_path) == PROMPTS
     assert set(questions(double).values()) == {1}
+
+
+TWO_STEPS = ["--method", "two_step", "--extractor", "openai/reader"]
+
+
+@pytest.mark.parametrize(
+    ("model", "more"),
+    [
+        ("openai/tiny", []),
+        ("ollama/tiny", []),
+        ("openai/tiny", ["--model", "openai/other"]),
+        ("openai/tiny", TWO_STEPS),
+        ("openai/tiny", ["--valid", "10"]),
+    ],
+    ids=["openai", "ollama", "two models", "two steps", "valid answers"],
+)
+def test_a_run_with_nothing_new_contacts_nobody(
+    model: str, more: list[str], tmp_path: Path
+) -> None:
+    "Its server is gone by then, nothing is spent, and a plan says so, too."
+    price = ["--price", "*=1,1", "--limit", "usd=5"]
+    with Double() as double:
+        address = double.openai if model.startswith("openai") else double.url
+        asked = ["--model", model, *ASKED[:-1], "--base-url", address, "--outputs", str(tmp_path)]
+        asked += [*more, *price]
+        first = CliRunner().invoke(app, ["run", *asked, "--no-reports"])
+    assert first.exit_code == 0, first.stderr
+    held = {file: file.read_bytes() for file in tmp_path.glob("trials/*/*")}
+    spent = status_totals(folder_status(tmp_path))["usd"]
+    for changed in ([], ["--set", "timeout=7"]):  # as complete as before, and planned again
+        again = CliRunner().invoke(app, ["run", *asked, *changed, "--no-reports"])
+        assert again.exit_code == 0 and "nothing new" in again.output, again.output
+    assert {file: file.read_bytes() for file in tmp_path.glob("trials/*/*")} == held
+    assert status_totals(folder_status(tmp_path))["usd"] == spent > 0
+    shown = CliRunner().invoke(app, ["plan", *asked, "--json"])
+    assert {each["calls_to_try_out"] for each in json.loads(shown.stdout)["models"]} == {0}
+
+
+def test_another_model_under_the_same_name_is_noticed_once_it_is_asked(tmp_path: Path) -> None:
+    "Then it is asked everything, also what was complete before."
+    served = ["tiny"]
+
+    def answer(handler: object, asked: Asked) -> None:
+        body = handler.answer(asked) | {"model": served[0]}
+        handler.send(200, json.dumps(body).encode())
+
+    def run_on(double: Double, *names: str) -> None:
+        paradigms = [part for name in names for part in ("--paradigm", name)]
+        command = ["run", "--model", "openai/tiny", *paradigms, "--where", "variant=base"]
+        command += ["--base-url", double.openai, "--outputs", str(tmp_path), "--no-reports"]
+        found = CliRunner().invoke(app, command)
+        assert found.exit_code == 0, found.stderr
+
+    with Double(lambda asked: answer) as double:
+        run_on(double, "classic/framing")
+        served[0], known = "tiny-2", questions(double)
+        run_on(double, "classic/framing")
+        assert questions(double) == known and set(known.values()) == {1}
+        run_on(double, "classic/framing", "classic/anchoring")
+        found = questions(double)
+    assert {found[question] for question in known} == {2}
+    assert {found[question] for question in found.keys() - known.keys()} == {1}
 
 
 def tokens_of(asked: Asked) -> dict[str, int]:
@@ -319,6 +382,13 @@ def test_a_price_of_nobody_is_refused_by_name(tmp_path: Path, capsys) -> None:
         assert "prices 'dub' is for nobody who is asked; known: openai/dub" in said, said
 
 
+@pytest.mark.parametrize("command", ["plan", "run", "generate"])
+def test_the_help_says_which_of_several_prices_counts(command: str) -> None:
+    shown = CliRunner().invoke(app, [command, "--help"]).stdout
+    words = " ".join(shown.replace("│", " ").split())
+    assert "of several that hold for one model the last one counts" in words
+
+
 def test_a_plan_says_that_a_run_would_refuse_its_limit(tmp_path: Path) -> None:
     command = ["plan", "--model", "openai/a", "--model", "openai/b", *ASKED[:6]]
     command += ["--price", "openai/a=1,1", "--limit", "usd=5", "--outputs", str(tmp_path)]
@@ -431,6 +501,59 @@ def test_no_minute_sees_more_requests_than_allowed(tmp_path: Path, model: str) -
     assert busiest <= 20
     taken = [answer.latency_s for answer in answers.values()]
     assert max(taken) < 2, "waiting for a turn is no part of an answer's time"
+
+
+def busiest_minute(taken: list[tuple[float, float]]) -> float:
+    "The most tokens of any minute, of which each begins with a request."
+    return max(
+        sum(tokens for moment, tokens in taken if start <= moment < start + 60)
+        for start, _ in taken
+    )
+
+
+@pytest.mark.parametrize("per_character", [0.25, 2.0], ids=["English", "denser than any script"])
+def test_no_minute_takes_more_tokens_than_allowed(tmp_path: Path, per_character: float) -> None:
+    "As the server counts them, which bills each request in the moment in which it comes."
+    clock, taken = Doubled(), []
+    study = make_study(models=["openai/tiny"], paradigms=["classic/framing"])
+    items = study_items(study, "classic/framing").head(240).to_dict("records")
+    requests = [Request(item, 0, number) for number, item in enumerate(items)]
+
+    def bill(handler: object, asked: Asked) -> None:
+        counts = {"prompt_tokens": int(len(asked.prompt) * per_character), "completion_tokens": 7}
+        taken.append((clock.time, sum(counts.values())))
+        handler.send(200, json.dumps(handler.answer(asked) | {"usage": counts}).encode())
+
+    with Double(lambda asked: bill) as double:
+        who = participant("openai/tiny", base_url=double.openai, concurrency=1, max_tokens=64)
+        with metered(Meter({"tokens_per_minute": 5_000}, tmp_path / "account", clock=clock)):
+            assert len(list(who.answers(requests, "text"))) == 240
+    assert sum(tokens for _, tokens in taken) > 3 * 5_000, "for several minutes"
+    assert 0.7 * 5_000 < busiest_minute(taken) <= 5_000
+
+
+def test_no_minute_takes_more_with_many_answers_under_way(tmp_path: Path) -> None:
+    "Eight at a time, each of which may take 500 tokens, takes fewer, and gives the rest back late."
+    clock, draw, left = Doubled(), random.Random(1), []
+    meter = Meter({"tokens_per_minute": 5_000}, tmp_path / "account", clock=clock)
+    under_way: list[tuple[float, float, int]] = []  # when it comes, when it left, what it took
+    while len(left) < 300 or under_way:
+        while under_way and min(under_way)[0] <= clock.time:
+            _, left_at, used = under_way.pop(under_way.index(min(under_way)))
+            meter.settle_tokens(500, used, left_at)
+        later = min(under_way, default=(clock.time + 1,))[0]
+        if len(under_way) < 8 and len(left) < 300:
+            turn = meter.take(0.0, 500)
+            if turn.leaves:
+                used = draw.randint(50, 500)
+                under_way.append((turn.at + draw.uniform(0.2, 20), turn.at, used))
+                left.append((turn.at, used))
+                continue
+            later = min(later, turn.at) if under_way else turn.at
+        clock.time = later
+    assert busiest_minute(left) <= 5_000
+    minutes = sum(used for _, used in left) / 5_000
+    assert (clock.time - clock.began) / 60 < 1.5 * minutes, "and not much is wasted"
 
 
 def test_many_threads_leave_one_after_the_other(tmp_path: Path) -> None:

@@ -788,15 +788,22 @@ class OllamaParticipant(ServerParticipant, OllamaSettings):
         watch.check()
 
     @property
-    def identity(self) -> dict[str, Any]:
-        "Everything that can change an answer, but for the digest."
-        details = as_mapping(self.model_card.shown.get("details"), "details")
+    def identity_by_settings(self) -> dict[str, Any]:
+        "What of its identity its settings say."
         return {
             "options": self.options,
             "system": self.system,
             "think": self.think,
             "prompt": "chat",
             "tolerance": self.tolerance,
+        }
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        "Everything that can change an answer, but for the digest."
+        details = as_mapping(self.model_card.shown.get("details"), "details")
+        return {
+            **self.identity_by_settings,
             "server": self.model_card.version,
             "template": template_hash(self.model_card),
             "quantisation": as_name(details.get("quantization_level"), "quantization_level"),

@@ -1053,17 +1053,24 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
         return revision_of(self.model, self.model_card, self.dialect)
 
     @property
-    def identity(self) -> dict[str, Any]:
-        "Everything that can change an answer, but for the revision."
-        kept = replace(self, extra=self.kept_extra)
+    def identity_by_settings(self) -> dict[str, Any]:
+        "What of its identity its settings say, beside those that its name tells."
         return {
-            "fields": fields_of(kept, self.model_card.kind, self.dialect),
             "max_tokens": self.max_tokens,
             "system": self.system,
             "think": self.think,
             "prompt": "chat",
             "tolerance": self.tolerance,
-            "host": host_of(self.connection.address),
+            "host": host_of(server_url(self.base_url)),
+        }
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        "Everything that can change an answer, but for the revision."
+        kept = replace(self, extra=self.kept_extra)
+        return {
+            **self.identity_by_settings,
+            "fields": fields_of(kept, self.model_card.kind, self.dialect),
             "server": [self.model_card.kind, self.model_card.version],
             "served": self.dialect.served,
             "template": self.model_card.template,

@@ -503,6 +503,11 @@ class ServerParticipant(ServerSettings):
         "What finding out about its server takes; None where a backend does not say."
         return None
 
+    @property
+    def identity_by_settings(self) -> dict[str, Any] | None:
+        "What of its identity its settings say; None where a backend does not say what they do."
+        return None
+
     def make_client(self) -> Any:
         "The client of its library, with limits."
         raise NotImplementedError

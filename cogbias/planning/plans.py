@@ -184,11 +184,12 @@ def _lines_of_trying_out(models: pd.DataFrame) -> list[str]:
     ]
 
 
-def _steps_of_trying_out(study: Study) -> dict[str, list[Step]]:
-    "Model -> the calls that find out what its server can do, for each of its participants."
+def _steps_of_trying_out(study: Study, asked: set[str]) -> dict[str, list[Step]]:
+    "Model -> the calls that find out what its server can do, for those who are asked anything."
     found: dict[str, list[Step]] = {}
     for who in asked_elsewhere(study):
-        if step := step_of_trying_out(who):
+        step = step_of_trying_out(who) if who.name in asked else None
+        if step:
             found.setdefault(step.model, []).append(step)
     return found
 
@@ -205,7 +206,8 @@ def _unknown_lines(known: Mapping[str, Participant]) -> list[str]:
     recorded = {name for name in known if calls_out(name)} - new
     if recorded:
         lines.append(
-            f"{', '.join(sorted(recorded))}: as on the last run; another revision is asked anew"
+            f"{', '.join(sorted(recorded))}: as on the last run; another revision is noticed where "
+            "anything is missing, and is asked anew"
         )
     return lines
 
@@ -262,7 +264,7 @@ def plan_run(
     payers = {f"{who.backend}/{who.model}": who for who in asked_elsewhere(study)}
     prices: dict[str, Price | None] = {}
     steps: dict[str, list[Step]] = {}  # by model
-    by_cell, by_power, known = [], [], {}
+    by_cell, by_power, known, asked = [], [], {}, set()
     for cell in planned_cells(study, outputs):  # one at a time: a cell holds all its prompts
         found = cell_tokens(cell, habits)
         for step in found:
@@ -272,7 +274,9 @@ def plan_run(
         by_cell.append(_cell_row(cell, found, prices))
         by_power.append(powers.of(cell))
         known[cell.who.name] = cell.known
-    tried = _steps_of_trying_out(study)
+        if cell.plan.requests:
+            asked |= {each.name for each in (cell.who, cell.extractor) if each}
+    tried = _steps_of_trying_out(study, asked)
     rows = [
         _model_row(model, steps[model], tried.get(model, []), prices[model], spent.get(model))
         for model in steps
