@@ -308,6 +308,40 @@ def test_all_faults_of_a_file_and_its_table_are_told_at_once_in_their_order(
     assert capsys.readouterr().err == "".join(f"cogbias: {line}\n" for line in lines)
 
 
+def with_slips(field: str = "") -> dict[str, str]:
+    "A declaration with five slips, and perhaps one more in a wording."
+    text = LISTED
+    for right, wrong in {
+        '["{first}", "{second}"]': '["{first}", "{first}"]',
+        'target = "{second}"': 'target = "{third}"\nvariants = ["base", "odder"]',
+        '"money"': '"moneyy"',
+        "{place} is ${price}. You lost your": "{plcae} is ${price}. You lost your",
+        "\nplace = ": f"\n{field}\nplace = ",
+    }.items():
+        assert right in text, right
+        text = text.replace(right, wrong, 1)
+    return {"lost.toml": text}
+
+
+def test_no_fault_is_left_out_and_none_follows_from_another() -> None:
+    "Of a slip in the options, no wording is blamed for the gap that they lost."
+    with pytest.raises(CogbiasError) as found:
+        paradigm_of_files(with_slips())
+    lines = str(found.value).split("\n")
+    told = ["'{first}' stands there twice", "'{third}' is none of", "'odder' is not known"]
+    told += ["the kind 'moneyy' is not known", "fills the gap {plcae}; did you mean 'place'"]
+    assert len(lines) == len(told), lines
+    assert all(what in line for what, line in zip(told, lines)), lines
+
+
+def test_a_misspelt_field_of_a_wording_is_told_beside_such_slips() -> None:
+    for field, said in [("publishd = true", "did you mean 'published'"), ("trueth = 3", "'truth'")]:
+        with pytest.raises(CogbiasError) as found:
+            paradigm_of_files(with_slips(field))
+        last = str(found.value).split("\n")[-1]
+        assert "there is no such field" in last and said in last
+
+
 def test_a_wording_that_calls_its_name_otherwise_is_told_of_both_fields() -> None:
     file = {"lost.toml": LISTED.replace("\nwording =", "\ncalled =")}
     with pytest.raises(CogbiasError) as found:
