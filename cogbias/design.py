@@ -623,6 +623,9 @@ class Paradigm(About):
     levels: Mapping[str, Sequence[Any]] = field(
         default_factory=dict
     )  # factor -> levels that only other arguments of items() make
+    level_titles: Mapping[str, str] = field(
+        default_factory=dict
+    )  # cluster whose name tells nothing -> what it is about
     roles: Mapping[str, str] = field(
         default_factory=dict
     )  # role that no contrast scores -> what it is

@@ -13,10 +13,7 @@ from ..design import About, Contrast, Paradigm
 from .published import CHOICE_SCORE, PublishedPair, level_of, published
 
 # %% ../../nbs/kits/pagliaro.ipynb #5e4764c1
-SOURCE = (
-    "Pagliaro 2026 (Electronics; answers and prompts CC BY 4.0, doi 10.5281/zenodo.20406397), "
-    "read again"
-)
+SOURCE = "Pagliaro 2026 (Electronics; answers and prompts CC BY 4.0, doi 10.5281/zenodo.20406397)"
 WHERE = "doi 10.5281/zenodo.20406397 (cogbias import pagliaro PATH --out DIR)"
 ONE_ORDER = (
     "Labels and order of the options are the same in every prompt, so a liking for a letter or a "

@@ -22,6 +22,7 @@ class PublishedPair:
     "What is known of one published pair of prompts, a control and a treatment."
 
     name: str  # as published, such as framing_v1
+    title: str = ""  # what it is about, in a few words
     target: str | None = None  # label of the biased option; None: a number is asked for
     roles: Mapping[str, str] | None = None  # label -> role; None: target and other
     anchor: float | None = None  # number that the treatment mentions
@@ -157,5 +158,6 @@ def published(
         factors=FACTORS | optional,
         breakdown=(),
         clusters="published pairs of prompts",
+        level_titles={pair.name: pair.title for pair in pairs if pair.title},
         target_role="target",
     )

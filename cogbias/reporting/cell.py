@@ -6,10 +6,11 @@
 __all__ = ['WHOLES', 'Options', 'AS_ASKED', 'ON_THE_SCALE', 'TURNED', 'DISTANT', 'AGREEING', 'FAR_FROM_PEOPLE',
            'FAR_FROM_THE_BARS', 'REDECLARED', 'interval', 'shown_name', 'html_table', 'shown', 'prose',
            'headline_sentence', 'verdict_sentence', 'opening', 'summary_table', 'notes', 'headline_trials', 'counted',
-           'without_places', 'accuracy_table', 'accuracy_notes', 'accuracy_rows', 'level_rows', 'as_shares',
-           'choice_points', 'example_pair', 'prompt_card', 'side_by_side', 'example_prompts', 'counted_ratings',
-           'number_answers', 'unreadable_answers', 'validity_table', 'position_table', 'below', 'caveats',
-           'headline_label', 'score_label', 'human_rows', 'human_table', 'comparison_note', 'provenance_table']
+           'without_places', 'accuracy_table', 'accuracy_notes', 'accuracy_rows', 'level_rows', 'titled_levels',
+           'level_title_table', 'as_shares', 'choice_points', 'example_pair', 'prompt_card', 'side_by_side',
+           'example_prompts', 'counted_ratings', 'number_answers', 'unreadable_answers', 'validity_table',
+           'position_table', 'below', 'caveats', 'headline_label', 'score_label', 'human_rows', 'human_table',
+           'comparison_note', 'provenance_table']
 
 # %% ../../nbs/reporting/00_cell.ipynb #188de06c
 import html
@@ -513,6 +514,32 @@ def level_rows(
     titles = {each.measure: each.title for each in shares}
     named = [f"{titles[m]}, {group}" for m, group in zip(rows["measure"], rows["group"])]
     return rows.assign(group=named)
+
+# %% ../../nbs/reporting/00_cell.ipynb #0dbab764
+def titled_levels(
+    rows: pd.DataFrame,  # rows of the effects table whose group is factor=level
+    paradigm: Paradigm,  # that says what its clusters are about
+) -> pd.DataFrame:  # the same rows
+    "Rows by level, with what a level is about in place of the name of its factor."
+    titles = paradigm.level_titles
+
+    def words(group: str) -> str:
+        level = group.partition("=")[2]
+        return f"{titles[level]} ({level})" if level in titles else group
+
+    return rows.assign(group=[words(group) for group in rows["group"]])
+
+
+def level_title_table(
+    items: pd.DataFrame,  # what was asked
+    paradigm: Paradigm,  # that says what its clusters are about
+) -> pd.DataFrame:  # name, what it is about; empty where names speak for themselves
+    "What each cluster is about that was asked."
+    there = items["cluster"].drop_duplicates()
+    titles = [
+        (name, paradigm.level_titles[name]) for name in there if name in paradigm.level_titles
+    ]
+    return pd.DataFrame(titles, columns=["name", "what it is about"])
 
 # %% ../../nbs/reporting/00_cell.ipynb #ea4bd9b6
 def as_shares(

@@ -108,10 +108,21 @@ def quoted(
     )
 
 
+def _prompt_in_words(
+    prompt: str,  # cluster and condition, as in read_otherwise
+    paradigm: Paradigm,  # that declares both
+) -> str:
+    "A prompt by its name, with what it is about and what its condition does."
+    cluster, _, condition = prompt.rpartition(", ")
+    told = [(cluster, paradigm.level_titles), (condition, paradigm.conditions)]
+    return ", ".join(f"{name} ({of[name]})" if name in of else name for name, of in told)
+
+
 def quoted_answers(
     other: pd.DataFrame,  # from read_otherwise
     of_a_kind: int = 3,  # quotes, at most
     seed: int = 0,  # of the draw
+    paradigm: Paradigm | None = None,  # whose words stand beside the names of prompts
 ) -> pd.DataFrame:  # difference, answer, ours, theirs, prompt, trial_id; empty without texts
     "A sample of the answers that others read otherwise."
     written = other[other["response"].notna()].sort_values("trial_id")
@@ -121,8 +132,10 @@ def quoted_answers(
     for kind in kinds_of_difference(other)["difference"]:
         part = told[told["difference"] == kind]
         parts.append(part.sample(min(of_a_kind, len(part)), random_state=seed))
-    columns = ["difference", "answer", "ours", "theirs", "prompt", "trial_id"]
-    return pd.concat([told.head(0), *parts], ignore_index=True)[columns]
+    drawn = pd.concat([told.head(0), *parts], ignore_index=True)
+    if paradigm is not None:
+        drawn["prompt"] = [_prompt_in_words(each, paradigm) for each in drawn["prompt"]]
+    return drawn[["difference", "answer", "ours", "theirs", "prompt", "trial_id"]]
 
 # %% ../../nbs/reporting/04_readings.ipynb #6ec34e51
 def _import_of(items: pd.DataFrame) -> str:
@@ -140,22 +153,28 @@ def about_readings(
     answers: int,  # how many were asked for
     items: pd.DataFrame,  # what was asked
     paradigm: Paradigm,  # whose source has the texts
+    altered: bool = False,  # whether these are not the published answers
 ) -> str:  # markdown
     "How many answers were read otherwise, and whose texts are quoted or where they are."
+    source = plain_words(paradigm.source)
+    whose = "The reading that came with" if altered else "The published reading of"
     said = (
-        "### As their authors read them\n\nThe published reading of each answer lies beside ours, "
+        f"### As their authors read them\n\n{whose} each answer lies beside ours, "
         "joined by `trial_id`. The published index rests on it, our estimates do not. "
         f"They differ for {len(other):,} of {answers:,} answers."
     )
+    if altered:
+        said += f" Some of these answers, or of the prompts, are not those of {source}."
     if other.empty:
         return said
-    source = plain_words(paradigm.source)
     if other["response"].notna().any():
         return (
             f"{said} A few of every kind are quoted, drawn with a fixed seed and cut to "
             f"{LONGEST_QUOTE} characters; `cogbias export csv DIR --out answers.csv` has all of "
-            f"them, word by word. The answers are from: {source}."
+            f"them, word by word.{'' if altered else f' The answers are from: {source}.'}"
         )
+    if altered:
+        return f"{said} This folder holds outcomes without texts."
     return (
         f"{said} This folder holds outcomes without texts. The answers themselves are published: "
         f"{source}. `{_import_of(items)}` reads the published archive into a folder, "

@@ -35,7 +35,7 @@ SUITES = {
     "classic": "Classic experiments",
     "managerial": "Managerial decisions",
     "bets": "Bets",
-    "published": "Published answers, read again",
+    "published": "Answers that others collected",
 }  # in this order
 
 

@@ -12,11 +12,11 @@ from ...kits.published import PublishedPair
 
 # %% ../../../nbs/paradigms/published/pagliaro_anchoring.ipynb #8f1c2a25
 PAIRS = (
-    PublishedPair(name="anchoring_v1", anchor=15_000_000.0),
-    PublishedPair(name="anchoring_v2", anchor=25.0),
-    PublishedPair(name="anchoring_v3", anchor=15.0),
-    PublishedPair(name="anchoring_v4", anchor=500.0),
-    PublishedPair(name="anchoring_v5", anchor=50.0),
+    PublishedPair(name="anchoring_v1", title="inhabitants of Chicago", anchor=15_000_000.0),
+    PublishedPair(name="anchoring_v2", title="mean temperature of London", anchor=25.0),
+    PublishedPair(name="anchoring_v3", title="countries in Africa", anchor=15.0),
+    PublishedPair(name="anchoring_v4", title="height of the Eiffel Tower", anchor=500.0),
+    PublishedPair(name="anchoring_v5", title="share of the Earth under water", anchor=50.0),
 )
 
 # %% ../../../nbs/paradigms/published/pagliaro_anchoring.ipynb #d886d43e

@@ -13,13 +13,14 @@ from ...kits.published import PublishedPair, signed_effect
 PAIRS = (
     PublishedPair(
         name="authority_v1",
+        title="chocolate and the heart",
         target="A",
         same_facts=False,
         remark="publication in a journal that reviews is evidence",
     ),
-    PublishedPair(name="authority_v2", target="A"),
-    PublishedPair(name="authority_v3", target="A"),
-    PublishedPair(name="authority_v4", target="A"),
+    PublishedPair(name="authority_v2", title="a stock without revenue", target="A"),
+    PublishedPair(name="authority_v3", title="a diet that cures diabetes", target="A"),
+    PublishedPair(name="authority_v4", title="jobs and artificial intelligence", target="A"),
 )
 
 # %% ../../../nbs/paradigms/published/pagliaro_authority.ipynb #957ab6be

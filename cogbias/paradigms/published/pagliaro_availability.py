@@ -11,10 +11,10 @@ from ...kits.published import PublishedPair, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_availability.ipynb #0de083bb
 PAIRS = (
-    PublishedPair(name="availability_v1", target="B"),
-    PublishedPair(name="availability_v2", target="A"),
-    PublishedPair(name="availability_v3", target="A"),
-    PublishedPair(name="availability_v4", target="B"),
+    PublishedPair(name="availability_v1", title="heart disease or homicide", target="B"),
+    PublishedPair(name="availability_v2", title="shark attacks or falling coconuts", target="A"),
+    PublishedPair(name="availability_v3", title="words with a K", target="A"),
+    PublishedPair(name="availability_v4", title="causes of a plane crash", target="B"),
 )
 
 # %% ../../../nbs/paradigms/published/pagliaro_availability.ipynb #63c46b9b

@@ -11,15 +11,16 @@ from ...kits.published import PublishedPair, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_bandwagon.ipynb #0b635ec7
 PAIRS = (
-    PublishedPair(name="bandwagon_v1", target="A"),
-    PublishedPair(name="bandwagon_v2", target="B"),
+    PublishedPair(name="bandwagon_v1", title="a four-day week", target="A"),
+    PublishedPair(name="bandwagon_v2", title="standardized tests for admission", target="B"),
     PublishedPair(
         name="bandwagon_v3",
+        title="cryptocurrency as an investment",
         target="A",
         same_facts=False,
         remark="that experts recommend it is evidence",
     ),
-    PublishedPair(name="bandwagon_v4", target="A"),
+    PublishedPair(name="bandwagon_v4", title="a ban of petrol cars", target="A"),
 )
 
 # %% ../../../nbs/paradigms/published/pagliaro_bandwagon.ipynb #a4dd73a2

@@ -11,11 +11,11 @@ from ...kits.published import PublishedPair, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_confirmation.ipynb #315cccfa
 PAIRS = (
-    PublishedPair(name="confirmation_v1", target="A"),
-    PublishedPair(name="confirmation_v2", target="A"),
-    PublishedPair(name="confirmation_v3", target="A"),
-    PublishedPair(name="confirmation_v4", target="A"),
-    PublishedPair(name="confirmation_v5", target="A"),
+    PublishedPair(name="confirmation_v1", title="two studies of social media", target="A"),
+    PublishedPair(name="confirmation_v2", title="two departments and remote work", target="A"),
+    PublishedPair(name="confirmation_v3", title="two studies of organic food", target="A"),
+    PublishedPair(name="confirmation_v4", title="two suspects", target="A"),
+    PublishedPair(name="confirmation_v5", title="ten reviews of a product", target="A"),
 )
 
 # %% ../../../nbs/paradigms/published/pagliaro_confirmation.ipynb #a7b415d1

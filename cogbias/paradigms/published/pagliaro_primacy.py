@@ -13,13 +13,15 @@ from ...kits.published import PublishedPair, rating_effect
 PAIRS = (
     PublishedPair(
         name="primacy_v1",
+        title="traits of a candidate",
         target="A",
         same_facts=False,
         remark="the control compares two candidates, the treatment asks about one",
     ),
-    PublishedPair(name="primacy_v2", in_index=False),
+    PublishedPair(name="primacy_v2", title="three reviews of a product", in_index=False),
     PublishedPair(
         name="primacy_v3",
+        title="five proposals",
         in_index=False,
         same_facts=False,
         remark="the answer is the place of a proposal, and the order differs",

@@ -11,9 +11,9 @@ from ...kits.published import PublishedPair, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_status_quo.ipynb #9cdbfd35
 PAIRS = (
-    PublishedPair(name="statusquo_v1", target="A"),
-    PublishedPair(name="statusquo_v2", target="B"),
-    PublishedPair(name="statusquo_v3", target="A"),
+    PublishedPair(name="statusquo_v1", title="two insurance plans", target="A"),
+    PublishedPair(name="statusquo_v2", title="two energy policies", target="B"),
+    PublishedPair(name="statusquo_v3", title="two savings rates", target="A"),
 )
 
 # %% ../../../nbs/paradigms/published/pagliaro_status_quo.ipynb #18725a12

@@ -11,11 +11,12 @@ from ...kits.published import PublishedPair, signed_effect
 
 # %% ../../../nbs/paradigms/published/pagliaro_sunk_cost.ipynb #31d4fabc
 PAIRS = (
-    PublishedPair(name="sunkcost_v1", target="A"),
-    PublishedPair(name="sunkcost_v2", target="A"),
-    PublishedPair(name="sunkcost_v3", target="A"),
+    PublishedPair(name="sunkcost_v1", title="tickets for two events", target="A"),
+    PublishedPair(name="sunkcost_v2", title="a product that will likely fail", target="A"),
+    PublishedPair(name="sunkcost_v3", title="a film that is not enjoyed", target="A"),
     PublishedPair(
         name="sunkcost_v4",
+        title="guitar lessons",
         target="A",
         same_facts=False,
         remark="six months of lessons also change what somebody can do",
