@@ -85,7 +85,7 @@ def _effect_by_cluster(contrast: Contrast, answers: Answered) -> _ClusterEffects
     reach = high - low if kind.shares and contrast.outcome != "value" else None
     return _ClusterEffects(dict(zip(names, (sign * table["difference"]).tolist())), weights, reach)
 
-
+# %% ../nbs/29_compare.ipynb #eb3880ed
 def _on_shared_prompts(one: Answered, other: Answered) -> tuple[Answered, Answered, np.ndarray]:
     "The answers of both to the items that both answered readably, and which items these are."
     size = len(one.layout)
@@ -93,7 +93,7 @@ def _on_shared_prompts(one: Answered, other: Answered) -> tuple[Answered, Answer
     shared = read[0] & read[1]
     return *(each.part(shared[each.item]) for each in (one, other)), shared
 
-
+# %% ../nbs/29_compare.ipynb #c36b8c2c
 def _mean_answers(answers: Answered) -> np.ndarray:
     "Mean answer to every item: probabilities of the options and the number."
     size = len(answers.layout)
@@ -114,29 +114,7 @@ def _gap_over_clusters(one: _ClusterEffects, other: _ClusterEffects, numbers: bo
     scale = -one.reach, one.reach  # twice as wide as that of one effect, on which `UNSEEN` rests
     return adjusted_cluster_interval(table, one.weights, scale, unseen=UNSEEN / 2)
 
-
-_OTHER_WORDS = "asked in other words, so paired by cluster; the prompts differ too"
-
-
-def _gap_in_other_words(contrast: Contrast, answers: Sequence[Answered]) -> dict[str, Any] | None:
-    "The fields of a difference where no prompt was answered by both, but clusters were."
-    if estimators()[contrast.kind].gap:
-        return None  # it is paired by prompt
-    one, other = (_effect_by_cluster(contrast, each) for each in answers)
-    both = [key for key in one.of if key in other.of] if one and other else []
-    if not both:
-        return None
-    clusters = {"n_clusters": len({cluster for _, cluster in both})}
-    if max(abs(one.of[key] - other.of[key]) for key in both) <= EQUAL:
-        alike = f"the same effect in all {clusters['n_clusters']} clusters; {_OTHER_WORDS}"
-        tie = {"estimate": 0.0, "ci_low": np.nan, "ci_high": np.nan, "status": "tied"}
-        return clusters | tie | {"detail": alike}
-    found = _gap_over_clusters(one, other, contrast.outcome == "value")
-    fields = {name: getattr(found, name) for name in _FIELDS_OF_ESTIMATE}
-    detail = "; ".join(filter(None, [_OTHER_WORDS, found.detail]))
-    return clusters | fields | {"method": f"{found.method}, paired by cluster", "detail": detail}
-
-
+# %% ../nbs/29_compare.ipynb #97d2ab15
 _FIELDS_OF_ESTIMATE = (
     "estimate",
     "se",
@@ -165,7 +143,29 @@ def _own_gap(contrast: Contrast, one: Answered, other: Answered) -> dict[str, An
         return fields | {"p_value": np.nan, "detail": "the same effect in all clusters"}
     return fields | {"method": f"{found.method}, paired", "detail": found.detail or None}
 
+# %% ../nbs/29_compare.ipynb #be8b4054
+_OTHER_WORDS = "asked in other words, so paired by cluster; the prompts differ too"
 
+
+def _gap_in_other_words(contrast: Contrast, answers: Sequence[Answered]) -> dict[str, Any] | None:
+    "The fields of a difference where no prompt was answered by both, but clusters were."
+    if estimators()[contrast.kind].gap:
+        return None  # it is paired by prompt
+    one, other = (_effect_by_cluster(contrast, each) for each in answers)
+    both = [key for key in one.of if key in other.of] if one and other else []
+    if not both:
+        return None
+    clusters = {"n_clusters": len({cluster for _, cluster in both})}
+    if max(abs(one.of[key] - other.of[key]) for key in both) <= EQUAL:
+        alike = f"the same effect in all {clusters['n_clusters']} clusters; {_OTHER_WORDS}"
+        tie = {"estimate": 0.0, "ci_low": np.nan, "ci_high": np.nan, "status": "tied"}
+        return clusters | tie | {"detail": alike}
+    found = _gap_over_clusters(one, other, contrast.outcome == "value")
+    fields = {name: getattr(found, name) for name in _FIELDS_OF_ESTIMATE}
+    detail = "; ".join(filter(None, [_OTHER_WORDS, found.detail]))
+    return clusters | fields | {"method": f"{found.method}, paired by cluster", "detail": detail}
+
+# %% ../nbs/29_compare.ipynb #d8360af9
 def _alike_words(
     contrast: Contrast, one: Answered, other: Answered, asked: np.ndarray
 ) -> str:  # empty where they answer differently; asked: which prompts, shape (prompts,)
@@ -180,7 +180,7 @@ def _alike_words(
         f"the same answers to all {asked.sum()} prompts, with other probabilities" if same else ""
     )
 
-
+# %% ../nbs/29_compare.ipynb #3b5376ce
 def _row_of_difference(
     contrast: Contrast, names: tuple[str, str], answers: Sequence[Answered]
 ) -> dict[str, Any]:
@@ -255,14 +255,14 @@ def _readable_clusters(contrast: Contrast, answers: Answered) -> set[tuple[str, 
     whole = {each // len(names) for each in has} - lacking
     return {(strata[each], clusters[each]) for each in whole}
 
-
+# %% ../nbs/29_compare.ipynb #2d3e91d9
 def _on_clusters(answers: Answered, keys: Collection[tuple[str, str]]) -> Answered:
     "The answers to the prompts of some clusters."
     unit, strata, clusters = answers.layout.unit
     keep = np.array([key in keys for key in zip(strata.tolist(), clusters.tolist())], bool)
     return answers.part(keep[unit[answers.item]])
 
-
+# %% ../nbs/29_compare.ipynb #cf8b4cc7
 def _clusters_in_words(keys: Collection[tuple[str, str]], most: int) -> str:
     "Which clusters, where they are few, and how many of how many."
     names = sorted({str(cluster) for _, cluster in keys})
@@ -271,7 +271,15 @@ def _clusters_in_words(keys: Collection[tuple[str, str]], most: int) -> str:
     counted = f"{len(names)} of {most} clusters"
     return f"{', '.join(names)} ({counted})" if 0 < len(names) <= _MOST_CLUSTERS_NAMED else counted
 
+# %% ../nbs/29_compare.ipynb #7cc8bec2
+def _headline_estimate(contrast: Contrast, answers: Answered) -> float:
+    "The headline of one participant, without a test."
+    read = READS[estimators()[contrast.kind].reads](answers, contrast)
+    found = _estimate_group(contrast, read, "all", None)
+    value = found[0]["estimate"] if found else None
+    return np.nan if value is None else float(value)
 
+# %% ../nbs/29_compare.ipynb #eb077982
 def _basis_over_shared_clusters(contrast: Contrast, of: Mapping[str, Answered]) -> _RankBasis:
     "Estimates over the clusters that all who are ranked answered readably, and who is not ranked."
     own = {name: _headline_estimate(contrast, each) for name, each in of.items()}
@@ -302,7 +310,7 @@ def _basis_over_shared_clusters(contrast: Contrast, of: Mapping[str, Answered]) 
     alone = {name: own[name] for name in of if name not in estimates}
     return _RankBasis(estimates, alone, len({cluster for _, cluster in shared}), told)
 
-
+# %% ../nbs/29_compare.ipynb #0246cddb
 def _basis_in_effects(rows: pd.DataFrame) -> _RankBasis:
     "The same of headlines, which say how many clusters they rest on and not which."
     own = dict(zip(rows["participant"], rows["estimate"].astype(float)))
@@ -317,7 +325,7 @@ def _basis_in_effects(rows: pd.DataFrame) -> _RankBasis:
     alone = {name: value for name, value in own.items() if name not in estimates}
     return _RankBasis(estimates, alone, None, told)
 
-
+# %% ../nbs/29_compare.ipynb #072bdd5c
 def _ranks_with_intervals(rows: pd.DataFrame, basis: _RankBasis) -> list[dict[str, Any]]:
     "Rank of every participant in one paradigm, 1 for the largest effect, with its interval."
     known = basis.estimates
@@ -352,19 +360,20 @@ def _published_minus_new_wording(
     new = layout.selected(contrast) & ~np.isin(unit, unit[old])
     if not new.any():  # wordings vary inside of each cluster: its other wordings are the new ones
         new = layout.selected(contrast) & ~old
-    rows = []
-    for asked in (old, new):  # a published story with its options swapped is neither
+    rows, lacking = [], []
+    # a published story with its options swapped is neither
+    for word, asked in {"published": old, "new": new}.items():
         part = answers.part(asked[answers.item])
         read = READS[estimators()[contrast.kind].reads](part, contrast)
         found = _estimate_group(contrast, read, "all", seed)
-        rows.append(found[0] if found and found[0]["estimate"] is not None else None)
+        rows.append(found[0] if found else {"estimate": None})
+        if rows[-1]["estimate"] is None:
+            what = "no effect" if len(part.item) else "no answers"
+            lacking.append(f"{what} in {word} wording")
     named = {"participant": name, "measure": contrast.measure, "unit": contrast.unit}
+    if lacking:
+        return named | {"n_published": 0, "n_new": 0, "detail": " and ".join(lacking)}
     published, new = rows
-    if published is None or new is None:
-        lacking = " and ".join(
-            word for word, row in (("published", published), ("new", new)) if row is None
-        )
-        return named | {"n_published": 0, "n_new": 0, "detail": f"no answers to {lacking} wording"}
     low, high = (np.nan if new[end] is None else new[end] for end in ("ci_low", "ci_high"))
     gap = published["estimate"] - new["estimate"]
     alone = published["n_clusters"] <= 1
@@ -455,7 +464,7 @@ FAMILIAR = [
     "detail",
 ]
 
-
+# %% ../nbs/29_compare.ipynb #a81ffa6d
 def _asked_for(known: Iterable[str], wanted: Sequence[str]) -> list[str]:
     "The participants to compare; all of them where none is named."
     known = list(dict.fromkeys(known))
@@ -470,7 +479,7 @@ def _asked_for(known: Iterable[str], wanted: Sequence[str]) -> list[str]:
         )
     return chosen
 
-
+# %% ../nbs/29_compare.ipynb #0c1870f5
 def _with_adjusted_p_values(
     rows: list[dict[str, Any]], chosen: Sequence[str], alpha: float
 ) -> pd.DataFrame:
@@ -519,7 +528,7 @@ def _cells_of(source: Any, items: Any = None) -> dict[str, tuple[Layout, dict[st
         found[name] = layout, dict(_answers_by_participant(trials, layout))
     return found
 
-
+# %% ../nbs/29_compare.ipynb #5636554d
 def _from_effects(table: pd.DataFrame, chosen: Sequence[str]) -> list[dict[str, Any]]:
     "Differences of estimates that know nothing of each other."
     rows = []
@@ -553,7 +562,7 @@ def _from_effects(table: pd.DataFrame, chosen: Sequence[str]) -> list[dict[str, 
             )
     return rows
 
-
+# %% ../nbs/29_compare.ipynb #69946870
 def _seed_of(source: Any) -> int:
     "The seed of the study behind a folder; 0 where there is none."
     if isinstance(source, pd.DataFrame):
@@ -562,7 +571,7 @@ def _seed_of(source: Any) -> int:
     seed = manifest.get("study", {}).get("seed", 0)
     return seed if isinstance(seed, int) else 0
 
-
+# %% ../nbs/29_compare.ipynb #a2c97891
 _OF_EFFECTS = ("paradigm", "participant", "measure", "unit")  # what is compared, and of whom
 _NUMBERS_OF_EFFECTS = ("estimate", "se", "n_items", "n_clusters")
 
@@ -593,7 +602,7 @@ def _check_source(source: Any) -> None:
             f"{source!r:.60} cannot be compared; give an outputs folder, trials or effects"
         )
 
-
+# %% ../nbs/29_compare.ipynb #66d879c6
 @listing(
     differences={
         "first, second": "who is compared; the estimate is first minus second",
@@ -713,14 +722,6 @@ def _no_difference(
     status = {"status": "no_valid_answers", "detail": said}
     return {**known, "first": names[0], "second": names[1], **status}
 
-
-def _headline_estimate(contrast: Contrast, answers: Answered) -> float:
-    "The headline of one participant, without a test."
-    read = READS[estimators()[contrast.kind].reads](answers, contrast)
-    found = _estimate_group(contrast, read, "all", None)
-    value = found[0]["estimate"] if found else None
-    return np.nan if value is None else float(value)
-
 # %% ../nbs/29_compare.ipynb #03bb4671
 def _reason_of_difference(row: Mapping[str, Any]) -> str:
     "Why a difference is what it is: what is told of it, or else its status."
@@ -839,6 +840,19 @@ def _as_shown(found: Comparison) -> Any:
     return showing.tables_shown(for_readers(found), [comparison_notes(found)])
 
 
+def _wordings_not_compared(
+    familiar: pd.DataFrame,  # of a comparison
+) -> str:  # empty where nothing is lacking
+    "Where published wording could not be set against new wording, and what was missing."
+    lacking = familiar[familiar["estimate"].isna()]
+    if lacking.empty:
+        return ""
+    missing = []
+    for detail, rows in lacking.groupby("detail", sort=False):
+        missing.append(f"{detail} of {', '.join(rows['paradigm'].unique())}")
+    return f"Published wording is not set against new wording everywhere: {'; '.join(missing)}."
+
+
 def comparison_notes(
     found: Comparison,  # from compare
 ) -> str:
@@ -861,11 +875,8 @@ def comparison_notes(
             "Encoders read each option by itself behind the bare question, the others one prompt "
             "with all of its options: a difference between the two is one of instruments too."
         )
-    one_sided = found.familiar[found.familiar["estimate"].isna()]["paradigm"].unique()
-    if len(one_sided):
-        notes.append(
-            f"Asked in published or in new wording only, so not compared: {', '.join(one_sided)}."
-        )
+    if missing := _wordings_not_compared(found.familiar):
+        notes.append(missing)
     if len(found.familiar) and found.familiar["estimate"].notna().any():
         notes.append(
             "A published wording that is one cluster carries no interval of its own: its "

@@ -1219,7 +1219,7 @@ def _with_text_types(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
     }
     return table.assign(**texts)
 
-
+# %% ../nbs/00_tables.ipynb #4dc9bc7d
 LARGEST_UNPACKED = 2 * 2**30  # bytes of a parquet file in memory
 
 
@@ -1254,7 +1254,7 @@ def _check_unpacked(path: Path) -> Path:
                     raise refusal()
     return path
 
-
+# %% ../nbs/00_tables.ipynb #1ec1c21e
 def _read_file(path: Path, schema: Schema) -> pd.DataFrame:
     "The stored table; whatever prevents reading becomes one line."
     try:
@@ -1271,7 +1271,7 @@ def _read_file(path: Path, schema: Schema) -> pd.DataFrame:
             f"{path}: cannot be read as {path.suffix} ({first_line(error)}); export the table again"
         ) from None
 
-
+# %% ../nbs/00_tables.ipynb #b4bc77b0
 def _at_version(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
     "The table with empty columns for those that came after its version."
     marks = [table.attrs.get(VERSION, 1)]

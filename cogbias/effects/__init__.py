@@ -759,6 +759,17 @@ def _estimate_row(
     detail = "; ".join(filter(None, [contrast.note, found.detail]))
     return _effect_row(contrast, rows, group, **(fields | {"detail": detail or None} | given))
 
+# %% ../../nbs/12_effects.ipynb #e432b21e
+def _constant_words(shown: list[tuple[str, ...]], earned: np.ndarray) -> dict[str, np.ndarray]:
+    "What is scored by giving the same words throughout, where every prompt offers them."
+    offered = [word for word in shown[0] if word] if shown else []
+    policies = {}
+    for word in offered:
+        if all(word in words for words in shown):
+            at = [words.index(word) for words in shown]
+            policies[f"always {word!r}"] = earned[np.arange(len(at)), at]
+    return policies
+
 # %% ../../nbs/12_effects.ipynb #9d13d895
 def _constant_policies(contrast: Contrast, rows: Rows) -> dict[str, np.ndarray]:
     "What every constant policy scores, by prompt."
@@ -773,18 +784,7 @@ def _constant_policies(contrast: Contrast, rows: Rows) -> dict[str, np.ndarray]:
         policies |= _constant_words([shown[row] for row in rows.item.tolist()], earned)
     return {name: each for name, each in policies.items() if not np.isnan(each).any()}
 
-
-def _constant_words(shown: list[tuple[str, ...]], earned: np.ndarray) -> dict[str, np.ndarray]:
-    "What is scored by giving the same words throughout, where every prompt offers them."
-    offered = [word for word in shown[0] if word] if shown else []
-    policies = {}
-    for word in offered:
-        if all(word in words for words in shown):
-            at = [words.index(word) for words in shown]
-            policies[f"always {word!r}"] = earned[np.arange(len(at)), at]
-    return policies
-
-
+# %% ../../nbs/12_effects.ipynb #97ceb04c
 def _unit_means(rows: Rows, values: np.ndarray) -> np.ndarray:
     "Mean over the prompts of every cluster, nan where there is none."
     units = len(rows.layout.unit[1])
@@ -792,7 +792,7 @@ def _unit_means(rows: Rows, values: np.ndarray) -> np.ndarray:
         total = np.bincount(rows.unit, values, units)
         return total / np.bincount(rows.unit, minlength=units)
 
-
+# %% ../../nbs/12_effects.ipynb #5fa7b6e4
 def null_of(
     contrast: Contrast,  # what is compared
     rows: Rows,  # what is read
@@ -890,7 +890,7 @@ def _counted_flips(
     said = p_words(block_flip(table, weights, blocks=blocks))
     return f"all sign flips of {clusters} clusters: {said}" if said else ""
 
-
+# %% ../../nbs/12_effects.ipynb #212290db
 def difference(
     contrast: Contrast,  # what is compared
     rows: Rows | pd.DataFrame,  # from read_prompts, or from prompt_scores
@@ -2108,7 +2108,7 @@ def _own_minus_others(found: list[dict[str, Any]], participant: str) -> list[dic
     limits = {"se": se, "df": df, "ci_low": gap - reach, "ci_high": gap + reach, "status": "ok"}
     return [row | limits]
 
-
+# %% ../../nbs/12_effects.ipynb #9b66bb92
 def _why_empty(contrast: Contrast, layout: Layout) -> str:
     "Why a contrast has no answer at all, and what to do."
     lacking = [
@@ -2130,7 +2130,7 @@ def _left_out_words(headline: dict[str, Any], asked: Rows) -> dict[str, Any]:
     said = f"{left} of {every} answers are to prompts without a counterpart, and left out"
     return {"detail": "; ".join(filter(None, [headline["detail"], said]))}
 
-
+# %% ../../nbs/12_effects.ipynb #8ee72a2f
 def _headline_rows(
     paradigm: Paradigm, answers: Answered, whole: Answered, seed: int
 ) -> list[dict[str, Any]]:

@@ -1367,25 +1367,35 @@ def _variants_not_asked(declared: Declaration, persona: str, gaps: _GapsToFill) 
     "Which variants are not asked."
     usual = ["base", "no_persona"] if persona else ["base"]
     chosen = declared.held.get("variants", usual)
-    _check_variants(declared, chosen, persona, gaps)
+    _refuse_unscaled(declared, chosen, gaps)
     return {name: "not_applicable" for name in VARIANTS if name not in chosen}
 
 
-def _check_variants(
-    declared: Declaration, chosen: Sequence[str], persona: str, gaps: _GapsToFill
-) -> None:
-    "Refuse variants that are unknown, or that would read as another one."
-    spot = declared.spot("variants")
+def _check_variants(declared: Declaration, chosen: Sequence[str], persona: str) -> None:
+    "Refuse variants that are unknown, a list without base, and no_persona where there is none."
+    faults, spot = Faults(), declared.spot("variants")
+    meant = [
+        near for name in chosen if name not in VARIANTS for near in _nearest_name(name, VARIANTS)
+    ]
     for name in chosen:
         if name not in VARIANTS:
-            raise spot.fault(f"variant {name!r} is not known; {nearest(name, VARIANTS)}")
-    if "base" not in chosen:
-        raise spot.fault("base is not among them, which carries the headline; add it")
+            said = f"variant {name!r} is not known; {nearest(name, VARIANTS)}"
+            faults.note(spot.fault(said))
+    if "base" not in (*chosen, *meant):
+        said = "base is not among them, which carries the headline; add it"
+        faults.note(spot.fault(said))
     if "no_persona" in chosen and not persona:
-        raise spot.fault("no_persona reads as base where there is no persona; leave it out")
+        said = "no_persona reads as base where there is no persona; leave it out"
+        faults.note(spot.fault(said))
+    faults.tell()
+
+
+def _refuse_unscaled(declared: Declaration, chosen: Sequence[str], gaps: _GapsToFill) -> None:
+    "Refuse variants with other numbers where no number would be another one."
     scaling = [kind for kind in gaps.numbers.values() if kind in (*SCALED, *DECLARED)]
     if not scaling and {"odd", "large"} & set(chosen):
-        raise spot.fault("nothing scales; declare a gap in [numbers], or leave odd and large out")
+        said = "nothing scales; declare a gap in [numbers], or leave odd and large out"
+        raise declared.spot("variants").fault(said)
 
 # %% ../../nbs/kits/file.ipynb #583356aa
 def _shared_options(
@@ -1457,8 +1467,12 @@ def _note_unfilled_gaps(
                 said = f"fills no gap; did you mean {gap!r}, which {place} has?"
             faults.note(spot.fault(said))
             doubtful += [gap, *close]
-    if any(prompt_fault(text) for _, text in texts):  # it may have gaps that nobody can see
-        doubtful += [name for name in given if name not in {*WORDING_FIELDS, *gaps.all}]
+    if _may_hide_gaps(declared):
+        doubtful += [
+            name
+            for name in given
+            if name not in {*WORDING_FIELDS, *gaps.all} and not _nearest_name(name, WORDING_FIELDS)
+        ]
     left = {"words": gaps.words, "factors": gaps.factors}
     return replace(
         gaps,
@@ -1469,6 +1483,14 @@ def _note_unfilled_gaps(
         numbers={name: kind for name, kind in gaps.numbers.items() if name not in doubtful},
         doubtful=tuple(dict.fromkeys([*gaps.doubtful, *doubtful])),
     )
+
+
+def _may_hide_gaps(declared: Declaration) -> bool:
+    "Whether a text for all wordings is so wrong that it may have been meant to have other gaps."
+    if any(prompt_fault(text) for _, text in _texts_for_participants(declared.held)):
+        return True
+    listed = _each_condition(declared.held.get("options", [])).values()
+    return any(len({*map(as_read, texts)}) < len(texts) for texts in listed)  # one of them is lost
 
 
 COMMAS_READ = "Commas in numbers of the table of wordings were read as decimal points"
@@ -1515,7 +1537,9 @@ def _sound_wordings(
         text, named = tables[listed], (gaps.checked, gaps.parsed, numbers, gaps.doubtful)
         each_one = _table_wordings(file, text, *named, gaps.spare)
     else:
-        each_one = _listed_wordings(declared, gaps.all)
+        given = _columns_of(declared, tables)  # other names of doubt fill nothing here
+        known = [name for name in gaps.all if name in gaps.checked or name in given]
+        each_one = _listed_wordings(declared, known)
     with faults.apart():
         for wording in each_one:
             found.append(wording)
@@ -1831,7 +1855,7 @@ def own_name(
         )
     return f"{SUITE}{name}"
 
-
+# %% ../../nbs/kits/file.ipynb #18cb5a67
 _LARGEST_EFFECTS = {"probability": 1.0, "percent": 100.0, "percentage points": 100.0}
 
 
@@ -1902,7 +1926,7 @@ def _human_results(declared: Declaration, headline: Any) -> tuple[dict[str, Any]
         rows.append({**usual, "bias": declared.held.get("bias", ""), "note": "", **table})
     return tuple(rows)
 
-
+# %% ../../nbs/kits/file.ipynb #dc0df036
 def _about_for_readers(declared: Declaration, base: Paradigm | None = None) -> About:
     "What readers are told."
     held = declared.held
@@ -1945,7 +1969,7 @@ def _refuse_gaps_in_person(declared: Declaration) -> None:
                 f"holds {sign!r}, and no gap is filled there; write the text"
             )
 
-
+# %% ../../nbs/kits/file.ipynb #1adcfea0
 def _name_of_headline(declared: Declaration) -> str:
     "Name of the headline in tables."
     held = declared.held
@@ -1995,6 +2019,9 @@ def _note_beside_question(declared: Declaration, faults: Faults) -> None:
     if not odd & {"persona", "system"}:
         with faults.apart():
             _refuse_gaps_in_person(declared)
+    if "variants" in held and not odd & {"variants", "persona"}:
+        with faults.apart():
+            _check_variants(declared, held["variants"], held.get("persona", ""))
     if "measure" not in odd and "bias" in held and "bias" not in odd:
         with faults.apart():
             _name_of_headline(declared)
@@ -2169,8 +2196,8 @@ def _own_flags(declared: Declaration, base: Paradigm, persona: str | None) -> di
                 f"{base.name} has no variant {name!r}, in which it makes no sense; use "
                 f"{', '.join(usual)}"
             )
-    gaps = _base_gaps(question)
-    _check_variants(declared, chosen, PERSONA if persona is None else persona, gaps)
+    _check_variants(declared, chosen, PERSONA if persona is None else persona)
+    _refuse_unscaled(declared, chosen, _base_gaps(question))
     return {
         name: question.flags.get(name, "") if name in chosen else "not_applicable"
         for name in VARIANTS
