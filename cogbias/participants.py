@@ -13,6 +13,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -20,6 +21,7 @@ from numbers import Integral
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from .choices import Reading, read_choice
+from .choices.text import without_question
 from .settings import setting_words
 from .tables import matching, answer_range
 from .tables import METHODS, PACKAGE, CogbiasError, nearest
@@ -111,8 +113,12 @@ def answer_from_text(
     finish, question = received.get("finish_reason"), _all_that_was_said(item)
     # a percentage may be the answer where the question names one, or a probability
     percent = bool(_OF_PERCENT.search(question))
-    reading = read_choice(response, item["options"], item["answer"], finish, percent, question)
-    reading = _in_range(item, reading)
+    own = without_question(response or "", item.get("system"), item.get("prompt"))
+    if own.strip() or not (response or "").strip():
+        reading = read_choice(own, item["options"], item["answer"], finish, percent, question)
+        reading = _in_range(item, reading)
+    else:
+        reading = Reading(None, None, "invalid_format", "only the question is repeated")
     chosen = next((each for each in item["options"] if each["label"] == reading.choice), {})
     value = reading.value if reading.value is not None else chosen.get("value")
     return Answer(
@@ -185,7 +191,8 @@ def backends() -> list[str]:
     return sorted(_installed_backends())
 
 # %% ../nbs/04_participants.ipynb #9aba8c77
-AT_HAND: dict[str, Participant] = {}  # name -> participant that is being asked from Python
+# name -> participant that is being asked from Python, in this thread or task and no other
+AT_HAND: ContextVar[Mapping[str, Participant]] = ContextVar("at hand", default={})
 
 
 def _check_protocol(who: Any) -> None:
@@ -235,14 +242,11 @@ def at_hand(
     "Make a participant known by its name until the block ends."
     _check_protocol(who)
     _check_its_name(who)
-    before = AT_HAND.get(who.name)
-    AT_HAND[who.name] = who
+    before = AT_HAND.set({**AT_HAND.get(), who.name: who})
     try:
         yield who
     finally:
-        del AT_HAND[who.name]
-        if before is not None:
-            AT_HAND[who.name] = before
+        AT_HAND.reset(before)
 
 # %% ../nbs/04_participants.ipynb #3c0524b4
 def participant(
@@ -252,8 +256,8 @@ def participant(
     "The participant of that name."
     if not isinstance(name, str):
         raise CogbiasError(f"model {name!r:.60} is not known: it should read backend/name")
-    if name in AT_HAND:
-        return _with_its_own(AT_HAND[name], settings)
+    if known := AT_HAND.get().get(name):
+        return _with_its_own(known, settings)
     backend, _, model = name.partition("/")
     known = _installed_backends()
     if backend not in known or not model:

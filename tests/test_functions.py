@@ -7,7 +7,9 @@ import inspect
 import json
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,30 @@ def test_a_function_gets_a_store_effects_and_a_report(whole: RunResult) -> None:
     (report,) = whole.reports
     text = report.read_text()
     assert "function/mine" in text and "Traceback" not in text
+
+
+def test_two_functions_of_one_name_in_two_threads_answer_for_themselves(tmp_path: Path) -> None:
+    def always(label: str) -> Callable[[str], str]:
+        def mine(prompt: str) -> str:
+            time.sleep(0.005)  # the other one begins meanwhile
+            return label
+
+        return mine
+
+    found = {}
+
+    def ask(label: str) -> None:
+        found[label] = asked(always(label), tmp_path / label)
+
+    threads = [threading.Thread(target=ask, args=(label,)) for label in ("A", "B")]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert {label: set(found[label].trials["choice"]) for label in found} == {
+        "A": {"A"},
+        "B": {"B"},
+    }
 
 
 def test_answers_without_a_revision_are_asked_again_and_never_mixed(whole: RunResult) -> None:
