@@ -246,8 +246,9 @@ def vocabulary_texts() -> list[str]:
     return sorted({*texts, *corpus(TOLD)})
 
 # %% ../nbs/21_trained_encoders.ipynb #b3d94322
-def _with_defaults(names: Iterable[TrainedName]) -> list[TrainedName]:
-    "Names, the default models that they begin with among them and first."
+def _encoders_of_study(study: Study) -> list[TrainedName]:
+    "The encoders that a study trains, the default models that they begin with first."
+    names = [name for name in map(trained_name, study.models) if name]
     first = [each._replace(task=DEFAULT) for each in names]
     return list(dict.fromkeys([*first, *names]))
 
@@ -257,7 +258,6 @@ def planned_encoders(
     outputs: Path | str,  # outputs folder
 ) -> pd.DataFrame:  # one row per encoder, defaults first
     "The encoders that a study trains."
-    names = [name for name in map(trained_name, study.models) if name]
     models = model_folder_of(Folder(Path(outputs)))
     rows = [
         {
@@ -266,7 +266,7 @@ def planned_encoders(
             "label": _planned_label(study, name, models),
             "trained": read_trained(models / name.folder) is not None,
         }
-        for name in _with_defaults(names)
+        for name in _encoders_of_study(study)
     ]
     return pd.DataFrame(rows, columns=["encoder", "begins_with", "label", "trained"])
 
@@ -468,7 +468,7 @@ def _compare_training(
 
 def _compared_trainings(study: Study, outputs: Path | str) -> dict[TrainedName, _ComparedTraining]:
     "All trainings of a folder that the study would use."
-    names = _with_defaults([name for name in map(trained_name, study.models) if name])
+    names = _encoders_of_study(study)
     if not names:
         return {}
     training, models = make_training(study), model_folder_of(Folder(Path(outputs)))
@@ -537,7 +537,7 @@ def missing_starts(
     outputs: Path | str,  # outputs folder
 ) -> list[str]:  # one line per pretrained model
     "Pretrained weights that a study begins with and that are not on this machine."
-    names = _with_defaults([name for name in map(trained_name, study.models) if name])
+    names = _encoders_of_study(study)
     models = model_folder_of(Folder(Path(outputs)))
     return [
         f"encoder/{name.folder} begins with {_begins_with(study, name)}, which is not on this "
@@ -712,7 +712,7 @@ def train_encoders(
     progress: bool = False,  # bars on a terminal
 ) -> TrainedEncoders:
     "Train what a folder lacks of a study's encoders."
-    names = _with_defaults([name for name in map(trained_name, study.models) if name])
+    names = _encoders_of_study(study)
     models = model_folder_of(Folder(Path(outputs).absolute()))
     _check_begins(study, _defaults_missing(names, models))
     models.mkdir(parents=True, exist_ok=True)

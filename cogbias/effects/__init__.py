@@ -248,6 +248,16 @@ class Answered:
     read: dict[tuple, Any] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
+    def n_trials(self) -> np.ndarray:
+        "How many answers every item has, shape (items,)."
+        return np.bincount(self.item, minlength=len(self.layout))
+
+    @cached_property
+    def n_valid(self) -> np.ndarray:
+        "How many of them could be read, shape (items,)."
+        return np.bincount(self.item, self.ok, len(self.layout)).astype(int)
+
+    @cached_property
     def given(self) -> tuple[np.ndarray, np.ndarray]:
         "Trial and place of every option that has a probability."
         return np.nonzero(self.p > 0)
@@ -540,9 +550,8 @@ def read_prompts(
         weight = np.where(answers.ok, weight, 1.0)
     n = len(answers.layout)
     total, weight = np.bincount(answers.item, total, n), np.bincount(answers.item, weight, n)
-    n_trials = np.bincount(answers.item, minlength=n)
-    keep = np.flatnonzero(answers.layout.selected(contrast) & (n_trials > 0))
-    n_trials, weight = n_trials[keep], weight[keep]
+    keep = np.flatnonzero(answers.layout.selected(contrast) & (answers.n_trials > 0))
+    n_trials, weight = answers.n_trials[keep], weight[keep]
     score = np.divide(total[keep], weight, out=np.zeros(len(keep)), where=weight > 0)
     found = Rows(
         answers.layout,
@@ -552,7 +561,7 @@ def read_prompts(
         weight=weight / np.maximum(n_trials, 1),
         exact=np.bincount(answers.item, ~answers.exact, n)[keep] == 0,
         n_trials=n_trials,
-        n_valid=np.bincount(answers.item, answers.ok, n)[keep].astype(int),
+        n_valid=answers.n_valid[keep],
     )
     return with_enough(found, contrast) if invalid == "drop" else found
 
@@ -573,8 +582,7 @@ def read_options(
 ) -> Rows:  # p and logits, shape (prompts, places), weight, exact, n_trials, n_valid
     "What every answered prompt that the contrast speaks about says of each of its options."
     layout, size = answers.layout, len(answers.layout)
-    n_trials = np.bincount(answers.item, minlength=size)
-    n_valid = np.bincount(answers.item, answers.ok, size).astype(int)
+    n_trials, n_valid = answers.n_trials, answers.n_valid
     keep = np.flatnonzero(layout.selected(contrast) & (n_trials > 0))
 
     def mean(by_trial: np.ndarray) -> np.ndarray:
@@ -1102,10 +1110,8 @@ def signal_shift(
     contrast: Contrast, rows: Rows, group: str = "all", seed: int = 0
 ) -> list[dict[str, Any]]:
     "Criterion or sensitivity shift by believability level, against the control if there is one."
-    real, exact = (
-        _acceptance_by_cluster(contrast, rows, contrast.treatment),
-        bool(rows["exact"].all()),
-    )
+    real = _acceptance_by_cluster(contrast, rows, contrast.treatment)
+    exact = bool(rows["exact"].all())
     if contrast.control is None:
         found = signal_detection_shift(real, cluster="cluster", exact=exact)
     else:
@@ -1119,11 +1125,8 @@ def interaction(
     contrast: Contrast, rows: Rows, group: str = "all", seed: int = 0
 ) -> list[dict[str, Any]]:
     "Interaction of logic and belief in log-odds."
-    real, exact = (
-        _acceptance_by_cluster(contrast, rows, contrast.treatment),
-        bool(rows["exact"].all()),
-    )
-    found = logit_interaction(real, cluster="cluster", exact=exact)
+    real = _acceptance_by_cluster(contrast, rows, contrast.treatment)
+    found = logit_interaction(real, cluster="cluster", exact=bool(rows["exact"].all()))
     return [_estimate_row(contrast, rows, found, group, method="logit, clusters")]
 
 # %% ../../nbs/12_effects.ipynb #5ea1dde4
@@ -1390,7 +1393,6 @@ def _mean_distribution_by_item(answers: Answered) -> np.ndarray:
     "Mean probability of every value of the options, by item; nan where nothing was readable."
     layout, size = answers.layout, len(answers.layout)
     values = np.unique(answers.option_value[~np.isnan(answers.option_value)])
-    n = np.bincount(answers.item, answers.ok, size)
     found = np.zeros((size, len(values)))
     for place in range(layout.role.shape[1]):
         total = np.bincount(answers.item, answers.p[:, place], size)
@@ -1398,7 +1400,7 @@ def _mean_distribution_by_item(answers: Answered) -> np.ndarray:
         at = np.searchsorted(values, answers.option_value[here, place])
         found[np.flatnonzero(here), at] += total[here]
     with np.errstate(invalid="ignore", divide="ignore"):
-        return found / n[:, None]
+        return found / answers.n_valid[:, None]
 
 
 def read_pairs(
@@ -1408,9 +1410,7 @@ def read_pairs(
     Rows
 ):  # p_treatment, p_control (pairs, values), shares unread, control prompt, n_trials, n_valid
     "One row per treatment prompt and control prompt of one pair."
-    layout, size = answers.layout, len(answers.layout)
-    n_trials = np.bincount(answers.item, minlength=size)
-    n_valid = np.bincount(answers.item, answers.ok, size).astype(int)
+    layout, n_trials, n_valid = answers.layout, answers.n_trials, answers.n_valid
     asked = np.flatnonzero(layout.selected(contrast) & (n_trials > 0))
     rows = Rows(layout, asked)
     pair, treated = rows.code("pair_id"), rows.at("condition", contrast.treatment)
@@ -1778,7 +1778,7 @@ class _AnswersByPlace(NamedTuple):
 def _by_position(answers: Answered, rows: np.ndarray, scale: bool = False) -> _AnswersByPlace:
     "Roles and mean probabilities by position."
     layout, size = answers.layout, len(answers.layout)
-    n = np.bincount(answers.item[answers.ok], minlength=size)
+    n = answers.n_valid
     shown = layout.shown[rows].max(initial=0)
     read = n[rows] > 0
     total = np.zeros((size, shown))

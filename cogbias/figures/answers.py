@@ -576,6 +576,15 @@ def _in_percentage_points(table: pd.DataFrame, nominal: pd.Series | float = 0.0)
     return table.assign(value=value, low=value - reach, high=value + reach)
 
 # %% ../../nbs/figures/02_answers.ipynb #d446138f
+def _with_legend_of_coverage(
+    ax: "Axes", seen: pd.DataFrame, band: float, named: bool, left_out: int
+) -> "Axes":
+    "The finished axes: whose bars these are, what they and the band mean, what is left out."
+    _legend_above(ax, _legend_entries(_levels_in_order(seen["level"]), named))
+    meaning = f"bars: 95% Monte-Carlo error; band: ±{100 * band:g} points"
+    return _with_notes_below(ax, meaning, _count_left_out(left_out))
+
+
 @figure
 def calibration_plot(
     data: pd.DataFrame,  # one row per nominal level and interval
@@ -603,12 +612,7 @@ def calibration_plot(
         xlabel="nominal coverage",
         ylabel="achieved minus nominal coverage\n(percentage points)\n← too short     too wide →",
     )
-    _legend_above(ax, _legend_entries(_levels_in_order(seen["level"]), bool(hue)))
-    return _with_notes_below(
-        ax,
-        f"bars: 95% Monte-Carlo error; band: ±{100 * band:g} points",
-        _count_left_out(len(table) - len(seen)),
-    )
+    return _with_legend_of_coverage(ax, seen, band, bool(hue), len(table) - len(seen))
 
 # %% ../../nbs/figures/02_answers.ipynb #791be1ea
 @figure
@@ -642,9 +646,4 @@ def coverage_rows(
     _draw_side_by_side(ax, _in_percentage_points(seen), rows, upright=False)
     _name_rows(ax, rows)
     ax.set_xlabel(f"coverage of {100 * nominal:g}% intervals (%)")
-    _legend_above(ax, _legend_entries(_levels_in_order(seen["level"]), bool(hue)))
-    return _with_notes_below(
-        ax,
-        f"bars: 95% Monte-Carlo error; band: ±{100 * band:g} points",
-        _count_left_out(len(table) - len(seen)),
-    )
+    return _with_legend_of_coverage(ax, seen, band, bool(hue), len(table) - len(seen))

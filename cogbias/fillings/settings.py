@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from .writing import first_object, mended
+from .writing import check_writer, first_object, mended
 from ..frames import Frame, Gap, fill
 from ..kits.business import RULES, SETTINGS, business_settings, check_settings_table
-from ..participants import Answer, Participant, Request, is_simulated
+from ..participants import Answer, Participant, Request
 from ..tables import CogbiasError, content_hash, save_table
 
 # %% ../../nbs/fillings/02_settings.ipynb #c7ed13e0
@@ -148,13 +148,9 @@ def write_settings(
 ) -> WrittenSettings:
     "Have a participant write business settings."
     path = Path(path)
-    if "text" not in participant.methods or is_simulated(participant.name):
-        raise CogbiasError(f"{participant.name} cannot write; use one that answers in text")
+    check_writer(participant, count=count, attempts=attempts)
     if path.suffix != ".csv" or not industries:
         raise CogbiasError(f"{path}: name a .csv file, and one industry at least")
-    for name, value in (("count", count), ("attempts", attempts)):
-        if type(value) is not int or value < 1:
-            raise CogbiasError(f"{name} is {value!r}; use a whole number from 1")
     known = business_settings(path)[SETTINGS.names] if path.exists() else pd.DataFrame()
     kept, refused = known.to_dict("records"), []
     for attempt in range(1, attempts + 1):

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['WRITE', 'AGAIN', 'LONGEST_ANSWER', 'LONGEST_TEXT', 'MOST_BRACES', 'Task', 'passes', 'instruction', 'writing_prompt',
-           'response_schema', 'first_object', 'mended', 'Written', 'read_texts', 'filling_rows', 'Generated',
-           'generate']
+           'response_schema', 'first_object', 'mended', 'Written', 'read_texts', 'filling_rows', 'check_writer',
+           'Generated', 'generate']
 
 # %% ../../nbs/fillings/00_writing.ipynb #317109b7
 import json
@@ -236,6 +236,18 @@ def _texts_of_file(path: Path) -> pd.DataFrame:
     return load_fillings(path) if path.stat().st_size else pd.DataFrame(columns=FILLINGS.names)
 
 # %% ../../nbs/fillings/00_writing.ipynb #b5e9a234
+def check_writer(
+    participant: Participant,  # who is to write
+    **numbers: int,  # of what, or how often; by name
+) -> None:
+    "Refuse who cannot write, and a number of texts or attempts that is none."
+    if "text" not in participant.methods or is_simulated(participant.name):
+        raise CogbiasError(f"{participant.name} cannot write; use one that answers in text")
+    for name, value in numbers.items():
+        if type(value) is not int or value < 1:
+            raise CogbiasError(f"{name} is {value!r}; use a whole number from 1")
+
+
 class Generated(NamedTuple):
     "What came of a generation."
 
@@ -311,13 +323,9 @@ def generate(
         raise CogbiasError(
             f"{paradigm.name} has no written gaps; there is nothing to generate{told}"
         )
-    if "text" not in participant.methods or is_simulated(participant.name):
-        raise CogbiasError(f"{participant.name} cannot write; use one that answers in text")
+    check_writer(participant, instances=instances, attempts=attempts)
     if path.suffix != ".jsonl":
         raise CogbiasError(f"{path}: fillings are written as lines; name a .jsonl file")
-    for name, value in (("instances", instances), ("attempts", attempts)):
-        if type(value) is not int or value < 1:
-            raise CogbiasError(f"{name} is {value!r}; use a whole number from 1")
     chosen = chosen_settings(settings, seed).to_dict("records")
     stories = [(setting, instance) for setting in chosen for instance in range(instances)]
     asked = 0

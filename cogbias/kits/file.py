@@ -604,10 +604,8 @@ def prompt_fault(
     "What a prompt or an option may not hold."
     if not text.strip():
         return "is empty; write what is asked"
-    if len(text) > LONGEST_TEXT:
-        return f"has {len(text):,} characters; {LONGEST_TEXT:,} are enough"
-    if sign := _first_unprintable_sign(text):
-        return f"holds {sign!a}, which cannot be printed; remove it"
+    if fault := text_fault(text):
+        return fault
     if brace := odd_brace(text):
         return (
             f"has a brace that belongs to no gap, at {brace!r}; write a gap as {{name}}, in small "

@@ -185,12 +185,15 @@ class ContentSet:
     )  # condition -> role -> text, likewise
 
     def __post_init__(self) -> None:
-        frames = {condition: _as_frame(text) for condition, text in self.frames.items()}
-        options = {
-            condition: _options_as_frames(listed) for condition, listed in self.options.items()
-        }
-        object.__setattr__(self, "frames", frames)
-        object.__setattr__(self, "options", options)
+        _read_texts_as_frames(self)
+
+
+def _read_texts_as_frames(held: "ContentSet | Question") -> None:
+    "Make frames of the questions and options of one that was just declared."
+    frames = {condition: _as_frame(text) for condition, text in held.frames.items()}
+    options = {condition: _options_as_frames(listed) for condition, listed in held.options.items()}
+    object.__setattr__(held, "frames", frames)
+    object.__setattr__(held, "options", options)
 
 
 def _as_frame(text: str | Frame) -> Frame:
@@ -320,12 +323,7 @@ class Question:
     system: str | None = None  # what else the system message says; None: the usual
 
     def __post_init__(self) -> None:
-        frames = {condition: _as_frame(text) for condition, text in self.frames.items()}
-        options = {
-            condition: _options_as_frames(listed) for condition, listed in self.options.items()
-        }
-        object.__setattr__(self, "frames", frames)
-        object.__setattr__(self, "options", options)
+        _read_texts_as_frames(self)
         for fault in _question_faults(self):
             raise CogbiasError(f"{self.paradigm}: {fault}")
 

@@ -25,6 +25,7 @@ from cogbias.stats.clusters import (
     _cluster_codes,
     _columns_as_arrays,
     stratified_cluster_t,
+    table_of_clusters,
 )
 from cogbias.stats.estimates import (
     Estimate,
@@ -1080,13 +1081,7 @@ def number_differences(
         weight is not None,
         lambda k: f"cluster {clusters[k]!r} of stratum {strata[k]!r}",
     )
-    names = {"cluster": clusters[found.kept], "stratum": strata[found.kept]}
-    kept = pd.DataFrame({**names, **found.columns}).infer_objects()
-    kept.attrs = {
-        "dropped_clusters": list(zip(strata[found.dropped], clusters[found.dropped])),
-        "ignored_rows": int((~used).sum()),
-    }
-    return kept
+    return table_of_clusters(found, strata, clusters, len(prompts) - len(code))
 
 # %% ../../nbs/stats/07_numbers.ipynb #d0b25c16
 def number_effect(

@@ -132,18 +132,37 @@ class _CellZ(NamedTuple):
     stand_in: np.ndarray  # binomial variance of z where all syllogisms agree, else 0, shape (4,)
 
 
+class _Acceptance(NamedTuple):
+    "How often the conclusions of each cell were accepted."
+
+    size: np.ndarray  # syllogisms per cell, shape (4,)
+    total: np.ndarray  # answers per cell, shape (4,)
+    accepted: np.ndarray  # as many of them as the mean acceptance says, shape (4,)
+    apart: np.ndarray  # rate of each syllogism minus the mean of its cell, shape (G,)
+    constant: np.ndarray  # whether all syllogisms of a cell agree, shape (4,)
+    shrunk: np.ndarray | float  # what a correction leaves of a difference, shape (4,)
+
+
+def _acceptance(
+    number: np.ndarray, rate: np.ndarray, answers: np.ndarray, exact: bool
+) -> _Acceptance:
+    "Mean acceptance of each cell, and what sets its syllogisms apart."
+    size, total = np.bincount(number, minlength=4), np.bincount(number, answers, 4)
+    mean = np.bincount(number, rate, 4) / np.maximum(size, 1)
+    apart = settled(rate - mean[number])  # equal rates may differ in the last bit
+    constant = np.bincount(number, apart**2, 4) == 0
+    shrunk = 1.0 if exact else total / (total + 1)
+    return _Acceptance(size, total, total * mean, apart, constant, shrunk)
+
+
 def _cell_z(
     number: np.ndarray, rate: np.ndarray, answers: np.ndarray, exact: bool = False
 ) -> _CellZ:
     "Mean acceptance of each cell on the z scale, with the influence of each syllogism."
-    size, total = np.bincount(number, minlength=4), np.bincount(number, answers, 4)
-    mean = np.bincount(number, rate, 4) / np.maximum(size, 1)
-    _, z, binomial = _corrected_z(total * mean, total, exact)
-    apart = settled(rate - mean[number])  # equal rates may differ in the last bit
-    constant = np.bincount(number, apart**2, 4) == 0
-    shrunk = 1.0 if exact else total / (total + 1)
-    influence = apart * (shrunk / _normal_density(z))[number]
-    return _CellZ(z, size, influence, np.where(constant, binomial, 0.0))
+    seen = _acceptance(number, rate, answers, exact)
+    _, z, binomial = _corrected_z(seen.accepted, seen.total, exact)
+    influence = seen.apart * (seen.shrunk / _normal_density(z))[number]
+    return _CellZ(z, seen.size, influence, np.where(seen.constant, binomial, 0.0))
 
 # %% ../../nbs/stats/05_signal_detection.ipynb #3005a13d
 def signal_detection_by_level(
@@ -297,19 +316,13 @@ def _cell_logits(
     number: np.ndarray, rate: np.ndarray, answers: np.ndarray, exact: bool = False
 ) -> _CellZ:
     "The four cells in log-odds, in the place of z."
-    size, total = np.bincount(number, minlength=4), np.bincount(number, answers, 4)
-    mean = np.bincount(number, rate, 4) / np.maximum(size, 1)
-    share = _corrected_rate(total * mean, total, exact)
-    slope, apart = 1 / (share * (1 - share)), settled(rate - mean[number])
-    constant = np.bincount(number, apart**2, 4) == 0
-    shrunk = 1.0 if exact else total / (total + 1)
-    spare = np.zeros(4) if exact else slope / np.maximum(total, 1)
-    return _CellZ(
-        np.log(share / (1 - share)),
-        size,
-        apart * (slope * shrunk)[number],
-        np.where(constant, spare, 0.0),
-    )
+    seen = _acceptance(number, rate, answers, exact)
+    share = _corrected_rate(seen.accepted, seen.total, exact)
+    slope = 1 / (share * (1 - share))
+    spare = np.zeros(4) if exact else slope / np.maximum(seen.total, 1)
+    influence = seen.apart * (slope * seen.shrunk)[number]
+    logit = np.log(share / (1 - share))
+    return _CellZ(logit, seen.size, influence, np.where(seen.constant, spare, 0.0))
 
 # %% ../../nbs/stats/05_signal_detection.ipynb #4a255ba7
 def logit_interaction(
