@@ -1,6 +1,12 @@
-"""Commands of the command line, called in the process of the test."""
+"""Commands of the command line and calls of the library, made in the process of the test."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
 
 from cogbias.cli import main
+from cogbias.tables import CogbiasError
 
 
 def command(*arguments: object) -> int:
@@ -10,3 +16,11 @@ def command(*arguments: object) -> int:
     except SystemExit as stop:
         return stop.code or 0
     return 0
+
+
+def refused(make: Callable[[], Any]) -> str:
+    "The one line with which something is refused; fails where it is not."
+    with pytest.raises(CogbiasError) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)

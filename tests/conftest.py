@@ -40,6 +40,13 @@ def published() -> Path:
 
 
 @pytest.fixture
+def no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    "Neither a key nor the address of a server."
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST", "OLLAMA_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
 def forgotten() -> Iterator[None]:
     "What a test declares is known to no other."
     from cogbias.design import DECLARED_HERE, OWN

@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from calls import refused
 from cogbias.backends.sim import SimulatedParticipant, exact_trials
 from cogbias.cli import main
 from cogbias.design import Paradigm, check_items, paradigm, paradigms
@@ -28,7 +29,7 @@ from cogbias.kits.goods import DEV, ITEM_SETS, TEST, TRAIN, ItemSet, check_apart
 from cogbias.participants import Request
 from cogbias.stats import bets as theory
 from cogbias.study import make_study, study_items
-from cogbias.tables import CogbiasError, content_hash, save_table
+from cogbias.tables import content_hash, save_table
 from tiers import slow_but
 
 SUITE = paradigms("bets/*")
@@ -46,14 +47,6 @@ LISTED_SHAPES = [name for name in SHAPES if name in LISTED]
 def asked(name: str, **settings: object) -> pd.DataFrame:
     "The items of a paradigm, made once."
     return paradigm(name).items(**settings)
-
-
-def refused(make) -> str:
-    "The one line with which something is refused; fails where it is not."
-    with pytest.raises(CogbiasError) as caught:
-        make()
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 # --- the published questions -------------------------------------------------

@@ -10,19 +10,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from calls import refused
 from cogbias.design import CONTRAST_KINDS, Contrast, Paradigm, check_items, paradigm, paradigms
 from cogbias.tables import CogbiasError, option
 from cogbias.effects import estimators
 from cogbias.kits.rules import normal_numbers
 from tiers import KINDS, slow_but
-
-
-def refused(make) -> str:
-    "The one line with which something is refused; fails where it is not."
-    with pytest.raises(CogbiasError) as caught:
-        make()
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 @cache

@@ -30,6 +30,8 @@ LETTERS = ITEMS[
 ]
 ITEM = LETTERS.iloc[0].to_dict()
 
+pytestmark = pytest.mark.usefixtures("no_settings_of_the_machine")
+
 
 def script_of(**faults: str) -> Any:
     'A fault for certain seeds: `seed_7="busy"` once, `always_7="busy"` always; probes have seed 0.'
@@ -55,13 +57,6 @@ def asked(who: Participant, seeds: range | list[int]) -> list[Answer]:
     "Answers in the order of the seeds."
     answers = dict(who.answers([Request(ITEM, 0, seed) for seed in seeds], "text"))
     return [answers[index] for index in range(len(seeds))]
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    "No settings of the machine."
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST", "OLLAMA_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(autouse=True)

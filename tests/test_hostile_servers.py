@@ -47,12 +47,7 @@ LETTERS = ITEMS[
 FEW, HIT = LETTERS.head(6), set(LETTERS["prompt"].iloc[[1, 4]])
 TIMEOUT = 1.0  # seconds for an answer
 
-
-@pytest.fixture(autouse=True)
-def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    "No settings of the machine."
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST", "OLLAMA_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
+pytestmark = pytest.mark.usefixtures("no_settings_of_the_machine")
 
 
 class TestNames:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from calls import command
+from calls import command, refused
 from cogbias import tables, trials
 from cogbias.backends.sim import exact_trials
 from cogbias.design import load_items, paradigm, paradigms
@@ -38,14 +38,6 @@ from tiers import KINDS, slow_but
 OLD = Path(__file__).parent / "fixtures" / "outputs_0_1_0"  # written by version 0.1.0
 ENDINGS = ("csv", "jsonl", "parquet")
 FRAMING = paradigm("classic/framing").items()
-
-
-def refused(make: Callable[[], Any]) -> str:
-    "The one line with which something is refused; fails where it is not."
-    with pytest.raises(CogbiasError) as caught:
-        make()
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 @pytest.fixture
