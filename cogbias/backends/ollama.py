@@ -392,6 +392,13 @@ def cut_note(
     )
 
 # %% ../../nbs/backends/ollama.ipynb #f15150af
+def _is_written(response: Any) -> bool:
+    "Whether a chat or a completion holds any text."
+    message = getattr(response, "message", response)
+    texts = ("content", "response", "thinking")
+    return any(getattr(message, each, None) for each in texts)
+
+
 def counts_of(
     response: Any,  # of the client
 ) -> dict[str, int | None]:
@@ -399,6 +406,7 @@ def counts_of(
     return counted(
         as_count(response.prompt_eval_count, "prompt_eval_count"),
         as_count(response.eval_count, "eval_count"),
+        _is_written(response),
     )
 
 

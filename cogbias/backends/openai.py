@@ -504,10 +504,12 @@ def tokens_of(
     body: Mapping[str, Any],  # of a completion
 ) -> dict[str, int | None]:
     "Tokens read and written, as the server counted them."
-    usage = as_mapping(body.get("usage"), "usage")
+    usage, message = as_mapping(body.get("usage"), "usage"), first_choice(body)["message"]
+    texts = ("content", "refusal", "reasoning", "reasoning_content")
     return counted(
         as_count(usage.get("prompt_tokens"), "prompt_tokens"),
         as_count(usage.get("completion_tokens"), "completion_tokens"),
+        any(message.get(each) for each in texts),
     )
 
 # %% ../../nbs/backends/openai.ipynb #3bcc4e34

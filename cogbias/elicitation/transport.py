@@ -364,10 +364,13 @@ def as_count(
 def counted(
     tokens_in: int | None,  # of a prompt
     tokens_out: int | None,  # of what was written
+    is_written: bool = False,  # whether anything was
 ) -> dict[str, int | None]:
-    "Counts of a server; who says that it read nothing of a prompt has counted nothing."
+    "Counts of a server; none where it says that a prompt, or what it wrote, took no tokens."
     if tokens_in == 0:
         tokens_in = tokens_out = None
+    if is_written and tokens_out == 0:
+        tokens_out = None
     return {"tokens_in": tokens_in, "tokens_out": tokens_out}
 
 
