@@ -205,6 +205,11 @@ class RecordedParticipant:
     identity: dict[str, Any]
     recorded: dict[str, Any]  # what facts() said
 
+    @property
+    def host(self) -> str | None:
+        "Where it was asked, as far as its identity says."
+        return self.identity.get("host")
+
     def facts(self) -> dict[str, Any]:
         "Provenance, as it was when the answers came."
         return self.recorded

@@ -7,7 +7,7 @@ __all__ = ['STATES', 'REPORTS', 'GIVEN', 'CellStatus', 'Status', 'folder_status'
 
 # %% ../nbs/27_status.ipynb #233dddda
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from cogbias.outputs import (
     SIMULATED,
     Begun,
     Folder,
+    RecordedParticipant,
     begun_runs,
     half_import,
     marks_of,
@@ -28,12 +29,15 @@ from cogbias.outputs import (
     stored_settings,
 )
 from .participants import SELF_MADE, calls_out
-from .limits import MOST_WRITTEN, most_taken
+from .limits import MOST_WRITTEN
 from cogbias.planning.spending import (
     Beside,
+    calls_by_payer,
     calls_of,
+    characters_sent,
     spent_beside,
     total_usd,
+    usd_of_calls,
     without_counts,
 )
 from .prices import price_of
@@ -56,7 +60,7 @@ class CellStatus(NamedTuple):
     planned: int | None  # None: not known before the run has ended
     readable: float | None  # share of the answers that can be read
     errors: int  # answers that a server never gave
-    tokens_in: int | None  # of everything stored; None: nobody counted
+    tokens_in: int | None  # of all calls that gave an answer; None: nobody counted
     tokens_out: int | None
     usd: float | None  # what these tokens cost; None: no price is known, or nobody counted
     last_answer: str | None  # when, UTC
@@ -92,36 +96,39 @@ def _time_of_last_answer(file: Path, stored: pd.DataFrame) -> str:
     return max(said, default=changed.isoformat(timespec="seconds"))
 
 
-def _cost_of_tokens(
-    folder: Folder,
-    who: str,
-    study: Mapping[str, Any],
-    tokens: Sequence[int | None],
-    uncounted: Sequence[int],  # characters of the prompts whose tokens nobody counted
+def _cost_of_calls(
+    calls: pd.DataFrame,  # to one model
+    characters: Mapping[int, int],  # of the prompts whose tokens nobody counted
+    record: RecordedParticipant | None,  # of who was asked
+    study: Mapping[str, Any],  # as the manifest has it
 ) -> float | None:
-    "What tokens have cost, where the study or the list of prices says."
-    record = recorded_participant(folder, who)
-    if record is None or (None in tokens and not uncounted):
+    "What calls have cost, where the study or the list of prices says."
+    if record is None:
         return None
+    names = [*(study.get("models") or ()), *filter(None, [study.get("extractor")])]
     try:
-        price = price_of(record, study.get("prices") or {}, study.get("models") or ())
-        if price is None:
-            return None
+        price = price_of(record, study.get("prices") or {}, names)
         written = record.identity.get("max_tokens", MOST_WRITTEN)
-        most = sum(price.usd(*most_taken(each, written)) for each in uncounted)
-        return price.usd(*(each or 0 for each in tokens)) + most
+        return None if price is None else usd_of_calls(calls, characters, price, written)
     except (TypeError, ValueError, KeyError, AttributeError):  # edited by hand
         return None
 
 
-def _characters_of_uncounted(stored: pd.DataFrame, items: pd.DataFrame | None) -> list[int]:
-    "Characters of the prompts of answers whose tokens nobody counted; 0 where they are not there."
-    asked = without_counts(calls_of(stored))["item_id"]
-    if items is None:
-        return [0] * len(asked)
-    texts = zip(items["prompt"].fillna(""), items["system"].fillna(""))
-    lengths = {item: sum(map(len, each)) for item, each in zip(items["item_id"], texts)}
-    return [lengths.get(item, 0) for item in asked]
+def _cost_of_cell(
+    folder: Folder,
+    who: str,
+    study: Mapping[str, Any],
+    calls: pd.DataFrame,  # all that the cell holds
+    items: pd.DataFrame | None,
+) -> dict[str, Any]:
+    "What the calls of a cell have cost whoever was asked, and of how many nobody counted tokens."
+    characters, known, uncounted = characters_sent(calls, items), [], 0
+    for payer, mine in calls_by_payer(calls, who).items():
+        if calls_out(payer):
+            uncounted += len(without_counts(mine))
+            record = recorded_participant(folder, payer)
+            known.append(_cost_of_calls(mine, characters, record, study))
+    return {"uncounted": uncounted, "usd": total_usd(known)}
 
 
 def _contents_of_cell(
@@ -138,17 +145,15 @@ def _contents_of_cell(
     statuses = Counter(mine["status"])
     answers = len(mine) - statuses["error"]
     method = mine["method"].iloc[-1] if len(mine) else None
-    uncounted = _characters_of_uncounted(stored, table) if calls_out(key[0]) else []
-    tokens = [_sum_or_none(stored["tokens_in"]), _sum_or_none(stored["tokens_out"])]
+    calls = calls_of(stored)
     return {
-        "uncounted": len(uncounted),
+        **_cost_of_cell(folder, key[0], study, calls, table),
         "answers": answers,
         "planned": _planned_answers_of_cell(asked, study, table, method),
         "readable": statuses["ok"] / answers if answers else None,
         "errors": statuses["error"],
-        "tokens_in": tokens[0],
-        "tokens_out": tokens[1],
-        "usd": _cost_of_tokens(folder, key[0], study, tokens, uncounted),
+        "tokens_in": _sum_or_none(calls["tokens_in"]),
+        "tokens_out": _sum_or_none(calls["tokens_out"]),
         "last_answer": _time_of_last_answer(store.path, stored) if len(stored) else None,
     }
 

@@ -245,10 +245,17 @@ def test_a_plan_a_run_and_the_status_tell_one_sum_of_a_server_that_fails(tmp_pat
 
 
 @pytest.mark.parametrize(
-    "usage", [None, {"prompt_tokens": 0, "completion_tokens": 0}], ids=["none", "zero"]
+    "usage",
+    [
+        None,
+        {"prompt_tokens": 0, "completion_tokens": 0},
+        {"prompt_tokens": 20, "completion_tokens": 0},
+        {"prompt_tokens": 20},
+    ],
+    ids=["none", "zero", "a text of none", "the prompt alone"],
 )
 def test_answers_that_nobody_counted_are_paid_at_the_most(usage: object, tmp_path: Path) -> None:
-    "By the run, by `status` and by the next run alike; no prompt takes 0 tokens."
+    "By the run, by `status` and by the next run alike; no prompt takes 0 tokens, and no text."
 
     def uncounted(handler: object, asked: Asked) -> None:
         body = handler.answer(asked) | {"usage": usage}
@@ -272,6 +279,43 @@ def test_answers_that_nobody_counted_are_paid_at_the_most(usage: object, tmp_pat
         code, said = run(double, tmp_path, *more)
     last = status_totals(folder_status(tmp_path))["answers"]
     assert code == 3 and last == first, "what nobody counted is not forgotten"
+
+
+@pytest.mark.parametrize("usage", [{"prompt_tokens": 20, "completion_tokens": 1}, None])
+def test_an_extractor_is_paid_its_own_price(usage: object, tmp_path: Path) -> None:
+    "By run, plan and status alike; nobody is paid for a choice that was never extracted."
+
+    def sometimes_mute(handler: object, asked: Asked) -> None:
+        body = handler.answer(asked) | {"usage": usage}
+        if asked.body["model"] == "tiny" and asked.draw % 10 == 0:
+            body["choices"][0]["message"]["content"] = ""  # there is nothing to extract
+        handler.send(200, json.dumps(body).encode())
+
+    more = [*TWO_STEPS, "--price", "openai/tiny=1,1", "--price", "openai/reader=50,50"]
+    more += ["--set", "max_tokens=16"]
+    with Double(lambda asked: sometimes_mute) as double:
+        code, said = run(double, tmp_path, *more, "--limit", f"usd={1 if usage else 0.1}")
+        asked = Counter(each.body["model"] for each in double.asked)
+    assert code == (0 if usage else 3), said
+    found = folder_status(tmp_path)
+    told = status_totals(found)["usd"]
+    if usage:
+        assert told == pytest.approx(USD * (asked["tiny"] + 50 * asked["reader"]))
+        assert asked["reader"] < asked["tiny"]
+    else:
+        of_run = float(re.search(r"at most ([0-9.e-]+) usd are spent", said)[1])
+        assert told == pytest.approx(of_run, rel=0.02)
+        assert 0.09 < told <= 0.1
+    study = make_study(
+        models=["openai/tiny"],
+        paradigms=["choice/certainty"],
+        where={"template": [1], "design": ["common_ratio"]},
+        method="two_step",
+        extractor="openai/reader",
+        participants={"openai/*": {"base_url": double.openai, "max_tokens": 16}},
+        prices={"openai/tiny": {"in": 1.0, "out": 1.0}, "openai/reader": {"in": 50.0, "out": 50.0}},
+    )
+    assert spent_so_far(plan_run(study, tmp_path)) == pytest.approx(told, rel=0.05)
 
 
 FREE = ["busy", "down", "wrong"]  # refused before anything was done

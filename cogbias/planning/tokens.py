@@ -62,13 +62,13 @@ def habit_of(
     here: bool,  # whether they are of the paradigm that is planned
 ) -> Habit | None:  # None where nothing was counted
     "What calls say about further ones."
-    counted = calls[calls["tokens_in"].notna()]
+    counted = calls[calls["tokens_in"].notna() & calls["tokens_out"].notna()]
     if not len(counted) or not counted["characters"].sum():
         return None
     timed = calls["latency_s"].dropna()
     return Habit(
         counted["tokens_in"].sum() / counted["characters"].sum(),
-        float(counted["tokens_out"].fillna(0).mean()),
+        float(counted["tokens_out"].mean()),
         float(timed.mean()) if len(timed) else None,
         len(counted),
         here,
