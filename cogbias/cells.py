@@ -525,7 +525,7 @@ def trivial_responders(
     for model, label in trivial_labels(paradigm, closed).items() if len(closed) else ():
         trials = exact_trials(model, closed)
         found = {
-            each.measure: estimate_contrast(each, trials, layout)
+            each.measure: estimate_contrast(replace(each, fewest=1), trials, layout)  # all is known
             for each in (paradigm.headline, *published)
         }
         if not found[headline]:  # it compares open numbers, or what was not asked
@@ -534,7 +534,11 @@ def trivial_responders(
             {
                 "label": label,
                 "estimate": found.pop(headline)[0]["estimate"],
-                **{measure: each[0]["estimate"] for measure, each in found.items() if each},
+                **{
+                    measure: each[0]["estimate"]
+                    for measure, each in found.items()
+                    if each and each[0]["estimate"] is not None
+                },
             }
         )
     return pd.DataFrame(rows, columns=None if rows else ["label", "estimate"])

@@ -135,6 +135,8 @@ def test_nobody_is_shown_beside_a_headline_about_open_numbers() -> None:
     shown = {name: trivial_responders(paradigm(name), each) for name, each in items.items()}
     assert shown["published/pagliaro_primacy"].empty
     assert not shown["published/pagliaro_decoy"].empty
+    beside = shown["published/pagliaro_status_quo"]  # an exact answer counts as many as it takes
+    assert beside["estimate"].tolist() == [0.0, 0.0] and list(beside) == ["label", "estimate"]
 
 
 @pytest.mark.slow
