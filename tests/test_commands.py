@@ -229,7 +229,11 @@ def test_probabilities_are_asked_for_by_a_method(tmp_path: Path) -> None:
         (["print('x' * 2**21, end='', flush=True); time.sleep(60)"], "more than 1,048,576 bytes"),
         (["print('{}', flush=True)"], "without the id of a question: '{}'"),
         (["sys.stdout.buffer.write(b'\\xff\\n'); sys.stdout.flush()"], "no UTF-8 text: "),
-        (["sys.stdout.close(); os.close(1); time.sleep(60)"], "closed its output"),
+        pytest.param(
+            ["sys.stdout.close(); os.close(1); time.sleep(60)"],
+            "closed its output",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_program_that_fails_ends_its_cell(tmp_path: Path, lines: list[str], words: str) -> None:

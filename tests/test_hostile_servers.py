@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import httpx2
 import pytest
+from tiers import every_few
 from doubles import Asked, Double, _Handler
 from hostile_double import (
     BOMB,
@@ -123,7 +124,7 @@ class TestShapes:
     "An answer in a shape that no protocol has costs only itself: no cell, no store and no run."
 
     @pytest.mark.parametrize("backend", ["openai", "ollama"])
-    @pytest.mark.parametrize("name", ALL)
+    @pytest.mark.parametrize("name", every_few(4, ALL))
     def test_a_shape_costs_its_answer(self, name: str, backend: str, tmp_path: Path) -> None:
         shape: Shape = ALL[name]
         store = TrialStore(tmp_path / "trials.jsonl")

@@ -16,6 +16,7 @@ from pathlib import Path
 from unittest.mock import ANY
 
 import pytest
+from tiers import every_few
 from doubles import Asked, Double
 from test_interrupts import COMMAND, started, stop, until
 from typer.testing import CliRunner
@@ -329,7 +330,7 @@ def first_question() -> Request:
 
 
 @pytest.mark.parametrize("backend", ["openai", "ollama"])
-@pytest.mark.parametrize("fault", [*FREE, *PERHAPS_BILLED])
+@pytest.mark.parametrize("fault", every_few(3, [*FREE, *PERHAPS_BILLED]))
 def test_a_request_of_unknown_fate_is_spent(fault: str, backend: str, tmp_path: Path) -> None:
     "The first try of a question fails; what nobody can have billed is given back, nothing else."
     request = first_question()

@@ -41,7 +41,7 @@ def headline(name: str, who: str) -> pd.Series:
     return effects.set_index(["measure", "group"]).loc[(measure, "all")]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_but(SHAPES, NAMES))
 def test_the_shelf_is_large_enough_and_every_set_is_used(name: str) -> None:
     found, items = made(name)
     sets = shelf(name, found.written.gaps)
@@ -70,7 +70,7 @@ def test_every_prompt_can_be_traced_gap_by_gap(name: str) -> None:
             assert told is None or item["prompt"][start:end] == told
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_but(SHAPES, NAMES))
 def test_the_planted_effect_and_its_mirror_come_back(name: str) -> None:
     found, items = made(name)
     for who in ("human", "mirror", "rational", "noisy_rational"):

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tiers import every_few
 
 from cogbias.cli import main
 from cogbias.running import run_study
@@ -195,18 +196,25 @@ def test_what_is_cut_is_said(copy: Path, caplog: pytest.LogCaptureFixture) -> No
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "giant"])
 @pytest.mark.parametrize(
-    ("place", "name"),
-    [
-        ("manifest.json", "effects"),
-        ("trials/sim-human/participant.json", "run"),
-        ("study.toml", "study"),
-        (TRIALS, "effects"),
-        ("items/choice-certainty.parquet", "effects"),
-        ("trials/.lock", "effects"),
-        ("items.jsonl", "items"),
-    ],
+    "place_and_command",
+    every_few(
+        3,
+        [
+            ("manifest.json", "effects"),
+            ("trials/sim-human/participant.json", "run"),
+            ("study.toml", "study"),
+            (TRIALS, "effects"),
+            ("items/choice-certainty.parquet", "effects"),
+            ("trials/.lock", "effects"),
+            ("items.jsonl", "items"),
+        ],
+    ),
+    ids="-".join,
 )
-def test_pipes_devices_and_giants_are_refused(copy: Path, kind: str, place: str, name: str) -> None:
+def test_pipes_devices_and_giants_are_refused(
+    copy: Path, kind: str, place_and_command: tuple[str, str]
+) -> None:
+    place, name = place_and_command
     path = copy / place
     path.unlink(missing_ok=True)
     if kind == "pipe":

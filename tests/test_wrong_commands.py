@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tiers import slow_but
 
 from cogbias.cli import main
 from cogbias.design import paradigm
@@ -393,13 +394,16 @@ def test_there_are_many() -> None:
     assert len({tuple(each) for each in wrong_commands()}) >= 200
 
 
-def test_wrong_commands_end_in_a_line(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("step", slow_but([3], [3, 1]))  # each third command, or all
+def test_wrong_commands_end_in_a_line(
+    place: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
     monkeypatch.chdir(place)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST"):
         monkeypatch.delenv(name, raising=False)
     found = {}
-    for command in wrong_commands():
+    for command in wrong_commands()[::step]:
         status, said = call([each.replace("{}", str(place)) for each in command])
         if fault := complaint(status, said):
             found[" ".join(command)[-90:]] = (fault, said[-300:])

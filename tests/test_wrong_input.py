@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tiers import every_few
 from matplotlib import pyplot as plt
 
 import cogbias as cb
@@ -100,7 +101,7 @@ OF_A_RUN = {
 }
 
 
-@pytest.mark.parametrize("argument", OF_A_RUN)
+@pytest.mark.parametrize("argument", every_few(3, OF_A_RUN))
 def test_a_wrong_run_is_never_an_error_of_somebody_else(
     argument: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

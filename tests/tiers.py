@@ -18,6 +18,14 @@ def slow_but(every_day: Iterable[Any], names: Iterable[Any]) -> list[Any]:
     ]
 
 
+def every_few(few: int, cases: Iterable[Any]) -> list[Any]:
+    "Parameters of a test of many cases of one kind: each third, say, and all of them in make slow."
+    return [
+        case if number % few == 0 else pytest.param(case, marks=pytest.mark.slow)
+        for number, case in enumerate(cases)
+    ]
+
+
 # Each estimator and each way to answer, with two shapes of the managerial kit.
 KINDS = (
     *("choice/certainty", "logic/belief", "bets/coin", "bets/value", "bets/open"),
