@@ -23,8 +23,9 @@ from cogbias.effects.bets import (
     _rows_beside_estimate,
     _share_against,
     _prompts_left_out_in_words,
+    best_scored,
     by_role,
-    kind_words,
+    knowing_the_type,
     prompt_mean,
     question_mean,
 )
@@ -105,8 +106,7 @@ def _best_set(rows: Rows, sets: list[Sets], mean: Mean) -> tuple[str, np.ndarray
         name: np.array([float(one in right) for one, right in zip(chosen, sets)])
         for name, chosen in _constant_sets(rows).items()
     }
-    best = max(scored, key=lambda name: round(mean(rows, scored[name]), 12))
-    return best, scored[best]
+    return best_scored(rows, scored, mean)
 
 
 def _set_bars(rows: Rows, sets: list[Sets], options: tuple[str, ...], mean: Mean) -> dict[str, Bar]:
@@ -122,15 +122,9 @@ def _set_bars(rows: Rows, sets: list[Sets], options: tuple[str, ...], mean: Mean
         "guessing": bar("guessing", "a random set", guess),
         "constant_policy": bar("constant_policy", f"the best constant set ({name})", constant),
     }
-    if "kind" not in rows or not len(rows.levels("kind")):
-        return found
-    typed, words = np.full(len(rows), np.nan), []
-    for kind in rows.levels("kind"):
-        part = np.flatnonzero(rows.at("kind", kind))
-        name, typed[part] = _best_set(rows.part(part), [sets[place] for place in part], mean)
-        words.append(f"{name} where {kind_words(str(kind))}")
-    said = "who knows only the type (" + ", ".join(words) + ")"
-    return found | {"type_only": bar("type_only", said, typed)}
+    best_of = lambda at: _best_set(rows.part(at), [sets[place] for place in at], mean)
+    of_type = knowing_the_type(rows, best_of)
+    return found | {"type_only": bar("type_only", *of_type)} if of_type else found
 
 # %% ../../nbs/effects/thresholds.ipynb #54f0a6b3
 class _JudgedQuestions(NamedTuple):

@@ -16,7 +16,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from .clusters import Columns, combine_strata, sign_flip, weight_of_strata
+from cogbias.stats.clusters import (
+    Columns,
+    combine_strata,
+    number_of_strata,
+    sign_flip,
+    weight_of_strata,
+)
 from .estimates import EQUAL, Estimate, critical_value, is_dust, settled
 
 # %% ../../nbs/stats/02_adjusted.ipynb #c9b809cf
@@ -74,8 +80,7 @@ class _Membership(NamedTuple):
 def _membership_of_clusters(strata: tuple, clusters: tuple, weights: tuple | None) -> _Membership:
     "The same for everybody who answered these clusters, so the last ones are kept."
     weight_of = weight_of_strata(strata, None if weights is None else dict(weights))
-    number = {name: i for i, name in enumerate(weight_of)}
-    stratum = np.array([number.get(name, -1) for name in strata], int)
+    stratum = number_of_strata(strata, weight_of)
     used = stratum >= 0
     stratum = stratum[used]
     cluster = _number_in_order(name for name, counts in zip(clusters, used.tolist()) if counts)

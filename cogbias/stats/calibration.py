@@ -12,8 +12,9 @@ __all__ = ['World', 'ANSWERS', 'BELIEF_CELLS', 'WORLDS', 'SCENARIOS', 'Case', 'C
            'write_calibration']
 
 # %% ../../nbs/stats/calibration.ipynb #5cb925ac
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -505,6 +506,19 @@ def monte_carlo_error(
     return sqrt(share * (1 - share) / R)
 
 
+def _table_of_rows(
+    work: Callable[[Any], dict[str, Any]], of: Iterable[Any], jobs: int
+) -> pd.DataFrame:
+    "A row for each, made in some processes."
+    if jobs == 1:
+        return pd.DataFrame([work(each) for each in of])
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        return pd.DataFrame(list(pool.map(work, of)))
+
+
 def calibrate(
     R: int = 2000,  # made-up studies per scenario
     seed: int = 1,  # of all chance
@@ -512,15 +526,7 @@ def calibrate(
     jobs: int = 1,  # processes
 ) -> pd.DataFrame:  # one row per scenario
     "The calibration table."
-    from concurrent.futures import ProcessPoolExecutor
-    from functools import partial
-    from multiprocessing import get_context
-
-    work = partial(try_scenario, R=R, seed=seed)
-    if jobs == 1:
-        return pd.DataFrame([work(each) for each in scenarios])
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        return pd.DataFrame(list(pool.map(work, scenarios)))
+    return _table_of_rows(partial(try_scenario, R=R, seed=seed), scenarios, jobs)
 
 # %% ../../nbs/stats/calibration.ipynb #0155db9a
 def outside_band(
@@ -934,16 +940,8 @@ def try_headlines(
     names: Sequence[str] | None = None,  # of HEADLINES or LIMITS; None: all of HEADLINES
 ) -> pd.DataFrame:  # one row per headline
     "All headlines, or some."
-    from concurrent.futures import ProcessPoolExecutor
-    from functools import partial
-    from multiprocessing import get_context
-
-    work = partial(try_headline, R=R, seed=seed)
     names = HEADLINES if names is None else names
-    if jobs == 1:
-        return pd.DataFrame([work(each) for each in names])
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        return pd.DataFrame(list(pool.map(work, names)))
+    return _table_of_rows(partial(try_headline, R=R, seed=seed), names, jobs)
 
 # %% ../../nbs/stats/calibration.ipynb #1f623557
 _RARE_BUT_STRONG = {

@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['Columns', 'CodedDifferences', 'coded_differences', 'table_of_clusters', 'cluster_differences', 'combine_strata',
-           'weight_of_strata', 'stratified_cluster_t', 'sign_flip', 'spread_by_stratum', 'set_effect_sd',
-           'compare_clusters']
+           'weight_of_strata', 'number_of_strata', 'stratified_cluster_t', 'sign_flip', 'spread_by_stratum',
+           'set_effect_sd', 'compare_clusters']
 
 # %% ../../nbs/stats/01_clusters.ipynb #091c45f1
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -244,6 +244,15 @@ def weight_of_strata(
         )
     return {name: weight for name, weight in weights.items() if weight != 0}
 
+
+def number_of_strata(
+    names: Iterable,  # of the stratum of every row
+    weight: Mapping,  # from `weight_of_strata`
+) -> np.ndarray:  # shape (rows,)
+    "The number of the stratum of every row, in the order of the weights; -1 where it has none."
+    number = {name: place for place, name in enumerate(weight)}
+    return np.array([number.get(name, -1) for name in names], int)
+
 # %% ../../nbs/stats/01_clusters.ipynb #4392e46b
 def _stratum_weights(
     difference: Sequence[float] | np.ndarray,
@@ -262,8 +271,7 @@ def _stratum_weights(
             f"clusters first"
         )
     weight = weight_of_strata(names, weights)
-    number = {name: i for i, name in enumerate(weight)}
-    code = np.array([number.get(name, -1) for name in names], int)
+    code = number_of_strata(names, weight)
     return value[code >= 0], code[code >= 0], np.array(list(weight.values()), float)
 
 # %% ../../nbs/stats/01_clusters.ipynb #87cd26be
