@@ -33,6 +33,7 @@ from cogbias.tables import (
     ITEMS,
     TABLES,
     CogbiasError,
+    check_columns,
     content_hash,
     file_text,
     given_table,
@@ -131,6 +132,7 @@ def bring_study(study: Any) -> None:
 # %% ../nbs/18_own_paradigms.ipynb #b6730427
 def _stored_table(items: pd.DataFrame, folder: Folder) -> Path:
     "A file with items that somebody has at hand."
+    check_columns(items, what="items table")
     if not {"item_id", "paradigm"} <= set(items.columns) or items.empty:
         raise CogbiasError(
             "a table of items needs rows, and the columns item_id and paradigm; see "

@@ -287,9 +287,12 @@ def check_columns(
     numbers: Collection[str] = (),  # columns that hold numbers, or nothing, where they are there
     what: str = "table",  # what it should be, for messages
 ) -> pd.DataFrame:  # the same
-    "Refuse what is no table, lacks a column, or holds something else than numbers."
+    "Refuse what is no table, has a column twice or not at all, or words where numbers belong."
     if not isinstance(table, pd.DataFrame):
         raise CogbiasError(f"{what}: should be a DataFrame, but is {repr(table):.60}")
+    if not table.columns.is_unique:
+        twice = table.columns[table.columns.duplicated()][0]
+        raise CogbiasError(f"{what}: column {twice!r} is there twice; keep one of them")
     for name in names:
         if name not in table.columns:
             raise CogbiasError(
@@ -317,6 +320,7 @@ class Schema:
     open: bool = False
     identity: tuple[str, ...] = ()  # columns whose hash is the key
     beside: tuple[Column, ...] = ()  # known columns that a table may lack; checked where they are
+    limits: tuple[str, str] | None = None  # columns of which the first is never above the second
 
     def __post_init__(self) -> None:
         for column in self.columns:
@@ -382,6 +386,16 @@ class Schema:
         for name in table.columns.difference(self.names) if self.open else ():
             if fault := _factor_fault(table[name].tolist()):
                 raise self._error_for_value(name, fault, record)
+        self._check_limits(table, record)
+
+    def _check_limits(self, table: pd.DataFrame, record: Callable[[int], str]) -> None:
+        "Raise a CogbiasError where a lower limit is above the upper one."
+        if self.limits is None:
+            return
+        for row, (low, high) in enumerate(zip(*(table[name].tolist() for name in self.limits))):
+            if not is_empty(low) and not is_empty(high) and low > high:
+                said = f"holds {low:g}, which is above {self.limits[1]!r}, {high:g},"
+                raise self._error_for_value(self.limits[0], (row, said), record)
 
     def check_values(
         self,
@@ -785,6 +799,7 @@ EFFECTS = Schema(
             {"since": 3},
         ),
     ),
+    limits=("ci_low", "ci_high"),
 )
 
 # %% ../nbs/00_tables.ipynb #7f8f1869
@@ -1447,6 +1462,7 @@ def given_table(
         names = " or ".join(each.name for each in schemas)
         raise CogbiasError(f"{repr(given):.60} is no table of {names}; give a DataFrame")
     kind = _nearest_schema(given, schemas)
+    check_columns(given, what=f"{kind.name} table")
     table = _with_lost_types(given, kind)
     kind.check_cells(table)
     _refuse_repeated(table, kind)

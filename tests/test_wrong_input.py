@@ -151,6 +151,44 @@ def test_a_column_that_a_comparison_reads_is_named() -> None:
     assert "classic/framing: column 'variant' is missing" in said
 
 
+TAKES_A_FRAME: dict[str, tuple[pd.DataFrame, Callable[[pd.DataFrame], Any]]] = {
+    "show items": (ITEMS, cb.show),
+    "show trials": (TRIALS, cb.show),
+    "show effects": (EFFECTS, cb.show),
+    "effects": (TRIALS, lambda frame: cb.effects(frame, ITEMS)),
+    "effects of items": (ITEMS, lambda frame: cb.effects(TRIALS, frame)),
+    "headline": (EFFECTS, cb.headline),
+    "compare effects": (EFFECTS, cb.compare),
+    "compare trials": (TRIALS, lambda frame: cb.compare(frame, items=ITEMS)),
+    "paradigm_from": (ITEMS, cb.paradigm_from),
+    "plan": (ITEMS, lambda frame: cb.plan("sim/human", frame)),
+}
+
+
+@pytest.mark.parametrize("name", TAKES_A_FRAME)
+def test_a_column_that_is_there_twice_is_named(name: str) -> None:
+    frame, call = TAKES_A_FRAME[name]
+    for column in ("paradigm", frame.columns[-1]):
+        joined = pd.concat([frame, frame[[column]]], axis=1)
+        assert f"column {column!r} is there twice; keep one of them" in refused(
+            lambda: call(joined)
+        )
+
+
+def test_a_run_asks_no_table_with_a_column_twice(tmp_path: Path) -> None:
+    joined = pd.concat([ITEMS, ITEMS[["prompt"]]], axis=1)
+    said = refused(lambda: cb.run("sim/human", joined, outputs=tmp_path / "out"))
+    assert said == "items table: column 'prompt' is there twice; keep one of them"
+
+
+@pytest.mark.parametrize("name", ["show", "headline"])
+def test_limits_that_were_exchanged_are_named(name: str) -> None:
+    known = EFFECTS[EFFECTS["ci_low"] < EFFECTS["ci_high"]].reset_index(drop=True)
+    wrong = known.assign(ci_low=known["ci_high"], ci_high=known["ci_low"])
+    assert "column 'ci_low' holds" in (said := refused(lambda: getattr(cb, name)(wrong)))
+    assert "which is above 'ci_high'" in said and "in row 0" in said
+
+
 # --- figures
 
 
@@ -206,6 +244,8 @@ def test_a_figure_takes_no_wrong_table(name: str) -> None:
         assert refused(lambda: draw(**given | {first: WRONG[what]})), what
     if given[first] is ROWS:
         assert refused(lambda: draw(**given | {first: ROWS[["label"]]}))
+        joined = pd.concat([ROWS, ROWS[["estimate"]]], axis=1)
+        assert "'estimate' is there twice" in refused(lambda: draw(**given | {first: joined}))
 
 
 @pytest.mark.slow  # every argument of every figure, every column of its table
