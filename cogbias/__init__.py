@@ -54,40 +54,26 @@ _ROOMS = (
 
 
 def _function_of_room(name: str) -> Any:
-    "The function of that name, from its room."
-    return getattr(import_module(f"cogbias.{_ROOM_OF_FUNCTION[name]}"), name)
+    "The function of that name, from its room; the names of a room that is called so lie in it."
+    function = getattr(import_module(f"cogbias.{_ROOM_OF_FUNCTION[name]}"), name)
+    if name in _ROOMS:
+        function.__dict__ = vars(import_module(f"cogbias.{name}"))  # also what it imports later
+    return function
 
 # %% ../nbs/39_cogbias.ipynb #e6034102
-class _CalledRoom(ModuleType):
-    "A module that has the name of the function that is called by it."
-
-    def __call__(self, *arguments: Any, **settings: Any) -> Any:
-        return _function_of_room(self.__name__.rpartition(".")[2])(*arguments, **settings)
-
-    @property
-    def __signature__(self) -> Any:
-        import inspect
-
-        return inspect.signature(_function_of_room(self.__name__.rpartition(".")[2]))
-
-    @property
-    def __doc__(self) -> str:
-        return _function_of_room(self.__name__.rpartition(".")[2]).__doc__
-
-
-class _CallablePackage(ModuleType):
-    "The package: names are found in their rooms, and rooms of the same name can be called."
+class _LazyPackage(ModuleType):
+    "The package: names are found in their rooms, and a function comes before a room of its name."
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in _ROOMS and name in _ROOM_OF_FUNCTION and isinstance(value, ModuleType):
-            value.__class__ = _CalledRoom  # Python has imported the room, and puts it here
+        if name in _ROOM_OF_FUNCTION and isinstance(value, ModuleType):
+            return  # Python has imported a room, and keeps it in sys.modules
         super().__setattr__(name, value)
 
     def __getattr__(self, name: str) -> Any:
-        if name in _ROOMS:
-            return import_module(f"cogbias.{name}")
         if name in _ROOM_OF_FUNCTION:
             return _function_of_room(name)
+        if name in _ROOMS:
+            return import_module(f"cogbias.{name}")
         raise AttributeError(f"module 'cogbias' has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:
@@ -97,4 +83,4 @@ class _CallablePackage(ModuleType):
 
 
 if __name__ == "cogbias":  # and not in a notebook
-    sys.modules[__name__].__class__ = _CallablePackage
+    sys.modules[__name__].__class__ = _LazyPackage

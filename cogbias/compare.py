@@ -39,7 +39,13 @@ from cogbias.effects import (
     words_in,
 )
 from .outputs import Folder, folder_path, read_cells, read_manifest
-from .own_paradigms import answered, bring_whole_folder, check_seed, naming_lacking_column
+from cogbias.own_paradigms import (
+    answered,
+    bring_whole_folder,
+    check_seed,
+    listed,
+    naming_lacking_column,
+)
 from .participants import asked_how
 from .settings import listing
 from .stats.adjusted import UNSEEN, adjusted_cluster_interval, flag_numbers
@@ -469,8 +475,10 @@ def _asked_for(known: Iterable[str], wanted: Sequence[str]) -> list[str]:
     "The participants to compare; all of them where none is named."
     known = list(dict.fromkeys(known))
     for name in wanted:
-        if name not in known:
-            raise CogbiasError(f"participant {name!r} has no answers here; {nearest(name, known)}")
+        if not isinstance(name, str) or name not in known:
+            raise CogbiasError(
+                f"participant {name!r:.60} has no answers here; {nearest(name, known)}"
+            )
     chosen = list(dict.fromkeys(wanted)) or known
     if len(chosen) < 2:
         raise CogbiasError(
@@ -627,13 +635,19 @@ def _check_source(source: Any) -> None:
 )
 def compare(
     source: Path | str | pd.DataFrame,  # an outputs folder, a trials table, or an effects table
-    *participants: str,  # who is compared; none: everybody
+    participants: str | Sequence[str] = (),  # who is compared: names, or a list; none: everybody
+    *more: str,  # further names
     # of trials: the items that they answer, or their paradigm; None: the items made by default
     items: pd.DataFrame | Paradigm | Path | str | None = None,
     alpha: float = 0.05,  # of the corrected tests
     seed: int | None = None,  # of what an estimator draws; None: the study's
+    **unknown: Any,  # nothing; what is given here is refused by its name
 ) -> Comparison:
     "Differences between participants, paired by prompt and cluster, with ranks and familiarity."
+    for name in unknown:
+        known = ("participants", "items", "alpha", "seed")
+        raise CogbiasError(f"compare: {name!r} is no argument; {nearest(name, known)}")
+    wanted = [*listed(participants), *more]
     make_analysis("compare", {"alpha": alpha})
     if seed is not None:
         check_seed(seed)
@@ -646,7 +660,7 @@ def compare(
     if items is not None and not isinstance(source, pd.DataFrame):
         raise CogbiasError("compare: a folder has its items; leave them out")
     if isinstance(source, pd.DataFrame) and "estimate" in source:
-        chosen = _asked_for(source["participant"], participants)
+        chosen = _asked_for(source["participant"], wanted)
         if lacking := without_headline(source[source["participant"].isin(chosen)]):
             raise CogbiasError(f"effects table: {lacking_headlines(lacking)}")
         heads = headlines(source)
@@ -659,7 +673,7 @@ def compare(
         familiar: list[dict[str, Any]] = []
     else:
         cells = _cells_of(source, items)
-        chosen = _asked_for((name for _, of in cells.values() for name in of), participants)
+        chosen = _asked_for((name for _, of in cells.values() for name in of), wanted)
         seed = _seed_of(source) if seed is None else seed
         rows, bases, familiar = _from_answers(cells, chosen, seed)
     if not rows:

@@ -1,5 +1,6 @@
 """What stands at the door: how the package is called, cited and installed."""
 
+import pydoc
 import subprocess
 import sys
 from configparser import ConfigParser
@@ -95,10 +96,19 @@ def test_the_import_brings_nothing_along() -> None:
 def test_a_name_means_the_same_whatever_was_imported_before(room: str) -> None:
     code = (
         f"import cogbias.{room} as before; import cogbias as cb; from cogbias import {room};"
-        f"assert before is cb.{room} is {room}; assert cb.{room}.__name__ == 'cogbias.{room}';"
+        f"assert before is cb.{room} is {room}; import sys;"
+        f"assert set(vars(sys.modules['cogbias.{room}'])) <= set(vars(cb.{room}));"
         f"print(callable(cb.{room}))"
     )
     assert in_a_new_process(code) == str(room != "figures")
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "figures"])
+def test_help_begins_with_the_call(name: str) -> None:
+    said = pydoc.render_doc(getattr(cb, name), renderer=pydoc.plaintext).splitlines()
+    assert said[0].startswith(f"Python Library Documentation: function {name} in module cogbias.")
+    assert said[2].startswith(f"{name}(") and len(said) < 250
+    assert any(line.strip() == "Arguments:" for line in said)
 
 
 def test_editors_find_the_names() -> None:

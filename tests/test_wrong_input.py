@@ -75,7 +75,10 @@ GIVEN: dict[str, dict[str, Any]] = {
     "show": {"thing": EFFECTS},
     "effects": {"source": TRIALS, "items": ITEMS, "seed": 0, "alpha": 0.05, "family": "study"},
     "headline": {"source": EFFECTS},
-    "compare": {"source": TRIALS, "items": ITEMS, "alpha": 0.05, "seed": 0},
+    "compare": {
+        **{"source": TRIALS, "participants": ["sim/human", "sim/rational"], "items": ITEMS},
+        **{"alpha": 0.05, "seed": 0},
+    },
     "paradigm_from": {"items": ITEMS, "name": "mine", "target_role": "target"},
     "plan": {"model": "sim/human", "paradigm": NAME, "outputs": "no/such", "repeats": 1},
 }
@@ -124,6 +127,11 @@ def test_every_name_is_tried() -> None:
         (lambda: cb.plan("sim/human", NAME, outputs=5), "outputs: 5 is no path of a folder"),
         (lambda: cb.effects(TRIALS, ITEMS, alpha=5), "analysis.alpha is 5; give a number between"),
         (lambda: cb.compare(TRIALS, items=ITEMS, alpha=5), "analysis.alpha is 5"),
+        (
+            lambda: cb.compare(TRIALS, participant="x"),
+            "is no argument; did you mean 'participants'",
+        ),
+        (lambda: cb.compare(TRIALS, [3, "x"], items=ITEMS), "participant 3 has no answers here"),
         (lambda: cb.effects(TRIALS, ITEMS.drop(columns="prompt")), "column 'prompt' is missing"),
         (lambda: cb.effects(pd.concat([TRIALS] * 2), ITEMS), "have one trial_id and are the same"),
         (lambda: cb.paradigm_from("mine.csv"), "should be a DataFrame, but is 'mine.csv'"),
@@ -142,6 +150,16 @@ def test_an_answer_names_an_option_that_its_item_offers() -> None:
             assert said in refused(call)
     odd = TRIALS.assign(p=None, choice="Z", method="text")
     assert "answers with 'Z'" in refused(lambda: cb.effects(odd, ITEMS))
+
+
+def test_those_who_are_compared_are_names_or_a_list() -> None:
+    wanted = cb.compare(EFFECTS, "sim/rational", "sim/human").differences
+    assert wanted["first"].tolist() == ["sim/rational"]
+    for found in (
+        cb.compare(EFFECTS, ["sim/rational", "sim/human"]),
+        cb.compare(EFFECTS, participants=["sim/rational", "sim/human"]),
+    ):
+        pd.testing.assert_frame_equal(found.differences, wanted)
 
 
 def test_a_column_that_a_comparison_reads_is_named() -> None:
