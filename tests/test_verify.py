@@ -21,7 +21,7 @@ from cogbias.outputs import (
     manifest_text,
     read_manifest,
 )
-from cogbias.rendering import _shown_in, render_reports, render_study_report
+from cogbias.rendering import _hash_of_what_is_shown, render_reports, render_study_report
 from cogbias.running import run_study
 from cogbias.status import folder_status
 from cogbias.study import make_study, recorded_study_hash
@@ -395,7 +395,7 @@ def test_a_report_made_from_a_table_that_lacked_a_column_of_today(with_report: P
     for effects, status in [(sorted(rows.items()), 0), (sorted(rows.items())[1:], 1)]:
         made_from = held["metadata"]["cogbias"]["made_from"]
         kept = {"version": 1, "made_from": made_from | {"effects": content_hash(effects, 32)}}
-        held["metadata"]["cogbias"] = kept | {"shown": _shown_in(held, kept)}
+        held["metadata"]["cogbias"] = kept | {"shown": _hash_of_what_is_shown(held, kept)}
         place.write_text(json.dumps(held))
         code, said = verified(with_report)
         assert code == status and ("was made from other effects" in said) == bool(status)
