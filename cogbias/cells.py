@@ -256,7 +256,9 @@ def _known_effects(
     return dict(iter(load_effects(place).groupby(["participant", "paradigm"], sort=False)))
 
 # %% ../nbs/22_cells.ipynb #98e59b54
-def _in_family(effects: pd.DataFrame, folder: Folder, analysis: Analysis) -> pd.DataFrame:
+def _effects_within_family(
+    effects: pd.DataFrame, folder: Folder, analysis: Analysis
+) -> pd.DataFrame:
     "The effects of one cell with the verdict of the headline, within its family where known."
     alone, place = decide(effects, analysis), folder.place("effects.parquet")
     if not place.exists():
@@ -274,7 +276,7 @@ def _in_family(effects: pd.DataFrame, folder: Folder, analysis: Analysis) -> pd.
     return alone
 
 # %% ../nbs/22_cells.ipynb #116d0f0d
-def _asks_for(what: str, paradigm: Paradigm) -> bool:
+def _is_read_by_estimator(what: str, paradigm: Paradigm) -> bool:
     "Whether an estimator of a paradigm reads something, one of READS."
     kinds = estimators()
     return any(kinds[each.kind].reads == what for each in paradigm.contrasts)
@@ -285,7 +287,7 @@ def suite_of(
     paradigm: Paradigm,  # whose contrasts
 ) -> tuple[pd.DataFrame, pd.DataFrame] | None:  # trials and items; None where nobody reads them
     "What the participant of a cell answered in the whole suite of its paradigm."
-    if not _asks_for("participant", paradigm):
+    if not _is_read_by_estimator("participant", paradigm):
         return None
     folder, suite = Folder(path.parents[2]), paradigm.name.partition("/")[0]
     mine = [cell for cell in stored_cells(folder) if cell[1].parent.name == path.parent.name]
@@ -304,7 +306,7 @@ def _readings_of(
     path: Path, trials: pd.DataFrame, paradigm: Paradigm
 ) -> pd.DataFrame | None:  # None where nobody else read them, or nobody asks
     "What others read from the answers of a cell."
-    if not len(trials) or not _asks_for("readings", paradigm):
+    if not len(trials) or not _is_read_by_estimator("readings", paradigm):
         return None
     return kept_readings(Folder(path.parents[2]), trials["participant"].iloc[0], paradigm.name)
 
@@ -358,7 +360,7 @@ def open_cell(
     trials = check_answers(
         store.read(collected.trial_ids), items, store.path, bool(study.items_file)
     )
-    effects = _in_family(
+    effects = _effects_within_family(
         estimated_effects(store.path, trials, items, paradigm(name), study.seed),
         folder,
         make_analysis("study", study.analysis),
@@ -456,7 +458,7 @@ def stored_cell(
         raise CogbiasError(
             f"{store.path}: holds no answer of the last run; run the study again in this folder"
         )
-    effects = _in_family(
+    effects = _effects_within_family(
         estimated_effects(store.path, trials, made.layout, paradigm(name), study.seed),
         folder,
         make_analysis("study", study.analysis),

@@ -44,7 +44,7 @@ def _clusters_called(paradigm: Paradigm) -> str:
     return "wordings" if paradigm.wordings is None else paradigm.clusters
 
 
-def _so_many(count: int, total: int, things: str) -> str:
+def _count_of_total(count: int, total: int, things: str) -> str:
     "How many of some things, which are named in the plural."
     return f"{count} of {total} {things}" if total > 1 else f"the only {things.removesuffix('s')}"
 
@@ -188,7 +188,7 @@ def _target_of_another_length(paradigm: Paradigm, items: pd.DataFrame) -> Iterat
     for which, word in ((longer, "longer"), (shorter, "shorter")):
         if which.mean() >= SHARE:
             means = table.mean()
-            where = _so_many(which.sum(), len(table), _clusters_called(paradigm))
+            where = _count_of_total(which.sum(), len(table), _clusters_called(paradigm))
             said = (
                 f"the target is {word} than the other options in {where} "
                 f"({means['target']:.1f} words against {means['others']:.1f}); "
@@ -283,7 +283,7 @@ def _many_differences(paradigm: Paradigm, items: pd.DataFrame) -> Iterator[Findi
     texts = [[sorted(each["text"] for each in side["options"]) for side in pair] for pair in pairs]
     if any(one != two for one, two in texts):
         count = sum(one != two for one, two in texts)
-        where = _so_many(count, len(pairs), _clusters_called(paradigm))
+        where = _count_of_total(count, len(pairs), _clusters_called(paradigm))
         said = f"the options differ between the conditions in {where}"
         yield Finding("options_by_condition", False, said, "see whether that is meant")
 

@@ -187,14 +187,14 @@ def _usage_error_in_words(error: Any) -> str:
     return f"{error.format_message().rstrip('.')}; see '{command} --help'"
 
 
-def _is_ours(error: Exception) -> bool:
+def _says_what_to_do(error: Exception) -> bool:
     "Whether an error says what to do, by name: importing the class would import pandas."
     return any(each.__name__ == "CogbiasError" for each in type(error).__mro__)
 
 
 def _what_ended(error: Exception) -> str:
     "What ended a command, where, and what to do, on one line; several mistakes, a line each."
-    if _is_ours(error):
+    if _says_what_to_do(error):
         return "\n".join(f"cogbias: {line}" for line in str(error).split("\n"))
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
@@ -406,7 +406,7 @@ def _levels_of_pairs(pairs: list[str] | None) -> dict[str, list[str]] | None:
     return levels
 
 # %% ../nbs/37_cli.ipynb #b0505d5f
-def _number_of(option: str, text: str, example: str) -> float:
+def _number_of_option(option: str, text: str, example: str) -> float:
     "A number of an option."
     from cogbias.tables import CogbiasError
 
@@ -422,7 +422,7 @@ def _limits_of_pairs(pairs: list[str] | None) -> dict[str, float] | None:
     found = {}
     for pair in pairs or []:
         name, _, text = pair.partition("=")
-        found[name] = _number_of(f"--limit {name}", text, example)
+        found[name] = _number_of_option(f"--limit {name}", text, example)
     return found or None
 
 
@@ -435,8 +435,8 @@ def _prices_of_pairs(pairs: list[str] | None) -> dict[str, dict[str, float]] | N
         sent, _, written = both.partition(",")
         option = f"--price {name}"
         found[name] = {
-            "in": _number_of(option, sent, example),
-            "out": _number_of(option, written, example),
+            "in": _number_of_option(option, sent, example),
+            "out": _number_of_option(option, written, example),
         }
     return found or None
 
@@ -1107,7 +1107,7 @@ def _say_places(outcome: object, outputs: Path, reports: bool) -> None:
 _CELL_TOLD = ("participant", "paradigm", "method", "planned", "stored", "asked", "statuses", "note")
 
 
-def _run_told(outcome: object) -> dict[str, Any]:
+def _run_for_json(outcome: object) -> dict[str, Any]:
     "What came of a run, for a program."
     cells = [{name: cell[name] for name in _CELL_TOLD} for cell in outcome.cells]
     told = {name: getattr(outcome, name) for name in ("rendered", "failed", "left_out", "stopped")}
@@ -1118,7 +1118,7 @@ def _run_told(outcome: object) -> dict[str, Any]:
 def _say_what_came(outcome: object, outputs: Path, reports: bool, as_json: bool) -> None:
     "Say what came of it and where everything lies; status 1 where something is missing."
     if as_json:
-        _show_json(_run_told(outcome))
+        _show_json(_run_for_json(outcome))
     else:
         _say_cells(outcome, outputs)
     _say_marks(outputs, (cell["participant"] for cell in outcome.cells), apart=as_json)

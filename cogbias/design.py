@@ -536,7 +536,7 @@ def _declared_but_absent(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[
 TABLES_KEPT = 4  # of one design: few arguments occur in a process
 
 
-def _made_once(make: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
+def _made_once_for_arguments(make: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
     "The same function, which makes a table once for the same arguments and hands out copies."
 
     @lru_cache(TABLES_KEPT)
@@ -589,7 +589,7 @@ def _checked_items(paradigm: "Paradigm") -> Callable[..., pd.DataFrame]:
 
     # what a user wrote may read what changes between two calls, so it is called every time
     is_ours = make.__module__.partition(".")[0] == "cogbias" and not paradigm.files
-    handed_out = _made_once(checked) if is_ours else checked
+    handed_out = _made_once_for_arguments(checked) if is_ours else checked
 
     @wraps(make)
     def items(*arguments: Any, **settings: Any) -> pd.DataFrame:
@@ -857,7 +857,7 @@ def _first_difference(column: str, value: Any, wanted: Any) -> tuple[str, Any, A
         inner.append(name)
 
 
-def _by_text(items: pd.DataFrame) -> list[tuple[str | None, str]]:
+def _texts_of_rows(items: pd.DataFrame) -> list[tuple[str | None, str]]:
     "System prompt and prompt of every row."
     systems = [None if is_empty(each) or each == "" else each for each in items["system"].tolist()]
     return list(zip(systems, items["prompt"].tolist()))
@@ -874,9 +874,9 @@ def check_texts(
     new = set(changed) - known
     rows = [row for row, item_id in enumerate(items["item_id"].tolist()) if item_id in new]
     ours: dict[tuple[str | None, str], list[int]] = {}
-    for at, text in enumerate(_by_text(made) if rows else ()):
+    for at, text in enumerate(_texts_of_rows(made) if rows else ()):
         ours.setdefault(text, []).append(at)
-    texts = _by_text(items) if rows else []
+    texts = _texts_of_rows(items) if rows else []
     held = {name: (items[name].tolist(), made[name].tolist()) for name in BEHIND_A_TEXT}
     for row in rows:
         least: list[str] | None = None  # columns in which it differs from the item most like it

@@ -128,7 +128,7 @@ def _is_table(source: Any) -> bool:
     return named or isinstance(source, pd.DataFrame)
 
 
-def _of_trials(
+def _effects_of_trials(
     trials: pd.DataFrame, items: Any, seed: int, analysis: Mapping[str, Any]
 ) -> pd.DataFrame:
     "The effects of trials at hand."
@@ -157,7 +157,7 @@ def effects(
     "Every estimate that the paradigms declare, with intervals and verdicts, as a table."
     check_seed(seed)
     if _is_table(source):
-        return _of_trials(source, items, seed, analysis)
+        return _effects_of_trials(source, items, seed, analysis)
     if analysis or items is not None:
         raise CogbiasError("effects: a folder has its items and its analysis; leave them out")
     if isinstance(getattr(source, "effects", None), pd.DataFrame):

@@ -281,7 +281,7 @@ def _make_report(
         destination.parent.mkdir(parents=True, exist_ok=True)
         part.unlink(missing_ok=True)  # a link of this name would lead elsewhere
         _execute_or_retry(template, part, parameters, shared)
-        _write_in(part, parameters, stamp)
+        _write_into_report(part, parameters, stamp)
         return part.replace(destination)
     except PapermillExecutionError as error:
         reason = (str(error.evalue).splitlines() or [""])[0]
@@ -339,7 +339,9 @@ def _reported_participant(parameters: Mapping[str, Any]) -> Participant:
     return who
 
 
-def _write_in(path: Path, parameters: Mapping[str, Any], stamp: Mapping[str, str] | None) -> None:
+def _write_into_report(
+    path: Path, parameters: Mapping[str, Any], stamp: Mapping[str, str] | None
+) -> None:
     "Write into a report what its template cannot know: its title, and what it was made from."
     import nbformat
 
@@ -353,7 +355,7 @@ def _write_in(path: Path, parameters: Mapping[str, Any], stamp: Mapping[str, str
                 each.source = f'# <span class="{NO_FORMULAS}">{title}: {name}</span>'
     notebook.cells = without_empty(notebook.cells)
     kept = {"version": REPORT_VERSION, "made_from": dict(stamp or {})}
-    shown = _shown_in(json.loads(nbformat.writes(notebook)), kept)
+    shown = _hash_of_what_is_shown(json.loads(nbformat.writes(notebook)), kept)
     notebook.metadata["cogbias"] = {**kept, "shown": shown}
     nbformat.write(notebook, path)
 
@@ -361,7 +363,7 @@ def _write_in(path: Path, parameters: Mapping[str, Any], stamp: Mapping[str, str
 REPORT_VERSION = 2  # 1: tags, parameters and stamps were not in the hash of what is shown
 
 
-def _shown_in(notebook: Mapping[str, Any], kept: Mapping[str, Any]) -> str:
+def _hash_of_what_is_shown(notebook: Mapping[str, Any], kept: Mapping[str, Any]) -> str:
     "Hash of what a reader sees of a report, as its file holds it, and of what it was made from."
     seen = ("cell_type", "source", "outputs", "attachments")
     cells = notebook["cells"]
@@ -564,7 +566,7 @@ def report_state(
     if version == 1 and "shown" not in held.kept:
         return ReportState(stamp, None, version)
     try:
-        as_made = held.kept.get("shown") == _shown_in(held.notebook, held.kept)
+        as_made = held.kept.get("shown") == _hash_of_what_is_shown(held.notebook, held.kept)
     except _NO_REPORT:
         as_made = False
     return ReportState(stamp, as_made, version)

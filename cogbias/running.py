@@ -187,7 +187,9 @@ def _estimated_cells(path: Path, cells: Sequence[tuple[Path, Path]]) -> _Estimat
     return _EstimatedCells(rows, left_out, answered)
 
 
-def _parts_of(cells: Sequence[tuple[Path, Path]], jobs: int) -> list[Sequence[tuple[Path, Path]]]:
+def _parts_for_processes(
+    cells: Sequence[tuple[Path, Path]], jobs: int
+) -> list[Sequence[tuple[Path, Path]]]:
     "The cells by paradigm, those of one paradigm in as many parts as there are processes."
     parts = []
     for _, mine in groupby(cells, lambda cell: cell[0]):
@@ -264,7 +266,7 @@ def _record_tables(folder: Folder) -> None:
 def _estimate_all_cells(folder: Folder, save: bool, jobs: int, progress: bool) -> _EstimatedFolder:
     "The effects of a folder, whose turn this process has when they are written."
     cells = stored_cells(folder)
-    tasks = [(folder.path, part) for part in _parts_of(cells, jobs)]
+    tasks = [(folder.path, part) for part in _parts_for_processes(cells, jobs)]
     with steps(progress, len(cells), "effects", "cell") as done:
         found = spread(
             _estimated_cells,

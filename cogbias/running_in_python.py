@@ -147,8 +147,8 @@ class RunResult:
             for _, row in self.headlines.iterrows()
         ]
         counts = ", ".join(f"{count:,} {status}" for status, count in self.statuses.items())
-        places = [f"report    {_from_here(place)}" for place in self.reports]
-        places.append(f"effects   {_from_here(self.outputs / 'effects.csv')}")
+        places = [f"report    {_path_as_typed_here(place)}" for place in self.reports]
+        places.append(f"effects   {_path_as_typed_here(self.outputs / 'effects.csv')}")
         return [*found, f"{len(self.trials):,} answers: {counts}", *self.said, *places]
 
     def __repr__(self) -> str:
@@ -175,7 +175,7 @@ class RunResult:
         return f"{found}<ul>{rest}</ul>{table}{cut}"
 
 
-def _from_here(place: Path) -> Path:
+def _path_as_typed_here(place: Path) -> Path:
     "A path as somebody here would type it."
     here = Path.cwd()
     return place.relative_to(here) if place.is_relative_to(here) else place
@@ -205,7 +205,7 @@ def _unreadable_in_lines(trials: pd.DataFrame) -> list[str]:
     return lines
 
 
-def _of_these(effects: pd.DataFrame, cells: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def _rows_of_cells(effects: pd.DataFrame, cells: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     "The rows of some cells; the folder may hold others."
     wanted = {(cell["participant"], cell["paradigm"]) for cell in cells}
     held = zip(effects["participant"], effects["paradigm"])
@@ -225,7 +225,7 @@ def _result_or_error(
         if cell["participant"] not in anew
     ]
     left = [each for each in outcome.left_out if each.startswith(tuple(files))]
-    effects = _of_these(outcome.effects, outcome.cells)
+    effects = _rows_of_cells(outcome.effects, outcome.cells)
     found = RunResult(folder.path, effects, outcome.cells, said)
     left_out = not_asked_lines(outcome.cells)
     said += [*left_out, *outcome.designs, *_unreadable_in_lines(found.trials), *told, *left]
@@ -306,7 +306,9 @@ def _all_at_hand(made: Sequence[Participant]) -> Iterator[None]:
         yield
 
 
-def _of_names(names: Sequence[str], own: Mapping[str, Any], fields: dict[str, Any]) -> None:
+def _give_settings_to_named(
+    names: Sequence[str], own: Mapping[str, Any], fields: dict[str, Any]
+) -> None:
     "Give settings to those who are known by name."
     if own and names:
         fields["participants"] = {**fields.get("participants", {}), **dict.fromkeys(names, own)}
@@ -393,7 +395,7 @@ def run(
     fields |= _settings_given(repeats=repeats, where=_lists_of_levels(where))
     own = _settings_given(timeout=timeout, concurrency=concurrency)
     names = [each for each in models if isinstance(each, str)]
-    _of_names(names, {**own, **_settings_given(revision=revision)}, fields)
+    _give_settings_to_named(names, {**own, **_settings_given(revision=revision)}, fields)
     if names:
         fields |= _settings_given(temperature=temperature)
     own |= _settings_given(temperature=temperature)

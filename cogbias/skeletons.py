@@ -77,7 +77,7 @@ def _toml_value(value: Any) -> str:
     return _toml_text(value) if isinstance(value, str) else repr(value)
 
 
-def _parts_said(base: Paradigm) -> Iterator[str]:
+def _texts_of_wording(base: Paradigm) -> Iterator[str]:
     "The texts of the first wording, those first that every wording brings."
     name, texts = next(iter(base.wordings.given.items()))
     yield f'name = "first"  # the shipped wording {name}; change its texts, and its name'
@@ -90,7 +90,7 @@ def _parts_said(base: Paradigm) -> Iterator[str]:
         yield line if needed else f"# {line}"
 
 
-def _content_said(base: Paradigm) -> Iterator[str]:
+def _gaps_of_wording(base: Paradigm) -> Iterator[str]:
     "What fills the gaps of a classic experiment in its first wording."
     first = base.question.contents[0]
     yield f'name = "first"  # the shipped wording {first.name}; change what fills its gaps'
@@ -102,7 +102,7 @@ def _content_said(base: Paradigm) -> Iterator[str]:
         yield f"{name} = {_toml_value(value)}"
 
 
-def _set_said(base: Paradigm) -> Iterator[str]:
+def _texts_of_first_set(base: Paradigm) -> Iterator[str]:
     "The texts of a scenario in its first set."
     from cogbias.kits.scenario import sets_of  # few drafts need it
 
@@ -113,18 +113,18 @@ def _set_said(base: Paradigm) -> Iterator[str]:
         yield f"{gap} = {_toml_text(text)}"
 
 
-def _wording_said(base: Paradigm) -> Iterator[str]:
+def _first_wording(base: Paradigm) -> Iterator[str]:
     "The first wording of a paradigm, with what may be changed about it."
     if base.items_from is None:
         return
     yield from ("", "# Add as many wordings as you like, each below a line [[wordings]].", "")
     yield "[[wordings]]"
     if base.question is not None:
-        yield from _content_said(base)
+        yield from _gaps_of_wording(base)
     elif base.written is not None:
-        yield from _set_said(base)
+        yield from _texts_of_first_set(base)
     else:
-        yield from _parts_said(base)
+        yield from _texts_of_wording(base)
 
 
 def _reworded_text(name: str, base: Paradigm) -> str:
@@ -149,7 +149,7 @@ def _reworded_text(name: str, base: Paradigm) -> str:
         if argument != "seed":
             usual = "..." if told.default is None else toml_line(told.default)
             lines.append(f"# settings.{argument} = {usual}")
-    return "\n".join([*lines, *_wording_said(base), ""])
+    return "\n".join([*lines, *_first_wording(base), ""])
 
 
 def write_reworded(

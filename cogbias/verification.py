@@ -130,7 +130,7 @@ def _row_words(each: Difference) -> str:
     return f"{each.participant} in {each.paradigm}, {each.measure} ({each.group})"
 
 
-def _told_otherwise(each: Difference) -> str:
+def _csv_against_parquet(each: Difference) -> str:
     "How effects.csv differs from effects.parquet at one place."
     if each.column:
         return f"{_row_words(each)}: {each.column} {each.stored} is {each.computed}"
@@ -151,7 +151,7 @@ def _copy_for_readers(folder: Folder, effects: pd.DataFrame) -> list[Edited]:
     differences = table_differences(held, expected, beside=())
     if not differences and list(_by_key(held)) != list(_by_key(expected)):
         return [Edited(place.name, f"holds the same rows in another order; {_REMEDY_FOR_TABLES}")]
-    return [Edited(place.name, _told_otherwise(each)) for each in differences]
+    return [Edited(place.name, _csv_against_parquet(each)) for each in differences]
 
 
 _REMEDY_FOR_TABLES = "'cogbias effects' makes it again"

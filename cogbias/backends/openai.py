@@ -480,7 +480,7 @@ def fields_of(
     return _merged_deeply(_merged_deeply(kept, dialect.thinking), who.extra)
 
 # %% ../../nbs/backends/openai.ipynb #208d0f8f
-def _text_of(
+def _text_of_message(
     content: Any,  # of a message: a text, or parts of one
     name: str,  # of the field
 ) -> str:  # empty where there is none
@@ -494,9 +494,11 @@ def answer_and_thinking(
     message: Mapping[str, Any],  # of a completion
 ) -> tuple[str, str | None]:  # the answer, and all thinking
     "Take thinking out of a message."
-    apart = [_text_of(message.get(name), name) for name in ("reasoning", "reasoning_content")]
+    apart = [
+        _text_of_message(message.get(name), name) for name in ("reasoning", "reasoning_content")
+    ]
     return thinking_apart(
-        _text_of(message.get("content"), "content"), next(filter(None, apart), None)
+        _text_of_message(message.get("content"), "content"), next(filter(None, apart), None)
     )
 
 # %% ../../nbs/backends/openai.ipynb #a83f8d91
@@ -684,7 +686,7 @@ PROBE = {
 SHORT = 16  # tokens, enough to see whether a model thinks
 
 
-def _first_taken(
+def _first_dialect_taken(
     who: "OpenaiParticipant", dialect: Dialect
 ) -> tuple[Dialect, dict[str, Any]] | None:
     "The dialect in which a question is taken, and its answer; None where this thinking is refused."
@@ -735,7 +737,7 @@ def find_dialect(
     "Find out how the server wants to be asked."
     taken = []
     for thinking in thinkings(who.think):
-        tried = _first_taken(who, Dialect(thinking=thinking))
+        tried = _first_dialect_taken(who, Dialect(thinking=thinking))
         if tried is None:
             continue
         dialect, body = _with_limit_obeyed(who, *tried)
@@ -1169,7 +1171,7 @@ def _schema_field(item: Mapping[str, Any]) -> dict[str, Any]:
     return {"response_format": {"type": "json_schema", "json_schema": named}}
 
 
-def _words_of(who: "OpenaiParticipant", request: Request, **more: Any) -> dict[str, Any]:
+def _completion_in_words(who: "OpenaiParticipant", request: Request, **more: Any) -> dict[str, Any]:
     "One completion in words."
     messages = messages_of(request.item, who.system)
     return who.complete(messages, who.dialect, who.max_tokens, seed=request.seed, **more)
@@ -1181,18 +1183,18 @@ def _warn_of_schema(who: "OpenaiParticipant") -> bool:
     return True
 
 
-def _in_schema(who: "OpenaiParticipant", request: Request) -> dict[str, Any]:
+def _completion_in_schema(who: "OpenaiParticipant", request: Request) -> dict[str, Any]:
     "A completion held to a schema; without it where the server does not know such a thing."
     import openai
 
     schema = {} if "schema refused" in who.connection.learned else _schema_field(request.item)
     try:
-        return _words_of(who, request, **schema)
+        return _completion_in_words(who, request, **schema)
     except openai.APIStatusError as error:
         if not schema or refused_field(error, [*schema]) is None:
             raise
         who.connection.once("schema refused", lambda: _warn_of_schema(who))
-        return _words_of(who, request)
+        return _completion_in_words(who, request)
 
 
 def words_answer(
@@ -1200,10 +1202,12 @@ def words_answer(
     request: Request,  # what is asked
 ) -> Answer:
     "Ask in words."
-    body = _in_schema(who, request)
+    body = _completion_in_schema(who, request)
     check_served(who, body)
     for name in ("content", "reasoning", "reasoning_content"):
-        check_length(_text_of(first_choice(body)["message"].get(name), name), name, who.max_tokens)
+        check_length(
+            _text_of_message(first_choice(body)["message"].get(name), name), name, who.max_tokens
+        )
     return answer_of_completion(request.item, body)
 
 # %% ../../nbs/backends/openai.ipynb #f2ccd2c0

@@ -95,7 +95,7 @@ NOT_READ = ["system", "prompt", "options", "content"]  # columns of items that n
 SELECTIONS_KEPT = 256  # selections of items that a layout remembers
 
 
-def _spoken_of(contrast: Contrast) -> tuple:
+def _key_of_selection(contrast: Contrast) -> tuple:
     "What decides which items a contrast speaks about."
     where = tuple((name, tuple(levels)) for name, levels in contrast.where.items())
     return contrast.treatment, contrast.control, where, contrast.include
@@ -207,7 +207,7 @@ class Layout:
 
     def selected(self, contrast: Contrast) -> np.ndarray:
         "Which items a contrast speaks about."
-        key = _spoken_of(contrast)
+        key = _key_of_selection(contrast)
         if key not in self._chosen:
             self._chosen[key] = selected_mask(self.items, contrast)
         return self._chosen[key]
@@ -1360,12 +1360,16 @@ def standardised(
         _spread_of(read.part(read.at("condition", name)), exact)
         for name in (contrast.treatment, contrast.control)
     )
-    found = _exact_d(treatment, control) if exact else cohens_d(treatment, control)
+    found = (
+        _exact_standardised_difference(treatment, control)
+        if exact
+        else cohens_d(treatment, control)
+    )
     turned = _with_sign_of_bias(found, contrast.direction)
     return [_estimate_row(contrast, rows.prompts(), turned, group)]
 
 # %% ../../nbs/12_effects.ipynb #0ae5c063
-def _exact_d(treatment: GroupSummary, control: GroupSummary) -> Estimate:
+def _exact_standardised_difference(treatment: GroupSummary, control: GroupSummary) -> Estimate:
     "Difference of two exact means in their pooled standard deviation; no sampling, no interval."
     known = {"method": "cohens d, exact distributions", "unit": "pooled SD", "target": "F"}
     gap = treatment.mean - control.mean
@@ -1951,7 +1955,7 @@ def _rows_of_spread(contrast: Contrast, rows: Rows, exact: bool) -> list[dict[st
     return found
 
 # %% ../../nbs/12_effects.ipynb #1961273d
-def _at_level(rows: Rows, factor: str, level: Any) -> Rows:
+def _prompts_at_level(rows: Rows, factor: str, level: Any) -> Rows:
     "The prompts of one level of a factor, with their partners where the factor is empty."
     here, empty = rows.at(factor, level), rows.code(factor) < 0
     if not empty.any():
@@ -1986,7 +1990,7 @@ def _rows_of_breakdowns(paradigm: Paradigm, rows: Any) -> list[dict[str, Any]]:
     several = paradigm.written is not None and len(rows.levels("generator")) > 1
     for factor in (*paradigm.breakdown, *["generator"] * several):
         for level in rows.levels(factor):
-            part, group = _at_level(rows, factor, level), f"{factor}={level}"
+            part, group = _prompts_at_level(rows, factor, level), f"{factor}={level}"
             estimated = kind.estimate(contrast, part, group, None)
             row = _without_p_value(_or_nothing(estimated, contrast, part, group)[0])
             there = part.levels("condition")
@@ -2003,7 +2007,7 @@ def _input_of_estimator(contrast: Contrast, answers: Answered) -> Any:
         return answers
     scored = contrast.outcome, tuple(contrast.score.items()), contrast.invalid
     scored += (contrast.replication, contrast.fewest)  # the first decides who wins a tie
-    key = (reads, *scored, *_spoken_of(contrast))
+    key = (reads, *scored, *_key_of_selection(contrast))
     if key not in answers.read:
         answers.read[key] = READS[reads](answers, contrast)
     return answers.read[key]
@@ -2023,7 +2027,9 @@ def _estimate_group(contrast: Contrast, rows: Any, group: str, seed: int) -> lis
     return estimators()[contrast.kind].estimate(contrast, rows, group, seed)
 
 
-def _rows_of_these(contrast: Contrast, rows: Any, group: str, seed: int) -> list[dict[str, Any]]:
+def _rows_of_exactly_these_prompts(
+    contrast: Contrast, rows: Any, group: str, seed: int
+) -> list[dict[str, Any]]:
     "The same of exactly these prompts, where a contrast asks for it."
     if not (contrast.these_prompts and isinstance(rows, Rows) and len(rows)):
         return []
@@ -2045,12 +2051,12 @@ def _contrast_rows(
         for number in dict.fromkeys(code[code >= 0].tolist()):
             part, group = whole.part(code == number), f"{factor}={levels[number]}"
             rows = _estimate_group(contrast, part, group, seed)
-            rows += _rows_of_these(contrast, part, group, seed)
+            rows += _rows_of_exactly_these_prompts(contrast, part, group, seed)
             found += [_with_flag(row, part) for row in rows]
-    return found + _rows_of_these(contrast, read, "all", seed)
+    return found + _rows_of_exactly_these_prompts(contrast, read, "all", seed)
 
 # %% ../../nbs/12_effects.ipynb #8d40dcfe
-def _is_own(participant: str, generator: str) -> bool:
+def _is_written_by_participant(participant: str, generator: str) -> bool:
     "Whether a text was written by the model that answers, whatever its settings."
     return participant.split(" ")[0] == generator.split(" ")[0]
 
@@ -2060,7 +2066,7 @@ def _with_own_texts(
 ) -> list[dict[str, Any]]:
     "The rows, and a word in those that rest on texts which the participant wrote itself."
     writers = layout.code("generator")[1] if "generator" in layout else ()
-    own = [name for name in writers if _is_own(participant, name)]
+    own = [name for name in writers if _is_written_by_participant(participant, name)]
     said = {f"generator={name}": "; own texts" for name in own}
     if own:
         said["all"] = "; own texts" if len(own) == len(writers) else "; own texts among them"
@@ -2082,7 +2088,11 @@ def _own_minus_others(found: list[dict[str, Any]], participant: str) -> list[dic
         for row in found
         if row["group"].startswith(prefix) and row["measure"] == found[0]["measure"]
     ]
-    own = [row for row in shown if _is_own(participant, row["group"].removeprefix(prefix))]
+    own = [
+        row
+        for row in shown
+        if _is_written_by_participant(participant, row["group"].removeprefix(prefix))
+    ]
     others = [row for row in shown if row not in own]
     if len(own) != 1 or not others:
         return []
@@ -2345,7 +2355,7 @@ def _as_estimate(row: Mapping[str, Any]) -> Estimate:
     )
 
 # %% ../../nbs/12_effects.ipynb #0ee08480
-def _has_mark(effects: pd.DataFrame) -> np.ndarray:
+def _are_marked_as_headlines(effects: pd.DataFrame) -> np.ndarray:
     "Which rows say of themselves that they are headlines."
     if "family" not in effects:
         return np.zeros(len(effects), bool)
@@ -2373,7 +2383,7 @@ def _declared_headline(name: str) -> Contrast | None:
 def _is_headline(effects: pd.DataFrame) -> np.ndarray:
     "Which rows are headlines."
     cells = list(zip(effects["participant"], effects["paradigm"]))
-    found = _has_mark(effects)
+    found = _are_marked_as_headlines(effects)
     marked = {cell for cell, mark in zip(cells, found) if mark}
     silent = np.array([cell not in marked for cell in cells], bool)
     for name in effects.loc[silent, "paradigm"].unique():

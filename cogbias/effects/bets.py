@@ -201,7 +201,7 @@ def _mean_over_crossed_things(
     return _cut_to_scale(found, *ends)
 
 
-def _of_these(rows: Rows, credit: np.ndarray, height: float) -> Estimate:
+def _share_of_these_questions(rows: Rows, credit: np.ndarray, height: float) -> Estimate:
     "Share of right answers to these very questions, which share their things, against a bar."
     return shared_share(_over_orders(rows, credit), *_things_of_questions(rows), height)
 
@@ -216,7 +216,7 @@ def _share_against(rows: Rows, credit: np.ndarray, bar: Bar) -> tuple[Estimate, 
         return none, replace(none, unit=ACCURACY_GAIN)
     height = bar.height
     if _are_published_questions(rows):
-        share = _of_these(rows, credit, height)
+        share = _share_of_these_questions(rows, credit, height)
         limits = share.ci_low - height, share.ci_high - height
         gain = replace(share, estimate=share.estimate - height, unit=ACCURACY_GAIN)
         return share, replace(gain, ci_low=limits[0], ci_high=limits[1])
@@ -418,7 +418,7 @@ def _balanced_of_these(rows: Rows, kind: np.ndarray) -> Estimate:
     return Estimate(mean, ci_low=low, ci_high=high, ci_level=0.95, status=status, **known)
 
 
-def _mean_at(rows: Rows, here: np.ndarray) -> float:
+def _share_right_at(rows: Rows, here: np.ndarray) -> float:
     "Share of right answers in a part of the prompts."
     part = rows.part(here)
     return question_mean(part, part["score"])
@@ -439,7 +439,7 @@ def balanced(
     else:
         found = _mean_over_crossed_things(part, part["score"], (0.0, 1.0), 1 / counts[of], chance)
     said = ", ".join(
-        f"{kind} {_mean_at(part, of == number):.2f}" for number, kind in enumerate(kinds)
+        f"{kind} {_share_right_at(part, of == number):.2f}" for number, kind in enumerate(kinds)
     )
     detail = f"right answer by right answer: {said}; a constant answer gets {chance:.2f}"
     method = f"balanced accuracy, {found.method}"
@@ -493,7 +493,7 @@ def by_role(
     return pd.DataFrame(columns)
 
 
-def _order_of(rows: Rows, options: tuple[str, ...]) -> list[tuple[str, ...]]:
+def _order_of_roles(rows: Rows, options: tuple[str, ...]) -> list[tuple[str, ...]]:
     "The roles of every question in the order in which each is first shown."
     roles = rows.layout.roles
     shown = [[roles[code] for code in row if code >= 0] for row in rows.layout.role[rows.item]]
@@ -657,7 +657,7 @@ def slope_of_choices(
     roles = rows.layout.roles
     one, other = next(pair for pair in _RIVAL_ROLES if set(pair) <= set(roles))
     scores = by_role(rows, (one, other))
-    ahead = [order[0] == one for order in _order_of(rows, (one, other))]
+    ahead = [order[0] == one for order in _order_of_roles(rows, (one, other))]
     sign = np.where(ahead, 1.0, -1.0)
     ratio = rows["log_ratio"].astype(float)
     if one == "win":

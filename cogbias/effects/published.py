@@ -79,7 +79,7 @@ def _kept_pulls(contrast: Contrast, rows: Rows) -> tuple[np.ndarray, np.ndarray,
     return pulls[kept], kept, int(asked.sum()) - len(kept)
 
 
-def _no_way(contrast: Contrast, dropped: int) -> str:
+def _clusters_without_way(contrast: Contrast, dropped: int) -> str:
     "How many clusters are left out, and why; empty where there is none."
     needed = "an answer" if contrast.fewest <= 1 else f"{contrast.fewest} answers in a condition"
     return f"left out without a way to the anchor or {needed}: {dropped}" if dropped else ""
@@ -94,7 +94,9 @@ def anchor_pull(
     pulls, kept, dropped = _kept_pulls(contrast, rows)
     strata = rows.layout.unit[1]
     found = stratified_cluster_t(pulls, strata[kept], unit=contrast.unit)
-    detail = "; ".join(filter(None, [contrast.note, _no_way(contrast, dropped), found.detail]))
+    detail = "; ".join(
+        filter(None, [contrast.note, _clusters_without_way(contrast, dropped), found.detail])
+    )
     return [_estimate_row(contrast, rows.prompts(), found, group, detail=detail or None)]
 
 
@@ -153,7 +155,7 @@ def these_pulls(
     if len(kept):
         found = _these_medians(contrast, rows, pulls, kept)
     row = these_row(contrast, rows, found, len(kept), 0, group)
-    said = "; ".join(filter(None, [row["detail"], _no_way(contrast, dropped)]))
+    said = "; ".join(filter(None, [row["detail"], _clusters_without_way(contrast, dropped)]))
     return [row | {"detail": said or None}]
 
 # %% ../../nbs/effects/published.ipynb #6182eca8

@@ -405,7 +405,7 @@ def _logits_of_rows(
 Batches = "Iterator[tuple[np.ndarray, torch.Tensor]]"
 
 
-def _by_tree(
+def _logits_by_tree(
     view: Any, tree: PrefixTree, looked_at: np.ndarray, budget: int, rows: int, windows: set[int]
 ) -> Batches:
     "Each prefix is computed once."
@@ -435,7 +435,7 @@ def _rows_needed(tree: PrefixTree, looked_at: np.ndarray) -> tuple[np.ndarray, n
     )  # in depth-first order the next row passes through the node
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #5aca7280
-def _by_rows(
+def _logits_by_rows(
     model: Any, tree: PrefixTree, looked_at: np.ndarray, budget: int, rows: int
 ) -> Batches:
     "Each row is computed from its first token."
@@ -587,7 +587,7 @@ def _keep_freed_memory() -> bool:
         return False
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #bec4b921
-def _made_up(size: int, vocabulary: int) -> list[list[int]]:
+def _made_up_sequences(size: int, vocabulary: int) -> list[list[int]]:
     "Sequences that share beginnings: two long ones, a third that parts early, and a single token."
     stem, *others = np.random.default_rng(0).integers(0, vocabulary, (3, size)).tolist()
     return [
@@ -630,7 +630,7 @@ def _run_plain_loop(model: Any, reach: float) -> _PlainLoop:
     longest = min(
         16, reach, getattr(model.config.get_text_config(), "max_position_embeddings", None) or inf
     )
-    sequences = _made_up(int(longest), model.get_input_embeddings().weight.shape[0])
+    sequences = _made_up_sequences(int(longest), model.get_input_embeddings().weight.shape[0])
     tree, logits = prefix_tree(sequences), [_plain_logits(model, each) for each in sequences]
     expected = logits[0].new_empty(len(tree), logits[0].shape[1])
     for end, each in zip(tree.end, logits):
@@ -671,10 +671,10 @@ def _try_way(
     every, windows = np.arange(len(trial.tree)), set()
     if way == "tree":
         view = _tree_view(model, linears.forwards)
-        batches = _by_tree(view, trial.tree, every, len(every) // 2, len(every), windows)
+        batches = _logits_by_tree(view, trial.tree, every, len(every) // 2, len(every), windows)
     else:
         view, reach = _view_of_model(model, linears.forwards) if linears.forwards else model, 0
-        batches = _by_rows(view, trial.tree, every, 10**6, 10**6)
+        batches = _logits_by_rows(view, trial.tree, every, 10**6, 10**6)
     off = _deviation_from_plain_loop(trial, batches)
     if not off <= trial.allowed:
         raise ArithmeticError(
@@ -895,14 +895,16 @@ def _logits_in_batches(
 ) -> Batches:
     "Logits of the nodes that are looked at."
     if way == "tree":
-        return _by_tree(scorer._chosen_way.view, tree, looked_at, *scorer._limits_of_batch, set())
+        return _logits_by_tree(
+            scorer._chosen_way.view, tree, looked_at, *scorer._limits_of_batch, set()
+        )
     if scorer._rows_view is None:
         scorer._warn(
             f"{_model_name(scorer.model)}: sequences of more than {scorer._chosen_way.reach} "
             f"tokens are computed from their first token; not every layer sees all of them"
         )
         scorer._rows_view = _view_of_model(scorer.model, scorer._forwards)
-    return _by_rows(scorer._rows_view, tree, looked_at, *scorer._limits_of_batch)
+    return _logits_by_rows(scorer._rows_view, tree, looked_at, *scorer._limits_of_batch)
 
 # %% ../../nbs/elicitation/02_scoring.ipynb #d1fcf9e1
 def _compute_cells(

@@ -193,10 +193,10 @@ class ServerSettings:
         usual = type(self)(self.model)
         differing = [name for name in self.shaping if getattr(self, name) != getattr(usual, name)]
         return participant_name(
-            self.backend, self.model, **{name: self._in_a_name(name) for name in differing}
+            self.backend, self.model, **{name: self._setting_in_a_name(name) for name in differing}
         )
 
-    def _in_a_name(self, name: str) -> Any:
+    def _setting_in_a_name(self, name: str) -> Any:
         "A setting, short enough for a name."
         value = self.written(name)
         if name in self.hashed:

@@ -125,7 +125,9 @@ def _paradigms_of(study: PublishedStudy, patterns: Sequence[str]) -> list[str]:
     return sorted({*found})
 
 
-def _items_at(study: PublishedStudy, name: str, where: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+def _items_at_levels(
+    study: PublishedStudy, name: str, where: Mapping[str, Sequence[str]]
+) -> pd.DataFrame:
     "The items of a paradigm at some levels of its factors."
     items = study.items[name]
     for factor, levels in where.items():
@@ -135,7 +137,7 @@ def _items_at(study: PublishedStudy, name: str, where: Mapping[str, Sequence[str
     return items.reset_index(drop=True)
 
 
-def _cell_part(cell: PublishedCell, asked: set[str]) -> PublishedCell:
+def _part_of_cell(cell: PublishedCell, asked: set[str]) -> PublishedCell:
     "The answers of a cell to some items; what it lacks may be among them."
     rows = [row for row in cell.rows if row["item_id"] in asked]
     lacking = cell.planned - len(cell.rows)
@@ -148,11 +150,13 @@ def part_of(
     where: Mapping[str, Sequence[str]] = MappingProxyType({}),  # factor -> levels
 ) -> PublishedStudy:
     "The answers to some of the prompts; an error where nobody answered them."
-    asked = {name: _items_at(study, name, where) for name in _paradigms_of(study, paradigms)}
+    asked = {name: _items_at_levels(study, name, where) for name in _paradigms_of(study, paradigms)}
     items = {name: table for name, table in asked.items() if len(table)}
     wanted = {name: set(table["item_id"]) for name, table in items.items()}
     mine = [
-        _cell_part(cell, wanted[cell.paradigm]) for cell in study.cells if cell.paradigm in wanted
+        _part_of_cell(cell, wanted[cell.paradigm])
+        for cell in study.cells
+        if cell.paradigm in wanted
     ]
     cells = [cell for cell in mine if cell.rows]
     if study.cells and not cells:
@@ -178,7 +182,7 @@ def odd_in(
     return odd if prompts == all_prompts else odd.only(names)
 
 # %% ../../nbs/exchange/answers.ipynb #481d3827
-def _files_of(folder: Folder, cell: PublishedCell) -> dict[str, str]:
+def _hashes_of_files(folder: Folder, cell: PublishedCell) -> dict[str, str]:
     "Hashes of the files of a cell, so that a later change is noticed."
     key, hashes = (cell.who.name, cell.paradigm), Hashes()
     files = {
@@ -213,7 +217,7 @@ def _manifest_cell(study: PublishedStudy, cell: PublishedCell, folder: Folder) -
         "asked": 0,
         "statuses": dict(Counter(row["status"] for row in cell.rows)),
         "note": cell.note,
-        "made_from": _files_of(folder, cell),
+        "made_from": _hashes_of_files(folder, cell),
     }
 
 

@@ -72,7 +72,7 @@ def check_members(
         raise CogbiasError(f"{path}: holds no {kind} file; use the file as published")
 
 # %% ../../nbs/exchange/archives.ipynb #c16ba1fb
-def _of_folder(path: Path, endings: Collection[str]) -> Iterator[tuple[str, bytes]]:
+def _files_of_folder(path: Path, endings: Collection[str]) -> Iterator[tuple[str, bytes]]:
     "Name and contents of the files in a folder."
     found: dict[str, Path] = {}
     for each in sorted(path.rglob("*")):
@@ -83,7 +83,7 @@ def _of_folder(path: Path, endings: Collection[str]) -> Iterator[tuple[str, byte
     yield from ((name, each.read_bytes()) for name, each in found.items())
 
 
-def _of_zip(path: Path, endings: Collection[str]) -> Iterator[tuple[str, bytes]]:
+def _files_of_zip(path: Path, endings: Collection[str]) -> Iterator[tuple[str, bytes]]:
     "Name and contents of the files in a zip file."
     with zipfile.ZipFile(path) as archive:
         members = [
@@ -142,7 +142,7 @@ def _check_end(path: Path, archive: tarfile.TarFile, last: str) -> None:
         )
 
 
-def _of_tar(path: Path, endings: Collection[str]) -> Iterator[tuple[str, bytes]]:
+def _files_of_tar(path: Path, endings: Collection[str]) -> Iterator[tuple[str, bytes]]:
     "Name and contents of the files in a tar file, packed or not."
     with tarfile.open(path, _tar_mode(path)) as archive:
         members, total, last = [], 0, "the beginning"
@@ -178,13 +178,13 @@ def archive_contents(
     path = Path(path)
     try:
         if path.is_dir():
-            yield from _of_folder(path, endings)
+            yield from _files_of_folder(path, endings)
         elif not path.exists():
             raise CogbiasError(f"{path}: no such file; name the published archive or its folder")
         elif zipfile.is_zipfile(path):
-            yield from _of_zip(path, endings)
+            yield from _files_of_zip(path, endings)
         elif _is_tar(path):
-            yield from _of_tar(path, endings)
+            yield from _files_of_tar(path, endings)
         else:
             raise CogbiasError(
                 f"{path}: is neither a folder nor a zip file nor a tar file; name the published "

@@ -566,7 +566,7 @@ ODDITIES = MappingProxyType(
 )  # code -> meaning
 
 # %% ../../nbs/exchange/malberg.ipynb #9df80574
-def _text_of(test: PublishedTest) -> tuple:
+def _identity_of_test(test: PublishedTest) -> tuple:
     "What makes a test what it is."
     return test.drawn, test.stories, test.options
 
@@ -580,7 +580,7 @@ def _note_test(odd: Oddities, test: PublishedTest, others: Iterable[PublishedTes
         odd.add("correct_flag", record.file, record.place, of=of)
     if any(mark in story for story in test.stories.values() for mark in ("[[", "{{")):
         odd.add("open_gap", record.file, record.place, of=of)
-    if any(_text_of(test) == _text_of(each) for each in others):
+    if any(_identity_of_test(test) == _identity_of_test(each) for each in others):
         odd.add("same_text", record.file, record.place, of=of)
 
 
@@ -612,7 +612,10 @@ def _joined_tests(tests: Iterable[PublishedTest], odd: Oddities) -> list[Publish
         first = known.setdefault((test.paradigm, test.key), test)
         if first is test:
             continue
-        if _text_of(first) != _text_of(test) or None not in (first.number, test.number):
+        if _identity_of_test(first) != _identity_of_test(test) or None not in (
+            first.number,
+            test.number,
+        ):
             raise CogbiasError(
                 f"{test.record.place}: differs from {first.record.place}, which is the same "
                 "instance of this bias and scenario; import one data set at a time"
@@ -959,7 +962,7 @@ def _csv_files(path: Path, odd: Oddities) -> list[tuple[str, Path]]:
     return found
 
 
-def _by_id(path: Path, tests: Iterable[PublishedTest]) -> dict[int, PublishedTest]:
+def _tests_by_id(path: Path, tests: Iterable[PublishedTest]) -> dict[int, PublishedTest]:
     "Published id -> test; an error where nothing can be joined."
     found = {each.number: each for each in tests if each.number is not None}
     if not found:
@@ -986,7 +989,7 @@ def read_malberg(
     lacking = [each for each in tests if each.drawn is None]
     tests = _joined_tests([each for each in tests if each.drawn is not None], odd)
     decided = [records for _, _, kind, records in files if kind == "decisions"]
-    known = _by_id(path, [*lacking, *tests]) if decided else {}
+    known = _tests_by_id(path, [*lacking, *tests]) if decided else {}
     decisions = _counted_once(
         (each for records in decided for each in _file_decisions(records, known, odd)), odd
     )

@@ -1191,7 +1191,7 @@ def refusals_read_as_a(
     return table.groupby(places, as_index=False).sum()
 
 # %% ../../nbs/exchange/pagliaro.ipynb #38b79069
-def _names_in(items: Mapping[str, pd.DataFrame]) -> set[str]:
+def _paradigms_and_items(items: Mapping[str, pd.DataFrame]) -> set[str]:
     "Paradigms, and the items in them."
     return {*items} | {each for table in items.values() for each in table["item_id"]}
 
@@ -1219,6 +1219,6 @@ def import_pagliaro(
         found.readings,
     )
     study = part_of(whole, paradigms, where)
-    odd = odd_in(study, whole, found.odd, _names_in(study.items))
+    odd = odd_in(study, whole, found.odd, _paradigms_and_items(study.items))
     write_answers(study._replace(oddities=odd.table()), outputs, started)
     return PublishedAnswers(study.items, study.cells, study.readings, odd)

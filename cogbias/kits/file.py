@@ -1635,7 +1635,7 @@ def _refuse_impossible_in(
         try:
             scale(name, variable, variant, content.name)
         except CogbiasError as error:
-            raise wording.spot(name).fault(_told_by(error, content.name)) from None
+            raise wording.spot(name).fault(_error_without_name(error, content.name)) from None
     for each in question.invariants or (None,):
         named = [name for name in (each.names if each else ()) if name in wording.spots]
         spot = wording.spot(named[0] if named else "")
@@ -1643,7 +1643,7 @@ def _refuse_impossible_in(
         try:
             variant_values(variables, variant, question.derive, must, content.name)
         except CogbiasError as error:
-            raise spot.fault(_told_by(error, content.name)) from None
+            raise spot.fault(_error_without_name(error, content.name)) from None
         except ArithmeticError as error:
             raise spot.fault(
                 f"in the variant {variant!r} its numbers cannot be computed with ({error}); "
@@ -1651,7 +1651,7 @@ def _refuse_impossible_in(
             ) from None
 
 
-def _told_by(error: CogbiasError, name: str) -> str:
+def _error_without_name(error: CogbiasError, name: str) -> str:
     "What an error says, without the name in front of it."
     return str(error).removeprefix(f"{name}: ")
 

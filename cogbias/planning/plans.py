@@ -247,10 +247,10 @@ class PlannedRun(NamedTuple):
     refused: list[str] = []  # one line for whatever a run would not begin with as it is
 
     def __repr__(self) -> str:
-        return _as_shown(self).text
+        return _plan_as_shown(self).text
 
     def _repr_html_(self) -> str:
-        return _as_shown(self)._repr_html_()
+        return _plan_as_shown(self)._repr_html_()
 
 
 def plan_run(
@@ -375,7 +375,7 @@ def plan_lines(
     return [*lines, *dict.fromkeys(filter(None, cells["note"])), *planned.notes]
 
 
-def _as_shown(planned: PlannedRun) -> Any:
+def _plan_as_shown(planned: PlannedRun) -> Any:
     "What a plan looks like in a notebook and in a terminal."
     showing = import_module("cogbias.showing")  # a later room knows how
     refused = [f"refused: {line}" for line in planned.refused]

@@ -296,7 +296,7 @@ def _range_of_mean(
     return float(ends[0]), float(ends[1])
 
 
-def _in_words(
+def _with_method_in_words(
     found: Estimate, measure: str, random: float, crossed: bool, dropped: str
 ) -> Estimate:
     "The estimate with its method in words, and what else a reader should know."
@@ -347,7 +347,7 @@ def _mean_score(
         SAME / (tables.shape[1] - 1),
     )
     found = cut_at(found, float(tables.min()), float(tables.max()), "end")
-    return _in_words(found, measure, random, second is not None, dropped)
+    return _with_method_in_words(found, measure, random, second is not None, dropped)
 
 # %% ../../nbs/stats/13_ratings.ipynb #d8451fe8
 def _as_distributions(ratings: np.ndarray, options: int) -> np.ndarray:
@@ -419,7 +419,7 @@ def rating_difference(
     return replace(cut_at(found, -reach, reach, "end"), method=f"{method}, {found.method}")
 
 # %% ../../nbs/stats/13_ratings.ipynb #95393b4c
-def _counted_from_zero_of(found: Estimate, null: float) -> Estimate:
+def _relative_to_null(found: Estimate, null: float) -> Estimate:
     "The estimate counted from another zero."
     return replace(
         found,
@@ -468,7 +468,7 @@ def rating_effects(
     )
     return RatingEffects(
         m,
-        _counted_from_zero_of(m, _null_of_answered(control, treatment, rule, weight)),
+        _relative_to_null(m, _null_of_answered(control, treatment, rule, weight)),
         scaled,
         direction,
         random_responder(rule),
