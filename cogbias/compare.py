@@ -134,7 +134,7 @@ _FIELDS_OF_ESTIMATE = (
 )
 
 
-def _own_gap(contrast: Contrast, one: Answered, other: Answered) -> dict[str, Any]:
+def _gap_by_own_estimator(contrast: Contrast, one: Answered, other: Answered) -> dict[str, Any]:
     "The fields of a difference that the estimator itself makes."
     kind = estimators()[contrast.kind]
     rows = [READS[kind.reads](each, contrast) for each in (one, other)]
@@ -208,7 +208,7 @@ def _row_of_difference(
     if estimators()[contrast.kind].gap and asked.any():
         clusters = len(np.unique(one.layout.code("cluster")[0][asked]))
         tied = tie | identical | {"n_clusters": clusters}
-        return row | (tied if alike else _own_gap(contrast, one, other))
+        return row | (tied if alike else _gap_by_own_estimator(contrast, one, other))
     shown = (
         [_effect_by_cluster(contrast, each) for each in (one, other)]
         if asked.any()
@@ -262,7 +262,7 @@ def _readable_clusters(contrast: Contrast, answers: Answered) -> set[tuple[str, 
     return {(strata[each], clusters[each]) for each in whole}
 
 # %% ../nbs/29_compare.ipynb #2d3e91d9
-def _on_clusters(answers: Answered, keys: Collection[tuple[str, str]]) -> Answered:
+def _answers_on_clusters(answers: Answered, keys: Collection[tuple[str, str]]) -> Answered:
     "The answers to the prompts of some clusters."
     unit, strata, clusters = answers.layout.unit
     keep = np.array([key in keys for key in zip(strata.tolist(), clusters.tolist())], bool)
@@ -307,7 +307,11 @@ def _basis_over_shared_clusters(contrast: Contrast, of: Mapping[str, Answered]) 
     estimates, over = {}, _clusters_in_words(shared, total)
     for name in ranked:
         less = read[name] != shared
-        mine = _headline_estimate(contrast, _on_clusters(of[name], shared)) if less else own[name]
+        mine = (
+            _headline_estimate(contrast, _answers_on_clusters(of[name], shared))
+            if less
+            else own[name]
+        )
         if np.isnan(mine):
             told[name] = f"not ranked: no effect over what all others share, {over}"
             continue
@@ -408,10 +412,10 @@ class Comparison(NamedTuple):
     familiar: pd.DataFrame  # one row per paradigm and participant: published minus new wording
 
     def __repr__(self) -> str:
-        return _as_shown(self).text
+        return _comparison_as_shown(self).text
 
     def _repr_html_(self) -> str:
-        return _as_shown(self)._repr_html_()
+        return _comparison_as_shown(self)._repr_html_()
 
 
 DIFFERENCES = [
@@ -471,7 +475,7 @@ FAMILIAR = [
 ]
 
 # %% ../nbs/29_compare.ipynb #a81ffa6d
-def _asked_for(known: Iterable[str], wanted: Sequence[str]) -> list[str]:
+def _participants_to_compare(known: Iterable[str], wanted: Sequence[str]) -> list[str]:
     "The participants to compare; all of them where none is named."
     known = list(dict.fromkeys(known))
     for name in wanted:
@@ -510,7 +514,9 @@ def _with_adjusted_p_values(
     return table.assign(larger=words)
 
 # %% ../nbs/29_compare.ipynb #cfa1c4c9
-def _cells_of(source: Any, items: Any = None) -> dict[str, tuple[Layout, dict[str, Answered]]]:
+def _answers_by_paradigm(
+    source: Any, items: Any = None
+) -> dict[str, tuple[Layout, dict[str, Answered]]]:
     "Paradigm -> its items and the answers of every participant, from a folder or from trials."
     if isinstance(source, pd.DataFrame):
         call = "compare(trials, items=items)"
@@ -660,7 +666,7 @@ def compare(
     if items is not None and not isinstance(source, pd.DataFrame):
         raise CogbiasError("compare: a folder has its items; leave them out")
     if isinstance(source, pd.DataFrame) and "estimate" in source:
-        chosen = _asked_for(source["participant"], wanted)
+        chosen = _participants_to_compare(source["participant"], wanted)
         if lacking := without_headline(source[source["participant"].isin(chosen)]):
             raise CogbiasError(f"effects table: {lacking_headlines(lacking)}")
         heads = headlines(source)
@@ -672,8 +678,8 @@ def compare(
         }
         familiar: list[dict[str, Any]] = []
     else:
-        cells = _cells_of(source, items)
-        chosen = _asked_for((name for _, of in cells.values() for name in of), wanted)
+        cells = _answers_by_paradigm(source, items)
+        chosen = _participants_to_compare((name for _, of in cells.values() for name in of), wanted)
         seed = _seed_of(source) if seed is None else seed
         rows, bases, familiar = _from_answers(cells, chosen, seed)
     if not rows:
@@ -848,7 +854,7 @@ def for_readers(
     return {title: table for title, table in tables.items() if len(table)}
 
 
-def _as_shown(found: Comparison) -> Any:
+def _comparison_as_shown(found: Comparison) -> Any:
     "What a comparison looks like in a notebook and in a terminal."
     showing = import_module("cogbias.showing")  # a later room knows how
     return showing.tables_shown(for_readers(found), [comparison_notes(found)])
