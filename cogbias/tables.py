@@ -4,13 +4,13 @@
 
 # %% auto #0
 __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWERS', 'FILLED', 'ITEMS', 'STATUSES', 'METHODS',
-           'EXACT', 'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'READINGS', 'EFFECTS', 'FILLING_STATUSES',
-           'FILLING_VERDICTS', 'FILLINGS', 'SCHEMAS', 'RANGE', 'TABLES', 'LARGEST_TEXT', 'LARGEST_NOTEBOOK',
-           'LARGEST_TABLE', 'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'shortened', 'first_line',
-           'matching', 'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode', 'check_columns', 'Schema',
-           'option', 'answer_range', 'full_content', 'item_ids', 'identified', 'item_table', 'harmless', 'as_written',
-           'inside', 'check_file', 'file_text', 'json_object', 'timestamp', 'whole_file', 'remove_parts', 'save_table',
-           'load_table', 'load_outside_items', 'given_table', 'shipped']
+           'EXACT', 'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'READINGS', 'ACCURACY_GAIN', 'EFFECTS',
+           'FILLING_STATUSES', 'FILLING_VERDICTS', 'FILLINGS', 'SCHEMAS', 'RANGE', 'TABLES', 'LARGEST_TEXT',
+           'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'shortened',
+           'first_line', 'matching', 'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode', 'check_columns',
+           'limits_fault', 'Schema', 'option', 'answer_range', 'full_content', 'item_ids', 'identified', 'item_table',
+           'harmless', 'as_written', 'inside', 'check_file', 'file_text', 'json_object', 'timestamp', 'whole_file',
+           'remove_parts', 'save_table', 'load_table', 'load_outside_items', 'given_table', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import ast
@@ -306,6 +306,18 @@ def check_columns(
             raise CogbiasError(f"{what}: column {name!r} {fault[1]} in row {fault[0]}")
     return table
 
+
+def limits_fault(
+    low: Sequence[float | None],  # lower limits
+    high: Sequence[float | None],  # upper limits
+    name: str,  # of the column of the upper ones
+) -> tuple[int, str] | None:
+    "Row and fault of the first lower limit that lies above its upper one."
+    for row, (lower, upper) in enumerate(zip(low, high)):
+        if not is_empty(lower) and not is_empty(upper) and lower > upper:
+            return row, f"holds {lower:g}, which is above {name!r}, {upper:g},"
+    return None
+
 # %% ../nbs/00_tables.ipynb #9e979f24
 VERSION = "schema_version"  # column, key or attribute; a table of version 1 has none
 
@@ -392,10 +404,9 @@ class Schema:
         "Raise a CogbiasError where a lower limit is above the upper one."
         if self.limits is None:
             return
-        for row, (low, high) in enumerate(zip(*(table[name].tolist() for name in self.limits))):
-            if not is_empty(low) and not is_empty(high) and low > high:
-                said = f"holds {low:g}, which is above {self.limits[1]!r}, {high:g},"
-                raise self._error_for_value(self.limits[0], (row, said), record)
+        low, high = self.limits
+        if fault := limits_fault(table[low].tolist(), table[high].tolist(), high):
+            raise self._error_for_value(low, fault, record)
 
     def check_values(
         self,
@@ -735,6 +746,8 @@ READINGS = Schema(
 )
 
 # %% ../nbs/00_tables.ipynb #45cd92d2
+ACCURACY_GAIN = "accuracy gain"  # unit: share of right answers beyond the best constant policy
+
 EFFECTS = Schema(
     "effects",
     _columns(
@@ -742,7 +755,11 @@ EFFECTS = Schema(
         ("participant", "text", "as in trials", FILLED),
         ("measure", "text", "what is estimated", FILLED),
         ("group", "text", "all, or factor=level"),
-        ("estimate", "number?", "positive means towards the human bias"),
+        (
+            "estimate",
+            "number?",
+            "positive means towards the human bias; of an accuracy gain, more right answers",
+        ),
         ("se", "number?", "standard error", {"low": 0}),
         ("df", "number?", "degrees of freedom of the interval", {"low": 0}),
         ("ci_low", "number?", "lower limit"),

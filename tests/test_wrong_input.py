@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from tiers import every_few
 from matplotlib import pyplot as plt
+from matplotlib.text import Text
 
 import cogbias as cb
 from cogbias.backends.sim import exact_trials
@@ -51,6 +52,7 @@ def few_items() -> pd.DataFrame:
 ITEMS = few_items()
 TRIALS = pd.concat([exact_trials(who, ITEMS) for who in ("human", "rational")], ignore_index=True)
 EFFECTS = cb.effects(TRIALS, ITEMS)
+HEADS = cb.headline(EFFECTS)
 
 
 def refused(call: Callable[[], Any]) -> str:
@@ -277,7 +279,69 @@ def test_a_wrong_figure_is_never_an_error_of_somebody_else(name: str) -> None:
 
 def test_effects_of_several_units_have_no_axis_in_common() -> None:
     assert EFFECTS["unit"].nunique() > 1
-    assert "rows have several units" in refused(lambda: cb.figures.effect_forest(EFFECTS))
+    for draw in (cb.figures.effect_forest, cb.figures.model_bias_heatmap):
+        assert "rows have several units" in refused(lambda: draw(EFFECTS))
+
+
+TAKES_AXES = [n for n in DRAWN if "ax" in inspect.signature(getattr(cb.figures, n)).parameters]
+
+
+@pytest.mark.parametrize("name", TAKES_AXES)
+def test_a_figure_is_drawn_in_one_axes(name: str) -> None:
+    draw, given = getattr(cb.figures, name), arguments(name)
+    for wrong in ("x", 3, plt.subplots(2)[1]):
+        said = refused(lambda: draw(**given, ax=wrong))
+        assert f"{name}: ax should be one Axes of matplotlib, not" in said
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_name_with_a_dollar_sign_is_drawn_as_it_is(name: str) -> None:
+    "Whatever the theme: matplotlib reads a formula between two of them."
+    formula = r"a$x_{\frac$"
+    words = [each for each in ROWS.columns if each in ("participant", "label", "paradigm")]
+    odd = ROWS.assign(**dict.fromkeys(words, formula))
+    odd["participant"] = [formula, "b"]
+    people = {each: PEOPLE["sim/human"] for each in odd["participant"]}
+    changes = {"labels": [formula, "b"], "people": people, "who": "b", "xlabel": formula}
+    draw, given = getattr(cb.figures, name), arguments(name)
+    asked = inspect.signature(draw).parameters
+    given = {each: odd if value is ROWS else value for each, value in given.items()}
+    given |= {each: value for each, value in changes.items() if each in asked}
+    for ax in (None, plt.subplots()[1]) if "ax" in asked else (None,):
+        draw(**given, **({"ax": ax} if ax else {}))
+        plt.gcf().canvas.draw()
+    plt.close("all")
+
+
+@pytest.mark.parametrize("name", ["effect_forest", "model_bias_heatmap"])
+def test_names_and_numbers_stay_inside_of_a_figure_at_hand(name: str) -> None:
+    one_unit = HEADS[HEADS["unit"] == HEADS["unit"].iloc[0]]
+    figure, ax = plt.subplots(figsize=(5, 3))
+    getattr(cb.figures, name)(one_unit, ax=ax)
+    figure.canvas.draw()
+    for text in ax.findobj(Text):
+        box = text.get_window_extent()
+        if text.get_text().strip() and text.get_visible() and text.get_color() != "none":
+            assert box.x0 >= -1 and box.x1 <= figure.bbox.x1 + 1, text.get_text()
+    plt.close("all")
+
+
+def test_rows_of_one_name_are_told_apart_by_their_paradigms() -> None:
+    twice = pd.concat([HEADS.assign(paradigm=each) for each in ("own/a", "own/b")])
+    written = [each.get_text() for each in cb.figures.effect_forest(twice).get_yticklabels()]
+    names = HEADS["participant"].tolist()
+    assert written == ["own/a", *names, "own/b", *names]
+    assert "give one row each" in refused(lambda: cb.figures.effect_forest(pd.concat([HEADS] * 2)))
+
+
+def test_right_answers_are_not_called_a_bias() -> None:
+    right = HEADS.assign(unit="accuracy gain")
+    forest = cb.figures.effect_forest(right)
+    scale = cb.figures.model_bias_heatmap(right).figure.axes[-1]
+    for label in (forest.get_xlabel(), scale.get_ylabel()):
+        assert "more right than the best constant policy" in label and "bias" not in label
+    assert "towards the human bias" in cb.figures.effect_forest(HEADS).get_xlabel()
+    plt.close("all")
 
 
 # --- what help() says

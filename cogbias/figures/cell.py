@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from ..settings import listing
-from ..tables import CogbiasError, check_columns, kind_of
+from ..tables import CogbiasError, check_columns, kind_of, limits_fault
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,6 +119,20 @@ def _kinds_of(hint: Any) -> list[Any]:
     )
 
 
+def _prepare_axes(ax: Any, who: str) -> None:
+    "Refuse what is no Axes; have names drawn as they are, and room kept for them."
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
+
+    if not isinstance(ax, Axes):
+        raise CogbiasError(f"{who}: ax should be one Axes of matplotlib, not {ax!r:.60}")
+    for text in (ax.title, *ax.xaxis.findobj(Text), *ax.yaxis.findobj(Text)):
+        text.set_parse_math(False)  # it was made before
+    drawn_in = ax.get_figure(root=True)
+    if drawn_in.get_layout_engine() is None:
+        drawn_in.set_layout_engine("constrained")
+
+
 def figure(
     draw: Callable[..., Any],  # a function that draws
 ) -> Callable[..., Any]:
@@ -133,7 +147,12 @@ def figure(
             if kinds[name] and not any(_is_of_type(value, each) for each in kinds[name]):
                 words = " or ".join(dict.fromkeys(_TYPES_IN_WORDS[each] for each in kinds[name]))
                 raise CogbiasError(f"{draw.__name__}: {name} should be {words}, not {value!r:.60}")
-        return draw(*given, **named)
+            if name == "ax" and value is not None:
+                _prepare_axes(value, draw.__name__)
+        from matplotlib import rc_context
+
+        with rc_context({"text.parse_math": False}):  # of texts that are made now
+            return draw(*given, **named)
 
     return checked
 
@@ -150,6 +169,8 @@ def _check_lengths(labels: Sequence[str], given: Mapping[str, Sequence[Any]]) ->
             )
     numbers = pd.DataFrame({name: list(given[name]) for name in ("estimates", "low", "high")})
     check_columns(numbers, numbers=tuple(numbers), what="interval_rows")
+    if fault := limits_fault(numbers["low"].tolist(), numbers["high"].tolist(), "high"):
+        raise CogbiasError(f"interval_rows: low {fault[1]} in row {fault[0]}; exchange them")
     for colour in given["colours"]:
         if not is_color_like(colour):
             raise CogbiasError(f"interval_rows: {colour!r:.40} is no colour; give one of COLOURS")
