@@ -9,7 +9,7 @@ __all__ = ['Cell', 'collect_cell', 'suite_of', 'estimated_rows', 'estimated_effe
 # %% ../nbs/22_cells.ipynb #b3167258
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -96,14 +96,20 @@ def _until_valid(
     store: TrialStore,
     extractor: Participant | None,
     progress: bool,
+    begins: Callable[[Collected], None] | None,
 ) -> Collected:
     "Rounds of asking, until every group has enough readable answers or has used its attempts."
     keys, parts, left = answer_groups(items), [], items
     rounds = least_rounds(study, items)
+
+    def begins_round(planned: Collected) -> None:
+        ids = [key for part in [*parts, planned] for key in part.trial_ids]
+        ids = tuple(dict.fromkeys(ids))
+        begins(replace(planned, planned=len(ids), trial_ids=ids))
+
+    how = {"extractor": extractor, "begins": begins_round if begins else None}
     while len(left):
-        parts.append(
-            collect(left, who, store, study.method, rounds, study.seed, progress, extractor)
-        )
+        parts.append(collect(left, who, store, study.method, rounds, study.seed, progress, **how))
         ids = list(dict.fromkeys(key for part in parts for key in part.trial_ids))
         counts = group_counts(items, store.read(ids))
         short = counts[
@@ -151,13 +157,15 @@ def _collect_for_study(
     store: TrialStore,
     extractor: Participant | None,
     progress: bool,
+    begins: Callable[[Collected], None] | None = None,
 ) -> Collected:
     "What a study needs of one participant, asked for where it is missing."
     if not study.valid_answers or resolve_method(who, study.method) in EXACT:
         return collect(
-            items, who, store, study.method, study.repeats, study.seed, progress, extractor
+            *(items, who, store, study.method, study.repeats, study.seed),
+            *(progress, extractor, begins),
         )
-    return _until_valid(study, who, items, store, extractor, progress)
+    return _until_valid(study, who, items, store, extractor, progress, begins)
 
 # %% ../nbs/22_cells.ipynb #516cd22c
 def _collection_of_complete_plan(made: Plan) -> Collected:
@@ -210,17 +218,29 @@ def collect_cell(
     items: pd.DataFrame,  # the items of one paradigm
     folder: Folder,  # where answers are kept
     progress: bool = False,  # show a bar on a terminal
+    begins: Callable[[Collected], None] | None = None,  # told what is planned, before it is asked
 ) -> Collected:
     "Ask one participant everything of one paradigm that is not stored yet, if there is anything."
     name, extractor = items["paradigm"].iloc[0], study_extractor(study)
-    keep_items(items, folder.items(name))
+    told: list[Collected] = []
+
+    def begins_with_items(planned: Collected) -> None:
+        planned = replace(planned, note=_with_note_of_items(planned.note, items))
+        if begins:
+            begins(planned)
+        if not told:  # the items of before go with how the cell was asked before
+            keep_items(items, folder.items(name))
+        told.append(planned)
+
     done = _collect_without_contact(study, who, items, folder)
-    if done is not None:
-        return replace(done, note=_with_note_of_items(done.note, items))
-    for each in filter(None, (who, extractor)):
-        keep_record(folder, each)
-    done = _collect_for_study(study, who, items, folder.store(who.name, name), extractor, progress)
-    keep_record(folder, who)  # what it learnt about itself while answering
+    if done is None:
+        for each in filter(None, (who, extractor)):
+            keep_record(folder, each)
+        store = folder.store(who.name, name)
+        done = _collect_for_study(study, who, items, store, extractor, progress, begins_with_items)
+        keep_record(folder, who)  # what it learnt about itself while answering
+    if not told:
+        begins_with_items(done)
     return replace(done, note=_with_note_of_items(done.note, items))
 
 # %% ../nbs/22_cells.ipynb #2aa999f1

@@ -1342,14 +1342,21 @@ def compare(
     _say_marks(folder, found.ranks["participant"], apart=as_json or out is not None)
 
 # %% ../nbs/37_cli.ipynb #a0495c4f
-def _estimate_what_lacks(folder: Path, jobs: int = 1) -> None:
-    "Estimate what is to be shown and was not estimated yet, and say so."
+def _estimate_what_lacks(folder: Path, jobs: int = 1) -> str:
+    "Estimate what is to be shown and was not yet, and say so; returns why an old table stays."
     from cogbias.running import estimate_what_lacks
+    from cogbias.tables import CogbiasError
 
-    if made := estimate_what_lacks(folder, jobs):
-        _say(
-            f"effects   {made} estimates written to {folder / 'effects.parquet'}: some were missing"
-        )
+    place = folder / "effects.parquet"
+    try:
+        made = estimate_what_lacks(folder, jobs)
+    except CogbiasError as error:
+        if not place.exists():
+            raise
+        return f"{place}: was not made from the answers that are here ({error})"
+    if made:
+        _say(f"effects   {made} estimates written to {place}: it was missing, or of other answers")
+    return ""
 
 
 @app.command()
@@ -1366,13 +1373,14 @@ def report(
     from cogbias.rendering import render_reports, render_study_report, study_report_is_stale
     from cogbias.running import failed_reports, record_failed_reports
 
-    _estimate_what_lacks(folder, jobs)
+    old_table = _estimate_what_lacks(folder, jobs)
     place = Folder(folder)
     failed, written = render_reports(folder, jobs, None, None, anew, True)
     if failed != failed_reports(place):
         record_failed_reports(place, failed)
     if anew or study_report_is_stale(folder):
-        failed += render_study_report(folder, anew)
+        lines = [f"report of the study: {old_table}"] if old_table else []
+        failed += lines or render_study_report(folder, anew)
     if failed != failed_reports(place):
         record_failed_reports(place, failed)
     others = f"{len(failed)} failed" if failed else "the others are up to date"
@@ -1434,7 +1442,8 @@ def site(
 
     from cogbias.site.pages import build_site
 
-    _estimate_what_lacks(folder)
+    if old_table := _estimate_what_lacks(folder):
+        _warn([old_table])
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
         print(f"site      {build_site(folder, out, progress=True)}")

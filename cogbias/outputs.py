@@ -6,11 +6,12 @@
 __all__ = ['RECORDED_FIELDS', 'MANIFEST_VERSION', 'SIMULATED', 'PACKAGES', 'STAGE', 'Folder', 'folder_path', 'writable_folder',
            'write_text', 'remove_left_overs', 'turn', 'may_be_written', 'RecordedParticipant', 'facts_of',
            'keep_record', 'recorded_participant', 'marks_of', 'shown_names_of', 'mark_of_participant',
-           'installed_versions', 'keep_items', 'keep_readings', 'kept_readings', 'read_manifest', 'stored_settings',
-           'part_of_cell', 'manifest_text', 'not_as_written', 'settings_as_written', 'Begun', 'begun_runs',
-           'first_start', 'begun', 'half_import', 'own_trials', 'last_run', 'stored_cells', 'StoredItems',
-           'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'counts_not_read', 'said_not_read', 'not_read',
-           'left_out', 'StoredTrials', 'stored_trials', 'trials_of', 'people_of', 'load_effects', 'readable_effects']
+           'installed_versions', 'keep_items', 'keep_readings', 'kept_readings', 'read_manifest', 'keep_asked',
+           'forget_asked', 'asked_since', 'cells_as_last_asked', 'stored_settings', 'part_of_cell', 'manifest_text',
+           'not_as_written', 'settings_as_written', 'Begun', 'begun_runs', 'first_start', 'begun', 'half_import',
+           'own_trials', 'last_run', 'stored_cells', 'StoredItems', 'stored_items', 'StoredCell', 'read_cells',
+           'read_cell', 'counts_not_read', 'said_not_read', 'not_read', 'left_out', 'StoredTrials', 'stored_trials',
+           'trials_of', 'people_of', 'load_effects', 'readable_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
 import json
@@ -113,6 +114,10 @@ class Folder(NamedTuple):
     def participant(self, participant: str) -> Path:
         "Who answered: identity and provenance."
         return self.place("trials", slug(participant), "participant.json")
+
+    def asked(self, participant: str, paradigm: str) -> Path:
+        "How one cell is asked by a run that has not ended."
+        return self.place("trials", slug(participant), f".asked-{slug(paradigm)}.json")
 
     @property
     def manifest(self) -> Path:
@@ -541,9 +546,14 @@ def _check_manifest(place: Path, text: str) -> None:
         )
     _check_fields(place, "", _MANIFEST_COLUMNS, manifest)
     for number, cell in enumerate(manifest["cells"], 1):
-        if lacking := next((name for name in _ALWAYS_WRITTEN if name not in cell), ""):
-            raise _broken_record(place, f"cell {number}: {lacking} is missing")
-        _check_fields(place, f"cell {number}, ", _CELL_COLUMNS, cell)
+        _check_cell(place, f"cell {number}", cell)
+
+
+def _check_cell(place: Path, which: str, cell: Mapping[str, Any]) -> None:
+    "Refuse the record of a cell for what is wrong with it."
+    if lacking := next((name for name in _ALWAYS_WRITTEN if name not in cell), ""):
+        raise _broken_record(place, f"{which}: {lacking} is missing")
+    _check_fields(place, f"{which}, ", _CELL_COLUMNS, cell)
 
 
 def read_manifest(folder: Folder) -> dict[str, Any] | None:
@@ -556,11 +566,51 @@ def read_manifest(folder: Folder) -> dict[str, Any] | None:
     return _object_of_record(place, text)
 
 
-def stored_settings(folder: Folder) -> dict[tuple[str, str], dict[str, Any]]:
-    "How each cell was last asked, by participant and paradigm; empty without a manifest."
+def keep_asked(folder: Folder, cell: Mapping[str, Any]) -> None:
+    "Write down how a cell is asked, before it is; the manifest says so once the run has ended."
+    place = folder.asked(cell["participant"], cell["paradigm"])
+    place.parent.mkdir(parents=True, exist_ok=True)
+    write_text(place, json.dumps(cell, ensure_ascii=False))
+
+
+def forget_asked(folder: Folder, cells: Iterable[tuple[str, str]]) -> None:
+    "Remove what was written down before cells were asked that the manifest names now."
+    for key in cells:
+        folder.asked(*key).unlink(missing_ok=True)
+
+
+def asked_since(
+    folder: Folder,  # an outputs folder
+) -> dict[tuple[str, str], dict[str, Any]]:  # participant and paradigm -> as in the manifest
+    "How cells with answers were asked by runs that have not ended, or never will."
+    found = {}
+    for place in folder.places("trials/*/.asked-*.json"):
+        cell = _read_record(place)
+        if cell is None:  # the run has ended just now
+            continue
+        _check_cell(place, "the cell", cell)
+        key = cell["participant"], cell["paradigm"]
+        if folder.asked(*key) == place and folder.store(*key).path.exists():
+            found[key] = cell
+    return found
+
+
+def cells_as_last_asked(
+    folder: Folder,  # an outputs folder
+) -> list[dict[str, Any]]:  # as in the manifest, and in that order
+    "How each cell was last asked, by a run that has ended or by one that has not."
     cells = (read_manifest(folder) or {"cells": []})["cells"]
+    since = asked_since(folder)
+    if not since:
+        return cells
+    known = {(each["participant"], each["paradigm"]): each for each in cells} | since
+    return [known[key] for key in sorted(known)]
+
+
+def stored_settings(folder: Folder) -> dict[tuple[str, str], dict[str, Any]]:
+    "How each cell was last asked, by participant and paradigm; empty where nobody says."
     empty = dict.fromkeys(column.name for column in _CELL_COLUMNS)
-    known = [empty | cell for cell in cells if cell.get("who")]
+    known = [empty | cell for cell in cells_as_last_asked(folder) if cell.get("who")]
     return {(cell["participant"], cell["paradigm"]): cell for cell in known}
 
 # %% ../nbs/15_outputs.ipynb #56b38a8f

@@ -28,6 +28,7 @@ from .kernels import can_fork, client_class, provisioner
 from .markup import NO_FORMULAS
 from cogbias.outputs import (
     Folder,
+    cells_as_last_asked,
     read_manifest,
     readable_effects,
     recorded_participant,
@@ -485,7 +486,7 @@ class Stamps:
         people = self.folder.places("trials/*/participant.json")
         cells = [
             {key: each.get(key) for key in (*REPORT_PARAMETERS, *_OF_A_RECORD, "participant")}
-            for each in manifest.get("cells", [])
+            for each in cells_as_last_asked(self.folder)
         ]
         return {
             "template": self.hashes.file(shipped("reports", "study.ipynb")),

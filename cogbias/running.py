@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['stored_analysis', 'Answered', 'FolderEffects', 'estimate_folder', 'effects_of', 'estimate_what_lacks',
-           'record_failed_reports', 'failed_reports', 'write_manifest', 'Outcome', 'run_study', 'ask_and_estimate']
+           'effects_follow', 'record_failed_reports', 'failed_reports', 'write_manifest', 'Outcome', 'run_study',
+           'ask_and_estimate']
 
 # %% ../nbs/25_running.ipynb #0b17f7b6
 import json
@@ -37,8 +38,13 @@ from .limits import limit_behind, metered
 from cogbias.outputs import (
     RECORDED_FIELDS,
     Folder,
+    asked_since,
     begun,
+    cells_as_last_asked,
     first_start,
+    forget_asked,
+    may_be_written,
+    keep_asked,
     half_import,
     readable_effects,
     remove_left_overs,
@@ -252,20 +258,26 @@ def _unread_file_words(folder: Folder, left_out: Sequence[Sequence[str]]) -> lis
     return lines + [said_not_read(folder.path / file, counts) for file, counts in left_out]
 
 
-def _record_tables(folder: Folder) -> None:
-    "Have the manifest know the tables as they are now, where it knew them before."
-    manifest = read_manifest(folder) or {}
-    if not manifest.get("effects"):
+def _record_tables(folder: Folder, made: Mapping[str, Any] = {}) -> None:
+    "Have the manifest know the tables as they are now, and how the cells behind them were asked."
+    manifest = read_manifest(folder)
+    if manifest is None or not (made or manifest.get("effects")):
         return
-    for name, ending in (("table", "parquet"), ("csv", "csv")):
-        manifest["effects"][name] = Hashes().file(folder.place(f"effects.{ending}"))
-    made = ("effects: table", "effects: csv")
-    write_text(folder.manifest, manifest_text(manifest, lambda part: part not in made))
+    files = {"table": folder.place("effects.parquet"), "csv": folder.place("effects.csv")}
+    hashes = {name: Hashes().file(place) for name, place in files.items()}
+    manifest["effects"] = {**(manifest.get("effects") or {}), **made, **hashes}
+    written = {f"effects: {name}" for name in [*made, *hashes]}
+    since = asked_since(folder)
+    manifest["cells"] = cells_as_last_asked(folder)
+    written |= {part_of_cell(*key) for key in since} | ({"cells"} if since else set())
+    write_text(folder.manifest, manifest_text(manifest, lambda part: part not in written))
+    forget_asked(folder, since)
 
 
 def _estimate_all_cells(folder: Folder, save: bool, jobs: int, progress: bool) -> _EstimatedFolder:
     "The effects of a folder, whose turn this process has when they are written."
     cells = stored_cells(folder)
+    made_from = _effects_stamp(folder, Hashes()) if save else ""
     tasks = [(folder.path, part) for part in _parts_for_processes(cells, jobs)]
     with steps(progress, len(cells), "effects", "cell") as done:
         found = spread(
@@ -283,11 +295,12 @@ def _estimate_all_cells(folder: Folder, save: bool, jobs: int, progress: bool) -
         shown = shown_names_of(folder, effects["participant"])
         names = [shown.get(name) for name in effects["participant"]]
         effects = effects.assign(shown_name=pd.Series(names, effects.index, dtype=object))
+        left_out = [line for part in found for line in part.left_out]
         for ending in ("parquet", "csv") if save else ():
             save_table(effects, folder.place(f"effects.{ending}"))
         if save:
-            _record_tables(folder)
-    left_out = [line for part in found for line in part.left_out]
+            stamp = {"made_from": made_from, "left_out": [*map(list, left_out)]}
+            _record_tables(folder, stamp)
     return _EstimatedFolder(
         effects, left_out, [], [each for part in found for each in part.answered]
     )
@@ -330,7 +343,7 @@ def estimate_what_lacks(
     outputs: Path | str,  # an outputs folder
     jobs: int = 1,  # processes
 ) -> int:  # estimates made now; 0: every cell with answers had some, or the table cannot be read
-    "Estimate the effects of a folder where its table is missing or lacks a cell."
+    "Estimate the effects of a folder where its table is missing, or made from other answers."
     folder = Folder(Path(outputs))
     cells = {key for key in stored_settings(folder) if folder.store(*key).path.exists()}
     place = folder.place("effects.parquet")
@@ -339,7 +352,21 @@ def estimate_what_lacks(
     except CogbiasError:  # whoever shows it says what is wrong
         return 0
     known = set() if table is None else set(zip(table["participant"], table["paradigm"]))
-    return len(effects_of(folder.path, jobs=jobs)) if cells - known else 0
+    if cells - known:
+        return len(effects_of(folder.path, jobs=jobs))
+    if effects_follow(folder):
+        return 0
+    if not may_be_written(folder):
+        raise CogbiasError(f"{folder.path}: cannot be written to; copy it to where you may write")
+    return len(effects_of(folder.path, jobs=jobs))
+
+
+def effects_follow(
+    folder: Folder,  # of outputs
+) -> bool:  # True also where nobody wrote down what its table was made from
+    "Whether the table of effects was made from the answers as they are now."
+    known = (read_manifest(folder) or {}).get("effects") or {}
+    return not known or known["made_from"] == _effects_stamp(folder, Hashes())
 
 # %% ../nbs/25_running.ipynb #c06cc7ba
 _NOT_HOW_ASKED = ("stored", "asked", "statuses", "note", "made_from")  # differs from run to run
@@ -347,13 +374,13 @@ _NOT_HOW_ASKED = ("stored", "asked", "statuses", "note", "made_from")  # differs
 
 def _effects_stamp(folder: Folder, hashes: Hashes) -> str:
     "Hash of everything that the table of effects of a folder is made from."
-    manifest = read_manifest(folder) or {"cells": [], "study": {}}
+    manifest = read_manifest(folder) or {"study": {}}
     files = [path for pair in stored_cells(folder) for path in pair]
     paths = [*files, *folder.places("trials/*/participant.json"), *declared_files(folder)]
     held = {path.relative_to(folder.path).as_posix(): hashes.file(path) for path in paths}
     cells = [
         {key: value for key, value in cell.items() if key not in _NOT_HOW_ASKED}
-        for cell in manifest["cells"]
+        for cell in cells_as_last_asked(folder)
     ]
     settings = [files_named(cell.get("settings")) for cell in cells]
     analysis = manifest["study"].get("analysis")
@@ -427,7 +454,9 @@ def write_manifest(
 ) -> Path:
     "Write manifest.json; cells of other runs, whenever they were written, stay."
     with turn(folder):
+        begun_before = asked_since(folder)
         write_text(folder.manifest, _manifest_text(study, folder, cells, failed, started, effects))
+        forget_asked(folder, begun_before)
     return folder.manifest
 
 
@@ -467,6 +496,7 @@ def _manifest_text(
     ]
     asked = {(cell["participant"], cell["paradigm"]) for cell in cells}
     earlier = [cell for key, cell in stored_settings(folder).items() if key not in asked]
+    since = asked_since(folder)
     manifest = {
         "study": recorded_study(study),
         "study_hash": study_hash(study),
@@ -489,7 +519,8 @@ def _manifest_text(
         "failed": failed,
         "as_written": before.get("as_written"),
     }
-    of_before = {part_of_cell(cell["participant"], cell["paradigm"]) for cell in earlier}
+    keys = {(cell["participant"], cell["paradigm"]) for cell in earlier}
+    of_before = {part_of_cell(*key) for key in keys - since.keys()}
     if effects is None:
         of_before |= {f"effects: {name}" for name in before.get("effects") or {}}
     return manifest_text(manifest, of_before.__contains__)
@@ -634,7 +665,11 @@ def _collected_cells(
         if record is not None:
             return record
         hashes = Hashes()
-        done = collect_cell(study, who, items_of(name), folder)
+
+        def begins(planned: Collected) -> None:
+            keep_asked(folder, recorded_cell(_cell_record(study, model, who, name, planned)))
+
+        done = collect_cell(study, who, items_of(name), folder, begins=begins)
         record = _cell_record(study, model, who, name, done)
         if done.complete:
             record["made_from"] = _cell_stamp(study, model, who, name, folder, Hashes())

@@ -18,6 +18,7 @@ from cogbias.outputs import (
     SIMULATED,
     Begun,
     Folder,
+    asked_since,
     RecordedParticipant,
     begun_runs,
     half_import,
@@ -46,7 +47,7 @@ from .tables import CogbiasError
 from .trials import not_asked_lines, planned_answers, slug
 
 # %% ../nbs/27_status.ipynb #122146a6
-STATES = ("done", "incomplete", "failed", "missing", "unreadable")
+STATES = ("done", "stopped", "incomplete", "failed", "missing", "unreadable")
 REPORTS = ("current", "edited", "stale", "stopped", "missing")
 
 
@@ -256,12 +257,12 @@ def _is_given(asked: Mapping[str, Any] | None) -> bool:
     return isinstance(model, str) and model.partition("/")[0] in GIVEN
 
 
-def _cell_state(found: Mapping[str, Any], reason: str, given: bool) -> str:
+def _cell_state(found: Mapping[str, Any], reason: str, given: bool, stopped: bool) -> str:
     "The word for how far a cell is; where answers were given elsewhere, its errors are final."
     answers, errors = found.get("answers", 0), found.get("errors", 0)
     if found.get("planned") is not None:
         if answers >= found["planned"] and not errors:
-            return "done"
+            return "stopped" if stopped else "done"
         if given and answers + errors >= found["planned"]:
             return "done"
     if reason:
@@ -276,16 +277,28 @@ def _cell_status(
     study: Mapping[str, Any],
     reason: str,
     report: str,
+    stopped: bool,  # whether the run that asked it last has not ended, and does not go on
 ) -> CellStatus:
     "How far one cell is."
     empty = dict.fromkeys(CellStatus._fields) | {"answers": 0, "errors": 0, "uncounted": 0}
     try:
         found = _contents_of_cell(folder, key, asked, study)
-        state = _cell_state(found, reason, _is_given(asked))
+        state = _cell_state(found, reason, _is_given(asked), stopped)
+        if state == "stopped":
+            reason = _STOPPED
     except CogbiasError as error:
         found, state, reason = {}, "unreadable", str(error)
     said = {"participant": key[0], "paradigm": key[1], "state": state, "report": report}
     return CellStatus(**empty | found | said | {"reason": "" if state == "done" else reason})
+
+
+_STOPPED = "all answers are here, and no effects of them yet; 'cogbias effects DIR' makes them"
+
+
+def _cells_of_stopped_runs(folder: Folder, runs: Iterable[Begun]) -> set[tuple[str, str]]:
+    "Cells that a run asked which was stopped before it had the effects of them."
+    going = {cell for each in runs if each.goes_on is not False for cell in each.cells}
+    return asked_since(folder).keys() - going
 
 
 def _import_lines(folder: Folder, manifest: Mapping[str, Any]) -> list[str]:
@@ -339,6 +352,7 @@ def folder_status(
     manifest, runs = read_manifest(folder) or {}, begun_runs(folder)
     study = runs[-1].study if runs else manifest.get("study") or {}
     settings, reports = stored_settings(folder), _report_states(folder)
+    stopped_cells = _cells_of_stopped_runs(folder, runs)
     lines = list(manifest.get("failed") or [])
     cells = []
     for key in _all_cells(folder, manifest):
@@ -346,7 +360,8 @@ def folder_status(
         reasons = [line for line in lines if line.startswith(before)]
         reason = "; ".join(line.removeprefix(before) for line in reasons)
         report = reports.get(key, "missing")
-        cells.append(_cell_status(folder, key, settings.get(key), study, reason, report))
+        stopped = key in stopped_cells
+        cells.append(_cell_status(folder, key, settings.get(key), study, reason, report, stopped))
         lines = [line for line in lines if line not in reasons]
     if not cells and (stopped := half_import(folder)):
         raise CogbiasError(f"{outputs}: no cells here; {stopped}")

@@ -19,7 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -1108,6 +1108,7 @@ def collect(
     progress: bool = False,  # show a bar, where somebody can see it
     extractor: Participant
     | None = None,  # who reads the choice off in the second of two steps; None: the participant
+    begins: Callable[[Collected], None] | None = None,  # told what is planned, before it is asked
 ) -> Collected:
     "Ask for the trials that the store lacks and append each answer as it arrives."
     start, keys, statuses = time.perf_counter(), store.keys(), {}
@@ -1118,25 +1119,23 @@ def collect(
                 todo = _plan_trials(
                     participant, items, method, repeats, seed, writer.index.answered, extractor
                 )
-            statuses = (
-                _ask_all(todo, participant, extractor or participant, writer, progress)
-                if todo.requests
-                else {}
-            )
-    seconds, stored, planned = (
-        time.perf_counter() - start,
-        len(todo.trial_ids) - len(todo.requests),
-        len(todo.trial_ids),
+            if todo.requests:
+                if begins:
+                    begins(_collected_of_plan(todo, repeats))
+                statuses = _ask_all(todo, participant, extractor or participant, writer, progress)
+    return replace(
+        _collected_of_plan(todo, repeats),
+        asked=sum(statuses.values()),
+        statuses=statuses,
+        seconds=time.perf_counter() - start,
     )
+
+
+def _collected_of_plan(todo: Plan, repeats: int) -> Collected:
+    "What a collection finds that has asked nothing yet."
+    planned = len(todo.trial_ids)
+    stored = planned - len(todo.requests)
     return Collected(
-        todo.method,
-        planned,
-        stored,
-        sum(statuses.values()),
-        statuses,
-        seconds,
-        todo.note,
-        todo.trial_ids,
-        todo.who,
-        repeats,
+        *(todo.method, planned, stored, 0, {}, 0.0),
+        *(todo.note, todo.trial_ids, todo.who, repeats),
     )

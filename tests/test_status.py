@@ -122,8 +122,8 @@ def test_a_run_that_is_killed(tmp_path: Path) -> None:
     totals = status_totals(found)
     assert (totals["cells"], found.finished_at) == (30, None)
     assert [each.goes_on for each in found.runs] == [False]
-    assert totals["done"] >= 2 and totals["missing"] > 10
-    assert totals["done"] + totals["incomplete"] + totals["missing"] == 30
+    assert totals["stopped"] >= 2 and totals["missing"] > 10
+    assert totals["stopped"] + totals["incomplete"] + totals["missing"] == 30
     said = run("status", str(tmp_path))[1]
     assert "was stopped on the way; run the same command to go on" in said
 
