@@ -51,7 +51,7 @@ from .settings import listing
 from .stats.adjusted import UNSEEN, adjusted_cluster_interval, flag_numbers
 from .stats.clusters import stratified_cluster_t
 from .stats.decisions import CLAIMABLE, adjust, is_bias, without_width
-from .stats.estimates import EQUAL, Estimate, p_number, two_sided_p
+from .stats.estimates import EQUAL, Estimate, joined, p_number, two_sided_p
 from cogbias.tables import (
     EFFECTS,
     TABLES,
@@ -168,7 +168,7 @@ def _gap_in_other_words(contrast: Contrast, answers: Sequence[Answered]) -> dict
         return clusters | tie | {"detail": alike}
     found = _gap_over_clusters(one, other, contrast.outcome == "value")
     fields = {name: getattr(found, name) for name in _FIELDS_OF_ESTIMATE}
-    detail = "; ".join(filter(None, [_OTHER_WORDS, found.detail]))
+    detail = joined(_OTHER_WORDS, found.detail)
     return clusters | fields | {"method": f"{found.method}, paired by cluster", "detail": detail}
 
 # %% ../nbs/29_compare.ipynb #d8360af9

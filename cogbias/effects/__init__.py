@@ -63,7 +63,7 @@ from cogbias.stats.decisions import (
     without_width,
 )
 from ..stats.clusters import coded_differences, spread_by_stratum, stratified_cluster_t
-from ..stats.estimates import STATUSES, Estimate, nothing, p_words, settled
+from ..stats.estimates import STATUSES, Estimate, joined, nothing, p_words, settled
 from cogbias.stats.numbers import (
     CLUSTER_MEASURES,
     coded_numbers,
@@ -764,7 +764,7 @@ def _estimate_row(
     "A row of the effects table from an estimate; `given` replaces its fields."
     fields = {name: getattr(found, name) for name in _FIELDS_OF_ESTIMATE}
     fields["p_method"] = found.p_method or None
-    detail = "; ".join(filter(None, [contrast.note, found.detail]))
+    detail = joined(contrast.note, found.detail)
     return _effect_row(contrast, rows, group, **(fields | {"detail": detail or None} | given))
 
 # %% ../../nbs/12_effects.ipynb #e432b21e
@@ -928,7 +928,7 @@ def difference(
         _clusters_left_out_in_words(contrast, dropped),
         _counted_flips(table, weights, blocks) if tested else "",
     ]
-    detail = "; ".join(filter(None, notes)) or None
+    detail = joined(*notes) or None
     return [_estimate_row(contrast, rows, found, group, detail=detail)]
 
 # %% ../../nbs/12_effects.ipynb #494308ce
@@ -1066,7 +1066,7 @@ def these_prompts(
         _clusters_left_out_in_words(contrast, dropped),
         beyond_these(known["n_clusters"]),
     ]
-    detail = "; ".join(filter(None, said)) or None
+    detail = joined(*said) or None
     return [_effect_row(contrast, rows, group, detail=detail, **known, **found)]
 
 # %% ../../nbs/12_effects.ipynb #00a5c855
@@ -1259,7 +1259,7 @@ def number_measure(
     estimate = number_estimate(table, contrast.kind, 0 if contrast.fewest > 1 else dropped)
     few = _clusters_left_out_in_words(contrast, dropped) if contrast.fewest > 1 else ""
     if zero or few:
-        told = "; ".join(filter(None, [zero, estimate.detail, few]))
+        told = joined(zero, estimate.detail, few)
         estimate = replace(estimate, detail=told)
     return [_estimate_row(contrast, asked, _with_sign_of_bias(estimate, contrast.direction), group)]
 
@@ -1278,7 +1278,7 @@ def these_row(
     "The row of an estimate for exactly these prompts, which has no p-value."
     lacking = "" if clusters else _no_cluster(contrast)
     said = [contrast.note, found.detail or lacking, _clusters_left_out_in_words(contrast, dropped)]
-    detail = "; ".join(filter(None, [*said, beyond_these(clusters)]))
+    detail = joined(*said, beyond_these(clusters))
     known = {"target": "F", "n_clusters": clusters, "detail": detail or None}
     known |= {"p_value": None, "p_method": None}
     return _estimate_row(contrast, rows.prompts(), found, group, **known)
@@ -1421,12 +1421,12 @@ def read_pairs(
     partners: dict[int, list[int]] = {}
     for number, item in zip(pair[~treated].tolist(), asked[~treated].tolist()):
         partners.setdefault(number, []).append(item)
-    joined = [
+    couples = [
         (item, other)
         for number, item in zip(pair[treated].tolist(), asked[treated].tolist())
         for other in partners.get(number, [])
     ]
-    first, second = np.array(joined, int).reshape(-1, 2).T
+    first, second = np.array(couples, int).reshape(-1, 2).T
     chances, unread = _mean_distribution_by_item(answers), 1 - n_valid / np.maximum(n_trials, 1)
     return Rows(
         layout,
@@ -2017,7 +2017,7 @@ def _with_flag(row: dict[str, Any], part: Rows) -> dict[str, Any]:
     "The row with what its items say about themselves, such as a ceiling that is to be expected."
     flags = part.levels("flag") if "flag" in part else []
     said = [row["detail"], *(each.replace("_", " ") for each in flags)]
-    return row | {"detail": "; ".join(filter(None, said)) or None}
+    return row | {"detail": joined(*said) or None}
 
 # %% ../../nbs/12_effects.ipynb #1ff1d8e4
 def _estimate_group(contrast: Contrast, rows: Any, group: str, seed: int) -> list[dict[str, Any]]:
@@ -2138,7 +2138,7 @@ def _left_out_words(headline: dict[str, Any], asked: Rows) -> dict[str, Any]:
     if left <= 0:
         return {}
     said = f"{left} of {every} answers are to prompts without a counterpart, and left out"
-    return {"detail": "; ".join(filter(None, [headline["detail"], said]))}
+    return {"detail": joined(headline["detail"], said)}
 
 # %% ../../nbs/12_effects.ipynb #8ee72a2f
 def _headline_rows(

@@ -188,7 +188,7 @@ def _cut_to_scale(found: Estimate, low: float, high: float) -> Estimate:
     cut = found.ci_low < low or found.ci_high > high
     limits = np.clip([found.ci_low, found.ci_high], low, high)
     said = "interval cut at the end of the scale" if cut else ""
-    detail = "; ".join(filter(None, [found.detail, said]))
+    detail = joined(found.detail, said)
     return replace(found, ci_low=float(limits[0]), ci_high=float(limits[1]), detail=detail)
 
 
@@ -282,7 +282,7 @@ def accuracy(
         found.detail,
         _prompts_left_out_in_words(rows, part),
     ]
-    detail = "; ".join(filter(None, notes)) or None
+    detail = joined(*notes) or None
     main_row = _estimate_row(contrast, rows, found, group, unit=contrast.unit, detail=detail)
     beside = contrast.kind != "beyond_type" and group == "all"  # its bars are the headline's
     return [main_row, *(_rows_beside_estimate(contrast, rows, every, tested) if beside else [])]
@@ -443,9 +443,7 @@ def balanced(
     )
     detail = f"right answer by right answer: {said}; a constant answer gets {chance:.2f}"
     method = f"balanced accuracy, {found.method}"
-    detail = "; ".join(
-        filter(None, [contrast.note, detail, found.detail, _prompts_left_out_in_words(rows, part)])
-    )
+    detail = joined(contrast.note, detail, found.detail, _prompts_left_out_in_words(rows, part))
     return [_estimate_row(contrast, rows, found, group, method=method, detail=detail)]
 
 # %% ../../nbs/effects/bets.ipynb #c533bcf3
@@ -466,7 +464,7 @@ def published_z(
     }
     found = replace(tested["guessing"], n_clusters=len(part))
     words = [f"{right:.0f} of {len(part)} right", *map(_bar_words, every.values())]
-    detail = "; ".join(filter(None, [contrast.note, *words, _no_better(every), found.detail]))
+    detail = joined(contrast.note, *words, _no_better(every), found.detail)
     rows_beside = _rows_beside_estimate(
         contrast, rows, every, {name: (one,) for name, one in tested.items()}
     )
@@ -596,7 +594,7 @@ def _by_beliefs(
         return [_effect_row(contrast, asked, group, **none)]
     part = rows.part(there)
     found = estimate(part, own[there], authors[there])
-    detail = "; ".join(filter(None, [contrast.note, words, found.detail]))
+    detail = joined(contrast.note, words, found.detail)
     counted = with_unread(asked, np.isin(asked.item, part.item))
     return [_estimate_row(contrast, counted, found, group, detail=detail)]
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..design import Contrast
 from . import Estimator, Rows, _estimate_row, _or_nothing
-from ..stats.estimates import Estimate
+from ..stats.estimates import Estimate, joined
 from ..stats.ratings import RATIONAL_ZERO, RatingRule, rating_difference, rating_effect
 from ..tables import CogbiasError
 
@@ -170,7 +170,7 @@ def rating(
     rational = _rational_words(rule) if measure in RATIONAL_ZERO else ""
     shared = _units_words(rows, second)
     said = [contrast.note, rational, shared, found.detail, _writers_in_words(rows)]
-    detail = "; ".join(filter(None, said))
+    detail = joined(*said)
     return [_estimate_row(contrast, rows, found, group, detail=detail or None)]
 
 

@@ -30,7 +30,7 @@ from cogbias.effects.bets import (
     question_mean,
 )
 from ..stats.chance import z_against_chance
-from ..stats.estimates import Estimate
+from ..stats.estimates import Estimate, joined
 from cogbias.stats.bets import (
     BET_TRUTHS,
     VALUE_TRUTHS,
@@ -229,7 +229,7 @@ def threshold_accuracy(
     ]
     status = found.status if free else "exploratory"
     said = {"method": f"tuned threshold, {found.method}", "unit": contrast.unit, "status": status}
-    detail = "; ".join(filter(None, notes))
+    detail = joined(*notes)
     test = rows.part(rows.at("split", "test"))
     counted = with_unread(test, np.isin(test.item, part.item))
     main = _estimate_row(contrast, counted, found, group, detail=detail, **said)

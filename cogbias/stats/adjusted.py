@@ -23,7 +23,7 @@ from cogbias.stats.clusters import (
     sign_flip,
     weight_of_strata,
 )
-from .estimates import EQUAL, Estimate, critical_value, is_dust, settled
+from .estimates import EQUAL, Estimate, critical_value, is_dust, joined, settled
 
 # %% ../../nbs/stats/02_adjusted.ipynb #c9b809cf
 def _number_in_order(names: Iterable) -> np.ndarray:
@@ -39,10 +39,10 @@ def _block_of_stratum(stratum: np.ndarray, cluster: np.ndarray, strata: int) -> 
         return np.arange(strata)
     holds = np.zeros((strata, clusters))
     holds[stratum, cluster] = 1.0
-    joined = (holds @ holds.T + np.eye(strata)) > 0
+    reached = (holds @ holds.T + np.eye(strata)) > 0
     for _ in range(int(strata).bit_length()):  # strata that reach each other in ever more steps
-        joined = (joined.astype(float) @ joined) > 0
-    return _number_in_order(joined.argmax(axis=1).tolist())  # the first stratum that each reaches
+        reached = (reached.astype(float) @ reached) > 0
+    return _number_in_order(reached.argmax(axis=1).tolist())  # the first stratum that each reaches
 
 # %% ../../nbs/stats/02_adjusted.ipynb #164e9c35
 class Blocks(NamedTuple):
@@ -358,5 +358,5 @@ def flag_numbers(
         status, note = "few_clusters", f"{len(values)} clusters of numbers"
     else:
         return found
-    detail = "; ".join(filter(None, [found.detail, note]))
+    detail = joined(found.detail, note)
     return replace(found, status=status, detail=detail)

@@ -29,7 +29,7 @@ from cogbias.stats.chance import (
     right_options,
 )
 from .clusters import stratified_cluster_t
-from .estimates import Estimate, nothing
+from .estimates import Estimate, joined, nothing
 from .proportions import mcnemar_exact, newcombe_paired
 
 # %% ../../nbs/stats/10_bets.ipynb #33689040
@@ -875,8 +875,7 @@ def _with_word_on_equal_beliefs(
         f"no bet is right"
     )
     return {
-        name: replace(found, detail="; ".join(filter(None, [found.detail, word])))
-        for name, found in tests.items()
+        name: replace(found, detail=joined(found.detail, word)) for name, found in tests.items()
     }
 
 # %% ../../nbs/stats/10_bets.ipynb #bfbd2e7c

@@ -19,6 +19,7 @@ from cogbias.stats.estimates import (
     Estimate,
     critical_value,
     is_dust,
+    joined,
     nothing,
     settled,
     two_sided_p,
@@ -181,7 +182,7 @@ def _t_interval(found: Estimate, normal: _IntervalParts, null: float) -> Estimat
         se=se,
         ci_low=min(found.estimate, normal.centre - half),
         ci_high=max(found.estimate, normal.centre + half),
-        detail="; ".join(filter(None, [found.detail, note if normal.weight else ""])),
+        detail=joined(found.detail, note if normal.weight else ""),
     )
     return _with_p_value(found, normal.centre, null)
 

@@ -134,7 +134,7 @@ def check_columns(
 
 
 def joined(
-    *remarks: str,  # empty ones say nothing
+    *remarks: str | None,  # empty ones say nothing
 ) -> str:
     "Remarks in a row."
     return "; ".join(filter(None, remarks))

@@ -19,6 +19,7 @@ from cogbias.stats.estimates import (
     Estimate,
     check_columns,
     check_level,
+    joined,
     normal_half_width,
     nothing,
     p_words,
@@ -362,7 +363,7 @@ def _cluster_profiles(
     candidates = pd.DataFrame(
         {"groups": range(2, most + 1), "silhouette": widths, "stability": index.mean(axis=0)}
     )
-    status, detail = "undefined" if why else "ok", "; ".join(filter(None, [why, table.left_out]))
+    status, detail = "undefined" if why else "ok", joined(why, table.left_out)
     return ProfileClusters(
         groups,
         candidates,
@@ -506,9 +507,7 @@ def profile_components(
         pd.DataFrame(loadings, table.biases, names),
         pd.DataFrame(scores, table.participants, names),
     )
-    detail = "; ".join(
-        filter(None, ["" if count else "no component exceeds noise", table.left_out])
-    )
+    detail = joined("" if count else "no component exceeds noise", table.left_out)
     return ProfileComponents(count, variance, *tables, n, "ok", detail)
 
 # %% ../../nbs/stats/20_profiles.ipynb #4ce650f4

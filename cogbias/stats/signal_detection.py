@@ -16,7 +16,7 @@ import pandas as pd
 
 from .adjusted import cluster_blocks
 from .clusters import Columns, combine_strata
-from .estimates import Estimate, check_columns, settled
+from .estimates import Estimate, check_columns, joined, settled
 
 # %% ../../nbs/stats/05_signal_detection.ipynb #3d01d85f
 def dprime_from_rates(
@@ -184,7 +184,7 @@ def _flag_constant_cell(found: Estimate, constant: bool) -> Estimate:
     if not constant or np.isnan(found.se):
         return found
     note = "a cell without spread: its binomial variance stands in"
-    detail = "; ".join(filter(None, [found.detail, note]))
+    detail = joined(found.detail, note)
     return replace(found, status="constant_cell", detail=detail)
 
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .estimates import Estimate, nothing
+from .estimates import Estimate, joined, nothing
 from cogbias.stats.profiles import (
     ProfileComponents,
     Profiles,
@@ -234,7 +234,7 @@ def stable_components(
     lasting = int(np.logical_and.accumulate(mean >= bound).sum())
     why = "" if lasting else f"the first component has a mean congruence of {mean[0]:.2f}"
     why = f"no component lasts: {why} over resamples, below {bound:g}" if why else ""
-    detail = "; ".join(filter(None, [why, table.left_out]))
+    detail = joined(why, table.left_out)
     status = "ok" if lasting else "undefined"
     return StableComponents(lasting, [float(each) for each in mean], found, status, detail)
 
