@@ -29,7 +29,7 @@ from cogbias.effects import (
     these_row,
 )
 from ..stats.clusters import stratified_cluster_t
-from ..stats.estimates import Estimate
+from ..stats.estimates import Estimate, joined
 from ..stats.fixed_prompts import resampled_medians
 from ..stats.numbers import segment_medians
 from cogbias.stats.susceptibility import (
@@ -94,9 +94,7 @@ def anchor_pull(
     pulls, kept, dropped = _kept_pulls(contrast, rows)
     strata = rows.layout.unit[1]
     found = stratified_cluster_t(pulls, strata[kept], unit=contrast.unit)
-    detail = "; ".join(
-        filter(None, [contrast.note, _clusters_without_way(contrast, dropped), found.detail])
-    )
+    detail = joined(contrast.note, _clusters_without_way(contrast, dropped), found.detail)
     return [_estimate_row(contrast, rows.prompts(), found, group, detail=detail or None)]
 
 
@@ -155,7 +153,7 @@ def these_pulls(
     if len(kept):
         found = _these_medians(contrast, rows, pulls, kept)
     row = these_row(contrast, rows, found, len(kept), 0, group)
-    said = "; ".join(filter(None, [row["detail"], _clusters_without_way(contrast, dropped)]))
+    said = joined(row["detail"], _clusters_without_way(contrast, dropped))
     return [row | {"detail": said or None}]
 
 # %% ../../nbs/effects/published.ipynb #6182eca8
