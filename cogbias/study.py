@@ -531,7 +531,10 @@ def within_reach(
     "A participant as it is known without contacting anybody."
     if not calls_out(who.name) and getattr(who, "at_hand", True):
         return who
-    if record := recorded_participant(folder, who.name):
+    record = recorded_participant(folder, who.name)
+    if hasattr(who, "identity_by_settings"):
+        record = recorded_as_set(folder, who)
+    if record is not None:
         return record
     unmet = Unmet(who.name, who.backend, who.model, who.temperature)
     return unmet if calls_out(who.name) else replace(unmet, methods=who.methods)

@@ -704,6 +704,17 @@ def test_a_plan_subtracts_what_is_stored_and_learns_from_it(tmp_path: Path) -> N
     assert cell["told"] == f"as in its {kept} answers here"
 
 
+def test_a_plan_for_another_server_takes_no_answers_of_the_one_before(tmp_path: Path) -> None:
+    "As a run there would, which has another participant before it."
+    with Double() as double:
+        assert run(double, tmp_path)[0] == 0
+    command = ["plan", "--model", "openai/tiny", *ASKED[:-1], "--outputs", str(tmp_path), "--json"]
+    for address, missing in ((double.openai, 0), ("http://elsewhere.example/v1", PROMPTS)):
+        shown = CliRunner().invoke(app, [*command, "--base-url", address])
+        (cell,) = json.loads(shown.stdout)["cells"]
+        assert cell["missing"] == missing, address
+
+
 @pytest.mark.filterwarnings(
     "error",
     "ignore::pytest.PytestUnraisableExceptionWarning",  # sockets of tests before this one
