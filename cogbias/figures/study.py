@@ -878,7 +878,8 @@ def model_bias_heatmap(
     )
     if table["value"].isna().all():
         return _empty_axes(_why_empty(data, value), ax)
-    _refuse_units(data)
+    if directed:  # sizes without a sign, and correlations, have no unit
+        _refuse_units(data)
     _refuse_repeats(data, x, y)
     grid = _matrix_of_each(table)
     judged = None if verdict is None else _cells_with_verdict(grid)
