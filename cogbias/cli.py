@@ -1091,17 +1091,26 @@ def _say_cells(outcome: object, outputs: Path) -> None:
 
 def _say_places(outcome: object, outputs: Path, reports: bool) -> None:
     "Where everything lies, the report on the study first."
-    from cogbias.outputs import Folder
-
     whole = outputs / "reports" / "study.ipynb"
     if reports and outcome.cells and whole.exists():
         print(f"study     {whole}")
     if outcome.effects is not None:
         print(f"effects   {outputs / 'effects.csv'}")
-    if reports and outcome.cells:
-        first, others = outcome.cells[0], len(outcome.cells) - 1
-        place = Folder(outputs).report(first["participant"], first["paradigm"])
-        print(f"reports   {place}{f' and {others} more' if others else ''}")
+    made = _reports_made(outcome, outputs) if reports else []
+    if made:
+        print(f"reports   {made[0]}{f' and {len(made) - 1} more' if made[1:] else ''}")
+
+
+def _reports_made(outcome: object, outputs: Path) -> list[Path]:
+    "The reports that are there and did not fail now."
+    from cogbias.outputs import Folder
+
+    keys = [(cell["participant"], cell["paradigm"]) for cell in outcome.cells]
+    beginnings = {key: f"report of {key[0]} in {key[1]}: " for key in keys}
+    good = [
+        key for key in keys if not any(line.startswith(beginnings[key]) for line in outcome.failed)
+    ]
+    return [place for key in good if (place := Folder(outputs).report(*key)).exists()]
 
 
 _CELL_TOLD = ("participant", "paradigm", "method", "planned", "stored", "asked", "statuses", "note")

@@ -266,6 +266,14 @@ def _not_writable(place: Path, error: OSError) -> CogbiasError:
     )
 
 
+def _beginning_of_line(
+    line: str,
+    most: int = 300,  # characters that are told
+) -> str:
+    "A line; of a long one the beginning, and how long it is."
+    return line if len(line) <= most else f"{line[:most]} … ({len(line):,} characters)"
+
+
 def _make_report(
     template: Path,
     destination: Path,
@@ -285,7 +293,7 @@ def _make_report(
         _write_into_report(part, parameters, stamp)
         return part.replace(destination)
     except PapermillExecutionError as error:
-        reason = (str(error.evalue).splitlines() or [""])[0]
+        reason = _beginning_of_line((str(error.evalue).splitlines() or [""])[0])
         raise CogbiasError(
             f"{part}: the report stopped ({error.ename}: {reason}); open it to see where"
         ) from None
@@ -297,7 +305,8 @@ def _make_report(
         raise
     except RuntimeError as error:
         raise CogbiasError(
-            f"{destination}: the notebook kernel failed ({error}); {more_memory()}"
+            f"{destination}: the notebook kernel failed ({_beginning_of_line(str(error))}); "
+            f"{more_memory()}"
         ) from None
 
 # %% ../nbs/24_rendering.ipynb #b33f34a5

@@ -404,6 +404,43 @@ def test_a_report_that_failed_is_told_until_it_is_mended(
     assert (found.failed, found.study_report, place.exists()) == ([], "current", True)
 
 
+def test_a_run_names_reports_that_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    "The first report failed, and its path was told."
+
+    def one_fails(_: Path, cell: dict, *__: object) -> str | None:
+        if cell["participant"] == "sim/human":
+            return "report of sim/human in classic/framing: the template fails"
+        place = Folder(tmp_path).report(cell["participant"], cell["paradigm"])
+        place.parent.mkdir(parents=True)
+        place.write_text("{}")
+        return None
+
+    monkeypatch.setattr(rendering, "_report_task", one_fails)
+    monkeypatch.setattr(rendering, "execute_report", lambda *_, **__: None)
+    models = ["--model", "sim/human", "--model", "sim/messy"]
+    code, said, _ = run("run", *models, *FRAMING, "--outputs", str(tmp_path))
+    assert code == 1
+    (line,) = [each for each in said.splitlines() if each.startswith("reports ")]
+    assert "sim-messy" in line and "sim-human" not in line and "more" not in line
+
+
+def test_a_long_message_of_a_report_is_cut_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from papermill import PapermillExecutionError
+
+    def fails(*_: object) -> None:
+        raise PapermillExecutionError(0, 0, "", "ValueError", "x" * 3000, [])
+
+    monkeypatch.setattr(rendering, "_execute_or_retry", fails)
+    template = rendering.shipped("reports", "bias.ipynb")
+    with pytest.raises(CogbiasError) as caught:
+        rendering._make_report(template, tmp_path / "report.ipynb", {}, None, ())
+    assert "x … (3,000 characters)" in str(caught.value) and len(str(caught.value)) < 700
+
+
 @pytest.mark.slow
 def test_what_a_stopped_report_left_goes_where_the_report_is_good(reported: Path) -> None:
     place = Folder(reported).report("sim/human", "classic/framing")
