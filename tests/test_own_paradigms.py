@@ -334,6 +334,25 @@ def test_no_fault_is_left_out_and_none_follows_from_another() -> None:
     assert all(what in line for what, line in zip(told, lines)), lines
 
 
+def test_all_faults_of_a_changed_experiment_are_told_at_once() -> None:
+    text = """\
+based_on = "classic/framing"
+titel = "Framing"
+persona = "You are {who}."
+variants = ["base", "odder"]
+settings = { colour = 3, seed = 1 }
+question = "What?"
+"""
+    with pytest.raises(CogbiasError) as found:
+        paradigm_of_files({"nurse.toml": text})
+    lines = str(found.value).split("\n")
+    told = ["titel: there is no such field", "persona: holds '{who}'", "'odder' is not known"]
+    told += ["'colour' is not an argument of its items()", "the seed is that of a study"]
+    told += ["question: the design is that of classic/framing"]
+    assert len(lines) == len(told), lines
+    assert all(what in line for what, line in zip(told, lines)), lines
+
+
 def test_a_misspelt_field_of_a_wording_is_told_beside_such_slips() -> None:
     for field, said in [("publishd = true", "did you mean 'published'"), ("trueth = 3", "'truth'")]:
         with pytest.raises(CogbiasError) as found:

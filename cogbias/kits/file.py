@@ -2124,16 +2124,18 @@ def _given_settings(
 ) -> dict[str, Any]:
     "Arguments of the items() of a base, or of one that was changed, each of a kind it takes."
     make = make or base.items.unchecked
-    given = declared.held.get("settings", {})
+    given, faults = declared.held.get("settings", {}), Faults()
     for name, value in given.items():
         spot = declared.spot("settings", name)._replace(field="settings")
         if name == "seed":
-            raise spot.fault("the seed is that of a study; leave it out")
+            faults.note(spot.fault("the seed is that of a study; leave it out"))
+            continue
         try:
             unknown = "{name!r} is not an argument of its items()"
             check_settings(base.name, make, {name: value}, unknown)
         except CogbiasError as error:
-            raise spot.fault(str(error)) from None
+            faults.note(spot.fault(str(error)))
+    faults.tell()
     return dict(given)
 
 # %% ../../nbs/kits/file.ipynb #448cadd1
@@ -2211,10 +2213,16 @@ def _reworded_question(
     persona, system = held.get("persona", question.persona), held.get("system", question.system)
     changed: dict[str, Any] = {"paradigm": name, "persona": persona, "system": system}
     wordings: list[Wording] = []
-    if "wordings" in held:
-        wordings, changed["contents"] = _own_contents(declared, base, tables)
-    if "variants" in held or persona == "":
-        changed["flags"] = _own_flags(declared, base, persona)
+    faults = declared.faults
+    with faults.apart():
+        if "wordings" in held:
+            wordings, changed["contents"] = _own_contents(declared, base, tables)
+    with faults.apart():
+        if "variants" in held or persona == "":
+            changed["flags"] = _own_flags(declared, base, persona)
+    with faults.apart():
+        _given_settings(declared, base)
+    faults.tell()
     made = replace(question, **changed)
     _refuse_impossible(made, wordings)
     _refuse_alike(declared, made, wordings)
@@ -2483,15 +2491,26 @@ def _paradigm_based_on_another(
 ) -> Paradigm:
     "A paradigm that changes another one."
     base = base_of(declared.held["based_on"], declared.spot("based_on").fault)
+    faults, changed = declared.faults, {}
+    with faults.apart():
+        check_fields(declared, declared.held, FIELDS)
+    odd = faults.fields
     for each in declared.held:
-        if each in FIELDS and each not in _OF_A_BASE:
-            raise declared.spot(each).fault(
-                f"the design is that of {base.name}; leave it out, or leave out based_on"
-            )
-    check_fields(declared, declared.held, FIELDS)
-    _refuse_gaps_in_person(declared)
+        if each in FIELDS and each not in {*_OF_A_BASE, *odd}:
+            said = f"the design is that of {base.name}; leave it out, or leave out based_on"
+            faults.note(declared.spot(each).fault(said))
+    if not odd & {"persona", "system"}:
+        with faults.apart():
+            _refuse_gaps_in_person(declared)
+    for path, text in _for_readers(declared.held):
+        if path[0] not in odd:
+            with faults.apart():
+                _text_for_readers(declared, text, *path)
+    if not odd & {"persona", "system", "variants", "wordings", "keep_wordings", "settings"}:
+        with faults.apart():
+            changed = _changed_fields(declared, name, base, tables, as_before)
+    faults.tell()
     about = vars(_about_for_readers(declared, base))
-    changed = _changed_fields(declared, name, base, tables, as_before)
     caveats = (*changed.pop("caveats", base.caveats), *about["caveats"])
     told = {**about, "caveats": caveats, "name": name, "people": ()}
     made = replace(base, **told, **changed)
