@@ -15,6 +15,8 @@ ROW = re.compile(
     r"^\| (?P<rooms>`.+?) \| `(?P<of>\w+)` \| (?P<holds>.+?) \| (?P<may>.+?) \|$", re.M
 )
 BEYOND = re.compile(r"^- `(?P<room>\w+)` imports `(?P<other>\w+)`: \S.+\.$", re.M)
+BY_NAME = re.compile(r"^- `(?P<room>\w+)` reaches `(?P<other>\w+)` by name: \S.+\.$", re.M)
+IN_VARIABLES = re.compile(r"^Three rooms import what is named elsewhere: (.+)$", re.M)
 NAME = re.compile(r"`([\w/]+)`")
 
 
@@ -63,6 +65,23 @@ def imported(file: Path) -> set[str]:
                 found.add(module)
     names = {each.removeprefix("cogbias.").replace(".", "/") for each in found}
     return {name for name in names if not name.startswith("__")}
+
+
+def imported_by_name(file: Path) -> set[str]:
+    "The same of calls of import_module; `*` where the name does not stand there."
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        called = isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1]
+        if called != "import_module":
+            continue
+        name = node.args[0]
+        if isinstance(name, ast.JoinedStr):  # its beginning says which room
+            name = name.values[0]
+        if not isinstance(name, ast.Constant):
+            found.add("*")
+        elif name.value.split(".")[0] == "cogbias":
+            found.add(name.value.removeprefix("cogbias.").strip(".").replace(".", "/"))
+    return found
 
 
 def reached(room: str, rooms: dict[str, set[str]]) -> set[str]:
@@ -179,6 +198,49 @@ def test_a_row_names_what_its_room_imports() -> None:
     used = imports() | {("backends/sim", "design"), ("backends/sim", "kits")}
     for room, named in declared().items():
         assert {other for other in named if (room, other) not in used} == set(), room
+
+
+@cache
+def pairs_by_name() -> set[tuple[str, str]]:
+    "Pairs of our rooms of which one reaches the other by name."
+    rooms = declared()
+    return {
+        (room_of(module, rooms), other if other == "*" else room_of(other, rooms))
+        for module, file in files().items()
+        for other in imported_by_name(file)
+    }
+
+
+def test_a_later_room_that_is_reached_by_name_is_told_with_its_reason() -> None:
+    rooms = declared()
+    told = {(row["room"], row["other"]) for row in BY_NAME.finditer(_contributing())}
+    later = {
+        (room, other)
+        for room, other in pairs_by_name()
+        if other not in reached(room, rooms) | {room, "*"}
+    }
+    assert later == told
+
+
+def test_names_that_do_not_stand_there_are_told() -> None:
+    found = {room for room, other in pairs_by_name() if other == "*"}
+    assert found == set(NAME.findall(IN_VARIABLES.search(_contributing())[1]))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('import_module("cogbias.showing").page()', {"showing"}),
+        ('importlib.import_module(f"cogbias.backends.{name}")', {"backends"}),
+        ('import_module("cogbias.stats.clusters")', {"stats/clusters"}),
+        ("import_module(name)", {"*"}),
+        ('import_module("numpy")', set()),
+    ],
+)
+def test_a_room_in_a_string_is_seen(line: str, said: set[str], tmp_path: Path) -> None:
+    file = tmp_path / "room.py"
+    file.write_text(line)
+    assert imported_by_name(file) == said
 
 
 PARTS = {
