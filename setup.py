@@ -1,5 +1,6 @@
 "Build and packaging. All settings live in settings.ini; edit them there."
 
+import re
 import shlex
 import shutil
 from configparser import ConfigParser
@@ -14,17 +15,27 @@ config.read(ROOT / "settings.ini", encoding="utf-8")
 settings = config["DEFAULT"]
 SPDX = {"apache2": "Apache-2.0"}
 STATUS = {"3": "3 - Alpha", "4": "4 - Beta", "5": "5 - Production/Stable"}
+BRANCH = settings["branch"]
 SHIPPED = ("data", "docs", "nbs/reports")  # read by the library, kept outside it in the repository
 NOT_SHIPPED = (
     "__pycache__",
     ".ipynb_checkpoints",
     *("library.py", "read_aloud.py", "readme.py", "small_matrix.py"),  # for a clone: docs/*.py
+    "overview.png",  # the picture of the README
 )
 
 
 def requirements(key: str) -> list[str]:
     "The space separated specifications under `key`."
     return shlex.split(settings.get(key) or "")
+
+
+def readme_for_an_index() -> str:
+    "The README with whole addresses: who reads it on PyPI has no repository around it."
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    inside = r"\]\((?![a-z]+:|#)"  # a link that leads into the repository
+    text = re.sub(rf"(!\[[^\]]*){inside}", rf"\1]({settings['git_url']}/raw/{BRANCH}/", text)
+    return re.sub(inside, f"]({settings['git_url']}/blob/{BRANCH}/", text)
 
 
 class BuildWithShippedFiles(build_py):
@@ -69,7 +80,7 @@ setuptools.setup(
     install_requires=requirements("requirements"),
     extras_require=extras,
     python_requires=f">={settings['min_python']}",
-    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description=readme_for_an_index(),
     long_description_content_type="text/markdown",
     zip_safe=False,
     cmdclass={"build_py": BuildWithShippedFiles},

@@ -553,7 +553,8 @@ ITEMS = Schema(
         (
             "item_id",
             "text",
-            "hash of everything the participant sees and of the structured content",
+            "hash of paradigm and condition, of everything the participant sees, of what each "
+            "option stands for, and of the structured content",
             FILLED,
         ),
         (
@@ -896,7 +897,7 @@ def full_content(
 def item_ids(
     table: pd.DataFrame,  # an items table, with or without ids
 ) -> list[str]:
-    "The id of every row: a hash of all that the participant sees and of the structured content."
+    "The id of every row: a hash of paradigm, condition, what is seen, roles and content."
     held = {
         name: [None if is_empty(value) else value for value in table[name].tolist()]
         for name in IDENTITY

@@ -1,5 +1,6 @@
 """What a user gets from a wheel: the library, and the data, templates and site pages it reads."""
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -8,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # programs that need the notebooks, or are for whoever works on this project
 FOR_A_CLONE = {*(ROOT / "docs").glob("*.py")} - {ROOT / "docs" / "conf.py"}
+FOR_A_CLONE |= {ROOT / "docs" / "static" / "overview.png"}  # the picture of the README
 
 
 def test_wheel_holds_what_the_library_reads(tmp_path: Path) -> None:
@@ -26,7 +28,8 @@ def test_wheel_holds_what_the_library_reads(tmp_path: Path) -> None:
         ],
         check=True,
     )
-    names = set(zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist())
+    wheel = zipfile.ZipFile(next(tmp_path.glob("*.whl")))
+    names = set(wheel.namelist())
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "cogbias").rglob("*.py")}
     assert modules <= names
     for folder, inside in (("data", "data"), ("docs", "docs"), ("nbs/reports", "reports")):
@@ -40,6 +43,10 @@ def test_wheel_holds_what_the_library_reads(tmp_path: Path) -> None:
                 assert f"cogbias/_shipped/{inside}/{path.relative_to(ROOT / folder)}" in names
     programs = {name for name in names if name.startswith("cogbias/_shipped/docs/")}
     assert {name for name in programs if name.endswith(".py")} == {"cogbias/_shipped/docs/conf.py"}
+    assert not [name for name in names if name.endswith("overview.png")]
+    (described,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+    links = re.findall(r"\]\((.+?)\)", wheel.read(described).decode("utf-8"))
+    assert len(links) > 8 and all(link.startswith("https://github.com/") for link in links)
 
 
 def test_importing_is_light() -> None:
