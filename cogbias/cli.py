@@ -1451,11 +1451,11 @@ def site(
 
     from cogbias.site.pages import build_site
 
-    if old_table := _estimate_what_lacks(folder):
-        _warn([old_table])
+    old_table = _estimate_what_lacks(folder)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
         print(f"site      {build_site(folder, out, progress=True)}")
+    _warn([old_table] if old_table else [])  # of a folder that has a site nevertheless
     for each in said:
         _say(f"warning   {each.message}")
     _warn_left_out(folder)
