@@ -1248,7 +1248,10 @@ def status(
     marks = {name: f"{name} ({mark})" for name, mark in found.marks.items()}
     shown = table[["participant", "paradigm", "state"]].assign(
         participant=table["participant"].replace(marks),
-        answers=[_answers_of_planned(*each) for each in zip(table["answers"], table["planned"])],
+        answers=[
+            "–" if state == "unreadable" else _answers_of_planned(answers, planned)
+            for state, answers, planned in zip(table["state"], table["answers"], table["planned"])
+        ],
         readable=shares,
         report=table["report"],
     )
@@ -1393,7 +1396,8 @@ def report(
     if failed != failed_reports(place):
         record_failed_reports(place, failed)
     others = f"{len(failed)} failed" if failed else "the others are up to date"
-    print(f"{len(written)} reports written to {folder / 'reports'}; {others}")
+    count = "1 report" if len(written) == 1 else f"{len(written)} reports"
+    print(f"{count} written to {folder / 'reports'}; {others}")
     for line in failed:
         _say(f"failed    {line}")
     if failed:

@@ -90,11 +90,32 @@ def _sum_or_none(values: pd.Series) -> int | None:
     return int(sum(known)) if known else None
 
 
-def _time_of_last_answer(file: Path, stored: pd.DataFrame) -> str:
-    "When the last answer came: as the answers say, or the date of their file."
+def _is_to_come(moment: str) -> bool:
+    "Whether a time that was written down is in the future; clocks and files can be wrong."
+    try:
+        at = datetime.fromisoformat(moment)
+    except ValueError:
+        return False
+    at = at if at.tzinfo else at.replace(tzinfo=timezone.utc)
+    return at > datetime.now(timezone.utc)
+
+
+def _time_of_last_answer(stored: pd.DataFrame, of_run: str | None) -> str | None:
+    "When the last answer came: as the answers say, or as is known of their run."
     said = [each for each in stored["started_at"].tolist() if isinstance(each, str)]
-    changed = datetime.fromtimestamp(file.stat().st_mtime, timezone.utc)
-    return max(said, default=changed.isoformat(timespec="seconds"))
+    known = [each for each in said or [of_run] if each and not _is_to_come(each)]
+    return max(known, default=None)
+
+
+def _time_of_run(
+    key: tuple[str, str], manifest: Mapping[str, Any], runs: Iterable[Begun]
+) -> str | None:
+    "When the run of a cell ended, or began where it has not; None where nobody says."
+    if begun := [each.started_at for each in runs if key in each.cells]:
+        return max(begun)
+    asked = manifest.get("asked_cells")
+    of_last_run = not asked or list(key) in asked
+    return (manifest.get("finished_at") if of_last_run else None) or manifest.get("started_at")
 
 
 def _cost_of_calls(
@@ -133,7 +154,11 @@ def _cost_of_cell(
 
 
 def _contents_of_cell(
-    folder: Folder, key: tuple[str, str], asked: Mapping[str, Any] | None, study: Mapping[str, Any]
+    folder: Folder,
+    key: tuple[str, str],
+    asked: Mapping[str, Any] | None,
+    study: Mapping[str, Any],
+    of_run: str | None,  # when its run ended or began
 ) -> dict[str, Any]:
     "What the files of a cell hold."
     store, place = folder.store(*key), folder.items(key[1])
@@ -141,6 +166,8 @@ def _contents_of_cell(
         items = stored_items(place).table if place.exists() else None
         return {"planned": _planned_answers_of_cell(asked, study, items, None)}
     stored = store.read_plain()
+    if len(stored) and asked and not place.exists():
+        raise CogbiasError(f"{place}: is missing; put it back, or run the study again")
     table = stored_items(place).table if place.exists() else None
     mine = stored if table is None else own_trials(stored, table["item_id"], asked)
     statuses = Counter(mine["status"])
@@ -155,7 +182,7 @@ def _contents_of_cell(
         "errors": statuses["error"],
         "tokens_in": _sum_or_none(calls["tokens_in"]),
         "tokens_out": _sum_or_none(calls["tokens_out"]),
-        "last_answer": _time_of_last_answer(store.path, stored) if len(stored) else None,
+        "last_answer": _time_of_last_answer(stored, of_run) if len(stored) else None,
     }
 
 # %% ../nbs/27_status.ipynb #97c04f3d
@@ -278,11 +305,12 @@ def _cell_status(
     reason: str,
     report: str,
     stopped: bool,  # whether the run that asked it last has not ended, and does not go on
+    of_run: str | None,  # when that run ended or began
 ) -> CellStatus:
     "How far one cell is."
     empty = dict.fromkeys(CellStatus._fields) | {"answers": 0, "errors": 0, "uncounted": 0}
     try:
-        found = _contents_of_cell(folder, key, asked, study)
+        found = _contents_of_cell(folder, key, asked, study, of_run)
         state = _cell_state(found, reason, _is_given(asked), stopped)
         if state == "stopped":
             reason = _STOPPED
@@ -360,8 +388,8 @@ def folder_status(
         reasons = [line for line in lines if line.startswith(before)]
         reason = "; ".join(line.removeprefix(before) for line in reasons)
         report = reports.get(key, "missing")
-        stopped = key in stopped_cells
-        cells.append(_cell_status(folder, key, settings.get(key), study, reason, report, stopped))
+        run = key in stopped_cells, _time_of_run(key, manifest, runs)
+        cells.append(_cell_status(folder, key, settings.get(key), study, reason, report, *run))
         lines = [line for line in lines if line not in reasons]
     if not cells and (stopped := half_import(folder)):
         raise CogbiasError(f"{outputs}: no cells here; {stopped}")

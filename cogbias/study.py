@@ -570,6 +570,8 @@ def planned_cells(
             rounds = study.repeats if exact else least_rounds(study, items)
             store = folder.store(who.name, name)
             made = plan(items, known, study.method, rounds, study.seed, store, extractor, rows)
+            if known is not who and hasattr(who, "check_items"):  # to look at items is no contact
+                who.check_items([request.item for request in made.requests])
             yield PlannedCell(who, known, extractor, name, items, made)
     check_levels(study)
 

@@ -591,13 +591,16 @@ def verified_lines(
         told = "there is no table to compare them with"
     if found.changed_designs:
         told += ", and what was asked was declared otherwise"
+    but = "but" if found.follows else "and"
     if found.edited:
-        told += ", but not everything beside them is as it was made"
+        told += f", {but} not everything beside them is as it was made"
+        but = "and"
     if files := len(found.changed_answers):
         left = "file of answers is" if files == 1 else "files of answers are"
-        told += f", but {files} {left} not as when it was complete"
+        told += f", {but} {files} {left} not as when it was complete"
+        but = "and"
     if found.unknown:
-        told += f", but of {len(found.unknown)} cells nobody can say whether they are as left"
+        told += f", {but} of {len(found.unknown)} cells nobody can say whether they are as left"
     lines = [f"{said}: {told}"]
     for name in found.changed_designs:
         lines.append(

@@ -694,3 +694,19 @@ def test_a_damaged_configuration_is_named(bert, text):
     (bert / "config.json").write_text(text)
     who = participant(f"encoder/{bert}")
     refused(lambda: who.identity, str(bert / "config.json"), "cannot be read")
+
+
+@pytest.mark.parametrize("name", ["bert-base-uncased", "./not-there"])
+def test_a_plan_refuses_what_the_run_would(name: str, tmp_path: Path) -> None:
+    "A name that cannot be looked up here was planned; only the run refused it."
+    from cogbias.study import make_study, plan_study
+
+    study = make_study(models=[f"encoder/{name}"], paradigms=["choice/certainty"])
+    refused(lambda: plan_study(study, tmp_path), "choice/certainty", "no bare question")
+
+
+def test_and_plans_what_it_would_ask(tmp_path: Path) -> None:
+    from cogbias.study import make_study, plan_study
+
+    study = make_study(models=["encoder/bert-base-uncased"], paradigms=["bets/coin"])
+    assert plan_study(study, tmp_path)["missing"].sum() > 0

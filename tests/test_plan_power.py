@@ -65,3 +65,10 @@ def test_the_smallest_effect_of_a_number_is_found_in_four_studies_of_five(repeat
     treatment, control = draws.normal(0, of_one_prompt, (2, studies, clusters))
     found = ttest_1samp(effects + treatment - control, 0, axis=1).pvalue < 0.05
     assert found.mean() == pytest.approx(0.8, abs=0.03)
+
+
+def test_only_of_a_server_a_plan_says_what_a_server_may_do(tmp_path: Path) -> None:
+    "The sentence stood under a model that runs here, too."
+    study = make_study(models=["hf/somebody", "openai/somebody"], paradigms=["classic/framing"])
+    lines = [each for each in plan_run(study, tmp_path).notes if "planned by the settings" in each]
+    assert [("hf/" in each, "server" in each) for each in lines] == [(False, True), (True, False)]

@@ -83,6 +83,33 @@ def test_a_file_that_cannot_be_read(folder: Path) -> None:
     assert found["state"] == "unreadable" and "classic-framing.jsonl" in found["reason"]
 
 
+def test_prompts_that_are_gone_are_told(folder: Path) -> None:
+    "Every cell was called done, and no command but verify said a word."
+    Folder(folder).items("classic/framing").unlink()
+    cells = folder_status(folder).cells
+    assert set(cells.loc[cells["participant"] != "openai/none", "state"]) == {"unreadable"}
+    said = run("status", str(folder))[1]
+    assert "not begun" not in said.partition("openai/none")[0]
+    assert "classic-framing.parquet: is missing; put it back" in run("status", str(folder))[2]
+
+
+@pytest.mark.parametrize("year", [2001, 2035])
+def test_the_last_answer_is_as_old_as_its_run_not_as_its_file(folder: Path, year: int) -> None:
+    "Simulated answers have no time; an archive gives its files other dates."
+    moment = time.mktime((year, 1, 1, 0, 0, 0, 0, 0, 0))
+    for place in folder.glob("trials/*/*.jsonl"):
+        os.utime(place, (moment, moment))
+    found = folder_status(folder)
+    assert found.last_activity == found.finished_at
+
+
+def test_a_last_answer_is_never_to_come(folder: Path) -> None:
+    manifest = folder / "manifest.json"
+    said = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(said | {"finished_at": "2999-01-01T00:00:00+00:00"}))
+    assert folder_status(folder).last_activity is None
+
+
 def test_nobody_is_asked_and_nothing_changed(folder: Path) -> None:
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert run("status", str(folder))[0] == 0

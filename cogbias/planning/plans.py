@@ -197,11 +197,16 @@ def _steps_of_trying_out(study: Study, asked: set[str]) -> dict[str, list[Step]]
 def _unknown_lines(known: Mapping[str, Participant]) -> list[str]:
     "What was taken for granted about people who were not contacted."
     new = {name for name, who in known.items() if isinstance(who, Unmet)}
+    servers = {name for name in new if known[name].backend in ("openai", "ollama")}
     lines = []
-    if new:
+    if servers:
         lines.append(
-            f"{', '.join(sorted(new))}: no answers here yet, planned by the settings alone; where "
-            "a server shows probabilities each prompt is asked once, whatever the repeats"
+            f"{', '.join(sorted(servers))}: no answers here yet, planned by the settings alone; "
+            "where a server shows probabilities each prompt is asked once, whatever the repeats"
+        )
+    if others := new - servers:
+        lines.append(
+            f"{', '.join(sorted(others))}: no answers here yet, planned by the settings alone"
         )
     recorded = {name for name in known if calls_out(name)} - new
     if recorded:
