@@ -59,6 +59,7 @@ from cogbias.tables import (
     shipped,
 )
 from .trials import slug
+from .turns import refused_by_system
 
 # %% ../nbs/24_rendering.ipynb #c902c130
 def template_parameters(template: Path) -> dict[str, Any]:
@@ -260,10 +261,7 @@ def _execute_or_retry(
 
 def _not_writable(place: Path, error: OSError) -> CogbiasError:
     "What to say where a report cannot be written."
-    return CogbiasError(
-        f"{error.filename or place}: cannot write ({error.strerror or error}); "
-        "choose a folder that you may write to"
-    )
+    return refused_by_system(error.filename or place, "write", error)
 
 
 def _beginning_of_line(
