@@ -1272,17 +1272,17 @@ def effects(
     as_json: AsJson = False,
 ) -> None:
     "Estimate the effects of everything a folder holds."
-    from cogbias.effects import headlines, shown_limits
+    from cogbias.effects import headlines
     from cogbias.outputs import Folder, may_be_written
-    from cogbias.running import estimate_folder
+    from cogbias.running import estimate_folder, tables_are_current
     from cogbias.stats.estimates import p_number
     from cogbias.tables import save_table
 
     # who may not write there makes no tables, so nobody has to wait for a turn
     writes = may_be_written(Folder(folder))
-    found = estimate_folder(folder, writes, progress=True)
+    stays = writes and out is not None and tables_are_current(Folder(folder))
+    found = estimate_folder(folder, writes and not stays, progress=True)
     table, lines = found.effects, found.left_out
-    table = shown_limits(table)
     _warn(lines)
     if not writes:
         _say(f"note      {folder}: cannot be written to, so its own tables of effects stay as is")

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['stored_analysis', 'Answered', 'FolderEffects', 'estimate_folder', 'effects_of', 'estimate_what_lacks',
-           'effects_follow', 'record_failed_reports', 'failed_reports', 'write_manifest', 'Outcome', 'run_study',
-           'ask_and_estimate']
+           'effects_follow', 'tables_are_current', 'record_failed_reports', 'failed_reports', 'write_manifest',
+           'Outcome', 'run_study', 'ask_and_estimate']
 
 # %% ../nbs/25_running.ipynb #0b17f7b6
 import json
@@ -30,6 +30,7 @@ from cogbias.effects import (
     decide,
     effects_table,
     make_analysis,
+    shown_limits,
 )
 from .elicitation.calls import without_secrets
 from .elicitation.server import connections_kept
@@ -292,6 +293,7 @@ def _estimate_all_cells(folder: Folder, save: bool, jobs: int, progress: bool) -
         raise _no_trials(folder, [line for part in found for line in part.left_out])
     with waiting(progress, "effects: verdicts and tables"):
         effects = decide(effects_table(rows), stored_analysis(folder), readable_effects(folder))
+        effects = shown_limits(effects)
         shown = shown_names_of(folder, effects["participant"])
         names = [shown.get(name) for name in effects["participant"]]
         effects = effects.assign(shown_name=pd.Series(names, effects.index, dtype=object))
@@ -367,6 +369,14 @@ def effects_follow(
     "Whether the table of effects was made from the answers as they are now."
     known = (read_manifest(folder) or {}).get("effects") or {}
     return not known or known["made_from"] == _effects_stamp(folder, Hashes())
+
+
+def tables_are_current(
+    folder: Folder,  # of outputs
+) -> bool:
+    "Whether the tables of effects are as they were made, and made from the answers as they are."
+    known, hashes = (read_manifest(folder) or {}).get("effects") or {}, Hashes()
+    return bool(known) and effects_follow(folder) and not _not_as_made(folder, known, hashes)
 
 # %% ../nbs/25_running.ipynb #c06cc7ba
 _NOT_HOW_ASKED = ("stored", "asked", "statuses", "note", "made_from")  # differs from run to run

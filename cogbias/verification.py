@@ -29,6 +29,7 @@ from cogbias.outputs import (
     stored_cells,
     stored_settings,
 )
+from .effects import shown_limits
 from .own_paradigms import declared_hash
 from .participants import SELF_MADE
 from .progress import steps
@@ -527,7 +528,8 @@ def verify_folder(
     computed, _, cells = estimate_folder(folder.path, False, jobs, progress)
     differences, hashes = [], Hashes()
     if stored is not None:
-        differences = table_differences(stored, _as_shown_before(stored, computed))
+        stored_as_today = shown_limits(stored)  # tables of before kept limits without width
+        differences = table_differences(stored_as_today, _as_shown_before(stored, computed))
     sources, versions = (
         _sources_of_cells(folder, cells, hashes, progress),
         _changed_versions(folder),

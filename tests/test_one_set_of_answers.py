@@ -15,12 +15,14 @@ from cogbias.outputs import Folder, asked_since, load_effects, read_manifest
 from cogbias.running import run_study
 from cogbias.status import folder_status, status_lines
 from cogbias.study import make_study
+from cogbias.tables import save_table
 from cogbias.verification import verify_folder
 
 KILLED_BEFORE_EFFECTS = """
 import os, sys
 from cogbias import running
 from cogbias.study import make_study
+from cogbias.tables import save_table
 running._estimated_and_rendered = lambda *_: os._exit(9)
 running.run_study(make_study(models=["sim/messy"], paradigms=["choice/certainty"]), sys.argv[1])
 """
@@ -171,3 +173,25 @@ def test_a_folder_that_may_only_be_read_needs_no_table_where_nothing_is_written(
     table = (pair / "effects.parquet").read_bytes()
     assert command("report", pair) == 0
     assert (pair / "effects.parquet").read_bytes() == table
+
+
+def test_a_table_says_the_same_wherever_it_is_written(pair: Path, tmp_path: Path) -> None:
+    "Intervals without width were empty in what was asked for, and numbers in the folder's own."
+    own = [pair / "effects.csv", pair / "effects.parquet"]
+    before = [place.stat().st_mtime_ns for place in own]
+    held = load_effects(own[1])
+    assert command("effects", pair, "--out", tmp_path / "asked.csv") == 0
+    assert (tmp_path / "asked.csv").read_bytes() == own[0].read_bytes()
+    assert (held["status"] == "degenerate_zero_variance").any()
+    assert not (held["ci_low"] == held["ci_high"]).any()
+    assert [place.stat().st_mtime_ns for place in own] == before
+
+
+def test_a_table_of_before_that_kept_limits_without_width_still_follows(pair: Path) -> None:
+    place = pair / "effects.parquet"
+    table = load_effects(place)
+    empty = (table["status"] == "degenerate_zero_variance") & table["ci_low"].isna()
+    assert empty.any()
+    limits = {name: table[name].where(~empty, table["estimate"]) for name in ("ci_low", "ci_high")}
+    save_table(table.assign(**limits), place)
+    assert verify_folder(pair).differences == []

@@ -2553,10 +2553,10 @@ def _with_changes(said: pd.DataFrame, before: pd.DataFrame) -> list[str]:
     keys = ["participant", "paradigm", "measure", "group", "target"]
     known = {
         tuple(row[name] for name in keys): row
-        for row in before[before["verdict"].notna()].to_dict("records")
+        for row in shown_limits(before[before["verdict"].notna()]).to_dict("records")
     }
     reasons = []
-    for row in said.to_dict("records"):
+    for row in shown_limits(said).to_dict("records"):
         old = known.get(tuple(row[name] for name in keys))
         account = _account_of_earlier_verdict(row, old) if old is not None else ""
         reasons.append(row["reason"] + account)
