@@ -49,7 +49,12 @@ def paradigm(
     "The paradigm of that name, or of that file."
     if isinstance(what, (str, Path)):
         return design.paradigm(known_name(str(what)))
-    return what if isinstance(what, Paradigm) else design.paradigm(what)
+    if not isinstance(what, Paradigm):
+        raise CogbiasError(
+            f"paradigm: should be a name, a file or a Paradigm, not {type(what).__name__}; of a "
+            "data frame, cb.paradigm_from(table) makes one"
+        )
+    return what
 
 
 _paradigm_called = paradigm  # where a parameter has its name
@@ -87,7 +92,7 @@ def _study_to_plan(
     "The study of a file, of a name that ships with the package, or of models and paradigms."
     if paradigm is not None:
         asked = asked_fields(paradigm, writable_folder(place))
-        return make_study("plan", models=listed(model), **settings, **asked)
+        return make_study("plan", models=_names_to_plan(model), **settings, **asked)
     if not isinstance(model, (str, Path)):
         raise CogbiasError(
             f"plan: {model!r:.60} is no study; give a study file, or a model and a paradigm"
@@ -95,6 +100,19 @@ def _study_to_plan(
     if settings:
         raise CogbiasError(f"plan: a study file has its settings; leave out {min(settings)}")
     return read_study(studies().get(str(model), model))
+
+
+def _names_to_plan(model: Any) -> list[Any]:
+    "Names of models; a plan goes by them, since it contacts nobody."
+    for each in (models := listed(model)):
+        if isinstance(each, Participant):
+            raise CogbiasError(f"plan: takes names; give {each.name!r}, and its settings beside it")
+        if callable(each):
+            raise CogbiasError(
+                "plan: takes names, and a function has no price; give 'sim/random', which is asked "
+                "the same"
+            )
+    return models
 
 
 _OF_A_PLAN = {

@@ -33,7 +33,7 @@ from cogbias.tables import (
     ITEMS,
     TABLES,
     CogbiasError,
-    check_columns,
+    check_outside_items,
     content_hash,
     file_text,
     given_table,
@@ -132,12 +132,12 @@ def bring_study(study: Any) -> None:
 # %% ../nbs/18_own_paradigms.ipynb #b6730427
 def _stored_table(items: pd.DataFrame, folder: Folder) -> Path:
     "A file with items that somebody has at hand."
-    check_columns(items, what="items table")
     if not {"item_id", "paradigm"} <= set(items.columns) or items.empty:
         raise CogbiasError(
             "a table of items needs rows, and the columns item_id and paradigm; see "
             "paradigm(...).items()"
         )
+    check_outside_items(items, _installed_paradigms())  # while its rows have their names
     place = folder.place("given", f"{content_hash(sorted(items['item_id'].map(str)))}.parquet")
     place.parent.mkdir(exist_ok=True)
     save_table(items, place)

@@ -13,6 +13,8 @@ import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 from textwrap import fill
 from typing import Any
 
@@ -26,7 +28,7 @@ from .figures.study import effect_forest
 from .markup import NO_FORMULAS
 from .reporting.cell import example_pair, html_table, prompt_card, side_by_side
 from .settings import listing
-from .tables import EFFECTS, ITEMS, TRIALS, CogbiasError, given_table
+from .tables import EFFECTS, ITEMS, TABLES, TRIALS, CogbiasError, given_table
 
 # %% ../nbs/32_showing.ipynb #e7ca2392
 _WORDS_SPACES_SIGNS = re.compile(r"\w+|\s+|[^\w\s]")  # words, spaces, single signs
@@ -287,11 +289,16 @@ def tables_shown(
 # %% ../nbs/32_showing.ipynb #163ef963
 @listing()
 def show(
-    thing: Any,  # a Paradigm, or a table of items, trials or effects, or the path of its file
+    # a Paradigm; a table of items, trials or effects, or its file; an outputs folder, or what run()
+    # returned: their effects
+    thing: Any,
 ) -> Shown:
     "What a reader asks first of a paradigm, of items, of trials or of effects."
     if isinstance(thing, Paradigm):
         return Shown(paradigm_text(thing), lambda: paradigm_page(thing))
+    folder = isinstance(thing, (str, Path)) and Path(thing).suffix not in TABLES
+    if folder or isinstance(getattr(thing, "effects", None), pd.DataFrame):
+        thing = import_module("cogbias.front_door").effects(thing)  # a later room reads folders
     kind, thing = given_table(thing, ITEMS, TRIALS, EFFECTS)
     if thing.empty:
         raise CogbiasError(f"{kind.name} table: has no rows, so there is nothing to show")

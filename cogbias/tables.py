@@ -10,7 +10,8 @@ __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWER
            'first_line', 'matching', 'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode', 'check_columns',
            'limits_fault', 'Schema', 'option', 'answer_range', 'full_content', 'item_ids', 'identified', 'item_table',
            'harmless', 'as_written', 'inside', 'check_file', 'file_text', 'json_object', 'timestamp', 'whole_file',
-           'remove_parts', 'save_table', 'load_table', 'load_outside_items', 'given_table', 'shipped']
+           'remove_parts', 'save_table', 'load_table', 'check_outside_items', 'load_outside_items', 'given_table',
+           'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import ast
@@ -1363,6 +1364,29 @@ def _check_ids(table: pd.DataFrame, key: str) -> None:
             )
 
 # %% ../nbs/00_tables.ipynb #304e5d76
+def _identified_as_known(
+    table: pd.DataFrame, known: Collection[str], record: Callable[[int], str]
+) -> pd.DataFrame:
+    "Items with the ids of what they hold; each is of a known paradigm."
+    made = identified(table, record)
+    for row, name in enumerate(made["paradigm"]):
+        if name not in known:
+            raise CogbiasError(
+                f"items table: column 'paradigm' holds {name!r:.60} in {record(row)}, "
+                f"which is not known; {nearest(name, known)}"
+            )
+    return made
+
+
+def check_outside_items(
+    table: pd.DataFrame,  # a table at hand, before it is written to a file
+    known: Collection[str],  # names of paradigms that an item may belong to
+) -> None:
+    "Refuse items that could not be asked, with the row at fault."
+    check_columns(table, what=f"{ITEMS.name} table")
+    _identified_as_known(_with_lost_types(table, ITEMS), known, "row {}".format)
+
+
 def load_outside_items(
     path: Path | str,  # a table from outside
     known: Collection[str],  # names of paradigms that an item may belong to
@@ -1373,13 +1397,7 @@ def load_outside_items(
     path = Path(path)
     table = _read_stored(path, ITEMS)
     with _naming_file(path):
-        made = identified(table, _record_name)
-        for row, name in enumerate(made["paradigm"]):
-            if name not in known:
-                raise CogbiasError(
-                    f"items table: column 'paradigm' holds {name!r:.60} in {_record_name(row)}, "
-                    f"which is not known; {nearest(name, known)}"
-                )
+        made = _identified_as_known(table, known, _record_name)
     given = table["item_id"].tolist() if "item_id" in table else [None] * len(made)
     changed = [(old, new) for old, new in zip(given, made["item_id"].tolist()) if old != new]
     made.attrs["edited"] = sum(not is_empty(old) for old, _ in changed)

@@ -154,6 +154,13 @@ def test_an_answer_names_an_option_that_its_item_offers() -> None:
     assert "answers with 'Z'" in refused(lambda: cb.effects(odd, ITEMS))
 
 
+def test_a_folder_and_a_result_are_shown_by_their_effects(tmp_path: Path) -> None:
+    found = cb.run("sim/human", ITEMS, outputs=tmp_path, reports=False, progress=False)
+    wanted = repr(cb.show(found.effects))
+    assert "sim/human" in wanted
+    assert [repr(cb.show(each)) for each in (found, tmp_path, str(tmp_path))] == [wanted] * 3
+
+
 def test_those_who_are_compared_are_names_or_a_list() -> None:
     wanted = cb.compare(EFFECTS, "sim/rational", "sim/human").differences
     assert wanted["first"].tolist() == ["sim/rational"]
@@ -207,6 +214,50 @@ def test_limits_that_were_exchanged_are_named(name: str) -> None:
     wrong = known.assign(ci_low=known["ci_high"], ci_high=known["ci_low"])
     assert "column 'ci_low' holds" in (said := refused(lambda: getattr(cb, name)(wrong)))
     assert "which is above 'ci_high'" in said and "in row 0" in said
+
+
+def wordings() -> pd.DataFrame:
+    "A table of wordings with prompts of several lines; its rows have names."
+    rows = [
+        {"wording": thing, "condition": each, "prompt": f"{start}\n\nWhat do you do with {thing}?"}
+        for thing in ("a mug", "a pen", "a lamp", "a book", "a vase", "a bag")
+        for each, start in {"control": "You may have it.", "treatment": "It is yours."}.items()
+    ]
+    table = pd.DataFrame(rows, index=[f"r{number}" for number in range(len(rows))])
+    return table.assign(option_a="sell it", option_b="keep it", target="keep it")
+
+
+def test_a_table_of_wordings_knows_no_files_and_no_lines() -> None:
+    wrong = wordings()
+    wrong.loc["r7", "target"] = "burn it"
+    said = refused(lambda: cb.paradigm_from(wrong, "mine"))
+    assert said.startswith("paradigm_from: row 'r7', column 'target': 'burn it' is none of")
+    wrong.loc["r9", "target"] = "lose it"
+    with pytest.raises(CogbiasError) as error:
+        cb.paradigm_from(wrong, "mine")
+    rows = [line.split(",")[0] for line in str(error.value).splitlines()]
+    assert rows == ["paradigm_from: row 'r7'", "paradigm_from: row 'r9'"]
+    said = refused(lambda: cb.paradigm_from(wordings().head(1), "mine"))
+    assert said.startswith("paradigm_from: ") and "mine." not in said and " line " not in said
+
+
+def test_a_paradigm_of_a_table_says_so_and_ships_nowhere(tmp_path: Path) -> None:
+    made = cb.paradigm_from(wordings(), "mine")
+    assert "Made from a table of wordings, outside of the package." in made.caveats
+    assert ".toml" not in " ".join(made.caveats)
+    told = " ".join(cb.plan("sim/human", made, outputs=tmp_path).power["note"].dropna())
+    assert "own/mine" in told and "as it ships" not in told
+
+
+def test_items_that_cannot_be_asked_leave_nothing_behind(tmp_path: Path) -> None:
+    prompts = ITEMS["prompt"].astype(object)
+    for wrong, said in [
+        (ITEMS.assign(prompt=[3, *prompts[1:]]), "column 'prompt' should hold text but holds"),
+        (ITEMS.assign(paradigm="choice/certanty"), "did you mean 'choice/certainty'"),
+    ]:
+        told = refused(lambda: cb.run("sim/human", wrong, outputs=tmp_path / "out"))
+        assert told.startswith("items table: column") and said in told and "in row 0" in told
+        assert not list(tmp_path.rglob("*.parquet"))
 
 
 # --- figures

@@ -9,7 +9,7 @@ __all__ = ['DATA', 'ITEMS_FILE', 'frozen', 'paradigm_of_data', 'toml_line', 'par
 import json
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ import pandas as pd
 from ..design import UNBIASED, About, Contrast, Paradigm, with_files, with_moved_target
 from cogbias.kits.file import (
     FIELDS,
+    SeveralFaults,
+    Spot,
     _is_number,
     own_name,
     paradigm_of_files,
@@ -227,11 +229,52 @@ def toml_line(
     return repr(value)
 
 
+def _row_of_each_line(table: pd.DataFrame) -> dict[int, Any]:
+    "Line of the CSV text of a table -> the name of its row; a text of several lines has several."
+
+    def line_breaks(cells: Iterable[Any]) -> int:
+        return sum(len(re.findall(r"\r\n|\r|\n", str(cell))) for cell in cells)
+
+    line, rows = 2 + line_breaks(table.columns), {}
+    for name, cells in zip(table.index, table.itertuples(index=False, name=None)):
+        rows[line] = name
+        line += 1 + line_breaks(cells)
+    return rows
+
+
+def _said_of_table(fault: CogbiasError, rows: Mapping[int, Any]) -> str:
+    "A fault of the texts made from a table, told of the table: it knows no files and no lines."
+    spot: Spot | None = getattr(fault, "spot", None)
+    if spot is None:
+        return f"paradigm_from: {fault}"
+    said = str(fault).removeprefix(str(spot._replace(field="").fault("")))
+    if spot.file.endswith(".toml"):
+        return f"paradigm_from: {said}"
+    said = re.sub(r"\bline (\d+)", lambda line: _row_words(int(line[1]), rows), said)
+    column = f", column {spot.column!r}" if isinstance(spot.column, str) else ""
+    return f"paradigm_from: {_row_words(spot.line, rows)}{column}: {said.replace(spot.file, 'it')}"
+
+
+def _row_words(line: int, rows: Mapping[int, Any]) -> str:
+    "The row that begins in a line, as its frame names it."
+    return f"row {rows[line]!r}" if line in rows else "the names of the columns"
+
+
 def _from_wordings(table: pd.DataFrame, name: str, told: Mapping[str, Any]) -> Paradigm:
     "The paradigm of a table with the columns of a CSV file."
     held = {**told, "name": name, "wordings": f"{name}.csv"}
     text = "".join(f"{field} = {toml_line(value)}\n" for field, value in held.items())
-    return paradigm_of_files({f"{name}.toml": text, f"{name}.csv": table.to_csv(index=False)})
+    files = {f"{name}.toml": text, f"{name}.csv": table.to_csv(index=False)}
+    try:
+        made = paradigm_of_files(files)
+    except CogbiasError as error:
+        rows = _row_of_each_line(table)
+        faults = [_said_of_table(each, rows) for each in getattr(error, "faults", [error])]
+        raise (SeveralFaults if len(faults) > 1 else CogbiasError)(*faults) from None
+    in_a_file = f"Declared in the file {name}.toml, outside of the package."
+    caveats = tuple(each for each in made.caveats if each != in_a_file)
+    told_of = "Made from a table of wordings, outside of the package."
+    return with_files(replace(made, caveats=(*caveats, told_of)), made.files)
 
 
 def _as_role(options: Any, target_role: str) -> dict[str, float]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..design import Contrast, paradigm, selected
+from ..design import DECLARED_HERE, OWN, Contrast, paradigm, selected
 from ..effects import Layout, Rows, make_analysis
 from ..effects.bets import accuracy
 from ..outputs import Folder, readable_effects
@@ -279,8 +279,9 @@ def _note_on_row(row: dict[str, Any], units: str) -> str:
     if either := row["there_of_either"]:
         has = f"{either[0]:,} clusters that share {either[1]:,} units of another kind"
         needed = f"{needed} of either, since the fewer count"
+    ships = "" if row["paradigm"] in {*OWN, *DECLARED_HERE} else " as it ships"
     return (
-        f"{row['paradigm']} has {has} as it ships, and half of that effect needs {needed}: write "
+        f"{row['paradigm']} has {has}{ships}, and half of that effect needs {needed}: write "
         "more of them, or see what its items() can make"
     )
 

@@ -596,8 +596,8 @@ def example_pair(
 _CARD_HTML = (
     '<div style="flex:1 1 300px;border:1px solid #bbb;border-radius:6px;padding:.7em '
     '1em;min-width:0"><strong>{title}</strong>'
-    '<pre style="white-space:pre-wrap;border:0;background:none;padding:0;margin:.5em '
-    '0;font-size:.9em;color:inherit">{text}</pre>'
+    '<pre style="white-space:pre-wrap;overflow-wrap:anywhere;border:0;background:none;padding:0;'
+    'margin:.5em 0;font-size:.9em;color:inherit">{text}</pre>'
     "<small>{below}</small></div>"
 )
 
