@@ -815,7 +815,8 @@ def _estimated_and_rendered(
         failed += lines
     if made_from != before or failed != told:
         write_manifest(study, folder, cells, failed, started, made_from)
-    if reports and len(stored_settings(folder)) > 1:
+    whole = folder.place("reports", "study.ipynb")  # 'cogbias report' makes it of one cell, too
+    if reports and (len(stored_settings(folder)) > 1 or whole.exists()):
         with steps(progress, 1, "report on the study", "report") as done:
             lines = render_study_report(folder.path)
             done("")

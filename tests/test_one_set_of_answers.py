@@ -195,3 +195,17 @@ def test_a_table_of_before_that_kept_limits_without_width_still_follows(pair: Pa
     limits = {name: table[name].where(~empty, table["estimate"]) for name in ("ci_low", "ci_high")}
     save_table(table.assign(**limits), place)
     assert verify_folder(pair).differences == []
+
+
+def test_a_run_leaves_no_stale_report_on_a_study_of_one_cell(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    "'cogbias report' had made it; a run of that one cell did not make it again."
+    rendered = []
+    monkeypatch.setattr("cogbias.rendering.execute_report", lambda *some: rendered.append(some[0]))
+    monkeypatch.setattr("cogbias.rendering._report_task", lambda *_: None)
+    report = folder / "reports" / "study.ipynb"
+    report.parent.mkdir()
+    report.write_text("{}")
+    run_study(make_study(models=["sim/messy"], paradigms=["choice/certainty"]), folder)
+    assert rendered == [report]
