@@ -1384,7 +1384,13 @@ def check_outside_items(
 ) -> None:
     "Refuse items that could not be asked, with the row at fault."
     check_columns(table, what=f"{ITEMS.name} table")
-    _identified_as_known(_with_lost_types(table, ITEMS), known, "row {}".format)
+    packed = [each for each in ITEMS.columns if each.kind in ("list", "mapping")]
+    held = {each: table[each.name].tolist() for each in packed if each.name in table}
+    read = {
+        each.name: pd.Series([_list_or_mapping(value, each) for value in values], table.index)
+        for each, values in held.items()
+    }
+    _identified_as_known(table.assign(**read), known, "row {}".format)
 
 
 def load_outside_items(

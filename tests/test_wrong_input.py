@@ -253,6 +253,7 @@ def test_items_that_cannot_be_asked_leave_nothing_behind(tmp_path: Path) -> None
     prompts = ITEMS["prompt"].astype(object)
     for wrong, said in [
         (ITEMS.assign(prompt=[3, *prompts[1:]]), "column 'prompt' should hold text but holds"),
+        (ITEMS.assign(prompt=3), "column 'prompt' should hold text but holds integer 3"),
         (ITEMS.assign(paradigm="choice/certanty"), "did you mean 'choice/certainty'"),
     ]:
         told = refused(lambda: cb.run("sim/human", wrong, outputs=tmp_path / "out"))
