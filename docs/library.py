@@ -375,6 +375,12 @@ class Section(NamedTuple):
     folder: str  # empty for the rooms, which lie at the top
     title: str
     lead: str
+    order: tuple[str, ...] = ()  # of notebooks without numbers: how they are read; others follow
+
+    def place_of(self, page: Page) -> int:
+        "Where a page stands; those that are not named stand last, in the order of their paths."
+        name = page.docname.rpartition("/")[2]
+        return self.order.index(name) if name in self.order else len(self.order)
 
     @property
     def docname(self) -> str:
@@ -446,6 +452,10 @@ SECTIONS = (
         "tutorials",
         "Tutorials",
         "First steps, exact and sampled answers, stories to review, models and biases of your own.",
+        order=(
+            *("first_steps", "your_own_model", "a_bias_of_your_own", "exact_or_sampled"),
+            *("review_fillings", "cluster", "beyond_management", "way_of_one_answer"),
+        ),
     ),
     Section(
         "benchmarks", "Benchmarks", "How fast it is, against its peers and against the machine."
@@ -464,7 +474,8 @@ def sections_of(
     others = [folder for folder in sorted(by_folder) if folder not in known]
     extra = [Section(folder, suite_title(folder), "More notebooks.") for folder in others]
     every = [*SECTIONS, *extra]
-    return [(each, by_folder[each.folder]) for each in every if each.folder in by_folder]
+    there = [each for each in every if each.folder in by_folder]
+    return [(each, sorted(by_folder[each.folder], key=each.place_of)) for each in there]
 
 
 def pages_by_suite(pages: Sequence[Page]) -> list[dict[str, Any]]:

@@ -224,6 +224,16 @@ def test_every_folder_of_notebooks_has_a_section_with_a_sentence(
     assert all(section.lead.endswith(".") for section in sections)
 
 
+def test_tutorials_stand_in_the_order_in_which_they_are_read(
+    library: ModuleType, pages: list
+) -> None:
+    ((section, mine),) = (
+        each for each in library.sections_of(pages) if each[0].title == "Tutorials"
+    )
+    assert mine[0].docname == "tutorials/first_steps"
+    assert [page.docname for page in mine] == [f"tutorials/{name}" for name in section.order]
+
+
 @pytest.mark.slow
 def test_all_pages_are_staged(library: ModuleType, tmp_path: Path) -> None:
     sections = library.stage_library(repository_notebooks(), tmp_path, Layout())
