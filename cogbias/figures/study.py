@@ -338,6 +338,7 @@ def _legend_above(
             handles=handles,
             loc="lower left",
             bbox_to_anchor=(0, height),
+            frameon=False,  # as in the theme: a frame would stand beyond what is kept free
             ncols=count,
             fontsize=9,
             borderaxespad=0.3,
