@@ -23,7 +23,7 @@ myst_update_mathjax = False
 html_theme = "pydata_sphinx_theme"
 html_title = "cogbias"
 html_static_path = ["static"]
-exclude_patterns = ["overview.png"]  # the picture of the README, which no page of a site shows
+exclude_patterns = ["**/overview.png"]  # the picture of the README, which no page of a site shows
 html_css_files = ["cogbias.css"]
 html_js_files = ["scroll.js"]
 html_logo = html_favicon = "static/mark.svg"

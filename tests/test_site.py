@@ -251,6 +251,11 @@ def test_nothing_is_fetched(pages: dict[str, str], folder: Path) -> None:
         ), sheet.name
 
 
+def test_the_picture_of_the_readme_is_on_no_site(pages: dict[str, str], folder: Path) -> None:
+    assert (Path(__file__).resolve().parent.parent / "docs" / "static" / "overview.png").exists()
+    assert pages and not list((folder / "outputs" / "site" / "_static").rglob("overview.png"))
+
+
 def test_search_finds_a_word_of_a_report(pages: dict[str, str], folder: Path) -> None:
     index = (folder / "outputs" / "site" / "searchindex.js").read_text(encoding="utf-8")
     assert re.search(r'"?zanzibarish"?:', index) and "Words" in index
