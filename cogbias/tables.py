@@ -20,6 +20,7 @@ import difflib
 import fnmatch
 import hashlib
 import json
+import math
 import os
 import platform
 import re
@@ -315,7 +316,9 @@ def limits_fault(
 ) -> tuple[int, str] | None:
     "Row and fault of the first lower limit that lies above its upper one."
     for row, (lower, upper) in enumerate(zip(low, high)):
-        if not is_empty(lower) and not is_empty(upper) and lower > upper:
+        if is_empty(lower) or is_empty(upper):
+            continue
+        if lower > upper and not math.isclose(lower, upper, rel_tol=1e-9, abs_tol=1e-9):
             return row, f"holds {lower:g}, which is above {name!r}, {upper:g},"
     return None
 
