@@ -7,7 +7,7 @@ __all__ = ['STATES', 'REPORTS', 'GIVEN', 'CellStatus', 'Status', 'folder_status'
 
 # %% ../nbs/27_status.ipynb #233dddda
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,7 +48,7 @@ from .trials import not_asked_lines, planned_answers, slug
 
 # %% ../nbs/27_status.ipynb #122146a6
 STATES = ("done", "stopped", "incomplete", "failed", "missing", "unreadable")
-REPORTS = ("current", "edited", "stale", "stopped", "missing")
+REPORTS = ("current", "edited", "stale", "begun", "stopped", "missing")
 
 
 class CellStatus(NamedTuple):
@@ -239,8 +239,12 @@ def _current_or_edited(report: Path) -> str:
     return "edited" if report_as_made(report) is False else "current"
 
 
-def _report_states(folder: Folder) -> dict[tuple[str, str], str]:
-    "Cell -> current, edited, stale, stopped or missing, for every cell that was asked."
+def _report_states(
+    folder: Folder,
+    runs: Sequence[Begun],  # which have not ended
+) -> dict[tuple[str, str], str]:  # cell -> one of REPORTS, for every cell that was asked
+    "How the report of each cell is; one that a run which goes on is making has begun."
+    half_made = "begun" if any(each.goes_on for each in runs) else "stopped"
     keys = list(stored_settings(folder))
     stale = {
         (each.cell["participant"], each.cell["paradigm"]) for each in stale_reports(folder.path)
@@ -251,7 +255,7 @@ def _report_states(folder: Folder) -> dict[tuple[str, str], str]:
         if key not in stale:
             found[key] = _current_or_edited(place)
         elif place.with_name(f"{place.stem}.running.ipynb").exists():
-            found[key] = "stopped"
+            found[key] = half_made
         else:
             found[key] = "stale" if place.exists() else "missing"
     return found
@@ -379,7 +383,7 @@ def folder_status(
     folder = Folder(Path(outputs).absolute())
     manifest, runs = read_manifest(folder) or {}, begun_runs(folder)
     study = runs[-1].study if runs else manifest.get("study") or {}
-    settings, reports = stored_settings(folder), _report_states(folder)
+    settings, reports = stored_settings(folder), _report_states(folder, runs)
     stopped_cells = _cells_of_stopped_runs(folder, runs)
     lines = list(manifest.get("failed") or [])
     cells = []

@@ -348,16 +348,28 @@ def _called_models(outputs: Path, people: Iterable[str]) -> dict[str, str]:
     return found
 
 # %% ../../nbs/site/01_results.ipynb #15607cc1
+def _has_lost_its_answers(outputs: Path, report: Path) -> bool:
+    "Whether a report stands in a folder of answers, and those that it is made from are gone."
+    answers = outputs / "trials" / report.parent.name / f"{report.stem}.jsonl"
+    return (outputs / "trials").is_dir() and not answers.exists()
+
+
 class Results:
     "Reports and effects of an outputs folder."
 
     def __init__(self, outputs: Path) -> None:
         path = inside(outputs, outputs / "effects.parquet")
         self.effects = load_effects(path) if path.exists() else pd.DataFrame(columns=EFFECTS.names)
-        self.reports = find_reports(outputs, self.effects)
+        found = find_reports(outputs, self.effects)
+        self.reports = [each for each in found if not _has_lost_its_answers(outputs, each.path)]
+        self.lost_answers = len(found) - len(self.reports)
         whole = inside(outputs, outputs / "reports" / "study.ipynb")
         self.study = whole if whole.exists() else None
-        self.unfinished = len(list(outputs.glob(f"reports/[!.]*/*{UNFINISHED}")))
+        finished = {each.path for each in found}
+        self.unfinished = sum(
+            path.with_name(path.name.replace(UNFINISHED, ".ipynb")) not in finished
+            for path in outputs.glob(f"reports/[!.]*/*{UNFINISHED}")
+        )
         self.headlines = headline_rows(self.effects)
         self.limits = _axis_limits(self.headlines)
         imported = {
@@ -462,7 +474,11 @@ def counts_in_words(results: Results) -> str:
         if read_share(results, name) < LEAST_READ
     ]
     failed = sum(each.failed for each in results.reports)
-    faults = [(failed, "stopped with an error"), (results.unfinished, "unfinished and not shown")]
+    faults = [
+        (failed, "stopped with an error"),
+        (results.unfinished, "unfinished and not shown"),
+        (results.lost_answers, "not shown, since their answers are gone"),
+    ]
     told += [f"Reports {fault}: {count}." for count, fault in faults if count]
     return " ".join(told)
 
