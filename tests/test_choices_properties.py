@@ -471,7 +471,7 @@ def test_nothing_named_nothing_chosen(words, gap, name):
     ),
 )
 def test_two_options_are_no_choice(one, two, joint):
-    assume(one != two)
+    assume(one != two and one != "I")  # which is also a word: nothing says that it is a label
     assert read_choice(joint.format(one, two), MENUS["nine"]).choice is None
 
 
