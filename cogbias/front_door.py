@@ -17,6 +17,7 @@ from . import design, participants
 from .design import Paradigm
 from cogbias.effects import (
     Analysis,
+    check_words_of_effects,
     decide,
     effect_rows,
     effects_table,
@@ -199,6 +200,7 @@ def headline(
         table = table if kind is EFFECTS else effects(table)
     else:
         table = effects(source)
+    check_words_of_effects(table)
     if lacking := without_headline(table):
         raise CogbiasError(f"effects table: {lacking_headlines(lacking)}")
     return headlines(table).reset_index(drop=True)

@@ -22,7 +22,12 @@ import pandas as pd
 
 from .claims import claim
 from .design import Paradigm
-from .effects import headlines, lacking_headlines, without_headline
+from cogbias.effects import (
+    check_words_of_effects,
+    headlines,
+    lacking_headlines,
+    without_headline,
+)
 from .figures.cell import set_theme
 from .figures.study import effect_forest
 from .markup import NO_FORMULAS
@@ -241,6 +246,7 @@ def _forest_as_html(heads: pd.DataFrame, unit: str) -> str:
 
 def _effects_shown(effects: pd.DataFrame) -> Shown:
     "What effects look like."
+    check_words_of_effects(effects)
     every = headlines(effects)
     heads, left = every.head(MOST_ROWS), len(every) - MOST_ROWS
     table = _headlines_in_words(heads)

@@ -209,6 +209,14 @@ def test_a_run_asks_no_table_with_a_column_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["show", "headline"])
+@pytest.mark.parametrize(("column", "near"), [("status", "separated"), ("verdict", "present")])
+def test_a_word_that_no_estimate_has_is_named(name: str, column: str, near: str) -> None:
+    wrong = EFFECTS.assign(**{column: near[:-1]})
+    said = refused(lambda: getattr(cb, name)(wrong))
+    assert f"column {column!r} holds {near[:-1]!r} in row 0; did you mean {near!r}" in said
+
+
+@pytest.mark.parametrize("name", ["show", "headline"])
 def test_limits_that_were_exchanged_are_named(name: str) -> None:
     known = EFFECTS[EFFECTS["ci_low"] < EFFECTS["ci_high"]].reset_index(drop=True)
     wrong = known.assign(ci_low=known["ci_high"], ci_high=known["ci_low"])

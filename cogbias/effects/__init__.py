@@ -11,9 +11,9 @@ __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'FLIPS_COUNTED', 'OWN_PART_FROM', 'CLA
            'null_of', 'difference', 'pooled', 'beyond_these', 'these_prompts', 'reversal', 'signal_shift',
            'interaction', 'area', 'area_shift', 'accuracy', 'log_odds', 'number_measure', 'these_row', 'these_numbers',
            'deviation', 'standardised', 'read_pairs', 'Estimator', 'estimators', 'estimate_contrast', 'as_read',
-           'effect_rows', 'effects_table', 'estimate_effects', 'Analysis', 'make_analysis', 'words_in', 'headlines',
-           'without_headline', 'lacking_headlines', 'bounds_of_headlines', 'unreadable_bounds', 'smallest_of_interest',
-           'row_verdict', 'changed', 'decide', 'shown_limits']
+           'effect_rows', 'effects_table', 'estimate_effects', 'Analysis', 'make_analysis', 'words_in',
+           'check_words_of_effects', 'headlines', 'without_headline', 'lacking_headlines', 'bounds_of_headlines',
+           'unreadable_bounds', 'smallest_of_interest', 'row_verdict', 'changed', 'decide', 'shown_limits']
 
 # %% ../../nbs/12_effects.ipynb #5b3d5948
 from collections import Counter
@@ -54,8 +54,10 @@ from cogbias.stats.adjusted import (
 from ..stats.bets import standard_choice
 from cogbias.stats.decisions import (
     ADJUSTMENTS,
+    OTHER_VERDICTS,
     SMALLEST_EFFECT,
     TOLERANCE,
+    VERDICTS,
     Verdict,
     adjust,
     bounded_equivalence_p,
@@ -2355,6 +2357,19 @@ def _as_estimate(row: Mapping[str, Any]) -> Estimate:
     )
 
 # %% ../../nbs/12_effects.ipynb #0ee08480
+def check_words_of_effects(
+    effects: pd.DataFrame,  # an effects table that somebody has at hand
+) -> None:
+    "Refuse a status or a verdict that no estimate has."
+    for column, known in (("status", STATUSES), ("verdict", VERDICTS | OTHER_VERDICTS)):
+        for row, word in enumerate(effects[column].tolist()):
+            if not is_empty(word) and word and word not in known:
+                raise CogbiasError(
+                    f"effects table: column {column!r} holds {word!r:.60} in row {row}; "
+                    f"{nearest(word, known)}"
+                )
+
+
 def _are_marked_as_headlines(effects: pd.DataFrame) -> np.ndarray:
     "Which rows say of themselves that they are headlines."
     if "family" not in effects:
