@@ -185,6 +185,7 @@ def telltale(handler: Any, asked: Asked) -> None:
 class TestSecrets:
     "What is sent with a request and is nobody's business is kept nowhere."
 
+    @pytest.mark.slow  # every day answers repeat what they were sent
     def test_nothing_is_written_or_shown(
         self,
         tmp_path: Path,

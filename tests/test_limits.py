@@ -654,7 +654,7 @@ MODELS += ["encoder/bert-base-uncased", "encoder/bert@coin"]
 
 def test_a_plan_needs_no_network_and_no_key(offline: None, tmp_path: Path) -> None:
     command = ["plan", *(part for model in MODELS for part in ("--model", model))]
-    command += ["--paradigm", "classic/framing", "--outputs", str(tmp_path / "none")]
+    command += ["--paradigm", "bets/coin", "--outputs", str(tmp_path / "none")]
     shown = CliRunner().invoke(app, [*command, "--limit", "usd=5"])
     assert shown.exit_code == 0, (shown.stderr, shown.exception)
     assert "no price is known of ollama/gemma2:9b" in shown.stdout

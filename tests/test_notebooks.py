@@ -23,8 +23,13 @@ NOTEBOOKS = sorted(
 )
 
 
-# `make slow` runs these: benchmarks, tutorials, a page whose numbers test_import_pagliaro holds.
-SLOW = ("benchmarks/", "tutorials/", "published/pagliaro.ipynb")
+# `make slow` runs these: benchmarks, tutorials, what other tests hold every day in another way, such
+# as the numbers of some statistics (test_golden_*) and the kernels (all that render).
+SLOW = (
+    *("benchmarks/", "tutorials/", "published/pagliaro.ipynb", "23_kernels.ipynb"),
+    *("stats/12_shared_things.ipynb", "stats/18_repeated_measures.ipynb"),
+    *("stats/19_features.ipynb", "stats/20_profiles.ipynb", "stats/22_structure.ipynb"),
+)
 # Two tutorials show every day that the way from a question to a page is open.
 SHORT = ("tutorials/first_steps.ipynb", "tutorials/way_of_one_answer.ipynb")
 # Paradigms of one kit have notebooks of one kind; every day those of KINDS are run.

@@ -261,8 +261,8 @@ EFFECTS: dict[str, tuple[str, Any]] = {  # what is edited in the first row of ef
     "an infinite estimate": ("estimate", float("inf")),
     "no estimate": ("estimate", float("nan")),
     "an infinite error": ("se", float("inf")),
-    "a limit above the estimate": ("ci_low", 0.9),
-    "a limit below the estimate": ("ci_high", -0.9),
+    "a limit above the estimate": ("ci_low", 0.4),
+    "a limit below the estimate": ("ci_high", 0.2),
     "an infinite limit": ("ci_high", float("inf")),
     "no limit": ("ci_low", float("nan")),
 }

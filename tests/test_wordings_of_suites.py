@@ -120,7 +120,7 @@ def test_a_wording_may_say_every_part_otherwise(name: str) -> None:
             assert asked["prompt"].str.contains(opening, regex=False).all(), part
 
 
-@pytest.mark.parametrize("name", slow_but(["choice/certainty", "logic/belief"], ASKED))
+@pytest.mark.parametrize("name", slow_but(["logic/belief"], ASKED))
 def test_a_wording_of_ones_own_goes_from_a_file_to_an_effect(name: str, tmp_path: Path) -> None:
     settings, wording, sign = ASKED[name]
     named = "".join(f"settings.{key} = {value}\n" for key, value in settings.items())
