@@ -23,8 +23,8 @@ NOTEBOOKS = sorted(
 )
 
 
-# `make slow` runs these: benchmarks, tutorials, what other tests hold every day in another way, such
-# as the numbers of some statistics (test_golden_*) and the kernels (all that render).
+# `make slow` runs these: benchmarks, tutorials, and what other tests hold every day in another way,
+# such as the numbers of some statistics (test_golden_*) and the kernels (all that render).
 SLOW = (
     *("benchmarks/", "tutorials/", "published/pagliaro.ipynb", "23_kernels.ipynb"),
     *("stats/12_shared_things.ipynb", "stats/18_repeated_measures.ipynb"),
