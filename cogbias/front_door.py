@@ -24,6 +24,7 @@ from cogbias.effects import (
     headlines,
     lacking_headlines,
     make_analysis,
+    shown_limits,
     without_headline,
 )
 from .outputs import folder_path, writable_folder
@@ -158,7 +159,7 @@ def _effects_of_trials(
     for name, table, mine in answered(trials, items):
         with naming_lacking_column(name, table):
             rows += effect_rows(mine, table, design.paradigm(name), seed)
-    return decide(effects_table(rows), make_analysis("effects", analysis))
+    return shown_limits(decide(effects_table(rows), make_analysis("effects", analysis)))
 
 
 @listing(

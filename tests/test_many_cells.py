@@ -10,7 +10,7 @@ import pytest
 from cogbias import tables, trials
 from cogbias.cli import main
 from cogbias.design import paradigm
-from cogbias.effects import estimate_effects
+from cogbias.effects import estimate_effects, shown_limits
 from cogbias.outputs import Folder, read_cell, stored_cells
 from cogbias.running import effects_of, run_study
 from cogbias.study import make_study
@@ -65,7 +65,7 @@ def test_effects_together_are_those_of_each_alone(folder):
     for cell in stored_cells(Folder(folder)):
         items, mine = read_cell(Folder(folder), *cell)
         alone.append(estimate_effects(mine, items, paradigm(items["paradigm"].iloc[0])))
-    alone = pd.concat(alone, ignore_index=True)
+    alone = shown_limits(pd.concat(alone, ignore_index=True))
     for jobs in (1, 2):
         together = effects_of(folder, save=False, jobs=jobs)
         named = ["participant", "paradigm", "measure", "group", "method", "status"]
