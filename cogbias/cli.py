@@ -640,11 +640,11 @@ def _show_json(value: object) -> None:
 
 def _warn_left_out(folder: Path) -> None:
     "Say what lies in a folder and was not read."
-    from cogbias.outputs import left_out
+    from cogbias.running import not_read_of
     from cogbias.tables import CogbiasError
 
     try:
-        lines = left_out(folder)
+        lines = not_read_of(folder)
     except CogbiasError as error:  # what the command itself did not need
         lines = [str(error)]
     _warn(lines)

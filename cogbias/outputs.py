@@ -14,6 +14,7 @@ __all__ = ['RECORDED_FIELDS', 'MANIFEST_VERSION', 'SIMULATED', 'PACKAGES', 'STAG
            'trials_of', 'people_of', 'load_effects', 'readable_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
+import hashlib
 import json
 import math
 import os
@@ -49,10 +50,12 @@ from cogbias.tables import (
     EFFECTS,
     ITEMS,
     LARGEST,
+    LARGEST_TABLE,
     METHODS,
     READINGS,
     CogbiasError,
     Column,
+    check_file,
     content_hash,
     _is_running,
     _name_of_machine,
@@ -1020,10 +1023,12 @@ def _effect_fault(row: Mapping[str, Any]) -> str:
     return ""
 
 
-def load_effects(
-    path: Path | str,  # effects.parquet of a folder
-) -> pd.DataFrame:  # an effects table
-    "Read a table of effects and check what its rows say."
+@lru_cache(maxsize=1)
+def _checked_effects(
+    path: Path,
+    held: str | None,  # hash of what the file holds: it is read again when that changes
+) -> pd.DataFrame:
+    "A table of effects, once what its rows say is checked."
     table = load_table(path, EFFECTS)
     names = ("status", "verdict", *_NUMBER_COLUMNS)
     held = ([None if is_empty(each) else each for each in table[name].tolist()] for name in names)
@@ -1034,6 +1039,18 @@ def load_effects(
                 f"effects'"
             )
     return table
+
+
+def load_effects(
+    path: Path | str,  # effects.parquet of a folder
+) -> pd.DataFrame:  # an effects table
+    "Read a table of effects and check what its rows say."
+    try:
+        with check_file(Path(path), LARGEST_TABLE).open("rb") as file:
+            held = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:  # reading the table says why it cannot be read
+        held = None
+    return _checked_effects(Path(path), held).copy()
 
 
 def readable_effects(

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -504,8 +505,20 @@ class Stamps:
         }
 
 # %% ../nbs/24_rendering.ipynb #87bf9f27
-def _rows_by_cell(folder: Folder) -> dict[tuple[str, str], list[list[Any]]]:
+_RowsByCell = Mapping[tuple[str, str], list[list[Any]]]  # participant and paradigm -> effects
+
+
+def _rows_by_cell(folder: Folder) -> _RowsByCell:
     "What the table of effects holds of each cell; nothing where there is no table to be read."
+    return _rows_of_table(folder, Hashes().file(folder.place("effects.parquet")))
+
+
+@lru_cache(maxsize=1)
+def _rows_of_table(
+    folder: Folder,
+    held: str | None,  # hash of the table: it is read again when that changes
+) -> _RowsByCell:
+    "The same, read once for the reports of cells and for that on the study."
     table = readable_effects(folder)  # of one that cannot be read the report says what is wrong
     found: dict[tuple[str, str], list[list[Any]]] = {}
     if table is None:

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['stored_analysis', 'Answered', 'FolderEffects', 'estimate_folder', 'effects_of', 'estimate_what_lacks',
-           'effects_follow', 'tables_are_current', 'record_failed_reports', 'failed_reports', 'write_manifest',
-           'Outcome', 'run_study', 'ask_and_estimate']
+           'effects_follow', 'not_read_of', 'tables_are_current', 'record_failed_reports', 'failed_reports',
+           'write_manifest', 'Outcome', 'run_study', 'ask_and_estimate']
 
 # %% ../nbs/25_running.ipynb #0b17f7b6
 import json
@@ -46,6 +46,7 @@ from cogbias.outputs import (
     forget_asked,
     may_be_written,
     keep_asked,
+    left_out,
     half_import,
     readable_effects,
     remove_left_overs,
@@ -369,6 +370,17 @@ def effects_follow(
     "Whether the table of effects was made from the answers as they are now."
     known = (read_manifest(folder) or {}).get("effects") or {}
     return not known or known["made_from"] == _effects_stamp(folder, Hashes())
+
+
+def not_read_of(
+    outputs: Path | str,  # an outputs folder
+) -> list[str]:  # one line for each cell of which something is not read
+    "What a folder holds and no reader sees, as it was counted when its effects were estimated."
+    folder = Folder(Path(outputs))
+    known = (read_manifest(folder) or {}).get("effects") or {}
+    if known and effects_follow(folder):
+        return _unread_file_words(folder, known["left_out"])
+    return left_out(folder.path)
 
 
 def tables_are_current(
@@ -769,11 +781,11 @@ def _collect_missing(
     "Ask what is missing in all cells of a study."
     rounds = study.repeats * (2 if study.method == "two_step" else 1)
     tasks = _collection_tasks(study, folder.path, cluster is not None)
-    elsewhere = jobs > 1 or cluster is not None  # a process would take longer to start than this
-    there = [_complete_cells(*task) if elsewhere else None for task in tasks]
+    there = [_complete_cells(*task) for task in tasks]
     missing = [task for task, records in zip(tasks, there) if records is None]
-    prompts = {name: size.prompts for name, size in known_sizes().items()} if progress else {}
-    with collecting(progress, folder, expected, rounds, prompts) as bar:
+    told = progress and bool(missing)  # to look at what is there takes longer than to leave it
+    prompts = {name: size.prompts for name, size in known_sizes().items()} if told else {}
+    with collecting(told, folder, expected, rounds, prompts) as bar:
         parts = spread(
             _collect_model,
             missing,
