@@ -111,6 +111,11 @@ class Bar:
             return (self.there - count) / max(time.monotonic() - moment, 1e-9)
         return (self.there - self._before) / max(self.seconds - self._idle, 1e-9)
 
+    @property
+    def is_even(self) -> bool:
+        "Whether the rate is that of what came after the first, for which more had to be started."
+        return self._first is not None and self.there > self._first[1]
+
     def tell(self) -> None:
         "Say how far it is."
 
@@ -186,7 +191,8 @@ def progress_line(
     if (rate := bar.rate) is not None:
         line += f", {rate:.1f} a second" if rate >= 1 else f", {1 / rate:.1f} s each"
         if bar.total is not None:
-            line += f", {_time_as_shown(max(0, bar.total - bar.there) / rate)} left"
+            most = "" if bar.is_even else "at most "
+            line += f", {most}{_time_as_shown(max(0, bar.total - bar.there) / rate)} left"
     return f"{line}; {bar.last}" if bar.last else line
 
 

@@ -1392,7 +1392,7 @@ def report(
         record_failed_reports(place, failed)
     if anew or study_report_is_stale(folder):
         lines = [f"report of the study: {old_table}"] if old_table else []
-        failed += lines or render_study_report(folder, anew)
+        failed += lines or render_study_report(folder, anew, True)
     if failed != failed_reports(place):
         record_failed_reports(place, failed)
     others = f"{len(failed)} failed" if failed else "the others are up to date"

@@ -81,6 +81,7 @@ def execute_report(
     template: Path | None = None,  # None: reports/bias.ipynb of the package
     stamp: Mapping[str, str] | None = None,  # what it is made from, to be kept in it
     shared: Sequence[Any] = (),  # module:function and its arguments, called before a kernel is made
+    executed: Callable[[], Any] = lambda: None,  # called whenever a cell was executed
 ) -> Path:
     "Execute a report template with these parameters."
     template = template or shipped("reports", "bias.ipynb")
@@ -91,7 +92,8 @@ def execute_report(
                 f"{template.name}: {name!r} is not a parameter of this report; "
                 f"{nearest(name, known)}"
             )
-    return _make_report(template, destination, dict(parameters), stamp, shared)
+    notebook = _Notebook(template, dict(parameters), shared, executed)
+    return _make_report(notebook, destination, stamp)
 
 # %% ../nbs/24_rendering.ipynb #5666cad9
 # what the two templates import, here or further down
@@ -189,18 +191,26 @@ class _ReportKernel:
         self.manager.cleanup_connection_file()
 
 
-def _execute_in_process(
-    template: Path, part: Path, parameters: dict[str, Any], kernel: _ReportKernel
-) -> None:
+class _Notebook(NamedTuple):
+    "What is executed."
+
+    template: Path
+    parameters: dict[str, Any]
+    shared: Sequence[Any]  # module:function and its arguments, called before a kernel is made
+    executed: Callable[[], Any]  # called whenever a cell was executed
+
+
+def _execute_in_process(notebook: _Notebook, part: Path, kernel: _ReportKernel) -> None:
     "Execute in process; starting the papermill program would cost as much again as the notebook."
     from papermill import execute_notebook
     from traitlets.config import Config
 
-    shutil.copyfile(template, part)  # what is being made can be seen
+    shutil.copyfile(notebook.template, part)  # what is being made can be seen
     execute_notebook(
-        str(template),
+        str(notebook.template),
         str(part).replace("{", "{{").replace("}", "}}"),  # papermill formats the path
-        parameters=parameters,
+        parameters=notebook.parameters,
+        on_cell_executed=lambda **_: notebook.executed(),
         progress_bar=False,
         request_save_on_cell_execute=False,  # it would write all of it twice for each cell
         kernel_name="python3",
@@ -232,16 +242,14 @@ class _NotStarted(RuntimeError):
     "A kernel that did not start; no cell was executed."
 
 
-def _execute_once(
-    template: Path, part: Path, parameters: dict[str, Any], shared: Sequence[Any] = ()
-) -> None:
-    "Execute the template to this file; its kernel is ended before the folder of its sockets goes."
+def _execute_once(notebook: _Notebook, part: Path) -> None:
+    "Execute it to this file; its kernel is ended before the folder of its sockets goes."
     from nbclient.exceptions import DeadKernelError
 
     with tempfile.TemporaryDirectory(prefix="cogbias-", ignore_cleanup_errors=True) as folder:
-        kernel = _ReportKernel(Path(folder), shared)
+        kernel = _ReportKernel(Path(folder), notebook.shared)
         try:
-            _in_a_thread(_execute_in_process, template, part, parameters, kernel)
+            _in_a_thread(_execute_in_process, notebook, part, kernel)
         except DeadKernelError as error:  # in the middle of a cell
             raise RuntimeError(kernel.last_line() or str(error)) from None
         except (RuntimeError, CogbiasError) as error:  # a cell that fails raises something else
@@ -250,14 +258,12 @@ def _execute_once(
             kernel.end()
 
 
-def _execute_or_retry(
-    template: Path, part: Path, parameters: dict[str, Any], shared: Sequence[Any] = ()
-) -> None:
-    "Execute the template to this file; a kernel that does not start is started once more."
+def _execute_or_retry(notebook: _Notebook, part: Path) -> None:
+    "Execute it to this file; a kernel that does not start is started once more."
     try:
-        _execute_once(template, part, parameters, shared)
+        _execute_once(notebook, part)
     except _NotStarted:
-        _execute_once(template, part, parameters, shared)
+        _execute_once(notebook, part)
 
 
 def _not_writable(place: Path, error: OSError) -> CogbiasError:
@@ -273,13 +279,7 @@ def _beginning_of_line(
     return line if len(line) <= most else f"{line[:most]} … ({len(line):,} characters)"
 
 
-def _make_report(
-    template: Path,
-    destination: Path,
-    parameters: dict[str, Any],
-    stamp: Mapping[str, str] | None,
-    shared: Sequence[Any],
-) -> Path:
+def _make_report(notebook: _Notebook, destination: Path, stamp: Mapping[str, str] | None) -> Path:
     "Run the template; the report appears only when it is complete."
     from papermill import PapermillExecutionError
 
@@ -288,8 +288,8 @@ def _make_report(
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         part.unlink(missing_ok=True)  # a link of this name would lead elsewhere
-        _execute_or_retry(template, part, parameters, shared)
-        _write_into_report(part, parameters, stamp)
+        _execute_or_retry(notebook, part)
+        _write_into_report(part, notebook.parameters, stamp)
         return part.replace(destination)
     except PapermillExecutionError as error:
         reason = _beginning_of_line((str(error.evalue).splitlines() or [""])[0])
@@ -743,9 +743,16 @@ def study_report_is_stale(
     return bool(differing(Stamps(folder).of_study(), before))
 
 
+def _count_cells_to_execute(template: Path) -> int:
+    "How many cells of a template are executed, with that of its parameters as they are given."
+    cells = json.loads(template.read_text(encoding="utf-8"))["cells"]
+    return 1 + sum(each["cell_type"] == "code" and bool(each["source"]) for each in cells)
+
+
 def render_study_report(
     outputs: Path | str,  # an outputs folder with a manifest and effects
     anew: bool = False,  # also where it is up to date, as far as it says
+    progress: bool = False,  # a bar on a terminal
 ) -> list[str]:  # the line that says why it failed, if it did
     "Render the report on the study as a whole, where it is missing or stale."
     folder = Folder(Path(outputs).absolute())
@@ -753,8 +760,10 @@ def render_study_report(
         place, stamp = folder.place("reports", "study.ipynb"), Stamps(folder).of_study()
         if anew or differing(stamp, _stamp_in(place)):
             _say_edited(place)
-            template = shipped("reports", "study.ipynb")
-            execute_report(place, {"outputs": str(folder.path)}, template, stamp)
+            template, given = shipped("reports", "study.ipynb"), {"outputs": str(folder.path)}
+            parts = _count_cells_to_execute(template)
+            with progress_bar(progress, parts, "report on the study", "part") as bar:
+                execute_report(place, given, template, stamp, executed=bar.done)
     except CogbiasError as error:
         return [f"report of the study: {error}"]
     return []

@@ -829,10 +829,7 @@ def _estimated_and_rendered(
         write_manifest(study, folder, cells, failed, started, made_from)
     whole = folder.place("reports", "study.ipynb")  # 'cogbias report' makes it of one cell, too
     if reports and (len(stored_settings(folder)) > 1 or whole.exists()):
-        with steps(progress, 1, "report on the study", "report") as done:
-            lines = render_study_report(folder.path)
-            done("")
-        if lines:
+        if lines := render_study_report(folder.path, progress=progress):
             failed += lines
             write_manifest(study, folder, cells, failed, started, made_from)
     left_out = [*estimates.made_again, *_unread_file_words(folder, estimates.left_out)]

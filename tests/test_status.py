@@ -464,7 +464,7 @@ def test_a_long_message_of_a_report_is_cut_and_counted(
     monkeypatch.setattr(rendering, "_execute_or_retry", fails)
     template = rendering.shipped("reports", "bias.ipynb")
     with pytest.raises(CogbiasError) as caught:
-        rendering._make_report(template, tmp_path / "report.ipynb", {}, None, ())
+        rendering.execute_report(tmp_path / "report.ipynb", {}, template)
     assert "x … (3,000 characters)" in str(caught.value) and len(str(caught.value)) < 700
 
 
