@@ -651,6 +651,22 @@ class Paradigm(About):
         "The contrast that a report shows first."
         return self.contrasts[0]
 
+    def __copy__(self) -> "Paradigm":
+        return self  # nothing in it can be set
+
+    def __deepcopy__(self, copies: dict[int, Any]) -> "Paradigm":
+        return self
+
+    def __reduce__(self) -> tuple[Callable[[str], "Paradigm"], tuple[str]]:
+        "It goes to another process by its name: functions of a declaration cannot be sent."
+        known = _installed_paradigms()
+        if self.name in known and known[self.name]() is self:
+            return paradigm, (self.name,)
+        raise CogbiasError(
+            f"{self.name}: is not what is known by this name, so it cannot be sent to another "
+            "process; declare it there, or put it into a file of your own"
+        )
+
     def __repr__(self) -> str:
         return import_module("cogbias.showing").paradigm_text(self)  # a later room knows how
 
