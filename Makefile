@@ -34,7 +34,7 @@ $(VENV)/.dev: $(STAMP) | $(BIN)/python
 
 demo: $(VENV)/.demo  ## a slice of every suite, simulated; one published experiment, real: reports, effects, site
 	$(BIN)/cogbias import pagliaro data/published/pagliaro.parquet --out outputs/demo --where arm=baseline --paradigm published/pagliaro_decoy
-	$(BIN)/cogbias run demo --outputs outputs/demo --jobs 2
+	$(BIN)/cogbias run demo --outputs outputs/demo --jobs 2 --no-reports
 	$(BIN)/cogbias report outputs/demo --jobs 2
 	$(BIN)/cogbias site outputs/demo
 	@echo

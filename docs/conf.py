@@ -1,6 +1,9 @@
 "Sphinx settings of the site; `cogbias.site.pages.build_site` stages the pages and runs Sphinx."
 
+from functools import cache
+
 from docutils import nodes
+from sphinx.search.en import SearchEnglish
 from sphinx.util import logging
 
 from cogbias.markup import formula_html
@@ -38,6 +41,14 @@ html_theme_options = {
     "footer_start": [],
     "footer_end": [],
     "search_bar_text": "Search",
+    # the theme fills a template once more to see whether it is empty: what is empty on every page
+    # is left out, and what is empty on none is not tried
+    "navbar_end": ["theme-switcher"],
+    "templates_skip_empty_check": [
+        *("navbar-logo.html", "navbar-nav.html", "search-button-field.html"),
+        *("sidebar-collapse.html", "sidebar-ethical-ads.html", "sidebar-nav-bs.html"),
+        "theme-switcher.html",
+    ],
 }
 # nothing that changes from one build to the next, and no copies of the sources
 html_last_updated_fmt = None
@@ -71,7 +82,16 @@ def visit_block(translator, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
+class English(SearchEnglish):
+    "English as Sphinx searches it; a word is stemmed once for all pages."
+
+    def __init__(self, options: dict[str, str]) -> None:
+        super().__init__(options)
+        self.stem = cache(self.stem)
+
+
 def setup(app) -> dict[str, bool]:
-    "Register the formulas."
+    "Register the formulas and the language of the search."
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
+    app.add_search_language(English)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

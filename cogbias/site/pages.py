@@ -326,6 +326,11 @@ def _pages_made(work: Path) -> int:
     return sum(1 for ending in ("doctree", "html") for _ in work.rglob(f"*.{ending}"))
 
 # %% ../../nbs/site/02_pages.ipynb #1bd70493
+def _processes_of_sphinx(cores: int) -> int:
+    "How many processes Sphinx takes: while others write, one does no more than deal out pages."
+    return 1 if cores == 1 else min(cores, 4) + 1
+
+
 def _sphinx_command(stage: Path, work: Path, strict: bool) -> list[str]:
     "The call of Sphinx; its warnings go to a file."
     command = [
@@ -336,7 +341,7 @@ def _sphinx_command(stage: Path, work: Path, strict: bool) -> list[str]:
         "-b",
         "html",
         "-j",  # pages are read and written side by side
-        min(os.cpu_count() or 1, 4),
+        _processes_of_sphinx(os.cpu_count() or 1),
         "-c",
         shipped("docs"),
         "-d",
