@@ -199,6 +199,16 @@ def _units_of_interval(row: Mapping[str, Any], paradigm: Paradigm) -> str:
     return f"{row['n_clusters']} independent {plain_words(paradigm.clusters)}"
 
 # %% ../../nbs/reporting/00_cell.ipynb #74738eea
+def _answers_behind(row: Mapping[str, Any]) -> str:
+    "How many answers a number rests on, and to how many prompts."
+    readable = f"{row['n_valid']:,} readable answers of {row['n_trials']:,}"
+    if row["n_trials"] != row["n_items"]:
+        return f"{readable} to {row['n_items']:,} prompts"
+    if row["n_valid"] == row["n_items"]:
+        return f"a readable answer to each of {row['n_items']:,} prompts"
+    return f"{readable}, one to each prompt"
+
+
 def _accuracy_opening(
     row: pd.Series, paradigm: Paradigm, name: str, items: pd.DataFrame | None, basis: str
 ) -> str:
@@ -224,10 +234,7 @@ def opening(
     items: pd.DataFrame | None = None,  # what was asked; it names the data set it comes from
 ) -> str:  # markdown
     "The first screen of a report in words."
-    basis = (
-        f"{row['n_valid']:,} readable answers of {row['n_trials']:,} to {row['n_items']:,} "
-        f"prompts, {_units_of_interval(row, paradigm)}."
-    )
+    basis = f"{_answers_behind(row)}, {_units_of_interval(row, paradigm)}."
     positive = f"{plain_words(paradigm.positive)}{_scale_words(row['unit'])}"
     if paradigm.headline.sense == "accuracy":
         return _accuracy_opening(row, paradigm, name, items, basis)
