@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +35,7 @@ from cogbias.effects import (
 from cogbias.outputs import (
     kept_readings,
     Folder,
-    keep_items,
+    keep_asked_items,
     last_run,
     read_cell,
     stored_cells,
@@ -44,11 +45,12 @@ from cogbias.outputs import (
     recorded_participant,
     stored_settings,
 )
-from .own_paradigms import bring_folder
+from .own_paradigms import bring_folder, declared_hash
 from .participants import Participant, resolve_method
 from cogbias.study import (
     Study,
     answer_groups,
+    factors_used,
     group_counts,
     least_rounds,
     recorded_as_set,
@@ -63,6 +65,8 @@ from cogbias.tables import (
     ITEMS,
     CogbiasError,
     content_hash,
+    LARGEST_TABLE,
+    check_file,
     load_table,
     shortened,
 )
@@ -74,6 +78,7 @@ from cogbias.trials import (
     check_answers,
     collect,
     plan,
+    slug,
 )
 
 # %% ../nbs/22_cells.ipynb #5d295442
@@ -207,6 +212,33 @@ def _collect_without_contact(
     return _collect_if_all_stored(study, known[0], known[1] if known[1:] else None, items, store)
 
 # %% ../nbs/22_cells.ipynb #6fed3113
+def _columns_of_items(place: Path) -> set[str]:
+    "The columns of an items file; its rows are not read."
+    from pyarrow import ArrowException
+    from pyarrow.parquet import read_schema
+
+    try:
+        return set(read_schema(check_file(place, LARGEST_TABLE)).names)
+    except (OSError, ArrowException):
+        return set(load_table(place, ITEMS).columns)  # it says what is wrong
+
+
+def _of_other_designs(folder: Folder, items: pd.DataFrame) -> set[str]:
+    "Whose items are of what the paradigm is no longer: declared otherwise, or without a factor."
+    name = items["paradigm"].iloc[0]
+    declared = declared_hash(folder, name)
+    needed = factors_used(paradigm(name)) & set(items.columns)
+    columns, found = lru_cache(_columns_of_items), set()
+    for (who, each), cell in stored_settings(folder).items():
+        place = folder.asked_items(who, name)
+        if each != name or not place.exists():
+            continue
+        then = (cell["made_from"] or {}).get("declared", declared)
+        if then != declared or not needed <= columns(place):
+            found.add(slug(who))
+    return found
+
+
 def _with_note_of_items(note: str, items: pd.DataFrame) -> str:
     "A note, with what the items themselves leave out."
     return "; ".join(filter(None, [note, items.attrs.get("note")]))
@@ -229,7 +261,7 @@ def collect_cell(
         if begins:
             begins(planned)
         if not told:  # the items of before go with how the cell was asked before
-            keep_items(items, folder.items(name))
+            keep_asked_items(folder, who.name, items, lambda: _of_other_designs(folder, items))
         told.append(planned)
 
     done = _collect_without_contact(study, who, items, folder)
@@ -390,10 +422,10 @@ def open_cell(
     )
 
 # %% ../nbs/22_cells.ipynb #bf1ada37
-def _stored_items(study: Study, folder: Folder, name: str) -> pd.DataFrame:
+def _stored_items(study: Study, folder: Folder, participant: str, name: str) -> pd.DataFrame:
     "The items of a stored cell: generated again, or the folder's own copy of imported ones."
     if study.items_file:
-        return load_table(folder.items(name), ITEMS)
+        return load_table(folder.asked_items(participant, name), ITEMS)
     return study_items(study, name)
 
 
@@ -471,7 +503,7 @@ def stored_cell(
         )
     study, store = study_of_cell(record), folder.store(participant, name)
     made = _LAST_PREPARED.get(_key_of_items(record)) or _prepare_items(
-        _stored_items(study, folder, name)
+        _stored_items(study, folder, participant, name)
     )
     trials = last_run(store.path, store.read(), made.offers, record)
     if trials.empty:

@@ -38,7 +38,7 @@ from cogbias.effects import (
     without_headline,
     words_in,
 )
-from .outputs import Folder, folder_path, read_cells, read_manifest
+from .outputs import Folder, StoredCell, folder_path, read_cells, read_manifest
 from cogbias.own_paradigms import (
     answered,
     bring_whole_folder,
@@ -320,17 +320,52 @@ def _basis_over_shared_clusters(contrast: Contrast, of: Mapping[str, Answered]) 
     alone = {name: own[name] for name in of if name not in estimates}
     return _RankBasis(estimates, alone, len({cluster for _, cluster in shared}), told)
 
+# %% ../nbs/29_compare.ipynb #637d1ef9
+def _basis_over_shared_prompts(
+    contrast: Contrast, of: Mapping[str, Answered], asked: Mapping[str, set[str]]
+) -> _RankBasis:
+    "The same over the prompts that all were asked; asked: ids by participant, or empty."
+    layout = next(iter(of.values())).layout if of else None
+    spoken = (
+        {key for key, use in zip(layout.row, layout.selected(contrast)) if use} if of else set()
+    )
+    prompts = [asked[name] & spoken for name in of if name in asked]
+    shared = set.intersection(*prompts) if prompts else set()
+    if all(each == shared for each in prompts):
+        return _basis_over_shared_clusters(contrast, of)
+    if not shared:
+        basis = _basis_over_shared_clusters(contrast, of)
+        apart = "of its own prompts, as no prompt was asked of all"
+        told = {name: f"{basis.told[name]} {apart}" for name in basis.estimates}
+        return basis._replace(told=basis.told | told)
+    keep = np.array([key in shared for key in layout.row], bool)
+    basis = _basis_over_shared_clusters(
+        contrast, {name: each.part(keep[each.item]) for name, each in of.items()}
+    )
+    own = {name: _headline_estimate(contrast, each) for name, each in of.items()}
+    told = {}
+    for name, said in basis.told.items():
+        told[name] = f"{said}, in the {len(shared):,} prompts that all were asked"
+        if name in basis.estimates and asked[name] & spoken != shared:
+            told[name] += f"; {own[name]:+.3f} over all that it was asked"
+    alone = {name: own[name] for name in basis.alone}
+    return basis._replace(told=told, alone=alone)
+
 # %% ../nbs/29_compare.ipynb #0246cddb
 def _basis_in_effects(rows: pd.DataFrame) -> _RankBasis:
     "The same of headlines, which say how many clusters they rest on and not which."
     own = dict(zip(rows["participant"], rows["estimate"].astype(float)))
     clusters = dict(zip(rows["participant"], rows["n_clusters"].astype(int)))
+    prompts = dict(zip(rows["participant"], rows["n_items"].astype(int)))
     estimates = {name: value for name, value in own.items() if not np.isnan(value)}
-    differ = len({clusters[name] for name in estimates}) > 1
+    differ, other_prompts = (
+        len({counts[name] for name in estimates}) > 1 for counts in (clusters, prompts)
+    )
     told = {}
     for name in own:
-        marked = ", not all of them those of the others" if differ else ""
-        counted = f"over its own {clusters[name]} clusters{marked}"
+        beside = f" and {prompts[name]:,} prompts" if other_prompts else ""
+        marked = ", not all of them those of the others" if differ or other_prompts else ""
+        counted = f"over its own {clusters[name]} clusters{beside}{marked}"
         told[name] = counted if name in estimates else "not ranked: it has no estimate"
     alone = {name: value for name, value in own.items() if name not in estimates}
     return _RankBasis(estimates, alone, None, told)
@@ -514,33 +549,49 @@ def _with_adjusted_p_values(
     return table.assign(larger=words)
 
 # %% ../nbs/29_compare.ipynb #cfa1c4c9
-def _answers_by_paradigm(
-    source: Any, items: Any = None
-) -> dict[str, tuple[Layout, dict[str, Answered]]]:
+class _AnswersInParadigm(NamedTuple):
+    "What several participants answered in one paradigm."
+
+    layout: Layout  # of all that anybody was asked
+    of: dict[str, Answered]  # by participant
+    asked: Mapping[str, set[str]] = {}  # ids of what each was asked; empty where all were the same
+
+
+def _answers_by_paradigm(source: Any, items: Any = None) -> dict[str, _AnswersInParadigm]:
     "Paradigm -> its items and the answers of every participant, from a folder or from trials."
-    if isinstance(source, pd.DataFrame):
-        call = "compare(trials, items=items)"
-        found = sorted(answered(source, items, call), key=lambda each: each[0])  # by paradigm
-        parts = {name: (table, mine) for name, table, mine in found}
-    else:
-        folder, read = Folder(folder_path(source)), {}
-        bring_whole_folder(folder)
-        for cell in read_cells(folder):
-            if len(cell.trials):
-                _, tables = read.setdefault(cell.items.paradigm, (cell.items.table, []))
-                tables.append(cell.trials)
-        parts = {
-            name: (items, typed_trials(pd.concat(tables))) for name, (items, tables) in read.items()
-        }
-        if not parts:
-            raise CogbiasError(
-                f"{source}: no trials here; run 'cogbias run ... --outputs {source}' first"
-            )
+    if not isinstance(source, pd.DataFrame):
+        return _answers_in_folder(Folder(folder_path(source)))
     found = {}
-    for name, (items, trials) in parts.items():
-        layout = Layout(items)
-        found[name] = layout, dict(_answers_by_participant(trials, layout))
-    return found
+    for name, table, trials in answered(source, items, "compare(trials, items=items)"):
+        layout = Layout(table)
+        found[name] = _AnswersInParadigm(layout, dict(_answers_by_participant(trials, layout)))
+    return {name: found[name] for name in sorted(found)}
+
+
+def _answers_in_folder(folder: Folder) -> dict[str, _AnswersInParadigm]:
+    "The same of a folder."
+    read: dict[str, list[StoredCell]] = {}
+    bring_whole_folder(folder)
+    for cell in read_cells(folder):
+        if len(cell.trials):
+            read.setdefault(cell.items.paradigm, []).append(cell)
+    if not read:
+        raise CogbiasError(
+            f"{folder.path}: no trials here; run 'cogbias run ... --outputs {folder.path}' first"
+        )
+    return {name: _answers_of_cells(cells) for name, cells in read.items()}
+
+
+def _answers_of_cells(cells: Sequence[StoredCell]) -> _AnswersInParadigm:
+    "The answers of the cells of one paradigm, beside all items that anybody was asked."
+    tables = [*{id(each.items.table): each.items.table for each in cells}.values()]
+    items, asked = tables[0], {}
+    if tables[1:]:
+        items = pd.concat(tables).drop_duplicates("item_id").reset_index(drop=True)
+        asked = {each.trials["participant"].iloc[0]: set(each.items.offers.item) for each in cells}
+    layout = Layout(items)
+    trials = typed_trials(pd.concat([each.trials for each in cells]))
+    return _AnswersInParadigm(layout, dict(_answers_by_participant(trials, layout)), asked)
 
 # %% ../nbs/29_compare.ipynb #5636554d
 def _from_effects(table: pd.DataFrame, chosen: Sequence[str]) -> list[dict[str, Any]]:
@@ -679,7 +730,9 @@ def compare(
         familiar: list[dict[str, Any]] = []
     else:
         cells = _answers_by_paradigm(source, items)
-        chosen = _participants_to_compare((name for _, of in cells.values() for name in of), wanted)
+        chosen = _participants_to_compare(
+            (name for each in cells.values() for name in each.of), wanted
+        )
         seed = _seed_of(source) if seed is None else seed
         rows, bases, familiar = _from_answers(cells, chosen, seed)
     if not rows:
@@ -700,15 +753,15 @@ def compare(
 
 
 def _from_answers(
-    cells: Mapping[str, tuple[Layout, Mapping[str, Answered]]], chosen: Sequence[str], seed: int
+    cells: Mapping[str, _AnswersInParadigm], chosen: Sequence[str], seed: int
 ) -> tuple[list[dict[str, Any]], dict[str, _RankBasis], list[dict[str, Any]]]:
     "Rows of differences, what ranks rest on by paradigm, rows of familiarity."
     rows, bases, familiar = [], {}, []
-    for name, (layout, of) in cells.items():
+    for name, (layout, of, asked) in cells.items():
         contrast = paradigm(name).headline
         here = {each: of[each] for each in chosen if each in of}
         with naming_lacking_column(name, layout.items):
-            bases[name] = _basis_over_shared_clusters(contrast, here)
+            bases[name] = _basis_over_shared_prompts(contrast, here, asked)
             found = _pair_rows(contrast, here, bases[name])
             said = [
                 _published_minus_new_wording(contrast, each, answers, seed)

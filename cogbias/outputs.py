@@ -6,14 +6,15 @@
 __all__ = ['RECORDED_FIELDS', 'MANIFEST_VERSION', 'SIMULATED', 'PACKAGES', 'STAGE', 'Folder', 'folder_path', 'writable_folder',
            'write_text', 'remove_left_overs', 'turn', 'may_be_written', 'RecordedParticipant', 'facts_of',
            'keep_record', 'recorded_participant', 'marks_of', 'shown_names_of', 'mark_of_participant',
-           'installed_versions', 'keep_items', 'keep_readings', 'kept_readings', 'read_manifest', 'keep_asked',
-           'forget_asked', 'asked_since', 'cells_as_last_asked', 'stored_settings', 'part_of_cell', 'manifest_text',
-           'not_as_written', 'settings_as_written', 'Begun', 'begun_runs', 'first_start', 'begun', 'half_import',
-           'own_trials', 'last_run', 'stored_cells', 'StoredItems', 'stored_items', 'StoredCell', 'read_cells',
-           'read_cell', 'counts_not_read', 'said_not_read', 'not_read', 'left_out', 'StoredTrials', 'stored_trials',
-           'trials_of', 'people_of', 'load_effects', 'readable_effects']
+           'installed_versions', 'keep_items', 'keep_asked_items', 'keep_readings', 'kept_readings', 'read_manifest',
+           'keep_asked', 'forget_asked', 'asked_since', 'cells_as_last_asked', 'stored_settings', 'part_of_cell',
+           'manifest_text', 'not_as_written', 'settings_as_written', 'Begun', 'begun_runs', 'first_start', 'begun',
+           'half_import', 'own_trials', 'last_run', 'stored_cells', 'StoredItems', 'stored_items', 'StoredCell',
+           'read_cells', 'read_cell', 'counts_not_read', 'said_not_read', 'not_read', 'left_out', 'StoredTrials',
+           'stored_trials', 'trials_of', 'people_of', 'asked_apart', 'load_effects', 'readable_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
+import filecmp
 import hashlib
 import json
 import math
@@ -26,7 +27,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from glob import escape
@@ -103,8 +104,17 @@ class Folder(NamedTuple):
         return TrialStore(self.place("trials", slug(participant), f"{slug(paradigm)}.jsonl"))
 
     def items(self, paradigm: str) -> Path:
-        "The items that were asked in one paradigm."
+        "The items of one paradigm that all were asked who have no list of their own."
         return self.place("items", f"{slug(paradigm)}.parquet")
+
+    def own_items(self, participant: str, paradigm: str) -> Path:
+        "The items of one cell, where its participant was asked others than the rest."
+        return self.place("items", slug(participant), f"{slug(paradigm)}.parquet")
+
+    def asked_items(self, participant: str, paradigm: str) -> Path:
+        "The items that one participant was asked in one paradigm."
+        own = self.own_items(participant, paradigm)
+        return own if own.exists() else self.items(paradigm)
 
     def readings(self, participant: str, paradigm: str) -> Path:
         "What others read from the same answers, joined by trial_id."
@@ -167,6 +177,7 @@ def remove_left_overs(folder: Folder) -> None:
     for place in (
         folder.path,
         folder.place("items"),
+        *folder.places("items/*"),
         *folder.places("trials/*"),
         *folder.places("paradigms/*"),
     ):
@@ -523,6 +534,65 @@ def _same_rows(first: pd.DataFrame, second: pd.DataFrame) -> bool:
     ]
     return held[0] == held[1]
 
+# %% ../nbs/15_outputs.ipynb #1c1becde
+def _holds(place: Path, items: pd.DataFrame) -> bool:
+    "Whether a file holds these items, factors included."
+    return place.exists() and _same_rows(_stored_items_of(place), items)
+
+
+def _is_being_asked(folder: Folder, place: Path, paradigm: str) -> bool:
+    "Whether a run that may go on has begun with the cell of such a file, and has no answer yet."
+    going = (each.cells for each in begun_runs(folder) if each.goes_on is not False)
+    asked = {slug(who) for cells in going for who, name in cells if name == paradigm}
+    return place.parent.name in asked
+
+
+def _readers_of_shared_items(folder: Folder, paradigm: str) -> set[str]:
+    "The folders of those whose answers in a paradigm are to the items that all share."
+    name = escape(slug(paradigm))
+    answered = [each for each in folder.places(f"trials/*/{name}.jsonl") if each.stat().st_size]
+    begun = [
+        each
+        for each in folder.places(f"trials/*/.asked-{name}.json")
+        if _is_being_asked(folder, each, paradigm)
+    ]
+    own = {each.parent.name for each in folder.places(f"items/*/{name}.parquet")}
+    return {each.parent.name for each in (*answered, *begun)} - own
+
+
+def _take_back(own: Path) -> None:
+    "Remove a list of one's own, and the folder where it was the only one."
+    own.unlink()
+    with suppress(OSError):  # others lie there
+        own.parent.rmdir()
+
+
+def keep_asked_items(
+    folder: Folder,  # an outputs folder
+    participant: str,  # who is asked
+    items: pd.DataFrame,  # what it is asked, of one paradigm
+    outdated: Callable[[], Iterable[str]] = tuple,  # folders of those whose items are not kept
+) -> None:
+    "Store what one participant is asked; what others were asked stays as it is."
+    paradigm = items["paradigm"].iloc[0]
+    shared, own = folder.items(paradigm), folder.own_items(participant, paradigm)
+    if not own.exists() and _holds(shared, items):
+        return
+    with turn(folder):
+        told = {*outdated()} - {slug(participant)}
+        if not _holds(shared, items):
+            others = _readers_of_shared_items(folder, paradigm) - told - {slug(participant)}
+            alone = not shared.exists() or not others
+            if own.exists() or not alone:
+                save_table(items, own)
+            if alone:
+                save_table(items, shared)
+        if own.exists() and _holds(shared, items):
+            _take_back(own)
+        for place in folder.places(f"items/*/{escape(shared.name)}"):
+            if place.parent.name in told or filecmp.cmp(place, shared, shallow=False):
+                _take_back(place)
+
 # %% ../nbs/15_outputs.ipynb #6f7261a1
 def keep_readings(folder: Folder, participant: str, paradigm: str, readings: pd.DataFrame) -> None:
     "Store what others read from the answers of one cell."
@@ -821,15 +891,16 @@ def last_run(
 # %% ../nbs/15_outputs.ipynb #4c6f3f6f
 def stored_cells(folder: Folder) -> list[tuple[Path, Path]]:
     "Items file and trials file of every cell in a folder, in the order of their names."
-    return [
-        (place, file)
-        for place in folder.places("items/*.parquet")
-        for file in folder.places(f"trials/*/{escape(place.stem)}.jsonl")
-    ]
+    found, own = [], set(folder.places("items/*/*.parquet"))
+    for place in folder.places("items/*.parquet"):
+        for file in folder.places(f"trials/*/{escape(place.stem)}.jsonl"):
+            mine = place.parent / file.parent.name / place.name
+            found.append((mine if mine in own else place, file))
+    return found
 
 
 class StoredItems(NamedTuple):
-    "The items of one paradigm, read once for everybody who answered them."
+    "Items of one paradigm, read once for everybody who was asked these."
 
     table: pd.DataFrame
     paradigm: str
@@ -848,6 +919,25 @@ def stored_items(place: Path) -> StoredItems:
     return StoredItems(items, held[0], Offers(items))
 
 
+class _ItemsRead:
+    "The items that were read of the cells of a folder; equal lists of a paradigm are one."
+
+    def __init__(self, folder: Folder) -> None:
+        self.shared = folder.place("items")
+        self.held: dict[Path, StoredItems] = {}  # those of one paradigm, whose cells come in a row
+
+    def of(self, place: Path) -> StoredItems:
+        "The items in a file."
+        if place.parent != self.shared and not place.exists():  # it was taken back just now
+            place = self.shared / place.name
+        if place not in self.held:
+            alike = {each: it for each, it in self.held.items() if each.name == place.name}
+            made = stored_items(place)
+            same = (it for it in alike.values() if _same_rows(it.table, made.table))
+            self.held = alike | {place: next(same, made)}
+        return self.held[place]
+
+
 class StoredCell(NamedTuple):
     "What the files of a cell hold, and what of it belongs to the last run."
 
@@ -863,11 +953,9 @@ def read_cells(
     cells: Iterable[tuple[Path, Path]] | None = None,  # as from stored_cells; None: all of them
 ) -> Iterator[StoredCell]:
     "The cells of a folder, one after the other, each checked as it is read."
-    items, settings = {}, None
+    items, settings = _ItemsRead(folder), None
     for place, file in stored_cells(folder) if cells is None else cells:
-        if place not in items:
-            items = {place: stored_items(place)}  # those of one paradigm come in a row
-        known, stored = items[place], TrialStore(file).read_plain()
+        known, stored = items.of(place), TrialStore(file).read_plain()
         if stored.empty:
             yield StoredCell(file, known, stored, stored, None)
             continue
@@ -983,6 +1071,18 @@ def people_of(
             "mark": _mark_of_name(name, record),
             "asked": asked_how(name),
         }
+    return found
+
+
+def asked_apart(
+    folder: Folder | Path,  # an outputs folder with a manifest
+) -> dict[str, list[str]]:  # paradigm -> participants; empty where all were asked the same
+    "Who was asked other prompts than those that the others of a paradigm share."
+    place = folder if isinstance(folder, Folder) else Folder(Path(folder))
+    found: dict[str, list[str]] = {}
+    for who, name in stored_settings(place):
+        if place.own_items(who, name).exists():
+            found.setdefault(name, []).append(who)
     return found
 
 # %% ../nbs/15_outputs.ipynb #b3a32b19

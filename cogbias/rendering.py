@@ -450,7 +450,8 @@ class Stamps:
 
     def _files_of_cell(self, participant: str, name: str) -> list[Path]:
         "The files of one cell that say what was asked and answered."
-        mine = [self.folder.items(name), self.folder.store(participant, name).path]
+        key = participant, name
+        mine = [self.folder.asked_items(*key), self.folder.store(*key).path]
         mine += declared_files(self.folder, slug(name))
         if not _reads_suite(name):
             return mine

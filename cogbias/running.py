@@ -173,11 +173,11 @@ class _EstimatedCells(NamedTuple):
 
 
 def _estimated_cells(path: Path, cells: Sequence[tuple[Path, Path]]) -> _EstimatedCells:
-    "Effects of some cells of one paradigm; its items are read, checked and laid out once."
+    "Effects of some cells of one paradigm; each list of items is read, checked and laid out once."
     rows, left_out, answered, checked = [], [], [], set()
-    layout = asked = None
+    layouts: dict[int, Layout] = {}  # of the lists of items, which stay as long as they do
     bring_folder(path)
-    for cell in read_cells(Folder(path), cells):
+    for (place, _), cell in zip(cells, read_cells(Folder(path), cells)):
         file = cell.file.relative_to(path).as_posix()
         if counts := counts_not_read(cell):
             left_out.append((file, counts))
@@ -185,13 +185,15 @@ def _estimated_cells(path: Path, cells: Sequence[tuple[Path, Path]]) -> _Estimat
             continue
         who = cell.trials["participant"].iloc[0]
         answered.append(Answered(who, cell.items.paradigm, file, len(cell.trials)))
-        if layout is None:
-            layout, asked = Layout(cell.items.table), paradigm(cell.items.paradigm)
-        design = _design_of(cell.settings)
+        table = id(cell.items.table)
+        if table not in layouts:
+            layouts[table] = Layout(cell.items.table)
+        design = table, _design_of(cell.settings)
         if design not in checked:
-            _check_design(cell.items, design, cells[0][0])
+            _check_design(cell.items, design[1], place)
             checked.add(design)
-        rows += estimated_rows(cell.file, cell.trials, layout, asked)
+        asked = paradigm(cell.items.paradigm)
+        rows += estimated_rows(cell.file, cell.trials, layouts[table], asked)
     return _EstimatedCells(rows, left_out, answered)
 
 
@@ -200,7 +202,7 @@ def _parts_for_processes(
 ) -> list[Sequence[tuple[Path, Path]]]:
     "The cells by paradigm, those of one paradigm in as many parts as there are processes."
     parts = []
-    for _, mine in groupby(cells, lambda cell: cell[0]):
+    for _, mine in groupby(cells, lambda cell: cell[0].stem):
         mine = list(mine)
         size = -(-len(mine) // jobs)
         parts += [mine[start : start + size] for start in range(0, len(mine), size)]
@@ -596,7 +598,7 @@ def _cell_stamp(
     asked = plain_values([people, own, numbers, model, name, who.name])
     return {
         "asked": content_hash([asked, files_named(asked), outside and hashes.file(outside)], 32),
-        "items": hashes.file(folder.items(name)) or "",
+        "items": hashes.file(folder.asked_items(who.name, name)) or "",
         "answers": hashes.file(folder.store(who.name, name).path) or "",
         "records": content_hash(records, 32),
         "code": code_hash(),

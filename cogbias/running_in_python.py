@@ -121,9 +121,8 @@ class RunResult:
 
     def _trials_of_cell(self, cell: Mapping[str, Any]) -> pd.DataFrame:
         "The answers of one cell."
-        folder, name = Folder(self.outputs), cell["paradigm"]
-        file = folder.store(cell["participant"], name).path
-        return read_cell(folder, folder.items(name), file)[1]
+        folder, key = Folder(self.outputs), (cell["participant"], cell["paradigm"])
+        return read_cell(folder, folder.asked_items(*key), folder.store(*key).path)[1]
 
     @property
     def headlines(self) -> pd.DataFrame:

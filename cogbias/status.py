@@ -161,7 +161,7 @@ def _contents_of_cell(
     of_run: str | None,  # when its run ended or began
 ) -> dict[str, Any]:
     "What the files of a cell hold."
-    store, place = folder.store(*key), folder.items(key[1])
+    store, place = folder.store(*key), folder.asked_items(*key)
     if not store.path.exists():
         items = stored_items(place).table if place.exists() else None
         return {"planned": _planned_answers_of_cell(asked, study, items, None)}

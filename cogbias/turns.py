@@ -9,6 +9,7 @@ __all__ = ['refused_by_system', 'refusals', 'wait_for_turn', 'same_file', 'open_
 import errno
 import logging
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,6 +49,7 @@ def refusals(
 
 # %% ../nbs/07_turns.ipynb #0abdb16a
 _log = logging.getLogger(__name__)
+_PATIENCE = 0.5  # seconds that are not worth a word
 
 
 def wait_for_turn(
@@ -57,9 +59,14 @@ def wait_for_turn(
     "Wait for the turn to write."
     from filelock import lock_descriptor
 
-    if not lock_descriptor(descriptor, blocking=False):
+    silent_until = time.monotonic() + _PATIENCE
+    while not lock_descriptor(descriptor, blocking=False):
+        if time.monotonic() < silent_until:
+            time.sleep(0.01)
+            continue
         _log.warning("%s: another process is writing; waiting for it to finish", path)
         lock_descriptor(descriptor)
+        return
 
 # %% ../nbs/07_turns.ipynb #3eb52637
 def same_file(

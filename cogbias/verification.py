@@ -451,7 +451,8 @@ def _source_of_cell(
     hashes: Hashes,
 ) -> Source:
     "From which answers the numbers of a cell come."
-    key, items = (cell.participant, cell.paradigm), folder.items(cell.paradigm)
+    key = cell.participant, cell.paradigm
+    items = folder.asked_items(*key)
     now = {"answers": hashes.file(folder.place(cell.file)), "items": hashes.file(items)}
     if declared := declared_hash(folder, key[1]):
         now["declared"] = declared

@@ -186,7 +186,7 @@ def _hashes_of_files(folder: Folder, cell: PublishedCell) -> dict[str, str]:
     "Hashes of the files of a cell, so that a later change is noticed."
     key, hashes = (cell.who.name, cell.paradigm), Hashes()
     files = {
-        "items": folder.items(cell.paradigm),
+        "items": folder.asked_items(*key),
         "answers": folder.store(*key).path,
         "readings": folder.readings(*key),
     }

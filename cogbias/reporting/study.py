@@ -201,12 +201,24 @@ def _published_models(effects: pd.DataFrame) -> list[str]:
     return told
 
 
+def _asked_other_prompts(apart: Mapping[str, Sequence[str]]) -> list[str]:
+    "Where participants were asked different prompts, so that numbers side by side differ by them."
+    if not apart:
+        return []
+    told = [f"in {name}, {_first_few(names)}" for name, names in apart.items()]
+    return [
+        f"**Asked other prompts than the others:** {'; '.join(told)}. Each number is of what its "
+        f"participant was asked; who shows more is told over the prompts that both were asked."
+    ]
+
+
 def opening_notes(
     effects: pd.DataFrame,  # an effects table
     people: Mapping[str, Mapping[str, Any]],  # participant -> model, temperature, simulated
     left_out: Sequence[str] = (),  # paradigms that are not on the common scale
+    apart: Mapping[str, Sequence[str]] = {},  # paradigm -> who was asked other prompts in it
 ) -> str:  # markdown
-    "What the study rests on, and who is not real."
+    "What the study rests on, who is not real, and who was asked something else."
     simulated = sorted(name for name, each in people.items() if each["simulated"])
     notes = [
         f"{effects['participant'].nunique()} participants in {effects['paradigm'].nunique()} "
@@ -222,6 +234,7 @@ def opening_notes(
     )
     notes += _published_models(effects)
     notes += _marked_models(effects, people)
+    notes += _asked_other_prompts(apart)
     heads = effects.drop_duplicates("paradigm").set_index("paradigm")["unit"]
     right = [name for name in left_out if not is_bias(heads[name])]
     others = [name for name in left_out if name not in right]
