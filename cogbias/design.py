@@ -7,8 +7,8 @@ __all__ = ['CONTRAST_KINDS', 'SENSES', 'OUTCOMES', 'INVALID', 'TABLES_KEPT', 'UN
            'ALTERED', 'FEWEST_READINGS', 'BEHIND_A_TEXT', 'SOURCE_COLUMNS', 'Contrast', 'selected_mask', 'selected',
            'About', 'check_items', 'Paradigm', 'paradigms', 'paradigm', 'with_files', 'is_as_declared', 'declare',
            'moved_targets', 'moved_target_line', 'with_moved_target', 'load_items', 'refused_edit', 'check_texts',
-           'with_typed_factors', 'usable_items', 'Size', 'size_of', 'known_sizes', 'write_sizes', 'size_words',
-           'human_reference']
+           'with_typed_factors', 'with_own_factors', 'usable_items', 'Size', 'size_of', 'known_sizes', 'write_sizes',
+           'size_words', 'human_reference']
 
 # %% ../nbs/02_design.ipynb #43f7adc7
 import pickle
@@ -938,6 +938,15 @@ def with_typed_factors(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 # %% ../nbs/02_design.ipynb #03ad2cf5
+def with_own_factors(
+    items: pd.DataFrame,  # of one paradigm, out of a table of several
+) -> pd.DataFrame:
+    "The items without the factors of other paradigms, and their own ones each in its kind."
+    known = {*ITEMS.names, *SOURCE_COLUMNS}
+    own = [name for name in items.columns if name in known or items[name].notna().any()]
+    return with_typed_factors(items[own])
+
+
 def usable_items(
     table: pd.DataFrame,  # an imported items table, fresh or stored
     paradigm: str,  # suite/name
@@ -957,15 +966,7 @@ def usable_items(
             )
     asked = asked.astype(bool)
     kept = ours[asked].reset_index(drop=True).fillna({"problem": "", "note": ""})
-    kept = with_typed_factors(
-        kept[
-            [
-                name
-                for name in kept.columns
-                if name in ITEMS.names or name in SOURCE_COLUMNS or kept[name].notna().any()
-            ]
-        ]
-    )
+    kept = with_own_factors(kept)
     kept.attrs = {"left_out": len(ours) - len(kept)}
     return kept
 

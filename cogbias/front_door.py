@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from . import design, participants
+from .cells import suite_among
 from .design import Paradigm
 from cogbias.effects import (
     Analysis,
@@ -155,10 +156,12 @@ def _effects_of_trials(
     _, trials = given_table(trials, TRIALS)
     if trials.empty:
         raise CogbiasError("trials table: has no rows, so there is nothing to estimate")
-    rows = []
-    for name, table, mine in answered(trials, items):
+    parts, rows = list(answered(trials, items)), []
+    for name, table, mine in parts:
+        asked = design.paradigm(name)
         with naming_lacking_column(name, table):
-            rows += effect_rows(mine, table, design.paradigm(name), seed)
+            suite = suite_among(((theirs, told) for _, theirs, told in parts), asked)
+            rows += effect_rows(mine, table, asked, seed, suite)
     return shown_limits(decide(effects_table(rows), make_analysis("effects", analysis)))
 
 

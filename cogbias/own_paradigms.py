@@ -25,6 +25,7 @@ from cogbias.design import (
     declare,
     is_as_declared,
     paradigm,
+    with_own_factors,
 )
 from .kits.file import SUITE, Faults, paradigm_from_file, paradigm_of_files
 from .kits.table import DATA, frozen, paradigm_from, paradigm_of_data
@@ -246,6 +247,12 @@ def _check_labels(name: str, trials: pd.DataFrame, items: pd.DataFrame) -> None:
                 )
 
 
+def _items_of(items: pd.DataFrame, name: str) -> pd.DataFrame:
+    "The items of one paradigm in a table, with factors as they are without those of others."
+    mine = items[items["paradigm"] == name]
+    return mine if len(mine) == len(items) else with_own_factors(mine)
+
+
 @contextmanager
 def naming_lacking_column(
     name: str,  # of a paradigm
@@ -293,8 +300,7 @@ def answered(
         raise CogbiasError(f"items: {items!r:.60} is neither a table of items nor a paradigm")
     for name, mine in trials.groupby("paradigm", sort=False):
         own = _known_paradigm(name, call)
-        given = isinstance(items, pd.DataFrame)
-        table = items[items["paradigm"] == name] if given else own.items()
+        table = _items_of(items, name) if isinstance(items, pd.DataFrame) else own.items()
         strange = ~mine["item_id"].isin(table["item_id"])
         if strange.any():
             raise CogbiasError(

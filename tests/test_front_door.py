@@ -12,6 +12,7 @@ import yaml
 
 import cogbias as cb
 from cogbias.backends.sim import exact_trials
+from cogbias.outputs import trials_of
 from cogbias.tables import CogbiasError, shipped
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -138,6 +139,23 @@ def test_each_name_lists_settings_and_columns() -> None:
 @pytest.fixture(scope="module")
 def trials() -> pd.DataFrame:
     return exact_trials("human", cb.items("choice/certainty"))
+
+
+def test_bets_at_hand_are_judged_by_the_values_beside_them_as_in_their_folder(
+    tmp_path: Path,
+) -> None:
+    tables = [cb.items(name, orders="published") for name in ("bets/coin", "bets/value")]
+    some = tables[0].loc[tables[0]["split"] == "test", "pair"].unique()[:30]
+    asked = pd.concat([table[table["pair"].isin(some)] for table in tables])
+    cb.run("sim/messy", asked, outputs=tmp_path, reports=False)
+    at_hand, folder = (
+        cb.effects(*source).set_index(["paradigm", "measure", "group", "target"]).sort_index()
+        for source in ([trials_of(tmp_path), asked], [tmp_path])
+    )
+    by_own_values = at_hand.loc[("bets/coin", "belief_conditioned", "all")].iloc[0]
+    assert by_own_values["status"] == "ok"
+    numbers = ["estimate", "ci_low", "ci_high", "n_items", "n_valid", "n_clusters"]
+    pd.testing.assert_frame_equal(at_hand[numbers], folder[numbers], check_dtype=False)
 
 
 def wrong_frames(frame: pd.DataFrame, number: str) -> dict[str, object]:
