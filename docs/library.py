@@ -117,6 +117,11 @@ def constant_symbols(node: ast.Assign | ast.AnnAssign, comments: Mapping[int, st
     return [Symbol(target.id, "constant", comment, rows)]
 
 
+def is_private(node: ast.AST) -> bool:
+    "Whether a node is a function or class that no reference shows."
+    return isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name.startswith("_")
+
+
 READERS: dict[type, Callable[..., list[Symbol]]] = {
     ast.FunctionDef: function_symbols,
     ast.ClassDef: class_symbols,
@@ -129,8 +134,9 @@ def public_symbols(
     source: str,  # Python source
 ) -> list[Symbol]:  # in the order of the source
     "The public names that a piece of source defines."
-    comments = comments_by_line(source)
     nodes = [node for node in ast.parse(source).body if type(node) in READERS]
+    has_comments = "#" in source and any(not is_private(node) for node in nodes)
+    comments = comments_by_line(source) if has_comments else {}
     return [symbol for node in nodes for symbol in READERS[type(node)](node, comments)]
 
 
@@ -288,8 +294,14 @@ TAGS = {
 }  # directive -> the tag that MyST-NB knows
 
 
+# blank lines and comments first
+BEGINS_AS_IMPORTS = re.compile(r"(?:[ \t]*(?:#.*)?\n)*(?:import\b|from\b|[ \t]*(?:#.*)?\Z)")
+
+
 def only_imports(source: str) -> bool:
     "Whether a cell does nothing but import."
+    if not BEGINS_AS_IMPORTS.match(source):  # so most cells need not be parsed
+        return False
     try:
         return all(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.parse(source).body)
     except SyntaxError:  # shell commands and magics are for IPython

@@ -114,10 +114,15 @@ def page_name(
     return re.sub(r"[^a-z0-9._=-]+", "-", name.lower()).strip("-.") or "unnamed"
 
 # %% ../../nbs/site/01_results.ipynb #fe3b0fa3
-def _name_behind_slug(short: str, known: Iterable[str], parameter: Any) -> str:
+def _names_by_slug(names: Iterable[str]) -> dict[str, str]:
+    "How each name is shortened -> the name."
+    return {slug(each): each for each in names}
+
+
+def _name_behind_slug(short: str, known: Mapping[str, str], parameter: Any) -> str:
     "The name that was shortened to `short`."
-    candidates = [*known, *([parameter] if isinstance(parameter, str) else [])]
-    return next((each for each in candidates if slug(each) == short), short)
+    told = parameter if isinstance(parameter, str) and slug(parameter) == short else short
+    return known.get(short, told)
 
 # %% ../../nbs/site/01_results.ipynb #9bec1598
 def _page_names(names: Iterable[str]) -> dict[str, str]:
@@ -138,14 +143,18 @@ def _inner_mapping(metadata: Any, name: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _read_report(path: Path, effects: pd.DataFrame) -> Report:
+def _read_report(
+    path: Path,
+    people: Mapping[str, str],  # as from `_names_by_slug`
+    paradigms: Mapping[str, str],
+) -> Report:
     "A report without page names."
     _, metadata = read_cells(path)
     run = _inner_mapping(metadata, "papermill")
     given = _inner_mapping(run, "parameters")
     return Report(
-        _name_behind_slug(path.parent.name, effects["participant"].unique(), given.get("model")),
-        _name_behind_slug(path.stem, effects["paradigm"].unique(), given.get("paradigm")),
+        _name_behind_slug(path.parent.name, people, given.get("model")),
+        _name_behind_slug(path.stem, paradigms, given.get("paradigm")),
         "",
         "",
         bool(run.get("exception")),
@@ -171,7 +180,8 @@ def find_reports(
         raise CogbiasError(
             f"{outputs}: holds no reports; run `cogbias run` or `cogbias report {outputs}` first"
         )
-    reports = [_read_report(path, effects) for path in paths]
+    names = [_names_by_slug(effects[what].unique()) for what in ("participant", "paradigm")]
+    reports = [_read_report(path, *names) for path in paths]
     people, paradigms = (
         _page_names(path.parent.name for path in paths),
         _page_names(path.stem for path in paths),
@@ -275,22 +285,22 @@ def _table_row(
     row: Mapping[str, Any], limit: float, label: str, href: str | None, headline: bool = True
 ) -> dict[str, Any]:
     "A row of the effects table as the site shows it; a headline with its verdict and why."
-    simulated, said = is_simulated(row["participant"]), claim(row)
+    said = claim(row) if headline else None
     return {
         "label": label,
         "href": href,
         "tags": _tags_of_participant(label) if label == row["participant"] else [],
-        "kind": "simulated" if simulated else "model",
-        "side": said.look if headline else "",
-        "word": said.word if headline else "",
-        "note": said.reason if headline else status_words(row["status"]),
+        "kind": "simulated" if is_simulated(row["participant"]) else "model",
+        "side": said.look if said else "",
+        "word": said.word if said else "",
+        "note": said.reason if said else status_words(row["status"]),
         "answers": f"{int(row['n_valid']):,} of {int(row['n_trials']):,}",
         **_fields_of_numbers(
             row["estimate"],
             row["ci_low"],
             row["ci_high"],
             limit,
-            _smallest_effect(row) if headline else None,
+            _smallest_effect(row) if said else None,
         ),
     }
 
@@ -316,18 +326,17 @@ def _human_rows(name: str, measure: str, limit: float) -> list[dict[str, Any]]:
 # %% ../../nbs/site/01_results.ipynb #1626b1a7
 def _axis_limits(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     "Unit -> end of the axis that all rows with this unit share."
+    numbers = ["estimate", "ci_low", "ci_high"]
     values: dict[str, list[float | None]] = {}
+    asked: dict[tuple[str, str, str], None] = {}  # what people may have been asked, too
     for row in rows:
-        human = human_reference(row["paradigm"])
-        people = (
-            human.loc[human["measure"] == row["measure"], ["estimate", "ci_low", "ci_high"]]
-            .to_numpy()
-            .ravel()
-        )
-        values.setdefault(row["unit"], []).extend(
-            map(_finite_number, (row["estimate"], row["ci_low"], row["ci_high"], *people))
-        )
-    return {unit: axis_limit(numbers) for unit, numbers in values.items()}
+        values.setdefault(row["unit"], []).extend(_finite_number(row[each]) for each in numbers)
+        asked[row["paradigm"], row["measure"], row["unit"]] = None
+    for name, measure, unit in asked:
+        human = human_reference(name)
+        people = human.loc[human["measure"] == measure, numbers].to_numpy().ravel()
+        values[unit].extend(map(_finite_number, people))
+    return {unit: axis_limit(each) for unit, each in values.items()}
 
 # %% ../../nbs/site/01_results.ipynb #b9e17ea5
 _VERSION = re.compile(r"\d+(?:\.\d+)?")
@@ -385,6 +394,23 @@ class Results:
             key = each.paradigm, each.participant
             self._addresses.setdefault(key, f"{each.docname}.html")
 
+    @property
+    def headlines(self) -> list[dict[str, Any]]:
+        "The headline of every participant in every paradigm."
+        return self._headlines
+
+    @headlines.setter
+    def headlines(self, rows: list[dict[str, Any]]) -> None:
+        self._headlines = rows
+        self.claims = [(row, claim(row)) for row in rows]
+        self._headlines_of: dict[str, list[dict[str, Any]]] = {}
+        for row in rows:
+            self._headlines_of.setdefault(row["participant"], []).append(row)
+
+    def headlines_of(self, participant: str) -> list[dict[str, Any]]:
+        "The headlines of one participant."
+        return self._headlines_of.get(participant, [])
+
     def href(self, paradigm: str, participant: str) -> str | None:
         "Address of a report, from the top of the site; None where there is none."
         return self._addresses.get((paradigm, participant))
@@ -415,12 +441,12 @@ def _so_many_in_so_many(people: Collection[str], paradigms: Collection[str]) -> 
 # %% ../../nbs/site/01_results.ipynb #0623e666
 def only_published(results: Results, people: Iterable[str]) -> list[str]:
     "Participants of whom there are only published answers."
-    asked: dict[str, set[bool]] = {}
-    for row in results.headlines:
-        as_published = not row["participant"].endswith(ALTERED)
-        of_others = row["paradigm"].startswith(IMPORTED) and as_published
-        asked.setdefault(row["participant"], set()).add(of_others)
-    return [name for name in people if asked.get(name) == {True}]
+    as_published = [name for name in people if not name.endswith(ALTERED)]
+    return [
+        name
+        for name in as_published
+        if {row["paradigm"].startswith(IMPORTED) for row in results.headlines_of(name)} == {True}
+    ]
 
 # %% ../../nbs/site/01_results.ipynb #c5380114
 LEAST_READ = 0.25  # of the answers behind headlines; with fewer, nothing can be analysed
@@ -428,14 +454,14 @@ LEAST_READ = 0.25  # of the answers behind headlines; with fewer, nothing can be
 
 def read_share(results: Results, participant: str) -> float:
     "The share of a participant's answers behind headlines that could be read."
-    mine = [row for row in results.headlines if row["participant"] == participant]
+    mine = results.headlines_of(participant)
     asked = sum(row["n_trials"] for row in mine)
     return sum(row["n_valid"] for row in mine) / asked if asked else 1.0
 
 
 def read_in_words(results: Results, participant: str) -> str:
     "How many of which answers of a participant could be read."
-    mine = [row for row in results.headlines if row["participant"] == participant]
+    mine = results.headlines_of(participant)
     read, asked = (sum(row[name] for row in mine) for name in ("n_valid", "n_trials"))
     where = {row["paradigm"] for row in mine}
     named = f"in {where.pop()} " if len(where) == 1 else f"in {len(where)} paradigms "
@@ -497,14 +523,8 @@ def paradigm_address(results: Results, name: str) -> str | None:
 # %% ../../nbs/site/01_results.ipynb #eb0d8886
 def _matrix_cell(results: Results, name: str, participant: str) -> dict[str, Any] | None:
     "One cell; None where there is neither a number nor a report."
-    row = next(
-        (
-            each
-            for each in results.headlines
-            if (each["paradigm"], each["participant"]) == (name, participant)
-        ),
-        None,
-    )
+    mine = results.headlines_of(participant)
+    row = next((each for each in mine if each["paradigm"] == name), None)
     href = results.href(name, participant)
     if row is None:
         return {"side": "missing", "text": "report", "word": "", "href": href} if href else None
@@ -595,7 +615,7 @@ def _models_as_rows(
 # %% ../../nbs/site/01_results.ipynb #2c8e2bc3
 def spoken_for(results: Results) -> dict[str, Any]:
     "What stands below every table of verdicts: their meaning, their families, and what changed."
-    said = [(row, claim(row)) for row in results.headlines]
+    said = results.claims
     families = {row["family"] for row, _ in said if isinstance(row["family"], str)}
     return {
         "words": explained(each.verdict for _, each in said),
@@ -704,7 +724,7 @@ def paradigm_groups(
 # %% ../../nbs/site/01_results.ipynb #c9726fba
 def participant_groups(results: Results, participant: str) -> list[dict[str, Any]]:
     "The headlines of one participant, one group for each unit."
-    mine = [row for row in results.headlines if row["participant"] == participant]
+    mine = results.headlines_of(participant)
     return [
         _forest_group(results, rows, "paradigm", "Headline effects", rows[0]["unit"])
         for rows in _rows_alike(mine, "unit")
