@@ -246,27 +246,46 @@ class _RankBasis(NamedTuple):
     told: dict[str, str]  # participant -> on what its rank rests, or why it has none
 
 
-def _readable_clusters(contrast: Contrast, answers: Answered) -> set[tuple[str, str]]:
-    "Stratum and cluster of all clusters in which somebody answered every condition readably."
+def _readable_prompts(contrast: Contrast, answers: Answered) -> np.ndarray:
+    "Which prompts an effect may rest on, shape (prompts,); of a pair both were answered readably."
     layout, rows = answers.layout, READS[estimators()[contrast.kind].reads](answers, contrast)
-    weighed = isinstance(rows, Rows) and "weight" in rows.own  # what is too little weighs nothing
-    item = rows.item[rows["weight"] > 0] if weighed else answers.item[answers.ok]
+    own = rows.own if isinstance(rows, Rows) else {}
+    if "partner" in own:
+        control = rows["n_valid_control"]
+        whole = (control > 0) & (rows["n_valid"] > control)
+        item = np.concatenate([rows.item[whole], rows["partner"][whole]])
+    elif "weight" in own:
+        item = rows.item[rows["weight"] > 0]  # what is too little weighs nothing
+    else:
+        item = answers.item[answers.ok]
+    return layout.selected(contrast) & (np.bincount(item, minlength=len(layout)) > 0)
+
+
+def _readable_clusters(contrast: Contrast, answers: Answered) -> set[tuple[str, str]]:
+    "Stratum and cluster of all clusters of which somebody answered every condition readably."
+    layout = answers.layout
     unit, strata, clusters = layout.unit
     condition, names = layout.code("condition")
-    spoken = layout.selected(contrast)
     side = unit * len(names) + condition
-    read = np.bincount(item, minlength=len(layout)) > 0
-    needed, has = (set(side[each].tolist()) for each in (spoken, spoken & read))
+    read = _readable_prompts(contrast, answers)
+    needed, has = (set(side[each].tolist()) for each in (layout.selected(contrast), read))
     lacking = {each // len(names) for each in needed - has}
     whole = {each // len(names) for each in has} - lacking
-    return {(strata[each], clusters[each]) for each in whole}
+    found = {(strata[each], clusters[each]) for each in whole}
+    shown = _effect_by_cluster(contrast, answers) if found else None
+    return found & set(shown.of) if shown else found
 
 # %% ../nbs/29_compare.ipynb #2d3e91d9
+def _prompts_of_clusters(layout: Layout, keys: Collection[tuple[str, str]]) -> np.ndarray:
+    "Which prompts belong to some clusters, shape (prompts,)."
+    unit, strata, clusters = layout.unit
+    keep = np.array([key in keys for key in zip(strata.tolist(), clusters.tolist())], bool)
+    return keep[unit]
+
+
 def _answers_on_clusters(answers: Answered, keys: Collection[tuple[str, str]]) -> Answered:
     "The answers to the prompts of some clusters."
-    unit, strata, clusters = answers.layout.unit
-    keep = np.array([key in keys for key in zip(strata.tolist(), clusters.tolist())], bool)
-    return answers.part(keep[unit[answers.item]])
+    return answers.part(_prompts_of_clusters(answers.layout, keys)[answers.item])
 
 # %% ../nbs/29_compare.ipynb #cf8b4cc7
 def _clusters_in_words(keys: Collection[tuple[str, str]], most: int) -> str:
@@ -286,6 +305,21 @@ def _headline_estimate(contrast: Contrast, answers: Answered) -> float:
     return np.nan if value is None else float(value)
 
 # %% ../nbs/29_compare.ipynb #eb077982
+def _own_prompts_in_words(
+    contrast: Contrast, of: Mapping[str, Answered], keys: Collection[tuple[str, str]]
+) -> dict[str, str]:
+    "On how many prompts of these clusters everybody's number rests; empty where on the same."
+    if not of:
+        return {}
+    layout = next(iter(of.values())).layout
+    there = _prompts_of_clusters(layout, keys) & layout.selected(contrast)
+    read = {name: there & _readable_prompts(contrast, each) for name, each in of.items()}
+    if len({each.tobytes() for each in read.values()}) == 1:
+        return dict.fromkeys(of, "")
+    every = int((there & np.any([each.n_trials > 0 for each in of.values()], axis=0)).sum())
+    return {name: f", {int(each.sum()):,} of {every:,} prompts" for name, each in read.items()}
+
+
 def _basis_over_shared_clusters(contrast: Contrast, of: Mapping[str, Answered]) -> _RankBasis:
     "Estimates over the clusters that all who are ranked answered readably, and who is not ranked."
     own = {name: _headline_estimate(contrast, each) for name, each in of.items()}
@@ -305,6 +339,7 @@ def _basis_over_shared_clusters(contrast: Contrast, of: Mapping[str, Answered]) 
         told |= dict.fromkeys(ranked, none)
         ranked = []
     estimates, over = {}, _clusters_in_words(shared, total)
+    beside = _own_prompts_in_words(contrast, {name: of[name] for name in ranked}, shared)
     for name in ranked:
         less = read[name] != shared
         mine = (
@@ -316,7 +351,8 @@ def _basis_over_shared_clusters(contrast: Contrast, of: Mapping[str, Answered]) 
             told[name] = f"not ranked: no effect over what all others share, {over}"
             continue
         estimates[name] = mine
-        told[name] = over + (f"; {own[name]:+.3f} over all of its own" if less else "")
+        alone = f"; {own[name]:+.3f} over all of its own" if less else ""
+        told[name] = over + beside[name] + alone
     alone = {name: own[name] for name in of if name not in estimates}
     return _RankBasis(estimates, alone, len({cluster for _, cluster in shared}), told)
 
@@ -335,8 +371,8 @@ def _basis_over_shared_prompts(
         return _basis_over_shared_clusters(contrast, of)
     if not shared:
         basis = _basis_over_shared_clusters(contrast, of)
-        apart = "of its own prompts, as no prompt was asked of all"
-        told = {name: f"{basis.told[name]} {apart}" for name in basis.estimates}
+        apart = "over its own prompts, as no prompt was asked of all"
+        told = {name: f"{basis.told[name]}, {apart}" for name in basis.estimates}
         return basis._replace(told=basis.told | told)
     keep = np.array([key in shared for key in layout.row], bool)
     basis = _basis_over_shared_clusters(

@@ -165,3 +165,28 @@ def test_the_same_scores_by_other_answers_are_no_tie():
 
     (row,) = compare(pd.concat([always_wrong(0), always_wrong(-1)])).differences.to_dict("records")
     assert row["estimate"] == 0 and row["p_value"] == 1 and row["larger"] == "not told apart"
+
+
+def test_clusters_behind_a_rank_are_those_that_its_number_rests_on() -> None:
+    "Of two rating pairs of a setting, one answer each can be read: together they are no pair."
+    items = paradigm("managerial/anchoring").items()
+    human = exact_trials("human", items).assign(participant="human")
+    first_of_setting = items.groupby("cluster")["pair_id"].transform("first") == items["pair_id"]
+    spoilt = items["cluster"].isin(items["cluster"].unique()[:5])
+    lost = spoilt & (first_of_setting == (items["condition"] == "treatment"))
+    torn = human[~human["item_id"].isin(items.loc[lost, "item_id"])].assign(participant="torn")
+    ranks = compare(pd.concat([human, torn])).ranks.set_index("participant")
+    assert set(ranks["n_clusters"]) == {45}
+    assert ranks.loc["human", "estimate"] == pytest.approx(ranks.loc["torn", "estimate"])
+    assert ranks.loc["torn", "detail"] == "45 of 50 clusters"
+
+
+def test_prompts_behind_a_rank_are_counted_where_not_all_rest_on_the_same() -> None:
+    items = paradigm("managerial/anchoring").items()
+    human = exact_trials("human", items).assign(participant="human")
+    second_pairs = items["pair_id"].duplicated() & ~items["cluster"].duplicated(keep="last")
+    lost = items.loc[items["pair_id"].isin(items.loc[second_pairs, "pair_id"]), "item_id"][:20]
+    hasty = human[~human["item_id"].isin(lost)].assign(participant="hasty")
+    ranks = compare(pd.concat([human, hasty])).ranks.set_index("participant")
+    assert ranks.loc["human", "detail"] == "all 50 clusters, 200 of 200 prompts"
+    assert ranks.loc["hasty", "detail"] == "all 50 clusters, 180 of 200 prompts"
