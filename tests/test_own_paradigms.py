@@ -746,6 +746,18 @@ def test_a_changed_file_is_other_items_and_that_is_said(tmp_path: Path) -> None:
     assert verify_folder(out).follows
 
 
+def test_of_who_is_not_asked_the_changed_file_the_prompts_of_both_count(tmp_path: Path) -> None:
+    "What the file declares now says nothing about prompts that it does not make any more."
+    file, out = written(tmp_path), tmp_path / "out"
+    fields = {"models": ["sim/human", "sim/random"], "paradigms": [str(file)]}
+    run_study(make_study(**fields), out, reports=False)
+    file.write_text(TEXT.replace("You lost your ticket", "Your ticket is gone"))
+    after = run_study(make_study(**fields | {"models": ["sim/human"]}), out, reports=False)
+    (line,) = [each for each in after.left_out if "sim-random" in each]
+    assert "20 to items that are not in its items file" in line
+    assert not [*out.glob("items/*/*")]
+
+
 def test_a_changed_word_keeps_the_answers(tmp_path: Path) -> None:
     file, out = written(tmp_path), tmp_path / "out"
     fields = {"models": ["sim/human"], "paradigms": [str(file)]}
