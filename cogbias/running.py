@@ -27,6 +27,7 @@ from .design import DECLARED_HERE, known_sizes, moved_target_line, paradigm
 from cogbias.effects import (
     Analysis,
     Layout,
+    NoHeadline,
     decide,
     effects_table,
     make_analysis,
@@ -193,7 +194,10 @@ def _estimated_cells(path: Path, cells: Sequence[tuple[Path, Path]]) -> _Estimat
             _check_design(cell.items, design[1], place)
             checked.add(design)
         asked = paradigm(cell.items.paradigm)
-        rows += estimated_rows(cell.file, cell.trials, layouts[table], asked)
+        try:
+            rows += estimated_rows(cell.file, cell.trials, layouts[table], asked)
+        except NoHeadline as error:  # the numbers of others are none the worse
+            left_out.append((file, f"no estimate: {error}"))
     return _EstimatedCells(rows, left_out, answered)
 
 

@@ -30,6 +30,7 @@ from cogbias.design import (
     paradigm,
     paradigms,
     refused_edit,
+    selected_mask,
     usable_items,
 )
 from .tables import matching
@@ -324,6 +325,19 @@ def check_names(study: Study) -> None:
                 )
 
 
+def _check_headline(study: Study, name: str) -> None:
+    "Refuse items of which none is what the headline of their paradigm compares."
+    headline = paradigm(name).headline
+    if selected_mask(study_items(study, name), headline).any():
+        return
+    levels = [f"{name} {' or '.join(map(repr, each))}" for name, each in headline.where.items()]
+    told = f" ({' and '.join(levels)})" if levels else ""
+    raise CogbiasError(
+        f"{study.name}: no item that is asked of {name} is among those that its headline "
+        f"compares{told}; ask some of these, too"
+    )
+
+
 def check_levels(study: Study) -> None:
     "Refuse a level that no paradigm of the study has; one that another has is no mistake."
     whole = replace(study, where={})
@@ -336,6 +350,8 @@ def check_levels(study: Study) -> None:
                     f"{study.name}: where {factor!r} names {str(level)!r:.60}, which no item has; "
                     f"{nearest(str(level), known)}"
                 )
+    for name in study_paradigms(study) if study.where or study.items_file else ():
+        _check_headline(study, name)
 
 # %% ../nbs/19_study.ipynb #f4288159
 def read_study(

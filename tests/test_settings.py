@@ -3,8 +3,12 @@
 All of them are declared as those of a study are, and one check reads the declarations.
 """
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from cogbias import running
 from cogbias.study import check_levels, make_study, study_items, study_participants
 from cogbias.tables import CogbiasError
 
@@ -88,3 +92,29 @@ def test_a_level_that_another_paradigm_has_is_no_mistake():
     )
     check_levels(asked)
     assert set(study_items(asked, "classic/anchoring")["variant"]) == {"base"}  # it has no large
+
+
+def test_items_without_what_the_headline_compares_are_refused_before_anybody_is_asked():
+    where = {"variant": ["no_persona"]}
+    asked = make_study(models=["sim/human"], paradigms=["classic/framing"], where=where)
+    with pytest.raises(CogbiasError) as said:
+        check_levels(asked)
+    assert str(said.value) == (
+        "study: no item that is asked of classic/framing is among those that its headline "
+        "compares (variant 'base'); ask some of these, too"
+    )
+    check_levels(replace(asked, where={"variant": ["no_persona", "base"]}))
+
+
+def test_a_cell_without_a_headline_takes_no_number_from_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    "As a version before may have left it in a folder."
+    asked = make_study(models=["sim/human"], paradigms=["classic/framing"])
+    alone = running.run_study(asked, tmp_path, reports=False).effects
+    monkeypatch.setattr(running, "check_levels", lambda _: None)
+    lacking = replace(asked, models=("sim/rational",), where={"variant": ["no_persona"]})
+    found = running.run_study(lacking, tmp_path, reports=False)
+    assert found.effects["estimate"].tolist() == alone["estimate"].tolist()
+    (line,) = found.left_out
+    assert "sim-rational" in line and "no variant 'base', which the headline is about" in line

@@ -10,8 +10,8 @@ __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'FLIPS_COUNTED', 'OWN_PART_FROM', 'CLA
            'read_prompts', 'prompt_scores', 'read_options', 'favoured_options', 'read_numbers', 'with_unread',
            'null_of', 'difference', 'pooled', 'beyond_these', 'these_prompts', 'reversal', 'signal_shift',
            'interaction', 'area', 'area_shift', 'accuracy', 'log_odds', 'number_measure', 'these_row', 'these_numbers',
-           'deviation', 'standardised', 'read_pairs', 'Estimator', 'estimators', 'estimate_contrast', 'as_read',
-           'effect_rows', 'effects_table', 'estimate_effects', 'Analysis', 'make_analysis', 'words_in',
+           'deviation', 'standardised', 'read_pairs', 'Estimator', 'estimators', 'NoHeadline', 'estimate_contrast',
+           'as_read', 'effect_rows', 'effects_table', 'estimate_effects', 'Analysis', 'make_analysis', 'words_in',
            'check_words_of_effects', 'headlines', 'without_headline', 'lacking_headlines', 'bounds_of_headlines',
            'unreadable_bounds', 'smallest_of_interest', 'row_verdict', 'changed', 'decide', 'shown_limits']
 
@@ -2121,6 +2121,10 @@ def _own_minus_others(found: list[dict[str, Any]], participant: str) -> list[dic
     return [row | limits]
 
 # %% ../../nbs/12_effects.ipynb #9b66bb92
+class NoHeadline(CogbiasError):
+    "What was asked of a paradigm has nothing that its headline compares."
+
+
 def _why_empty(contrast: Contrast, layout: Layout) -> str:
     "Why a contrast has no answer at all, and what to do."
     lacking = [
@@ -2154,7 +2158,7 @@ def _headline_rows(
     alike = kind.reads == "prompts" and contrast.invalid == "drop"
     rows = read if alike else read_prompts(answers, contrast)
     if not len(rows):
-        raise CogbiasError(f"{paradigm.name}: {_why_empty(contrast, answers.layout)}")
+        raise NoHeadline(f"{paradigm.name}: {_why_empty(contrast, answers.layout)}")
     ordered = "order_group" in answers.layout
     position = (
         _position_rows_by_condition(contrast, answers, paradigm.target_role) if ordered else []
