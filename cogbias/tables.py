@@ -1220,11 +1220,12 @@ _READERS = {
 
 # %% ../nbs/00_tables.ipynb #6191342d
 def _from_json_text(path: Path, table: pd.DataFrame, column: Column) -> list[Any]:
-    "Turn one column of JSON text back into lists or mappings."
+    "Turn one column back into lists or mappings, mostly of JSON text."
     decoded = []
     for number, value in enumerate(table[column.name], 1):
         try:
-            decoded.append(json.loads(value) if isinstance(value, str) else value)
+            plain = value.tolist() if isinstance(value, np.ndarray) else value  # of pandas' parquet
+            decoded.append(json.loads(plain) if isinstance(plain, str) else plain)
         except (ValueError, RecursionError):
             raise CogbiasError(
                 f"{path}: record {number}, field {column.name!r} is not JSON; export the "

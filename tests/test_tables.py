@@ -331,6 +331,15 @@ def test_any_value_in_a_stored_line(tmp_path_factory, name, value, line):
             in_one_line(lambda: estimate_effects(found, items, paradigm("classic/framing")))
 
 
+def test_a_parquet_file_that_pandas_wrote_holds_the_same_items(tmp_path: Path) -> None:
+    "It keeps lists as lists, where ours keep JSON text."
+    items = paradigm("classic/framing").items()
+    items.to_parquet(tmp_path / "items.parquet")
+    held = load_table(tmp_path / "items.parquet", ITEMS)
+    assert held["options"].tolist() == items["options"].tolist()
+    assert held["item_id"].tolist() == items["item_id"].tolist()
+
+
 ROWS = paradigm("classic/framing").items().head(8).to_dict("records")
 
 
