@@ -381,7 +381,7 @@ def _basis_over_shared_prompts(
     own = {name: _headline_estimate(contrast, each) for name, each in of.items()}
     told = {}
     for name, said in basis.told.items():
-        told[name] = f"{said}, in the {len(shared):,} prompts that all were asked"
+        told[name] = f"of the {len(shared):,} prompts that all were asked: {said}"
         if name in basis.estimates and asked[name] & spoken != shared:
             told[name] += f"; {own[name]:+.3f} over all that it was asked"
     alone = {name: own[name] for name in basis.alone}

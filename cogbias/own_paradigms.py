@@ -433,7 +433,9 @@ def _new_prompts(folder: Folder, name: str, items: Callable[[], pd.DataFrame]) -
     place = folder.items(name)
     if not place.exists():
         return "nothing was asked of it before"
-    before, now = set(load_table(place, ITEMS)["item_id"]), set(items()["item_id"])
+    lists = [place, *folder.places(f"items/*/{slug(name)}.parquet")]
+    before = {each for file in lists for each in load_table(file, ITEMS)["item_id"]}
+    now = set(items()["item_id"])
     if now == before:
         return "its prompts are the same"
     again = (now - before) & _answered_ids(folder, name)

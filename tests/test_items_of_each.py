@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -140,6 +142,29 @@ def test_a_plain_folder_has_one_list_again_once_all_were_asked_the_same(folder: 
     assert set(load_table(folder / SHARED, ITEMS)["item_id"]) == {
         each for each in cb.items(NAME, seed=1).query("design == 'common_ratio'")["item_id"]
     }
+
+
+@pytest.mark.slow
+def test_runs_at_once_in_one_folder_keep_what_each_asks(tmp_path: Path) -> None:
+    "Three processes ask a third of the prompts each; whichever comes first, the others wait."
+    place, models = tmp_path / "S", ("sim/messy", "sim/human", "sim/random")
+    parts = {model: FEW | {"template": (number,)} for number, model in enumerate(models, 1)}
+    runs = [
+        subprocess.Popen(
+            [
+                *(sys.executable, "-m", "cogbias", "run", "--model", model),
+                *("--paradigm", NAME, "--where", "design=common_ratio", "--no-reports"),
+                *("--where", f"template={where['template'][0]}", "--outputs", str(place)),
+            ],
+            stdout=subprocess.DEVNULL,
+        )
+        for model, where in parts.items()
+    ]
+    assert [each.wait() for each in runs] == [0, 0, 0]
+    assert len(lists(place)) == 3 and verify_folder(place).follows
+    effects = estimate_folder(place, save=False).effects
+    for model, where in parts.items():
+        assert headline(effects, model) == alone(tmp_path, model, where=where)
 
 
 class Killed(BaseException):

@@ -128,7 +128,9 @@ def test_whose_answers_are_gone_leaves_the_study_and_is_named(
 ) -> None:
     rendered = []
     monkeypatch.setattr("cogbias.rendering._report_task", lambda *_: "report of sim/random: gone")
-    monkeypatch.setattr("cogbias.rendering.execute_report", lambda *some: rendered.append(some[0]))
+    monkeypatch.setattr(
+        "cogbias.rendering.execute_report", lambda *some, **_: rendered.append(some[0])
+    )
     shutil.rmtree(pair / "trials" / "sim-random")
     assert command("report", pair) == 1
     assert "sim/random" in capsys.readouterr().err
@@ -153,7 +155,9 @@ def test_where_effects_cannot_be_made_no_report_on_the_study_is(
     "The reports of other cells go on."
     rendered = []
     monkeypatch.setattr("cogbias.rendering._report_task", lambda *task: rendered.append(task))
-    monkeypatch.setattr("cogbias.rendering.execute_report", lambda *some: rendered.append(some[0]))
+    monkeypatch.setattr(
+        "cogbias.rendering.execute_report", lambda *some, **_: rendered.append(some[0])
+    )
     answers = Folder(pair).store("sim/random", "classic/framing").path
     answers.write_text("no answer\n" + answers.read_text())
     assert command("report", pair) == 1
@@ -202,7 +206,9 @@ def test_a_run_leaves_no_stale_report_on_a_study_of_one_cell(
 ) -> None:
     "'cogbias report' had made it; a run of that one cell did not make it again."
     rendered = []
-    monkeypatch.setattr("cogbias.rendering.execute_report", lambda *some: rendered.append(some[0]))
+    monkeypatch.setattr(
+        "cogbias.rendering.execute_report", lambda *some, **_: rendered.append(some[0])
+    )
     monkeypatch.setattr("cogbias.rendering._report_task", lambda *_: None)
     report = folder / "reports" / "study.ipynb"
     report.parent.mkdir()
