@@ -23,6 +23,7 @@ from cogbias.effects import (
     Answered,
     Layout,
     Rows,
+    check_given_effects,
     _differences_by_cluster,
     _estimate_group,
     _number_differences,
@@ -57,7 +58,6 @@ from cogbias.tables import (
     TABLES,
     TRIALS,
     CogbiasError,
-    check_columns,
     given_table,
     nearest,
 )
@@ -633,7 +633,7 @@ def _answers_of_cells(cells: Sequence[StoredCell]) -> _AnswersInParadigm:
 def _from_effects(table: pd.DataFrame, chosen: Sequence[str]) -> list[dict[str, Any]]:
     "Differences of estimates that know nothing of each other."
     rows = []
-    heads = headlines(table)
+    heads = headlines(table).astype({"estimate": float, "se": float})
     for name, mine in heads.groupby("paradigm", sort=False):
         of = {row["participant"]: row for row in mine.to_dict("records")}
         for first, second in combinations([each for each in chosen if each in of], 2):
@@ -673,35 +673,18 @@ def _seed_of(source: Any) -> int:
     return seed if isinstance(seed, int) else 0
 
 # %% ../nbs/29_compare.ipynb #a2c97891
-_OF_EFFECTS = ("paradigm", "participant", "measure", "unit")  # what is compared, and of whom
-_NUMBERS_OF_EFFECTS = ("estimate", "se", "n_items", "n_clusters")
-
-
-def _check_filled(rows: pd.DataFrame, names: Sequence[str]) -> None:
-    "Refuse rows of an effects table that lack what a comparison reads."
-    for name in names:
-        if empty := int(rows[name].isna().sum()):
-            raise CogbiasError(
-                f"effects table: column {name!r} is empty in {empty:,} of {len(rows):,} rows that "
-                "are read; fill it, or leave these rows out"
-            )
-
-
-def _check_source(source: Any) -> None:
-    "Refuse what cannot be compared, or a table that lacks a column."
-    if isinstance(source, pd.DataFrame) and "estimate" in source:
-        check_columns(
-            source,
-            *_OF_EFFECTS,
-            *_NUMBERS_OF_EFFECTS,
-            numbers=_NUMBERS_OF_EFFECTS,
-            what="effects table",
-        )
-        _check_filled(source, ("paradigm", "participant"))
-    elif not isinstance(source, pd.DataFrame) and not isinstance(source, (str, Path)):
+def _folder_or_table(source: Any) -> Any:
+    "What is compared: the path of a folder, or a checked table of trials or of effects."
+    if isinstance(source, (str, Path)) and Path(source).suffix not in TABLES:
+        return source
+    if not isinstance(source, (str, Path, pd.DataFrame)):
         raise CogbiasError(
             f"{source!r:.60} cannot be compared; give an outputs folder, trials or effects"
         )
+    kind, table = given_table(source, EFFECTS, TRIALS)
+    if kind is EFFECTS:
+        check_given_effects(table)
+    return table
 
 # %% ../nbs/29_compare.ipynb #66d879c6
 @listing(
@@ -744,12 +727,7 @@ def compare(
     make_analysis("compare", {"alpha": alpha})
     if seed is not None:
         check_seed(seed)
-    from_file = isinstance(source, (str, Path)) and Path(source).suffix in TABLES
-    if from_file:
-        source = given_table(source, EFFECTS, TRIALS)[1]
-    _check_source(source)
-    if not from_file and isinstance(source, pd.DataFrame) and "estimate" not in source:
-        source = given_table(source, TRIALS)[1]
+    source = _folder_or_table(source)
     if items is not None and not isinstance(source, pd.DataFrame):
         raise CogbiasError("compare: a folder has its items; leave them out")
     if isinstance(source, pd.DataFrame) and "estimate" in source:
@@ -758,7 +736,6 @@ def compare(
             raise CogbiasError(f"effects table: {lacking_headlines(lacking)}")
         heads = headlines(source)
         heads = heads[heads["participant"].isin(chosen)]
-        _check_filled(heads, ("n_items", "n_clusters"))
         rows = _from_effects(source, chosen)
         bases = {
             name: _basis_in_effects(mine) for name, mine in heads.groupby("paradigm", sort=False)

@@ -18,7 +18,7 @@ from .cells import suite_among
 from .design import Paradigm
 from cogbias.effects import (
     Analysis,
-    check_words_of_effects,
+    check_given_effects,
     decide,
     effect_rows,
     effects_table,
@@ -204,7 +204,7 @@ def headline(
         table = table if kind is EFFECTS else effects(table)
     else:
         table = effects(source)
-    check_words_of_effects(table)
+    check_given_effects(table)
     if lacking := without_headline(table):
         raise CogbiasError(f"effects table: {lacking_headlines(lacking)}")
     return headlines(table).reset_index(drop=True)

@@ -41,6 +41,7 @@ from cogbias.tables import (
     kind_of,
     load_table,
     save_table,
+    with_plain_types,
 )
 from .trials import TrialStore, slug
 
@@ -133,6 +134,7 @@ def bring_study(study: Any) -> None:
 # %% ../nbs/18_own_paradigms.ipynb #b6730427
 def _stored_table(items: pd.DataFrame, folder: Folder) -> Path:
     "A file with items that somebody has at hand."
+    items = with_plain_types(items, ITEMS)
     if not {"item_id", "paradigm"} <= set(items.columns) or items.empty:
         raise CogbiasError(
             "a table of items needs rows, and the columns item_id and paradigm; see "
@@ -140,7 +142,6 @@ def _stored_table(items: pd.DataFrame, folder: Folder) -> Path:
         )
     check_outside_items(items, _installed_paradigms())  # while its rows have their names
     place = folder.place("given", f"{content_hash(sorted(items['item_id'].map(str)))}.parquet")
-    place.parent.mkdir(exist_ok=True)
     save_table(items, place)
     return place
 

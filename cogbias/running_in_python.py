@@ -9,7 +9,7 @@ __all__ = ['COLUMNS', 'ROWS', 'REASONS', 'METHOD_OF', 'RunResult', 'run']
 import html
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -313,6 +313,19 @@ def _give_settings_to_named(
         fields["participants"] = {**fields.get("participants", {}), **dict.fromkeys(names, own)}
 
 
+@contextmanager
+def _without_an_empty_folder(place: Path) -> Iterator[None]:
+    "Where nothing can be asked, a folder that was made for it goes again."
+    there = place.exists()
+    try:
+        yield
+    except CogbiasError:
+        if not there:
+            with suppress(OSError):  # it is not empty
+                place.rmdir()
+        raise
+
+
 _EXAMPLES = {
     """run(lambda prompt: "A", "classic/framing", name="mine")""": "a function; it says A",
     """run(ask, "choice/*", revision="1", concurrency=8)""": "one that may be async; answers kept",
@@ -389,29 +402,32 @@ def run(
     "Ask models, participants or functions, estimate the effects, render the reports."
     models = listed(model)
     _check_name(models, name)
-    folder = writable_folder(folder_path(outputs).absolute())
-    fields = {**settings, **asked_fields(paradigm, folder)}
-    fields |= _settings_given(repeats=repeats, where=_lists_of_levels(where))
-    own = _settings_given(timeout=timeout, concurrency=concurrency)
-    names = [each for each in models if isinstance(each, str)]
-    _give_settings_to_named(names, {**own, **_settings_given(revision=revision)}, fields)
-    if names:
-        fields |= _settings_given(temperature=temperature)
-    own |= _settings_given(temperature=temperature)
-    asked = [_made_participant(each, name, revision, **own) for each in models]
-    made = [each for each in asked if not isinstance(each, str)]
-    functions = [each for each in made if isinstance(each, FunctionParticipant)]
-    if functions and "usd" in settings.get("limits", {}):
-        raise CogbiasError(
-            "limits: usd cannot be kept for a function, whose tokens nobody counts; leave it out"
-        )
-    with _all_at_hand(made):
-        everybody = [each if isinstance(each, str) else each.name for each in asked]
-        study = make_study("run", models=everybody, **fields)
-        for each in functions:
-            _with_known_methods(each, folder, study_paradigms(study))
-        anew = [each for each in made if _asked_anew(each)]
-        said = [line for each in anew for line in _line_on_asking_anew(folder, each, study)]
-        with may_start([*names, study.extractor or ""], allow_command):
-            outcome = run_study(study, folder.path, 1, reports, None, progress)
-    return _result_or_error(outcome, folder, said, [each.name for each in anew])
+    place = folder_path(outputs).absolute()
+    with _without_an_empty_folder(place):
+        folder = writable_folder(place)
+        fields = {**settings, **asked_fields(paradigm, folder)}
+        fields |= _settings_given(repeats=repeats, where=_lists_of_levels(where))
+        own = _settings_given(timeout=timeout, concurrency=concurrency)
+        names = [each for each in models if isinstance(each, str)]
+        _give_settings_to_named(names, {**own, **_settings_given(revision=revision)}, fields)
+        if names:
+            fields |= _settings_given(temperature=temperature)
+        own |= _settings_given(temperature=temperature)
+        asked = [_made_participant(each, name, revision, **own) for each in models]
+        made = [each for each in asked if not isinstance(each, str)]
+        functions = [each for each in made if isinstance(each, FunctionParticipant)]
+        if functions and "usd" in settings.get("limits", {}):
+            raise CogbiasError(
+                "limits: usd cannot be kept for a function, whose tokens nobody counts; leave it "
+                "out"
+            )
+        with _all_at_hand(made):
+            everybody = [each if isinstance(each, str) else each.name for each in asked]
+            study = make_study("run", models=everybody, **fields)
+            for each in functions:
+                _with_known_methods(each, folder, study_paradigms(study))
+            anew = [each for each in made if _asked_anew(each)]
+            said = [line for each in anew for line in _line_on_asking_anew(folder, each, study)]
+            with may_start([*names, study.extractor or ""], allow_command):
+                outcome = run_study(study, folder.path, 1, reports, None, progress)
+        return _result_or_error(outcome, folder, said, [each.name for each in anew])

@@ -23,7 +23,7 @@ import pandas as pd
 from .claims import claim
 from .design import Paradigm
 from cogbias.effects import (
-    check_words_of_effects,
+    check_given_effects,
     headlines,
     lacking_headlines,
     without_headline,
@@ -246,7 +246,7 @@ def _forest_as_html(heads: pd.DataFrame, unit: str) -> str:
 
 def _effects_shown(effects: pd.DataFrame) -> Shown:
     "What effects look like."
-    check_words_of_effects(effects)
+    check_given_effects(effects)
     every = headlines(effects)
     heads, left = every.head(MOST_ROWS), len(every) - MOST_ROWS
     table = _headlines_in_words(heads)

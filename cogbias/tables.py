@@ -10,8 +10,8 @@ __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWER
            'first_line', 'matching', 'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode', 'check_columns',
            'limits_fault', 'Schema', 'option', 'answer_range', 'full_content', 'item_ids', 'identified', 'item_table',
            'harmless', 'as_written', 'inside', 'check_file', 'file_text', 'json_object', 'timestamp', 'whole_file',
-           'remove_parts', 'save_table', 'load_table', 'check_outside_items', 'load_outside_items', 'given_table',
-           'shipped']
+           'remove_parts', 'save_table', 'load_table', 'with_plain_types', 'check_outside_items', 'load_outside_items',
+           'given_table', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import ast
@@ -1367,6 +1367,45 @@ def _check_ids(table: pd.DataFrame, key: str) -> None:
                 "ids may be left out"
             )
 
+# %% ../nbs/00_tables.ipynb #61c9ecf0
+_PLAIN_DTYPES = {
+    "boolean": ("bool", "boolean"),
+    "integer": ("int64", "Int64"),
+    "floating": ("float64", "float64"),
+    "mixed-integer-float": ("float64", "float64"),
+}  # kind that pandas infers -> dtype of a column without and with gaps; others are objects
+
+
+def _plain_column(column: pd.Series, is_number: bool) -> pd.Series:
+    "A column in a usual dtype, whatever its own: nullable, categorical or of Arrow."
+    values = [None if is_empty(value) else value for value in column.tolist()]
+    kind = pd.api.types.infer_dtype(values, skipna=True)
+    full, gaps = _PLAIN_DTYPES.get(kind, ("object", "object"))
+    dtype = gaps if None in values else full
+    if is_number and dtype in ("int64", "Int64"):
+        dtype = "float64"
+    if kind == "integer" and not all(WHOLE[0] <= each <= WHOLE[1] for each in values if each):
+        dtype = "object"  # the check says what is wrong
+    return pd.Series(values, column.index, dtype, name=column.name)
+
+
+def with_plain_types(
+    table: pd.DataFrame,  # at hand
+    schema: Schema,  # what it should be
+) -> pd.DataFrame:  # the same content
+    "The table with its columns as pandas keeps them by default."
+    check_columns(table, what=f"{schema.name} table")
+    numbers = {each.name for each in schema.columns if each.kind == "number"}
+    made = {}
+    for name, dtype in table.dtypes.items():
+        if not isinstance(name, str):
+            raise CogbiasError(
+                f"{schema.name} table: column {name!r} should have a text as its name; rename it"
+            )
+        if not isinstance(dtype, np.dtype) and dtype != "str":
+            made[name] = _plain_column(table[name], name in numbers)
+    return table.assign(**made)
+
 # %% ../nbs/00_tables.ipynb #304e5d76
 def _identified_as_known(
     table: pd.DataFrame, known: Collection[str], record: Callable[[int], str]
@@ -1508,8 +1547,7 @@ def given_table(
         names = " or ".join(each.name for each in schemas)
         raise CogbiasError(f"{repr(given):.60} is no table of {names}; give a DataFrame")
     kind = _nearest_schema(given, schemas)
-    check_columns(given, what=f"{kind.name} table")
-    table = _with_lost_types(given, kind)
+    table = _with_lost_types(with_plain_types(given, kind), kind)
     kind.check_cells(table)
     _refuse_repeated(table, kind)
     return kind, table

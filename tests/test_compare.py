@@ -112,7 +112,7 @@ def test_an_effects_table_with_an_empty_cell_is_refused_by_its_column(name: str)
     trials = pd.concat([exact_trials(who, items) for who in ("human", "rational")])
     found = effects(trials, items).astype({name: object})
     found.loc[0, name] = None
-    with pytest.raises(CogbiasError, match=f"column '{name}' is empty in 1 of"):
+    with pytest.raises(CogbiasError, match=f"column '{name}' is empty in row 0"):
         compare(found)
 
 
