@@ -12,7 +12,7 @@ __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'FLIPS_COUNTED', 'OWN_PART_FROM', 'CLA
            'interaction', 'area', 'area_shift', 'accuracy', 'log_odds', 'number_measure', 'these_row', 'these_numbers',
            'deviation', 'standardised', 'read_pairs', 'Estimator', 'estimators', 'NoHeadline', 'estimate_contrast',
            'as_read', 'effect_rows', 'effects_table', 'estimate_effects', 'Analysis', 'make_analysis', 'words_in',
-           'check_words_of_effects', 'headlines', 'without_headline', 'lacking_headlines', 'bounds_of_headlines',
+           'check_given_effects', 'headlines', 'without_headline', 'lacking_headlines', 'bounds_of_headlines',
            'unreadable_bounds', 'smallest_of_interest', 'row_verdict', 'changed', 'decide', 'shown_limits']
 
 # %% ../../nbs/12_effects.ipynb #5b3d5948
@@ -23,7 +23,7 @@ from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from itertools import chain
-from math import isnan
+from math import isinf, isnan
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -2361,10 +2361,10 @@ def _as_estimate(row: Mapping[str, Any]) -> Estimate:
     )
 
 # %% ../../nbs/12_effects.ipynb #0ee08480
-def check_words_of_effects(
+def check_given_effects(
     effects: pd.DataFrame,  # an effects table that somebody has at hand
 ) -> None:
-    "Refuse a status or a verdict that no estimate has."
+    "Refuse a status or a verdict that no estimate has, and a number that cannot be one."
     for column, known in (("status", STATUSES), ("verdict", VERDICTS | OTHER_VERDICTS)):
         for row, word in enumerate(effects[column].tolist()):
             if not is_empty(word) and word and word not in known:
@@ -2372,6 +2372,19 @@ def check_words_of_effects(
                     f"effects table: column {column!r} holds {word!r:.60} in row {row}; "
                     f"{nearest(word, known)}"
                 )
+    for row, (estimate, se, status) in enumerate(zip(*(effects[name] for name in _NUMBER_AND_WHY))):
+        if not is_empty(estimate) and isinf(estimate) and status != "separated":
+            raise CogbiasError(
+                f"effects table: column 'estimate' holds {estimate} in row {row}, whose status is "
+                f"{status!r:.40}; only one that is 'separated' is infinite"
+            )
+        if not is_empty(se) and isinf(se):
+            raise CogbiasError(
+                f"effects table: column 'se' holds {se} in row {row}; leave it empty"
+            )
+
+
+_NUMBER_AND_WHY = ("estimate", "se", "status")  # columns
 
 
 def _are_marked_as_headlines(effects: pd.DataFrame) -> np.ndarray:
