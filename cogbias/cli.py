@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .bars import waiting
+from .bars import count_silence_from_now, waiting
 from .entry import STOPPED, ended_by, hand_over
 from .settings import Study, setting
 
@@ -225,6 +225,7 @@ def _odd_argument(arguments: list[str]) -> str:
 
 def _run_command(arguments: list[str]) -> None:
     "Run a command; every end that has a reason is a status and a line."
+    count_silence_from_now()
     if odd := _odd_argument(arguments):
         _say(f"cogbias: {odd}")
         sys.exit(2)

@@ -535,6 +535,7 @@ def test_preferences_among_things_do_not_pass_for_knowledge_of_their_prices():
     assert "questions share things: worth" in row["detail"]
 
 
+@pytest.mark.slow
 def test_balanced_accuracy_covers_whatever_can_be_read():
     "A belief per question, right in 60 of 100 of them; a third of the prompts is not readable."
     items = items_of("bets/value", splits=("test",))

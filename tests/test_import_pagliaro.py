@@ -279,6 +279,7 @@ def test_a_renamed_folder_holds_no_answers(files, tmp_path, name):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_the_shipped_facts_give_the_same_effects(imported, estimated, biases, tmp_path):
     "Outcomes without texts carry the whole analysis."
     facts = pd.read_parquet(shipped("data", "published", OUTCOMES))

@@ -24,9 +24,14 @@ NOTEBOOKS = sorted(
 
 
 # `make slow` runs these: benchmarks, tutorials, and what other tests hold every day in another way,
-# such as the numbers of some statistics (test_golden_*) and the kernels (all that render).
+# such as the numbers of some statistics (test_golden_*), what is trained (test_trained_encoders)
+# and what renders (each test of a report).
 SLOW = (
     *("benchmarks/", "tutorials/", "published/pagliaro.ipynb", "23_kernels.ipynb"),
+    *("03_frames.ipynb", "21_trained_encoders.ipynb", "24_rendering.ipynb"),
+    *("planning/02_power.ipynb", "reporting/02_models.ipynb", "reporting/03_bets.ipynb"),
+    "figures/02_answers.ipynb",
+    *("stats/05_signal_detection.ipynb", "stats/06_standardised.ipynb", "stats/17_synthesis.ipynb"),
     *("stats/12_shared_things.ipynb", "stats/18_repeated_measures.ipynb"),
     *("stats/19_features.ipynb", "stats/20_profiles.ipynb", "stats/22_structure.ipynb"),
 )

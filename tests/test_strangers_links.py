@@ -198,7 +198,7 @@ def test_what_is_cut_is_said(copy: Path, caplog: pytest.LogCaptureFixture) -> No
 @pytest.mark.parametrize(
     "place_and_command",
     every_few(
-        3,
+        5,
         [
             ("manifest.json", "effects"),
             ("trials/sim-human/participant.json", "run"),

@@ -274,6 +274,7 @@ def test_a_report_holds_no_markup_of_strangers(report: Path) -> None:
     assert "<img" not in title and "$" not in title and NO_FORMULAS in title
 
 
+@pytest.mark.slow
 def test_nothing_acts_after_nbconvert(report: Path, tmp_path: Path) -> None:
     command = ["-m", "nbconvert", "--to", "html", str(report), "--output-dir", str(tmp_path)]
     subprocess.run([sys.executable, *command], check=True, capture_output=True)

@@ -448,6 +448,7 @@ def test_a_training_that_fails_costs_only_itself(
     assert [cell["participant"] for cell in done.cells] == ["encoder/small_bert@default"]
 
 
+@pytest.mark.slow
 def test_the_published_study_is_planned_and_refused_without_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
@@ -837,6 +838,7 @@ def test_a_study_with_another_recipe_does_not_ask_what_was_trained_before(
     assert train_encoders(same, out).failed == []
 
 
+@pytest.mark.slow
 def test_a_task_that_began_with_another_default_model_is_said(taught: Path, tmp_path: Path) -> None:
     "The default model and what it was made of are part of how a task was learnt."
     study = tiny_study("encoder/small_bert@coin")

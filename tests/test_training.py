@@ -96,6 +96,7 @@ def killed_after(step: int, start: Path, place: Path) -> None:
 
 
 @pytest.mark.parametrize("architecture", ONE_IN_MAKE_TEST)
+@pytest.mark.slow
 def test_a_killed_training_ends_with_the_same_weights(architecture: str, tmp_path: Path) -> None:
     start = small(architecture, tmp_path)
     train(start, tmp_path / "through")

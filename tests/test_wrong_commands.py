@@ -449,7 +449,7 @@ WITHOUT_POWERS = [  # the superuser may write everywhere; so it gives that power
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="POSIX")
-@pytest.mark.parametrize("command", ["report", "effects", "site", "run"])
+@pytest.mark.parametrize("command", slow_but(["run"], ["report", "effects", "site", "run"]))
 def test_a_folder_that_may_not_be_written(place: Path, tmp_path: Path, command: str) -> None:
     copy = Path(shutil.copytree(place / "good", tmp_path / "copy"))
     if command == "site":
