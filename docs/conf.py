@@ -1,12 +1,19 @@
 "Sphinx settings of the site; `cogbias.site.pages.build_site` stages the pages and runs Sphinx."
 
+import sys
 from functools import cache
+from pathlib import Path
 
 from docutils import nodes
+from pygments.formatters import HtmlFormatter
+from sphinx.highlighting import PygmentsBridge
 from sphinx.search.en import SearchEnglish
 from sphinx.util import logging
 
 from cogbias.markup import formula_html
+
+sys.path.append(str(Path(__file__).parent))  # Sphinx reads this file from elsewhere
+from sidebars import Sidebar, share  # noqa: E402
 
 project = "cogbias"
 root_doc = "index"
@@ -82,6 +89,26 @@ def visit_block(translator, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
+FORMATTERS: dict[str, HtmlFormatter] = {}  # by what they are told
+
+
+def formatter(**options: object) -> HtmlFormatter:
+    "What writes highlighted code: one for all pieces of code, since each works out its style anew."
+    told = repr(sorted(options.items()))
+    if told not in FORMATTERS:
+        FORMATTERS[told] = HtmlFormatter(**options)
+    return FORMATTERS[told]
+
+
+SIDEBARS: list[tuple[str, Sidebar]] = []
+
+
+def share_sidebars(app, pagename: str, templatename: str, context: dict, doctree) -> None:
+    "Work out the navigation of a section once for its pages."
+    page = app.builder.get_target_uri(pagename)
+    context["generate_toctree_html"] = share(context["generate_toctree_html"], page, SIDEBARS)
+
+
 class English(SearchEnglish):
     "English as Sphinx searches it; a word is stemmed once for all pages."
 
@@ -91,7 +118,9 @@ class English(SearchEnglish):
 
 
 def setup(app) -> dict[str, bool]:
-    "Register the formulas and the language of the search."
+    "Register the formulas, the navigation, the formatter of code, the language of the search."
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
     app.add_search_language(English)
+    app.connect("html-page-context", share_sidebars, priority=900)  # behind the theme
+    PygmentsBridge.html_formatter = staticmethod(formatter)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
