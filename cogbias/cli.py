@@ -1329,21 +1329,17 @@ def compare(
     out: Out = None,
 ) -> None:
     "Say who shows more of each bias: paired differences, ranks, published against new wording."
-    from cogbias.compare import PLAIN, compare, comparison_notes, for_readers, with_shown_names
-    from cogbias.outputs import shown_names_of
+    from cogbias.compare import PLAIN, compare, comparison_notes, for_readers
     from cogbias.tables import save_table
 
     found = compare(folder, *(participants or ()))
-    shown = shown_names_of(folder, found.ranks["participant"])
     if out:
-        named = with_shown_names(found, shown, beside=True).differences
-        written = save_table(named, out)
+        written = save_table(found.differences, out)
         _say(f"{len(found.differences)} differences written to {written}")
     if as_json:
-        told = with_shown_names(found, shown, beside=True)._asdict()
-        _show_json({name: _rows_for_json(each) for name, each in told.items()})
+        _show_json({name: _rows_for_json(each) for name, each in found._asdict().items()})
     elif not out:
-        tables = for_readers(with_shown_names(found, shown))
+        tables = for_readers(found)
         for row in tables.pop("Differences").to_dict("records"):
             p = f", corrected p {row['p']}" if row["p"] else ""
             p += f"; {PLAIN}: {row[PLAIN]}" if row.get(PLAIN) else ""

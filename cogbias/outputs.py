@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['RECORDED_FIELDS', 'MANIFEST_VERSION', 'SIMULATED', 'PACKAGES', 'STAGE', 'Folder', 'folder_path', 'writable_folder',
            'write_text', 'remove_left_overs', 'turn', 'may_be_written', 'RecordedParticipant', 'facts_of',
-           'keep_record', 'recorded_participant', 'marks_of', 'shown_names_of', 'mark_of_participant',
+           'keep_record', 'recorded_participant', 'marks_of', 'shown_names_of', 'shown_names_in', 'mark_of_participant',
            'installed_versions', 'keep_items', 'keep_asked_items', 'keep_readings', 'kept_readings', 'read_manifest',
            'keep_asked', 'forget_asked', 'asked_since', 'cells_as_last_asked', 'stored_settings', 'part_of_cell',
            'manifest_text', 'not_as_written', 'settings_as_written', 'Begun', 'begun_runs', 'first_start', 'begun',
@@ -467,6 +467,18 @@ def shown_names_of(
 ) -> dict[str, str]:  # participant -> how it is shown; who is shown by its name is not in it
     "How readers see those who are not, or need not be, the model that their names say."
     return {name: f"{name} ({said})" for name, said in marks_of(folder, names).items()}
+
+
+def shown_names_in(
+    table: pd.DataFrame,  # of trials or effects
+) -> dict[str, str]:  # participant -> how it is shown; who is shown by its name is not in it
+    "The same of a table at hand: what it says itself, else who answers under a name."
+    names = table["participant"].astype(object).drop_duplicates()
+    found = {name: f"{name} ({SIMULATED})" for name in names if is_simulated(name)}
+    if "shown_name" in table:
+        said = table[table["shown_name"].notna()].drop_duplicates("participant")
+        found |= dict(zip(said["participant"].astype(object), said["shown_name"].astype(object)))
+    return found
 
 
 def mark_of_participant(
