@@ -31,6 +31,7 @@ from cogbias.effects import (
 from .figures.cell import set_theme
 from .figures.study import effect_forest
 from .markup import NO_FORMULAS
+from .outputs import shown_names_in
 from .reporting.cell import example_pair, html_table, prompt_card, side_by_side
 from .settings import listing
 from .tables import EFFECTS, ITEMS, TABLES, TRIALS, CogbiasError, given_table
@@ -207,6 +208,11 @@ def _items_shown(items: pd.DataFrame) -> Shown:
 MOST_ROWS = 60  # headlines of a display; the table has all of them
 
 
+def _names_for_readers(table: pd.DataFrame) -> pd.Series:
+    "The participant of each row as every page names it."
+    return table["participant"].astype(object).replace(shown_names_in(table))
+
+
 def _headlines_in_words(heads: pd.DataFrame) -> pd.DataFrame:
     "Headlines in words."
     rows = []
@@ -247,7 +253,7 @@ def _forest_as_html(heads: pd.DataFrame, unit: str) -> str:
 def _effects_shown(effects: pd.DataFrame) -> Shown:
     "What effects look like."
     check_given_effects(effects)
-    every = headlines(effects)
+    every = headlines(effects.assign(participant=_names_for_readers(effects)))
     heads, left = every.head(MOST_ROWS), len(every) - MOST_ROWS
     table = _headlines_in_words(heads)
     note = f"{left} more headlines are in the table and not shown" if left > 0 else ""
@@ -265,7 +271,7 @@ def _effects_shown(effects: pd.DataFrame) -> Shown:
 
 def _trials_shown(trials: pd.DataFrame) -> Shown:
     "What became of the answers: how many of each status."
-    keys = [trials["participant"], trials["paradigm"], trials["method"]]
+    keys = [_names_for_readers(trials), trials["paradigm"], trials["method"]]
     counted = pd.crosstab(keys, trials["status"]).reset_index().rename_axis(columns=None)
     return Shown(_plain_table(counted), lambda: html_table(counted))
 
