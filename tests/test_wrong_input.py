@@ -359,6 +359,8 @@ def some_rows() -> pd.DataFrame:
 
 
 ROWS = some_rows()
+ROWS_OF_ONE = ROWS.assign(participant="sim/human", group=["condition=control", "condition=other"])
+DRAWS_ONE = ("breakdown", "position_bars", "status_bars")  # figures of one participant's answers
 PEOPLE = {name: {"simulated": True, "mark": "simulated"} for name in ROWS["participant"]}
 NEEDED: dict[str, Any] = {
     **dict.fromkeys(("data", "points", "differences", "effects", "trials", "rows", "shares"), ROWS),
@@ -370,10 +372,16 @@ NEEDED: dict[str, Any] = {
 DRAWN = [name for name in cb.figures.__all__ if name not in ("COLOURS", "set_theme")]
 
 
+def rows_of(name: str) -> pd.DataFrame:
+    "A table that a figure draws."
+    return ROWS_OF_ONE if name in DRAWS_ONE else ROWS
+
+
 def arguments(name: str) -> dict[str, Any]:
     "What a figure cannot do without."
     asked = inspect.signature(getattr(cb.figures, name)).parameters.values()
-    return {each.name: NEEDED[each.name] for each in asked if each.default is each.empty}
+    given = {each.name: NEEDED[each.name] for each in asked if each.default is each.empty}
+    return {each: rows_of(name) if value is ROWS else value for each, value in given.items()}
 
 
 def changed(given: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
@@ -382,9 +390,9 @@ def changed(given: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
         if asked != "ax":
             yield from (given | {asked: wrong} for wrong in WRONG.values())
     for asked, table in given.items():
-        if table is ROWS:
-            yield from (given | {asked: ROWS.drop(columns=column)} for column in ROWS)
-            yield from (given | {asked: ROWS.assign(**{column: "much"})} for column in ROWS)
+        if table is (rows := rows_of(name)):
+            yield from (given | {asked: rows.drop(columns=column)} for column in rows)
+            yield from (given | {asked: rows.assign(**{column: "much"})} for column in rows)
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -393,7 +401,7 @@ def test_a_figure_takes_no_wrong_table(name: str) -> None:
     first = next(iter(given))
     for what in ("None", "a number", "a text", "an object"):
         assert refused(lambda: draw(**given | {first: WRONG[what]})), what
-    if given[first] is ROWS:
+    if given[first] is rows_of(name):
         assert refused(lambda: draw(**given | {first: ROWS[["label"]]}))
         joined = pd.concat([ROWS, ROWS[["estimate"]]], axis=1)
         assert "'estimate' is there twice" in refused(lambda: draw(**given | {first: joined}))
@@ -414,6 +422,22 @@ def test_effects_of_several_units_have_no_axis_in_common() -> None:
         assert "rows have several units" in refused(lambda: draw(EFFECTS))
 
 
+@pytest.mark.parametrize("name", DRAWS_ONE)
+def test_a_figure_of_one_does_not_draw_several_as_one(name: str) -> None:
+    draw = getattr(cb.figures, name)
+    assert not refused(lambda: draw(ROWS_OF_ONE))
+    for column in ("participant", "paradigm"):
+        several = ROWS_OF_ONE.assign(**{column: ["some/one", "some/other"]})
+        said = f"rows have several {column}s (some/one, some/other), which this figure cannot tell"
+        assert said in refused(lambda: draw(several))
+
+
+def test_levels_of_several_measures_have_one_row_each() -> None:
+    again = pd.concat([ROWS_OF_ONE, ROWS_OF_ONE])
+    said = refused(lambda: cb.figures.breakdown(again))
+    assert "several rows have group 'condition=control'; give one row for each level" in said
+
+
 TAKES_AXES = [n for n in DRAWN if "ax" in inspect.signature(getattr(cb.figures, n)).parameters]
 
 
@@ -430,13 +454,14 @@ def test_a_name_with_a_dollar_sign_is_drawn_as_it_is(name: str) -> None:
     "Whatever the theme: matplotlib reads a formula between two of them."
     formula = r"a$x_{\frac$"
     words = [each for each in ROWS.columns if each in ("participant", "label", "paradigm")]
-    odd = ROWS.assign(**dict.fromkeys(words, formula))
-    odd["participant"] = [formula, "b"]
+    odd = rows_of(name).assign(**dict.fromkeys(words, formula))
+    if name not in DRAWS_ONE:
+        odd["participant"] = [formula, "b"]
     people = {each: PEOPLE["sim/human"] for each in odd["participant"]}
     changes = {"labels": [formula, "b"], "people": people, "who": "b", "xlabel": formula}
     draw, given = getattr(cb.figures, name), arguments(name)
     asked = inspect.signature(draw).parameters
-    given = {each: odd if value is ROWS else value for each, value in given.items()}
+    given = {each: odd if value is rows_of(name) else value for each, value in given.items()}
     given |= {each: value for each, value in changes.items() if each in asked}
     for ax in (None, plt.subplots()[1]) if "ax" in asked else (None,):
         draw(**given, **({"ax": ax} if ax else {}))
