@@ -15,7 +15,8 @@ import cogbias as cb
 import cogbias.outputs as outputs
 from cogbias.cells import stored_cell
 from cogbias.compare import compare
-from cogbias.outputs import Folder, left_out, read_manifest
+from cogbias.outputs import Folder, asked_apart, left_out, people_of, read_manifest
+from cogbias.reporting.study import opening_notes
 from cogbias.running import estimate_folder, run_study
 from cogbias.status import folder_status
 from cogbias.study import make_study
@@ -278,9 +279,13 @@ def test_a_hostile_list_is_one_line(folder: Path, tmp_path: Path) -> None:
 
 
 def test_the_report_on_the_study_says_who_was_asked_other_prompts(folder: Path) -> None:
-    from cogbias.outputs import asked_apart
-
     assert asked_apart(folder) == {NAME: ["sim/human"]}
+    effects, people = pd.read_csv(folder / "effects.csv"), people_of(folder)
+    told = opening_notes(effects, people, apart=asked_apart(folder))
+    assert f"**Asked other prompts than the others:** in {NAME}, sim/human." in told
+    run(folder, "sim/human")
+    assert asked_apart(folder) == {}
+    assert "other prompts" not in opening_notes(effects, people, apart=asked_apart(folder))
 
 
 def test_the_record_of_each_cell_stays(folder: Path) -> None:
