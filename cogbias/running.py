@@ -9,6 +9,7 @@ __all__ = ['stored_analysis', 'Answered', 'FolderEffects', 'estimate_folder', 'e
 
 # %% ../nbs/25_running.ipynb #0b17f7b6
 import json
+import logging
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -83,7 +84,7 @@ from .planning.spending import check_limits, open_account, study_meter
 from .planning.plans import stopped_line
 from .progress import collecting, steps
 from .rendering import render_reports, render_study_report
-from .stamps import Hashes, code_hash, differing, files_named
+from .stamps import Hashes, begins_with, code_hash, differing, files_named
 from cogbias.study import (
     Study,
     check_levels,
@@ -668,6 +669,22 @@ def _collect_model(
         return _collected_cells(study, model, names, outputs)
 
 
+_log = logging.getLogger(__name__)
+
+
+def _say_edited_answers(
+    file: Path,
+    known: Mapping[str, Any] | None,  # the record of its cell in the manifest
+) -> None:
+    "Say of a file of answers that somebody edited it since all of a run were in it."
+    before = ((known or {}).get("made_from") or {}).get("answers")
+    if before and file.exists() and not begins_with(file, before):
+        _log.warning(
+            "%s: was edited since the last run; every number is of its answers as they are now",
+            file,
+        )
+
+
 def _answers_are(count: int) -> str:
     "How many answers, with their verb."
     return "1 answer is" if count == 1 else f"{count} answers are"
@@ -692,6 +709,7 @@ def _collected_cells(
         record = _complete_before(study, known.get((who.name, name)), stamp)
         if record is not None:
             return record
+        _say_edited_answers(folder.store(who.name, name).path, known.get((who.name, name)))
         hashes = Hashes()
 
         def begins(planned: Collected) -> None:

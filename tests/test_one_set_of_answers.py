@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -215,3 +217,22 @@ def test_a_run_leaves_no_stale_report_on_a_study_of_one_cell(
     report.write_text("{}")
     run_study(make_study(models=["sim/messy"], paradigms=["choice/certainty"]), folder)
     assert rendered == [report]
+
+
+def test_a_run_says_that_an_answer_was_edited_and_not_that_answers_came(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    "It asks nothing, and counts the answer as it is now; verify found it before."
+    asked = make_study(models=["sim/messy"], paradigms=["classic/framing"])
+    run_study(asked, tmp_path, reports=False)
+    run_study(replace(asked, repeats=2), tmp_path, reports=False)  # answers came
+    assert not caplog.records
+    place = Folder(tmp_path).store("sim/messy", "classic/framing").path
+    lines = place.read_text().splitlines()
+    first = json.loads(lines[0])
+    first["response"] = "I would choose none of them."
+    lines[0] = json.dumps(first)
+    place.write_text("\n".join(lines) + "\n")
+    run_study(replace(asked, repeats=2), tmp_path, reports=False)
+    (told,) = [each.getMessage() for each in caplog.records]
+    assert told.startswith(f"{place}: was edited since the last run")
