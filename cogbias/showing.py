@@ -32,7 +32,13 @@ from .figures.cell import set_theme
 from .figures.study import effect_forest
 from .markup import NO_FORMULAS
 from .outputs import shown_names_in
-from .reporting.cell import example_pair, html_table, prompt_card, side_by_side
+from cogbias.reporting.cell import (
+    example_pair,
+    html_table,
+    of_every_kind,
+    prompt_card,
+    side_by_side,
+)
 from .settings import listing
 from .tables import EFFECTS, ITEMS, TABLES, TRIALS, CogbiasError, given_table
 
@@ -179,15 +185,18 @@ def _levels_of(items: pd.DataFrame) -> pd.DataFrame:
     "The factors, and what levels each has."
     rows = []
     for name in items.columns.difference(ITEMS.names, sort=False):
-        levels = list(dict.fromkeys(map(str, items[name].dropna().tolist())))
+        levels = [each or "(empty)" for each in map(str, items[name].dropna().tolist())]
+        levels = list(dict.fromkeys(levels))
         more = f" and {len(levels) - MOST_LEVELS} more" if len(levels) > MOST_LEVELS else ""
         rows.append({"factor": name, "levels": ", ".join(levels[:MOST_LEVELS]) + more})
     return pd.DataFrame(rows, columns=["factor", "levels"])
 
 
 def _first_pair(items: pd.DataFrame) -> list[dict[str, Any]]:
-    "The first prompts that belong together and differ in the condition; else the first one."
+    "The first prompts that belong together and differ in the condition, or in the kind of bet."
     met = items.groupby("pair_id", sort=False)["condition"].nunique()
+    if met.max() == 1 and "crossed" in items:  # one condition: two bets on the same two things
+        return of_every_kind(items[items["paradigm"] == items["paradigm"].iloc[0]])[:2]
     pair = items[items["pair_id"] == met.index[met.to_numpy().argmax()]]
     return pair.sort_values("condition").drop_duplicates("condition").head(2).to_dict("records")
 

@@ -7,10 +7,10 @@ __all__ = ['WHOLES', 'Options', 'AS_ASKED', 'ON_THE_SCALE', 'TURNED', 'DISTANT',
            'FAR_FROM_THE_BARS', 'REDECLARED', 'interval', 'shown_name', 'html_table', 'shown', 'prose',
            'headline_sentence', 'verdict_sentence', 'opening', 'summary_table', 'notes', 'headline_trials', 'counted',
            'without_places', 'accuracy_table', 'accuracy_notes', 'accuracy_rows', 'level_rows', 'titled_levels',
-           'level_title_table', 'as_shares', 'choice_points', 'example_pair', 'prompt_card', 'side_by_side',
-           'example_prompts', 'counted_ratings', 'number_answers', 'unreadable_answers', 'validity_table',
-           'position_table', 'below', 'caveats', 'headline_label', 'score_label', 'human_rows', 'human_table',
-           'comparison_note', 'provenance_table']
+           'level_title_table', 'as_shares', 'choice_points', 'of_every_kind', 'example_pair', 'prompt_card',
+           'side_by_side', 'example_prompts', 'counted_ratings', 'number_answers', 'unreadable_answers',
+           'validity_table', 'position_table', 'below', 'caveats', 'headline_label', 'score_label', 'human_rows',
+           'human_table', 'comparison_note', 'provenance_table']
 
 # %% ../../nbs/reporting/00_cell.ipynb #188de06c
 import html
@@ -574,7 +574,9 @@ def choice_points(
     return shares.groupby(["pair", "log_ratio"], as_index=False)["share"].mean(), contrast
 
 # %% ../../nbs/reporting/00_cell.ipynb #e5547f16
-def _of_every_kind(rows: pd.DataFrame) -> list[dict[str, Any]]:
+def of_every_kind(
+    rows: pd.DataFrame,  # items about things, two by two
+) -> list[dict[str, Any]]:
     "The first question of every type of bet, or of every template, about the same two things."
     kind = next((name for name in ("kind", "template") if name in rows), "condition")
     first = rows.iloc[0]
@@ -589,7 +591,7 @@ def example_pair(
     "One prompt per condition from the same pair; of a right answer, one per kind of question."
     rows = selected(items, contrast)
     if contrast.outcome == "right":
-        return _of_every_kind(rows)
+        return of_every_kind(rows)
     both = rows.groupby("pair_id")["condition"].nunique()
     pair = rows[rows["pair_id"] == both.index[both.argmax()]]
     order = [each for each in (contrast.control, contrast.treatment) if each]
