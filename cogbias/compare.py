@@ -630,10 +630,14 @@ class _AnswersInParadigm(NamedTuple):
     asked: Mapping[str, set[str]] = {}  # ids of what each was asked; empty where all were the same
 
 
-def _answers_by_paradigm(source: Any, items: Any = None) -> dict[str, _AnswersInParadigm]:
+def _answers_by_paradigm(
+    source: Any,
+    items: Any = None,
+    only: Collection[tuple[str, str]] = (),  # participant and paradigm; none: all of a folder
+) -> dict[str, _AnswersInParadigm]:
     "Paradigm -> its items and the answers of every participant, from a folder or from trials."
     if not isinstance(source, pd.DataFrame):
-        return _answers_in_folder(Folder(folder_path(source)))
+        return _answers_in_folder(Folder(folder_path(source)), only)
     found = {}
     for name, table, trials in answered(source, items, "compare(trials, items=items)"):
         layout = Layout(table)
@@ -641,12 +645,16 @@ def _answers_by_paradigm(source: Any, items: Any = None) -> dict[str, _AnswersIn
     return {name: found[name] for name in sorted(found)}
 
 
-def _answers_in_folder(folder: Folder) -> dict[str, _AnswersInParadigm]:
+def _answers_in_folder(
+    folder: Folder, only: Collection[tuple[str, str]] = ()
+) -> dict[str, _AnswersInParadigm]:
     "The same of a folder."
     read: dict[str, list[StoredCell]] = {}
     bring_whole_folder(folder)
     for cell in read_cells(folder):
-        if len(cell.trials):
+        who = set(cell.trials["participant"])
+        wanted = not only or {(name, cell.items.paradigm) for name in who} & set(only)
+        if len(cell.trials) and wanted:
             read.setdefault(cell.items.paradigm, []).append(cell)
     if not read:
         raise CogbiasError(
@@ -710,6 +718,27 @@ def _seed_of(source: Any) -> int:
     return seed if isinstance(seed, int) else 0
 
 # %% ../nbs/29_compare.ipynb #a2c97891
+_SEVERAL_FOLDERS = (
+    "compare: takes one folder; the answers of several are one table: cb.compare(pd.concat("
+    "map(cogbias.outputs.trials_of, [{}])))"
+)
+
+
+def _refuse_several_folders(given: Sequence[Any]) -> None:
+    "Say how several folders are compared; nothing where there is no second one."
+    paths = [str(each) for each in given if isinstance(each, (str, Path))]
+    folders = [path for path in paths if (Path(path) / "trials").is_dir()]
+    if len(folders) > 1:
+        raise CogbiasError(_SEVERAL_FOLDERS.format(", ".join(map(repr, folders))))
+
+
+def _cells_of_run(source: Any) -> set[tuple[str, str]]:
+    "Participant and paradigm of what run() returned; empty for everything else."
+    if not isinstance(getattr(source, "effects", None), pd.DataFrame):
+        return set()
+    return {(cell["participant"], cell["paradigm"]) for cell in source.cells}
+
+
 def _folder_or_table(source: Any) -> Any:
     "What is compared: the path of a folder, or a checked table of trials or of effects."
     if isinstance(source, (str, Path)) and Path(source).suffix not in TABLES:
@@ -747,7 +776,7 @@ def _folder_or_table(source: Any) -> Any:
     },
 )
 def compare(
-    source: Path | str | pd.DataFrame,  # an outputs folder, a trials table, or an effects table
+    source: Any,  # an outputs folder, what run() returned, a trials table, or an effects table
     participants: str | Sequence[str] = (),  # who is compared: names, or a list; none: everybody
     *more: str,  # further names
     # of trials: the items that they answer, or their paradigm; None: the items made by default
@@ -764,7 +793,9 @@ def compare(
     make_analysis("compare", {"alpha": alpha})
     if seed is not None:
         check_seed(seed)
-    source = _folder_or_table(source)
+    _refuse_several_folders([*listed(source), *wanted])
+    only = _cells_of_run(source)
+    source = _folder_or_table(source.outputs if only else source)
     if items is not None and not isinstance(source, pd.DataFrame):
         raise CogbiasError("compare: a folder has its items; leave them out")
     if isinstance(source, pd.DataFrame) and "estimate" in source:
@@ -779,7 +810,7 @@ def compare(
         }
         familiar: list[dict[str, Any]] = []
     else:
-        cells = _answers_by_paradigm(source, items)
+        cells = _answers_by_paradigm(source, items, only)
         chosen = _participants_to_compare(
             (name for each in cells.values() for name in each.of), wanted
         )

@@ -216,3 +216,19 @@ def test_a_bias_in_a_text_file_has_items_and_a_plan(tmp_path: Path) -> None:
     assert len(items) and items.equals(cb.items(str(tmp_path / "mine.toml")))
     planned = cb.plan("sim/random", str(tmp_path / "mine.toml"), outputs=tmp_path / "out")
     assert planned.cells["prompts"].tolist() == [len(items)]
+
+
+def test_a_run_is_compared_as_its_folder_is_and_two_folders_are_told_how(tmp_path) -> None:
+    places = [tmp_path / "one", tmp_path / "two"]
+    runs = [
+        cb.run(["sim/human", name], "classic/framing", outputs=place, reports=False)
+        for name, place in zip(("sim/rational", "sim/random"), places)
+    ]
+    assert repr(cb.compare(runs[0])) == repr(cb.compare(places[0]))
+    later = cb.run(["sim/human", "sim/random"], "classic/framing", outputs=places[0], reports=False)
+    assert set(cb.compare(later).ranks["participant"]) == {"sim/human", "sim/random"}
+    for several in ([places], [str(places[0]), str(places[1])]):
+        with pytest.raises(CogbiasError, match="takes one folder; the answers of several are one"):
+            cb.compare(*several)
+    both = pd.concat(map(trials_of, places)).drop_duplicates("trial_id")
+    assert cb.compare(both).ranks["participant"].nunique() == 3

@@ -25,9 +25,8 @@ from types import ModuleType
 from typing import Any
 
 from ..design import ALTERED, IMPORTED
-from ..outputs import Folder
+from ..outputs import SIMULATED, Folder
 from ..own_paradigms import bring_whole_folder
-from ..participants import is_simulated
 from ..progress import counting, steps
 from cogbias.site.inert import (
     add_policies,
@@ -119,7 +118,7 @@ def _report_page(
         "report.md",
         title=paradigm_title(report.paradigm),
         participant=report.participant,
-        simulated=is_simulated(report.participant),
+        simulated=mark == SIMULATED,
         mark=mark,
         published=report.paradigm.startswith(IMPORTED) and not report.participant.endswith(ALTERED),
         failed=report.failed,
@@ -155,7 +154,7 @@ def _participant_page(results: Results, participant: str, layout: Layout) -> str
     return layout.fill(
         "participant.md",
         label=participant,
-        simulated=is_simulated(participant),
+        simulated=results.marks.get(participant) == SIMULATED,
         mark=results.marks.get(participant, ""),
         published=bool(only_published(results, [participant])),
         called=results.called.get(participant),

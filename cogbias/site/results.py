@@ -21,7 +21,7 @@ import pandas as pd
 from ..claims import DIGITS, bound_of, claim, explained, signed, status_words
 from ..design import ALTERED, IMPORTED, OWN, Paradigm, human_reference, paradigm
 from ..effects import changed, headlines
-from ..outputs import Folder, load_effects, marks_of, recorded_participant
+from ..outputs import SIMULATED, Folder, load_effects, marks_of, recorded_participant
 from ..participants import SELF_MADE, is_simulated
 from .inert import read_cells
 from ..stats.decisions import is_bias, without_width
@@ -488,7 +488,8 @@ def counts_in_words(results: Results) -> str:
     ]
     if (reported, asked) != (set(people), set(paradigms)):
         told.append(f"Headlines of {_so_many_in_so_many(people, paradigms)}.")
-    told += [*_how_many_are("simulated", people, list(filter(is_simulated, people)))]
+    simulated = [name for name in people if results.marks.get(name) == SIMULATED]
+    told += [*_how_many_are(SIMULATED, people, simulated)]
     made = [name for name in people if results.marks.get(name, "").startswith(SELF_MADE)]
     own = [name for name in people if results.marks.get(name, "").startswith("own ")]
     told += [*_how_many_are("small self-made models", people, made)]
