@@ -1068,7 +1068,8 @@ def _say_cells(outcome: object, outputs: Path) -> None:
 
     if _nothing_new(outcome):
         stored = sum(cell["stored"] for cell in outcome.cells)
-        print(f"nothing new: {len(outcome.cells)} cells complete, {stored} stored, 0 asked")
+        cells = "1 cell" if len(outcome.cells) == 1 else f"{len(outcome.cells)} cells"
+        print(f"nothing new: {cells} complete, {stored} stored, 0 asked")
         return
     shown = shown_names_of(outputs, (cell["participant"] for cell in outcome.cells))
     for cell in outcome.cells:
@@ -1233,9 +1234,12 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     "Say how far a folder is: what is done, missing and failed, and why."
+    from cogbias.outputs import Folder
+    from cogbias.running import edited_tables
     from cogbias.status import folder_status, status_lines, status_totals
 
     found = folder_status(folder)
+    _warn(edited_tables(Folder(folder)))
     if as_json:
         told = {**found._asdict(), "totals": status_totals(found)}
         told |= {
@@ -1380,7 +1384,7 @@ def report(
     from cogbias.own_paradigms import changed_declaration_lines
     from cogbias.outputs import Folder
     from cogbias.rendering import render_reports, render_study_report, study_report_is_stale
-    from cogbias.running import failed_reports, record_failed_reports
+    from cogbias.running import edited_tables, failed_reports, record_failed_reports
 
     old_table = _estimate_what_lacks(folder, jobs)
     place = Folder(folder)
@@ -1399,7 +1403,7 @@ def report(
         _say(f"failed    {line}")
     if failed:
         raise typer.Exit(1)
-    _warn(changed_declaration_lines(folder))
+    _warn([*edited_tables(place), *changed_declaration_lines(folder)])
     _warn_left_out(folder)
 
 # %% ../nbs/37_cli.ipynb #7afe915c

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['stored_analysis', 'Answered', 'FolderEffects', 'estimate_folder', 'effects_of', 'estimate_what_lacks',
-           'effects_follow', 'not_read_of', 'tables_are_current', 'record_failed_reports', 'failed_reports',
-           'write_manifest', 'Outcome', 'run_study', 'ask_and_estimate']
+           'effects_follow', 'not_read_of', 'tables_are_current', 'edited_tables', 'record_failed_reports',
+           'failed_reports', 'write_manifest', 'Outcome', 'run_study', 'ask_and_estimate']
 
 # %% ../nbs/25_running.ipynb #0b17f7b6
 import json
@@ -420,10 +420,19 @@ def _not_as_made(folder: Folder, known: Mapping[str, Any], hashes: Hashes) -> li
     "A line for each table that is not as the manifest says that it was made."
     places = {"table": folder.place("effects.parquet"), "csv": folder.place("effects.csv")}
     return [
-        f"{place}: was edited or lost since it was made, and is made again"
+        f"{place}: was edited or lost since it was made"
         for name, place in places.items()
         if name in known and known[name] != hashes.file(place)
     ]
+
+
+def edited_tables(
+    folder: Folder,  # of outputs
+) -> list[str]:  # a line for each
+    "The tables of effects that are not as they were made, for whoever does not make them again."
+    known = (read_manifest(folder) or {}).get("effects") or {}
+    said = _not_as_made(folder, known, Hashes())
+    return [f"{line}; 'cogbias effects {folder.path}' makes it again" for line in said]
 
 
 def _current_effects(
@@ -434,7 +443,7 @@ def _current_effects(
     with waiting(progress, "comparing with earlier effects"):
         stamp = {"made_from": _effects_stamp(folder, hashes)}
     known = (read_manifest(folder) or {}).get("effects") or {}
-    said = _not_as_made(folder, known, hashes)
+    said = [f"{line}, and is made again" for line in _not_as_made(folder, known, hashes)]
     unchanged = known.get("made_from") == stamp["made_from"]
     if unchanged and known["table"] == hashes.file(table) and not DECLARED_HERE:
         effects = load_effects(table)

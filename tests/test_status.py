@@ -201,7 +201,7 @@ def test_nothing_new_is_one_line(tmp_path: Path) -> None:
     first, second = run(*asked)[1], run(*asked)[1]
     assert "0 stored, 384 asked" in first and "nothing new" not in first
     assert second.splitlines() == [
-        "nothing new: 1 cells complete, 384 stored, 0 asked",
+        "nothing new: 1 cell complete, 384 stored, 0 asked",
         f"effects   {tmp_path / 'effects.csv'}",
     ]
 

@@ -469,6 +469,19 @@ def test_a_table_that_was_edited_is_made_again_and_that_is_said(
     assert run_study(make_study(**STUDY, **more), folder, reports=False).left_out == []
 
 
+@pytest.mark.parametrize("command", ["status", pytest.param("report", marks=pytest.mark.slow)])
+def test_a_table_that_was_edited_is_told_by_who_does_not_make_it_again(
+    folder: Path, command: str
+) -> None:
+    "One digit of effects.csv; `effects` makes it again, and then nobody says it."
+    place = folder / "effects.csv"
+    place.write_text(place.read_text().replace("0.", "1.", 1))
+    said = CliRunner().invoke(app, [command, str(folder)]).stderr
+    assert f"{place}: was edited or lost since it was made; 'cogbias effects" in said
+    assert CliRunner().invoke(app, ["effects", str(folder)]).exit_code == 0
+    assert "was edited" not in CliRunner().invoke(app, [command, str(folder)]).stderr
+
+
 def test_a_table_that_a_command_made_again_was_not_edited(folder: Path) -> None:
     "`cogbias effects` writes it, after answers have come to the folder."
     other = Folder(folder).store("sim/messy", "classic/framing").path

@@ -220,9 +220,10 @@ def opening_notes(
 ) -> str:  # markdown
     "What the study rests on, who is not real, and who was asked something else."
     simulated = sorted(name for name, each in people.items() if each["simulated"])
+    who, what = effects["participant"].nunique(), effects["paradigm"].nunique()
     notes = [
-        f"{effects['participant'].nunique()} participants in {effects['paradigm'].nunique()} "
-        f"paradigms."
+        f"{who} {'participant' if who == 1 else 'participants'} in "
+        f"{what} {'paradigm' if what == 1 else 'paradigms'}."
     ]
     notes += (
         [
