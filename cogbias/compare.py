@@ -713,7 +713,7 @@ def _seed_of(source: Any) -> int:
     "The seed of the study behind a folder; 0 where there is none."
     if isinstance(source, pd.DataFrame):
         return 0
-    manifest = read_manifest(Folder(Path(source))) or {}
+    manifest = read_manifest(Folder(folder_path(source))) or {}
     seed = manifest.get("study", {}).get("seed", 0)
     return seed if isinstance(seed, int) else 0
 
@@ -761,13 +761,14 @@ def _folder_or_table(source: Any) -> Any:
         "p_plain, p_plain_method": "as if questions were independent, not corrected; published "
         "questions that are right or wrong only",
         "larger": "who shows more, tied, or not told apart",
-        "n_prompts, n_clusters": "what both answered",
+        "n_prompts, n_clusters": "what both answered; units behind the interval",
         "method, status, detail": "how, and what a reader should know",
     },
     ranks={
         "estimate, rank": "of every participant in a paradigm",
         "rank_low, rank_high, of": "ranks that the corrected differences leave open",
-        "n_clusters, detail": "what the ranks of all rest on, or why somebody has none",
+        "n_clusters, detail": "on how many of the items' clusters the ranks of all rest, or why "
+        "somebody has none",
     },
     familiar={
         "published, new": "the headline in published and in new wording",

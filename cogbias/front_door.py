@@ -41,7 +41,7 @@ from .participants import Participant, settings_by_backend
 from .planning.plans import PlannedRun, plan_run
 from .running import estimate_folder
 from .settings import Study, listing, setting_words
-from .study import make_study, read_study, studies
+from .study import make_study, read_study, refuse_fields_of_files, studies
 from .tables import EFFECTS, ITEMS, TABLES, TRIALS, CogbiasError, given_table
 
 # %% ../nbs/35_front_door.ipynb #a00ed7d2
@@ -94,6 +94,7 @@ def _study_to_plan(
 ) -> Study:
     "The study of a file, of a name that ships with the package, or of models and paradigms."
     if paradigm is not None:
+        refuse_fields_of_files("plan", settings)
         asked = asked_fields(paradigm, writable_folder(place))
         return make_study("plan", models=_names_to_plan(model), **settings, **asked)
     if not isinstance(model, (str, Path)):

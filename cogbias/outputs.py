@@ -146,7 +146,13 @@ def folder_path(
         raise CogbiasError(
             f"outputs: {outputs!r:.60} is no path of a folder; give one such as 'outputs/study'"
         )
-    return Path(outputs)
+    try:
+        return Path(outputs).expanduser()
+    except RuntimeError:
+        raise CogbiasError(
+            f"outputs: {str(outputs)!r:.60} begins with the home of nobody who is known here; give "
+            "the whole path"
+        ) from None
 
 
 def writable_folder(path: Path) -> Folder:

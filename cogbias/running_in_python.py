@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
 import pandas as pd
 
 from .backends.command import may_start
@@ -36,7 +37,7 @@ from .participants import Participant, at_hand, backends, is_simulated
 from .reporting.cell import headline_sentence, shown_name
 from .running import Outcome, run_study
 from .settings import listing, setting_words
-from .study import Study, make_study, study_paradigms
+from .study import Study, make_study, refuse_fields_of_files, study_paradigms
 from .tables import EFFECTS, CogbiasError
 from .trials import TrialStore, fingerprint, not_asked_lines, trial_id
 
@@ -63,7 +64,8 @@ def _is_own(who: Any) -> bool:
 
 def _settings_given(**settings: Any) -> dict[str, Any]:
     "Settings that somebody gave."
-    return {name: value for name, value in settings.items() if value is not None}
+    given = {name: value for name, value in settings.items() if value is not None}
+    return {n: v.item() if isinstance(v, np.generic) else v for n, v in given.items()}
 
 
 def _as_participant(who: Any, **settings: Any) -> Participant:
@@ -400,6 +402,7 @@ def run(
     **settings: Any,  # further fields of a study: method, seed, settings, analysis, limits, ...
 ) -> RunResult:
     "Ask models, participants or functions, estimate the effects, render the reports."
+    refuse_fields_of_files("run", settings)
     models = listed(model)
     _check_name(models, name)
     place = folder_path(outputs).absolute()

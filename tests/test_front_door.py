@@ -6,6 +6,7 @@ import sys
 from configparser import ConfigParser
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -206,6 +207,41 @@ def test_a_wrong_run_is_one_line(tmp_path: Path) -> None:
         with pytest.raises(CogbiasError) as error:
             cb.run(model, paradigm, outputs=tmp_path, reports=False, progress=False)
         assert len(str(error.value).splitlines()) == 1, (model, paradigm)
+
+
+@pytest.mark.parametrize("name", ["models", "paradigms"])
+def test_a_field_of_study_files_is_refused_beside_its_argument(name: str, tmp_path: Path) -> None:
+    asked = ("sim/human", "choice/certainty")
+    for call in (cb.run, cb.plan):
+        with pytest.raises(CogbiasError, match=f"{name} is a field of study files; give") as error:
+            call(*asked, outputs=tmp_path / "out", **{name: ["x"]})
+        assert str(error.value).startswith(call.__name__)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_number_of_numpy_is_a_number(tmp_path: Path) -> None:
+    asked = ("sim/human", cb.items("choice/certainty").head(4))
+    planned = cb.plan(*asked, repeats=np.int64(2), temperature=np.float32(0.5))
+    assert planned.cells["planned"].tolist() == [8]
+    numbers = {"repeats": np.int64(2), "temperature": np.float32(0.5), "seed": np.int64(1)}
+    found = cb.run(
+        "sim/human",
+        "classic/framing",
+        where={"variant": "base"},
+        outputs=tmp_path,
+        reports=False,
+        **numbers,
+    )
+    assert found.trials["temperature"].unique().tolist() == [0.5]
+
+
+def test_a_folder_at_home_is_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    asked = {"where": {"variant": "base"}, "outputs": "~/answers", "reports": False}
+    found = cb.run("sim/human", "classic/framing", **asked)
+    assert found.outputs == tmp_path / "answers"
+    assert cb.headline("~/answers")["estimate"].tolist() == found.headlines["estimate"].tolist()
 
 
 def test_a_bias_in_a_text_file_has_items_and_a_plan(tmp_path: Path) -> None:
