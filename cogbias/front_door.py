@@ -15,7 +15,7 @@ import pandas as pd
 
 from . import design, participants
 from .cells import suite_among
-from .design import Paradigm
+from .design import Paradigm, names_kept
 from cogbias.effects import (
     Analysis,
     check_given_effects,
@@ -166,6 +166,7 @@ def _effects_of_trials(
     return shown_limits(decide(effects_table(rows), make_analysis("effects", analysis)))
 
 
+@names_kept()
 @listing(
     Settings=setting_words(Analysis),
     Columns=EFFECTS.meanings,

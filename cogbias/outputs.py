@@ -902,9 +902,25 @@ def last_run(
                 )
     if len(stored):
         _check_owner(path, stored)
-    from_file = bool(cell and cell.get("items_file"))
+    # a user may name a wording anew: of its prompts, which stay, the answers stay, too
+    own = (path.parent.parent.parent / "paradigms" / path.stem).is_dir()
+    tagged_anew = own or bool(cell and cell.get("items_file"))
     offers = items if isinstance(items, Offers) else Offers(items)
-    return check_answers(own_trials(stored, offers.item, cell), offers, path, from_file)
+    trials = check_answers(own_trials(stored, offers.item, cell), offers, path, tagged_anew)
+    return _with_tags_of_items(trials, offers) if tagged_anew else trials
+
+
+_TAGS = ("pair_id", "cluster", "stratum")  # which decide nothing about a prompt
+
+
+def _with_tags_of_items(trials: pd.DataFrame, offers: Offers) -> pd.DataFrame:
+    "Trials with the pair, cluster and stratum of their items as they are now."
+    ids = trials["item_id"].tolist()
+    for name in _TAGS:
+        tags = [offers.item[each][name] for each in ids]
+        if [None if is_empty(each) else each for each in trials[name]] != tags:
+            trials = trials.assign(**{name: pd.array(tags, dtype=trials[name].dtype)})
+    return trials
 
 # %% ../nbs/15_outputs.ipynb #4c6f3f6f
 def stored_cells(folder: Folder) -> list[tuple[Path, Path]]:

@@ -4,11 +4,12 @@
 
 # %% auto #0
 __all__ = ['Files', 'LARGEST_KEPT', 'own_paradigm', 'bring', 'names_file', 'with_declared', 'known_name', 'bring_study', 'listed',
-           'asked_fields', 'naming_lacking_column', 'check_seed', 'answered', 'declared_files', 'declared_hash',
-           'changed_declarations', 'changed_declaration_lines', 'bring_folder', 'bring_whole_folder', 'declared_names',
-           'keep_declared']
+           'asked_fields', 'with_declarations', 'naming_lacking_column', 'check_seed', 'answered', 'declared_files',
+           'declared_hash', 'changed_declarations', 'changed_declaration_lines', 'bring_folder', 'bring_whole_folder',
+           'declared_names', 'keep_declared']
 
 # %% ../nbs/18_own_paradigms.ipynb #c8fa0cd6
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -22,13 +23,16 @@ from cogbias.design import (
     OWN,
     Paradigm,
     _installed_paradigms,
+    declaration_key,
+    declarations,
     declare,
     is_as_declared,
+    mean_here,
     paradigm,
     with_own_factors,
 )
 from .kits.file import SUITE, Faults, paradigm_from_file, paradigm_of_files
-from .kits.table import DATA, frozen, paradigm_from, paradigm_of_data
+from .kits.table import DATA, data_text, frozen, items_text, paradigm_from, paradigm_of_data
 from .outputs import Folder, read_manifest, write_text
 from cogbias.tables import (
     ITEMS,
@@ -74,16 +78,35 @@ def bring(
 ) -> None:
     "Make paradigms known by their names, in place of others of these names."
     for name, files in declared.items():
-        if name in OWN and OWN[name].files == files:
-            continue
-        made = own_paradigm(files, folder)
+        made = OWN.versions(name).get(content_hash(dict(files))) or own_paradigm(files, folder)
         if made.name != name:
             raise CogbiasError(f"{folder or name}: declares {made.name!r}, not {name!r}; rename it")
-        if name in DECLARED_HERE and DATA not in files:
+        _bring_made(made, folder)
+
+
+def _bring_made(made: Paradigm, folder: str) -> None:
+    "Make a paradigm of texts known by its name, in place of another of this name."
+    name = made.name
+    OWN.remember(made)  # trials at hand may be of it
+    if name in DECLARED_HERE:
+        if DATA not in made.files:
             raise CogbiasError(f"{folder or name}: {name!r} is declared here already; rename one")
-        if name in DECLARED_HERE or name in _installed_paradigms() and name not in OWN:
-            continue  # what is installed or was declared here stands, and is more than its data
-        OWN[name] = made
+        if _estimates_alike(DECLARED_HERE[name], made):
+            return  # what was declared here is more than its data
+    elif name not in OWN and name in _installed_paradigms():
+        return  # what is installed stands
+    mean_here(made)
+
+
+def _what_is_estimated(own: Paradigm) -> str:
+    "What of a declaration decides the numbers that answers to the same items give."
+    data = json.loads(data_text(own))
+    return content_hash([data[name] for name in ("contrasts", "target_role", "breakdown")])
+
+
+def _estimates_alike(one: Paradigm, other: Paradigm) -> bool:
+    "Whether two declarations give the same numbers where items and answers are the same."
+    return one is other or _what_is_estimated(one) == _what_is_estimated(other)
 
 # %% ../nbs/18_own_paradigms.ipynb #a8e115ab
 def names_file(name: Any) -> bool:
@@ -204,6 +227,61 @@ def _known_paradigm(name: str, call: str) -> Paradigm:
         ) from None
 
 
+def _rows_as_text(own: Paradigm, wanted: pd.Index) -> str:
+    "Some items of a paradigm, however its tables are ordered."
+    items = own.items()
+    rows = items[items["item_id"].isin(wanted)].sort_values("item_id")
+    return items_text(rows[sorted(rows.columns)])
+
+
+def _items_alike(one: Paradigm, other: Paradigm, wanted: pd.Index) -> bool:
+    "Whether two declarations say the same of some items."
+    return one is other or _rows_as_text(one, wanted) == _rows_as_text(other, wanted)
+
+
+def _mean_declaration_of(
+    trials: pd.DataFrame, name: str, told: str, with_items: bool, call: str
+) -> None:
+    "Let a name mean the declaration that trials are of; refuse where nobody can tell which."
+    known = declarations(name)
+    if told in known:
+        mean_here(known[told])
+        return
+    if name not in OWN and name not in DECLARED_HERE:
+        return
+    makers = [*known.values()] if len(known) > 1 else []
+    wanted = pd.Index(trials["item_id"].unique())
+    if not with_items:
+        makers = [each for each in makers if wanted.isin(each.items()["item_id"]).all()]
+    if not makers:  # where none asks these items, the caller says so
+        return
+    alike = all(_estimates_alike(each, makers[-1]) for each in makers)
+    if alike and not with_items:
+        alike = all(_items_alike(each, makers[-1], wanted) for each in makers)
+    if not alike:
+        raise CogbiasError(
+            f"{name}: {len(makers)} different paradigms of this name were declared or read here, "
+            "and these trials do not say of which they are; give their folder in place of them, "
+            f"or the paradigm or its file: {call}"
+        )
+    mean_here(makers[-1])
+
+
+def with_declarations(
+    trials: pd.DataFrame,  # out of a folder
+    outputs: Folder | Path | str,  # the folder
+) -> pd.DataFrame:  # whose attrs say which declaration each paradigm of one's own had there
+    "Trials that say of which declarations they are."
+    folder = outputs if isinstance(outputs, Folder) else Folder(Path(outputs))
+    kept = {}
+    for files in _texts_kept(folder).values():
+        made = _as_asked(folder, files)
+        OWN.remember(made)
+        kept[made.name] = declaration_key(made)
+    trials.attrs["declared"] = kept
+    return trials
+
+
 def _check_of(trials: pd.DataFrame, name: str) -> None:
     "Refuse a paradigm of which there is no answer."
     if name not in set(trials["paradigm"]):
@@ -289,19 +367,25 @@ def answered(
     call: str = "effects(trials, items)",  # how the caller is told of items, for messages
 ) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:  # paradigm, its items, its trials
     "The trials of each paradigm, with the items that they answer."
+    given = None  # the name of the paradigm that the caller gave
     if isinstance(items, (str, Path)) and Path(items).suffix in TABLES:
         items = given_table(items, ITEMS)[1]
     if isinstance(items, (str, Path)):
-        _check_of(trials, known_name(str(items)))
+        given = known_name(str(items))
+        _check_of(trials, given)
     elif isinstance(items, Paradigm):
-        _check_of(trials, declare(items).name)
+        given = declare(items).name
+        _check_of(trials, given)
     elif isinstance(items, pd.DataFrame):
         items = given_table(items, ITEMS)[1]
     elif items is not None:
         raise CogbiasError(f"items: {items!r:.60} is neither a table of items nor a paradigm")
+    told, with_items = trials.attrs.get("declared", {}), isinstance(items, pd.DataFrame)
     for name, mine in trials.groupby("paradigm", sort=False):
+        if name != given:
+            _mean_declaration_of(mine, name, told.get(name, ""), with_items, call)
         own = _known_paradigm(name, call)
-        table = _items_of(items, name) if isinstance(items, pd.DataFrame) else own.items()
+        table = _items_of(items, name) if with_items else own.items()
         strange = ~mine["item_id"].isin(table["item_id"])
         if strange.any():
             raise CogbiasError(
@@ -402,9 +486,7 @@ def bring_folder(
                 f"{place}: declares {made.name!r}, which does not belong there; "
                 "remove it, and run the study again"
             )
-        bring({made.name: files}, str(place))
-        if made.name in OWN and OWN[made.name].files == files:
-            OWN[made.name] = made
+        _bring_made(made, str(place))
 
 
 def bring_whole_folder(

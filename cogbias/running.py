@@ -24,7 +24,14 @@ import pandas as pd
 
 from .bars import count_silence_from_now, waiting
 from .cells import collect_cell, estimated_rows
-from .design import DECLARED_HERE, known_sizes, moved_target_line, paradigm
+from cogbias.design import (
+    DECLARED_HERE,
+    declaration_key,
+    known_sizes,
+    moved_target_line,
+    names_kept,
+    paradigm,
+)
 from cogbias.effects import (
     Analysis,
     Layout,
@@ -143,7 +150,7 @@ def _design_of(cell: dict[str, Any] | None) -> str:
         return ""
     asked = {key: cell.get(key) for key in ("paradigm", "seed", "settings", "where")}
     own = paradigm(cell["paradigm"])  # another text, or another reading of it, other items
-    declared = content_hash([dict(own.files), list(own.caveats)])
+    declared = content_hash([declaration_key(own), list(own.caveats)])
     return json.dumps(asked | {"model": "sim/human", "declared": declared}, sort_keys=True)
 
 
@@ -323,8 +330,8 @@ def _estimate_folder(
     folder = Folder(Path(outputs))
     if not stored_cells(folder):
         raise _no_trials(folder)
-    bring_whole_folder(folder)
-    with turn(folder) if save else nullcontext():
+    with names_kept(), turn(folder) if save else nullcontext():
+        bring_whole_folder(folder)
         return _estimate_all_cells(folder, save, jobs, progress)
 
 

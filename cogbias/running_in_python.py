@@ -32,7 +32,7 @@ from cogbias.outputs import (
     shown_names_of,
     writable_folder,
 )
-from .own_paradigms import asked_fields, listed
+from .own_paradigms import asked_fields, listed, with_declarations
 from .participants import Participant, at_hand, backends, is_simulated
 from .reporting.cell import headline_sentence, shown_name
 from .running import Outcome, run_study
@@ -119,7 +119,8 @@ class RunResult:
     @cached_property
     def trials(self) -> pd.DataFrame:
         "Every answer, as a trials table."
-        return pd.concat(map(self._trials_of_cell, self.cells), ignore_index=True)
+        found = pd.concat(map(self._trials_of_cell, self.cells), ignore_index=True)
+        return with_declarations(found, self.outputs)
 
     def _trials_of_cell(self, cell: Mapping[str, Any]) -> pd.DataFrame:
         "The answers of one cell."

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..design import DECLARED_HERE, OWN, Contrast, paradigm, selected
+from ..design import DECLARED_HERE, OWN, Contrast, declaration_key, paradigm, selected
 from ..effects import Layout, Rows, make_analysis
 from ..effects.bets import accuracy
 from ..outputs import Folder, readable_effects
@@ -26,7 +26,7 @@ from ..stats.decisions import SMALLEST_EFFECT
 from ..stats.estimates import joined
 from ..stats.power import cluster_sd, minimum_detectable_effect
 from ..study import PlannedCell, Study
-from ..tables import EXACT, content_hash
+from ..tables import EXACT
 
 # %% ../../nbs/planning/02_power.ipynb #16f891a0
 SCALE = 1 / 6  # standard deviation of one answer on a scale, as a share of the scale
@@ -126,8 +126,8 @@ def units_of(
 
 
 @cache
-def _units_there(name: str, files: str) -> Clusters | ExactTest:
-    "The same for one version of a paradigm, of which a user may have changed the files."
+def _units_there(name: str, version: str) -> Clusters | ExactTest:
+    "The same for one version of a paradigm, of which a user may have declared several."
     asked = paradigm(name)
     return units_of(asked.items(), asked.headline)
 
@@ -136,7 +136,7 @@ def units_there(
     name: str,  # suite/name
 ) -> Clusters | ExactTest:
     "What the headline of a paradigm counts when nothing is left out."
-    return _units_there(name, content_hash(paradigm(name).files))
+    return _units_there(name, declaration_key(paradigm(name)))
 
 # %% ../../nbs/planning/02_power.ipynb #49284211
 BETWEEN = 0.14  # SD of effects between clusters, as a probability or a share of the scale

@@ -19,7 +19,15 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..claims import DIGITS, bound_of, claim, explained, signed, status_words
-from ..design import ALTERED, IMPORTED, OWN, Paradigm, human_reference, paradigm
+from cogbias.design import (
+    ALTERED,
+    DECLARED_HERE,
+    IMPORTED,
+    OWN,
+    Paradigm,
+    human_reference,
+    paradigm,
+)
 from ..effects import changed, headlines
 from ..outputs import SIMULATED, Folder, load_effects, marks_of, recorded_participant
 from ..participants import SELF_MADE, is_simulated
@@ -67,7 +75,7 @@ def _installed_paradigm(name: str) -> Paradigm | None:
 
 def known_paradigm(name: str) -> Paradigm | None:
     "The same; what a folder brings of its own is as this folder has it."
-    return OWN[name] if name in OWN else _installed_paradigm(name)
+    return DECLARED_HERE.get(name) or OWN.get(name) or _installed_paradigm(name)
 
 # %% ../../nbs/site/01_results.ipynb #adda48ed
 def paradigm_title(

@@ -1,0 +1,216 @@
+"""Two paradigms of one's own may have one name: no answer is scored by the other's declaration."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from threading import Barrier
+from typing import NamedTuple
+
+import pandas as pd
+import pytest
+
+import cogbias as cb
+from cogbias.design import DECLARED_HERE, OWN, Paradigm, declare, paradigm
+from cogbias.running_in_python import RunResult
+from cogbias.tables import CogbiasError
+from cogbias.verification import verify_folder
+
+pytestmark = pytest.mark.usefixtures("forgotten")
+
+ITEMS = cb.items("classic/framing", variants=["base"])
+SAID = {
+    row.prompt: next(
+        each["label"]
+        for each in row.options
+        if each["role"] == ("target" if row.condition == "treatment" else "buy")
+    )
+    for row in ITEMS.itertuples()
+}  # prompt -> the option of the bias under treatment, and the other one under control
+
+
+def biased(prompt: str) -> str:
+    "Who shows all of the bias: +1 where `target` counts, and -1 where `buy` does."
+    return next(label for asked, label in SAID.items() if prompt.endswith(asked))
+
+
+def counting(role: str) -> Paradigm:
+    "A paradigm of the same prompts, called own/table, which counts one of the roles."
+    return cb.paradigm_from(ITEMS, target_role=role)
+
+
+def ran(own: Paradigm, outputs: Path) -> RunResult:
+    "A run of who shows all of the bias."
+    return cb.run(biased, own, name="m", outputs=outputs, reports=False, progress=False)
+
+
+def estimate(*source: object) -> float:
+    "The headline of a source of effects."
+    return cb.effects(*source)["estimate"].iloc[0]
+
+
+class Two(NamedTuple):
+    "Two runs of one name, in two folders."
+
+    plus: RunResult
+    minus: RunResult
+
+
+@pytest.fixture
+def two(tmp_path: Path, forgotten: None) -> Two:
+    "The same answers, scored +1 and -1."
+    return Two(ran(counting("target"), tmp_path / "plus"), ran(counting("buy"), tmp_path / "minus"))
+
+
+def test_trials_of_a_run_are_scored_by_what_was_run(two: Two) -> None:
+    for read in ([], [two.plus], [two.minus], [two.minus, two.plus]):
+        for found in read:
+            cb.effects(found.outputs)  # reading a folder changes nothing
+        assert estimate(two.plus.trials) == 1
+        assert estimate(two.minus.trials) == -1
+        assert cb.headline(two.plus.trials)["estimate"].tolist() == [1]
+        assert cb.headline(two.minus.outputs)["estimate"].tolist() == [-1]
+
+
+def test_trials_that_do_not_say_of_which_they_are_get_no_number(two: Two, tmp_path: Path) -> None:
+    two.plus.trials.to_parquet(tmp_path / "trials.parquet")
+    bare = pd.DataFrame(two.plus.trials.to_dict("list"))
+    assert not bare.attrs
+    for give in (cb.effects, cb.headline, cb.compare):
+        with pytest.raises(CogbiasError, match="own/table: 2 different paradigms of this name"):
+            give(bare)
+    assert estimate(bare, counting("target")) == 1  # the remedy
+    assert estimate(bare, counting("buy")) == -1
+
+
+def test_of_declarations_that_say_the_same_either_will_do(tmp_path: Path) -> None:
+    own = counting("target")
+    found = ran(own, tmp_path / "out")
+    declare(replace(own, title="Another title"))
+    bare = pd.DataFrame(found.trials.to_dict("list"))
+    assert estimate(bare) == 1
+
+
+def test_trials_of_other_prompts_are_those_of_the_paradigm_that_asks_them(tmp_path: Path) -> None:
+    clusters = sorted(set(ITEMS["cluster"]))
+    parts = [ITEMS["cluster"].isin(clusters[:4]), ITEMS["cluster"].isin(clusters[4:])]
+    found = [ran(cb.paradigm_from(ITEMS[part]), tmp_path / str(n)) for n, part in enumerate(parts)]
+    for each in [*found, *reversed(found)]:
+        bare = pd.DataFrame(each.trials.to_dict("list"))
+        assert estimate(bare) == 1
+        assert estimate(each.trials) == 1
+
+
+def test_a_name_means_afterwards_what_it_meant_before(two: Two) -> None:
+    meant = paradigm("own/table")
+    cb.effects(two.plus.outputs)
+    cb.effects(two.plus.trials, counting("target"))
+    cb.compare(pd.concat([two.plus.trials, two.plus.trials.assign(participant="n/n")]))
+    assert paradigm("own/table") is meant
+
+
+def test_a_folder_is_read_by_its_own_declaration_whatever_a_notebook_declares(two: Two) -> None:
+    own = counting("target")
+    turned = [replace(each, score={"buy": 1.0}) for each in own.contrasts]
+    mine = declare(replace(own, target_role="buy", contrasts=tuple(turned)))
+    assert estimate(two.plus.outputs) == 1
+    assert paradigm("own/table") is mine  # what was declared is still meant by the name
+
+
+@pytest.mark.parametrize("read", [cb.effects, cb.headline], ids=["effects", "headline"])
+def test_threads_read_folders_each_by_its_own_declaration(
+    two: Two, read: Callable[[Path], pd.DataFrame]
+) -> None:
+    folders = [two.plus.outputs, two.minus.outputs] * 4
+    with ThreadPoolExecutor(4) as threads:
+        found = [table["estimate"].iloc[0] for table in threads.map(read, folders)]
+    assert found == [1, -1] * 4
+
+
+def test_threads_run_each_their_own_paradigm(tmp_path: Path) -> None:
+    both = Barrier(2)
+
+    def run_with_the_other(role: str) -> RunResult:
+        own = counting(role)
+        both.wait()
+        return ran(own, tmp_path / role)
+
+    with ThreadPoolExecutor(2) as threads:
+        plus, minus = threads.map(run_with_the_other, ["target", "buy"])
+    assert (plus.headlines["estimate"].item(), minus.headlines["estimate"].item()) == (1, -1)
+    stored = [pd.read_csv(tmp_path / role / "effects.csv") for role in ("target", "buy")]
+    assert [table["estimate"][0] for table in stored] == [1, -1]
+
+
+def test_a_thread_knows_what_was_declared_in_another_one_unless_there_are_two(two: Two) -> None:
+    alone = declare(replace(counting("buy"), name="own/alone"))
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(paradigm, "own/alone").result() is alone
+        thread.submit(declare, counting("target")).result()
+    with ThreadPoolExecutor(1) as third:
+        with pytest.raises(CogbiasError, match="other threads mean 2 different ones by this name"):
+            third.submit(paradigm, "own/table").result()
+    OWN.clear()
+    DECLARED_HERE.clear()
+    with pytest.raises(CogbiasError, match="is not known"):
+        paradigm("own/table")
+
+
+def test_a_copy_is_the_same_declaration(tmp_path: Path) -> None:
+    own = counting("target")
+    first = ran(own, tmp_path / "out")
+    for same in (copy.copy(own), copy.deepcopy(own)):
+        again = ran(same, tmp_path / "out")
+        assert not [line for line in again.said if "declared otherwise" in line]
+        assert again.headlines["estimate"].item() == first.headlines["estimate"].item() == 1
+
+
+# --- a wording that is called otherwise
+
+
+def wordings(first: str) -> pd.DataFrame:
+    "Four wordings of a choice; the first is called as you say."
+    things = ["mug", "pen", "lamp", "book"]
+    names = [first, *things[1:]]
+    rows = [
+        {
+            "wording": name,
+            "condition": condition,
+            "prompt": f"You {verb} a {thing}. Which do you take?",
+            "option_a": f"the {thing}",
+            "option_b": "five dollars",
+            "target": "a",
+        }
+        for thing, name in zip(things, names)
+        for condition, verb in (("control", "see"), ("treatment", "own"))
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_a_wording_may_be_called_otherwise_and_keeps_its_answers(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def ask(prompt: str) -> str:
+        asked.append(prompt)
+        return "A"
+
+    def run_it(name: str, of: pd.DataFrame) -> RunResult:
+        own = cb.paradigm_from(of, "mugs")
+        how = {"outputs": tmp_path / "out", "revision": "1", "reports": False, "progress": False}
+        return cb.run(ask, own, name=name, **how)
+
+    run_it("first", wordings("mug"))
+    before = run_it("second", wordings("mug"))
+    count = len(asked)
+    after = run_it("first", wordings("cup"))
+    assert len(asked) == count  # no prompt is new
+    assert any("its prompts are the same" in line for line in after.said)
+    assert after.effects["estimate"].iloc[0] == before.effects["estimate"].iloc[0]
+    assert set(after.trials["cluster"]) == {"cup", "pen", "lamp", "book"}
+    assert verify_folder(tmp_path / "out").follows
+    everybody = cb.effects(tmp_path / "out")["participant"].unique().tolist()
+    assert everybody == ["function/first", "function/second"]  # who was not asked again, too
+    assert estimate(after.trials) == after.effects["estimate"].iloc[0]
