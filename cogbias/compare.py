@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from .claims import DIGITS, signed
-from .design import Contrast, Paradigm, paradigm
+from .design import Contrast, Paradigm, names_kept, paradigm
 from cogbias.effects import (
     NUMBER_MEASURES,
     READS,
@@ -753,6 +753,7 @@ def _folder_or_table(source: Any) -> Any:
     return table
 
 # %% ../nbs/29_compare.ipynb #66d879c6
+@names_kept()
 @listing(
     differences={
         "first, second": "who is compared; the estimate is first minus second",
