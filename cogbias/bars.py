@@ -109,7 +109,8 @@ class Bar:
         moment, count = self._first
         if self.there > count:
             return (self.there - count) / max(time.monotonic() - moment, 1e-9)
-        return (self.there - self._before) / max(self.seconds - self._idle, 1e-9)
+        # until the second comes, no time that goes by makes the first one slower
+        return (self.there - self._before) / max(moment - self.began - self._idle, 1e-9)
 
     @property
     def is_even(self) -> bool:

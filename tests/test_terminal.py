@@ -99,6 +99,18 @@ def test_what_is_over_soon_says_nothing_to_a_file(
     assert capsys.readouterr() == ("", "")
 
 
+def test_time_left_does_not_grow_while_the_second_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(bars.time, "monotonic", lambda: now[0])
+    bar = bars.Bar(3, "reports", "report")
+    now[0] += 12
+    bar.done("the first")
+    now[0] += 9
+    assert "after 00:21, 12.0 s each, at most 00:24 left" in bars.progress_line(bar)
+
+
 def test_time_left_does_not_count_how_long_the_first_took(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
