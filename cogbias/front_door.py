@@ -28,7 +28,7 @@ from cogbias.effects import (
     shown_limits,
     without_headline,
 )
-from .outputs import folder_path, writable_folder
+from .outputs import folder_path, shown_names_in, writable_folder
 from cogbias.own_paradigms import (
     answered,
     asked_fields,
@@ -163,7 +163,10 @@ def _effects_of_trials(
         with naming_lacking_column(name, table):
             suite = suite_among(((theirs, told) for _, theirs, told in parts), asked)
             rows += effect_rows(mine, table, asked, seed, suite)
-    return shown_limits(decide(effects_table(rows), make_analysis("effects", analysis)))
+    found = shown_limits(decide(effects_table(rows), make_analysis("effects", analysis)))
+    shown = shown_names_in(trials)
+    names = [shown.get(name) for name in found["participant"]]
+    return found.assign(shown_name=pd.Series(names, found.index, dtype=object))
 
 
 @names_kept()

@@ -157,6 +157,7 @@ def test_bets_at_hand_are_judged_by_the_values_beside_them_as_in_their_folder(
     assert by_own_values["status"] == "ok"
     numbers = ["estimate", "ci_low", "ci_high", "n_items", "n_valid", "n_clusters"]
     pd.testing.assert_frame_equal(at_hand[numbers], folder[numbers], check_dtype=False)
+    assert set(at_hand["shown_name"]) == set(folder["shown_name"]) == {"sim/messy (simulated)"}
 
 
 def wrong_frames(frame: pd.DataFrame, number: str) -> dict[str, object]:
