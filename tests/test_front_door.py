@@ -13,6 +13,7 @@ import yaml
 
 import cogbias as cb
 from cogbias.backends.sim import exact_trials
+from cogbias.cli import main
 from cogbias.outputs import trials_of
 from cogbias.tables import CogbiasError, shipped
 
@@ -269,3 +270,15 @@ def test_a_run_is_compared_as_its_folder_is_and_two_folders_are_told_how(tmp_pat
             cb.compare(*several)
     both = pd.concat(map(trials_of, places)).drop_duplicates("trial_id")
     assert cb.compare(both).ranks["participant"].nunique() == 3
+
+
+def test_a_command_finds_the_home_folder_that_no_shell_has_put_in(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    ask = ["run", "--model", "sim/random", "--paradigm", "classic/framing", "--no-reports"]
+    for command in ([*ask, "--outputs=~/here"], ["effects", "~/here", "--out=~/of.csv"]):
+        with pytest.raises(SystemExit) as end:
+            main(command)
+        assert end.value.code == 0
+    assert {each.name for each in tmp_path.iterdir()} >= {"here", "of.csv"}
+    assert not (tmp_path / "~").exists()
