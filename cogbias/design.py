@@ -663,7 +663,9 @@ class Paradigm(About):
         return self
 
     def __reduce__(self) -> tuple[Callable[[str], "Paradigm"], tuple[str]]:
-        "It goes to another process by its name: functions of a declaration cannot be sent."
+        "It goes to another process by its texts, or by its name: functions cannot be sent."
+        if self.files and is_as_declared(self):
+            return _paradigm_sent, (self.name, dict(self.files))
         known = _installed_paradigms()
         if self.name in known and known[self.name]() is self:
             return paradigm, (self.name,)
@@ -864,6 +866,12 @@ def with_files(
     kept = replace(made, files=dict(files))
     _AS_DECLARED[id(kept)] = kept
     return kept
+
+
+def _paradigm_sent(name: str, files: Mapping[str, str]) -> Paradigm:
+    "The paradigm of these texts, which another process may have sent; its name is not touched."
+    known = OWN.versions(name).get(content_hash(dict(files)))
+    return known or import_module("cogbias.own_paradigms").own_paradigm(files)  # a later room
 
 
 def is_as_declared(

@@ -31,6 +31,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from glob import escape
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from operator import itemgetter
 from pathlib import Path
@@ -1081,7 +1082,8 @@ def trials_of(
     outputs: Path | str,  # an outputs folder
 ) -> pd.DataFrame:  # a trials table
     "All trials of a folder, as the last run of each cell left them."
-    return stored_trials(outputs).trials
+    later = import_module("cogbias.own_paradigms")  # a later room knows what a folder declares
+    return later.with_declarations(stored_trials(outputs).trials, outputs)
 
 # %% ../nbs/15_outputs.ipynb #6d0d1ece
 def people_of(

@@ -249,6 +249,15 @@ def _mean_declaration_of(
         return
     if name not in OWN and name not in DECLARED_HERE:
         return
+    remedy = (
+        "give their folder in place of them, as in effects(folder), or the paradigm or its file: "
+        f"{call}"
+    )
+    if told:
+        raise CogbiasError(
+            f"{name}: these trials are of another paradigm of this name than is known "
+            f"here; {remedy}"
+        )
     makers = [*known.values()] if len(known) > 1 else []
     wanted = pd.Index(trials["item_id"].unique())
     if not with_items:
@@ -261,8 +270,7 @@ def _mean_declaration_of(
     if not alike:
         raise CogbiasError(
             f"{name}: {len(makers)} different paradigms of this name were declared or read here, "
-            "and these trials do not say of which they are; give their folder in place of them, "
-            f"or the paradigm or its file: {call}"
+            f"and these trials do not say of which they are; {remedy}"
         )
     mean_here(makers[-1])
 
@@ -278,7 +286,8 @@ def with_declarations(
         made = _as_asked(folder, files)
         OWN.remember(made)
         kept[made.name] = declaration_key(made)
-    trials.attrs["declared"] = kept
+    if kept:
+        trials.attrs["declared"] = kept
     return trials
 
 

@@ -22,7 +22,7 @@ import pandas as pd
 from .backends.command import may_start
 from .backends.function import OFFERED, FunctionParticipant, function_participant
 from .claims import SHOWN_AS, claim, status_words
-from .design import Paradigm, paradigm
+from .design import Paradigm, names_kept, paradigm
 from .effects import headlines
 from cogbias.outputs import (
     Folder,
@@ -32,7 +32,7 @@ from cogbias.outputs import (
     shown_names_of,
     writable_folder,
 )
-from .own_paradigms import asked_fields, listed, with_declarations
+from .own_paradigms import asked_fields, bring_folder, listed, with_declarations
 from .participants import Participant, at_hand, backends, is_simulated
 from .reporting.cell import headline_sentence, shown_name
 from .running import Outcome, run_study
@@ -173,7 +173,11 @@ class RunResult:
         table = shown.to_html(index=False, float_format="{:.3f}".format, na_rep="–", border=0)
         marks = marks_of(self.outputs, self.headlines["participant"])
         rows = [row for _, row in self.headlines.iterrows()]
-        found = "".join(_headline_as_html(row, marks.get(row["participant"], "")) for row in rows)
+        with names_kept():
+            bring_folder(self.outputs)  # a name may mean another paradigm by now
+            found = "".join(
+                _headline_as_html(row, marks.get(row["participant"], "")) for row in rows
+            )
         return f"{found}<ul>{rest}</ul>{table}{cut}"
 
 

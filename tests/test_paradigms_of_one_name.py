@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 from threading import Barrier
 from typing import NamedTuple
@@ -15,6 +17,7 @@ import pytest
 
 import cogbias as cb
 from cogbias.design import DECLARED_HERE, OWN, Paradigm, declare, paradigm
+from cogbias.outputs import trials_of
 from cogbias.running_in_python import RunResult
 from cogbias.tables import CogbiasError
 from cogbias.verification import verify_folder
@@ -50,6 +53,11 @@ def ran(own: Paradigm, outputs: Path) -> RunResult:
 def estimate(*source: object) -> float:
     "The headline of a source of effects."
     return cb.effects(*source)["estimate"].iloc[0]
+
+
+def target_role_of(own: Paradigm) -> str:
+    "What a paradigm counts, for another process to say."
+    return own.target_role
 
 
 class Two(NamedTuple):
@@ -166,6 +174,38 @@ def test_a_copy_is_the_same_declaration(tmp_path: Path) -> None:
         again = ran(same, tmp_path / "out")
         assert not [line for line in again.said if "declared otherwise" in line]
         assert again.headlines["estimate"].item() == first.headlines["estimate"].item() == 1
+
+
+def test_trials_read_from_a_folder_are_of_its_paradigm(two: Two) -> None:
+    OWN.clear()
+    cb.effects(two.plus.outputs)  # the one that is known now
+    assert estimate(trials_of(two.minus.outputs)) == -1
+    moved = trials_of(two.minus.outputs)
+    OWN.clear()
+    cb.effects(two.plus.outputs)
+    with pytest.raises(CogbiasError, match="another paradigm of this name than is known here"):
+        cb.effects(moved)
+    assert estimate(moved, counting("buy")) == -1  # the remedy
+
+
+def test_a_paradigm_goes_to_another_process_by_its_texts(two: Two) -> None:
+    plus, minus = counting("target"), counting("buy")
+    with ProcessPoolExecutor(1, get_context("spawn")) as process:
+        roles = [process.submit(target_role_of, own).result() for own in (plus, minus)]
+    assert roles == ["target", "buy"]
+    back = pickle.loads(pickle.dumps(plus))
+    assert back.target_role == "target" and paradigm("own/table").target_role == "buy"
+    changed = replace(plus, title="Another title")
+    with pytest.raises(CogbiasError, match="cannot be sent to another"):
+        pickle.dumps(changed)
+
+
+def test_a_result_is_shown_by_the_paradigm_that_was_run(tmp_path: Path) -> None:
+    own = counting("target")
+    found = ran(replace(own, positive="more of the first kind"), tmp_path / "one")
+    before = found._repr_html_()
+    ran(replace(own, positive="more of another kind"), tmp_path / "two")
+    assert found._repr_html_() == before
 
 
 # --- a wording that is called otherwise
