@@ -67,6 +67,7 @@ from cogbias.tables import (
     TABLES,
     TRIALS,
     CogbiasError,
+    as_given,
     given_table,
     nearest,
 )
@@ -745,7 +746,7 @@ def _folder_or_table(source: Any) -> Any:
         return source
     if not isinstance(source, (str, Path, pd.DataFrame)):
         raise CogbiasError(
-            f"{source!r:.60} cannot be compared; give an outputs folder, trials or effects"
+            f"{as_given(source)} cannot be compared; give an outputs folder, trials or effects"
         )
     kind, table = given_table(source, EFFECTS, TRIALS)
     if kind is EFFECTS:

@@ -47,6 +47,7 @@ from cogbias.tables import (
     ITEMS,
     PACKAGE,
     CogbiasError,
+    as_given,
     content_hash,
     is_empty,
     kind_of,
@@ -834,7 +835,7 @@ def paradigms(
     "Names of the installed paradigms that match `pattern` and can be asked, or were asked for."
     known = _installed_paradigms()
     if not isinstance(pattern, str):
-        raise CogbiasError(f"paradigm {pattern!r:.60} is not known; give a name or a pattern")
+        raise CogbiasError(f"paradigm {as_given(pattern)} is not known; give a name or a pattern")
     if not pattern.startswith(IMPORTED):
         known = {name: load for name, load in known.items() if not name.startswith(IMPORTED)}
     if pattern not in OWN:  # a pattern means what is installed, not what a folder has brought

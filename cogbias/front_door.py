@@ -42,7 +42,7 @@ from .planning.plans import PlannedRun, plan_run
 from .running import estimate_folder
 from .settings import Study, listing, setting_words
 from .study import make_study, read_study, refuse_fields_of_files, studies
-from .tables import EFFECTS, ITEMS, TABLES, TRIALS, CogbiasError, given_table
+from .tables import EFFECTS, ITEMS, TABLES, TRIALS, CogbiasError, as_given, given_table
 
 # %% ../nbs/35_front_door.ipynb #a00ed7d2
 @listing()
@@ -99,7 +99,7 @@ def _study_to_plan(
         return make_study("plan", models=_names_to_plan(model), **settings, **asked)
     if not isinstance(model, (str, Path)):
         raise CogbiasError(
-            f"plan: {model!r:.60} is no study; give a study file, or a model and a paradigm"
+            f"plan: {as_given(model)} is no study; give a study file, or a model and a paradigm"
         )
     if settings:
         raise CogbiasError(f"plan: a study file has its settings; leave out {min(settings)}")
@@ -192,7 +192,7 @@ def effects(
         return source.effects
     if not isinstance(source, (str, Path)):
         raise CogbiasError(
-            f"{source!r:.60} has no effects; give an outputs folder or a trials table"
+            f"{as_given(source)} has no effects; give an outputs folder or a trials table"
         )
     found, left_out, _ = estimate_folder(folder_path(source), save=False)
     found.attrs["left_out"] = left_out

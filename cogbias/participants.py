@@ -24,7 +24,7 @@ from .choices import Reading, read_choice
 from .choices.text import without_question
 from .settings import setting_words
 from .tables import matching, answer_range
-from .tables import METHODS, PACKAGE, CogbiasError, nearest
+from .tables import METHODS, PACKAGE, CogbiasError, as_given, nearest
 
 # %% ../nbs/04_participants.ipynb #1083a5ce
 class Request(NamedTuple):
@@ -255,7 +255,7 @@ def participant(
 ) -> Participant:
     "The participant of that name."
     if not isinstance(name, str):
-        raise CogbiasError(f"model {name!r:.60} is not known: it should read backend/name")
+        raise CogbiasError(f"model {as_given(name)} is not known: it should read backend/name")
     if known := AT_HAND.get().get(name):
         return _with_its_own(known, settings)
     backend, _, model = name.partition("/")

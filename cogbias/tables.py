@@ -7,11 +7,11 @@ __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWER
            'EXACT', 'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'READINGS', 'ACCURACY_GAIN', 'EFFECTS',
            'FILLING_STATUSES', 'FILLING_VERDICTS', 'FILLINGS', 'SCHEMAS', 'RANGE', 'TABLES', 'LARGEST_TEXT',
            'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'shortened',
-           'first_line', 'matching', 'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode', 'check_columns',
-           'limits_fault', 'Schema', 'option', 'answer_range', 'full_content', 'item_ids', 'identified', 'item_table',
-           'harmless', 'as_written', 'inside', 'check_file', 'file_text', 'json_object', 'timestamp', 'whole_file',
-           'remove_parts', 'save_table', 'load_table', 'with_plain_types', 'check_outside_items', 'load_outside_items',
-           'given_table', 'shipped']
+           'first_line', 'as_given', 'matching', 'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode',
+           'check_columns', 'limits_fault', 'Schema', 'option', 'answer_range', 'full_content', 'item_ids',
+           'identified', 'item_table', 'harmless', 'as_written', 'inside', 'check_file', 'file_text', 'json_object',
+           'timestamp', 'whole_file', 'remove_parts', 'save_table', 'load_table', 'with_plain_types',
+           'check_outside_items', 'load_outside_items', 'given_table', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import ast
@@ -91,6 +91,14 @@ def first_line(
 ) -> str:  # the kind of error where it says nothing
     "The first line of what an error says."
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+
+
+def as_given(
+    value: Any,  # what somebody gave in place of something else
+) -> str:
+    "How a message names it: a table by its kind, everything else as it is written."
+    is_table = getattr(value, "ndim", 0) and hasattr(value, "shape")
+    return f"a {type(value).__name__}" if is_table else f"{value!r:.60}"
 
 # %% ../nbs/00_tables.ipynb #4f7f6fef
 def matching(

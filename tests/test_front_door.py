@@ -282,3 +282,18 @@ def test_a_command_finds_the_home_folder_that_no_shell_has_put_in(tmp_path, monk
         assert end.value.code == 0
     assert {each.name for each in tmp_path.iterdir()} >= {"here", "of.csv"}
     assert not (tmp_path / "~").exists()
+
+
+def test_a_table_in_a_wrong_place_is_named_and_not_printed(tmp_path) -> None:
+    table = cb.items("classic/framing")
+    calls = (
+        lambda: cb.plan(table),
+        lambda: cb.paradigms(table),
+        lambda: cb.participant(table),
+        lambda: cb.run(table, "bets/coin", outputs=tmp_path / "no"),
+        lambda: cb.compare(table["prompt"]),
+        lambda: cb.effects(table["prompt"]),
+    )
+    for call in calls:
+        with pytest.raises(CogbiasError, match="a (DataFrame|Series) (is|has|cannot)"):
+            call()

@@ -27,7 +27,7 @@ from ..elicitation.returned import returned_answer
 from ..limits import NobodyWaits
 from ..participants import Answer, Request, participant_name
 from ..settings import AtLeastOne, Setting, Temperature, check_settings
-from ..tables import CogbiasError
+from ..tables import CogbiasError, as_given
 
 # %% ../../nbs/backends/function.ipynb #5eb2a9c5
 OFFERED = {
@@ -414,7 +414,7 @@ def function_participant(
 ) -> FunctionParticipant:
     "A participant that a function answers for."
     if not callable(function):
-        raise CogbiasError(f"{function!r:.60} cannot be called; give a function")
+        raise CogbiasError(f"{as_given(function)} cannot be called; give a function")
     model = function_name(function, name)
     if revision is not None and not (isinstance(revision, str) and revision.strip()):
         raise CogbiasError(f"revision {revision!r:.60}: should be a text, such as '2'")
