@@ -1380,13 +1380,16 @@ def _estimate_what_lacks(folder: Path, jobs: int = 1) -> str:
     from cogbias.tables import CogbiasError
 
     place = folder / "effects.parquet"
+    before = place.read_bytes() if place.exists() else None
     try:
         made = estimate_what_lacks(folder, jobs)
     except CogbiasError as error:
         if not place.exists():
             raise
         return f"{place}: was not made from the answers that are here ({error})"
-    if made:
+    if made and place.exists() and place.read_bytes() == before:
+        _say(f"effects   {made} estimates made again: {place} is as it was")
+    elif made:
         _say(f"effects   {made} estimates written to {place}: it was missing, or of other answers")
     return ""
 

@@ -423,3 +423,22 @@ def test_the_next_question_cannot_be_answered_ahead(tmp_path: Path) -> None:
     given = answers(program(tmp_path, f"if count == 5: {ahead}; time.sleep(0.3)", FIRST))
     assert [place for place, each in enumerate(given) if each.status != "ok"] == [4]
     assert {each.choice for each in given if each.status == "ok"} == {"A"}
+
+
+def test_a_table_that_comes_out_the_same_is_not_called_missing(tmp_path, monkeypatch, capsys):
+    from cogbias import cli
+
+    table = tmp_path / "effects.parquet"
+
+    def estimated(content):
+        def estimate(folder, jobs):
+            table.write_bytes(content)
+            return 52
+
+        monkeypatch.setattr("cogbias.running.estimate_what_lacks", estimate)
+        cli._estimate_what_lacks(tmp_path)
+        return capsys.readouterr().err
+
+    assert "it was missing, or of other answers" in estimated(b"first")
+    assert f"52 estimates made again: {table} is as it was" in estimated(b"first")
+    assert "it was missing, or of other answers" in estimated(b"second")
