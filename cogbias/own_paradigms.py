@@ -81,18 +81,18 @@ def bring(
         made = OWN.versions(name).get(content_hash(dict(files))) or own_paradigm(files, folder)
         if made.name != name:
             raise CogbiasError(f"{folder or name}: declares {made.name!r}, not {name!r}; rename it")
-        _bring_made(made, folder)
+        _bring_made(made, folder, given=True)
 
 
-def _bring_made(made: Paradigm, folder: str) -> None:
+def _bring_made(made: Paradigm, folder: str, given: bool) -> None:
     "Make a paradigm of texts known by its name, in place of another of this name."
     name = made.name
     OWN.remember(made)  # trials at hand may be of it
     if name in DECLARED_HERE:
         if DATA not in made.files:
             raise CogbiasError(f"{folder or name}: {name!r} is declared here already; rename one")
-        if _estimates_alike(DECLARED_HERE[name], made):
-            return  # what was declared here is more than its data
+        if not given and _estimates_alike(DECLARED_HERE[name], made):
+            return  # what was declared here is more than the data that a folder keeps of it
     elif name not in OWN and name in _installed_paradigms():
         return  # what is installed stands
     mean_here(made)
@@ -495,7 +495,7 @@ def bring_folder(
                 f"{place}: declares {made.name!r}, which does not belong there; "
                 "remove it, and run the study again"
             )
-        _bring_made(made, str(place))
+        _bring_made(made, str(place), given=False)
 
 
 def bring_whole_folder(

@@ -208,6 +208,15 @@ def test_a_result_is_shown_by_the_paradigm_that_was_run(tmp_path: Path) -> None:
     assert found._repr_html_() == before
 
 
+def test_who_gives_the_original_again_is_not_asked_what_a_copy_of_it_asks(tmp_path: Path) -> None:
+    own = counting("target")
+    half = own.items()[lambda items: items["cluster"] == items["cluster"].min()]
+    changed = replace(own, title="Another title", items=lambda seed=0: half.reset_index(drop=True))
+    assert len(ran(changed, tmp_path / "half").trials) == len(half)
+    assert len(ran(own, tmp_path / "whole").trials) == len(own.items()) > len(half)
+    assert paradigm("own/table").title == own.title
+
+
 # --- a wording that is called otherwise
 
 
