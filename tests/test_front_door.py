@@ -1,5 +1,6 @@
 """What stands at the door: how the package is called, cited and installed."""
 
+import io
 import pydoc
 import subprocess
 import sys
@@ -297,3 +298,13 @@ def test_a_table_in_a_wrong_place_is_named_and_not_printed(tmp_path) -> None:
     for call in calls:
         with pytest.raises(CogbiasError, match="a (DataFrame|Series) (is|has|cannot)"):
             call()
+
+
+@pytest.mark.parametrize("name", ["a/b", "classic/framing", "Ä b"])
+def test_a_wrong_name_of_a_table_is_one_line_and_speaks_of_no_file(name: str) -> None:
+    text = shipped("data", "skeletons", "file.csv").read_text(encoding="utf-8")
+    wordings = pd.read_csv(io.StringIO(text))
+    with pytest.raises(CogbiasError) as error:
+        cb.paradigm_from(wordings, name)
+    assert str(error.value).startswith(f"paradigm_from: name: {name!r} is no name; use letters")
+    assert "file" not in str(error.value) and "\n" not in str(error.value)

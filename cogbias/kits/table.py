@@ -381,6 +381,7 @@ def paradigm_from(
     "A table at hand as a paradigm; it is known to whoever is given it, and to nobody else."
     check_columns(items, what="paradigm_from")
     _check_told({"name": name, "target_role": target_role})
+    own_name(name, lambda said: CogbiasError(f"paradigm_from: name: {said}"))
     of_a_table = ("unit",)
     for field in told:
         if field not in FIELDS and field not in of_a_table:
