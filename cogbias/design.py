@@ -803,24 +803,24 @@ def _of_other_packages() -> dict[str, Callable[[], Paradigm]]:
     return {point.name: point.load for point in entry_points(group="cogbias.paradigms")}
 
 
-def _installed_paradigms() -> dict[str, Callable[[], Paradigm]]:
-    "Names of all paradigms, each with the call that loads it."
+@cache
+def _of_this_package() -> dict[str, Callable[[], Paradigm]]:
+    "Paradigms whose files lie in this package, which are listed once in a process."
     files = sorted((PACKAGE / "paradigms").glob("*/[!_]*.py"))
     own = {
         f"{file.parent.name}/{file.stem}": f"cogbias.paradigms.{file.parent.name}.{file.stem}"
         for file in files
     }
+    return {
+        name: lambda module=module: import_module(module).PARADIGM for name, module in own.items()
+    }
+
+
+def _installed_paradigms() -> dict[str, Callable[[], Paradigm]]:
+    "Names of all paradigms, each with the call that loads it."
     brought = {name: lambda name=name: OWN[name] for name in OWN}
     declared = {name: lambda name=name: DECLARED_HERE[name] for name in DECLARED_HERE}
-    return (
-        brought
-        | {
-            name: lambda module=module: import_module(module).PARADIGM
-            for name, module in own.items()
-        }
-        | _of_other_packages()
-        | declared
-    )
+    return brought | _of_this_package() | _of_other_packages() | declared
 
 # %% ../nbs/02_design.ipynb #644bd5d3
 IMPORTED = "published/"  # paradigms whose items come with an import; nobody can be asked them
