@@ -754,7 +754,6 @@ def _folder_or_table(source: Any) -> Any:
     return table
 
 # %% ../nbs/29_compare.ipynb #66d879c6
-@names_kept()
 @listing(
     differences={
         "first, second": "who is compared; the estimate is first minus second",
@@ -801,6 +800,19 @@ def compare(
     source = _folder_or_table(source.outputs if only else source)
     if items is not None and not isinstance(source, pd.DataFrame):
         raise CogbiasError("compare: a folder has its items; leave them out")
+    return _compared(source, only, wanted, items, alpha, seed)
+
+
+@names_kept()
+def _compared(
+    source: Path | str | pd.DataFrame,  # an outputs folder, a trials table, or an effects table
+    only: set[tuple[str, str]],  # participant and paradigm; none: all of a folder
+    wanted: Sequence[str],  # names of who is compared; none: everybody
+    items: Any,  # that trials answer
+    alpha: float,
+    seed: int | None,
+) -> Comparison:
+    "The comparison of what was checked before."
     if isinstance(source, pd.DataFrame) and "estimate" in source:
         chosen = _participants_to_compare(source["participant"], wanted)
         if lacking := without_headline(source[source["participant"].isin(chosen)]):

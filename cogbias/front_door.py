@@ -150,6 +150,7 @@ def _is_table(source: Any) -> bool:
     return named or isinstance(source, pd.DataFrame)
 
 
+@names_kept()
 def _effects_of_trials(
     trials: pd.DataFrame, items: Any, seed: int, analysis: Mapping[str, Any]
 ) -> pd.DataFrame:
@@ -169,7 +170,6 @@ def _effects_of_trials(
     return found.assign(shown_name=pd.Series(names, found.index, dtype=object))
 
 
-@names_kept()
 @listing(
     Settings=setting_words(Analysis),
     Columns=EFFECTS.meanings,

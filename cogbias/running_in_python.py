@@ -65,7 +65,10 @@ def _is_own(who: Any) -> bool:
 def _settings_given(**settings: Any) -> dict[str, Any]:
     "Settings that somebody gave."
     given = {name: value for name, value in settings.items() if value is not None}
-    return {n: v.item() if isinstance(v, np.generic) else v for n, v in given.items()}
+    return {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in given.items()
+    }
 
 
 def _as_participant(who: Any, **settings: Any) -> Participant:
