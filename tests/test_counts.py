@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tiers import KINDS, slow_but
+from tiers import FEW, slow_but
 
 from cogbias.reporting import cell as reporting
 from cogbias.design import Contrast, paradigm, paradigms
@@ -55,7 +55,7 @@ def counted(row: Any) -> tuple[int, int]:
     return int(row["n_trials"]), int(row["n_valid"])
 
 
-@pytest.mark.parametrize("name", slow_but(KINDS, paradigms()))
+@pytest.mark.parametrize("name", slow_but(FEW, paradigms()))
 def test_a_number_counts_the_answers_to_the_prompts_that_it_speaks_about(name: str) -> None:
     asked = paradigm(name)
     items = asked.items()

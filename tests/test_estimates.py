@@ -12,7 +12,7 @@ from cogbias.design import paradigm, paradigms
 from cogbias.outputs import load_effects
 from cogbias.tables import EFFECTS, load_table, save_table
 from cogbias.effects import decide, difference, estimate_effects, prompt_scores, row_verdict
-from tiers import KINDS, slow_but
+from tiers import FEW, slow_but
 
 NAMES = [name for name in paradigms() if name != "choice/decoy"]  # its 11,232 prompts add nothing
 
@@ -24,7 +24,7 @@ def effects_of(name, who):
     return decide(estimate_effects(exact_trials(who, items), items, paradigm(name)))
 
 
-@pytest.mark.parametrize("name", slow_but(KINDS, NAMES))
+@pytest.mark.parametrize("name", slow_but(FEW, NAMES))
 def test_a_p_value_names_its_procedure(name):
     for who in ("human", "rational"):
         rows = effects_of(name, who)

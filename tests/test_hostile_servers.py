@@ -124,7 +124,7 @@ class TestShapes:
     "An answer in a shape that no protocol has costs only itself: no cell, no store and no run."
 
     @pytest.mark.parametrize("backend", ["openai", "ollama"])
-    @pytest.mark.parametrize("name", every_few(4, ALL))
+    @pytest.mark.parametrize("name", every_few(8, ALL))
     def test_a_shape_costs_its_answer(self, name: str, backend: str, tmp_path: Path) -> None:
         shape: Shape = ALL[name]
         store = TrialStore(tmp_path / "trials.jsonl")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
-from tiers import KINDS, slow_but
+from tiers import FEW, slow_but
 
 from cogbias.design import paradigm, paradigms, selected
 from cogbias.effects import headlines
@@ -16,11 +16,10 @@ from cogbias.running import ask_and_estimate
 from cogbias.study import make_study
 
 # those of the bets take seconds each
-EVERY_DAY = [each for each in KINDS if each not in ("bets/value", "bets/open")]
 SEEN = {"logic/belief": (24, 0.0838, "probability"), "bets/coin": (100, 0.145, "accuracy gain")}
 
 
-@pytest.mark.parametrize("name", slow_but(EVERY_DAY, paradigms()))
+@pytest.mark.parametrize("name", slow_but([*FEW, "logic/belief"], paradigms()))
 def test_a_plan_counts_what_the_headline_counts(name: str, tmp_path: Path) -> None:
     effects = ask_and_estimate("sim/human", name, tmp_path)
     study = make_study(models=["openai/far"], paradigms=[name])

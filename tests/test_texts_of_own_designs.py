@@ -62,9 +62,10 @@ def test_signs_in_any_text_are_taken() -> None:
 SMALL = NUMBERS.replace("number.unit", "number.smallest = 2\nnumber.unit")
 
 
-SIZES = [pytest.param(TEXT, marks=pytest.mark.slow, id="choice"), pytest.param(SMALL, id="number")]
+SIZES = [pytest.param(TEXT, id="choice"), pytest.param(SMALL, id="number")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", SIZES)
 def test_odd_texts_are_shown_and_do_nothing(text: str, tmp_path: Path) -> None:
     file, out = written(tmp_path / "design", odd_files(text)), tmp_path / "out"

@@ -449,7 +449,7 @@ def test_a_figure_is_drawn_in_one_axes(name: str) -> None:
         assert f"{name}: ax should be one Axes of matplotlib, not" in said
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", every_few(3, DRAWN))
 def test_a_name_with_a_dollar_sign_is_drawn_as_it_is(name: str) -> None:
     "Whatever the theme: matplotlib reads a formula between two of them."
     formula = r"a$x_{\frac$"

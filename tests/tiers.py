@@ -26,6 +26,9 @@ def every_few(few: int, cases: Iterable[Any]) -> list[Any]:
     ]
 
 
+# One of each kit, where what is promised is the same in all of a kit.
+FEW = ("choice/certainty", "bets/coin", "classic/anchoring", "managerial/attribution")
+
 # Each estimator and each way to answer, with two shapes of the managerial kit.
 KINDS = (
     *("choice/certainty", "logic/belief", "bets/coin", "bets/value", "bets/open"),
