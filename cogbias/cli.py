@@ -1377,17 +1377,17 @@ def compare(
 def _estimate_what_lacks(folder: Path, jobs: int = 1) -> str:
     "Estimate what is to be shown and was not yet, and say so; returns why an old table stays."
     from cogbias.running import estimate_what_lacks
-    from cogbias.tables import CogbiasError
+    from cogbias.tables import CogbiasError, file_hash
 
     place = folder / "effects.parquet"
-    before = place.read_bytes() if place.exists() else None
+    before = file_hash(place)
     try:
         made = estimate_what_lacks(folder, jobs)
     except CogbiasError as error:
         if not place.exists():
             raise
         return f"{place}: was not made from the answers that are here ({error})"
-    if made and place.exists() and place.read_bytes() == before:
+    if made and before is not None and file_hash(place) == before:
         _say(f"effects   {made} estimates made again: {place} is as it was")
     elif made:
         _say(f"effects   {made} estimates written to {place}: it was missing, or of other answers")

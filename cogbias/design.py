@@ -663,7 +663,7 @@ class Paradigm(About):
     def __deepcopy__(self, copies: dict[int, Any]) -> "Paradigm":
         return self
 
-    def __reduce__(self) -> tuple[Callable[[str], "Paradigm"], tuple[str]]:
+    def __reduce__(self) -> tuple[Callable[..., "Paradigm"], tuple[Any, ...]]:
         "It goes to another process by its texts, or by its name: functions cannot be sent."
         if self.files and is_as_declared(self):
             return _paradigm_sent, (self.name, dict(self.files))

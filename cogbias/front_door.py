@@ -28,7 +28,7 @@ from cogbias.effects import (
     shown_limits,
     without_headline,
 )
-from .outputs import folder_path, shown_names_in, writable_folder
+from .outputs import folder_path, shown_names_in, with_shown_name, writable_folder
 from cogbias.own_paradigms import (
     answered,
     asked_fields,
@@ -165,9 +165,7 @@ def _effects_of_trials(
             suite = suite_among(((theirs, told) for _, theirs, told in parts), asked)
             rows += effect_rows(mine, table, asked, seed, suite)
     found = shown_limits(decide(effects_table(rows), make_analysis("effects", analysis)))
-    shown = shown_names_in(trials)
-    names = [shown.get(name) for name in found["participant"]]
-    return found.assign(shown_name=pd.Series(names, found.index, dtype=object))
+    return with_shown_name(found, shown_names_in(trials))
 
 
 @listing(

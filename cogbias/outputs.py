@@ -5,17 +5,17 @@
 # %% auto #0
 __all__ = ['RECORDED_FIELDS', 'MANIFEST_VERSION', 'SIMULATED', 'PACKAGES', 'STAGE', 'Folder', 'folder_path', 'writable_folder',
            'write_text', 'remove_left_overs', 'turn', 'may_be_written', 'RecordedParticipant', 'facts_of',
-           'keep_record', 'recorded_participant', 'marks_of', 'shown_names_of', 'shown_names_in', 'mark_of_participant',
-           'installed_versions', 'keep_items', 'keep_asked_items', 'keep_readings', 'kept_readings', 'read_manifest',
-           'keep_asked', 'forget_asked', 'asked_since', 'cells_as_last_asked', 'stored_settings', 'part_of_cell',
-           'manifest_text', 'not_as_written', 'settings_as_written', 'Begun', 'begun_runs', 'first_start', 'begun',
-           'half_import', 'own_trials', 'last_run', 'stored_cells', 'StoredItems', 'stored_items', 'StoredCell',
-           'read_cells', 'read_cell', 'counts_not_read', 'said_not_read', 'not_read', 'left_out', 'StoredTrials',
-           'stored_trials', 'trials_of', 'people_of', 'asked_apart', 'load_effects', 'readable_effects']
+           'keep_record', 'recorded_participant', 'marks_of', 'shown_names_of', 'shown_names_in', 'with_shown_name',
+           'mark_of_participant', 'installed_versions', 'keep_items', 'keep_asked_items', 'keep_readings',
+           'kept_readings', 'read_manifest', 'keep_asked', 'forget_asked', 'asked_since', 'cells_as_last_asked',
+           'stored_settings', 'part_of_cell', 'manifest_text', 'not_as_written', 'settings_as_written', 'Begun',
+           'begun_runs', 'first_start', 'begun', 'half_import', 'own_trials', 'last_run', 'stored_cells', 'StoredItems',
+           'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'counts_not_read', 'said_not_read', 'not_read',
+           'left_out', 'StoredTrials', 'stored_trials', 'trials_of', 'people_of', 'asked_apart', 'load_effects',
+           'readable_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
 import filecmp
-import hashlib
 import json
 import math
 import os
@@ -52,13 +52,12 @@ from cogbias.tables import (
     EFFECTS,
     ITEMS,
     LARGEST,
-    LARGEST_TABLE,
     METHODS,
     READINGS,
     CogbiasError,
     Column,
-    check_file,
     content_hash,
+    file_hash,
     _is_running,
     _name_of_machine,
     file_text,
@@ -488,6 +487,15 @@ def shown_names_in(
     return found
 
 
+def with_shown_name(
+    effects: pd.DataFrame,  # an effects table
+    shown: Mapping[str, str],  # participant -> how it is shown
+) -> pd.DataFrame:
+    "The table with its column of shown names; empty where somebody is shown by the name."
+    names = [shown.get(name) for name in effects["participant"]]
+    return effects.assign(shown_name=pd.Series(names, effects.index, dtype=object))
+
+
 def mark_of_participant(
     who: Participant,  # who answers, or the record of it
 ) -> str:  # empty for everybody else
@@ -559,24 +567,22 @@ def _holds(place: Path, items: pd.DataFrame) -> bool:
     return place.exists() and _same_rows(_stored_items_of(place), items)
 
 
-def _is_being_asked(folder: Folder, place: Path, paradigm: str) -> bool:
-    "Whether a run that may go on has begun with the cell of such a file, and has no answer yet."
+def _asked_by_going_runs(folder: Folder, paradigm: str) -> set[str]:
+    "The folders of those whom runs that may go on ask in a paradigm."
     going = (each.cells for each in begun_runs(folder) if each.goes_on is not False)
-    asked = {slug(who) for cells in going for who, name in cells if name == paradigm}
-    return place.parent.name in asked
+    return {slug(who) for cells in going for who, name in cells if name == paradigm}
 
 
 def _readers_of_shared_items(folder: Folder, paradigm: str) -> set[str]:
     "The folders of those whose answers in a paradigm are to the items that all share."
     name = escape(slug(paradigm))
-    answered = [each for each in folder.places(f"trials/*/{name}.jsonl") if each.stat().st_size]
-    begun = [
-        each
-        for each in folder.places(f"trials/*/.asked-{name}.json")
-        if _is_being_asked(folder, each, paradigm)
-    ]
+    stores = folder.places(f"trials/*/{name}.jsonl")
+    answered = {each.parent.name for each in stores if each.stat().st_size}
+    begun = {each.parent.name for each in folder.places(f"trials/*/.asked-{name}.json")}
     own = {each.parent.name for each in folder.places(f"items/*/{name}.parquet")}
-    return {each.parent.name for each in (*answered, *begun)} - own
+    if begun:  # a run that was killed leaves its records, too
+        begun &= _asked_by_going_runs(folder, paradigm)
+    return (answered | begun) - own
 
 
 def _take_back(own: Path) -> None:
@@ -1181,12 +1187,7 @@ def load_effects(
     path: Path | str,  # effects.parquet of a folder
 ) -> pd.DataFrame:  # an effects table
     "Read a table of effects and check what its rows say."
-    try:
-        with check_file(Path(path), LARGEST_TABLE).open("rb") as file:
-            held = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:  # reading the table says why it cannot be read
-        held = None
-    return _checked_effects(Path(path), held).copy()
+    return _checked_effects(Path(path), file_hash(Path(path))).copy()
 
 
 def readable_effects(

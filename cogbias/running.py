@@ -73,6 +73,7 @@ from cogbias.outputs import (
     read_manifest,
     recorded_participant,
     shown_names_of,
+    with_shown_name,
     stored_cells,
     stored_settings,
     turn,
@@ -308,10 +309,8 @@ def _estimate_all_cells(folder: Folder, save: bool, jobs: int, progress: bool) -
         raise _no_trials(folder, [line for part in found for line in part.left_out])
     with waiting(progress, "effects: verdicts and tables"):
         effects = decide(effects_table(rows), stored_analysis(folder), readable_effects(folder))
-        effects = shown_limits(effects)
         shown = shown_names_of(folder, effects["participant"])
-        names = [shown.get(name) for name in effects["participant"]]
-        effects = effects.assign(shown_name=pd.Series(names, effects.index, dtype=object))
+        effects = with_shown_name(shown_limits(effects), shown)
         left_out = [line for part in found for line in part.left_out]
         for ending in ("parquet", "csv") if save else ():
             save_table(effects, folder.place(f"effects.{ending}"))

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import numpy as np
 import pandas as pd
 
 from .backends.command import may_start
@@ -37,7 +36,13 @@ from .participants import Participant, at_hand, backends, is_simulated
 from .reporting.cell import headline_sentence, shown_name
 from .running import Outcome, run_study
 from .settings import listing, setting_words
-from .study import Study, make_study, refuse_fields_of_files, study_paradigms
+from cogbias.study import (
+    Study,
+    given_values,
+    make_study,
+    refuse_fields_of_files,
+    study_paradigms,
+)
 from .tables import EFFECTS, CogbiasError
 from .trials import TrialStore, fingerprint, not_asked_lines, trial_id
 
@@ -62,18 +67,9 @@ def _is_own(who: Any) -> bool:
     return type(who).__module__ not in {f"cogbias.backends.{name}" for name in backends()}
 
 
-def _settings_given(**settings: Any) -> dict[str, Any]:
-    "Settings that somebody gave."
-    given = {name: value for name, value in settings.items() if value is not None}
-    return {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in given.items()
-    }
-
-
 def _as_participant(who: Any, **settings: Any) -> Participant:
     "An object with the protocol; it has its settings."
-    for name in _settings_given(**settings):
+    for name in given_values(**settings):
         raise CogbiasError(
             f"{getattr(who, 'name', type(who).__name__)}: is a participant and has its settings; "
             f"leave out {name}"
@@ -417,13 +413,13 @@ def run(
     with _without_an_empty_folder(place):
         folder = writable_folder(place)
         fields = {**settings, **asked_fields(paradigm, folder)}
-        fields |= _settings_given(repeats=repeats, where=_lists_of_levels(where))
-        own = _settings_given(timeout=timeout, concurrency=concurrency)
+        fields |= given_values(repeats=repeats, where=_lists_of_levels(where))
+        own = given_values(timeout=timeout, concurrency=concurrency)
         names = [each for each in models if isinstance(each, str)]
-        _give_settings_to_named(names, {**own, **_settings_given(revision=revision)}, fields)
+        _give_settings_to_named(names, {**own, **given_values(revision=revision)}, fields)
         if names:
-            fields |= _settings_given(temperature=temperature)
-        own |= _settings_given(temperature=temperature)
+            fields |= given_values(temperature=temperature)
+        own |= given_values(temperature=temperature)
         asked = [_made_participant(each, name, revision, **own) for each in models]
         made = [each for each in asked if not isinstance(each, str)]
         functions = [each for each in made if isinstance(each, FunctionParticipant)]

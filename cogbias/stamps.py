@@ -27,6 +27,7 @@ from cogbias.tables import (
     PACKAGE,
     check_file,
     content_hash,
+    file_hash,
     file_text,
     shipped,
 )
@@ -44,11 +45,7 @@ class Hashes:
     ) -> str | None:  # None: there is none to be read
         "Hash of what a file holds."
         if path not in self._known:
-            try:
-                with check_file(path, LARGEST_TABLE).open("rb") as held:
-                    self._known[path] = hashlib.file_digest(held, "sha256").hexdigest()[:32]
-            except OSError:  # whoever has to read it says why it cannot be read
-                self._known[path] = None
+            self._known[path] = file_hash(path)
         return self._known[path]
 
 # %% ../nbs/16_stamps.ipynb #grownornot02

@@ -9,8 +9,8 @@ __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWER
            'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'shortened',
            'first_line', 'as_given', 'matching', 'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode',
            'check_columns', 'limits_fault', 'Schema', 'option', 'answer_range', 'full_content', 'item_ids',
-           'identified', 'item_table', 'harmless', 'as_written', 'inside', 'check_file', 'file_text', 'json_object',
-           'timestamp', 'whole_file', 'remove_parts', 'save_table', 'load_table', 'with_plain_types',
+           'identified', 'item_table', 'harmless', 'as_written', 'inside', 'check_file', 'file_hash', 'file_text',
+           'json_object', 'timestamp', 'whole_file', 'remove_parts', 'save_table', 'load_table', 'with_plain_types',
            'check_outside_items', 'load_outside_items', 'given_table', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
@@ -1082,6 +1082,17 @@ def check_file(
             f"{path}: has {found.st_size:,} bytes, more than {most:,}; it is not ours, remove it"
         )
     return path
+
+
+def file_hash(
+    path: Path,  # of a table or less
+) -> str | None:  # None: there is none to be read, and whoever has to read it says why
+    "Hash of what a file holds."
+    try:
+        with check_file(path, LARGEST_TABLE).open("rb") as held:
+            return hashlib.file_digest(held, "sha256").hexdigest()[:32]
+    except OSError:
+        return None
 
 
 def file_text(

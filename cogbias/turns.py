@@ -61,12 +61,11 @@ def wait_for_turn(
 
     silent_until = time.monotonic() + _PATIENCE
     while not lock_descriptor(descriptor, blocking=False):
-        if time.monotonic() < silent_until:
-            time.sleep(0.01)
-            continue
-        _log.warning("%s: another process is writing; waiting for it to finish", path)
-        lock_descriptor(descriptor)
-        return
+        if time.monotonic() >= silent_until:
+            _log.warning("%s: another process is writing; waiting for it to finish", path)
+            lock_descriptor(descriptor)
+            return
+        time.sleep(0.01)
 
 # %% ../nbs/07_turns.ipynb #3eb52637
 def same_file(

@@ -1,6 +1,7 @@
 """Where the published data lie, for tests that need them; the data do not ship with the project."""
 
 import gc
+import importlib.util
 import os
 import re
 import shlex
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -109,6 +111,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return nodeid if file.endswith(ONE_BY_ONE) else file
 
     return Pieces(config, log)
+
+
+def script_of_docs(name: str) -> ModuleType:
+    "A program of docs/, whose functions are used by a test."
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
 
 
 def in_a_process(program: str, *arguments: str) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 from types import ModuleType
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, script_of_docs
 
 ODD = (
     "!ls 'x\n$ ",
@@ -25,10 +24,7 @@ ODD = (
 def settings() -> ModuleType:
     "The settings of the site."
     pytest.importorskip("sphinx")
-    spec = importlib.util.spec_from_file_location("settings_of_site", ROOT / "docs" / "conf.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script_of_docs("conf")
 
 
 def test_code_is_read_as_pygments_reads_it(settings: ModuleType) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 from types import ModuleType
 
 import pytest
-from conftest import ROOT
+from conftest import script_of_docs
 
 FOLD = '<summary><i class="fa-solid fa-chevron-down"></i></summary>'
+OTHERS = """<ul class="nav bd-sidenav">
+<li class="toctree-l1"><a class="reference internal" href="../../study.html">All</a></li>
+<li class="toctree-l1"><a class="reference external" href="https://a.b/c/">Elsewhere</a></li>
+</ul>"""
 
 # as pydata-sphinx-theme writes it: two participants, of whom one has two reports
 BESIDE_FRAMING = f"""<ul class="current nav bd-sidenav">
@@ -26,10 +29,7 @@ BESIDE_FRAMING = f"""<ul class="current nav bd-sidenav">
 </ul>
 </details></li>
 </ul>
-<ul class="nav bd-sidenav">
-<li class="toctree-l1"><a class="reference internal" href="../../study.html">All</a></li>
-<li class="toctree-l1"><a class="reference external" href="https://a.b/c/">Elsewhere</a></li>
-</ul>"""
+{OTHERS}"""
 BESIDE_A = f"""<ul class="current nav bd-sidenav">
 <li class="toctree-l1 current active has-children">\
 <a aria-current="page" class="current reference internal" href="#">a</a>\
@@ -45,10 +45,7 @@ BESIDE_A = f"""<ul class="current nav bd-sidenav">
 </ul>
 </details></li>
 </ul>
-<ul class="nav bd-sidenav">
-<li class="toctree-l1"><a class="reference internal" href="../../study.html">All</a></li>
-<li class="toctree-l1"><a class="reference external" href="https://a.b/c/">Elsewhere</a></li>
-</ul>"""
+{OTHERS}"""
 PAGES = {"r/p/b/framing.html": BESIDE_FRAMING, "r/p/a/index.html": BESIDE_A}
 
 
@@ -56,10 +53,7 @@ PAGES = {"r/p/b/framing.html": BESIDE_FRAMING, "r/p/a/index.html": BESIDE_A}
 def sidebars() -> ModuleType:
     "The glue of the site that makes navigation."
     pytest.importorskip("sphinx")
-    spec = importlib.util.spec_from_file_location("sidebars", ROOT / "docs" / "sidebars.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script_of_docs("sidebars")
 
 
 @pytest.mark.parametrize("first", PAGES)

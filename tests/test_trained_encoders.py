@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import importlib.util
 import json
 import shutil
 import signal
@@ -13,7 +12,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import nbformat
@@ -21,6 +19,7 @@ import numpy as np
 import pandas as pd
 import psutil
 import pytest
+from conftest import script_of_docs
 
 from cogbias.backends.encoder import EncoderParticipant
 from cogbias.cli import TRAINING_STOPPED, main
@@ -51,16 +50,7 @@ from cogbias.training import (
 SMALLEST = Size(hidden=16, layers=1, heads=2)
 
 
-def script(name: str) -> ModuleType:
-    "A program of docs/, whose functions are used here."
-    place = Path(__file__).resolve().parent.parent / "docs" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, place)
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
-
-
-small_matrix = script("small_matrix")
+small_matrix = script_of_docs("small_matrix")
 TINY = {
     "size": {"hidden": 16, "layers": 1, "heads": 2},
     "pretraining": {"epochs": 1, "device": "cpu"},

@@ -2372,7 +2372,8 @@ def check_given_effects(
                     f"effects table: column {column!r} holds {word!r:.60} in row {row}; "
                     f"{nearest(word, known)}"
                 )
-    for row, (estimate, se, status) in enumerate(zip(*(effects[name] for name in _NUMBER_AND_WHY))):
+    columns = (effects[name] for name in ("estimate", "se", "status"))
+    for row, (estimate, se, status) in enumerate(zip(*columns)):
         if not is_empty(estimate) and isinf(estimate) and status != "separated":
             raise CogbiasError(
                 f"effects table: column 'estimate' holds {estimate} in row {row}, whose status is "
@@ -2382,9 +2383,6 @@ def check_given_effects(
             raise CogbiasError(
                 f"effects table: column 'se' holds {se} in row {row}; leave it empty"
             )
-
-
-_NUMBER_AND_WHY = ("estimate", "se", "status")  # columns
 
 
 def _are_marked_as_headlines(effects: pd.DataFrame) -> np.ndarray:
