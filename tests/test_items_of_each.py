@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from calls import command, refused
+from test_site_pages import stand_in
 
 import cogbias as cb
 import cogbias.outputs as outputs
@@ -18,6 +20,7 @@ from cogbias.compare import compare
 from cogbias.outputs import Folder, asked_apart, left_out, people_of, read_manifest
 from cogbias.reporting.study import opening_notes
 from cogbias.running import estimate_folder, run_study
+from cogbias.site.pages import stage_site
 from cogbias.status import folder_status
 from cogbias.study import make_study
 from cogbias.tables import ITEMS, load_table, save_table
@@ -286,6 +289,32 @@ def test_the_report_on_the_study_says_who_was_asked_other_prompts(folder: Path) 
     run(folder, "sim/human")
     assert asked_apart(folder) == {}
     assert "other prompts" not in opening_notes(effects, people, apart=asked_apart(folder))
+
+
+def staged(folder: Path, stage: Path) -> dict[str, str]:
+    "The pages of the site of a folder that tell of several participants, as Sphinx will get them."
+    stage_site(folder, stage, None)
+    names = ("index.md", "results/index.md", "results/paradigms/choice-certainty.md")
+    return {name: (stage / name).read_text() for name in names}
+
+
+def test_the_site_says_in_the_same_words_who_was_asked_other_prompts(
+    folder: Path, tmp_path: Path
+) -> None:
+    for trials in folder.glob("trials/*/choice-certainty.jsonl"):
+        stand_in(folder / "reports" / trials.parent.name / "choice-certainty.ipynb")
+    effects, people = pd.read_csv(folder / "effects.csv"), people_of(folder)
+    told = opening_notes(effects, people, apart=asked_apart(folder)).partition("sim/human. ")[2]
+    assert told.startswith("Each number is of what its participant was asked")
+    for name, page in staged(folder, tmp_path / "first").items():
+        assert "Asked other prompts than the others:" in page, name
+        assert f"in The certainty effect, sim/human. {told}" in html.unescape(page), name
+    paradigms = (tmp_path / "first" / "results/paradigms/choice-certainty.md").read_text()
+    marked = [line for line in paradigms.splitlines() if ">other prompts<" in line]
+    assert marked and all("sim/<wbr>human" in line for line in marked)
+    run(folder, "sim/human")
+    for name, page in staged(folder, tmp_path / "second").items():
+        assert "other prompts" not in page, name
 
 
 def test_the_record_of_each_cell_stays(folder: Path) -> None:

@@ -19,7 +19,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..claims import claim, explained, p_words, status_words
+from cogbias.claims import (
+    OTHER_PROMPTS,
+    claim,
+    explained,
+    first_few,
+    p_words,
+    status_words,
+    who_was_asked_other_prompts,
+)
 from ..tables import CogbiasError, file_text, inside, shipped
 from ..design import ALTERED, IMPORTED
 from ..effects import changed, headlines, words_in
@@ -143,7 +151,8 @@ def _marked_models(
         if known.get("mark") and not known["simulated"]:
             called.setdefault((known["mark"], bool(known.get("self_made"))), []).append(name)
     return [
-        f"**{mark[0].upper()}{mark[1:]}:** {_first_few(names)}. {_what_a_mark_says(self_made)}"
+        f"**{mark[0].upper()}{mark[1:]}:** {plain_words(first_few(names))}. "
+        f"{_what_a_mark_says(self_made)}"
         for (mark, self_made), names in called.items()
     ]
 
@@ -176,12 +185,6 @@ def as_readers_see(
     return effects.assign(participant=shown), marked
 
 
-def _first_few(names: Sequence[str], most: int = 4) -> str:
-    "Names, as many as a reader wants to read, and how many more there are."
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return plain_words(", ".join(names[:most])) + more
-
-
 def _published_models(effects: pd.DataFrame) -> list[str]:
     "Who is a real model of whom there are published answers only."
     imported = effects["paradigm"].str.startswith(IMPORTED).groupby(effects["participant"]).all()
@@ -199,17 +202,6 @@ def _published_models(effects: pd.DataFrame) -> list[str]:
             f"Some of them, or the prompts, were changed; the manifest counts them."
         )
     return told
-
-
-def _asked_other_prompts(apart: Mapping[str, Sequence[str]]) -> list[str]:
-    "Where participants were asked different prompts, so that numbers side by side differ by them."
-    if not apart:
-        return []
-    told = [f"in {name}, {_first_few(names)}" for name, names in apart.items()]
-    return [
-        f"**Asked other prompts than the others:** {'; '.join(told)}. Each number is of what its "
-        f"participant was asked; who shows more is told over the prompts that both were asked."
-    ]
 
 
 def opening_notes(
@@ -235,7 +227,9 @@ def opening_notes(
     )
     notes += _published_models(effects)
     notes += _marked_models(effects, people)
-    notes += _asked_other_prompts(apart)
+    named = {name: [plain_words(who) for who in people] for name, people in apart.items()}
+    if told := who_was_asked_other_prompts(named):
+        notes.append(f"**{OTHER_PROMPTS}:** {told}")
     heads = effects.drop_duplicates("paradigm").set_index("paradigm")["unit"]
     right = [name for name in left_out if not is_bias(heads[name])]
     others = [name for name in left_out if name not in right]

@@ -193,7 +193,7 @@ def _paradigm_page(results: Results, name: str, page: str | None, layout: Layout
         caveats=known.caveats if known else (),
         page=page,
         right=known is not None and known.headline.sense == "accuracy",
-        said=spoken_for(results),
+        said=spoken_for(results, only=name),
         parts=_tables_of_paradigm(results, name),
         reports=reports,
     )

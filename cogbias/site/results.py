@@ -18,7 +18,16 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ..claims import DIGITS, bound_of, claim, explained, signed, status_words
+from cogbias.claims import (
+    DIGITS,
+    OTHER_PROMPTS,
+    bound_of,
+    claim,
+    explained,
+    signed,
+    status_words,
+    who_was_asked_other_prompts,
+)
 from cogbias.design import (
     ALTERED,
     DECLARED_HERE,
@@ -29,7 +38,14 @@ from cogbias.design import (
     paradigm,
 )
 from ..effects import changed, headlines
-from ..outputs import SIMULATED, Folder, load_effects, marks_of, recorded_participant
+from cogbias.outputs import (
+    SIMULATED,
+    Folder,
+    asked_apart,
+    load_effects,
+    marks_of,
+    recorded_participant,
+)
 from ..participants import SELF_MADE, is_simulated
 from .inert import read_cells
 from ..stats.decisions import is_bias, without_width
@@ -396,6 +412,7 @@ class Results:
         people = {row["participant"] for row in self.headlines}
         people |= {each.participant for each in self.reports}
         self.marks = marks_of(outputs, sorted(people))
+        self.apart = asked_apart(outputs)
 
         self._addresses: dict[tuple[str, str], str] = {}
         for each in self.reports:
@@ -622,11 +639,17 @@ def _models_as_rows(
     return lines, [{"title": title, "lines": everybody}]
 
 # %% ../../nbs/site/01_results.ipynb #2c8e2bc3
-def spoken_for(results: Results) -> dict[str, Any]:
-    "What stands below every table of verdicts: their meaning, their families, and what changed."
+def spoken_for(
+    results: Results,
+    only: str | None = None,  # the paradigm of the page; None: all of them
+) -> dict[str, Any]:
+    "What stands below a table of verdicts: who was asked something else, and what words mean."
     said = results.claims
+    apart = {name: who for name, who in results.apart.items() if only in (None, name)}
     families = {row["family"] for row, _ in said if isinstance(row["family"], str)}
     return {
+        "other_prompts": OTHER_PROMPTS,
+        "apart": who_was_asked_other_prompts({paradigm_title(name): apart[name] for name in apart}),
         "words": explained(each.verdict for _, each in said),
         "families": sorted(families),
         "changed": [
@@ -690,6 +713,9 @@ def _forest_group(
     ]
     if label == "participant":
         shown = [line | {"tags": _tags_of_column(results, line["label"])} for line in shown]
+    for line, row in zip(shown, rows):
+        if row["participant"] in results.apart.get(row["paradigm"], []):
+            line["tags"] = [*line["tags"], "other prompts"]
     bound = bound_of(rows[0]["unit"], rows[0]) if shared else ""
     people = (
         [] if label == "paradigm" else _human_rows(rows[0]["paradigm"], rows[0]["measure"], limit)
