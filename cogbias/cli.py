@@ -346,11 +346,11 @@ Paradigms = Annotated[
 ]
 
 
-def _from_home(place: Path | None) -> Path | None:
+def _from_home(param: typer.CallbackParam, given: Any) -> Any:
     "A path, with the home folder in place of a ~, which a shell leaves in --outputs=~/x."
-    from cogbias.outputs import folder_path
+    from cogbias.tables import from_home
 
-    return place and folder_path(place)
+    return from_home(given, param.opts[0])
 
 
 Outputs = Annotated[
@@ -865,7 +865,7 @@ def new(
             autocompletion=_completion_among(_paradigm_names),
         ),
     ] = "",
-    folder: Annotated[Path, typer.Option(help="Where it goes.")] = Path(),
+    folder: Annotated[Path, typer.Option(help="Where it goes.", callback=_from_home)] = Path(),
 ) -> None:
     """Write the beginning of a bias of your own: it runs as it is, and says where to change it.
 
@@ -901,7 +901,12 @@ def generate(
         ),
     ],
     model: Annotated[str, typer.Option("--model", help="Who writes: backend/name.")],
-    out: Annotated[Path, typer.Option("--out", help="Table of fillings, a .jsonl file; resumed.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", help="Table of fillings, a .jsonl file; resumed.", callback=_from_home
+        ),
+    ],
     settings: Annotated[
         str, typer.Option(help="How many business settings, or a file of your own.")
     ] = "50",
@@ -1516,7 +1521,7 @@ def _import_answers(
 @app.command("import")
 def import_command(
     format: Annotated[str, typer.Argument(help="Such as instructed-to-bias, malberg or pagliaro.")],
-    path: Annotated[Path, typer.Argument(help="File or folder.")],
+    path: Annotated[Path, typer.Argument(help="File or folder.", callback=_from_home)],
     out: Annotated[
         Path,
         typer.Option(
@@ -1573,10 +1578,12 @@ def export_command(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="DIR|PARADIGM", help="An outputs folder (its trials) or a paradigm (its items)."
+            metavar="DIR|PARADIGM",
+            help="An outputs folder (its trials) or a paradigm (its items).",
+            callback=_from_home,
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", help="File to write.")],
+    out: Annotated[Path, typer.Option("--out", help="File to write.", callback=_from_home)],
 ) -> None:
     "Write the trials of a folder or the items of a paradigm in another format."
     from cogbias.design import paradigm

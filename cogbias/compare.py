@@ -68,6 +68,7 @@ from cogbias.tables import (
     TRIALS,
     CogbiasError,
     as_given,
+    from_home,
     given_table,
     nearest,
 )
@@ -727,7 +728,7 @@ _SEVERAL_FOLDERS = (
 
 def _refuse_several_folders(given: Sequence[Any]) -> None:
     "Say how several folders are compared; nothing where there is no second one."
-    paths = [str(each) for each in given if isinstance(each, (str, Path))]
+    paths = [str(from_home(each)) for each in given if isinstance(each, (str, Path))]
     folders = [path for path in paths if (Path(path) / "trials").is_dir()]
     if len(folders) > 1:
         raise CogbiasError(_SEVERAL_FOLDERS.format(", ".join(map(repr, folders))))

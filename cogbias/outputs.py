@@ -61,6 +61,7 @@ from cogbias.tables import (
     _is_running,
     _name_of_machine,
     file_text,
+    from_home,
     inside,
     is_empty,
     is_unicode,
@@ -146,13 +147,7 @@ def folder_path(
         raise CogbiasError(
             f"outputs: {outputs!r:.60} is no path of a folder; give one such as 'outputs/study'"
         )
-    try:
-        return Path(outputs).expanduser()
-    except RuntimeError:
-        raise CogbiasError(
-            f"outputs: {str(outputs)!r:.60} begins with the home of nobody who is known here; give "
-            "the whole path"
-        ) from None
+    return Path(from_home(outputs, "outputs"))
 
 
 def writable_folder(path: Path) -> Folder:
@@ -1089,7 +1084,8 @@ def trials_of(
 ) -> pd.DataFrame:  # a trials table
     "All trials of a folder, as the last run of each cell left them."
     later = import_module("cogbias.own_paradigms")  # a later room knows what a folder declares
-    return later.with_declarations(stored_trials(outputs).trials, outputs)
+    place = folder_path(outputs)
+    return later.with_declarations(stored_trials(place).trials, place)
 
 # %% ../nbs/15_outputs.ipynb #6d0d1ece
 def people_of(

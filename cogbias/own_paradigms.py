@@ -41,6 +41,7 @@ from cogbias.tables import (
     check_outside_items,
     content_hash,
     file_text,
+    from_home,
     given_table,
     kind_of,
     load_table,
@@ -129,7 +130,7 @@ def with_declared(
             continue
         made = None
         with faults.apart():
-            made = paradigm_from_file(Path(folder) / each)
+            made = paradigm_from_file(Path(folder) / from_home(each))
         if made is None:
             continue
         if declared.get(made.name, made.files) != made.files:

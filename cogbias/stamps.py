@@ -29,6 +29,7 @@ from cogbias.tables import (
     content_hash,
     file_hash,
     file_text,
+    from_home,
     shipped,
 )
 
@@ -82,7 +83,7 @@ def files_named(
     found = []
     for text in _texts_in_setting(value):
         try:
-            state = os.stat(text)
+            state = os.stat(from_home(text))
         except (OSError, ValueError):  # a text that is not the name of a file
             continue
         if S_ISREG(state.st_mode):

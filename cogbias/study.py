@@ -34,7 +34,6 @@ from cogbias.design import (
     selected_mask,
     usable_items,
 )
-from .tables import matching
 from .effects import make_analysis
 from .elicitation.calls import without_secrets
 from .outputs import Folder, RecordedParticipant, recorded_participant
@@ -59,7 +58,9 @@ from cogbias.tables import (
     CogbiasError,
     content_hash,
     file_text,
+    from_home,
     is_empty,
+    matching,
     nearest,
     shipped,
 )
@@ -124,6 +125,7 @@ def make_study(
     "A checked study."
     given = with_declared(given_values(**values))
     check_settings(source, Study, given)
+    given |= {name: from_home(given[name], name) for name in given.keys() & {"items_file"}}
     for name in ("models", "paradigms"):
         given[name] = tuple(dict.fromkeys(given[name]))
     study = Study(**given)
@@ -389,7 +391,7 @@ def read_study(
     path: Path | str,  # a .toml file
 ) -> Study:
     "Read and check a study file."
-    path = Path(path)
+    path = Path(from_home(path, "study"))
     try:
         values = tomllib.loads(file_text(path))
     except FileNotFoundError:

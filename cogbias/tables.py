@@ -9,9 +9,9 @@ __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWER
            'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'shortened',
            'first_line', 'as_given', 'matching', 'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode',
            'check_columns', 'limits_fault', 'Schema', 'option', 'answer_range', 'full_content', 'item_ids',
-           'identified', 'item_table', 'harmless', 'as_written', 'inside', 'check_file', 'file_hash', 'file_text',
-           'json_object', 'timestamp', 'whole_file', 'remove_parts', 'save_table', 'load_table', 'with_plain_types',
-           'check_outside_items', 'load_outside_items', 'given_table', 'shipped']
+           'identified', 'item_table', 'harmless', 'as_written', 'from_home', 'inside', 'check_file', 'file_hash',
+           'file_text', 'json_object', 'timestamp', 'whole_file', 'remove_parts', 'save_table', 'load_table',
+           'with_plain_types', 'check_outside_items', 'load_outside_items', 'given_table', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import ast
@@ -1044,6 +1044,22 @@ _WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
 }
 TABLES = tuple(_WRITERS)  # endings of table files
 
+# %% ../nbs/00_tables.ipynb #14f7569a
+def from_home(
+    given: Any,  # what a user gave where a path belongs
+    what: str = "path",  # the name of the argument, for messages
+) -> Any:  # of the same type
+    "A path with the home folder in place of a leading ~; anything else as it is."
+    if not isinstance(given, (str, Path)) or not str(given).startswith("~"):
+        return given
+    try:
+        return type(given)(Path(given).expanduser())
+    except RuntimeError:
+        raise CogbiasError(
+            f"{what}: {str(given)!r:.60} begins with the home of nobody who is known here; give "
+            "the whole path"
+        ) from None
+
 # %% ../nbs/00_tables.ipynb #b634f37d
 LARGEST_TEXT = 64 * 2**20  # bytes of a manifest, a record or a study file
 LARGEST_NOTEBOOK = 512 * 2**20  # bytes of a report with its pictures
@@ -1558,7 +1574,7 @@ def given_table(
 ) -> tuple[Schema, pd.DataFrame]:  # which it is, and the table in the types of the schema
     "A table that comes in by hand, checked; no row may stand for what another one stands for."
     if isinstance(given, (str, Path)) and Path(given).suffix in TABLES:
-        path = Path(given)
+        path = Path(from_home(given))
         kind = _nearest_schema(_read_file(path, schemas[0]), schemas)
         with _naming_file(path):
             return given_table(_read_stored(path, kind), kind)

@@ -6,15 +6,17 @@ import subprocess
 import sys
 from configparser import ConfigParser
 from pathlib import Path
+from typing import Annotated, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 import yaml
 
 import cogbias as cb
 from cogbias.backends.sim import exact_trials
-from cogbias.cli import main
+from cogbias.cli import _from_home, app, main
 from cogbias.outputs import trials_of
 from cogbias.tables import CogbiasError, shipped
 
@@ -283,6 +285,55 @@ def test_a_command_finds_the_home_folder_that_no_shell_has_put_in(tmp_path, monk
         assert end.value.code == 0
     assert {each.name for each in tmp_path.iterdir()} >= {"here", "of.csv"}
     assert not (tmp_path / "~").exists()
+
+
+def paths_of_commands() -> dict[tuple[str, str], typer.models.ParameterInfo]:
+    "Every option and argument of the command line that is a path, by function and parameter."
+    functions = [each.callback for each in app.registered_commands]
+    found = {}
+    for function in functions:
+        for name, hint in get_type_hints(function, include_extras=True).items():
+            kind, *told = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+            if kind is Path or Path in get_args(kind):
+                found[function.__name__, name] = told[0]
+    return found
+
+
+def test_every_path_of_the_command_line_may_begin_at_home() -> None:
+    found = paths_of_commands()
+    named = {function for function, _ in found}
+    assert named >= {"effects", "generate", "import_command", "export_command", "new", "site"}
+    for where, told in found.items():
+        assert told.callback is _from_home, where
+
+
+def test_commands_and_the_front_door_read_and_write_at_home(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    here = tmp_path / "elsewhere"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    ask = ["run", "--model=sim/human", "--no-reports", "--outputs=~/S"]
+    for command in (
+        ["new", "paradigm", "mine", "--folder=~"],
+        ["check", "~/mine.toml"],
+        ["items", "~/mine.toml", "--out=~/prompts.csv"],
+        [*ask, "--paradigm=~/mine.toml"],
+        [*ask, "--paradigm=own/mine", "--items=~/prompts.csv"],
+        ["export", "csv", "~/S", "--out=~/trials.csv"],
+    ):
+        with pytest.raises(SystemExit) as end:
+            main(command)
+        assert end.value.code == 0, command
+    assert {each.name for each in tmp_path.iterdir()} >= {"S", "trials.csv", "mine.toml"}
+    assert list(here.iterdir()) == []
+    name = cb.paradigm("~/mine.toml").name
+    assert cb.items("~/mine.toml")["paradigm"].unique().tolist() == [name]
+    assert cb.show("~/S") is not None and len(cb.effects("~/trials.csv", "~/prompts.csv"))
+    study = "models = ['sim/human']\nparadigms = ['~/mine.toml']\nitems_file = '~/prompts.csv'"
+    (tmp_path / "study.toml").write_text(study)
+    assert len(cb.plan("~/study.toml", outputs="~/S").cells) == 1
+    with pytest.raises(CogbiasError, match="home of nobody who is known here; give the whole"):
+        cb.paradigm("~nobody-at-all/mine.toml")
 
 
 def test_a_table_in_a_wrong_place_is_named_and_not_printed(tmp_path) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 
 from ..frames import a_or_an
-from ..tables import Column, CogbiasError, Schema, load_table, shipped
+from ..tables import Column, CogbiasError, Schema, from_home, load_table, shipped
 
 # %% ../../nbs/kits/business.ipynb #c5461123
 INDUSTRIES = (
@@ -272,10 +272,11 @@ def business_settings(
     path: Path | str | None = None,  # a table of your own; none: the one of the package
 ) -> pd.DataFrame:  # setting, industry, position, organisation, decision
     "Business settings, checked, each with its name."
-    file = shipped("data", "settings", "business.csv") if path is None else Path(path)
+    own = path is not None
+    file = Path(from_home(path)) if own else shipped("data", "settings", "business.csv")
     table = load_table(file, SETTINGS)
     try:
-        check_settings_table(table, path is None, lambda row: f"record {row + 1}")
+        check_settings_table(table, not own, lambda row: f"record {row + 1}")
     except CogbiasError as error:
         raise CogbiasError(f"{file}: {error}") from None
     names = list(map(setting_name, table["industry"], table["position"]))

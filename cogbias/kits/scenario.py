@@ -43,6 +43,7 @@ from cogbias.tables import (
     FILLINGS,
     CogbiasError,
     content_hash,
+    from_home,
     item_table,
     load_table,
     is_empty,
@@ -454,7 +455,7 @@ def load_fillings(
     path: Path | str,  # a fillings table
 ) -> pd.DataFrame:
     "A fillings table, checked; a row that was edited is an error that names it."
-    table = load_table(Path(path), FILLINGS)
+    table = load_table(Path(from_home(path)), FILLINGS)
     for number, row in enumerate(table.to_dict("records"), 1):
         if filling_hash(row) != row["filling_id"]:
             raise CogbiasError(

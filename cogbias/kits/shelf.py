@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..frames import Gap, text_faults
-from ..tables import CogbiasError, file_text, nearest, shipped
+from ..tables import CogbiasError, file_text, from_home, nearest, shipped
 
 # %% ../../nbs/kits/shelf.ipynb #e07c2d49
 FEWEST_SETS = 24  # sets of a shelf that ships
@@ -55,7 +55,7 @@ def read_shelf(
 ) -> dict[str, dict[str, str]]:  # name of a set -> gap -> text, in the order of the file
     "The sets of a shelf, checked."
     try:
-        sets = tomllib.loads(file_text(Path(path)))
+        sets = tomllib.loads(file_text(Path(from_home(path))))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CogbiasError(f"{path}: not readable as TOML ({error}); mend the line") from None
     for fault in set_faults(sets, gaps):
