@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from .design import Paradigm, moved_target_line, selected, size_of, size_words
+from .design import Paradigm, moved_target_line, selected, size_of, units_in_words
 from .kits.file import SUITE, decimal_comma_line
 from .planning.power import FEWEST, POWER, Clusters, assumed_spread, clusters_of
 from .showing import marked_apart
@@ -477,7 +477,7 @@ def _asked_in(paradigm: Paradigm, made: pd.DataFrame, asked: pd.DataFrame) -> st
     if paradigm.wordings is None:
         return ""
     wordings = _count_in_words(len(paradigm.wordings.given), "wordings")
-    size = size_words(size_of(made), paradigm).partition(" prompts in ")[2]  # as `list` says it
+    size = units_in_words(size_of(made), paradigm)  # as `list` says it
     told, count = f"{wordings}, {size}", asked["cluster"].nunique()
     if count == made["cluster"].nunique():
         return told

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['DIGITS', 'STATUS_WORDS', 'SHOWN_AS', 'LOOKS', 'OTHER_PROMPTS', 'signed', 'status_words', 'Claim', 'claim',
-           'on_these_prompts', 'explained', 'bound_of', 'first_few', 'who_was_asked_other_prompts']
+           'units_counted', 'on_these_prompts', 'explained', 'bound_of', 'first_few', 'who_was_asked_other_prompts']
 
 # %% ../nbs/13_claims.ipynb #aab5b3ba
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +13,13 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from .effects import CLAIMS_FROM, OLDER_RULES, row_verdict, words_in
-from .stats.decisions import OTHER_VERDICTS, SMALLEST_EFFECT, VERDICTS, without_width
+from cogbias.stats.decisions import (
+    OTHER_VERDICTS,
+    SMALLEST_EFFECT,
+    VERDICTS,
+    is_bias,
+    without_width,
+)
 from .stats.estimates import STATUSES, p_words
 
 # %% ../nbs/13_claims.ipynb #c87260ee
@@ -124,6 +130,16 @@ def claim(
         look=LOOKS.get(found, "settled"),  # what is no bias has no colour of one
         unit=row["unit"],
     )
+
+# %% ../nbs/13_claims.ipynb #4e9524ff
+def units_counted(
+    row: Mapping[str, Any],  # of the effects table
+) -> int | str:
+    "The units behind an interval, with their name where they are questions and not clusters."
+    of_questions = not is_bias(row["unit"]) or "shared things" in str(row["method"])
+    if row["target"] == "F" and of_questions:
+        return f"{row['n_clusters']} questions"
+    return row["n_clusters"]
 
 # %% ../nbs/13_claims.ipynb #0cdcc587
 def on_these_prompts(

@@ -1301,6 +1301,7 @@ def effects(
     as_json: AsJson = False,
 ) -> None:
     "Estimate the effects of everything a folder holds."
+    from cogbias.claims import units_counted
     from cogbias.effects import headlines
     from cogbias.outputs import Folder, may_be_written
     from cogbias.running import estimate_folder, tables_are_current
@@ -1322,6 +1323,7 @@ def effects(
         _show_json(_rows_for_json(_with_labels(table, folder, "shown_name")))
     elif not out:
         headline = _with_labels(headlines(table).round(4), folder)
+        headline["n_clusters"] = [units_counted(row) for row in headline.to_dict("records")]
         headline["p_adjusted"] = [p_number(p, "–") for p in headline["p_adjusted"]]
         for name in ("estimate", "ci_low", "ci_high"):
             headline[name] = [_shown_number(each, 4) for each in headline[name]]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .claims import DIGITS, signed
+from .claims import DIGITS, signed, units_counted
 from .design import Contrast, Paradigm, names_kept, paradigm
 from cogbias.effects import (
     NUMBER_MEASURES,
@@ -299,12 +299,16 @@ def _answers_on_clusters(answers: Answered, keys: Collection[tuple[str, str]]) -
     return answers.part(_prompts_of_clusters(answers.layout, keys)[answers.item])
 
 # %% ../nbs/29_compare.ipynb #cf8b4cc7
-def _clusters_in_words(keys: Collection[tuple[str, str]], most: int) -> str:
+def _clusters_in_words(
+    keys: Collection[tuple[str, str]],  # stratum and cluster
+    most: int,  # how many there are
+    called: str = "clusters",  # what they are, where a headline counts something else
+) -> str:
     "Which clusters, where they are few, and how many of how many."
     names = sorted({str(cluster) for _, cluster in keys})
     if len(names) == most:
-        return "the one cluster" if most == 1 else f"all {most} clusters"
-    counted = f"{len(names)} of {most} clusters"
+        return "the one cluster" if most == 1 else f"all {most} {called}"
+    counted = f"{len(names)} of {most} {called}"
     return f"{', '.join(names)} ({counted})" if 0 < len(names) <= _MOST_CLUSTERS_NAMED else counted
 
 # %% ../nbs/29_compare.ipynb #7cc8bec2
@@ -331,7 +335,9 @@ def _own_prompts_in_words(
     return {name: f", {int(each.sum()):,} of {every:,} prompts" for name, each in read.items()}
 
 
-def _basis_over_shared_clusters(contrast: Contrast, of: Mapping[str, Answered]) -> _RankBasis:
+def _basis_over_shared_clusters(
+    contrast: Contrast, of: Mapping[str, Answered], called: str = "clusters"
+) -> _RankBasis:
     "Estimates over the clusters that all who are ranked answered readably, and who is not ranked."
     own = {name: _headline_estimate(contrast, each) for name, each in of.items()}
     read = {name: _readable_clusters(contrast, each) for name, each in of.items()}
@@ -342,14 +348,14 @@ def _basis_over_shared_clusters(contrast: Contrast, of: Mapping[str, Answered]) 
         if np.isnan(own[name]):
             told[name] = "not ranked: too few of its answers could be read"
         elif len(keys) < LEAST_SHARE * len(anybody):
-            told[name] = f"not ranked: answered {_clusters_in_words(keys, total)}"
+            told[name] = f"not ranked: answered {_clusters_in_words(keys, total, called)}"
     ranked = [name for name in of if name not in told]
     shared = set.intersection(*(read[name] for name in ranked)) if ranked else set()
     if ranked and not shared:
         none = "not ranked: no cluster was answered readably by all who could be ranked"
         told |= dict.fromkeys(ranked, none)
         ranked = []
-    estimates, over = {}, _clusters_in_words(shared, total)
+    estimates, over = {}, _clusters_in_words(shared, total, called)
     beside = _own_prompts_in_words(contrast, {name: of[name] for name in ranked}, shared)
     for name in ranked:
         less = read[name] != shared
@@ -369,9 +375,12 @@ def _basis_over_shared_clusters(contrast: Contrast, of: Mapping[str, Answered]) 
 
 # %% ../nbs/29_compare.ipynb #637d1ef9
 def _basis_over_shared_prompts(
-    contrast: Contrast, of: Mapping[str, Answered], asked: Mapping[str, set[str]]
+    contrast: Contrast,
+    of: Mapping[str, Answered],
+    asked: Mapping[str, set[str]],  # ids by participant, or empty
+    called: str = "clusters",  # what they are
 ) -> _RankBasis:
-    "The same over the prompts that all were asked; asked: ids by participant, or empty."
+    "The same over the prompts that all were asked."
     layout = next(iter(of.values())).layout if of else None
     spoken = (
         {key for key, use in zip(layout.row, layout.selected(contrast)) if use} if of else set()
@@ -379,15 +388,15 @@ def _basis_over_shared_prompts(
     prompts = [asked[name] & spoken for name in of if name in asked]
     shared = set.intersection(*prompts) if prompts else set()
     if all(each == shared for each in prompts):
-        return _basis_over_shared_clusters(contrast, of)
+        return _basis_over_shared_clusters(contrast, of, called)
     if not shared:
-        basis = _basis_over_shared_clusters(contrast, of)
+        basis = _basis_over_shared_clusters(contrast, of, called)
         apart = "over its own prompts, as no prompt was asked of all"
         told = {name: f"{basis.told[name]}, {apart}" for name in basis.estimates}
         return basis._replace(told=basis.told | told)
     keep = np.array([key in shared for key in layout.row], bool)
     basis = _basis_over_shared_clusters(
-        contrast, {name: each.part(keep[each.item]) for name, each in of.items()}
+        contrast, {name: each.part(keep[each.item]) for name, each in of.items()}, called
     )
     own = {name: _headline_estimate(contrast, each) for name, each in of.items()}
     told = {}
@@ -399,10 +408,16 @@ def _basis_over_shared_prompts(
     return basis._replace(told=told, alone=alone)
 
 # %% ../nbs/29_compare.ipynb #0246cddb
+def _units_in_words(row: Mapping[str, Any]) -> str:
+    "How many units a headline rests on, and which they are."
+    counted = units_counted(row)
+    return counted if isinstance(counted, str) else f"{int(counted)} clusters"
+
+
 def _basis_in_effects(rows: pd.DataFrame) -> _RankBasis:
     "The same of headlines, which say how many clusters they rest on and not which."
     own = dict(zip(rows["participant"], rows["estimate"].astype(float)))
-    clusters = dict(zip(rows["participant"], rows["n_clusters"].astype(int)))
+    clusters = {row["participant"]: _units_in_words(row) for row in rows.to_dict("records")}
     prompts = dict(zip(rows["participant"], rows["n_items"].astype(int)))
     estimates = {name: value for name, value in own.items() if not np.isnan(value)}
     differ, other_prompts = (
@@ -412,7 +427,7 @@ def _basis_in_effects(rows: pd.DataFrame) -> _RankBasis:
     for name in own:
         beside = f" and {prompts[name]:,} prompts" if other_prompts else ""
         marked = ", not all of them those of the others" if differ or other_prompts else ""
-        counted = f"over its own {clusters[name]} clusters{beside}{marked}"
+        counted = f"over its own {clusters[name]}{beside}{marked}"
         told[name] = counted if name in estimates else "not ranked: it has no estimate"
     alone = {name: value for name, value in own.items() if name not in estimates}
     return _RankBasis(estimates, alone, None, told)
@@ -858,10 +873,12 @@ def _from_answers(
     "Rows of differences, what ranks rest on by paradigm, rows of familiarity."
     rows, bases, familiar = [], {}, []
     for name, (layout, of, asked) in cells.items():
-        contrast = paradigm(name).headline
+        whose = paradigm(name)
+        contrast = whose.headline
+        called = whose.clusters if contrast.sense == "accuracy" else "clusters"
         here = {each: of[each] for each in chosen if each in of}
         with naming_lacking_column(name, layout.items):
-            bases[name] = _basis_over_shared_prompts(contrast, here, asked)
+            bases[name] = _basis_over_shared_prompts(contrast, here, asked, called)
             found = _pair_rows(contrast, here, bases[name])
             said = [
                 _published_minus_new_wording(contrast, each, answers, seed)

@@ -8,8 +8,8 @@ __all__ = ['CONTRAST_KINDS', 'SENSES', 'OUTCOMES', 'INVALID', 'TABLES_KEPT', 'UN
            'selected', 'About', 'check_items', 'Paradigm', 'declaration_key', 'OwnParadigms', 'names_kept', 'paradigms',
            'paradigm', 'with_files', 'is_as_declared', 'declare', 'mean_here', 'declarations', 'moved_targets',
            'moved_target_line', 'with_moved_target', 'load_items', 'refused_edit', 'check_texts', 'with_typed_factors',
-           'with_own_factors', 'usable_items', 'Size', 'size_of', 'known_sizes', 'write_sizes', 'size_words',
-           'human_reference']
+           'with_own_factors', 'usable_items', 'Size', 'size_of', 'known_sizes', 'write_sizes', 'units_in_words',
+           'size_words', 'human_reference']
 
 # %% ../nbs/02_design.ipynb #43f7adc7
 import pickle
@@ -1146,17 +1146,26 @@ def write_sizes(
     pd.DataFrame(rows).astype({"crossed": "Int64"}).to_csv(path, index=False)
 
 
+def units_in_words(
+    size: Size,
+    asked: Paradigm,  # whose size it is
+) -> str:
+    "The units that all prompts come from, in words."
+    if size.crossed is None:
+        return f"{size.clusters:,} {asked.clusters}"
+    if asked.headline.sense == "accuracy":
+        return f"{size.clusters:,} {asked.clusters}, each beside several of {size.crossed:,} others"
+    return f"{size.clusters:,} clusters that share {size.crossed:,} {asked.clusters}"
+
+
 def size_words(
     size: Size,
     asked: Paradigm,  # whose size it is
 ) -> str:
-    "A size in words."
-    told = f"{size.prompts:,} prompts in {size.clusters:,}"
-    if size.crossed is None:
-        return f"{told} {asked.clusters}"
-    if asked.headline.sense == "accuracy":
-        return f"{told} {asked.clusters}, each beside several of {size.crossed:,} others"
-    return f"{told} clusters that share {size.crossed:,} {asked.clusters}"
+    "A size in words; of an accuracy also whether its headline is of all that."
+    of_a_part = asked.headline.sense == "accuracy" and asked.headline.where
+    told = "; the headline is of a part of these" if of_a_part else ""
+    return f"{size.prompts:,} prompts in {units_in_words(size, asked)}{told}"
 
 # %% ../nbs/02_design.ipynb #0ec32379
 @cache

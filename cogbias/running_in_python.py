@@ -20,7 +20,7 @@ import pandas as pd
 
 from .backends.command import may_start
 from .backends.function import OFFERED, FunctionParticipant, function_participant
-from .claims import SHOWN_AS, claim, status_words
+from .claims import SHOWN_AS, claim, status_words, units_counted
 from .design import Paradigm, names_kept, paradigm
 from .effects import headlines
 from cogbias.outputs import (
@@ -159,8 +159,11 @@ class RunResult:
         keys = ["participant", "paradigm", "measure"]
         whole = self.effects[self.effects["group"] == "all"].drop_duplicates(keys)
         cells = [name for name in keys[:2] if whole[name].nunique() > 1]
-        shown = whole[[*cells, *COLUMNS]].head(ROWS)
-        shown = shown.assign(verdict=shown["verdict"].replace(SHOWN_AS))
+        whole = whole.head(ROWS)
+        shown = whole[[*cells, *COLUMNS]].assign(
+            verdict=whole["verdict"].replace(SHOWN_AS),
+            n_clusters=[units_counted(row) for row in whole.to_dict("records")],
+        )
         more = len(self.effects) - len(shown)
         cut = f"<p>{more} more rows in <code>.effects</code></p>" if more else ""
         rest = "".join(

@@ -20,7 +20,7 @@ from typing import Any
 
 import pandas as pd
 
-from .claims import claim
+from .claims import claim, units_counted
 from .design import Paradigm
 from cogbias.effects import (
     check_given_effects,
@@ -234,7 +234,7 @@ def _headlines_in_words(heads: pd.DataFrame) -> pd.DataFrame:
                 "measure": row["measure"],
                 "effect": said.text,
                 "unit": said.unit,
-                "clusters": row["n_clusters"],
+                "clusters": units_counted(row),
                 "verdict": said.word,
                 "why": said.reason,
             }

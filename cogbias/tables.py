@@ -815,7 +815,13 @@ EFFECTS = Schema(
         ("n_items", "integer", "prompts that the estimate rests on", COUNT),
         ("n_trials", "integer", "answers asked for", COUNT),
         ("n_valid", "integer", "answers that could be read", COUNT),
-        ("n_clusters", "integer", "units behind the interval", COUNT),
+        (
+            "n_clusters",
+            "integer",
+            "units behind the interval: clusters, or of an accuracy on exactly the published "
+            "questions these, which share fewer things",
+            COUNT,
+        ),
         ("unit", "text", "unit of the estimate"),
         ("status", "text", "ok, or why the number needs care"),
         ("replication", "flag", "true: published formula; false: the default"),

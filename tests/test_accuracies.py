@@ -11,11 +11,14 @@ import pytest
 
 from cogbias.backends.sim import exact_trials
 from cogbias.compare import compare, difference_sentence
-from cogbias.design import paradigm
-from cogbias.effects import decide, estimate_contrast, estimate_effects
+from cogbias.design import known_sizes, paradigm, size_words
+from cogbias.effects import decide, estimate_contrast, estimate_effects, headlines
+from cogbias.front_door import plan
+from cogbias.planning.plans import SEEN, plan_tables
 from cogbias.reporting.cell import headline_sentence, opening
 from cogbias.site.results import Results, matrix, paradigm_groups
 from cogbias.reporting.study import common_effects, scale_label
+from cogbias.showing import show
 from cogbias.tables import CogbiasError, save_table
 from tiers import slow_but
 
@@ -336,6 +339,24 @@ def test_unreadable_answers_count_as_wrong_and_at_their_worst_and_best():
 
 
 # --- two participants ------------------------------------------------------------------
+
+
+def test_each_count_of_a_headline_says_what_it_counts():
+    "100 questions about 5 dear things, of the 22 of all prompts: three numbers, and their names."
+    name, whole_size = "bets/coin", size_words(known_sizes()["bets/coin"], paradigm("bets/coin"))
+    assert "in 22 dear things, " in whole_size
+    assert whole_size.endswith("; the headline is of a part of these")
+    items = items_of(name, splits=("test",))
+    named = [exact_trials(who, items).assign(participant=who) for who in ("rational", "random")]
+    found = [decide(estimate_effects(each, items, paradigm(name))) for each in named]
+    effects = pd.concat(found, ignore_index=True)
+    assert set(headlines(effects)["n_clusters"]) == {100}
+    shown = repr(show(effects))
+    assert "100 questions" in shown and "100 clusters" not in shown
+    assert set(compare(pd.concat(named)).ranks["detail"]) == {"all 5 dear things"}
+    assert set(compare(effects).ranks["detail"]) == {"over its own 100 questions"}
+    (line,) = plan_tables(plan("sim/human", name))[SEEN].to_dict("records")
+    assert line["clusters"] == "100 questions"
 
 
 def test_shares_that_differ_in_part_are_told_apart():

@@ -339,15 +339,19 @@ def _two_or_how_many(names: pd.Series) -> str:
     return ", ".join(names) if len(names) < 3 else f"{len(names)} participants"
 
 
-def _units_in_words(count: int, of_either: tuple[int, ...]) -> str:
+def _units_in_words(count: int, of_either: tuple[int, ...], counted: str = "clusters") -> str:
     "How many units an interval counts; where two kinds cross, it counts the fewer."
-    return " x ".join(map(amount, of_either)) if of_either else amount(count)
+    named = "" if counted == "clusters" else f" {counted}"
+    return " x ".join(map(amount, of_either)) if of_either else f"{amount(count)}{named}"
 
 
 def _power_rows(power: pd.DataFrame) -> pd.DataFrame:
     "What a plan can see; participants of whom the same holds stand in one row."
     told = power.assign(
-        units=[_units_in_words(*each) for each in zip(power["clusters"], power["of_either"])],
+        units=[
+            _units_in_words(*each)
+            for each in zip(power["clusters"], power["of_either"], power["counted"])
+        ],
         there=[_units_in_words(*each) for each in zip(power["there"], power["there_of_either"])],
     )
     shown = _with_readable_names(told, _OF_POWER)
