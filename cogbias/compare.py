@@ -64,6 +64,7 @@ from .stats.decisions import CLAIMABLE, adjust, is_bias, without_width
 from .stats.estimates import EQUAL, Estimate, joined, p_number, two_sided_p
 from cogbias.tables import (
     EFFECTS,
+    READ_BY_OTHERS,
     TABLES,
     TRIALS,
     CogbiasError,
@@ -764,10 +765,10 @@ def _folder_or_table(source: Any) -> Any:
         raise CogbiasError(
             f"{as_given(source)} cannot be compared; give an outputs folder, trials or effects"
         )
-    kind, table = given_table(source, EFFECTS, TRIALS)
+    kind, table = given_table(source, EFFECTS, TRIALS, beside=READ_BY_OTHERS)
     if kind is EFFECTS:
         check_given_effects(table)
-    return table
+    return table.drop(columns=READ_BY_OTHERS, errors="ignore")
 
 # %% ../nbs/29_compare.ipynb #66d879c6
 @listing(

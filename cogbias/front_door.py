@@ -6,7 +6,7 @@
 __all__ = ['paradigm', 'items', 'participant', 'plan', 'effects', 'headline']
 
 # %% ../nbs/35_front_door.ipynb #326eae64
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,6 +28,7 @@ from cogbias.effects import (
     shown_limits,
     without_headline,
 )
+from .effects.published import INDEX_COLUMNS, NO_READING
 from .outputs import folder_path, shown_names_in, with_shown_name, writable_folder
 from cogbias.own_paradigms import (
     answered,
@@ -42,7 +43,17 @@ from .planning.plans import PlannedRun, plan_run
 from .running import estimate_folder
 from .settings import Study, listing, setting_words
 from .study import make_study, read_study, refuse_fields_of_files, studies
-from .tables import EFFECTS, ITEMS, TABLES, TRIALS, CogbiasError, as_given, given_table
+from cogbias.tables import (
+    EFFECTS,
+    ITEMS,
+    READ_BY_OTHERS,
+    READINGS,
+    TABLES,
+    TRIALS,
+    CogbiasError,
+    as_given,
+    given_table,
+)
 
 # %% ../nbs/35_front_door.ipynb #a00ed7d2
 @listing()
@@ -150,12 +161,39 @@ def _is_table(source: Any) -> bool:
     return named or isinstance(source, pd.DataFrame)
 
 
+def _without_readings(
+    trials: pd.DataFrame,  # a trials table
+) -> tuple[pd.DataFrame, pd.DataFrame | None]:  # the table; a readings table, where there is one
+    "Trials, and beside them what others read from the same answers."
+    there = [name for name in READ_BY_OTHERS if name in trials]
+    if len(there) < len(READ_BY_OTHERS):
+        return trials.drop(columns=there), None
+    of_others = trials[trials["backend"] == "published"]
+    named = of_others[["trial_id", *there]].rename(columns=READ_BY_OTHERS).drop_duplicates()
+    return trials.drop(columns=there), given_table(named, READINGS)[1] if len(named) else None
+
+
+def _lines_on_readings(
+    effects: pd.DataFrame,  # of trials at hand
+    imported: Collection[str],  # participants whose answers others have published
+) -> list[str]:  # one for each paradigm
+    "How many rows of published readings are not there at most, and what has them."
+    without = effects[(effects["detail"] == NO_READING) & effects["participant"].isin(imported)]
+    return [
+        f"{name}: up to {len(rows) * len(INDEX_COLUMNS)} rows are not there and {len(rows)} have "
+        f"no number ({measure}), since trials hold no published reading of the answers; give the "
+        "folder, or trials that 'cogbias export' wrote"
+        for (name, measure), rows in without.groupby(["paradigm", "measure"], sort=False)
+    ]
+
+
 @names_kept()
 def _effects_of_trials(
     trials: pd.DataFrame, items: Any, seed: int, analysis: Mapping[str, Any]
 ) -> pd.DataFrame:
     "The effects of trials at hand."
-    _, trials = given_table(trials, TRIALS)
+    _, table = given_table(trials, TRIALS, beside=READ_BY_OTHERS)
+    trials, readings = _without_readings(table)
     if trials.empty:
         raise CogbiasError("trials table: has no rows, so there is nothing to estimate")
     parts, rows = list(answered(trials, items)), []
@@ -163,9 +201,12 @@ def _effects_of_trials(
         asked = design.paradigm(name)
         with naming_lacking_column(name, table):
             suite = suite_among(((theirs, told) for _, theirs, told in parts), asked)
-            rows += effect_rows(mine, table, asked, seed, suite)
+            rows += effect_rows(mine, table, asked, seed, suite, readings)
     found = shown_limits(decide(effects_table(rows), make_analysis("effects", analysis)))
-    return with_shown_name(found, shown_names_in(trials))
+    found = with_shown_name(found, shown_names_in(trials))
+    imported = trials.loc[trials["backend"] == "published", "participant"].unique()
+    found.attrs["left_out"] = _lines_on_readings(found, imported)
+    return found
 
 
 @listing(
@@ -179,7 +220,7 @@ def effects(
     *,
     seed: int = 0,  # of what an estimator draws
     **analysis: Any,  # of trials at hand; a folder has its own
-) -> pd.DataFrame:  # an effects table; attrs["left_out"] says what of a folder was not read
+) -> pd.DataFrame:  # an effects table; attrs["left_out"] says what was not read
     "Every estimate that the paradigms declare, with intervals and verdicts, as a table."
     check_seed(seed)
     if _is_table(source):
@@ -203,7 +244,7 @@ def headline(
 ) -> pd.DataFrame:  # rows of an effects table
     "The headline of every participant in every paradigm."
     if _is_table(source):
-        kind, table = given_table(source, EFFECTS, TRIALS)
+        kind, table = given_table(source, EFFECTS, TRIALS, beside=READ_BY_OTHERS)
         table = table if kind is EFFECTS else effects(table)
     else:
         table = effects(source)

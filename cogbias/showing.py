@@ -40,7 +40,15 @@ from cogbias.reporting.cell import (
     side_by_side,
 )
 from .settings import listing
-from .tables import EFFECTS, ITEMS, TABLES, TRIALS, CogbiasError, given_table
+from cogbias.tables import (
+    EFFECTS,
+    ITEMS,
+    READ_BY_OTHERS,
+    TABLES,
+    TRIALS,
+    CogbiasError,
+    given_table,
+)
 
 # %% ../nbs/32_showing.ipynb #e7ca2392
 _WORDS_SPACES_SIGNS = re.compile(r"\w+|\s+|[^\w\s]")  # words, spaces, single signs
@@ -320,7 +328,7 @@ def show(
     folder = isinstance(thing, (str, Path)) and Path(thing).suffix not in TABLES
     if folder or isinstance(getattr(thing, "effects", None), pd.DataFrame):
         thing = import_module("cogbias.front_door").effects(thing)  # a later room reads folders
-    kind, thing = given_table(thing, ITEMS, TRIALS, EFFECTS)
+    kind, thing = given_table(thing, ITEMS, TRIALS, EFFECTS, beside=READ_BY_OTHERS)
     if thing.empty:
         raise CogbiasError(f"{kind.name} table: has no rows, so there is nothing to show")
     made = {"items": _items_shown, "trials": _trials_shown, "effects": _effects_shown}

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWERS', 'FILLED', 'ITEMS', 'STATUSES', 'METHODS',
-           'EXACT', 'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'READINGS', 'ACCURACY_GAIN', 'EFFECTS',
-           'FILLING_STATUSES', 'FILLING_VERDICTS', 'FILLINGS', 'SCHEMAS', 'RANGE', 'TABLES', 'LARGEST_TEXT',
+           'EXACT', 'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'READ_BY_OTHERS', 'READINGS', 'ACCURACY_GAIN',
+           'EFFECTS', 'FILLING_STATUSES', 'FILLING_VERDICTS', 'FILLINGS', 'SCHEMAS', 'RANGE', 'TABLES', 'LARGEST_TEXT',
            'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'shortened',
            'first_line', 'as_given', 'matching', 'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode',
            'check_columns', 'limits_fault', 'Schema', 'option', 'answer_range', 'full_content', 'item_ids',
@@ -748,6 +748,10 @@ TRIALS = Schema(
 )
 
 # %% ../nbs/00_tables.ipynb #c214c740
+READ_BY_OTHERS = {  # column beside exported trials -> column of the table of readings
+    "published_choice": "choice",
+    "published_value": "value",
+}
 READINGS = Schema(
     "readings",
     _columns(
@@ -1501,6 +1505,7 @@ def load_outside_items(
 _ROW_KEYS = {
     "items": ["item_id"],
     "trials": ["participant", "trial_id"],
+    "readings": ["trial_id"],
     "effects": ["paradigm", "participant", "measure", "group", "target", "replication"],
 }  # table -> columns that no two of its rows share
 
@@ -1577,21 +1582,24 @@ def _nearest_schema(table: pd.DataFrame, schemas: Sequence[Schema]) -> Schema:
 def given_table(
     given: Any,  # a data frame, or the path of a table file
     *schemas: Schema,  # what it may be
+    beside: Collection[str] = (),  # columns that may stand there too, and are not checked
 ) -> tuple[Schema, pd.DataFrame]:  # which it is, and the table in the types of the schema
     "A table that comes in by hand, checked; no row may stand for what another one stands for."
     if isinstance(given, (str, Path)) and Path(given).suffix in TABLES:
         path = Path(from_home(given))
         kind = _nearest_schema(_read_file(path, schemas[0]), schemas)
         with _naming_file(path):
-            return given_table(_read_stored(path, kind), kind)
+            return given_table(_read_stored(path, kind), kind, beside=beside)
     if not isinstance(given, pd.DataFrame):
         names = " or ".join(each.name for each in schemas)
         raise CogbiasError(f"{repr(given):.60} is no table of {names}; give a DataFrame")
     kind = _nearest_schema(given, schemas)
-    table = _with_lost_types(with_plain_types(given, kind), kind)
+    plain = with_plain_types(given, kind)
+    there = [name for name in beside if name in plain]
+    table = _with_lost_types(plain.drop(columns=there), kind)
     kind.check_cells(table)
     _refuse_repeated(table, kind)
-    return kind, table
+    return kind, table.assign(**{name: plain[name] for name in there}) if there else table
 
 # %% ../nbs/00_tables.ipynb #7e650052
 PACKAGE = Path(import_module("cogbias").__file__).parent  # a notebook has no __file__ of its own

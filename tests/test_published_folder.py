@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -9,17 +10,18 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import cogbias as cb
 from cogbias.cells import report_facts, stored_cell
 from cogbias.cli import app
 from cogbias.compare import compare
 from cogbias.effects import Analysis
 from cogbias.exchange.pagliaro import OUTCOMES, import_pagliaro
-from cogbias.outputs import Folder, stored_settings
+from cogbias.outputs import Folder, stored_settings, trials_of
 from cogbias.reporting.cell import example_prompts
 from cogbias.reporting.methods import methods_paragraph
 from cogbias.running import effects_of
 from cogbias.study import study_of_cell
-from cogbias.tables import shipped
+from cogbias.tables import CogbiasError, shipped
 
 FACTS = shipped("data", "published", OUTCOMES)
 FRAMING = "published/pagliaro_framing"
@@ -51,6 +53,32 @@ def test_a_report_speaks_of_the_prompts_that_its_participant_was_asked(two_arms)
         shown = example_prompts(cell.items, cell.trials, cell.paradigm)
         assert "no readable answer" not in shown
         assert set(cell.items["arm"]) == {"D1_cot" if added else "baseline"}
+
+
+def told_of(effects: pd.DataFrame) -> pd.DataFrame:
+    "An effects table in an order of its own, as text."
+    keys = ["participant", "measure", "group", "target"]
+    return effects.sort_values(keys, ignore_index=True).astype(object).fillna("").astype(str)
+
+
+def test_trials_alone_lack_published_readings_and_exported_ones_have_them(two_arms, tmp_path):
+    whole, items = cb.effects(two_arms), Folder(two_arms).items(FRAMING)
+    alone = cb.effects(trials_of(two_arms), items)
+    (said,) = alone.attrs["left_out"]
+    lacking = int(re.search(r"up to (\d+) rows are not there", said)[1])
+    people = whole["participant"].nunique()
+    assert said.startswith(f"{FRAMING}: ") and f"{people} have no number (susceptib" in said
+    assert lacking == 6 * people >= len(whole) - len(alone) > 0
+    for ending in ("csv", "jsonl"):
+        place = tmp_path / f"trials.{ending}"
+        CliRunner().invoke(app, ["export", ending, str(two_arms), "--out", str(place)])
+        found = cb.effects(place, items)
+        assert found.attrs["left_out"] == []
+        assert told_of(found).equals(told_of(whole))
+    assert cb.compare(place, items=items).ranks["participant"].nunique() == people
+    assert "claude-3.5-sonnet" in repr(cb.show(place))
+    with pytest.raises(CogbiasError, match="its prompts are published elsewhere"):
+        cb.headline(place)
 
 
 @pytest.fixture(scope="module")

@@ -2238,6 +2238,15 @@ def as_read(
     return trials.assign(choice=choice, value=theirs["value"].to_numpy(), p=None, status=status)
 
 
+def _answers_as_read(
+    trials: pd.DataFrame, readings: pd.DataFrame, layout: Layout
+) -> dict[str, Answered]:
+    "The answers of those of whom others have read something, as they read them."
+    read = trials.loc[trials["trial_id"].isin(readings["trial_id"]), "participant"].unique()
+    theirs = trials[trials["participant"].isin(read)]
+    return dict(_answers_by_participant(as_read(theirs, readings), layout)) if len(read) else {}
+
+
 def effect_rows(
     trials: pd.DataFrame,  # a trials table; one or more participants
     items: "pd.DataFrame | Layout",  # the items they answer, or their layout
@@ -2250,9 +2259,7 @@ def effect_rows(
     rows, kinds = [], estimators()
     layout = items if isinstance(items, Layout) else Layout(items)
     wholes = dict(_answers_by_participant(suite[0], Layout(suite[1]))) if suite else {}
-    others = (
-        {} if readings is None else dict(_answers_by_participant(as_read(trials, readings), layout))
-    )
+    others = {} if readings is None else _answers_as_read(trials, readings, layout)
     for participant, answers in _answers_by_participant(trials, layout):
         answers = replace(answers, published=others.get(participant))
         whole = replace(wholes.get(participant, answers), paradigm=paradigm.name)
