@@ -663,6 +663,9 @@ class Paradigm(About):
     def __deepcopy__(self, copies: dict[int, Any]) -> "Paradigm":
         return self
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # two that are equal have one name
+
     def __reduce__(self) -> tuple[Callable[..., "Paradigm"], tuple[Any, ...]]:
         "It goes to another process by its texts, or by its name: functions cannot be sent."
         if self.files and is_as_declared(self):

@@ -11,7 +11,7 @@ __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'IDENTITY', 'ANSWER
            'check_columns', 'limits_fault', 'Schema', 'option', 'answer_range', 'full_content', 'item_ids',
            'identified', 'item_table', 'harmless', 'as_written', 'from_home', 'inside', 'check_file', 'file_hash',
            'file_text', 'json_object', 'timestamp', 'whole_file', 'remove_parts', 'save_table', 'load_table',
-           'with_plain_types', 'check_outside_items', 'load_outside_items', 'given_table', 'shipped']
+           'with_plain_types', 'check_outside_items', 'load_outside_items', 'with_lost_types', 'given_table', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import ast
@@ -1545,7 +1545,7 @@ def _as_text(value: Any) -> Any:
     return str(int(value)) if float(value).is_integer() else str(value)
 
 
-def _with_lost_types(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
+def with_lost_types(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
     "The table with what CSV has lost."
     packed = [each for each in schema.columns if each.kind in ("list", "mapping")]
     packed = [each for each in packed if each.name in table]
@@ -1596,7 +1596,7 @@ def given_table(
     kind = _nearest_schema(given, schemas)
     plain = with_plain_types(given, kind)
     there = [name for name in beside if name in plain]
-    table = _with_lost_types(plain.drop(columns=there), kind)
+    table = with_lost_types(plain.drop(columns=there), kind)
     kind.check_cells(table)
     _refuse_repeated(table, kind)
     return kind, table.assign(**{name: plain[name] for name in there}) if there else table

@@ -138,6 +138,14 @@ def test_every_name_is_tried() -> None:
         (lambda: cb.effects(pd.concat([TRIALS] * 2), ITEMS), "have one trial_id and are the same"),
         (lambda: cb.paradigm_from("mine.csv"), "should be a DataFrame, but is 'mine.csv'"),
         (lambda: cb.paradigm_from(ITEMS, caveats=3), "caveats should be a list of texts, not 3"),
+        (lambda: cb.paradigm_from(ITEMS, titel="A"), "'titel' is not known; did you mean 'title'"),
+        (lambda: cb.paradigm_from(ITEMS, role="A"), "is not known; known: bias, caveats, compares"),
+        (lambda: cb.paradigm_from(ITEMS, persona="A"), "'persona' says nothing beside a table of"),
+        (lambda: cb.paradigm_from(ITEMS, title=None), "title is None; leave it out, or say what"),
+        (
+            lambda: cb.paradigm_from(ITEMS.assign(options="yes, no")),
+            "row 0: column 'options' holds the text 'yes, no', not a list; write it as JSON",
+        ),
     ],
 )
 def test_a_mistake_says_what_and_what_to_do(call: Callable[[], Any], said: str) -> None:
@@ -318,6 +326,14 @@ def test_a_table_of_wordings_knows_no_files_and_no_lines() -> None:
     assert rows == ["paradigm_from: row 'r7'", "paradigm_from: row 'r9'"]
     said = refused(lambda: cb.paradigm_from(wordings().head(1), "mine"))
     assert said.startswith("paradigm_from: ") and "mine." not in said and " line " not in said
+
+
+def test_items_that_a_csv_file_has_held_are_the_same_paradigm(tmp_path: Path) -> None:
+    ITEMS.to_csv(tmp_path / "items.csv", index=False)
+    read = pd.read_csv(tmp_path / "items.csv")  # its lists are texts
+    one, other = (cb.paradigm_from(each, "mine").items() for each in (ITEMS, read))
+    assert one["item_id"].tolist() == other["item_id"].tolist()
+    assert one["options"].tolist() == other["options"].tolist()
 
 
 def test_a_paradigm_of_a_table_says_so_and_ships_nowhere(tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ from cogbias.tables import (
     nearest,
     save_table,
     shortened,
+    with_lost_types,
+    with_plain_types,
 )
 
 # %% ../../nbs/kits/table.ipynb #71d4cf03
@@ -370,6 +372,20 @@ def _check_told(told: Mapping[str, Any]) -> None:
             raise CogbiasError(f"paradigm_from: {field} should be {kind}, not {value!r:.60}")
 
 
+def _with_lists_and_mappings(items: pd.DataFrame) -> pd.DataFrame:
+    "An items table in which what a CSV file holds as text is a list or a mapping again."
+    made = with_lost_types(with_plain_types(items, ITEMS), ITEMS)
+    kinds = {each.name: each.kind for each in ITEMS.columns if each.kind in ("list", "mapping")}
+    for name in filter(made.columns.__contains__, kinds):
+        for row, value in made[name].items():
+            if isinstance(value, str):
+                raise CogbiasError(
+                    f"paradigm_from: row {row!r}: column {name!r} holds the text {value!r:.40}, "
+                    f"not a {kinds[name]}; write it as JSON, as 'cogbias items --out x.csv' does"
+                )
+    return made
+
+
 @listing()
 def paradigm_from(
     items: pd.DataFrame,  # wording, condition, prompt, option_a, ..., target; or an items table
@@ -382,10 +398,12 @@ def paradigm_from(
     check_columns(items, what="paradigm_from")
     _check_told({"name": name, "target_role": target_role})
     own_name(name, lambda said: CogbiasError(f"paradigm_from: name: {said}"))
-    of_a_table = ("unit",)
+    known = FIELDS if "wording" in items.columns else _OF_ITEMS
     for field in told:
-        if field not in FIELDS and field not in of_a_table:
-            raise CogbiasError(f"paradigm_from: {field!r} is not known; {nearest(field, FIELDS)}")
+        if field not in FIELDS and field not in _OF_ITEMS:
+            raise CogbiasError(f"paradigm_from: {field!r} is not known; {nearest(field, known)}")
+        if told[field] is None:
+            raise CogbiasError(f"paradigm_from: {field} is None; leave it out, or say what it is")
     given = dict(told)
     words = name.replace("_", " ").replace("-", " ")
     told = {"title": words.capitalize(), "bias": f"{words} effect", **_USUAL_TEXTS, **told}
@@ -408,4 +426,4 @@ def paradigm_from(
                 "it; change the rows, or give the columns wording, condition, prompt, option_a, ..."
             )
     _check_told(told)
-    return _from_items(items, name, told, target_role)
+    return _from_items(_with_lists_and_mappings(items), name, told, target_role)
