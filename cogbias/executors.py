@@ -39,7 +39,7 @@ class _Pool(NamedTuple):
 
 
 def _kill_children(worker: int) -> None:
-    "End what a worker started, such as the kernel of a report."
+    "End what a worker started, such as the copy that makes a report."
     import psutil
 
     with suppress(psutil.Error):
@@ -122,9 +122,11 @@ _KILLED_IN_WORDS = "its process was killed, perhaps for want of memory; what it 
 _FEWER_JOBS = "run again with fewer --jobs"
 
 
-def more_memory() -> str:
-    "What leaves more memory to this process, when it does its task again."
-    if parent_process() is not None:  # it is one of several
+def more_memory(
+    several: bool = False,  # other tasks are done at the same time
+) -> str:
+    "What leaves more memory to a task, when it is done again."
+    if several or parent_process() is not None:  # this process is one of several
         return _FEWER_JOBS
     return "close other programs, or use a machine with more memory, and run again"
 

@@ -204,13 +204,13 @@ atexit.register(time.sleep, 3)  # registered first: the last to be done
 cogbias.cli.PATIENCE = 30.0
 ended = threading.Event()
 end_children = cogbias.cli._end_children
-split = cogbias.kernels._FirstProcess.split_off
+ask = cogbias.kernels._FirstProcess.ask
 
 
-def slow_split(*arguments):
+def slow_ask(*arguments):
     os.kill(os.getpid(), signal.SIGINT)
     ended.wait(0.5)
-    return split(*arguments)
+    return ask(*arguments)
 
 
 def end_and_tell():
@@ -218,14 +218,14 @@ def end_and_tell():
     ended.set()
 
 
-cogbias.kernels._FirstProcess.split_off, cogbias.cli._end_children = slow_split, end_and_tell
+cogbias.kernels._FirstProcess.ask, cogbias.cli._end_children = slow_ask, end_and_tell
 cogbias.cli.main()
 """
 
 
 @pytest.mark.slow
 def test_a_kernel_that_starts_too_late_is_not_heard(tmp_path: Path) -> None:
-    "Its folder of sockets was removed under it, and it printed a traceback to the terminal."
+    "A kernel of Jupyter printed a traceback to the terminal then."
     run = ["run", "--model", "sim/human", *ASKED, "--outputs", str(tmp_path)]
     done = subprocess.run(
         [sys.executable, "-c", LATE_KERNEL, *run], capture_output=True, text=True, timeout=120

@@ -6,6 +6,8 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from socket import socket
+from typing import IO
 
 import nbformat
 import pandas as pd
@@ -15,6 +17,7 @@ from cogbias import executors, kernels, outputs, rendering, running, stamps
 from cogbias.outputs import Folder
 from cogbias.rendering import render_reports, stale_reports, study_report_is_stale
 from cogbias.running import Outcome, run_study
+from cogbias.settings import REPORT_PARAMETERS
 from cogbias.study import make_study
 from cogbias.tables import shipped
 
@@ -47,13 +50,13 @@ def folder(rendered: Path, tmp_path: Path) -> Path:
 def kernels_started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     "One entry for each kernel that is asked for in this process."
     started: list[str] = []
-    split = kernels._FirstProcess.split_off
+    ask = kernels._FirstProcess.ask
 
-    def counted(first: kernels._FirstProcess, request: dict) -> int:
+    def counted(first: kernels._FirstProcess, request: dict, printed: IO[bytes]) -> socket:
         started.append(request["cwd"])
-        return split(first, request)
+        return ask(first, request, printed)
 
-    monkeypatch.setattr(kernels._FirstProcess, "split_off", counted)
+    monkeypatch.setattr(kernels._FirstProcess, "ask", counted)
     return started
 
 
@@ -97,20 +100,32 @@ def test_only_what_lacks_answers_is_collected(folder: Path, monkeypatch) -> None
     ]
 
 
-def test_a_report_is_written_once_not_at_each_cell(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    "Writing all of it at each cell took as long as a third of the report."
+def count_writes(arguments: list, tell: Callable[[str], None]) -> int:
+    "How often papermill writes a report; called in a copy."
     from papermill import iorw
 
     written, write = [], iorw.PapermillIO.write
-    monkeypatch.setattr(
-        iorw.PapermillIO,
-        "write",
-        lambda of, *more, **named: written.append(1) or write(of, *more, **named),
+    iorw.PapermillIO.write = lambda of, *more, **named: (
+        written.append(1) or write(of, *more, **named)
     )
-    assert render_reports(folder, only=CELLS[:1], anew=True)[0] == []
-    assert len(written) == 1
+    rendering.make_report(*arguments, tell=tell)
+    return len(written)
+
+
+def test_a_report_is_written_once_not_at_each_cell(folder: Path, tmp_path: Path) -> None:
+    "Writing all of it at each cell took as long as a third of the report."
+    cell = stale_reports(folder, only=CELLS[:1], anew=True)[0].cell
+    given = {name: cell[name] for name in REPORT_PARAMETERS if name in cell}
+    given["outputs"] = str(folder)
+    template = shipped("reports", "bias.ipynb")
+    asked = [str(template), str(tmp_path / "report.ipynb"), given]
+    told: list[str] = []
+    written = kernels.in_a_copy(
+        "test_stale:count_writes", [asked], rendering.IMPORTED, told=told.append
+    )
+    cells = json.loads(template.read_text())["cells"]
+    assert written == 1
+    assert len(told) == 1 + sum(each["cell_type"] == "code" for each in cells)  # the parameters
 
 
 def test_nothing_new_writes_the_manifest_once_and_checks_it_twice(
@@ -237,15 +252,15 @@ def test_a_folder_of_an_earlier_version(folder: Path) -> None:
 def failing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[int]:
     "The first kernels do not start; the list grows with each attempt."
     attempts: list[int] = []
-    split = kernels._FirstProcess.split_off
+    ask = kernels._FirstProcess.ask
 
-    def copy(first: kernels._FirstProcess, request: dict) -> int:
+    def refused(first: kernels._FirstProcess, request: dict, printed: IO[bytes]) -> socket:
         attempts.append(len(attempts))
         if len(attempts) <= times:
-            raise RuntimeError("no memory for a kernel")
-        return split(first, request)
+            raise kernels.NotStarted("no memory for a kernel")
+        return ask(first, request, printed)
 
-    monkeypatch.setattr(kernels._FirstProcess, "split_off", copy)
+    monkeypatch.setattr(kernels._FirstProcess, "ask", refused)
     return attempts
 
 

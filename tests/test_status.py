@@ -461,10 +461,10 @@ def test_a_long_message_of_a_report_is_cut_and_counted(
     def fails(*_: object) -> None:
         raise PapermillExecutionError(0, 0, "", "ValueError", "x" * 3000, [])
 
-    monkeypatch.setattr(rendering, "_execute_or_retry", fails)
+    monkeypatch.setattr(rendering, "execute_notebook", fails)
     template = rendering.shipped("reports", "bias.ipynb")
     with pytest.raises(CogbiasError) as caught:
-        rendering.execute_report(tmp_path / "report.ipynb", {}, template)
+        rendering.make_report(str(template), str(tmp_path / "report.ipynb"), {})
     assert "x … (3,000 characters)" in str(caught.value) and len(str(caught.value)) < 700
 
 
