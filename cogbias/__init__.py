@@ -53,11 +53,22 @@ _ROOMS = (
 )  # names of rooms; all but the last are called
 
 
+def _public_names(room: ModuleType) -> dict[str, Any]:
+    "What a room is for: the names that it exports, and the rooms in it that were imported."
+    inner = f"{room.__name__}."
+    rooms = {
+        name: value
+        for name, value in vars(room).items()
+        if isinstance(value, ModuleType) and value.__name__.startswith(inner)
+    }
+    return {name: getattr(room, name) for name in getattr(room, "__all__", ())} | rooms
+
+
 def _function_of_room(name: str) -> Any:
     "The function of that name, from its room; the names of a room that is called so lie in it."
     function = getattr(import_module(f"cogbias.{_ROOM_OF_FUNCTION[name]}"), name)
-    if name in _ROOMS:
-        function.__dict__ = vars(import_module(f"cogbias.{name}"))  # also what it imports later
+    if name in _ROOMS:  # each time: the room may have imported another one since
+        function.__dict__.update(_public_names(import_module(f"cogbias.{name}")))
     return function
 
 # %% ../nbs/39_cogbias.ipynb #e6034102

@@ -10,7 +10,14 @@ import pytest
 
 import cogbias.effects as effects
 from cogbias.design import ACCURACY_GAIN, CONTRAST_KINDS, Contrast, Paradigm, paradigm
-from cogbias.effects import Estimator, decide, difference, estimate_effects, read_prompts
+from cogbias.effects import (
+    Estimator,
+    _effect_row,
+    decide,
+    difference,
+    estimate_effects,
+    read_prompts,
+)
 from cogbias.outputs import load_effects
 from cogbias.reporting.study import common_effects
 from cogbias.tables import TRIALS, CogbiasError, item_table, option, save_table
@@ -236,9 +243,7 @@ def believed(contrast: Contrast, answers: effects.Answered, group="all", seed=0)
         said[item] == belief[pair] for item, pair in zip(rows.item[bets], rows["pair_id"][bets])
     ]
     return [
-        effects._effect_row(
-            contrast, rows.part(bets), group, estimate=float(np.mean(fits)), method="made"
-        )
+        _effect_row(contrast, rows.part(bets), group, estimate=float(np.mean(fits)), method="made")
     ]
 
 

@@ -103,10 +103,21 @@ def test_a_name_means_the_same_whatever_was_imported_before(room: str) -> None:
     code = (
         f"import cogbias.{room} as before; import cogbias as cb; from cogbias import {room};"
         f"assert before is cb.{room} is {room}; import sys;"
-        f"assert set(vars(sys.modules['cogbias.{room}'])) <= set(vars(cb.{room}));"
+        f"public = set(getattr(sys.modules['cogbias.{room}'], '__all__', ()));"
+        f"assert public <= set(dir(cb.{room})) and 'Annotated' not in dir(cb.{room});"
         f"print(callable(cb.{room}))"
     )
     assert in_a_new_process(code) == str(room != "figures")
+
+
+def test_a_room_in_a_room_is_found_when_it_was_imported_later() -> None:
+    code = (
+        "import cogbias as cb; assert 'decoy' not in dir(cb.paradigms);"
+        "import cogbias.paradigms.choice.decoy, cogbias.effects.published;"
+        "print(cb.paradigms.choice.decoy.PARADIGM.name, hasattr(cb.effects, 'published'),"
+        "[name for name in ('np', 'pd', 'Any') if name in dir(cb.effects)])"
+    )
+    assert in_a_new_process(code) == "choice/decoy True []"
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "figures"])

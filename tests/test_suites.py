@@ -9,7 +9,7 @@ import cogbias.effects as effects
 from cogbias import design
 from cogbias.cells import stored_cell
 from cogbias.design import paradigm
-from cogbias.effects import Estimator
+from cogbias.effects import Estimator, _effect_row
 from cogbias.outputs import load_effects
 from cogbias.running import run_study
 from cogbias.study import make_study
@@ -23,7 +23,7 @@ def counted(contrast, answers, group="all", seed=0):
     rows = effects.read_prompts(answers, contrast)
     found = {"estimate": float(len(asked)), "method": "made", "status": "undefined"}
     said = ", ".join(sorted(asked["paradigm"].unique()))
-    return [effects._effect_row(contrast, rows, group, **found, detail=said)]
+    return [_effect_row(contrast, rows, group, **found, detail=said)]
 
 
 @pytest.fixture
