@@ -28,7 +28,7 @@ from cogbias.effects import (
     lacking_headlines,
     without_headline,
 )
-from .figures.cell import set_theme
+from .figures.cell import choose_backend, set_theme
 from .figures.study import effect_forest
 from .markup import NO_FORMULAS
 from .outputs import shown_names_in
@@ -256,6 +256,7 @@ def _forest_as_html(heads: pd.DataFrame, unit: str) -> str:
 
     words = [f"{row['participant']}: {claim(row).word}" for row in heads.to_dict("records")]
     drawn, written = heads.assign(said=words), io.BytesIO()
+    choose_backend()
     with plt.rc_context():  # the theme is ours, the notebook is not
         set_theme()
         ax = effect_forest(drawn, y="said", group="paradigm", label=unit)
