@@ -916,12 +916,22 @@ _TAGS = ("pair_id", "cluster", "stratum")  # which decide nothing about a prompt
 
 
 def _with_tags_of_items(trials: pd.DataFrame, offers: Offers) -> pd.DataFrame:
-    "Trials with the pair, cluster and stratum of their items as they are now."
+    "Trials with the pair, cluster and stratum of their items as they are now; attrs say of which."
     ids = trials["item_id"].tolist()
+    replaced: dict[int, str] = {}  # row -> what it held, and what its item has
     for name in _TAGS:
         tags = [offers.item[each][name] for each in ids]
-        if [None if is_empty(each) else each for each in trials[name]] != tags:
-            trials = trials.assign(**{name: pd.array(tags, dtype=trials[name].dtype)})
+        held = [None if is_empty(each) else each for each in trials[name]]
+        if held == tags:
+            continue
+        for row, (old, new) in enumerate(zip(held, tags)):
+            if old != new:
+                replaced.setdefault(row, f"{name} {old!r:.60}, and its item {new!r:.60}")
+        trials = trials.assign(**{name: pd.array(tags, dtype=trials[name].dtype)})
+    if replaced:
+        first = min(replaced)
+        key = trials["trial_id"].iloc[first]
+        trials.attrs["tagged_otherwise"] = len(replaced), f"trial {key!r} has {replaced[first]}"
     return trials
 
 # %% ../nbs/15_outputs.ipynb #4c6f3f6f

@@ -172,6 +172,8 @@ class Answered(NamedTuple):
     paradigm: str
     file: str  # of the answers, in the folder
     answers: int  # of the last run
+    # how many of them have another pair, cluster or stratum than their items, and the first of them
+    tagged_otherwise: tuple[int, str] = (0, "")
 
 
 class _EstimatedCells(NamedTuple):
@@ -194,7 +196,8 @@ def _estimated_cells(path: Path, cells: Sequence[tuple[Path, Path]]) -> _Estimat
         if cell.trials.empty:
             continue
         who = cell.trials["participant"].iloc[0]
-        answered.append(Answered(who, cell.items.paradigm, file, len(cell.trials)))
+        tagged = cell.trials.attrs.get("tagged_otherwise", (0, ""))
+        answered.append(Answered(who, cell.items.paradigm, file, len(cell.trials), tagged))
         table = id(cell.items.table)
         if table not in layouts:
             layouts[table] = Layout(cell.items.table)

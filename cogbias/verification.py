@@ -408,6 +408,8 @@ class Source(NamedTuple):
     design_as_left: bool | None = None  # the same of what the paradigm was declared in
     changed: tuple[str, ...] = ()  # which of its files are not: answers, items, readings, declared
     recorded: bool = True  # whether the manifest names the cell
+    # how many answers have another pair, cluster or stratum than their items, and the first
+    tagged_otherwise: tuple[int, str] = (0, "")
 
 
 class Verified(NamedTuple):
@@ -474,6 +476,7 @@ def _source_of_cell(
         design,
         changed,
         asked is not None,
+        cell.tagged_otherwise,
     )
 
 
@@ -580,6 +583,15 @@ def _what_changed(source: Source) -> str:
     return f"not as the run left it, or the import ({', '.join(parts)})"
 
 
+def _answers_in_other_places(count: int, first: str) -> str:
+    "What is to know of answers whose items have another place in the design than they say."
+    have = "answer has" if count == 1 else "answers have"
+    return (
+        f"{count:,} {have} another pair, cluster or stratum than the item, which counts ({first}); "
+        "either it was called otherwise since it was asked, or the lines were edited"
+    )
+
+
 def verified_lines(
     found: Verified,  # from verify_folder
     most: int = 20,  # differences that are listed
@@ -626,6 +638,11 @@ def verified_lines(
     changed = [each for each in found.sources if each.as_left is False]
     unknown = sum(each.as_left is None and each.recorded for each in found.sources)
     lines += [f"changed   {each.file}: {_what_changed(each)}" for each in changed]
+    lines += [
+        f"places    {each.file}: {_answers_in_other_places(*each.tagged_otherwise)}"
+        for each in found.sources
+        if each.tagged_otherwise[0]
+    ]
     lines += [
         f"unknown   {each}: manifest.json is missing or does not name this cell, so nobody can say "
         "how it was asked and left; put the manifest back, or run the study again"

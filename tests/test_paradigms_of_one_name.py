@@ -20,7 +20,7 @@ from cogbias.design import DECLARED_HERE, OWN, Paradigm, declare, paradigm
 from cogbias.outputs import trials_of
 from cogbias.running_in_python import RunResult
 from cogbias.tables import CogbiasError
-from cogbias.verification import verify_folder
+from cogbias.verification import verified_lines, verify_folder
 
 pytestmark = pytest.mark.usefixtures("forgotten")
 
@@ -239,6 +239,11 @@ def wordings(first: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def verified(outputs: Path) -> list[str]:
+    "What verify says of a folder."
+    return verified_lines(verify_folder(outputs))
+
+
 def test_a_wording_may_be_called_otherwise_and_keeps_its_answers(tmp_path: Path) -> None:
     asked: list[str] = []
 
@@ -260,6 +265,25 @@ def test_a_wording_may_be_called_otherwise_and_keeps_its_answers(tmp_path: Path)
     assert after.effects["estimate"].iloc[0] == before.effects["estimate"].iloc[0]
     assert set(after.trials["cluster"]) == {"cup", "pen", "lamp", "book"}
     assert verify_folder(tmp_path / "out").follows
+    told = [line for line in verified(tmp_path / "out") if line.startswith("places ")]
+    assert ["function-first" in line or "function-second" in line for line in told] == [True, True]
+    assert all("4 answers have another pair, cluster or stratum" in line for line in told), told
+    assert all("'mug-base-1', and its item 'cup-base-1'" in line for line in told), told
     everybody = cb.effects(tmp_path / "out")["participant"].unique().tolist()
     assert everybody == ["function/first", "function/second"]  # who was not asked again, too
     assert estimate(after.trials) == after.effects["estimate"].iloc[0]
+
+
+def test_an_edited_place_in_the_design_is_named(tmp_path: Path) -> None:
+    own = cb.paradigm_from(wordings("mug"), "mugs")
+    cb.run(lambda prompt: "A", own, name="m", outputs=tmp_path / "out", reports=False)
+    assert not [line for line in verified(tmp_path / "out") if line.startswith("places ")]
+    (file,) = tmp_path.glob("out/trials/*/own-mugs.jsonl")
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    number = next(at for at, line in enumerate(lines) if '"cluster":"pen"' in line)
+    lines[number] = lines[number].replace('"cluster":"pen"', '"cluster":"lamp"')
+    file.write_text("".join(lines), encoding="utf-8")
+    said = "\n".join(verified(tmp_path / "out"))
+    assert "1 answer has another pair, cluster or stratum than the item, which counts" in said
+    assert "cluster 'lamp', and its item 'pen'" in said and "or the lines were edited" in said
+    assert "not as the run left it, or the import (its answers)" in said
