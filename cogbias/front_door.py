@@ -29,7 +29,14 @@ from cogbias.effects import (
     without_headline,
 )
 from .effects.published import INDEX_COLUMNS, NO_READING
-from .outputs import folder_path, shown_names_in, with_shown_name, writable_folder
+from cogbias.outputs import (
+    answers_of_file,
+    cell_of_file,
+    folder_path,
+    shown_names_in,
+    with_shown_name,
+    writable_folder,
+)
 from cogbias.own_paradigms import (
     answered,
     asked_fields,
@@ -37,6 +44,7 @@ from cogbias.own_paradigms import (
     known_name,
     listed,
     naming_lacking_column,
+    undeclared_lines,
 )
 from .participants import Participant, settings_by_backend
 from .planning.plans import PlannedRun, plan_run
@@ -189,10 +197,13 @@ def _lines_on_readings(
 
 @names_kept()
 def _effects_of_trials(
-    trials: pd.DataFrame, items: Any, seed: int, analysis: Mapping[str, Any]
+    source: pd.DataFrame | Path | str, items: Any, seed: int, analysis: Mapping[str, Any]
 ) -> pd.DataFrame:
-    "The effects of trials at hand."
-    _, table = given_table(trials, TRIALS, beside=READ_BY_OTHERS)
+    "The effects of trials at hand; what a folder holds is read as the folder reads it."
+    inside = answers_of_file(source) if isinstance(source, (str, Path)) else None
+    if inside and items is None:
+        items = inside.items
+    _, table = given_table(inside.trials if inside else source, TRIALS, beside=READ_BY_OTHERS)
     trials, readings = _without_readings(table)
     if trials.empty:
         raise CogbiasError("trials table: has no rows, so there is nothing to estimate")
@@ -205,7 +216,8 @@ def _effects_of_trials(
     found = shown_limits(decide(effects_table(rows), make_analysis("effects", analysis)))
     found = with_shown_name(found, shown_names_in(trials))
     imported = trials.loc[trials["backend"] == "published", "participant"].unique()
-    found.attrs["left_out"] = _lines_on_readings(found, imported)
+    lines = inside.left_out if inside else undeclared_lines(trials, items)
+    found.attrs["left_out"] = [*lines, *_lines_on_readings(found, imported)]
     return found
 
 
@@ -243,7 +255,8 @@ def headline(
     source: Any,  # an effects table, or whatever effects() takes
 ) -> pd.DataFrame:  # rows of an effects table
     "The headline of every participant in every paradigm."
-    if _is_table(source):
+    in_folder = isinstance(source, (str, Path)) and cell_of_file(source)
+    if _is_table(source) and not in_folder:
         kind, table = given_table(source, EFFECTS, TRIALS, beside=READ_BY_OTHERS)
         table = table if kind is EFFECTS else effects(table)
     else:

@@ -11,8 +11,8 @@ __all__ = ['RECORDED_FIELDS', 'MANIFEST_VERSION', 'SIMULATED', 'PACKAGES', 'STAG
            'stored_settings', 'part_of_cell', 'manifest_text', 'not_as_written', 'settings_as_written', 'Begun',
            'begun_runs', 'first_start', 'begun', 'half_import', 'own_trials', 'last_run', 'stored_cells', 'StoredItems',
            'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'counts_not_read', 'said_not_read', 'not_read',
-           'left_out', 'StoredTrials', 'stored_trials', 'trials_of', 'people_of', 'asked_apart', 'load_effects',
-           'readable_effects']
+           'left_out', 'StoredTrials', 'stored_trials', 'trials_of', 'cell_of_file', 'AnswersOfFile', 'answers_of_file',
+           'people_of', 'asked_apart', 'load_effects', 'readable_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
 import filecmp
@@ -1096,6 +1096,40 @@ def trials_of(
     later = import_module("cogbias.own_paradigms")  # a later room knows what a folder declares
     place = folder_path(outputs)
     return later.with_declarations(stored_trials(place).trials, place)
+
+
+def cell_of_file(
+    file: Path | str,  # of a table
+) -> tuple[Folder, tuple[Path, Path]] | None:
+    "The outputs folder in which a file of answers lies, with its cell; None where it lies in none."
+    path = Path(from_home(file)).resolve()
+    if path.parent.parent.name != "trials" or not path.exists():
+        return None
+    folder = Folder(path.parents[2])
+    mine = (each for each in stored_cells(folder) if each[1].name == path.name)
+    cell = next((each for each in mine if each[1].samefile(path)), None)
+    return (folder, cell) if cell else None
+
+
+class AnswersOfFile(NamedTuple):
+    "What a file of answers in an outputs folder holds, as the folder reads it."
+
+    trials: pd.DataFrame  # a trials table
+    items: pd.DataFrame  # that were asked
+    left_out: list[str]  # a line where something is not read
+
+
+def answers_of_file(
+    file: Path | str,  # of a table
+) -> AnswersOfFile | None:
+    "The answers in a file of an outputs folder; None where the file lies in none."
+    if (found := cell_of_file(file)) is None:
+        return None
+    later = import_module("cogbias.own_paradigms")  # a later room knows what a folder declares
+    folder, place = found
+    cell = next(read_cells(folder, [place]))
+    trials = later.with_declarations(typed_trials(cell.trials), folder.path)
+    return AnswersOfFile(trials, cell.items.table, not_read(cell))
 
 # %% ../nbs/15_outputs.ipynb #6d0d1ece
 def people_of(

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['Files', 'LARGEST_KEPT', 'own_paradigm', 'bring', 'names_file', 'with_declared', 'known_name', 'bring_study', 'listed',
-           'asked_fields', 'with_declarations', 'naming_lacking_column', 'check_seed', 'answered', 'declared_files',
-           'declared_hash', 'changed_declarations', 'changed_declaration_lines', 'bring_folder', 'bring_whole_folder',
-           'declared_names', 'keep_declared']
+           'asked_fields', 'with_declarations', 'undeclared_lines', 'naming_lacking_column', 'check_seed', 'answered',
+           'declared_files', 'declared_hash', 'changed_declarations', 'changed_declaration_lines', 'bring_folder',
+           'bring_whole_folder', 'declared_names', 'keep_declared']
 
 # %% ../nbs/18_own_paradigms.ipynb #c8fa0cd6
 import json
@@ -35,6 +35,7 @@ from .kits.file import SUITE, Faults, paradigm_from_file, paradigm_of_files
 from .kits.table import DATA, data_text, frozen, items_text, paradigm_from, paradigm_of_data
 from .outputs import Folder, read_manifest, write_text
 from cogbias.tables import (
+    DECLARED,
     ITEMS,
     TABLES,
     CogbiasError,
@@ -45,6 +46,7 @@ from cogbias.tables import (
     given_table,
     kind_of,
     load_table,
+    said_declarations,
     save_table,
     with_plain_types,
 )
@@ -288,8 +290,29 @@ def with_declarations(
         OWN.remember(made)
         kept[made.name] = declaration_key(made)
     if kept:
-        trials.attrs["declared"] = kept
+        trials.attrs[DECLARED] = kept
     return trials
+
+
+def _is_table_file(items: Any) -> bool:
+    "Whether this is the path of a table, and not of a paradigm."
+    return isinstance(items, (str, Path)) and Path(items).suffix in TABLES
+
+
+def undeclared_lines(
+    trials: pd.DataFrame,  # a trials table
+    items: Any = None,  # as in `answered`
+) -> list[str]:  # one for each paradigm
+    "Which answers do not say of which declaration of one's own they are, and what is taken then."
+    if isinstance(items, (str, Path, Paradigm)) and not _is_table_file(items):
+        return []
+    said, counts = said_declarations(trials), trials["paradigm"].value_counts(sort=False)
+    return [
+        f"{name}: {count:,} trials do not say of which declaration they are; taken is the one that "
+        "is known here by this name: give their folder, or the paradigm or its file"
+        for name, count in counts.items()
+        if name not in said and (name in OWN or name in DECLARED_HERE)
+    ]
 
 
 def _check_of(trials: pd.DataFrame, name: str) -> None:
@@ -378,7 +401,7 @@ def answered(
 ) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:  # paradigm, its items, its trials
     "The trials of each paradigm, with the items that they answer."
     given = None  # the name of the paradigm that the caller gave
-    if isinstance(items, (str, Path)) and Path(items).suffix in TABLES:
+    if _is_table_file(items):
         items = given_table(items, ITEMS)[1]
     if isinstance(items, (str, Path)):
         given = known_name(str(items))
@@ -390,7 +413,7 @@ def answered(
         items = given_table(items, ITEMS)[1]
     elif items is not None:
         raise CogbiasError(f"items: {items!r:.60} is neither a table of items nor a paradigm")
-    told, with_items = trials.attrs.get("declared", {}), isinstance(items, pd.DataFrame)
+    told, with_items = said_declarations(trials), isinstance(items, pd.DataFrame)
     for name, mine in trials.groupby("paradigm", sort=False):
         if name != given:
             _mean_declaration_of(mine, name, told.get(name, ""), with_items, call)

@@ -31,7 +31,7 @@ from cogbias.effects import (
 from .figures.cell import choose_backend, set_theme
 from .figures.study import effect_forest
 from .markup import NO_FORMULAS
-from .outputs import shown_names_in
+from .outputs import answers_of_file, shown_names_in
 from cogbias.reporting.cell import (
     example_pair,
     html_table,
@@ -329,6 +329,8 @@ def show(
     folder = isinstance(thing, (str, Path)) and Path(thing).suffix not in TABLES
     if folder or isinstance(getattr(thing, "effects", None), pd.DataFrame):
         thing = import_module("cogbias.front_door").effects(thing)  # a later room reads folders
+    if isinstance(thing, (str, Path)) and (of_folder := answers_of_file(thing)):
+        thing = of_folder.trials
     kind, thing = given_table(thing, ITEMS, TRIALS, EFFECTS, beside=READ_BY_OTHERS)
     if thing.empty:
         raise CogbiasError(f"{kind.name} table: has no rows, so there is nothing to show")
