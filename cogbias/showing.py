@@ -20,7 +20,7 @@ from typing import Any
 
 import pandas as pd
 
-from .claims import claim, units_counted
+from .claims import BY_NAME, claim, judged_by_name, units_counted
 from .design import Paradigm
 from cogbias.effects import (
     check_given_effects,
@@ -276,7 +276,9 @@ def _effects_shown(effects: pd.DataFrame) -> Shown:
     table = _headlines_in_words(heads)
     note = f"{left} more headlines are in the table and not shown" if left > 0 else ""
     lacking = lacking_headlines(without_headline(effects))
-    note = "; ".join(filter(None, [note, lacking]))
+    named = sorted({row["paradigm"] for row in heads.to_dict("records") if judged_by_name(row)})
+    by_name = f"{', '.join(named)}: {BY_NAME}" if named else ""
+    note = "; ".join(filter(None, [note, lacking, by_name]))
     if heads.empty:
         return Shown(note, lambda: f"<p>{html.escape(note)}</p>")
 

@@ -287,3 +287,27 @@ def test_an_edited_place_in_the_design_is_named(tmp_path: Path) -> None:
     assert "1 answer has another pair, cluster or stratum than the item, which counts" in said
     assert "cluster 'lamp', and its item 'pen'" in said and "or the lines were edited" in said
     assert "not as the run left it, or the import (its answers)" in said
+
+
+def test_a_table_that_says_no_smallest_effect_says_whose_was_taken(tmp_path: Path) -> None:
+    """Numbers of 3 to 7 percent matter where the smallest effect is 1, and not where it is 25.
+
+    The table does not say of which of two paradigms of its name it is.
+    """
+    asked = cb.items("classic/anchoring", variants=["base"])
+
+    def pull(smallest: float) -> Paradigm:
+        number = {"unit": "percent", "smallest": smallest}
+        return cb.paradigm_from(asked, "pull", measure="pull", number=number)
+
+    said = {}
+    for smallest in (1.0, 25.0):
+        how = {"name": "m", "reports": False, "outputs": tmp_path / str(smallest)}
+        whole = cb.run(lambda prompt: "30", pull(smallest), **how).effects
+        found = whole.assign(estimate=5.0, ci_low=3.0, ci_high=7.0, status="ok", p_value=0.001)
+        assert "its table says no smallest effect" not in repr(cb.show(found))
+        bare = found.assign(verdict=None, reason=None)
+        assert "its table says no smallest effect" not in repr(cb.show(bare))
+        said[smallest] = repr(cb.show(bare.assign(smallest=None)))
+        assert "own/pull: its table says no smallest effect, so that of the para" in said[smallest]
+    assert " present" in said[1.0] and " absent" in said[25.0]
