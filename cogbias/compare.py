@@ -29,7 +29,6 @@ from cogbias.effects import (
     _estimate_group,
     _number_differences,
     _answers_by_participant,
-    _stratum_weights,
     estimators,
     favoured_options,
     headlines,
@@ -91,10 +90,7 @@ def _effect_by_cluster(contrast: Contrast, answers: Answered) -> _ClusterEffects
         return None
     rows = READS[kind.reads](answers, contrast)
     if kind.shares:
-        table, weights = (
-            _differences_by_cluster(contrast, rows).table,
-            _stratum_weights(contrast, rows),
-        )
+        table, weights = _differences_by_cluster(contrast, rows).table, contrast.weights
     else:
         table, weights = _number_differences(contrast, rows).table, None
     sign = 1.0 if kind.shares else contrast.direction

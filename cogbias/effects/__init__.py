@@ -528,11 +528,13 @@ def _clusters_left_out_in_words(contrast: Contrast, dropped: int) -> str:
     return f"{dropped} of the clusters left out: {few}"
 
 
-def _no_cluster(contrast: Contrast) -> str:
-    "Why there is no estimate, where every cluster is left out."
+def _no_cluster(contrast: Contrast, strata: Sequence[str] = ()) -> str:
+    "Why there is no estimate, where every cluster is left out, or every one of some strata."
+    within = f" in {' or '.join(strata)}" if strata else ""
     if contrast.fewest <= 1:
-        return "no cluster has a readable answer in every condition"
-    return f"no cluster has {contrast.fewest} readable answers that count in every condition"
+        return f"no cluster{within} has a readable answer in every condition"
+    many = f"{contrast.fewest} readable answers that count"
+    return f"no cluster{within} has {many} in every condition"
 
 
 def read_prompts(
@@ -715,6 +717,12 @@ def _all_conditions_read(contrast: Contrast, rows: Rows) -> bool:
     return all((read & rows.at("condition", name)).any() for name in compared)
 
 
+def _count_clusters(rows: Rows) -> int:
+    "How many clusters have an answer that counts; those that were only asked have none."
+    counts = rows["weight"] if "weight" in rows.own else rows["n_valid"]
+    return len(rows.part(counts > 0).levels("cluster"))
+
+
 def _effect_row(contrast: Contrast, rows: Rows, group: str = "all", **given: Any) -> dict[str, Any]:
     "A row of the effects table; `given` fills or replaces its fields."
     if given.get("status") == "no_valid_answers" and _all_conditions_read(contrast, rows):
@@ -733,7 +741,7 @@ def _effect_row(contrast: Contrast, rows: Rows, group: str = "all", **given: Any
         "n_items": _count_prompts(rows),
         "n_trials": _count_answers(rows, "n_trials"),
         "n_valid": _count_answers(rows, "n_valid"),
-        "n_clusters": len(rows.levels("cluster")),
+        "n_clusters": _count_clusters(rows),
         "unit": contrast.unit,
         "status": "ok",
         "replication": contrast.replication,
@@ -864,14 +872,10 @@ def _differences_by_cluster(contrast: Contrast, rows: Rows) -> _ClusterDifferenc
     return _ClusterDifferences(table, len(found.dropped), note)
 
 
-def _stratum_weights(contrast: Contrast, rows: Rows) -> Mapping[str, float] | None:
-    "The contrast's stratum weights, of the strata that there are."
-    if contrast.weights is None:
-        return None
-    there = set(rows.levels("stratum"))
-    if there == set(contrast.weights):
-        return contrast.weights
-    return {name: weight for name, weight in contrast.weights.items() if name in there}
+def _strata_without_clusters(contrast: Contrast, table: Mapping[str, np.ndarray]) -> list[str]:
+    "The strata that have a weight and no cluster that could be compared, asked or not."
+    weighted = {name for name, weight in (contrast.weights or {}).items() if weight}
+    return sorted(weighted - set(table["stratum"]))
 
 # %% ../../nbs/12_effects.ipynb #9157e79a
 def _estimate_over_clusters(
@@ -910,14 +914,12 @@ def difference(
 ) -> list[dict[str, Any]]:  # rows of the effects table
     "The stratified cluster estimate with its interval and the p-value of that."
     rows = Rows.of(rows)
-    (table, dropped, zero), weights = (
-        _differences_by_cluster(contrast, rows),
-        _stratum_weights(contrast, rows),
-    )
-    if not len(table["difference"]):
-        lacking = _no_cluster(contrast)
-        none = {"method": METHOD, "status": "no_valid_answers", "n_clusters": 0, "detail": lacking}
-        return [_effect_row(contrast, rows, group, **none)]
+    (table, dropped, zero), weights = _differences_by_cluster(contrast, rows), contrast.weights
+    empty, clusters = _strata_without_clusters(contrast, table), len(set(table["cluster"]))
+    if empty or not clusters:
+        none = {"method": METHOD, "status": "no_valid_answers", "n_clusters": clusters}
+        lacking = _no_cluster(contrast, empty if clusters else ())
+        return [_effect_row(contrast, rows, group, detail=lacking, **none)]
     # a share alone has no null
     comparable = contrast.control or contrast.weights or contrast.sense != "bias"
     tested = bool(test and seed is not None and comparable)
@@ -1048,12 +1050,9 @@ def these_prompts(
     known = {"target": "F", "method": "exact probabilities" if rows.all_exact else "newcombe"}
     table, dropped, _ = _differences_by_cluster(contrast, rows)
     known["n_clusters"] = len(table["difference"])
-    weights = _stratum_weights(contrast, rows)
-    weighted = {name for name, weight in (weights or {}).items() if weight}
-    empty = weighted - set(table["stratum"])
+    weights, empty = contrast.weights, _strata_without_clusters(contrast, table)
     if empty or not known["n_clusters"]:
-        lacking = _no_cluster(contrast)
-        lacking += f" in {', '.join(sorted(empty))}" if empty else ""
+        lacking = _no_cluster(contrast, empty)
         return [
             _effect_row(contrast, rows, group, status="no_valid_answers", detail=lacking, **known)
         ]
@@ -1572,6 +1571,7 @@ def _rows_of_readable_shares(contrast: Contrast, rows: Rows) -> list[dict[str, A
         low, high = wilson(valid, planned)
         share = {"estimate": valid / planned, "ci_low": low, "ci_high": high, "detail": None}
         named = {"measure": "valid_share", "method": "wilson"}
+        named["n_clusters"] = len(part.levels("cluster"))  # all that were asked
         group = f"condition={condition}"
         found.append(_effect_row(contrast, part, group, **named, **share, **shares))
     if contrast.control in counts and contrast.treatment in counts:
@@ -1579,6 +1579,7 @@ def _rows_of_readable_shares(contrast: Contrast, rows: Rows) -> list[dict[str, A
         estimate, low, high = weighted_proportions(cells)
         share = {"estimate": estimate, "ci_low": low, "ci_high": high}
         named = {"measure": "valid_share_difference", "method": "newcombe"}
+        named["n_clusters"] = len(rows.levels("cluster"))
         said = {"detail": "treatment minus control"}
         found.append(_effect_row(contrast, rows, **named, **share, **said, **shares))
     return found
@@ -1591,11 +1592,12 @@ def _valid_mass(contrast: Contrast, answers: Answered, rows: Rows) -> list[dict[
         part = rows.part(rows.at("condition", condition))
         asked = np.zeros(len(rows.layout), bool)
         asked[part.item] = True
-        mass = answers.mass[asked[answers.item]]
-        mass = mass[~np.isnan(mass)]
+        known = asked[answers.item] & ~np.isnan(answers.mass)
+        mass, told = answers.mass[known], Rows(rows.layout, answers.item[known])
         if len(mass) and mass.mean() < 1 - 1e-9:
             named = {"measure": "valid_mass", "method": "mean", "target": "F"}
             said = {"unit": "probability", "detail": f"lowest {mass.min():.4f}"}
+            said["n_clusters"] = len(told.levels("cluster"))
             group = f"condition={condition}"
             found.append(_effect_row(contrast, part, group, estimate=mass.mean(), **named, **said))
     return found
@@ -1897,7 +1899,9 @@ def _position_rows(
     asked[at] = True
     mine, none = asked[answers.item], np.zeros(len(at), int)
     basis = Rows(layout, at, n_trials=none, n_valid=none)
-    clusters = len(basis.levels("cluster"))
+    read = Rows(layout, at[answers.n_valid[at] > 0])
+    paired = read.part(np.unique(places.pairs).astype(int))
+    clusters, of_pairs = (len(each.levels("cluster")) for each in (read, paired))
     fields = {
         "group": f"condition={condition}",
         "target": "F",
@@ -1906,20 +1910,21 @@ def _position_rows(
         "n_trials": int(mine.sum()),
         "n_valid": int(answers.ok[mine].sum()),
         "status": status,
+        "n_clusters": of_pairs,  # those of which both orders could be read
         "detail": f"{found.n_pairs} pairs of orders",
     }
     rows = []
     for name, part in POSITION_MEASURES.items():
         share = getattr(found, part)
         limits = (
-            _primacy_interval(found, places.p.shape[1], clusters)
+            _primacy_interval(found, places.p.shape[1], of_pairs)
             if name == "primacy"
-            else _share_interval(share, clusters)
+            else _share_interval(share, of_pairs)
         )
         rows.append(_effect_row(contrast, basis, measure=name, estimate=share, **(fields | limits)))
     if not len(places.p) or places.p.shape[1] > MOST_PLACES:
         return rows
-    fields |= {"unit": "share of choices", "detail": None}
+    fields |= {"unit": "share of choices", "n_clusters": clusters, "detail": None}
     for place, share in enumerate(places.p.mean(axis=0), 1):
         measure, limits = f"choose_position_{place}", _share_interval(share, clusters, "choices")
         rows.append(
@@ -1930,18 +1935,21 @@ def _position_rows(
 # %% ../../nbs/12_effects.ipynb #a60d6304
 def _logit_effect(contrast: Contrast, rows: Rows, limit: float = 1e-6) -> list[dict[str, Any]]:
     "The headline on the log-odds scale, from exact probabilities."
+    told = rows["weight"] > 0  # the others have no probabilities, which is not one of 1/2
     score = np.clip(rows["score"], limit, 1 - limit)
-    clipped = int((rows["score"] != score).sum())
-    logits = rows.having(score=np.log(score / (1 - score)), weight=np.ones(len(rows)))
+    clipped = int((rows["score"] != score)[told].sum())
+    logits = rows.having(score=np.log(score / (1 - score)), weight=told.astype(float))
     unbounded = replace(contrast, outcome="value")  # log-odds are numbers, not shares
     row = difference(unbounded, logits, seed=0)[0]
-    detail = f"order-averaged log-odds; {clipped} of {len(rows)} probabilities clipped"
+    detail = f"order-averaged log-odds; {clipped} of {told.sum()} probabilities clipped"
+    detail = detail if row["estimate"] is not None else row["detail"]
     return [row | {"measure": f"{contrast.measure}_logit", "unit": "logit", "detail": detail}]
 
 # %% ../../nbs/12_effects.ipynb #05b50d2b
 def _rows_of_spread(contrast: Contrast, rows: Rows, exact: bool) -> list[dict[str, Any]]:
     "Standard deviation of the effect between clusters, per stratum."
-    spread = spread_by_stratum(_differences_by_cluster(contrast, rows).table, exact)
+    table = _differences_by_cluster(contrast, rows).table
+    spread = spread_by_stratum(table, exact)
     said = {
         "measure": "set_effect_sd",
         "method": "moments",
@@ -1953,6 +1961,7 @@ def _rows_of_spread(contrast: Contrast, rows: Rows, exact: bool) -> list[dict[st
         part = rows.part(rows.at("stratum", stratum))
         none = {"status": "undefined", "detail": "one cluster has no spread"}
         more = said | (none if np.isnan(sd) else {"estimate": sd})
+        more["n_clusters"] = int((table["stratum"] == stratum).sum())
         found.append(_effect_row(contrast, part, f"stratum={stratum}", **more))
     return found
 

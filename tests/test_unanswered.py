@@ -1,0 +1,241 @@
+"A question that nobody answered, or that nobody was asked, counts for nothing."
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import ttest_1samp
+from test_counts import in_words, spoken_of
+from tiers import KINDS, slow_but
+
+import cogbias as cb
+from cogbias.backends.sim import exact_trials
+from cogbias.design import paradigm, paradigms
+from cogbias.effects import estimate_effects
+from cogbias.stats.proportions import newcombe_paired, wilson
+
+NUMBERS = ["estimate", "se", "df", "ci_low", "ci_high", "p_value", "n_clusters"]
+KEYS = ["measure", "group", "target", "replication"]
+# What an answer that cannot be read does to these is what they are about.
+OF_VALIDITY = ("valid_share", "valid_mass")
+OF_ENDS = ("_itt", "_lower", "_upper")
+GIVEN = ["choice", "role", "value", "p", "logits", "valid_mass"]
+PROMPTED = [name for name in paradigms() if not name.startswith("published/")]
+
+
+def refused(trials: pd.DataFrame, here: np.ndarray) -> pd.DataFrame:
+    "The same answers, of which some cannot be read."
+    lost = trials.astype({name: object for name in GIVEN})
+    lost.loc[here, GIVEN] = None
+    return lost.assign(status=np.where(here, "invalid_format", trials["status"]))
+
+
+def half_of_clusters(trials: pd.DataFrame, seed: int = 0) -> np.ndarray:
+    "Which answers are to one half of the clusters."
+    clusters = sorted(trials["cluster"].unique())
+    drawn = np.random.default_rng(seed).choice(clusters, len(clusters) // 2, replace=False)
+    return trials["cluster"].isin(drawn).to_numpy()
+
+
+def keyed(effects: pd.DataFrame) -> pd.DataFrame:
+    "The rows by what they estimate."
+    return effects.drop_duplicates(KEYS).set_index(KEYS)
+
+
+def differing(one: pd.DataFrame, other: pd.DataFrame, leaving: set[str]) -> list[tuple]:
+    "Rows that have a number in both tables, and not the same one."
+    one, other = keyed(one), keyed(other)
+    found = []
+    for key in one.index.intersection(other.index):
+        if key[0].startswith(OF_VALIDITY) or key[0].endswith(OF_ENDS) or key[0] in leaving:
+            continue
+        pair = [each.loc[key, NUMBERS].astype(float).to_numpy() for each in (one, other)]
+        if np.isnan([numbers[0] for numbers in pair]).any():
+            continue
+        if not np.allclose(*pair, rtol=1e-9, atol=1e-12, equal_nan=True):
+            found.append((key, *(numbers.tolist() for numbers in pair)))
+    return found
+
+
+def of_the_unread(name: str) -> set[str]:
+    "Published scores in which an answer that cannot be read counts as another answer."
+    return {each.measure for each in paradigm(name).contrasts if each.invalid != "drop"}
+
+
+@pytest.mark.parametrize("name", slow_but(KINDS, PROMPTED))
+@pytest.mark.parametrize("exact", [True, False], ids=["probabilities", "words"])
+def test_refused_is_as_good_as_not_asked(name: str, exact: bool) -> None:
+    "Half of the clusters refused, not asked, and not there at all: every row has one number."
+    asked = paradigm(name)
+    items = asked.items()
+    items = items[items["options"].map(len) > 0] if exact else items
+    if items.empty:
+        pytest.skip("there are no options that could have a probability")
+    trials = exact_trials("messy", items) if exact else in_words(items)
+    here = half_of_clusters(trials)
+    told, rest = refused(trials, here), trials[~here]
+    never = estimate_effects(rest, items, asked)
+    mine = items[items["item_id"].isin(rest["item_id"])]
+    assert len(never) > 10 and never["estimate"].notna().sum() > 8
+    assert differing(estimate_effects(told, items, asked), never, of_the_unread(name)) == []
+    assert differing(estimate_effects(rest, mine, asked), never, set()) == []
+
+
+def of_headline(name: str, each: int = 3) -> tuple[pd.DataFrame, set[str]]:
+    "The prompts behind a headline, and some clusters of each stratum of them."
+    items = paradigm(name).items()
+    items = items[items["item_id"].isin(spoken_of(items, paradigm(name).headline))]
+    units = items.drop_duplicates(["stratum", "cluster"])
+    return items, set(units.groupby("stratum")["cluster"].head(each))
+
+
+def answered_in(clusters: set[str], items: pd.DataFrame, **columns: object) -> pd.DataFrame:
+    "Answers to the prompts of some clusters; the others are refused."
+    trials = exact_trials("rational", items).assign(**columns)
+    return refused(trials, ~items["cluster"].isin(clusters).to_numpy())
+
+
+SUITES = ("choice/certainty", "logic/belief", "classic/framing", "managerial/anchoring")
+
+
+@pytest.mark.parametrize("name", (*SUITES, "bets/coin"))
+def test_a_place_is_liked_in_the_clusters_that_answered(name: str) -> None:
+    "Few clusters take the first option, and nobody else says anything."
+    items, few = of_headline(name)
+    first = [shown[0]["label"] for shown in items["options"]]
+    trials = answered_in(few, items, choice=first, p=None, method="text")
+    found = estimate_effects(trials, items, paradigm(name))
+    for condition, here in items.groupby("condition"):
+        told = here.loc[here["cluster"].isin(few), "cluster"].nunique()
+        assert 3 <= told < here["cluster"].nunique()
+        rows = found[found["group"] == f"condition={condition}"].set_index("measure")
+        limits = {
+            "choose_position_1": (1.0, *wilson(told, told)),
+            "position_locked": (1.0, *wilson(told, told)),
+            "order_consistency": (0.0, *wilson(0, told)),
+            "primacy": (1.0, *newcombe_paired(0, told, 0, 0)),
+        }
+        for measure, numbers in limits.items():
+            shown = rows.loc[measure, ["estimate", "ci_low", "ci_high"]].tolist()
+            assert shown == pytest.approx(numbers), measure
+            assert rows.loc[measure, "n_clusters"] == told, measure
+        asked = here["cluster"].nunique()  # of what could be read, all that was asked is the base
+        assert rows.loc["valid_share", "n_clusters"] == asked
+
+
+def test_a_pair_of_orders_needs_both_of_them() -> None:
+    "One order was refused in all but two clusters: pairs are of two clusters, places of three."
+    items, few = of_headline("classic/framing")
+    first = [shown[0]["label"] for shown in items["options"]]
+    trials = answered_in(few, items, choice=first, p=None, method="text")
+    second = (items["option_order"] == 2) & (items["cluster"] == min(few))
+    trials = refused(trials, second.to_numpy())
+    found = estimate_effects(trials, items, paradigm("classic/framing"))
+    rows = found[found["group"] == "condition=treatment"].set_index("measure")
+    assert rows.loc["choose_position_1", "n_clusters"] == 3
+    assert set(rows.loc[["order_consistency", "position_locked", "primacy"], "n_clusters"]) == {2}
+    assert rows.loc["position_locked", "ci_low"] == pytest.approx(wilson(2, 2)[0])
+
+
+def log_odds(p: np.ndarray) -> np.ndarray:
+    "Log-odds of probabilities."
+    return np.log(p / (1 - p))
+
+
+@pytest.mark.parametrize("name", SUITES[:3])
+def test_log_odds_are_of_those_who_told_their_probabilities(name: str) -> None:
+    "Each cluster has its own shift; those that tell nothing are no shift of 0."
+    items, few = of_headline(name, each=5)
+    headline = paradigm(name).headline
+    target = next(role for role, points in headline.score.items() if points == 1)
+    treated = (items["condition"] == headline.treatment).to_numpy()
+    number = items["cluster"].rank(method="dense").to_numpy()
+    p = np.where(treated, 0.8 + number / 500, 0.3)
+    said = [
+        {each["label"]: chance if each["role"] == target else 1 - chance for each in shown}
+        for shown, chance in zip(items["options"], p)
+    ]
+    found = estimate_effects(answered_in(few, items, p=said), items, paradigm(name))
+    row = found.set_index("measure").loc[f"{headline.measure}_logit"]
+    table = items.assign(shift=log_odds(p))[items["cluster"].isin(few)]
+    means = table.pivot_table("shift", ["stratum", "cluster"], "condition")
+    shifts = means[headline.treatment] - means[headline.control]
+    by_stratum = shifts.groupby("stratum").mean()
+    weights = headline.weights or dict.fromkeys(by_stratum.index, 1 / len(by_stratum))
+    assert row["estimate"] == pytest.approx(sum(by_stratum * pd.Series(weights)))
+    assert row["n_clusters"] == len(shifts) and len(few) < items["cluster"].nunique()
+    assert f"0 of {len(table)} probabilities clipped" in row["detail"]
+    if len(by_stratum) == 1:
+        limits = ttest_1samp(shifts, 0).confidence_interval()
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(limits))
+
+
+def weighted_rows(effects: pd.DataFrame) -> pd.DataFrame:
+    "The rows over all prompts of contrasts that set all four cells against each other."
+    four = [each.measure for each in paradigm("logic/belief").contrasts if each.weights]
+    four = [name for name in four if not name.startswith("area_")]
+    head = [f"belief_index_difference{end}" for end in ("", "_logit")]
+    rows = effects[(effects["group"] == "all") & effects["measure"].isin([*four, *head])]
+    assert len(rows) == len(four) + 2  # the headline stands for these prompts, too
+    return rows
+
+
+@pytest.mark.parametrize("half", ["is_valid", "is_believable"])
+@pytest.mark.parametrize("how", ["not asked", "not in the table", "refused"])
+def test_a_stratum_that_nobody_was_asked_about_is_no_zero(half: str, how: str) -> None:
+    "Of belief against logic half says nothing; the share of that half is not the whole."
+    asked = paradigm("logic/belief")
+    items = asked.items()
+    trials, here = exact_trials("human", items), items[half].to_numpy(bool)
+    if how == "refused":
+        trials = refused(trials, ~here)
+    else:
+        trials, items = trials[here], items if how == "not asked" else items[here]
+    rows = weighted_rows(estimate_effects(trials, items, asked))
+    assert rows[["estimate", "ci_low", "ci_high", "p_value"]].isna().all(axis=None)
+    assert set(rows["status"]) == {"insufficient"}
+    missing = "invalid_believable" if half == "is_valid" else "invalid_unbelievable"
+    named = rows[rows["measure"].isin(["accuracy", "logic_index", "belief_index_difference"])]
+    assert named["detail"].str.contains(missing).all()
+
+
+def test_a_whole_paradigm_has_all_of_these_rows() -> None:
+    "Nothing is withheld from whoever answers everything."
+    items = paradigm("logic/belief").items()
+    effects = estimate_effects(exact_trials("human", items), items, paradigm("logic/belief"))
+    rows = weighted_rows(effects)
+    assert rows["estimate"].notna().all() and "insufficient" not in set(rows["status"])
+
+
+def test_a_breakdown_lacks_what_its_level_lacks() -> None:
+    "Some quantifiers are left without a cell: no number for them, and the others keep theirs."
+    asked = paradigm("logic/belief")
+    items = asked.items()
+    trials = exact_trials("human", items)
+    whole = keyed(estimate_effects(trials, items, asked))
+    lost = (items["quantifier"] == "E") & (items["stratum"] == "valid_believable")
+    part = keyed(estimate_effects(trials[~lost.to_numpy()], items, asked))
+    groups = {each: ("belief_index_difference", f"quantifier={each}", "S", False) for each in "AEI"}
+    assert part.loc[groups["E"], "status"] == "insufficient"
+    assert np.isnan(part.loc[groups["E"], "estimate"])
+    for same in "AI":
+        assert part.loc[groups[same], "estimate"] == whole.loc[groups[same], "estimate"]
+
+
+PARTS = {
+    "managerial/anchoring": {"settings": {"managerial/anchoring": {"settings": 20}}},
+    "logic/belief": {"where": {"is_valid": True}},
+    "classic/framing": {"where": {"option_order": 1}},
+    "choice/certainty": {"where": {"design": "common_ratio"}},
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_run_and_its_trials_have_the_same_effects(name: str, tmp_path: Path) -> None:
+    "A run that asked for a part knows what it asked; its trials alone say the same of it."
+    run = cb.run("sim/messy", name, outputs=tmp_path / "o", reports=False, **PARTS[name])
+    assert len(run.effects) > 10
+    assert differing(run.effects, cb.effects(run.trials), set()) == []
