@@ -205,6 +205,7 @@ def _effects_of_trials(
         items = inside.items
     _, table = given_table(inside.trials if inside else source, TRIALS, beside=READ_BY_OTHERS)
     trials, readings = _without_readings(table)
+    readings = inside.readings if inside else readings
     if trials.empty:
         raise CogbiasError("trials table: has no rows, so there is nothing to estimate")
     parts, rows = list(answered(trials, items)), []

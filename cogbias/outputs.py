@@ -1117,6 +1117,7 @@ class AnswersOfFile(NamedTuple):
     trials: pd.DataFrame  # a trials table
     items: pd.DataFrame  # that were asked
     left_out: list[str]  # a line where something is not read
+    readings: pd.DataFrame | None  # what others read from the same answers, where they published it
 
 
 def answers_of_file(
@@ -1129,7 +1130,10 @@ def answers_of_file(
     folder, place = found
     cell = next(read_cells(folder, [place]))
     trials = later.with_declarations(typed_trials(cell.trials), folder.path)
-    return AnswersOfFile(trials, cell.items.table, not_read(cell))
+    readings = None
+    if len(trials):
+        readings = kept_readings(folder, trials["participant"].iloc[0], cell.items.paradigm)
+    return AnswersOfFile(trials, cell.items.table, not_read(cell), readings)
 
 # %% ../nbs/15_outputs.ipynb #6d0d1ece
 def people_of(

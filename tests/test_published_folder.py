@@ -69,6 +69,8 @@ def test_trials_alone_lack_published_readings_and_exported_ones_have_them(two_ar
     people = whole["participant"].nunique()
     assert said.startswith(f"{FRAMING}: ") and f"{people} have no number (susceptib" in said
     assert lacking == 6 * people >= len(whole) - len(alone) > 0
+    of_file = cb.effects(next(two_arms.glob("trials/claude*/*.jsonl")))  # read as its folder is
+    assert len(of_file) == (whole["participant"] == of_file["participant"].iloc[0]).sum()
     for ending in ("csv", "jsonl"):
         place = tmp_path / f"trials.{ending}"
         CliRunner().invoke(app, ["export", ending, str(two_arms), "--out", str(place)])
