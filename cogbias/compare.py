@@ -317,19 +317,39 @@ def _headline_estimate(contrast: Contrast, answers: Answered) -> float:
     return np.nan if value is None else float(value)
 
 # %% ../nbs/29_compare.ipynb #eb077982
-def _own_prompts_in_words(
-    contrast: Contrast, of: Mapping[str, Answered], keys: Collection[tuple[str, str]]
-) -> dict[str, str]:
-    "On how many prompts of these clusters everybody's number rests; empty where on the same."
-    if not of:
-        return {}
+class _Resting(NamedTuple):
+    "What the numbers of those who are ranked rest on."
+
+    of: dict[str, Answered]  # the answers, by participant
+    clusters: set[tuple[str, str]]  # stratum and cluster
+    less: set[str]  # whose number rests on fewer prompts than its own readable ones
+    told: dict[str, str]  # on how many prompts of these clusters; empty where all read the same
+
+
+def _prompts_in_common(
+    contrast: Contrast, of: Mapping[str, Answered], keys: set[tuple[str, str]]
+) -> _Resting:
+    "Answers to the prompts of these clusters that all read, or to one's own where these are few."
     layout = next(iter(of.values())).layout
+    own = {name: _answers_on_clusters(each, keys) for name, each in of.items()}
+    read = {name: _readable_prompts(contrast, each) for name, each in own.items()}
+    common = np.all(list(read.values()), axis=0)
+    differ = {name for name, each in read.items() if (each & ~common).any()}
+    if not differ:
+        return _Resting(own, keys, set(), dict.fromkeys(of, ""))
+    parts = {name: each.part(common[each.item]) for name, each in own.items()}
+    left = set.intersection(*(_readable_clusters(contrast, each) for each in parts.values()))
     there = _prompts_of_clusters(layout, keys) & layout.selected(contrast)
-    read = {name: there & _readable_prompts(contrast, each) for name, each in of.items()}
-    if len({each.tobytes() for each in read.values()}) == 1:
-        return dict.fromkeys(of, "")
-    every = int((there & np.any([each.n_trials > 0 for each in of.values()], axis=0)).sum())
-    return {name: f", {int(each.sum()):,} of {every:,} prompts" for name, each in read.items()}
+    every = int((there & np.any([each.n_trials > 0 for each in own.values()], axis=0)).sum())
+    if len(left) < LEAST_SHARE * len(keys):
+        counts = {name: int(each.sum()) for name, each in read.items()}
+        of_own = {
+            name: f", {count:,} of {every:,} prompts of its own" for name, count in counts.items()
+        }
+        return _Resting(own, keys, set(), of_own)
+    shared = int((common & _prompts_of_clusters(layout, left)).sum())
+    said = f", {shared:,} of {every:,} prompts, which all answered readably"
+    return _Resting(parts, left, differ, dict.fromkeys(of, said))
 
 
 def _basis_over_shared_clusters(
@@ -352,21 +372,20 @@ def _basis_over_shared_clusters(
         none = "not ranked: no cluster was answered readably by all who could be ranked"
         told |= dict.fromkeys(ranked, none)
         ranked = []
-    estimates, over = {}, _clusters_in_words(shared, total, called)
-    beside = _own_prompts_in_words(contrast, {name: of[name] for name in ranked}, shared)
+    estimates: dict[str, float] = {}
+    if not ranked:
+        return _RankBasis(estimates, own, 0, told)
+    resting = _prompts_in_common(contrast, {name: of[name] for name in ranked}, shared)
+    over, shared = _clusters_in_words(resting.clusters, total, called), resting.clusters
     for name in ranked:
-        less = read[name] != shared
-        mine = (
-            _headline_estimate(contrast, _answers_on_clusters(of[name], shared))
-            if less
-            else own[name]
-        )
+        less = read[name] != shared or name in resting.less
+        mine = _headline_estimate(contrast, resting.of[name]) if less else own[name]
         if np.isnan(mine):
             told[name] = f"not ranked: no effect over what all others share, {over}"
             continue
         estimates[name] = mine
         alone = f"; {signed(own[name])} over all of its own" if less else ""
-        told[name] = over + beside[name] + alone
+        told[name] = over + resting.told[name] + alone
     alone = {name: own[name] for name in of if name not in estimates}
     return _RankBasis(estimates, alone, len({cluster for _, cluster in shared}), told)
 
@@ -430,6 +449,9 @@ def _basis_in_effects(rows: pd.DataFrame) -> _RankBasis:
     return _RankBasis(estimates, alone, None, told)
 
 # %% ../nbs/29_compare.ipynb #072bdd5c
+_CONTRADICTED = "no rank: its differences rest on other prompts, and say otherwise"
+
+
 def _ranks_with_intervals(rows: pd.DataFrame, basis: _RankBasis) -> list[dict[str, Any]]:
     "Rank of every participant in one paradigm, 1 for the largest effect, with its interval."
     known = basis.estimates
@@ -445,11 +467,14 @@ def _ranks_with_intervals(rows: pd.DataFrame, basis: _RankBasis) -> list[dict[st
         above = sum(other > value + EQUAL for other in known.values())
         ranks = 1 + above, 1 + beaten[name][0], len(known) - beaten[name][1]
         places = dict(zip(("rank", "rank_low", "rank_high"), ranks))
-        row = {"participant": name, "estimate": value} | places
+        inside = ranks[1] <= ranks[0] <= ranks[2]
+        row = {"participant": name, "estimate": value, "detail": basis.told[name]}
+        row |= places if inside else {"detail": f"{basis.told[name]}; {_CONTRADICTED}"}
         found.append(row | {"of": len(known), "n_clusters": basis.n_clusters})
     for name, value in basis.alone.items():  # who has no place among the others
-        found.append({"participant": name, "estimate": value, "of": len(known)})
-    return [{**row, "detail": basis.told[row["participant"]]} for row in found]
+        told = {"detail": basis.told[name]}
+        found.append({"participant": name, "estimate": value, "of": len(known)} | told)
+    return found
 
 # %% ../nbs/29_compare.ipynb #2ef0ed5d
 def _published_minus_new_wording(

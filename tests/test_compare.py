@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -188,5 +190,83 @@ def test_prompts_behind_a_rank_are_counted_where_not_all_rest_on_the_same() -> N
     lost = items.loc[items["pair_id"].isin(items.loc[second_pairs, "pair_id"]), "item_id"][:20]
     hasty = human[~human["item_id"].isin(lost)].assign(participant="hasty")
     ranks = compare(pd.concat([human, hasty])).ranks.set_index("participant")
-    assert ranks.loc["human", "detail"] == "all 50 clusters, 200 of 200 prompts"
-    assert ranks.loc["hasty", "detail"] == "all 50 clusters, 180 of 200 prompts"
+    both = "all 50 clusters, 180 of 200 prompts, which all answered readably"
+    assert ranks.loc["human", "detail"].startswith(f"{both}; +0.")
+    assert ranks.loc["human", "detail"].endswith(" over all of its own")
+    assert ranks.loc["hasty", "detail"] == both
+
+
+FRAMING = paradigm("classic/framing").items(variants=["base"])
+
+
+def choosing(name: str, role: Callable[[Any], str], items: pd.DataFrame = FRAMING) -> pd.DataFrame:
+    "Answers of somebody who takes an option of one role in each item."
+    chosen = [{each["role"]: each["label"] for each in row.options} for row in items.itertuples()]
+    labels = [each[role(row)] for each, row in zip(chosen, items.itertuples())]
+    p = [
+        {each["label"]: float(each["label"] == label) for each in options}
+        for options, label in zip(items["options"], labels)
+    ]
+    return exact_trials("human", items).assign(participant=name, p=p)
+
+
+def role_of_bias(row: Any) -> str:
+    "What the bias takes."
+    return "target" if row.condition == "treatment" else "buy"
+
+
+def biased_in_order_2(row: Any) -> str:
+    "The bias in one order of the options only."
+    return role_of_bias(row) if row.option_order == 2 else "buy"
+
+
+def test_a_rank_lies_within_its_interval_where_somebody_answers_one_order_only() -> None:
+    "`late` shows the bias where `early` could not be read, and none where it could."
+
+    def biased_in_some(row: Any) -> str:
+        return role_of_bias(row) if row.cluster < "framing-d" else "buy"
+
+    first = FRAMING[FRAMING["option_order"] == 1]
+    late = choosing("late", biased_in_order_2)
+    early = choosing("early", biased_in_some, first)
+    found = compare(pd.concat([late, early]), "early", "late")
+    (row,) = found.differences.to_dict("records")
+    ranks = found.ranks.set_index("participant")
+    of_early = effects(early, FRAMING)["estimate"].iloc[0]
+    assert (ranks.loc["early", "estimate"], ranks.loc["late", "estimate"]) == (of_early, 0)
+    assert row["estimate"] == pytest.approx(of_early) and row["larger"] == "early"
+    assert (ranks.loc["early", "rank"], ranks.loc["late", "rank"]) == (1, 2)
+    assert ranks["rank"].between(ranks["rank_low"], ranks["rank_high"]).all()
+    said = "all 24 clusters, 48 of 96 prompts, which all answered readably"
+    assert ranks.loc["early", "detail"] == said
+    assert ranks.loc["late", "detail"] == f"{said}; +0.500 over all of its own"
+
+
+def test_who_shares_too_few_prompts_is_ranked_on_its_own_unless_the_differences_contradict() -> (
+    None
+):
+    "Both answer both orders of eight stories; of the others each answers an order of its own."
+    few = sorted(set(FRAMING["cluster"]))[:8]
+    shared = FRAMING["cluster"].isin(few)
+
+    def biased_in_seven(row: Any) -> str:
+        return role_of_bias(row) if row.cluster in few[:7] else "buy"
+
+    def biased_in_the_others(row: Any) -> str:
+        return "buy" if row.cluster in few else role_of_bias(row)
+
+    def ranks_of(late_shows: Callable[[Any], str]) -> pd.DataFrame:
+        late = choosing("late", late_shows, FRAMING[shared | (FRAMING["option_order"] == 2)])
+        early = choosing("early", biased_in_seven, FRAMING[shared | (FRAMING["option_order"] == 1)])
+        found = compare(pd.concat([late, early]))
+        assert found.differences["larger"].tolist() == ["early"]
+        assert found.differences["n_clusters"].tolist() == [8]
+        return found.ranks.set_index("participant")
+
+    agreed = ranks_of(lambda row: "buy")
+    assert agreed.loc[["early", "late"], "rank"].tolist() == [1, 2]
+    assert set(agreed["detail"]) == {"all 24 clusters, 64 of 96 prompts of its own"}
+    contradicted = ranks_of(biased_in_the_others)
+    assert contradicted.loc["late", "estimate"] > contradicted.loc["early", "estimate"]
+    assert contradicted[["rank", "rank_low", "rank_high"]].isna().all(axis=None)
+    assert contradicted["detail"].str.endswith("rest on other prompts, and say otherwise").all()
