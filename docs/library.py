@@ -81,11 +81,16 @@ def parameters_of(node: ast.FunctionDef, comments: Mapping[int, str]) -> tuple[R
     return tuple(rows)
 
 
+def sets_a_property(node: ast.FunctionDef) -> bool:
+    "Whether a function is what a property is set with; the page has the one that it is read with."
+    return any(code_of(each).endswith(".setter") for each in node.decorator_list)
+
+
 def function_symbols(
     node: ast.FunctionDef, comments: Mapping[int, str], owner: str = ""
 ) -> list[Symbol]:
     "A public function or method."
-    if node.name.startswith("_"):
+    if node.name.startswith("_") or sets_a_property(node):
         return []
     rows = parameters_of(node, comments)
     return [Symbol(owner + node.name, "function", summary_of(node), rows)]

@@ -9,7 +9,7 @@ __all__ = ['ROUNDING', 'MISSING', 'TWICE', 'SEEN', 'ALIKE', 'Path', 'Walk', 'Pla
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #09982660
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -383,13 +383,19 @@ class Vocabulary:
             yield self._sorted[index]
 
 
+@lru_cache(maxsize=1024)
+def _forms_in_order(tree: AnswerTree) -> list[str]:
+    "The forms of a tree, sorted: those that begin alike stand together."
+    return sorted(tree.forms)
+
+
 def _first_characters_after(tree: AnswerTree, text: str) -> set[str]:
     "First characters by which an answer can go on in the tree, and the line break that ends it."
-    following = {
-        prefix[len(text)]
-        for prefix in tree.prefixes
-        if len(prefix) > len(text) and prefix.startswith(text)
-    }
+    forms, following = _forms_in_order(tree), set()
+    place = bisect_right(forms, text)
+    while place < len(forms) and forms[place].startswith(text):
+        following.add(forms[place][len(text)])
+        place = bisect_left(forms, text + chr(ord(forms[place][len(text)]) + 1), place)
     return following | ({"\n"} if text in tree.closed else set())
 
 # %% ../../nbs/elicitation/00_answer_trees.ipynb #1d589df3
