@@ -416,7 +416,7 @@ def read_study(
         study = replace(study, items_file=str(path.parent / study.items_file))
     files = {name: study.training.get(name, "hub") for name in ("swag", "swag_validation")}
     beside = {
-        name: str(path.parent / file)
+        name: str(path.parent / from_home(file))
         for name, file in files.items()
         if isinstance(file, str) and file != "hub"
     }

@@ -18,6 +18,7 @@ import cogbias as cb
 from cogbias.backends.sim import exact_trials
 from cogbias.cli import _from_home, app, main
 from cogbias.outputs import trials_of
+from cogbias.study import read_study
 from cogbias.tables import CogbiasError, shipped
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -343,6 +344,8 @@ def test_commands_and_the_front_door_read_and_write_at_home(tmp_path, monkeypatc
     study = "models = ['sim/human']\nparadigms = ['~/mine.toml']\nitems_file = '~/prompts.csv'"
     (tmp_path / "study.toml").write_text(study)
     assert len(cb.plan("~/study.toml", outputs="~/S").cells) == 1
+    (tmp_path / "study.toml").write_text(f"{study}\n[training]\nswag = '~/swag.csv'")
+    assert read_study("~/study.toml").training["swag"] == str(tmp_path / "swag.csv")
     with pytest.raises(CogbiasError, match="home of nobody who is known here; give the whole"):
         cb.paradigm("~nobody-at-all/mine.toml")
 
