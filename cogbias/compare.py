@@ -477,6 +477,20 @@ def _ranks_with_intervals(rows: pd.DataFrame, basis: _RankBasis) -> list[dict[st
     return found
 
 # %% ../nbs/29_compare.ipynb #2ef0ed5d
+_IN_PUBLISHED_ORDER = "new ones in the published order of options"
+
+
+def _in_published_order(
+    layout: Layout, old: np.ndarray, new: np.ndarray
+) -> tuple[np.ndarray, bool]:
+    "The new prompts whose options stand as in a published one, and whether there are others."
+    if "option_order" not in layout or not old.any():
+        return new, False
+    order = pd.Series(layout.column("option_order"))
+    same = order.isin(order[old]).to_numpy()
+    return new & same, bool((new & ~same).any())
+
+
 def _published_minus_new_wording(
     contrast: Contrast, name: str, answers: Answered, seed: int
 ) -> dict[str, Any] | None:
@@ -489,6 +503,7 @@ def _published_minus_new_wording(
     new = layout.selected(contrast) & ~np.isin(unit, unit[old])
     if not new.any():  # wordings vary inside of each cluster: its other wordings are the new ones
         new = layout.selected(contrast) & ~old
+    new, swapped = _in_published_order(layout, old, new)
     rows, lacking = [], []
     # a published story with its options swapped is neither
     for word, asked in {"published": old, "new": new}.items():
@@ -511,6 +526,7 @@ def _published_minus_new_wording(
         below = float(np.hypot(below, published["estimate"] - published["ci_low"]))
         above = float(np.hypot(above, published["ci_high"] - published["estimate"]))
     note = "one published wording carries no interval of its own: this is that of the new ones"
+    note = note if alone else "published and new clusters, limits squared and added"
     return named | {
         "published": published["estimate"],
         "new": new["estimate"],
@@ -519,7 +535,7 @@ def _published_minus_new_wording(
         "ci_high": gap + above,
         "n_published": published["n_clusters"],
         "n_new": new["n_clusters"],
-        "detail": note if alone else "published and new clusters, limits squared and added",
+        "detail": joined(note, _IN_PUBLISHED_ORDER if swapped else None),
     }
 
 # %% ../nbs/29_compare.ipynb #e2f3ff1b
@@ -1079,4 +1095,9 @@ def comparison_notes(
             "A published wording that is one cluster carries no interval of its own: its "
             "difference has that of the new wordings."
         )
+        if found.familiar["detail"].str.endswith(_IN_PUBLISHED_ORDER).any():
+            notes.append(
+                "Where options stand in two orders, new wordings count in the order of options of "
+                "the published one."
+            )
     return " ".join(notes)

@@ -8,10 +8,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tiers import slow_but
 
 from cogbias.backends.sim import exact_trials
 from cogbias.cli import main
-from cogbias.compare import compare
+from cogbias.compare import compare, comparison_notes
 from cogbias.design import paradigm
 from cogbias.front_door import effects
 from cogbias.running import effects_of, run_study
@@ -270,3 +271,29 @@ def test_who_shares_too_few_prompts_is_ranked_on_its_own_unless_the_differences_
     assert contradicted.loc["late", "estimate"] > contradicted.loc["early", "estimate"]
     assert contradicted[["rank", "rank_low", "rank_high"]].isna().all(axis=None)
     assert contradicted["detail"].str.endswith("rest on other prompts, and say otherwise").all()
+
+
+OF_TWO_ORDERS = ("framing", "loss_aversion", "sunk_cost", "transaction_utility")
+
+
+@pytest.mark.parametrize("name", slow_but(["framing"], OF_TWO_ORDERS))
+def test_who_goes_by_the_order_of_options_treats_old_and_new_wording_alike(name: str) -> None:
+    "The published wording has one order of the options, and so do the new ones it is set against."
+    items = paradigm(f"classic/{name}").items(variants=["base"])
+    roles = sorted({each["role"] for each in items["options"].iloc[0]} - {"target"})
+
+    def by_order(row: Any) -> str:
+        biased = row.condition == "treatment" and row.option_order == 2
+        return "target" if biased else roles[0]
+
+    trials = choosing("by order", by_order, items)
+    found = compare(pd.concat([trials, trials.assign(participant="a twin")])).familiar
+    row = found.set_index("participant").loc["by order"]
+    assert (row["published"], row["new"], row["estimate"]) == (0, 0, 0)
+    assert (row["n_published"], row["n_new"]) == (1, 23)
+    assert row["detail"].endswith("new ones in the published order of options")
+    assert effects(trials, items)["estimate"].iloc[0] == pytest.approx(0.5)  # of both orders
+
+
+def test_the_closing_text_says_which_order_new_wordings_have(folder) -> None:
+    assert "count in the order of options of the published one" in comparison_notes(compare(folder))
