@@ -65,17 +65,26 @@ def of_the_unread(name: str) -> set[str]:
     return {each.measure for each in paradigm(name).contrasts if each.invalid != "drop"}
 
 
-@pytest.mark.parametrize("name", slow_but(KINDS, PROMPTED))
+def half_of_prompts(trials: pd.DataFrame, seed: int = 0) -> np.ndarray:
+    "Which answers are to one half of the prompts."
+    return np.random.default_rng(seed).random(len(trials)) < 0.5
+
+
+HALVES = {"clusters": half_of_clusters, "prompts": half_of_prompts}
+
+
+@pytest.mark.parametrize("name", slow_but((*KINDS, "choice/decoy"), PROMPTED))
 @pytest.mark.parametrize("exact", [True, False], ids=["probabilities", "words"])
-def test_refused_is_as_good_as_not_asked(name: str, exact: bool) -> None:
-    "Half of the clusters refused, not asked, and not there at all: every row has one number."
+@pytest.mark.parametrize("half", HALVES)
+def test_refused_is_as_good_as_not_asked(name: str, exact: bool, half: str) -> None:
+    "One half refused, not asked, and not there at all: every row has one number."
     asked = paradigm(name)
     items = asked.items()
     items = items[items["options"].map(len) > 0] if exact else items
     if items.empty:
         pytest.skip("there are no options that could have a probability")
     trials = exact_trials("messy", items) if exact else in_words(items)
-    here = half_of_clusters(trials)
+    here = HALVES[half](trials)
     told, rest = refused(trials, here), trials[~here]
     never = estimate_effects(rest, items, asked)
     mine = items[items["item_id"].isin(rest["item_id"])]
@@ -138,6 +147,29 @@ def test_a_pair_of_orders_needs_both_of_them() -> None:
     assert rows.loc["choose_position_1", "n_clusters"] == 3
     assert set(rows.loc[["order_consistency", "position_locked", "primacy"], "n_clusters"]) == {2}
     assert rows.loc["position_locked", "ci_low"] == pytest.approx(wilson(2, 2)[0])
+
+
+def test_both_orders_of_a_scale_count_alike_among_the_ratings_that_were_read() -> None:
+    "Up by 2 of 10 in one order and by 1 in the other, of which most were refused."
+    items, _ = of_headline("managerial/framing")
+    first = (items["option_order"] == items["option_order"].min()).to_numpy()
+    treated = (items["condition"] == "treatment").to_numpy()
+    steps = len(items["options"].iloc[0]) - 1
+    rating = 2 + treated * np.where(first, 2, 1)
+    said = [
+        next(each["label"] for each in shown if each["value"] == value)
+        for shown, value in zip(items["options"], rating)
+    ]
+    trials = exact_trials("rational", items).assign(choice=said, p=None, method="text")
+    clusters = items["cluster"].unique()
+    some = items["cluster"].isin(clusters[: len(clusters) // 4]).to_numpy()
+    told = refused(trials, ~first & ~some)
+    whole, part = (
+        estimate_effects(each, items, paradigm("managerial/framing")).iloc[0]
+        for each in (trials, told)
+    )
+    assert abs(whole["estimate"]) == pytest.approx(1.5 / steps)
+    assert part["estimate"] == pytest.approx(whole["estimate"])
 
 
 def log_odds(p: np.ndarray) -> np.ndarray:

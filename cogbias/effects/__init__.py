@@ -918,7 +918,7 @@ def difference(
     empty, clusters = _strata_without_clusters(contrast, table), len(set(table["cluster"]))
     if empty or not clusters:
         none = {"method": METHOD, "status": "no_valid_answers", "n_clusters": clusters}
-        lacking = _no_cluster(contrast, empty if clusters else ())
+        lacking = joined(contrast.note, _no_cluster(contrast, empty if clusters else ()))
         return [_effect_row(contrast, rows, group, detail=lacking, **none)]
     # a share alone has no null
     comparable = contrast.control or contrast.weights or contrast.sense != "bias"
@@ -1768,7 +1768,8 @@ def _rows_of_bounds(
             continue
         wrong = version == "itt" and contrast.outcome == "right"
         row = _without_p_value(rows[0]) | named
-        row["detail"] = WRONG if wrong else REPLACED[version] + each.said
+        lacking = rows[0]["detail"] if row["estimate"] is None else ""
+        row["detail"] = joined(WRONG if wrong else REPLACED[version] + each.said, lacking)
         found.append(
             _bound_that_reaches_headline(row, headline, version) if version in ends else row
         )
@@ -1972,8 +1973,8 @@ def _prompts_at_level(rows: Rows, factor: str, level: Any) -> Rows:
     if not empty.any():
         return rows.part(here)
     pair, pairs = rows.code("pair_id"), rows.layout.code("pair_id")[1]
-    paired = np.zeros(len(pairs), bool)
-    paired[pair[here]] = True
+    paired, read = np.zeros(len(pairs), bool), here & (rows["n_valid"] > 0)
+    paired[pair[read if read.any() else here]] = True  # of what was refused none is a partner
     return rows.part(here | (empty & paired[pair]))
 
 # %% ../../nbs/12_effects.ipynb #a371498b

@@ -108,14 +108,16 @@ def _rational_words(rule: RatingRule) -> str:
     return f"zero is the rational answer, the control rating{factor}{plus}{end}"
 
 # %% ../../nbs/effects/ratings.ipynb #6197de1a
-def _order_weights(contrast: Contrast, rows: Rows) -> np.ndarray | None:
-    "A weight for every pair that makes both orders of the scale count alike; None: they do."
+def _order_weights(contrast: Contrast, rows: Rows, counts: np.ndarray) -> np.ndarray | None:
+    "A weight for every pair that makes both orders of those that count alike; None: they are."
     if contrast.replication or "option_order" not in rows:
         return None
-    _, order, pairs = np.unique(rows["option_order"], return_inverse=True, return_counts=True)
-    if (pairs == pairs[0]).all():
+    order = np.unique(rows["option_order"], return_inverse=True)[1]
+    pairs = np.bincount(order[counts], minlength=order.max(initial=-1) + 1)
+    there = pairs[pairs > 0]
+    if (there == there[0]).all():
         return None
-    return (pairs.mean() / pairs)[order]
+    return (there.mean() / np.maximum(pairs, 1))[order]
 
 # %% ../../nbs/effects/ratings.ipynb #eea33daa
 def _second_unit(rows: Rows) -> np.ndarray | None:
@@ -151,7 +153,9 @@ def rating(
     options = _checked_scale(contrast, rows)
     control, treatment = rows["p_control"], rows["p_treatment"]
     towards = rows.own.get("towards")
-    if towards is None and np.isnan(control + treatment).all():
+    read = ~np.isnan(control + treatment).any(axis=1)
+    counts = read if towards is None else np.ones(len(rows), bool)
+    if not counts.any():
         return _or_nothing([], contrast, rows, group)
     rule, measure = _rating_rule(contrast, rows, options), _MEASURE_OF_KIND[contrast.kind]
     unread = np.stack([rows["unread_control"], rows["unread_treatment"]])
@@ -162,7 +166,7 @@ def rating(
         rows["cluster"],
         rule,
         measure,
-        weight=_order_weights(contrast, rows),
+        weight=_order_weights(contrast, rows, counts),
         crossed=second,
         unread=None if towards is None else unread,
         towards=1 if towards is None else towards[0],
