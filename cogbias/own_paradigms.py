@@ -44,6 +44,7 @@ from cogbias.tables import (
     file_text,
     from_home,
     given_table,
+    is_empty,
     kind_of,
     load_table,
     said_declarations,
@@ -342,8 +343,15 @@ def _check_labels(name: str, trials: pd.DataFrame, items: pd.DataFrame) -> None:
     asked = items.set_index("item_id")[["options", "answer"]]
     labels = {item: [each["label"] for each in shown] for item, shown in asked["options"].items()}
     closed = (asked["answer"] != "number").to_dict()  # a number may lie beyond what is listed
-    read = trials[trials["status"] == "ok"]
-    for trial, item, p, choice in read[["trial_id", "item_id", "p", "choice"]].to_numpy(object):
+    read = trials[(trials["status"] == "ok") & (trials["method"] != "reasoning")]
+    columns = ["trial_id", "item_id", "p", "choice", "value"]
+    for trial, item, p, choice, value in read[columns].to_numpy(object):
+        of_number = not closed[item] and not is_empty(value)
+        if is_empty(p) and is_empty(choice) and not of_number:
+            raise CogbiasError(
+                f"{name}: trial {trial} has status 'ok' and no answer; give its choice, its number "
+                "or the probability of each option, or say in its status why it has none"
+            )
         if p == {}:
             raise CogbiasError(
                 f"{name}: trial {trial} has an empty table p; give the probability of each of "

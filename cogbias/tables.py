@@ -1278,13 +1278,21 @@ _READERS = {
 }
 
 # %% ../nbs/00_tables.ipynb #6191342d
+def _with_lists(value: Any) -> Any:
+    "A list or mapping with lists in place of the arrays that pandas' parquet makes of them."
+    if isinstance(value, Mapping):
+        return {name: _with_lists(each) for name, each in value.items()}
+    if isinstance(value, (list, np.ndarray)):
+        return [_with_lists(each) for each in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _from_json_text(path: Path, table: pd.DataFrame, column: Column) -> list[Any]:
     "Turn one column back into lists or mappings, mostly of JSON text."
     decoded = []
     for number, value in enumerate(table[column.name], 1):
         try:
-            plain = value.tolist() if isinstance(value, np.ndarray) else value  # of pandas' parquet
-            decoded.append(json.loads(plain) if isinstance(plain, str) else plain)
+            decoded.append(json.loads(value) if isinstance(value, str) else _with_lists(value))
         except (ValueError, RecursionError):
             raise CogbiasError(
                 f"{path}: record {number}, field {column.name!r} is not JSON; export the "
@@ -1456,7 +1464,7 @@ def with_plain_types(
     "The table with its columns as pandas keeps them by default."
     check_columns(table, what=f"{schema.name} table")
     numbers = {each.name for each in schema.columns if each.kind == "number"}
-    made = {}
+    made: dict[str, pd.Series] = {}
     for name, dtype in table.dtypes.items():
         if not isinstance(name, str):
             raise CogbiasError(
@@ -1464,6 +1472,10 @@ def with_plain_types(
             )
         if not isinstance(dtype, np.dtype) and dtype != "str":
             made[name] = _plain_column(table[name], name in numbers)
+    for each in schema.columns:
+        if each.kind in ("list", "mapping") and each.name in table:
+            plain = [_with_lists(value) for value in table[each.name].tolist()]
+            made[each.name] = pd.Series(plain, table.index, "object")
     return table.assign(**made)
 
 # %% ../nbs/00_tables.ipynb #304e5d76

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,14 @@ def test_an_answer_names_an_option_that_its_item_offers() -> None:
     assert "answers with 'Z'" in refused(lambda: cb.effects(odd, ITEMS))
 
 
+def test_a_readable_answer_has_an_answer() -> None:
+    nothing = TRIALS.assign(p=None, choice=None, value=None, method="text")
+    for call in (cb.effects, cb.headline, lambda trials: cb.compare(trials, items=ITEMS)):
+        assert "has status 'ok' and no answer; give its choice" in refused(lambda: call(nothing))
+    unread = nothing.assign(status=["refusal", *["ok"] * (len(TRIALS) - 1)]).head(1)
+    assert cb.effects(unread)["n_valid"].iloc[0] == 0
+
+
 def test_a_folder_and_a_result_are_shown_by_their_effects(tmp_path: Path) -> None:
     found = cb.run("sim/human", ITEMS, outputs=tmp_path, reports=False, progress=False)
     wanted = repr(cb.show(found.effects))
@@ -210,11 +219,19 @@ def test_a_column_that_is_there_twice_is_named(name: str) -> None:
         )
 
 
+def through_a_parquet_file_of_pandas(frame: pd.DataFrame) -> pd.DataFrame:
+    "The same table as pandas writes and reads it, with arrays in place of lists."
+    written = io.BytesIO()
+    frame.to_parquet(written)
+    return pd.read_parquet(written)
+
+
 KEPT: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "nullable": lambda frame: frame.convert_dtypes(),
     "arrow": lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
     "categorical": lambda frame: frame.astype(dict.fromkeys(texts_of(frame), "category")),
     "objects": lambda frame: frame.astype(object),
+    "parquet": lambda frame: through_a_parquet_file_of_pandas(frame),
 }  # ways in which pandas keeps the same columns
 
 
