@@ -158,6 +158,19 @@ def _gap_by_own_estimator(contrast: Contrast, one: Answered, other: Answered) ->
     return fields | {"method": f"{found.method}, paired", "detail": found.detail or None}
 
 # %% ../nbs/29_compare.ipynb #be8b4054
+def _lacking_clusters(
+    one: _ClusterEffects,
+    both: Collection[tuple[str, str]],  # stratum and cluster of what both answered
+) -> str:  # empty where none lacks
+    "What two have too little in common for a difference: a cluster, or one of some strata."
+    weighted = {stratum for stratum, weight in (one.weights or {}).items() if weight}
+    empty = sorted(weighted - {stratum for stratum, _ in both})
+    if both and not empty:
+        return ""
+    within = f" in {' or '.join(empty)}" if both else ""
+    return f"no cluster{within} was answered by both in every condition"
+
+
 _OTHER_WORDS = "asked in other words, so paired by cluster; the prompts differ too"
 
 
@@ -170,6 +183,8 @@ def _gap_in_other_words(contrast: Contrast, answers: Sequence[Answered]) -> dict
     if not both:
         return None
     clusters = {"n_clusters": len({cluster for _, cluster in both})}
+    if lacking := _lacking_clusters(one, both):
+        return clusters | {"status": "no_valid_answers", "detail": joined(_OTHER_WORDS, lacking)}
     if max(abs(one.of[key] - other.of[key]) for key in both) <= EQUAL:
         alike = f"the same effect in all {clusters['n_clusters']} clusters; {_OTHER_WORDS}"
         tie = {"estimate": 0.0, "ci_low": np.nan, "ci_high": np.nan, "status": "tied"}
@@ -228,8 +243,7 @@ def _row_of_difference(
         return row | {"status": "undefined", "n_clusters": 0, "detail": why}
     both = [key for key in shown[0].of if key in shown[1].of]
     row |= {"n_clusters": len({cluster for _, cluster in both})}
-    if not both:
-        lacking = "no cluster was answered by both in every condition"
+    if lacking := _lacking_clusters(shown[0], both):
         return row | {"status": "no_valid_answers", "detail": lacking}
     gaps = [shown[0].of[key] - shown[1].of[key] for key in both]
     if alike:

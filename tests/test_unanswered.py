@@ -9,13 +9,16 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_1samp
 from test_counts import in_words, spoken_of
+from test_published_rows import EVERY_DAY, NAMES, facts
 from tiers import KINDS, slow_but
 
 import cogbias as cb
 from cogbias.backends.sim import exact_trials
 from cogbias.design import paradigm, paradigms
-from cogbias.effects import estimate_effects
+from cogbias.effects import effect_rows, effects_table, estimate_effects
+from cogbias.effects.published import SUSCEPTIBILITY
 from cogbias.stats.proportions import newcombe_paired, wilson
+from cogbias.trials import typed_trials
 
 NUMBERS = ["estimate", "se", "df", "ci_low", "ci_high", "p_value", "n_clusters"]
 KEYS = ["measure", "group", "target", "replication"]
@@ -91,6 +94,29 @@ def test_refused_is_as_good_as_not_asked(name: str, exact: bool, half: str) -> N
     assert len(never) > 10 and never["estimate"].notna().sum() > 8
     assert differing(estimate_effects(told, items, asked), never, of_the_unread(name)) == []
     assert differing(estimate_effects(rest, mine, asked), never, set()) == []
+
+
+@pytest.mark.parametrize("name", slow_but(EVERY_DAY, NAMES))
+@pytest.mark.parametrize("half", HALVES)
+def test_refused_is_as_good_as_not_asked_of_published_prompts(name: str, half: str) -> None:
+    "The same of published answers, and of what others read in them."
+    asked, items = paradigm(name), facts().items[name]
+    cell = next(each for each in facts().cells if each.paradigm == name)
+    trials = typed_trials(pd.DataFrame(list(cell.rows)))
+    every_third = sorted(set(trials["item_id"]))[::3]
+    by_prompt = trials["item_id"].isin(every_third).to_numpy()
+    here = by_prompt if half == "prompts" else half_of_clusters(trials)
+    told, rest = refused(trials, here), trials[~here]
+    readings = facts().readings[cell.who.name, name]
+    readings = readings[readings["trial_id"].isin(rest["trial_id"])]
+    mine = items[items["item_id"].isin(rest["item_id"])]
+    lost, never, only = (
+        effects_table(effect_rows(each, of, asked, readings=readings))
+        for each, of in ((told, items), (rest, items), (rest, mine))
+    )
+    assert never["estimate"].notna().sum() > 4
+    assert differing(lost, never, {f"{SUSCEPTIBILITY}_parse_failure_rate"}) == []
+    assert differing(only, never, set()) == []
 
 
 def of_headline(name: str, each: int = 3) -> tuple[pd.DataFrame, set[str]]:
@@ -271,3 +297,25 @@ def test_a_run_and_its_trials_have_the_same_effects(name: str, tmp_path: Path) -
     run = cb.run("sim/messy", name, outputs=tmp_path / "o", reports=False, **PARTS[name])
     assert len(run.effects) > 10
     assert differing(run.effects, cb.effects(run.trials), set()) == []
+
+
+def test_two_are_compared_where_both_answered_in_every_stratum() -> None:
+    "Each answers half of the valid arguments, and not the same half: twins, but that is no tie."
+    items = paradigm("logic/belief").items()
+    number = items["cluster"].str.rpartition("/")[2].astype(int)
+    early = (items["is_valid"] & (number <= 12)).to_numpy()
+    late = (items["is_valid"] & (number > 12)).to_numpy()
+    both = pd.concat(
+        [
+            refused(exact_trials("human", items), early),
+            refused(exact_trials("human", items).assign(participant="its twin"), late),
+        ],
+        ignore_index=True,
+    )
+    found = cb.compare(both)
+    assert found.ranks["estimate"].notna().all()
+    (row,) = found.differences.to_dict("records")
+    assert np.isnan(row["estimate"]) and row["larger"] != "tied"
+    assert (
+        "no cluster in valid_believable or valid_unbelievable was answered by both" in row["detail"]
+    )
