@@ -36,6 +36,7 @@ from cogbias.outputs import (
     kept_readings,
     Folder,
     keep_asked_items,
+    keep_asked_on,
     last_run,
     read_cell,
     stored_cells,
@@ -250,19 +251,23 @@ def collect_cell(
     items: pd.DataFrame,  # the items of one paradigm
     folder: Folder,  # where answers are kept
     progress: bool = False,  # show a bar on a terminal
-    begins: Callable[[Collected], None] | None = None,  # told what is planned, before it is asked
+    record: Callable[[Collected], Mapping[str, Any]] | None = None,  # how a plan is written down
 ) -> Collected:
     "Ask one participant everything of one paradigm that is not stored yet, if there is anything."
     name, extractor = items["paradigm"].iloc[0], study_extractor(study)
     told: list[Collected] = []
 
     def begins_with_items(planned: Collected) -> None:
+        "Before anything is asked: the items of before go with how the cell was asked before."
         planned = replace(planned, note=_with_note_of_items(planned.note, items))
-        if begins:
-            begins(planned)
-        if not told:  # the items of before go with how the cell was asked before
-            keep_asked_items(folder, who.name, items, lambda: _of_other_designs(folder, items))
-        told.append(planned)
+        if told and record:  # another round, of the same items
+            keep_asked_on(folder, record(replace(planned, list=told[0].list)))
+        elif not told:
+            kept = keep_asked_items(
+                *(folder, who.name, items, lambda: _of_other_designs(folder, items)),
+                record and record(planned),
+            )
+            told.append(replace(planned, list=kept))
 
     done = _collect_without_contact(study, who, items, folder)
     if done is None:
@@ -273,7 +278,7 @@ def collect_cell(
         keep_record(folder, who)  # what it learnt about itself while answering
     if not told:
         begins_with_items(done)
-    return replace(done, note=_with_note_of_items(done.note, items))
+    return replace(done, note=_with_note_of_items(done.note, items), list=told[0].list)
 
 # %% ../nbs/22_cells.ipynb #2aa999f1
 def _from_records(

@@ -6,13 +6,14 @@
 __all__ = ['RECORDED_FIELDS', 'MANIFEST_VERSION', 'SIMULATED', 'PACKAGES', 'STAGE', 'Folder', 'folder_path', 'writable_folder',
            'write_text', 'remove_left_overs', 'turn', 'may_be_written', 'RecordedParticipant', 'facts_of',
            'keep_record', 'recorded_participant', 'marks_of', 'shown_names_of', 'shown_names_in', 'with_shown_name',
-           'mark_of_participant', 'installed_versions', 'keep_items', 'keep_asked_items', 'keep_readings',
-           'kept_readings', 'read_manifest', 'keep_asked', 'forget_asked', 'asked_since', 'cells_as_last_asked',
-           'stored_settings', 'part_of_cell', 'manifest_text', 'not_as_written', 'settings_as_written', 'Begun',
-           'begun_runs', 'first_start', 'begun', 'half_import', 'own_trials', 'last_run', 'stored_cells', 'StoredItems',
-           'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'counts_not_read', 'said_not_read', 'not_read',
-           'left_out', 'StoredTrials', 'stored_trials', 'trials_of', 'cell_of_file', 'AnswersOfFile', 'answers_of_file',
-           'people_of', 'asked_apart', 'load_effects', 'readable_effects']
+           'mark_of_participant', 'installed_versions', 'keep_items', 'keep_asked', 'keep_asked_items', 'keep_readings',
+           'kept_readings', 'read_manifest', 'forget_asked', 'asked_since', 'cells_as_last_asked', 'stored_settings',
+           'asked_otherwise_since', 'keep_asked_on', 'part_of_cell', 'manifest_text', 'not_as_written',
+           'settings_as_written', 'Begun', 'begun_runs', 'first_start', 'begun', 'half_import', 'own_trials',
+           'last_run', 'stored_cells', 'StoredItems', 'stored_items', 'StoredCell', 'read_cells', 'read_cell',
+           'counts_not_read', 'said_not_read', 'not_read', 'left_out', 'StoredTrials', 'stored_trials', 'trials_of',
+           'cell_of_file', 'AnswersOfFile', 'answers_of_file', 'people_of', 'asked_apart', 'load_effects',
+           'readable_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
 import filecmp
@@ -20,6 +21,7 @@ import json
 import math
 import os
 import re
+import tempfile
 from collections.abc import (
     Callable,
     Iterable,
@@ -132,6 +134,10 @@ class Folder(NamedTuple):
     def asked(self, participant: str, paradigm: str) -> Path:
         "How one cell is asked by a run that has not ended."
         return self.place("trials", slug(participant), f".asked-{slug(paradigm)}.json")
+
+    def asking(self, participant: str, paradigm: str) -> Path:
+        "How one cell is about to be asked; it counts once the items that it names are there."
+        return self.place("trials", slug(participant), f".asking-{slug(paradigm)}.json")
 
     @property
     def manifest(self) -> Path:
@@ -399,6 +405,7 @@ _CELL_COLUMNS = (
     Column("attempts", "integer", "as a multiple of them", True, **_ONE_OR_MORE),
     Column("seed", "integer", "of the study", low=0),
     Column("items_file", "text", "where imported items came from", optional=True),
+    Column("list", "text", "hash of the file of its items", optional=True),
     Column("settings", "mapping", "of paradigms", True, parts=_each_is(dict, "settings")),
     Column("where", "mapping", "factor -> levels", True, parts=_each_is(list, "a list of levels")),
     Column("participants", "mapping", "settings of models", True, parts=_each_is(dict, "settings")),
@@ -587,31 +594,71 @@ def _take_back(own: Path) -> None:
         own.parent.rmdir()
 
 
+def _replace_list(
+    folder: Folder, participant: str, items: pd.DataFrame, outdated: Iterable[str]
+) -> None:
+    "Put a list of items where its participant's is looked for, by the turn of the folder."
+    paradigm = items["paradigm"].iloc[0]
+    shared, own = folder.items(paradigm), folder.own_items(participant, paradigm)
+    told = {*outdated} - {slug(participant)}
+    if not _holds(shared, items):
+        others = _readers_of_shared_items(folder, paradigm) - told - {slug(participant)}
+        alone = not shared.exists() or not others
+        if own.exists() or not alone:
+            save_table(items, own)
+        if alone:
+            save_table(items, shared)
+    if own.exists() and _holds(shared, items):
+        _take_back(own)
+    for place in folder.places(f"items/*/{escape(shared.name)}"):
+        if place.parent.name in told or filecmp.cmp(place, shared, shallow=False):
+            _take_back(place)
+
+
+def _hash_of_list(shared: Path, items: pd.DataFrame) -> str | None:
+    "Hash of the file from which a list will be read: the one that all share, or one of its own."
+    if _holds(shared, items):
+        return file_hash(shared)
+    with tempfile.TemporaryDirectory() as place:
+        return file_hash(save_table(items, Path(place, shared.name)))
+
+
+def _write_asked(place: Path, cell: Mapping[str, Any]) -> None:
+    "Write down how a cell is asked."
+    place.parent.mkdir(parents=True, exist_ok=True)
+    write_text(place, json.dumps(cell, ensure_ascii=False))
+
+
+def keep_asked(folder: Folder, cell: Mapping[str, Any]) -> None:
+    "Write down how a cell is asked, before it is; the manifest says so once the run has ended."
+    _write_asked(folder.asked(cell["participant"], cell["paradigm"]), cell)
+
+
 def keep_asked_items(
     folder: Folder,  # an outputs folder
     participant: str,  # who is asked
     items: pd.DataFrame,  # what it is asked, of one paradigm
     outdated: Callable[[], Iterable[str]] = tuple,  # folders of those whose items are not kept
-) -> None:
-    "Store what one participant is asked; what others were asked stays as it is."
+    record: Mapping[str, Any] | None = None,  # how it is asked; None: nobody writes that down
+) -> str | None:  # hash of the file of its items; None without a record
+    "Store what one participant is asked, and how, in one step; what others were asked stays."
     paradigm = items["paradigm"].iloc[0]
     shared, own = folder.items(paradigm), folder.own_items(participant, paradigm)
-    if not own.exists() and _holds(shared, items):
-        return
+    if record is None and not own.exists() and _holds(shared, items):
+        return None
     with turn(folder):
-        told = {*outdated()} - {slug(participant)}
-        if not _holds(shared, items):
-            others = _readers_of_shared_items(folder, paradigm) - told - {slug(participant)}
-            alone = not shared.exists() or not others
-            if own.exists() or not alone:
-                save_table(items, own)
-            if alone:
-                save_table(items, shared)
-        if own.exists() and _holds(shared, items):
-            _take_back(own)
-        for place in folder.places(f"items/*/{escape(shared.name)}"):
-            if place.parent.name in told or filecmp.cmp(place, shared, shallow=False):
-                _take_back(place)
+        if record is None:
+            _replace_list(folder, participant, items, outdated())
+            return None
+        cell = {**record, "list": _hash_of_list(shared, items)}
+        if cell["list"] == file_hash(folder.asked_items(participant, paradigm)):
+            keep_asked(folder, cell)
+            return cell["list"]
+        begins = folder.asking(participant, paradigm)
+        _write_asked(begins, cell)
+        _replace_list(folder, participant, items, outdated())  # from here on the record counts
+        begins.replace(folder.asked(participant, paradigm))
+    return cell["list"]
 
 # %% ../nbs/15_outputs.ipynb #6f7261a1
 def keep_readings(folder: Folder, participant: str, paradigm: str, readings: pd.DataFrame) -> None:
@@ -659,17 +706,27 @@ def read_manifest(folder: Folder) -> dict[str, Any] | None:
     return _object_of_record(place, text)
 
 
-def keep_asked(folder: Folder, cell: Mapping[str, Any]) -> None:
-    "Write down how a cell is asked, before it is; the manifest says so once the run has ended."
-    place = folder.asked(cell["participant"], cell["paradigm"])
-    place.parent.mkdir(parents=True, exist_ok=True)
-    write_text(place, json.dumps(cell, ensure_ascii=False))
-
-
 def forget_asked(folder: Folder, cells: Iterable[tuple[str, str]]) -> None:
     "Remove what was written down before cells were asked that the manifest names now."
     for key in cells:
-        folder.asked(*key).unlink(missing_ok=True)
+        for place in (folder.asked(*key), folder.asking(*key)):
+            place.unlink(missing_ok=True)
+
+
+def _read_asked(place: Path) -> dict[str, Any] | None:
+    "How a cell was asked, as a run wrote it down; None where there is no such file."
+    cell = _read_record(place)
+    if cell is not None:
+        _check_cell(place, "the cell", cell)
+    return cell
+
+
+def _begun_cell(folder: Folder, participant: str, paradigm: str) -> dict[str, Any] | None:
+    "How a cell was last asked, as its run wrote it down; None where the manifest says so."
+    begins = _read_asked(folder.asking(participant, paradigm))
+    if begins and begins.get("list") == file_hash(folder.asked_items(participant, paradigm)):
+        return begins
+    return _read_asked(folder.asked(participant, paradigm))
 
 
 def asked_since(
@@ -677,13 +734,18 @@ def asked_since(
 ) -> dict[tuple[str, str], dict[str, Any]]:  # participant and paradigm -> as in the manifest
     "How cells with answers were asked by runs that have not ended, or never will."
     found = {}
-    for place in folder.places("trials/*/.asked-*.json"):
-        cell = _read_record(place)
-        if cell is None:  # the run has ended just now
+    for place in [
+        *folder.places("trials/*/.asked-*.json"),
+        *folder.places("trials/*/.asking-*.json"),
+    ]:
+        named = _read_asked(place)
+        if named is None:  # the run has ended just now
             continue
-        _check_cell(place, "the cell", cell)
-        key = cell["participant"], cell["paradigm"]
-        if folder.asked(*key) == place and folder.store(*key).path.exists():
+        key = named["participant"], named["paradigm"]
+        if place not in (folder.asked(*key), folder.asking(*key)):
+            continue
+        cell = _begun_cell(folder, *key)
+        if cell is not None and folder.store(*key).path.exists():
             found[key] = cell
     return found
 
@@ -705,6 +767,39 @@ def stored_settings(folder: Folder) -> dict[tuple[str, str], dict[str, Any]]:
     empty = dict.fromkeys(column.name for column in _CELL_COLUMNS)
     known = [empty | cell for cell in cells_as_last_asked(folder) if cell.get("who")]
     return {(cell["participant"], cell["paradigm"]): cell for cell in known}
+
+
+def _how_asked(cell: Mapping[str, Any]) -> list[Any]:
+    "What decides which answers a cell has; rounds of asking are counted as they come."
+    items = cell.get("list") or (cell.get("made_from") or {}).get("items")
+    wanted = cell.get("valid_answers")
+    rounds = [wanted, cell.get("attempts")] if wanted else cell["repeats"]
+    return [items, cell["who"], cell["method"], cell["seed"], rounds]
+
+
+def asked_otherwise_since(
+    folder: Folder,  # an outputs folder
+    cell: Mapping[str, Any],  # as a run asked it
+) -> bool:
+    "Whether another run has begun to ask a cell otherwise: its answers are what counts now."
+    key = cell["participant"], cell["paradigm"]
+    now = _begun_cell(folder, *key)
+    if now is None:
+        written = (read_manifest(folder) or {"cells": []})["cells"]
+        now = next(
+            (each for each in written if (each["participant"], each["paradigm"]) == key), None
+        )
+    return now is not None and _how_asked(now) != _how_asked(cell)
+
+
+def keep_asked_on(
+    folder: Folder,  # an outputs folder
+    cell: Mapping[str, Any],  # as a run goes on to ask it
+) -> None:
+    "Write down what else a run asks of a cell, unless another asks it otherwise by now."
+    with turn(folder):
+        if not asked_otherwise_since(folder, cell):
+            keep_asked(folder, cell)
 
 # %% ../nbs/15_outputs.ipynb #56b38a8f
 def part_of_cell(participant: str, paradigm: str) -> str:

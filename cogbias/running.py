@@ -48,13 +48,13 @@ from .limits import limit_behind, metered
 from cogbias.outputs import (
     RECORDED_FIELDS,
     Folder,
+    asked_otherwise_since,
     asked_since,
     begun,
     cells_as_last_asked,
     first_start,
     forget_asked,
     may_be_written,
-    keep_asked,
     left_out,
     half_import,
     readable_effects,
@@ -499,10 +499,11 @@ def write_manifest(
     started: str,
     effects: Mapping[str, Any] | None = None,  # what the table is made from; None: as it was
 ) -> Path:
-    "Write manifest.json; cells of other runs, whenever they were written, stay."
+    "Write manifest.json; cells of other runs, whenever they were written or begun, stay."
     with turn(folder):
         begun_before = asked_since(folder)
-        write_text(folder.manifest, _manifest_text(study, folder, cells, failed, started, effects))
+        mine = [cell for cell in cells if not asked_otherwise_since(folder, cell)]
+        write_text(folder.manifest, _manifest_text(study, folder, mine, failed, started, effects))
         forget_asked(folder, begun_before)
     return folder.manifest
 
@@ -589,6 +590,7 @@ def _cell_record(
         "attempts": study.attempts,
         "seed": study.seed,
         "items_file": study.items_file and str(Path(study.items_file).absolute()),
+        "list": done.list,
         "settings": plain_values(study.settings),
         "where": plain_values(study.where),
         "participants": plain_values(without_secrets(own_settings(study, model))),
@@ -730,10 +732,11 @@ def _collected_cells(
         _say_edited_answers(folder.store(who.name, name).path, known.get((who.name, name)))
         hashes = Hashes()
 
-        def begins(planned: Collected) -> None:
-            keep_asked(folder, recorded_cell(_cell_record(study, model, who, name, planned)))
+        def as_recorded(planned: Collected) -> dict[str, Any]:
+            "How the cell is asked, as a folder writes it down."
+            return recorded_cell(_cell_record(study, model, who, name, planned))
 
-        done = collect_cell(study, who, items_of(name), folder, begins=begins)
+        done = collect_cell(study, who, items_of(name), folder, record=as_recorded)
         record = _cell_record(study, model, who, name, done)
         if done.complete:
             record["made_from"] = _cell_stamp(study, model, who, name, folder, Hashes())
@@ -894,6 +897,20 @@ def _declared_kept(study: Study, folder: Folder) -> tuple[list[str], bool]:
     return said, bool(changed)
 
 
+def _overtaken(
+    folder: Folder,
+    cells: list[dict[str, Any]],  # as this run asked them
+) -> list[str]:  # a line for each
+    "The cells that another run has begun to ask otherwise, of which the folder speaks now."
+    return [
+        f"{cell['participant']} in {cell['paradigm']}: another run has asked it otherwise since, "
+        "and the numbers are of what that run asked; its answers and these are stored, give this "
+        "command again to have the numbers of these"
+        for cell in cells
+        if asked_otherwise_since(folder, cell)
+    ]
+
+
 def _collect_estimate_render(
     study: Study,
     folder: Folder,
@@ -928,8 +945,9 @@ def _collect_estimate_render(
         shown = _estimated_and_rendered(
             study, folder, cells, failed, started, jobs, reports, cluster, progress
         )
-    left_out = [*designs, *shown.left_out]
-    return shown._replace(left_out=left_out, designs=designs, redeclared=redeclared)
+    left_out, failed = [*designs, *shown.left_out], shown.failed + _overtaken(folder, cells)
+    told = {"left_out": left_out, "designs": designs, "redeclared": redeclared, "failed": failed}
+    return shown._replace(**told)
 
 
 def run_study(

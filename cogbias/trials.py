@@ -940,6 +940,7 @@ class Collected:
     )  # all that were planned: read(trial_ids) gives them
     who: str = field(repr=False)  # hash of everybody who had a say in the answers
     rounds: int = field(default=1, repr=False)  # how often a prompt was put at the most
+    list: str | None = field(default=None, repr=False)  # hash of the file of its items, once kept
 
     @property
     def complete(self) -> bool:
