@@ -71,3 +71,15 @@ def test_only_of_a_server_a_plan_says_what_a_server_may_do(tmp_path: Path) -> No
     study = make_study(models=["hf/somebody", "openai/somebody"], paradigms=["classic/framing"])
     lines = [each for each in plan_run(study, tmp_path).notes if "planned by the settings" in each]
     assert [("hf/" in each, "server" in each) for each in lines] == [(False, True), (True, False)]
+
+
+def test_a_plan_of_half_of_the_cells_can_see_nothing(tmp_path: Path) -> None:
+    "Belief against logic needs all four; the headline of such a run has no estimate."
+    asked = {"models": ["openai/far"], "paradigms": ["logic/belief"]}
+    half, whole = (
+        plan_run(make_study(**asked, **more), tmp_path / "none").power.iloc[0]
+        for more in ({"where": {"is_valid": [True]}}, {})
+    )
+    assert np.isnan(half["detectable"]) and whole["detectable"] > 0
+    said = "nothing is asked in invalid_believable or invalid_unbelievable"
+    assert said in half["note"] and "nothing is asked" not in whole["note"]

@@ -330,6 +330,15 @@ def _seen_between(clusters: Clusters, spread: Spread, alpha: float) -> _Smallest
     return _SmallestSeen(seen, half, spread)
 
 
+def _lacking_strata(items: pd.DataFrame, headline: Contrast) -> str:
+    "Which strata that have a weight were left without items, in words; empty where none was."
+    weighted = {name for name, weight in (headline.weights or {}).items() if weight}
+    empty = sorted(weighted - set(selected(items, headline)["stratum"]))
+    if not empty:
+        return ""
+    return f"nothing is asked in {' or '.join(empty)}, so there is no {headline.measure}"
+
+
 def cell_power(
     cell: PlannedCell,  # what is asked
     effects: pd.DataFrame | None,  # of the folder
@@ -350,6 +359,9 @@ def cell_power(
             stored = _stored_spread(effects, *asked, units, answers)
         spread = stored or assumed_spread(headline, units, answers)
         found = _seen_between(units, spread, analysis.alpha)
+    if lacking := _lacking_strata(cell.items, headline):
+        found = found._replace(detectable=nan, for_half=units.clusters)
+        lacking = f"{cell.paradigm}: {lacking}"
     spread = found.spread
     own = headline.smallest if spread.unit == headline.unit else None
     usual = SMALLEST_EFFECT.get(spread.unit, nan) if own is None else own
@@ -371,7 +383,7 @@ def cell_power(
         "of_either": getattr(units, "of_either", ()),
         "there_of_either": getattr(there, "of_either", ()),
     }
-    notes = [_note_on_row(row, row["counted"])]
+    notes = [lacking or _note_on_row(row, row["counted"])]
     if isinstance(units, ExactTest) and isfinite(row["detectable"]):
         notes.append(_floor_words(row, units))
     return row | {"note": joined(*notes)}
