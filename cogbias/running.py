@@ -88,7 +88,12 @@ from cogbias.own_paradigms import (
     keep_declared,
 )
 from .participants import Participant
-from .planning.spending import check_limits, open_account, study_meter
+from cogbias.planning.spending import (
+    check_limits,
+    keep_study_prices,
+    open_account,
+    study_meter,
+)
 from .planning.plans import stopped_line
 from .progress import collecting, steps
 from .rendering import render_reports, render_study_report
@@ -933,6 +938,7 @@ def _collect_estimate_render(
         check_methods(study, folder)
     stored_settings(writable_folder(folder.path))
     remove_left_overs(folder)
+    keep_study_prices(study, folder)
     designs, redeclared = _declared_kept(study, folder)
     asked, not_trained = _with_trained(study, folder.path, jobs, progress)
     expected = [

@@ -8,6 +8,7 @@ __all__ = ['STATES', 'REPORTS', 'GIVEN', 'CellStatus', 'Status', 'folder_status'
 # %% ../nbs/27_status.ipynb #233dddda
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from cogbias.outputs import (
     marks_of,
     own_trials,
     read_manifest,
+    recorded_names,
     recorded_participant,
     stored_items,
     stored_settings,
@@ -33,15 +35,19 @@ from .participants import SELF_MADE, calls_out
 from .limits import MOST_WRITTEN
 from cogbias.planning.spending import (
     Beside,
+    Paid,
+    PriceSince,
     calls_by_payer,
     calls_of,
     characters_sent,
+    price_entries,
+    price_history,
     spent_beside,
     total_usd,
+    unpriced_line,
     usd_of_calls,
     without_counts,
 )
-from .prices import price_of
 from .rendering import report_as_made, stale_reports, study_report_is_stale
 from .tables import CogbiasError
 from .trials import not_asked_lines, planned_answers, slug
@@ -63,11 +69,12 @@ class CellStatus(NamedTuple):
     errors: int  # answers that a server never gave
     tokens_in: int | None  # of all calls that gave an answer; None: nobody counted
     tokens_out: int | None
-    usd: float | None  # what these tokens cost; None: no price is known, or nobody counted
+    usd: float | None  # what these tokens cost, as far as a price is known; None: of nobody
     last_answer: str | None  # when, UTC
     report: str  # one of REPORTS
     reason: str  # why it failed, or what cannot be read
     uncounted: int  # answers whose tokens nobody counted; they are paid at the most
+    unpriced: dict[str, int]  # who was called at a price that nobody knows -> calls
 
 
 def _planned_answers_of_cell(
@@ -122,35 +129,32 @@ def _cost_of_calls(
     calls: pd.DataFrame,  # to one model
     characters: Mapping[int, int],  # of the prompts whose tokens nobody counted
     record: RecordedParticipant | None,  # of who was asked
-    study: Mapping[str, Any],  # as the manifest has it
-) -> float | None:
-    "What calls have cost, where the study or the list of prices says."
-    if record is None:
-        return None
-    names = [*(study.get("models") or ()), *filter(None, [study.get("extractor")])]
+    history: Sequence[PriceSince],  # of its prices
+) -> Paid:
+    "What calls have cost, at the prices that held when they were made."
+    written = record.identity.get("max_tokens", MOST_WRITTEN) if record else MOST_WRITTEN
     try:
-        price = price_of(record, study.get("prices") or {}, names)
-        written = record.identity.get("max_tokens", MOST_WRITTEN)
-        return None if price is None else usd_of_calls(calls, characters, price, written)
-    except (TypeError, ValueError, KeyError, AttributeError):  # edited by hand
-        return None
+        return usd_of_calls(calls, characters, history, written)
+    except (TypeError, ValueError):  # edited by hand
+        return Paid(None, len(calls))
 
 
 def _cost_of_cell(
     folder: Folder,
     who: str,
-    study: Mapping[str, Any],
     calls: pd.DataFrame,  # all that the cell holds
     items: pd.DataFrame | None,
 ) -> dict[str, Any]:
     "What the calls of a cell have cost whoever was asked, and of how many nobody counted tokens."
-    characters, known, uncounted = characters_sent(calls, items), [], 0
+    characters, known, uncounted, unpriced = characters_sent(calls, items), [], 0, {}
     for payer, mine in calls_by_payer(calls, who).items():
         if calls_out(payer):
             uncounted += len(without_counts(mine))
-            record = recorded_participant(folder, payer)
-            known.append(_cost_of_calls(mine, characters, record, study))
-    return {"uncounted": uncounted, "usd": total_usd(known)}
+            record, history = recorded_participant(folder, payer), price_history(folder, payer)
+            paid = _cost_of_calls(mine, characters, record, history)
+            known.append(paid.usd)
+            unpriced |= {payer: paid.unpriced} if paid.unpriced else {}
+    return {"uncounted": uncounted, "usd": total_usd(known), "unpriced": unpriced}
 
 
 def _contents_of_cell(
@@ -175,7 +179,7 @@ def _contents_of_cell(
     method = mine["method"].iloc[-1] if len(mine) else None
     calls = calls_of(stored)
     return {
-        **_cost_of_cell(folder, key[0], study, calls, table),
+        **_cost_of_cell(folder, key[0], calls, table),
         "answers": answers,
         "planned": _planned_answers_of_cell(asked, study, table, method),
         "readable": statuses["ok"] / answers if answers else None,
@@ -205,6 +209,8 @@ class Status(NamedTuple):
     beside: Beside = Beside(0.0, 0.0)  # usd that stored answers do not show
     last_run_at: str | None = None  # when the last run began that has ended, UTC
     marks: dict[str, str] = {}  # participant -> what stands beside its name, if anything does
+    # who answers elsewhere -> what its tokens cost: since, in, out, date, source
+    prices: dict[str, list[dict[str, Any]]] = {}
 
 
 def _all_cells(folder: Folder, manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -313,6 +319,7 @@ def _cell_status(
 ) -> CellStatus:
     "How far one cell is."
     empty = dict.fromkeys(CellStatus._fields) | {"answers": 0, "errors": 0, "uncounted": 0}
+    empty |= {"unpriced": {}}
     try:
         found = _contents_of_cell(folder, key, asked, study, of_run)
         state = _cell_state(found, reason, _is_given(asked), stopped)
@@ -376,6 +383,15 @@ def _spent_beside_answers(folder: Folder) -> Beside:
         return Beside(0.0, 0.0)
 
 
+def _known_prices(folder: Folder) -> dict[str, list[dict[str, Any]]]:
+    "What those cost who answer elsewhere; where that cannot be read, their cells say why."
+    found = {}
+    for name in filter(calls_out, recorded_names(folder)):
+        with suppress(CogbiasError):
+            found[name] = price_entries(price_history(folder, name))
+    return found
+
+
 def folder_status(
     outputs: Path | str,  # an outputs folder
 ) -> Status:
@@ -425,6 +441,7 @@ def folder_status(
         _spent_beside_answers(folder),
         manifest.get("last_run_at"),
         marks,
+        _known_prices(folder),
     )
 
 # %% ../nbs/27_status.ipynb #908c3d2a
@@ -446,6 +463,7 @@ def status_totals(
         "tokens_out": _sum_or_none(cells["tokens_out"]),
         "usd": total_usd(cells["usd"], status.beside),
         "uncounted": sum(cells["uncounted"]),
+        "unpriced": dict(sum(map(Counter, cells["unpriced"]), Counter())),
         "usd_cut_off": status.beside.cut_off,
         "usd_no_answer": status.beside.no_answer,
         "reports": {kind: reports[kind] for kind in REPORTS},
@@ -543,6 +561,8 @@ def status_lines(
             f"{totals['uncounted']:,} answers came without counts of tokens; each is taken to have "
             "cost the most that it may"
         )
+    if line := unpriced_line(totals["unpriced"], bool(totals["usd"])):
+        lines.append(line)
     if status.last_run_at:
         lines.append(f"first run {status.started_at}, last run {status.last_run_at}")
     if status.last_activity:

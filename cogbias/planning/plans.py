@@ -29,6 +29,7 @@ from cogbias.planning.spending import (
     study_meter,
     study_price,
     total_usd,
+    unpriced_line,
 )
 from .tokens import Habits, Step, cell_tokens, step_of_trying_out
 from ..prices import Price
@@ -223,7 +224,10 @@ def _spent_lines(spent: dict[str, Spent], beside: Beside) -> list[str]:
     if not usd:
         return []
     most = at_most(beside, sum(each.estimated for each in spent.values()))
-    return [f"spent so far: {most}{_usd_in_words(usd)} usd{beside_words(beside)}"]
+    unpriced = {model: each.unpriced for model, each in spent.items() if each.unpriced}
+    lacking = unpriced_line(unpriced, True)
+    told = f"spent so far: {most}{_usd_in_words(usd)} usd{beside_words(beside)}"
+    return [told, *filter(None, [lacking])]
 
 
 def _estimated_lines(spent: dict[str, Spent]) -> list[str]:
