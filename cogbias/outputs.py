@@ -5,15 +5,15 @@
 # %% auto #0
 __all__ = ['RECORDED_FIELDS', 'MANIFEST_VERSION', 'SIMULATED', 'PACKAGES', 'STAGE', 'Folder', 'folder_path', 'writable_folder',
            'write_text', 'remove_left_overs', 'turn', 'may_be_written', 'RecordedParticipant', 'facts_of',
-           'keep_record', 'recorded_participant', 'marks_of', 'shown_names_of', 'shown_names_in', 'with_shown_name',
-           'mark_of_participant', 'installed_versions', 'keep_items', 'keep_asked', 'keep_asked_items', 'keep_readings',
-           'kept_readings', 'read_manifest', 'forget_asked', 'asked_since', 'cells_as_last_asked', 'stored_settings',
-           'asked_otherwise_since', 'keep_asked_on', 'part_of_cell', 'manifest_text', 'not_as_written',
-           'settings_as_written', 'Begun', 'begun_runs', 'first_start', 'begun', 'half_import', 'own_trials',
-           'last_run', 'stored_cells', 'StoredItems', 'stored_items', 'StoredCell', 'read_cells', 'read_cell',
-           'counts_not_read', 'said_not_read', 'not_read', 'left_out', 'StoredTrials', 'stored_trials', 'trials_of',
-           'cell_of_file', 'AnswersOfFile', 'answers_of_file', 'people_of', 'asked_apart', 'load_effects',
-           'readable_effects']
+           'keep_record', 'recorded_participant', 'kept_prices', 'keep_prices', 'recorded_names', 'marks_of',
+           'shown_names_of', 'shown_names_in', 'with_shown_name', 'mark_of_participant', 'installed_versions',
+           'keep_items', 'keep_asked', 'keep_asked_items', 'keep_readings', 'kept_readings', 'read_manifest',
+           'forget_asked', 'asked_since', 'cells_as_last_asked', 'stored_settings', 'asked_otherwise_since',
+           'keep_asked_on', 'part_of_cell', 'manifest_text', 'not_as_written', 'settings_as_written', 'Begun',
+           'begun_runs', 'first_start', 'begun', 'half_import', 'own_trials', 'last_run', 'stored_cells', 'StoredItems',
+           'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'counts_not_read', 'said_not_read', 'not_read',
+           'left_out', 'StoredTrials', 'stored_trials', 'trials_of', 'cell_of_file', 'AnswersOfFile', 'answers_of_file',
+           'people_of', 'asked_apart', 'load_effects', 'readable_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
 import filecmp
@@ -130,6 +130,10 @@ class Folder(NamedTuple):
     def participant(self, participant: str) -> Path:
         "Who answered: identity and provenance."
         return self.place("trials", slug(participant), "participant.json")
+
+    def prices(self, participant: str) -> Path:
+        "What tokens of a participant cost, and since when."
+        return self.place("trials", slug(participant), "prices.json")
 
     def asked(self, participant: str, paradigm: str) -> Path:
         "How one cell is asked by a run that has not ended."
@@ -421,6 +425,13 @@ _CELL_COLUMNS = (
         "made_from", "mapping", "hashes, once it is complete", True, parts=_each_is(str, "a text")
     ),
 )
+_PRICE_COLUMNS = (
+    Column("since", "text", "from when on it held, UTC; nothing: from the beginning"),
+    Column("in", "number", "usd per million tokens of prompts", True, low=0, high=LARGEST),
+    Column("out", "number", "usd per million tokens of answers", True, low=0, high=LARGEST),
+    Column("date", "text", "on which its source gave it", optional=True),
+    Column("source", "text", "where it was read; nothing: of the study", optional=True),
+)
 MANIFEST_VERSION = 2  # 1: it did not say what was written into it
 _ALWAYS_WRITTEN = (  # fields that every run writes, though some may be empty
     *("participant", "paradigm", "model", "who", "method"),
@@ -444,6 +455,46 @@ def recorded_participant(folder: Folder, name: str) -> RecordedParticipant | Non
     known = {field: record.get(field) for field in RECORDED_FIELDS}
     methods = tuple(record["methods"])
     return RecordedParticipant(**known | {"methods": methods, "recorded": record["facts"]})
+
+# %% ../nbs/15_outputs.ipynb #47ab3021
+def kept_prices(
+    folder: Folder,  # an outputs folder
+    name: str,  # of a participant
+) -> list[dict[str, Any]] | None:  # since, in, out, date, source; None: nobody kept any
+    "What tokens of a participant cost, one entry after the other, checked as it is read."
+    place = folder.prices(name)
+    record = _read_record(place)
+    if record is None:
+        return None
+    entries = record.get("prices")
+    if not isinstance(entries, list) or (fault := _mappings_fault(entries)):
+        raise _broken_record(place, f"field 'prices' {fault or 'is no list'}")
+    for number, entry in enumerate(entries, 1):
+        _check_fields(place, f"price {number}, ", _PRICE_COLUMNS, entry)
+        if (entry.get("in") is None) != (entry.get("out") is None):
+            raise _broken_record(place, f"price {number} has one side only")
+    return entries
+
+
+def keep_prices(
+    folder: Folder,  # an outputs folder
+    name: str,  # of a participant
+    entries: Sequence[Mapping[str, Any]],  # in the order of their times
+) -> None:
+    "Write down what tokens of a participant cost, and since when."
+    place = folder.prices(name)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    record = {"name": name, "prices": [dict(each) for each in entries]}
+    write_text(place, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+
+
+def recorded_names(folder: Folder) -> list[str]:
+    "The participants of whom a folder has a record that can be read."
+    found = []
+    for place in folder.places("trials/*/participant.json"):
+        with suppress(CogbiasError):  # whoever needs it says what is wrong
+            found.append((_read_record(place) or {}).get("name"))
+    return [name for name in found if isinstance(name, str)]
 
 # %% ../nbs/15_outputs.ipynb #3204dc9b
 SIMULATED = "simulated"
