@@ -12,8 +12,8 @@ __all__ = ['RECORDED_FIELDS', 'MANIFEST_VERSION', 'SIMULATED', 'PACKAGES', 'STAG
            'keep_asked_on', 'part_of_cell', 'manifest_text', 'not_as_written', 'settings_as_written', 'Begun',
            'begun_runs', 'first_start', 'begun', 'half_import', 'own_trials', 'last_run', 'stored_cells', 'StoredItems',
            'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'counts_not_read', 'said_not_read', 'not_read',
-           'left_out', 'StoredTrials', 'stored_trials', 'trials_of', 'cell_of_file', 'AnswersOfFile', 'answers_of_file',
-           'people_of', 'asked_apart', 'load_effects', 'readable_effects']
+           'left_out', 'StoredTrials', 'stored_trials', 'know_paradigms', 'trials_of', 'cell_of_file', 'AnswersOfFile',
+           'answers_of_file', 'people_of', 'asked_apart', 'load_effects', 'readable_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
 import filecmp
@@ -70,7 +70,6 @@ from cogbias.tables import (
     json_object,
     kind_of,
     load_table,
-    nearest,
     remove_parts,
     save_table,
     shortened,
@@ -1235,6 +1234,13 @@ def stored_trials(
     return StoredTrials(pd.concat(tables, ignore_index=True), lines)
 
 
+def know_paradigms(
+    outputs: Path | str,  # an outputs folder
+) -> None:
+    "Make the paradigms known that a folder keeps; it must keep each that it has answers to."
+    import_module("cogbias.own_paradigms").bring_whole_folder(outputs)
+
+
 def trials_of(
     outputs: Path | str,  # an outputs folder
 ) -> pd.DataFrame:  # a trials table
@@ -1328,15 +1334,7 @@ _NUMBER_COLUMNS = ("estimate", "se", "ci_low", "ci_high", "smallest")
 
 def _effect_fault(row: Mapping[str, Any]) -> str:
     "What contradicts itself in a row of effects."
-    from cogbias.stats.decisions import OTHER_VERDICTS, VERDICTS
-    from cogbias.stats.estimates import STATUSES
-
     status = row["status"]
-    if status not in STATUSES:
-        return f"column 'status' holds {status!r:.60}; {nearest(status, STATUSES)}"
-    words = VERDICTS | OTHER_VERDICTS
-    if row["verdict"] and row["verdict"] not in words:
-        return f"column 'verdict' holds {row['verdict']!r:.60}; {nearest(row['verdict'], words)}"
     for name in _NUMBER_COLUMNS:
         if row[name] is not None and math.isinf(row[name]) and status not in _UNBOUNDED:
             return f"column {name!r} holds {row[name]!r}, but the status is {status!r}"

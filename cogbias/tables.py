@@ -5,14 +5,14 @@
 # %% auto #0
 __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'DECLARED', 'IDENTITY', 'ANSWERS', 'FILLED', 'ITEMS', 'STATUSES',
            'METHODS', 'EXACT', 'FROM_0', 'COUNT', 'FINITE', 'PROBABILITY', 'TRIALS', 'READ_BY_OTHERS', 'READINGS',
-           'ACCURACY_GAIN', 'EFFECTS', 'FILLING_STATUSES', 'FILLING_VERDICTS', 'FILLINGS', 'SCHEMAS', 'RANGE', 'TABLES',
-           'LARGEST_TEXT', 'LARGEST_NOTEBOOK', 'LARGEST_TABLE', 'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError',
-           'nearest', 'shortened', 'first_line', 'as_given', 'matching', 'content_hash', 'is_empty', 'kind_of',
-           'Column', 'is_unicode', 'check_columns', 'limits_fault', 'said_declarations', 'Schema', 'option',
-           'answer_range', 'full_content', 'item_ids', 'identified', 'item_table', 'harmless', 'as_written',
-           'from_home', 'inside', 'check_file', 'file_hash', 'file_text', 'json_object', 'timestamp', 'whole_file',
-           'remove_parts', 'save_table', 'load_table', 'with_plain_types', 'check_outside_items', 'load_outside_items',
-           'with_lost_types', 'given_table', 'shipped']
+           'ACCURACY_GAIN', 'ESTIMATE_STATUSES', 'EFFECT_VERDICTS', 'EFFECTS', 'FILLING_STATUSES', 'FILLING_VERDICTS',
+           'FILLINGS', 'SCHEMAS', 'RANGE', 'TABLES', 'LARGEST_TEXT', 'LARGEST_NOTEBOOK', 'LARGEST_TABLE',
+           'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'shortened', 'first_line', 'as_given', 'matching',
+           'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode', 'check_columns', 'limits_fault',
+           'said_declarations', 'Schema', 'option', 'answer_range', 'full_content', 'item_ids', 'identified',
+           'item_table', 'harmless', 'as_written', 'from_home', 'inside', 'check_file', 'file_hash', 'file_text',
+           'json_object', 'timestamp', 'whole_file', 'remove_parts', 'save_table', 'load_table', 'with_plain_types',
+           'check_outside_items', 'load_outside_items', 'with_lost_types', 'given_table', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import ast
@@ -777,6 +777,36 @@ READINGS = Schema(
 
 # %% ../nbs/00_tables.ipynb #45cd92d2
 ACCURACY_GAIN = "accuracy gain"  # unit: share of right answers beyond the best constant policy
+# the words of `stats.estimates`, and of `stats.decisions`, which say what they mean
+ESTIMATE_STATUSES = (
+    "ok",
+    "bounded",
+    "few_clusters",
+    "too_few_clusters",
+    "degenerate_zero_variance",
+    "equal_answers",
+    "separated",
+    "mostly_equal",
+    "constant_cell",
+    "no_valid_answers",
+    "insufficient",
+    "position_dominated",
+    "position_unidentifiable",
+    "no_counterpart",
+    "not_converged",
+    "undefined",
+    "exploratory",
+)
+EFFECT_VERDICTS = (
+    "present",
+    "reversed",
+    "absent",
+    "inconclusive",
+    "none",
+    "better",
+    "worse",
+    "no better",
+)
 
 EFFECTS = Schema(
     "effects",
@@ -816,6 +846,7 @@ EFFECTS = Schema(
             "verdict",
             "text?",
             "present, reversed, absent, inconclusive or none; of the contrasts in a family",
+            {"words": EFFECT_VERDICTS},
         ),
         (
             "reason",
@@ -840,7 +871,7 @@ EFFECTS = Schema(
             COUNT,
         ),
         ("unit", "text", "unit of the estimate"),
-        ("status", "text", "ok, or why the number needs care"),
+        ("status", "text", "ok, or why the number needs care", {"words": ESTIMATE_STATUSES}),
         ("replication", "flag", "true: published formula; false: the default"),
         ("detail", "text?", "what a reader should know about this number"),
         (

@@ -379,3 +379,13 @@ def test_items_of_any_paradigm_can_be_asked_from_a_file(tmp_path, capsys, name):
     assert command("run", *asking, "--no-reports") == 0
     assert command("run", *asking, "--no-reports", "--items", place) == 0
     assert " 0 asked" in capsys.readouterr().out.splitlines()[-2]
+
+
+def test_words_of_effects_are_those_that_statistics_explain() -> None:
+    "Tables know nothing of statistics, and refuse a word that these do not have."
+    from cogbias.stats.decisions import OTHER_VERDICTS, VERDICTS
+    from cogbias.stats.estimates import STATUSES
+    from cogbias.tables import EFFECT_VERDICTS, ESTIMATE_STATUSES
+
+    assert ESTIMATE_STATUSES == tuple(STATUSES)
+    assert EFFECT_VERDICTS == (*VERDICTS, *OTHER_VERDICTS)

@@ -126,13 +126,13 @@ def flawed_share(
     fillings: pd.DataFrame,  # a fillings table
 ) -> pd.DataFrame:  # one row per paradigm: reviewed, flawed, share, ci_low, ci_high
     "The share of reviewed stories that are flawed, with Wilson's interval."
-    from cogbias.stats.proportions import wilson
+    from statsmodels.stats.proportion import proportion_confint
 
     seen = fillings[fillings["verdict"] != ""].drop_duplicates(STORY)
     rows = []
     for paradigm, mine in seen.groupby("paradigm", sort=False):
         flawed = int((mine["verdict"] == "flawed").sum())
-        low, high = wilson(flawed, len(mine))
-        share = {"share": flawed / len(mine), "ci_low": low, "ci_high": high}
+        low, high = proportion_confint(flawed, len(mine), method="wilson")
+        share = {"share": flawed / len(mine), "ci_low": max(0.0, low), "ci_high": min(1.0, high)}
         rows.append({"paradigm": paradigm, "reviewed": len(mine), "flawed": flawed, **share})
     return pd.DataFrame(rows)

@@ -25,8 +25,7 @@ from types import ModuleType
 from typing import Any
 
 from ..design import ALTERED, IMPORTED
-from ..outputs import SIMULATED, Folder
-from ..own_paradigms import bring_whole_folder
+from ..outputs import SIMULATED, Folder, know_paradigms
 from ..progress import counting, steps
 from cogbias.site.inert import (
     add_policies,
@@ -492,7 +491,7 @@ def build_site(
     "Make a static site of an outputs folder."
     _require_sphinx()
     outputs = Path(outputs)
-    bring_whole_folder(outputs)
+    know_paradigms(outputs)
     out = Path(out) if out else inside(outputs, outputs / "site")
     _check_target(out)
     with tempfile.TemporaryDirectory(prefix="cogbias-site-") as work:
