@@ -7,6 +7,7 @@ __all__ = ['LEAST_SHARE', 'DIFFERENCES', 'RANKS', 'FAMILIAR', 'PLAIN', 'Comparis
            'difference_sentence', 'for_readers', 'comparison_notes']
 
 # %% ../nbs/29_compare.ipynb #cc8787de
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
 from itertools import combinations
@@ -171,7 +172,7 @@ def _lacking_clusters(
     return f"no cluster{within} was answered by both in every condition"
 
 
-_OTHER_WORDS = "asked in other words, so paired by cluster; the prompts differ too"
+_OTHER_PROMPTS = "no prompt was answered by both, so paired by cluster; the prompts differ too"
 
 
 def _gap_in_other_words(contrast: Contrast, answers: Sequence[Answered]) -> dict[str, Any] | None:
@@ -184,14 +185,14 @@ def _gap_in_other_words(contrast: Contrast, answers: Sequence[Answered]) -> dict
         return None
     clusters = {"n_clusters": len({cluster for _, cluster in both})}
     if lacking := _lacking_clusters(one, both):
-        return clusters | {"status": "no_valid_answers", "detail": joined(_OTHER_WORDS, lacking)}
+        return clusters | {"status": "no_valid_answers", "detail": joined(_OTHER_PROMPTS, lacking)}
     if max(abs(one.of[key] - other.of[key]) for key in both) <= EQUAL:
-        alike = f"the same effect in all {clusters['n_clusters']} clusters; {_OTHER_WORDS}"
+        alike = f"the same effect in all {clusters['n_clusters']} clusters; {_OTHER_PROMPTS}"
         tie = {"estimate": 0.0, "ci_low": np.nan, "ci_high": np.nan, "status": "tied"}
         return clusters | tie | {"detail": alike}
     found = _gap_over_clusters(one, other, contrast.outcome == "value")
     fields = {name: getattr(found, name) for name in _FIELDS_OF_ESTIMATE}
-    detail = joined(_OTHER_WORDS, found.detail)
+    detail = joined(_OTHER_PROMPTS, found.detail)
     return clusters | fields | {"method": f"{found.method}, paired by cluster", "detail": detail}
 
 # %% ../nbs/29_compare.ipynb #d8360af9
@@ -367,7 +368,10 @@ def _prompts_in_common(
 
 
 def _basis_over_shared_clusters(
-    contrast: Contrast, of: Mapping[str, Answered], called: str = "clusters"
+    contrast: Contrast,
+    of: Mapping[str, Answered],
+    called: str = "clusters",
+    own_ones: str = "all of its own",  # what the answers are, for messages
 ) -> _RankBasis:
     "Estimates over the clusters that all who are ranked answered readably, and who is not ranked."
     own = {name: _headline_estimate(contrast, each) for name, each in of.items()}
@@ -398,7 +402,7 @@ def _basis_over_shared_clusters(
             told[name] = f"not ranked: no effect over what all others share, {over}"
             continue
         estimates[name] = mine
-        alone = f"; {signed(own[name])} over all of its own" if less else ""
+        alone = f"; {signed(own[name])} over {own_ones}" if less else ""
         told[name] = over + resting.told[name] + alone
     alone = {name: own[name] for name in of if name not in estimates}
     return _RankBasis(estimates, alone, len({cluster for _, cluster in shared}), told)
@@ -425,9 +429,8 @@ def _basis_over_shared_prompts(
         told = {name: f"{basis.told[name]}, {apart}" for name in basis.estimates}
         return basis._replace(told=basis.told | told)
     keep = np.array([key in shared for key in layout.row], bool)
-    basis = _basis_over_shared_clusters(
-        contrast, {name: each.part(keep[each.item]) for name, each in of.items()}, called
-    )
+    answers = {name: each.part(keep[each.item]) for name, each in of.items()}
+    basis = _basis_over_shared_clusters(contrast, answers, called, "all of these")
     own = {name: _headline_estimate(contrast, each) for name, each in of.items()}
     told = {}
     for name, said in basis.told.items():
@@ -796,7 +799,7 @@ _SEVERAL_FOLDERS = (
 def _refuse_several_folders(given: Sequence[Any]) -> None:
     "Say how several folders are compared; nothing where there is no second one."
     paths = [str(from_home(each)) for each in given if isinstance(each, (str, Path))]
-    folders = [path for path in paths if (Path(path) / "trials").is_dir()]
+    folders = [path for path in paths if os.path.isdir(os.path.join(path, "trials"))]
     if len(folders) > 1:
         raise CogbiasError(_SEVERAL_FOLDERS.format(", ".join(map(repr, folders))))
 
@@ -979,15 +982,17 @@ def difference_sentence(
     if pd.isna(row["estimate"]):
         return f"{row['first']} and {row['second']}: {_reason_of_difference(row)}"
     known = not pd.isna(row["ci_low"]) and not without_width(row["ci_low"], row["ci_high"])
+    apart = words_in(row, "detail").startswith(_OTHER_PROMPTS)
+    remark = f" ({_OTHER_PROMPTS})" if apart else ""
     ends = ", ".join(signed(row[name], DIGITS) for name in ("ci_low", "ci_high"))
     limits = f" [{ends}]" if known else ""
     size = f"{signed(row['estimate'], DIGITS)}{limits} {row['unit']}"
     if row["larger"] == "not told apart":
         rough = row["status"] not in CLAIMABLE and words_in(row, "detail")
         why = f" ({rough}: too rough for a claim)" if rough else ""
-        return f"{row['first']} and {row['second']} are not told apart: {size}{why}"
+        return f"{row['first']} and {row['second']} are not told apart: {size}{why or remark}"
     more = "shows more" if is_bias(row["unit"]) else "is right more often"
-    return f"{row['larger']} {more}: {row['first']} minus {row['second']} is {size}"
+    return f"{row['larger']} {more}: {row['first']} minus {row['second']} is {size}{remark}"
 
 
 def _named_for_readers(found: Comparison) -> Comparison:

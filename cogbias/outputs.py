@@ -16,6 +16,7 @@ __all__ = ['RECORDED_FIELDS', 'MANIFEST_VERSION', 'SIMULATED', 'PACKAGES', 'STAG
            'answers_of_file', 'people_of', 'asked_apart', 'load_effects', 'readable_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
+import errno
 import filecmp
 import json
 import math
@@ -156,7 +157,16 @@ def folder_path(
         raise CogbiasError(
             f"outputs: {outputs!r:.60} is no path of a folder; give one such as 'outputs/study'"
         )
-    return Path(from_home(outputs, "outputs"))
+    path = Path(from_home(outputs, "outputs"))
+    try:
+        os.stat(path)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise CogbiasError(
+                f"outputs: {str(outputs)!r:.60} has {len(str(outputs))} characters, more than a "
+                "path may have here; give a shorter one"
+            ) from None
+    return path
 
 
 def writable_folder(path: Path) -> Folder:
@@ -1254,8 +1264,11 @@ def cell_of_file(
     file: Path | str,  # of a table
 ) -> tuple[Folder, tuple[Path, Path]] | None:
     "The outputs folder in which a file of answers lies, with its cell; None where it lies in none."
-    path = Path(from_home(file)).resolve()
-    if path.parent.parent.name != "trials" or not path.exists():
+    given = Path(from_home(file))
+    if given.suffix != ".jsonl" or not os.path.exists(given):
+        return None
+    path = given.resolve()
+    if path.parent.parent.name != "trials":
         return None
     folder = Folder(path.parents[2])
     mine = (each for each in stored_cells(folder) if each[1].name == path.name)

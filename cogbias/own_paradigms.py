@@ -10,12 +10,13 @@ __all__ = ['Files', 'LARGEST_KEPT', 'own_paradigm', 'bring', 'names_file', 'with
 
 # %% ../nbs/18_own_paradigms.ipynb #c8fa0cd6
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from cogbias.design import (
@@ -196,6 +197,10 @@ def listed(
     what: Any,  # one thing, or a list of several
 ) -> list[Any]:
     "One thing, or several; a text is one, and so is a table."
+    if isinstance(what, (np.ndarray, pd.Series, pd.Index)):
+        return what.tolist() if what.ndim else [what.item()]
+    if isinstance(what, Set):
+        return sorted(what, key=str)
     several = isinstance(what, Sequence) and not isinstance(what, str)
     return list(what) if several else [what]
 

@@ -89,10 +89,7 @@ def _lists_of_levels(where: Mapping[str, Any] | None) -> dict[str, list[Any]] | 
     "Factor -> levels; a single level may stand alone."
     if not isinstance(where, Mapping):
         return where
-    return {
-        factor: list(levels) if isinstance(levels, (list, tuple, set)) else [levels]
-        for factor, levels in where.items()
-    }
+    return {factor: listed(levels) for factor, levels in where.items()}
 
 # %% ../nbs/26_running_in_python.ipynb #eebbb1db
 COLUMNS = ("measure", "estimate", "ci_low", "ci_high", "n_clusters", "verdict", "status")

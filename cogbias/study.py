@@ -62,6 +62,7 @@ from cogbias.tables import (
     is_empty,
     matching,
     nearest,
+    shortened,
     shipped,
 )
 from .trials import Plan, checked_rows, plan
@@ -381,7 +382,7 @@ def check_levels(study: Study) -> None:
             if known and str(level) not in known:
                 raise CogbiasError(
                     f"{study.name}: where {factor!r} names {str(level)!r:.60}, which no item has; "
-                    f"{nearest(str(level), known)}"
+                    f"{nearest(str(level), {shortened(each, 30) for each in known})}"
                 )
     for name in study_paradigms(study) if study.where or study.items_file else ():
         _check_headline(study, name)

@@ -297,3 +297,13 @@ def test_who_goes_by_the_order_of_options_treats_old_and_new_wording_alike(name:
 
 def test_the_closing_text_says_which_order_new_wordings_have(folder) -> None:
     assert "count in the order of options of the published one" in comparison_notes(compare(folder))
+
+
+def test_a_difference_of_who_answered_no_common_prompt_says_so_where_it_is_shown() -> None:
+    "Each was asked one order of the options, and one of the two goes by it."
+    orders = [FRAMING[FRAMING["option_order"] == order] for order in (1, 2)]
+    trials = [choosing(f"order {n}", biased_in_order_2, each) for n, each in enumerate(orders, 1)]
+    apart = trials[1]["item_id"].isin(orders[1].loc[orders[1]["cluster"] > "framing-c", "item_id"])
+    found = compare(pd.concat([trials[0], trials[1][apart]]))
+    assert found.differences["n_prompts"].tolist() == [0]
+    assert "no prompt was answered by both, so paired by cluster" in repr(found)

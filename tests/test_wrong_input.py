@@ -128,6 +128,9 @@ def test_every_name_is_tried() -> None:
         (lambda: cb.run("sim/humen", NAME, outputs="x"), "did you mean 'sim/human'"),
         (lambda: cb.run("sim/human", NAME, outputs=None), "outputs: None is no path of a folder"),
         (lambda: cb.plan("sim/human", NAME, outputs=5), "outputs: 5 is no path of a folder"),
+        (lambda: cb.effects("x" * 300), "has 300 characters, more than a path may have here"),
+        (lambda: cb.run("sim/human", NAME, outputs="x" * 300), "has 300 characters, more than"),
+        (lambda: cb.compare("x" * 300), "has 300 characters, more than a path may have here"),
         (lambda: cb.effects(TRIALS, ITEMS, alpha=5), "analysis.alpha is 5; give a number between"),
         (lambda: cb.compare(TRIALS, items=ITEMS, alpha=5), "analysis.alpha is 5"),
         (
@@ -184,8 +187,24 @@ def test_those_who_are_compared_are_names_or_a_list() -> None:
     for found in (
         cb.compare(EFFECTS, ["sim/rational", "sim/human"]),
         cb.compare(EFFECTS, participants=["sim/rational", "sim/human"]),
+        cb.compare(EFFECTS, np.array(["sim/rational", "sim/human"])),
+        cb.compare(EFFECTS, pd.Series(["sim/rational", "sim/human"])),
     ):
         pd.testing.assert_frame_equal(found.differences, wanted)
+    assert cb.compare(EFFECTS, {"sim/rational", "sim/human"}).differences["estimate"].notna().all()
+
+
+@pytest.mark.parametrize("levels", [np.array([1, 2]), range(1, 3), pd.Series([1, 2]), {1, 2}])
+def test_levels_that_are_asked_are_any_list(levels: Any, tmp_path: Path) -> None:
+    fixed = {"outputs": tmp_path, "reports": False, "progress": False}
+    found = cb.run("sim/rational", NAME, where={"template": levels, "vals_index": 1}, **fixed)
+    items = cb.items(NAME).set_index("item_id")
+    assert set(items.loc[found.trials["item_id"], "template"]) == {1, 2}
+
+
+def test_a_level_that_no_item_has_is_told_in_a_line(tmp_path: Path) -> None:
+    said = refused(lambda: cb.run("sim/human", NAME, where={"prompt": "x"}, outputs=tmp_path))
+    assert "where 'prompt' names 'x', which no item has" in said and len(said) < 1000
 
 
 def test_a_column_that_a_comparison_reads_is_named() -> None:
