@@ -260,6 +260,21 @@ def test_a_stratum_that_nobody_was_asked_about_is_no_zero(half: str, how: str) -
     assert named["detail"].str.contains(missing).all()
 
 
+def test_strata_that_weigh_alike_say_which_of_them_is_not_in_the_mean() -> None:
+    "Somebody refuses all of one design; the effect is that of the other, and says so."
+    asked = paradigm("choice/certainty")
+    items = asked.items()
+    trials = exact_trials("human", items)
+    here = (items["stratum"] == "common_ratio").to_numpy()
+    lost = keyed(estimate_effects(refused(trials, here), items, asked))
+    rest = keyed(estimate_effects(trials[~here], items, asked))
+    for target in "SF":
+        key = ("certainty_effect", "all", target, False)
+        assert lost.loc[key, "estimate"] == rest.loc[key, "estimate"]
+        assert "the mean is without common_ratio" in lost.loc[key, "detail"]
+        assert "the mean is without" not in rest.loc[key, "detail"]
+
+
 def test_a_whole_paradigm_has_all_of_these_rows() -> None:
     "Nothing is withheld from whoever answers everything."
     items = paradigm("logic/belief").items()

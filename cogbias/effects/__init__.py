@@ -877,6 +877,12 @@ def _strata_without_clusters(contrast: Contrast, table: Mapping[str, np.ndarray]
     weighted = {name for name, weight in (contrast.weights or {}).items() if weight}
     return sorted(weighted - set(table["stratum"]))
 
+
+def _strata_left_out_in_words(rows: Rows, table: Mapping[str, np.ndarray]) -> str:
+    "Which strata were asked and have no part in the mean; empty where all have."
+    lost = [name for name in rows.levels("stratum") if name not in set(table["stratum"])]
+    return f"the mean is without {' and '.join(lost)}" if lost else ""
+
 # %% ../../nbs/12_effects.ipynb #9157e79a
 def _estimate_over_clusters(
     contrast: Contrast,
@@ -930,6 +936,7 @@ def difference(
         zero,
         found.detail,
         _clusters_left_out_in_words(contrast, dropped),
+        _strata_left_out_in_words(rows, table),
         _counted_flips(table, weights, blocks) if tested else "",
     ]
     detail = joined(*notes) or None
@@ -1065,6 +1072,7 @@ def these_prompts(
     said = [
         contrast.note,
         _clusters_left_out_in_words(contrast, dropped),
+        _strata_left_out_in_words(rows, table),
         beyond_these(known["n_clusters"]),
     ]
     detail = joined(*said) or None
