@@ -64,8 +64,19 @@ class Bar:
         "Count what was done, with the name of the last one."
         self.show(self.title, self.there + count, self.total, name)
 
-    def show(self, title: str, there: int, total: int | None, name: str = "") -> None:
+    def show(
+        self,
+        title: str,  # what is done
+        there: int,  # how many are done by now
+        total: int | None,  # of so many; None: nobody knows
+        name: str = "",  # of the last one
+        before: int | None = None,  # done before this began; None: as many as were known so far
+    ) -> None:
         "Set how far everything is by now."
+        found = 0 if before is None else before - self._before
+        self.there, self._before = self.there + found, self._before + found
+        if self._first is not None:  # what was found took no time
+            self._first = self._first[0], self._first[1] + found
         if there > self.there and self._first is None:
             self._first, self.name = (time.monotonic(), there), ""
         self.title, self.there, self.total = title, there, total

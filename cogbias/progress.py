@@ -8,18 +8,19 @@ __all__ = ['EVERY', 'steps', 'counting', 'Count', 'Watch', 'collecting']
 # %% ../nbs/17_progress.ipynb #40e14caf
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from statistics import mean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from .bars import REFRESHED, Bar, progress_bar
-from .outputs import Folder
+from .outputs import Folder, begun_cell
 from .tables import CogbiasError
-from .trials import planned_answers
+from .trials import planned_answers, trial_seed
 
 # %% ../nbs/17_progress.ipynb #2bd76c5f
 @contextmanager
@@ -74,6 +75,15 @@ class Count(NamedTuple):
     expected: int  # answers of the whole run, as far as can be told
     cells: int  # that are complete
     names: tuple[str, ...]  # cells that have grown since the last look
+    before: int = 0  # answers that were there before the run
+
+
+class _Begun(NamedTuple):
+    "A cell that the run has begun to ask."
+
+    planned: int  # lines of its file that the run needs
+    before: int  # those that were there when the run began
+    others: int  # lines of other runs that were there, too
 
 
 class Watch:
@@ -85,13 +95,18 @@ class Watch:
         cells: Sequence[tuple[str, str]],  # participant and paradigm
         repeats: int,  # answers per prompt, where they are sampled
         prompts: Mapping[str, int] | None = None,  # of paradigms, as far as they are known
+        missing: Collection[tuple[str, str]] = (),  # cells that may not be complete
     ) -> None:
+        self.folder, self.missing = folder, missing
         self.cells, self.repeats, self.prompts = list(cells), repeats, prompts or {}
         self.files = {key: folder.store(*key).path for key in self.cells}
         self.items = {key[1]: folder.items(key[1]) for key in self.cells}
         self._read_so_far: dict[tuple[str, str], tuple[int, int]] = {}  # cell -> bytes, lines
         self._sizes: dict[tuple[str, str], int] = {}
         self._planned_by_method: dict[tuple[str, str], int] = {}  # paradigm and method -> answers
+        self._lines_before = {key: self._count_lines(key) for key in self.cells}
+        self._records = {key: _state_of(folder.asked(*key)) for key in self.cells}
+        self._begun: dict[tuple[str, str], _Begun] = {}
 
     def _count_lines(self, key: tuple[str, str]) -> int:
         "How many lines a file has; only its new part is read."
@@ -105,8 +120,39 @@ class Watch:
         self._read_so_far[key] = place + len(new), lines + new.count(b"\n")
         return self._read_so_far[key][1]
 
+    def _see_what_has_begun(self) -> None:
+        "Read how cells are asked, where the run has written that down since the last look."
+        for key in self.cells:
+            place = self.folder.asked(*key)
+            state = _state_of(place)
+            if state is None or state == self._records[key]:
+                continue
+            self._records[key] = state
+            try:
+                asked = begun_cell(self.folder, *key)
+            except CogbiasError:  # its cell tells
+                continue
+            if asked is not None and (key not in self._begun or asked["valid_answers"]):
+                self._begun[key] = self._begun_so(key, asked)
+
+    def _begun_so(self, key: tuple[str, str], asked: Mapping[str, Any]) -> _Begun:
+        "A cell that has begun, with the lines of its file that were there."
+        there, first = self._lines_before[key], self._begun.get(key)
+        if asked["method"] == "two_step":  # its file has a line for each of the two
+            known = asked["stored"] + _reasoned_before(self.files[key], there, asked)
+            planned = 2 * asked["planned"]
+        else:
+            known, planned = asked["stored"], asked["planned"]
+        # of a later round, what was there before the first is known from the first
+        before = min(first.before if first else known, there)
+        return _Begun(planned, before, there - before)
+
     def _planned_of_cell(self, key: tuple[str, str]) -> int | None:
         "How many answers a cell takes; None before it has begun."
+        if key in self._begun:
+            return self._begun[key].planned
+        if key in self.missing:  # what lies there may be of another run
+            return None
         if key not in self._sizes:
             method = _method_of_first_answer(self.files[key])
             size = None if method is None else self._planned_of_paradigm(key[1], method)
@@ -126,16 +172,28 @@ class Watch:
 
     def look(self) -> Count:
         "What is there now."
-        before = {key: self._read_so_far.get(key, (0, 0))[1] for key in self.cells}
+        self._see_what_has_begun()
+        seen = {key: self._read_so_far.get(key, (0, 0))[1] for key in self.cells}
         lines = {key: self._count_lines(key) for key in self.cells}
         sizes = {key: self._planned_of_cell(key) for key in self.cells}
-        answers = sum(
-            count if sizes[key] is None else min(count, sizes[key]) for key, count in lines.items()
-        )
-        expected = sum(self._expected_of_each_cell(sizes).values())
-        whole = sum(size is not None and lines[key] >= size for key, size in sizes.items())
-        grown = tuple(f"{who} in {name}" for who, name in self._cells_with_new_lines(before, lines))
-        return Count(answers, max(expected, answers), whole, grown)
+
+        def of_this_run(key: tuple[str, str], count: int) -> int:
+            "How many of so many lines of a file are answers of this run."
+            mine = count - self._lines_of_others(key)
+            return mine if sizes[key] is None else min(mine, sizes[key])
+
+        held = {key: of_this_run(key, count) for key, count in lines.items()}
+        before = sum(of_this_run(key, count) for key, count in self._lines_before.items())
+        answers, expected = sum(held.values()), sum(self._expected_of_each_cell(sizes).values())
+        whole = sum(size is not None and held[key] >= size for key, size in sizes.items())
+        grown = tuple(f"{who} in {name}" for who, name in self._cells_with_new_lines(seen, lines))
+        return Count(answers, max(expected, answers), whole, grown, before)
+
+    def _lines_of_others(self, key: tuple[str, str]) -> int:
+        "How many lines of a file the run does not need, as far as can be told."
+        if key in self._begun:
+            return self._begun[key].others
+        return self._lines_before[key] if key in self.missing else 0
 
     def _expected_of_each_cell(
         self, sizes: Mapping[tuple[str, str], int | None]
@@ -184,6 +242,34 @@ def _shape_of_items(file: Path) -> pd.DataFrame | None:
         return None
 
 
+def _state_of(place: Path) -> tuple[int, int] | None:
+    "What changes when a file is written anew; None where it is not there."
+    try:
+        state = place.stat()
+    except OSError:
+        return None
+    return state.st_ino, state.st_mtime_ns
+
+
+def _reasoned_before(
+    answers: Path,
+    lines: int,  # of the file, as it was when the run began
+    asked: Mapping[str, Any],  # how its cell is asked
+) -> int:
+    "How many first steps of two were there: those that the seed of the run gives."
+    count = 0
+    try:
+        with answers.open("rb") as held:
+            for line in islice(held, lines):
+                row = json.loads(line)
+                if row["method"] == "reasoning":
+                    seed = trial_seed(asked["seed"], row["item_id"], row["repeat"])
+                    count += row["seed"] == seed
+    except (OSError, ValueError, KeyError, TypeError):  # its cell tells
+        return asked["stored"]
+    return min(count, asked["planned"])
+
+
 def _method_of_first_answer(answers: Path) -> str | None:
     "The method of the first answer of a file; None where there is none yet."
     try:
@@ -201,10 +287,11 @@ def _watch_or_none(
     cells: Sequence[tuple[str, str]],
     repeats: int,
     prompts: Mapping[str, int] | None,
+    missing: Collection[tuple[str, str]],
 ) -> Watch | None:
     "Somebody who looks; None where a link leads out of the folder, which its cell will say."
     try:
-        return Watch(folder, cells, repeats, prompts)
+        return Watch(folder, cells, repeats, prompts, missing)
     except CogbiasError:
         return None
 
@@ -221,9 +308,10 @@ def collecting(
     cells: Sequence[tuple[str, str]],  # participant and paradigm of all cells of the run
     repeats: int,  # answers per prompt, where they are sampled
     prompts: Mapping[str, int] | None = None,  # of paradigms, as far as they are known
+    missing: Collection[tuple[str, str]] = (),  # cells that may not be complete
 ) -> Iterator[Bar]:  # to be told where nobody is there who could collect
     "A bar over all answers of a run while the block collects them, whoever does."
-    watch = _watch_or_none(folder, cells, repeats, prompts) if wanted and cells else None
+    watch = _watch_or_none(folder, cells, repeats, prompts, missing) if wanted and cells else None
     if watch is None:
         yield Bar(None, "", "answer")
         return
@@ -233,7 +321,8 @@ def collecting(
 
         def show(now: Count) -> None:
             name = now.names[-1] if now.names else ""
-            bar.show(_cells_told(now, cells), now.answers, now.expected or None, name)
+            about = _cells_told(now, cells), now.answers, now.expected or None, name
+            bar.show(*about, now.before)
 
         def go_on_looking() -> None:
             while not ended.wait(EVERY):

@@ -13,7 +13,7 @@ import logging
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
@@ -670,20 +670,18 @@ def _cells_of(study: Study, model: str, names: Sequence[str]) -> Iterator[tuple[
 
 def _complete_cells(
     study: Study, model: str, names: Sequence[str], outputs: Path
-) -> list[dict[str, Any]] | None:
-    "The records of a model's cells where nothing is to be asked of any; None where there may be."
-    folder, hashes, found = Folder(outputs), Hashes(), []
+) -> dict[tuple[str, str], dict[str, Any] | None]:  # of each cell; None: something may be missing
+    "The records of those cells of a model of which nothing is to be asked."
+    folder, hashes, found = Folder(outputs), Hashes(), {}
     known = settings_as_written(folder)
-    cells = list(_cells_of(study, model, names))
-    if not all((who.name, name) in known for who, name in cells):
-        return None
-    for who, name in cells:
-        try:
-            stamp = _cell_stamp(study, model, who, name, folder, hashes)
-        except CogbiasError:
-            return None  # whoever collects it says why
-        found.append(_complete_before(study, known[who.name, name], stamp))
-    return None if None in found else found
+    for who, name in _cells_of(study, model, names):
+        key = who.name, name
+        found[key] = None
+        if key in known:
+            with suppress(CogbiasError):  # whoever collects it says why
+                stamp = _cell_stamp(study, model, who, name, folder, hashes)
+                found[key] = _complete_before(study, known[key], stamp)
+    return found
 
 
 def _collect_model(
@@ -832,10 +830,11 @@ def _collect_missing(
     rounds = study.repeats * (2 if study.method == "two_step" else 1)
     tasks = _collection_tasks(study, folder.path, cluster is not None)
     there = [_complete_cells(*task) for task in tasks]
-    missing = [task for task, records in zip(tasks, there) if records is None]
+    missing = [task for task, records in zip(tasks, there) if None in records.values()]
+    lacking = {key for records in there for key, record in records.items() if record is None}
     told = progress and bool(missing)  # to look at what is there takes longer than to leave it
     prompts = {name: size.prompts for name, size in known_sizes().items()} if told else {}
-    with collecting(told, folder, expected, rounds, prompts) as bar:
+    with collecting(told, folder, expected, rounds, prompts, lacking) as bar:
         parts = spread(
             _collect_model,
             missing,
@@ -845,7 +844,8 @@ def _collect_missing(
             lacks=bar.lacks,
         )
     places = {key: place for place, key in enumerate(expected)}
-    cells = [cell for records in there for cell in records or ()]
+    whole = [records for records in there if None not in records.values()]
+    cells = [cell for records in whole for cell in records.values()]
     cells += [cell for part, _ in parts for cell in part]
     cells.sort(key=lambda cell: places[cell["participant"], cell["paradigm"]])
     return cells, [line for _, lines in parts for line in lines]

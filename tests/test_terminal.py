@@ -11,15 +11,19 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from cogbias import bars, outputs, progress
+from cogbias import bars, outputs, progress, trials
+from cogbias.design import paradigm
 from cogbias.outputs import Folder
 from cogbias.running import run_study
 from cogbias.status import folder_status
-from cogbias.study import make_study
+from cogbias.study import Study, make_study
+from cogbias.tables import CogbiasError, save_table
 
 ASKED = ["--model", "sim/human", "--model", "sim/random", "--paradigm", "classic/framing"]
 ASKED += ["--where", "variant=base", "--no-reports"]
@@ -176,3 +180,74 @@ def test_a_bar_reads_no_more_of_the_items_than_it_needs(
     place = Folder(tmp_path).items("classic/framing")
     place.write_bytes(place.read_bytes()[:100])
     assert progress.Watch(Folder(tmp_path), [("sim/human", "classic/framing")], 1).look().cells == 0
+
+
+FRAMING = {"models": ["sim/messy"], "paradigms": ["classic/framing"]}
+
+
+@pytest.fixture
+def look_after(monkeypatch: pytest.MonkeyPatch) -> Callable[..., progress.Count]:
+    "Run a study and say what its bar shows after so many new answers; it may be stopped there."
+    watching, keep = [], trials._store_answer
+
+    class Kept(progress.Watch):
+        def __init__(self, *args) -> None:
+            super().__init__(*args)
+            watching.append(self)
+
+    monkeypatch.setattr(progress, "Watch", Kept)
+
+    def run(study: Study, place: Path, answers: int, stops: bool = False) -> progress.Count:
+        seen: list[progress.Count] = []
+        left = [answers]
+
+        def kept_and_seen(*args):
+            row = keep(*args)
+            left[0] -= 1
+            if left[0] == 0:
+                seen.append(watching[-1].look())
+                if stops:
+                    raise CogbiasError("stopped here")
+            return row
+
+        monkeypatch.setattr(trials, "_store_answer", kept_and_seen)
+        run_study(study, place, reports=False, progress=True)
+        assert stops or watching[-1].look().cells == 1
+        return seen[0]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [({"seed": 2}, 384), ({"method": "two_step"}, 768), ({"items_file": "half.jsonl"}, 192)],
+)
+def test_answers_that_the_run_does_not_need_are_not_done(
+    changed: dict, expected: int, tmp_path: Path, look_after: Callable[..., progress.Count]
+) -> None:
+    "A run with another seed said '384 of 384 answers' from its first moment to its last."
+    first = make_study(**FRAMING)
+    if "items_file" in changed:
+        half = paradigm("classic/framing").items().head(192)
+        changed = {"items_file": str(save_table(half, tmp_path / "half.jsonl")), "seed": 5}
+    run_study(first, tmp_path / "out", reports=False)
+    seen = look_after(replace(first, **changed), tmp_path / "out", 100)
+    assert (seen.answers, seen.expected, seen.cells, seen.before) == (100, expected, 0, 0)
+
+
+@pytest.mark.parametrize(("method", "expected"), [("text", 384), ("two_step", 768)])
+def test_a_run_that_goes_on_counts_what_it_finds(
+    method: str, expected: int, tmp_path: Path, look_after: Callable[..., progress.Count]
+) -> None:
+    study = make_study(**FRAMING, method=method)
+    look_after(study, tmp_path, 200, stops=True)
+    seen = look_after(study, tmp_path, 100)
+    assert (seen.answers, seen.expected, seen.before) == (300, expected, 200)
+
+
+def test_what_is_found_makes_nothing_faster() -> None:
+    "Of 100 answers 90 were there: the rate is that of the other ten."
+    bar = progress.Bar(None, "cells 0 of 1", "answer")
+    bar.began -= 10
+    bar.show("cells 0 of 1", 100, 200, before=90)
+    assert bar.rate == pytest.approx(1, rel=0.01)
