@@ -8,12 +8,13 @@ __all__ = ['RECORDED_FIELDS', 'MANIFEST_VERSION', 'SIMULATED', 'PACKAGES', 'STAG
            'keep_record', 'recorded_participant', 'kept_prices', 'keep_prices', 'recorded_names', 'marks_of',
            'shown_names_of', 'shown_names_in', 'with_shown_name', 'mark_of_participant', 'installed_versions',
            'keep_items', 'keep_asked', 'keep_asked_items', 'keep_readings', 'kept_readings', 'read_manifest',
-           'forget_asked', 'asked_since', 'cells_as_last_asked', 'stored_settings', 'asked_otherwise_since',
-           'keep_asked_on', 'part_of_cell', 'manifest_text', 'not_as_written', 'settings_as_written', 'Begun',
-           'begun_runs', 'first_start', 'begun', 'half_import', 'own_trials', 'last_run', 'stored_cells', 'StoredItems',
-           'stored_items', 'StoredCell', 'read_cells', 'read_cell', 'counts_not_read', 'said_not_read', 'not_read',
-           'left_out', 'StoredTrials', 'stored_trials', 'know_paradigms', 'trials_of', 'cell_of_file', 'AnswersOfFile',
-           'answers_of_file', 'people_of', 'asked_apart', 'load_effects', 'readable_effects']
+           'forget_asked', 'begun_cell', 'asked_since', 'cells_as_last_asked', 'stored_settings',
+           'asked_otherwise_since', 'keep_asked_on', 'part_of_cell', 'manifest_text', 'not_as_written',
+           'settings_as_written', 'Begun', 'begun_runs', 'first_start', 'begun', 'half_import', 'own_trials',
+           'last_run', 'stored_cells', 'StoredItems', 'stored_items', 'StoredCell', 'read_cells', 'read_cell',
+           'counts_not_read', 'said_not_read', 'not_read', 'left_out', 'StoredTrials', 'stored_trials',
+           'know_paradigms', 'trials_of', 'cell_of_file', 'AnswersOfFile', 'answers_of_file', 'people_of',
+           'asked_apart', 'load_effects', 'readable_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
 import errno
@@ -781,7 +782,7 @@ def _read_asked(place: Path) -> dict[str, Any] | None:
     return cell
 
 
-def _begun_cell(folder: Folder, participant: str, paradigm: str) -> dict[str, Any] | None:
+def begun_cell(folder: Folder, participant: str, paradigm: str) -> dict[str, Any] | None:
     "How a cell was last asked, as its run wrote it down; None where the manifest says so."
     begins = _read_asked(folder.asking(participant, paradigm))
     if begins and begins.get("list") == file_hash(folder.asked_items(participant, paradigm)):
@@ -804,7 +805,7 @@ def asked_since(
         key = named["participant"], named["paradigm"]
         if place not in (folder.asked(*key), folder.asking(*key)):
             continue
-        cell = _begun_cell(folder, *key)
+        cell = begun_cell(folder, *key)
         if cell is not None and folder.store(*key).path.exists():
             found[key] = cell
     return found
@@ -843,7 +844,7 @@ def asked_otherwise_since(
 ) -> bool:
     "Whether another run has begun to ask a cell otherwise: its answers are what counts now."
     key = cell["participant"], cell["paradigm"]
-    now = _begun_cell(folder, *key)
+    now = begun_cell(folder, *key)
     if now is None:
         written = (read_manifest(folder) or {"cells": []})["cells"]
         now = next(
