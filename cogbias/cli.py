@@ -1450,7 +1450,8 @@ def verify(
     Status 1: a number does not follow; or a file of answers, a declaration (or its table), a table
     of effects, what a report or DIR/site shows, the manifest or the record of who answered was
     changed; or one of these is gone, but for a report, which can be made again; or a report or
-    DIR/site was made from other answers or effects; or no manifest says how a cell was asked.
+    DIR/site was made from other answers or effects; or no manifest says how a cell was asked; or
+    of a cell that was asked no answer counts.
 
     Status 2: the folder cannot be verified.
     """
@@ -1469,7 +1470,7 @@ def verify(
         for line in verified_lines(found):
             print(_legible(line))
     changed = found.changed_designs or found.changed_answers or found.edited
-    if changed or found.unknown or not found.follows:
+    if changed or found.unknown or found.gone or not found.follows:
         raise typer.Exit(1)
 
 # %% ../nbs/37_cli.ipynb #86b09f3e

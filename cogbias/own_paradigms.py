@@ -5,8 +5,9 @@
 # %% auto #0
 __all__ = ['Files', 'LARGEST_KEPT', 'own_paradigm', 'bring', 'names_file', 'with_declared', 'known_name', 'bring_study', 'listed',
            'asked_fields', 'with_declarations', 'undeclared_lines', 'naming_lacking_column', 'check_seed', 'answered',
-           'declared_files', 'declared_hash', 'changed_declarations', 'changed_declaration_lines', 'bring_folder',
-           'bring_whole_folder', 'declared_names', 'keep_declared']
+           'declared_files', 'declared_hash', 'changed_declarations', 'asked_before_declared',
+           'asked_before_declared_lines', 'changed_declaration_lines', 'bring_folder', 'bring_whole_folder',
+           'declared_names', 'keep_declared']
 
 # %% ../nbs/18_own_paradigms.ipynb #c8fa0cd6
 import json
@@ -478,15 +479,51 @@ def changed_declarations(
     return found
 
 
+def asked_before_declared(
+    outputs: Folder | Path | str,  # an outputs folder
+) -> dict[tuple[str, str], str]:  # participant and paradigm -> what to say, and the way out
+    "Cells that were asked before a later run of others declared their paradigm otherwise."
+    folder = outputs if isinstance(outputs, Folder) else Folder(Path(outputs))
+    cells = (read_manifest(folder) or {"cells": []})["cells"]
+    left = {
+        each["paradigm"]
+        for each in cells
+        if (then := (each.get("made_from") or {}).get("declared"))
+        and then == declared_hash(folder, each["paradigm"])
+    }
+    models = {(each["participant"], each["paradigm"]): each["model"] for each in cells}
+    found = {}
+    for key in changed_declarations(folder):
+        if key[1] in left:
+            texts = declared_files(folder, slug(key[1]))
+            file = next((each.name for each in texts if each.suffix == ".toml"), key[1])
+            again = f"--model {models[key]} --paradigm {file} --outputs {folder.path}"
+            found[key] = (
+                "was asked before the paradigm was declared as it is now, so only its answers to "
+                f"prompts that are still asked count; 'cogbias run {again}' asks it what is "
+                "declared now"
+            )
+    return found
+
+
+def asked_before_declared_lines(
+    outputs: Folder | Path | str,  # an outputs folder
+) -> list[str]:  # a line each
+    "The same, line by line."
+    found = asked_before_declared(outputs)
+    return [f"{who} in {name}: {said}" for (who, name), said in found.items()]
+
+
 def changed_declaration_lines(
     outputs: Folder | Path | str,  # an outputs folder
 ) -> list[str]:  # a line each
     "What to say of declarations in a folder that are not as the run left them."
-    names = dict.fromkeys(name for _, name in changed_declarations(outputs))
-    return [
+    explained = asked_before_declared(outputs)
+    changed = [key for key in changed_declarations(outputs) if key not in explained]
+    return asked_before_declared_lines(outputs) + [
         f"paradigms/{slug(name)}: the declaration or its table is not as the run left it; put it "
         "back, or run the study again"
-        for name in names
+        for name in dict.fromkeys(name for _, name in changed)
     ]
 
 

@@ -79,6 +79,7 @@ from cogbias.outputs import (
     turn,
 )
 from cogbias.own_paradigms import (
+    asked_before_declared_lines,
     bring_folder,
     bring_whole_folder,
     bring_study,
@@ -280,6 +281,7 @@ def _unread_file_words(folder: Folder, left_out: Sequence[Sequence[str]]) -> lis
     "What of a folder is not read, line by line."
     stopped = half_import(folder)
     lines = [f"{folder.path}: {stopped}"] if stopped else []
+    lines += asked_before_declared_lines(folder)
     return lines + [said_not_read(folder.path / file, counts) for file, counts in left_out]
 
 

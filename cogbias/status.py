@@ -31,6 +31,7 @@ from cogbias.outputs import (
     stored_items,
     stored_settings,
 )
+from .own_paradigms import asked_before_declared
 from .participants import SELF_MADE, calls_out
 from .limits import MOST_WRITTEN
 from cogbias.planning.spending import (
@@ -401,6 +402,7 @@ def folder_status(
     study = runs[-1].study if runs else manifest.get("study") or {}
     settings, reports = stored_settings(folder), _report_states(folder, runs)
     stopped_cells = _cells_of_stopped_runs(folder, runs)
+    before_declared = asked_before_declared(folder)
     lines = list(manifest.get("failed") or [])
     cells = []
     for key in _all_cells(folder, manifest):
@@ -409,7 +411,10 @@ def folder_status(
         reason = "; ".join(line.removeprefix(before) for line in reasons)
         report = reports.get(key, "missing")
         run = key in stopped_cells, _time_of_run(key, manifest, runs)
-        cells.append(_cell_status(folder, key, settings.get(key), study, reason, report, *run))
+        cell = _cell_status(folder, key, settings.get(key), study, reason, report, *run)
+        if cell.state in ("incomplete", "missing"):
+            cell = cell._replace(reason=before_declared.get(key, ""))
+        cells.append(cell)
         lines = [line for line in lines if line not in reasons]
     if not cells and (stopped := half_import(folder)):
         raise CogbiasError(f"{outputs}: no cells here; {stopped}")

@@ -30,7 +30,7 @@ from cogbias.outputs import (
     stored_settings,
 )
 from .effects import shown_limits
-from .own_paradigms import declared_hash
+from .own_paradigms import asked_before_declared, declared_hash
 from .participants import SELF_MADE
 from .progress import steps
 from .rendering import REPORT_VERSION, ReportState, Stamps, report_state
@@ -423,6 +423,9 @@ class Verified(NamedTuple):
     unsaid: int = 0  # reports that do not say what they showed
     manifest_says: bool = True  # how it was written; not one of an earlier version
     site_says: bool = True  # from what it was built, if there is one
+    gone: list[tuple[str, str]] = []  # cells that were asked, and of which no answer counts
+    # cells that were asked before their paradigm was declared as it is, and the way out
+    before_declared: dict[str, str] = {}
 
     @property
     def follows(self) -> bool:
@@ -493,6 +496,16 @@ def _sources_of_cells(
     return found
 
 
+def _cells_gone(folder: Folder, cells: Sequence[Answered]) -> list[tuple[str, str]]:
+    "Cells to which answers came, as the manifest says, and of which none counts."
+    known = {(each.participant, each.paradigm) for each in cells}
+    return [
+        key
+        for key, cell in stored_settings(folder).items()
+        if key not in known and (cell["stored"] or 0) + (cell["asked"] or 0)
+    ]
+
+
 def _changed_versions(folder: Folder) -> dict[str, tuple[str | None, str | None]]:
     "Packages whose version is another than when the folder was made."
     then, now = (read_manifest(folder) or {}).get("packages") or {}, installed_versions()
@@ -544,10 +557,15 @@ def verify_folder(
     edited += _edited_study(folder)
     edited += _edited_participants(folder, people, hashes)
     says = not_as_written(read_manifest(folder) or {"cells": []}) is not None
+    gone = _cells_gone(folder, cells)
+    before = {
+        f"{who} in {name}": said for (who, name), said in asked_before_declared(folder).items()
+    }
     of_site = folder.place("site", *SITE_SOURCES.parts)
     site_says = of_site.exists() or not folder.place("site").is_dir()
     rows = 0 if stored is None else len(stored)
-    return Verified(rows, differences, sources, versions, edited, unsaid, says, site_says)
+    says_how = unsaid, says, site_says
+    return Verified(rows, differences, sources, versions, edited, *says_how, gone, before)
 
 # %% ../nbs/28_verification.ipynb #4984d311
 _COUNT_COLUMNS = ("n_items", "n_trials", "n_valid")  # columns that count prompts and answers
@@ -583,6 +601,22 @@ def _what_changed(source: Source) -> str:
     return f"not as the run left it, or the import ({', '.join(parts)})"
 
 
+def _was_declared_since(found: Verified, source: Source) -> bool:
+    "Whether a later run declared otherwise what a cell was asked."
+    return f"{source.participant} in {source.paradigm}" in found.before_declared
+
+
+def _is_explained(found: Verified, source: Source) -> bool:
+    "Whether a later declaration is all that makes a cell another than its run left it."
+    return _was_declared_since(found, source) and set(source.changed) <= {"items", "declared"}
+
+
+def _designs_edited(found: Verified) -> list[str]:
+    "Paradigms of one's own whose declaration no run left as it is."
+    edited = (each for each in found.sources if each.design_as_left is False)
+    return sorted({each.paradigm for each in edited if not _was_declared_since(found, each)})
+
+
 def _answers_in_other_places(count: int, first: str) -> str:
     "What is to know of answers whose items have another place in the design than they say."
     have = "answer has" if count == 1 else "answers have"
@@ -607,6 +641,10 @@ def verified_lines(
     if found.changed_designs:
         told += ", and what was asked was declared otherwise"
     but = "but" if found.follows else "and"
+    if found.gone:
+        cells_gone = "1 cell" if len(found.gone) == 1 else f"{len(found.gone)} cells"
+        told += f", {but} no answer counts of {cells_gone} to which answers came"
+        but = "and"
     if found.edited:
         told += f", {but} not everything beside them is as it was made"
         but = "and"
@@ -617,11 +655,18 @@ def verified_lines(
     if found.unknown:
         told += f", {but} of {len(found.unknown)} cells nobody can say whether they are as left"
     lines = [f"{said}: {told}"]
-    for name in found.changed_designs:
+    for name in _designs_edited(found):
         lines.append(
             f"changed   paradigms/{slug(name)}: the declaration or its table is not as the run "
             "left it; put it back, or run the study again"
         )
+    lines += [f"declared  {cell}: {said}" for cell, said in found.before_declared.items()]
+    lines += [
+        f"gone      {who} in {name}: answers came, and none of them counts, so it is not in the "
+        "table; put back what was changed, or run it again"
+        for who, name in found.gone
+        if f"{who} in {name}" not in found.before_declared
+    ]
     for each in found.differences[:most]:
         what = _row_words(each)
         if each.column:
@@ -636,6 +681,7 @@ def verified_lines(
     if len(found.edited) > most:
         lines.append(f"edited    in {len(found.edited) - most} more places; see --json")
     changed = [each for each in found.sources if each.as_left is False]
+    changed = [each for each in changed if not _is_explained(found, each)]
     unknown = sum(each.as_left is None and each.recorded for each in found.sources)
     lines += [f"changed   {each.file}: {_what_changed(each)}" for each in changed]
     lines += [

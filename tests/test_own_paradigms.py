@@ -23,6 +23,7 @@ from cogbias.rendering import render_reports
 from cogbias.running import effects_of, run_study
 from cogbias.site.pages import build_site
 from cogbias.skeletons import write_skeleton
+from cogbias.status import folder_status
 from cogbias.study import make_study, read_study, study_paradigms
 from cogbias.tables import CogbiasError
 from cogbias.verification import verify_folder
@@ -1109,3 +1110,34 @@ def test_kept_wordings_and_own_ones_are_asked_together() -> None:
     made = paradigm_of_files({"more.toml": text})
     assert made.items()["cluster"].nunique() == 25
     assert [each.measure for each in made.contrasts][-1] == "standardised_difference"
+
+
+@pytest.mark.parametrize(
+    ("file", "now", "answers"),
+    [
+        ("outings.csv", TABLE.rsplit("\n", 2)[0] + "\n", "some"),  # one wording fewer
+        ("lost.toml", TEXT.replace("Lost ticket", "A lost ticket"), "all"),  # no prompt changes
+        ("lost.toml", TEXT.replace("What do you do?", "What will you do?"), "none"),
+    ],
+)
+def test_who_was_asked_before_a_later_run_declared_anew_is_named_with_the_way_out(
+    file: str, now: str, answers: str, tmp_path: Path
+) -> None:
+    "It was told as an edit of the folder; who had no answer left was gone, and verify said fine."
+    ours, out = written(tmp_path), tmp_path / "out"
+    run_study(make_study(models=["sim/human"], paradigms=[str(ours)]), out, reports=False)
+    (tmp_path / file).write_text(now)
+    OWN.clear()
+    later = make_study(models=["sim/messy"], paradigms=[str(ours)])
+    warned = "\n".join(run_study(later, out, reports=False).left_out)
+    again = f"'cogbias run --model sim/human --paradigm lost.toml --outputs {out}'"
+    assert "sim/human in own/lost: was asked before" in warned and again in warned
+    cells = folder_status(out).cells.set_index("participant")
+    states = {"some": "incomplete", "all": "done", "none": "missing"}
+    assert cells.loc["sim/human", "state"] == states[answers]
+    assert answers == "all" or again in cells.loc["sim/human", "reason"]
+    told = said("verify", str(out), status=1)
+    assert again in told and "put it back" not in told and "not as the run left it" not in told
+    assert ("no answer counts of 1 cell to which answers came" in told) == (answers == "none")
+    run_study(make_study(models=["sim/human"], paradigms=[str(ours)]), out, reports=False)
+    assert "all follow\n" in said("verify", str(out))
