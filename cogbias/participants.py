@@ -249,6 +249,19 @@ def at_hand(
         AT_HAND.reset(before)
 
 # %% ../nbs/04_participants.ipynb #3c0524b4
+def _nearest_model(
+    backend: str,  # what stands before the slash
+    known: Mapping[str, Callable[[], Any]],  # backend -> its module
+) -> str:
+    "Which names somebody may have meant."
+    like = backend.strip().lower()
+    if like not in known:
+        return f"backends: {nearest(like, known)}"
+    models = known[like]().MODELS
+    named = [f"{like}/{each}" for each in models] if models else [f"{like}/NAME"]
+    return f"known: {', '.join(named)}"
+
+
 def participant(
     name: str,  # backend/model, such as sim/human
     **settings: Any,  # temperature, system, ...; None means the backend's default
@@ -262,8 +275,8 @@ def participant(
     known = _installed_backends()
     if backend not in known or not model:
         raise CogbiasError(
-            f"model {name!r} is not known: it should read backend/name; backends: "
-            f"{nearest(backend, known)}"
+            f"model {name!r} is not known: it should read backend/name; "
+            f"{_nearest_model(backend, known)}"
         )
     module = known[backend]()
     if module.MODELS and model not in module.MODELS:

@@ -37,7 +37,7 @@ from cogbias.design import (
 from .effects import make_analysis
 from .elicitation.calls import without_secrets
 from .outputs import Folder, RecordedParticipant, recorded_participant
-from .own_paradigms import bring_study, with_declared
+from .own_paradigms import GIVEN, bring_study, with_declared
 from .prices import check_prices
 from cogbias.settings import (
     LARGEST_CELL,
@@ -264,12 +264,15 @@ def study_items(
     if study.items_file:
         table = load_items(study.items_file)
         items = usable_items(table, name)
-        _check_factors(study.items_file, items, paradigm(name))
+        at_hand = Path(study.items_file).parent.name == GIVEN  # its reader knows of no file
+        _check_factors("items table" if at_hand else study.items_file, items, paradigm(name))
         made = paradigm(name).items(seed=study.seed)
         records = {item_id: number for number, item_id in enumerate(table["item_id"], 1)}
         numbers = items["item_id"].map(records)
 
         def record(row: int) -> str:
+            if at_hand:
+                return f"items table: row {numbers[row] - 1}"
             return f"{study.items_file}: record {numbers[row]}"
 
         check_items(paradigm(name), items, record)

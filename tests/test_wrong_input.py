@@ -128,6 +128,12 @@ def test_every_name_is_tried() -> None:
         (lambda: cb.run("sim/humen", NAME, outputs="x"), "did you mean 'sim/human'"),
         (lambda: cb.run("sim/human", NAME, outputs=None), "outputs: None is no path of a folder"),
         (lambda: cb.plan("sim/human", NAME, outputs=5), "outputs: 5 is no path of a folder"),
+        (
+            lambda: cb.run("sim/human", "items.csv", outputs="x"),
+            "'items.csv' is a file of a table; give what",
+        ),
+        (lambda: cb.participant("sim"), "should read backend/name; known: sim/random, sim/ration"),
+        (lambda: cb.participant("SIM/HUMAN"), "should read backend/name; known: sim/random, sim/"),
         (lambda: cb.effects("x" * 300), "has 300 characters, more than a path may have here"),
         (lambda: cb.run("sim/human", NAME, outputs="x" * 300), "has 300 characters, more than"),
         (lambda: cb.compare("x" * 300), "has 300 characters, more than a path may have here"),
@@ -390,6 +396,49 @@ def test_items_that_cannot_be_asked_leave_nothing_behind(tmp_path: Path) -> None
         told = refused(lambda: cb.run("sim/human", wrong, outputs=tmp_path / "out"))
         assert told.startswith("items table: column") and said in told and "in row 0" in told
         assert not list(tmp_path.iterdir())
+
+
+def test_who_decides_by_rules_says_that_a_table_has_none(tmp_path: Path) -> None:
+    own = cb.paradigm_from(ITEMS, "mine")
+    told = refused(lambda: cb.run("sim/human", own, outputs=tmp_path / "out", progress=False))
+    assert "sim/human has no rule in own/mine: a table, or what a folder keeps" in told
+
+
+FAULTS_OF_ITEMS = {
+    "condition": ("x", "row 0 has the condition 'x', which is not declared; known: control"),
+    "answer": ("scale", "row 0: column 'answer' holds 'scale', but the item of that text has"),
+    "is_original": ("no", "row 0 holds 'no' as 'is_original', which should be true or false"),
+    "options": ("a", "column 'options' should hold list but holds text 'a' in row 0"),
+}
+
+
+@pytest.mark.parametrize("column", FAULTS_OF_ITEMS)
+def test_a_fault_of_items_at_hand_is_named_by_its_row_and_by_no_file(
+    column: str, tmp_path: Path
+) -> None:
+    framed = cb.items("classic/framing", variants=["base"]).head(8)
+    value, said = FAULTS_OF_ITEMS[column]
+    wrong = framed.assign(**{column: value})
+    told = refused(lambda: cb.run("sim/human", wrong, outputs=tmp_path / "out"))
+    assert f"items table: {said}" in told and ".parquet" not in told
+
+
+WITHOUT_IDS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "in the index": lambda items: items.set_index("item_id"),
+    "nowhere": lambda items: items.drop(columns="item_id"),
+    "out of a csv file": lambda items: pd.read_csv(io.StringIO(items.to_csv(index=False))),
+}
+
+
+@pytest.mark.parametrize("kept", WITHOUT_IDS)
+def test_items_stay_those_of_their_paradigm_without_a_column_of_ids(
+    kept: str, tmp_path: Path
+) -> None:
+    framed = cb.items("classic/framing", variants=["base"])
+    fixed = {"outputs": tmp_path / "out", "reports": False, "progress": False}
+    found = cb.run("sim/human", WITHOUT_IDS[kept](framed), **fixed)
+    assert found.headlines["measure"].tolist() == ["framing_effect"]
+    assert sorted(found.trials["item_id"]) == sorted(framed["item_id"])
 
 
 # --- figures

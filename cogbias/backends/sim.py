@@ -60,9 +60,9 @@ def rule_of(
     known = _rules_of(name)
     if name in OWN and name not in DECLARED_HERE and not known:
         raise CogbiasError(
-            f"sim/{model} has no rule in {name}, which was made in Python: a folder keeps its "
-            "prompts and what is compared, and no functions; ask a model or sim/random, or go on "
-            "in the session that made it"
+            f"sim/{model} has no rule in {name}: a table, or what a folder keeps of a paradigm "
+            "made in Python, has prompts and what is compared, and no functions; ask a model or "
+            "sim/random, or declare it with rules"
         )
     if who not in known:
         raise CogbiasError(
