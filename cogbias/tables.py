@@ -205,7 +205,11 @@ class Column:
     def _text_fault(self, text: str) -> str:
         "What is wrong with a text."
         if self.words and text not in self.words:
-            return f"holds {text!r:.60}; use one of {', '.join(self.words)}"
+            near = nearest(text, self.words)
+            like = (
+                near if near.startswith("did you mean") else f"use one of {', '.join(self.words)}"
+            )
+            return f"holds {text!r:.60}; {like}"
         if self.filled and not text.strip():
             return "is blank"
         return "" if is_unicode(text) else f"holds half a character ({text!r:.60})"
@@ -459,10 +463,11 @@ class Schema:
     ) -> CogbiasError:
         "The error for a value."
         row, said = fault
-        return CogbiasError(
-            f"{self.name} table: column {name!r} {said} in {record(row)}; see the "
-            f"{self.name} schema"
-        )
+        remedy = f"see the {self.name} schema"
+        if any(each.name == name and each.words for each in (*self.columns, *self.beside)):
+            before, _, after = said.rpartition("; ")  # which words there are
+            said, remedy = (before, after) if before else (said, remedy)
+        return CogbiasError(f"{self.name} table: column {name!r} {said} in {record(row)}; {remedy}")
 
     def describe(self) -> pd.DataFrame:
         "The schema as a table for readers."
