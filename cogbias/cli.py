@@ -1413,7 +1413,12 @@ def report(
     from cogbias.own_paradigms import changed_declaration_lines
     from cogbias.outputs import Folder
     from cogbias.rendering import render_reports, render_study_report, study_report_is_stale
-    from cogbias.running import edited_tables, failed_reports, record_failed_reports
+    from cogbias.running import (
+        edited_reports,
+        edited_tables,
+        failed_reports,
+        record_failed_reports,
+    )
 
     old_table = _estimate_what_lacks(folder, jobs)
     place = Folder(folder)
@@ -1422,12 +1427,15 @@ def report(
         record_failed_reports(place, failed)
     if anew or study_report_is_stale(folder):
         lines = [f"report of the study: {old_table}"] if old_table else []
-        failed += lines or render_study_report(folder, anew, True)
+        lines = lines or render_study_report(folder, anew, True)
+        failed += lines
+        written += [] if lines else [place.place("reports", "study.ipynb")]
     if failed != failed_reports(place):
         record_failed_reports(place, failed)
     others = f"{len(failed)} failed" if failed else "the others are up to date"
     count = "1 report" if len(written) == 1 else f"{len(written)} reports"
     print(f"{count} written to {folder / 'reports'}; {others}")
+    _warn(edited_reports(place))
     for line in failed:
         _say(f"failed    {line}")
     if failed:
@@ -1485,9 +1493,12 @@ def site(
     "Build the static site of a folder."
     import warnings
 
+    from cogbias.outputs import Folder
+    from cogbias.running import edited_reports
     from cogbias.site.pages import build_site
 
     old_table = _estimate_what_lacks(folder)
+    _warn(edited_reports(Folder(folder)))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
         print(f"site      {build_site(folder, out, progress=True)}")

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['stored_analysis', 'Answered', 'FolderEffects', 'estimate_folder', 'effects_of', 'estimate_what_lacks',
-           'effects_follow', 'not_read_of', 'tables_are_current', 'edited_tables', 'record_failed_reports',
-           'failed_reports', 'write_manifest', 'Outcome', 'run_study', 'ask_and_estimate']
+           'effects_follow', 'not_read_of', 'tables_are_current', 'edited_tables', 'edited_reports',
+           'record_failed_reports', 'failed_reports', 'write_manifest', 'Outcome', 'run_study', 'ask_and_estimate']
 
 # %% ../nbs/25_running.ipynb #0b17f7b6
 import json
@@ -97,7 +97,7 @@ from cogbias.planning.spending import (
 )
 from .planning.plans import stopped_line
 from .progress import collecting, steps
-from .rendering import render_reports, render_study_report
+from .rendering import render_reports, render_study_report, report_as_made
 from .stamps import Hashes, begins_with, code_hash, differing, files_named
 from cogbias.study import (
     Study,
@@ -449,6 +449,19 @@ def edited_tables(
     known = (read_manifest(folder) or {}).get("effects") or {}
     said = _not_as_made(folder, known, Hashes())
     return [f"{line}; 'cogbias effects {folder.path}' makes it again" for line in said]
+
+
+def edited_reports(
+    folder: Folder,  # of outputs
+) -> list[str]:  # a line for each
+    "The reports that do not show what they showed when made, for whoever does not make them again."
+    reports = [*folder.places("reports/*.ipynb"), *folder.places("reports/*/*.ipynb")]
+    return [
+        f"{place}: was edited since it was made; 'cogbias report {folder.path} --all' makes it "
+        "again"
+        for place in reports
+        if not place.name.endswith(".running.ipynb") and report_as_made(place) is False
+    ]
 
 
 def _current_effects(

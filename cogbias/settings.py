@@ -78,7 +78,7 @@ class Study:
     method: Annotated[
         str,
         Setting(
-            "auto, text, option_probability, option_draw, two_step, reasoning or encoder",
+            "auto, text, option_probability, option_draw, two_step or encoder",
             "the name of a method",
         ),
     ] = "auto"

@@ -49,12 +49,12 @@ from cogbias.participants import (
     Participant,
     calls_out,
     participant,
+    check_method,
     resolve_method,
     settings_for,
 )
 from cogbias.tables import (
     EXACT,
-    METHODS,
     CogbiasError,
     content_hash,
     file_text,
@@ -82,11 +82,7 @@ def temperatures(study: Study) -> tuple[float | None, ...]:
 # %% ../nbs/19_study.ipynb #59255f79
 def _check_meaning(source: str, study: Study) -> None:
     "Refuse what no type can tell: a method or an analysis that nobody knows."
-    known = ("auto", *METHODS)
-    if study.method not in known:
-        raise CogbiasError(
-            f"{source}: method {study.method!r} is not known; {nearest(study.method, known)}"
-        )
+    check_method(study.method, source)
     make_analysis(source, study.analysis)
     check_prices(source, study.prices)
 
@@ -568,7 +564,7 @@ class Unmet:
     temperature: float | None
     revision: str | None = None
     simulated: bool = False
-    methods: tuple[str, ...] = ("text", "option_probability", "encoder")
+    methods: tuple[str, ...] = ("text", "option_probability")  # no server scores as encoders do
     identity: dict[str, Any] = field(default_factory=dict)
 
     def answers(self, requests: Any, method: str) -> Any:

@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from calls import command
 from tiers import slow_but
 
 from cogbias import verification
@@ -321,3 +322,21 @@ def test_what_nobody_reads_may_lie_there(folder: Path) -> None:
     report = folder / "reports" / "sim-human" / "classic-framing.ipynb"
     with changed(report, None):  # it can be made again
         assert told(folder) == ""
+
+
+def test_report_and_site_name_an_edited_report_with_the_remedy(
+    folder: Path, capsys: pytest.CaptureFixture
+) -> None:
+    "'report' said that all are up to date, and the edited number stood."
+    report = folder / "reports" / "sim-messy" / "classic-framing.ipynb"
+    edited = json.loads(report.read_text())
+    edited["cells"][0]["source"] = "# Another title"
+    for number, words in enumerate((["report", folder], ["site", folder])):
+        out = ["--out", folder.parent / "site"] if number else []
+        with changed(report, json.dumps(edited).encode()):
+            assert command(*words, *out) == 0
+            assert report.read_text() == json.dumps(edited)
+        said = capsys.readouterr().err
+        assert f"{report}: was edited since it was made; 'cogbias report {folder} --all'" in said
+    assert command("report", folder) == 0
+    assert "was edited" not in capsys.readouterr().err
