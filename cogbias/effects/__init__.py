@@ -64,7 +64,7 @@ from cogbias.stats.decisions import (
     verdict,
     without_width,
 )
-from ..stats.clusters import coded_differences, spread_by_stratum, stratified_cluster_t
+from ..stats.clusters import coded_differences, combine_strata, spread_by_stratum
 from ..stats.estimates import STATUSES, Estimate, joined, nothing, p_words, settled
 from cogbias.stats.numbers import (
     CLUSTER_MEASURES,
@@ -893,7 +893,8 @@ def _estimate_over_clusters(
 ) -> Estimate:
     "The estimate over clusters; shares keep to their range, numbers have none."
     if contrast.outcome == "value":
-        found = stratified_cluster_t(table["difference"], table["stratum"], weights)
+        alone = np.ones(len(blocks.mean))  # a block has the weights of its strata in it
+        found = combine_strata(blocks.mean, blocks.variance, blocks.smallest, alone)
         return flag_numbers(found, table["difference"])
     return adjusted_cluster_interval(
         table, weights, score_range(contrast), test=test, blocks=blocks
