@@ -201,6 +201,15 @@ def _count_in_second(held: Account, moment: float, tokens: float) -> None:
     held.minute = [[each, counts[each]] for each in sorted(counts) if counts[each]]
 
 
+def _stored_since(before: Account, now: Account) -> float:
+    "Usd of answers that other runs have stored meanwhile; a look at their files may lack them."
+    settled = now.usd - before.usd
+    unseen = sum(
+        getattr(now, name) - getattr(before, name) for name in ("beside", "cut_off", "unstored")
+    )
+    return max(0.0, settled - unseen)
+
+
 @dataclass
 class Meter:
     "Keeps what is asked elsewhere within limits, together with other processes."
@@ -216,13 +225,15 @@ class Meter:
         self,
         stored: float | None = None,  # usd that stored answers have cost; None: none are stored
         alone: bool = True,  # whether no other run of the folder goes on
+        before: Account | None = None,  # as it was before the stored answers were looked at
     ) -> None:
         "Open the account of a run; what stands beside its answers was spent as well."
         with account(self.path) as held:
             if alone:
                 self._count_cut_off(held)
             if stored is not None:
-                held.usd = stored + held.beside + held.cut_off + held.unstored
+                came = _stored_since(before, held) if before else 0.0
+                held.usd = stored + came + held.beside + held.cut_off + held.unstored
             held.reached = False
             now = self.clock.now()
             held.minute = [each for each in held.minute if each[0] <= now]  # clocks go back

@@ -154,7 +154,8 @@ class Study:
     limits: Annotated[
         Mapping[Limit, Annotated[float, Gt(0)]],
         Setting(
-            "where a run stops or waits: usd, requests_per_minute, tokens_per_minute",
+            "where a run stops or waits: usd (of what it asks, earlier runs of the same in its "
+            "folder and runs beside it included), requests_per_minute, tokens_per_minute",
             "a table of numbers",
             "use a number above 0",
             inside="a number above 0",

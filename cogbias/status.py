@@ -20,34 +20,26 @@ from cogbias.outputs import (
     Begun,
     Folder,
     asked_since,
-    RecordedParticipant,
     begun_runs,
     half_import,
     marks_of,
     own_trials,
     read_manifest,
     recorded_names,
-    recorded_participant,
     stored_items,
     stored_settings,
 )
 from .own_paradigms import asked_before_declared
 from .participants import SELF_MADE, calls_out
-from .limits import MOST_WRITTEN
 from cogbias.planning.spending import (
     Beside,
-    Paid,
-    PriceSince,
-    calls_by_payer,
     calls_of,
-    characters_sent,
+    cost_of_cell,
     price_entries,
     price_history,
     spent_beside,
     total_usd,
     unpriced_line,
-    usd_of_calls,
-    without_counts,
 )
 from .rendering import report_as_made, stale_reports, study_report_is_stale
 from .tables import CogbiasError
@@ -126,38 +118,6 @@ def _time_of_run(
     return (manifest.get("finished_at") if of_last_run else None) or manifest.get("started_at")
 
 
-def _cost_of_calls(
-    calls: pd.DataFrame,  # to one model
-    characters: Mapping[int, int],  # of the prompts whose tokens nobody counted
-    record: RecordedParticipant | None,  # of who was asked
-    history: Sequence[PriceSince],  # of its prices
-) -> Paid:
-    "What calls have cost, at the prices that held when they were made."
-    written = record.identity.get("max_tokens", MOST_WRITTEN) if record else MOST_WRITTEN
-    try:
-        return usd_of_calls(calls, characters, history, written)
-    except (TypeError, ValueError):  # edited by hand
-        return Paid(None, len(calls))
-
-
-def _cost_of_cell(
-    folder: Folder,
-    who: str,
-    calls: pd.DataFrame,  # all that the cell holds
-    items: pd.DataFrame | None,
-) -> dict[str, Any]:
-    "What the calls of a cell have cost whoever was asked, and of how many nobody counted tokens."
-    characters, known, uncounted, unpriced = characters_sent(calls, items), [], 0, {}
-    for payer, mine in calls_by_payer(calls, who).items():
-        if calls_out(payer):
-            uncounted += len(without_counts(mine))
-            record, history = recorded_participant(folder, payer), price_history(folder, payer)
-            paid = _cost_of_calls(mine, characters, record, history)
-            known.append(paid.usd)
-            unpriced |= {payer: paid.unpriced} if paid.unpriced else {}
-    return {"uncounted": uncounted, "usd": total_usd(known), "unpriced": unpriced}
-
-
 def _contents_of_cell(
     folder: Folder,
     key: tuple[str, str],
@@ -180,7 +140,7 @@ def _contents_of_cell(
     method = mine["method"].iloc[-1] if len(mine) else None
     calls = calls_of(stored)
     return {
-        **_cost_of_cell(folder, key[0], calls, table),
+        **cost_of_cell(folder, key[0], calls, table)._asdict(),
         "answers": answers,
         "planned": _planned_answers_of_cell(asked, study, table, method),
         "readable": statuses["ok"] / answers if answers else None,

@@ -472,7 +472,8 @@ def test_a_limit_that_pays_for_nothing_asks_nothing(tmp_path: Path) -> None:
     with Double() as double:
         status, said = run(double, tmp_path, *PRICE, "--limit", "usd=1e-12")
     assert (status, double.asked) == (3, []) and said.count("\n") == 1, said
-    assert f"0 usd are spent; {PROMPTS} of {PROMPTS} answers are missing" in said
+    assert "0 usd are spent on the cells that this run asks, earlier runs of them included" in said
+    assert f" included; {PROMPTS} of {PROMPTS} answers are missing" in said
 
 
 def test_processes_keep_one_limit_together(tmp_path: Path) -> None:

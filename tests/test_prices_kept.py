@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,18 @@ from doubles import Double
 from typer.testing import CliRunner
 
 from cogbias.cli import app
-from cogbias.outputs import Folder, kept_prices
+from cogbias.limits import account
+from cogbias.outputs import Folder, begun, keep_record, kept_prices
+from cogbias.participants import Answer
+from cogbias.planning.plans import stopped_line
+from cogbias.planning.spending import (
+    account_place,
+    keep_study_prices,
+    open_account,
+    study_meter,
+)
+from cogbias.study import Study, make_study, recorded_study, study_items, study_participants
+from cogbias.trials import trial_row
 
 ASKED = ["--paradigm", "choice/certainty", "--where", "template=1"]
 ASKED += ["--where", "design=common_ratio", "--no-reports"]
@@ -170,3 +184,99 @@ def test_a_file_of_prices_that_was_spoilt_is_named(tmp_path: Path) -> None:
         command = ["run", *ASKED, *of("openai/m1", "1,1"), "--base-url", double.openai]
         found = CliRunner().invoke(app, [*command, "--outputs", str(tmp_path)])
     assert "prices.json: broken record (price 1" in str(found.exception), "nobody was asked"
+
+
+# --- what a limit in usd is of
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[tuple[Path, Study, Study]]:
+    "A folder, and two studies of other cells in it, each with a limit."
+    with Double() as double:
+        shared = dict(limits={"usd": 0.02}, prices={"openai/*": {"in": 10.0, "out": 30.0}})
+        shared |= {"participants": {"openai/*": {"base_url": double.openai}}}
+        shared |= {"paradigms": ["classic/framing"]}
+        studies = [make_study(models=[name], **shared) for name in ("openai/m1", "openai/m2")]
+        for each in studies:
+            keep_study_prices(each, Folder(tmp_path))
+            keep_record(Folder(tmp_path), study_participants(each)[0])
+        yield tmp_path, *studies
+
+
+def going(outputs: Path, study: Study) -> AbstractContextManager[None]:
+    "A run of a study that goes on, until the block ends."
+    cells = [(who.name, name) for who in study_participants(study) for name in study.paradigms]
+    started = "2026-01-01T08:00:00+00:00"
+    return begun(Folder(outputs), recorded_study(study), cells, started)
+
+
+def answered(outputs: Path, study: Study, count: int) -> float:
+    "Store answers as a run of a study does, and pay for them; what they cost, in usd."
+    (who,), name = study_participants(study), study.paradigms[0]
+    rows, meter = study_items(study, name).to_dict("records"), study_meter(study, outputs)
+    paid = usd(count, 10, 30)
+    with Folder(outputs).store(who.name, name).writer() as writer:
+        for item in rows[:count]:
+            answer = Answer("ok", "A", tokens_in=20, tokens_out=1)
+            writer.write(trial_row(item, who, answer, "text"))
+    meter.settle(0.0, paid)
+    meter.is_stored(paid)
+    return paid
+
+
+def test_a_run_that_begins_beside_another_forgets_nothing_that_one_has_spent(two) -> None:
+    "Both together keep the limit."
+    outputs, study, other = two
+    with going(outputs, study):
+        open_account(study, outputs)
+        first = answered(outputs, study, 40)
+        open_account(other, outputs)
+        assert study_meter(other, outputs).spent == pytest.approx(first)
+        second = answered(outputs, other, 20)
+        open_account(other, outputs)
+        assert study_meter(study, outputs).spent == pytest.approx(first + second)
+
+
+def test_what_other_cells_cost_earlier_is_no_part_of_a_limit(two) -> None:
+    outputs, study, other = two
+    with going(outputs, study):
+        open_account(study, outputs)
+        answered(outputs, study, 40)
+    open_account(other, outputs)
+    assert study_meter(other, outputs).spent == 0
+
+
+def test_the_line_of_a_reached_limit_says_what_its_sum_is_of(two) -> None:
+    "The part of a run beside it is named; of one that was there earlier nothing is said."
+    outputs, study, other = two
+    with going(outputs, study):
+        open_account(study, outputs)
+        answered(outputs, study, 40)
+        open_account(other, outputs)
+        answered(outputs, other, 20)
+        with account(account_place(outputs)) as held:
+            held.reached = True
+        told = stopped_line(other, outputs)
+    here = "0.0046 usd are spent on the cells that this run asks, earlier runs of them included"
+    assert f"the limit of 0.02 usd is reached: {here}, and 0.0092 usd by runs beside it; " in told
+    open_account(other, outputs)
+    with account(account_place(outputs)) as held:
+        held.reached = True
+    assert f"reached: {here}; " in stopped_line(other, outputs)
+
+
+def test_a_run_without_a_limit_is_not_stopped_by_that_of_one_beside_it(two) -> None:
+    outputs, study, _ = two
+    open_account(study, outputs)
+    with account(account_place(outputs)) as held:
+        held.reached = True
+    assert stopped_line(study, outputs)
+    assert stopped_line(replace(study, limits={}), outputs) == ""
+
+
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_the_help_says_what_a_limit_is_of(command: str) -> None:
+    said = " ".join(
+        CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "300"}).stdout.split()
+    )
+    assert "usd (of what it asks, earlier runs of the same in its folder and runs beside" in said

@@ -16,16 +16,19 @@ import pandas as pd
 
 from ..design import paradigm
 from ..kits.file import decimal_comma_line
-from ..outputs import Folder
+from ..outputs import Folder, stored_settings
 from ..participants import Participant, calls_out
 from .power import Powers
 from cogbias.planning.spending import (
     Beside,
     Spent,
     asked_elsewhere,
+    cells_beside,
+    cells_of_going_runs,
     check_limits,
     spent_beside,
     spent_by,
+    spent_in_cells,
     study_meter,
     study_price,
     total_usd,
@@ -420,23 +423,43 @@ def at_most(
     return "at most " if beside.cut_off or uncounted else ""
 
 
+_SMALL_PART = 0.01  # of a limit; estimates of tokens that nobody counted differ by as much
+
+
+def _spent_by_runs_beside(
+    study: Study,  # that was run
+    outputs: Path | str,  # its folder
+    left: float,  # usd of the account that are not of its own cells
+) -> str:  # empty where there are none, or no run was beside it
+    "What to say of the part of a limit that other runs have spent on cells of their own."
+    if left < _SMALL_PART * study.limits["usd"]:
+        return ""
+    folder = Folder(Path(outputs))
+    cells = cells_beside(study, [*stored_settings(folder), *cells_of_going_runs(folder)])
+    usd = min(left, spent_in_cells(folder, cells))
+    return f", and {_usd_in_words(usd)} usd by runs beside it" if usd else ""
+
+
 def stopped_line(
     study: Study,  # that was run
     outputs: Path | str,  # its folder
 ) -> str:  # empty where no limit has stopped it
     "What was spent and what remains, where a limit stopped a run."
     meter = study_meter(study, outputs)
-    if meter is None or not meter.reached:
+    if meter is None or "usd" not in study.limits or not meter.reached:
         return ""
     planned = plan_run(study, outputs)
     missing, of = int(planned.cells["missing"].sum()), int(planned.cells["planned"].sum())
     usd = planned.models["usd"].fillna(0).sum()
-    answers, beside = spent_by(study, outputs), spent_beside(outputs, over=True)
+    others = cells_beside(study, cells_of_going_runs(Folder(Path(outputs))))
+    answers, beside = spent_by(study, outputs), spent_beside(outputs, over=not others)
     spent = total_usd((each.usd for each in answers.values()), beside) or 0.0
+    by_others = _spent_by_runs_beside(study, outputs, meter.spent - spent)
     most = at_most(beside, sum(each.estimated for each in answers.values()))
     return (
         f"the limit of {study.limits['usd']:g} usd is reached: {most}{_usd_in_words(spent)} usd "
-        f"are spent{beside_words(beside)}; {missing:,} of {of:,} answers are missing, "
+        f"are spent on the cells that this run asks, earlier runs of them included"
+        f"{beside_words(beside)}{by_others}; {missing:,} of {of:,} answers are missing, "
         f"about {_usd_in_words(usd)} usd more; what came is stored, raise the limit and run again "
         f"to go on"
     )

@@ -5,8 +5,9 @@
 # %% auto #0
 __all__ = ['PER_TOKEN', 'calls_of', 'stored_calls', 'asked_elsewhere', 'study_price', 'check_limits', 'PriceSince', 'price_at',
            'price_history', 'price_entries', 'keep_study_prices', 'without_counts', 'calls_by_payer', 'characters_sent',
-           'Paid', 'usd_of_calls', 'Spent', 'spent_by', 'account_place', 'study_meter', 'open_account', 'Beside',
-           'spent_beside', 'unpriced_line', 'total_usd', 'table_meter']
+           'Paid', 'usd_of_calls', 'Spent', 'spent_by', 'CellCost', 'cost_of_cell', 'spent_in_cells', 'account_place',
+           'study_meter', 'cells_beside', 'cells_of_going_runs', 'open_account', 'Beside', 'spent_beside',
+           'unpriced_line', 'total_usd', 'table_meter']
 
 # %% ../../nbs/planning/00_spending.ipynb #bef26936
 import time
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ..limits import Meter, account_left, most_taken, most_written
+from ..limits import MOST_WRITTEN, Meter, account_left, most_taken, most_written
 from cogbias.outputs import (
     Folder,
     begun_runs,
@@ -26,6 +27,7 @@ from cogbias.outputs import (
     read_manifest,
     recorded_names,
     recorded_participant,
+    stored_items,
     turn,
 )
 from ..participants import Participant, calls_out, extraction_item
@@ -341,6 +343,60 @@ def spent_by(
                     found.setdefault(f"{asked.backend}/{asked.model}", []).append(part)
     return {model: _sum_of_spent(parts) for model, parts in found.items()}
 
+# %% ../../nbs/planning/00_spending.ipynb #52187fe2
+class CellCost(NamedTuple):
+    "What the calls of a cell have cost, whoever was asked."
+
+    usd: float | None  # of the calls whose price is known; None: of none of them
+    uncounted: int  # calls whose tokens nobody counted
+    unpriced: dict[str, int]  # who was called at a price that nobody knows -> calls
+
+
+def _paid_by_record(
+    folder: Folder, payer: str, calls: pd.DataFrame, characters: Mapping[int, int]
+) -> Paid:
+    "What calls to somebody have cost who is known by a record."
+    record, history = recorded_participant(folder, payer), price_history(folder, payer)
+    written = record.identity.get("max_tokens", MOST_WRITTEN) if record else MOST_WRITTEN
+    try:
+        return usd_of_calls(calls, characters, history, written)
+    except (TypeError, ValueError):  # edited by hand
+        return Paid(None, len(calls))
+
+
+def cost_of_cell(
+    folder: Folder,  # an outputs folder
+    who: str,  # whose answers
+    calls: pd.DataFrame,  # all that the cell holds
+    items: pd.DataFrame | None,  # what was asked; None: it is not there
+) -> CellCost:
+    "What the calls of a cell have cost."
+    characters, known, uncounted, unpriced = characters_sent(calls, items), [], 0, {}
+    for payer, mine in calls_by_payer(calls, who).items():
+        if calls_out(payer):
+            uncounted += len(without_counts(mine))
+            paid = _paid_by_record(folder, payer, mine, characters)
+            known += [paid.usd] if paid.usd is not None else []
+            unpriced |= {payer: paid.unpriced} if paid.unpriced else {}
+    return CellCost(sum(known) if known else None, uncounted, unpriced)
+
+
+def spent_in_cells(
+    folder: Folder,  # an outputs folder
+    cells: Iterable[tuple[str, str]],  # participant and paradigm
+) -> float:
+    "What the stored answers of some cells have cost, in usd, as far as prices are known."
+    usd = 0.0
+    for who, name in cells:
+        store, place = folder.store(who, name), folder.asked_items(who, name)
+        stored = store.read_plain() if store.path.exists() else ()
+        if len(stored):
+            calls = calls_of(stored)
+            guessed = len(without_counts(calls)) and place.exists()
+            items = stored_items(place).table if guessed else None
+            usd += cost_of_cell(folder, who, calls, items).usd or 0.0
+    return usd
+
 # %% ../../nbs/planning/00_spending.ipynb #8033700b
 def account_place(
     outputs: Path | str,  # an outputs folder
@@ -366,6 +422,23 @@ def study_meter(
     return Meter(study.limits, account_place(outputs), lambda who: study_price(study, who))
 
 
+def cells_beside(
+    study: Study,  # what is planned
+    cells: Iterable[tuple[str, str]],  # participant and paradigm, some of them several times
+) -> list[tuple[str, str]]:
+    "Those of some cells that a study does not ask."
+    names = study_paradigms(study)
+    mine = {(who.name, name) for who in study_participants(study) for name in names}
+    return [cell for cell in dict.fromkeys(cells) if cell not in mine]
+
+
+def cells_of_going_runs(
+    folder: Folder,  # an outputs folder
+) -> list[tuple[str, str]]:  # participant and paradigm
+    "What the runs of a folder ask that go on."
+    return [cell for each in begun_runs(folder) if each.goes_on for cell in each.cells]
+
+
 def open_account(
     study: Study,  # what is planned
     outputs: Path | str,  # its folder
@@ -375,12 +448,15 @@ def open_account(
     meter = study_meter(study, outputs)
     if meter is None:
         return
-    alone = not any(each.goes_on for each in begun_runs(Folder(Path(outputs))))
-    if "usd" in study.limits:
-        answers = spent_by(study, outputs).values()
-        meter.begin(total_usd(each.usd for each in answers) or 0.0, alone)
-    else:
-        meter.begin(None, alone)
+    folder = Folder(Path(outputs))
+    going = any(each.goes_on for each in begun_runs(folder))
+    if "usd" not in study.limits:
+        meter.begin(None, not going)
+        return
+    before = account_left(meter.path) if going else None
+    own = total_usd(each.usd for each in spent_by(study, outputs).values()) or 0.0
+    beside = spent_in_cells(folder, cells_beside(study, cells_of_going_runs(folder)))
+    meter.begin(own + beside, not going, before)
 
 
 class Beside(NamedTuple):
