@@ -293,6 +293,13 @@ def _study_names() -> list[str]:
     return list(studies())
 
 
+def _method_names() -> list[str]:
+    "What a shell may complete a method to."
+    from cogbias.participants import ASKED_BY
+
+    return list(ASKED_BY)
+
+
 def _completion_among(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:
     "What typer asks for: the names that begin as what was typed."
     return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
@@ -367,7 +374,7 @@ OutputsFolder = Annotated[
 Repeats = Annotated[int | None, _option("repeats")]
 Temperature = Annotated[list[float] | None, _option("temperature", "", OFTEN)]
 Valid = Annotated[int | None, _option("valid_answers", "--valid")]
-Method = Annotated[str | None, _option("method")]
+Method = Annotated[str | None, _option("method", autocompletion=_completion_among(_method_names))]
 Seed = Annotated[int | None, _option("seed")]
 
 # %% ../nbs/37_cli.ipynb #622a40d7
@@ -757,7 +764,11 @@ def _list_line(row: dict[str, Any], width: int) -> str:
 @app.command("list")
 def list_names(
     what: Annotated[
-        str | None, typer.Argument(help="paradigms, backends or studies; all three without it.")
+        str | None,
+        typer.Argument(
+            help="paradigms, backends or studies; all three without it.",
+            autocompletion=_completion_among(lambda: [*KINDS]),
+        ),
     ] = None,
     as_json: AsJson = False,
     details: Annotated[

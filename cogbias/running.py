@@ -57,6 +57,7 @@ from cogbias.outputs import (
     may_be_written,
     left_out,
     half_import,
+    not_as_written,
     readable_effects,
     remove_left_overs,
     installed_versions,
@@ -234,10 +235,23 @@ def _parts_for_processes(
 _NO_TRIALS = "{0}: no trials here; run 'cogbias run ... --outputs {0}' first"
 
 
+def _cells_edited_in_manifest(folder: Folder) -> list[str]:
+    "The cells of which a manifest does not say any more what was written."
+    manifest = read_manifest(folder) or {"cells": []}
+    parts = {part_of_cell(each["participant"], each["paradigm"]) for each in manifest["cells"]}
+    return [part for part in not_as_written(manifest) or () if part in parts]
+
+
 def _no_trials(folder: Folder, left_out: Sequence[tuple[str, str]] = ()) -> CogbiasError:
     "What to say of a folder without answers that count: what lacks, as far as it can be named."
     if stopped := half_import(folder):
         return CogbiasError(f"{folder.path}: no trials here; {stopped}")
+    if left_out and (edited := _cells_edited_in_manifest(folder)):
+        more = f"; so {len(edited)} of its cells" if len(edited) > 1 else ""
+        return CogbiasError(
+            f"{folder.manifest}: {edited[0]} is not as it was written, and no answer is of what it "
+            f"says now{more}; put back what was changed there, or run the study again"
+        )
     if left_out:
         file, counts = left_out[0]
         more = f"; so in {len(left_out)} files" if len(left_out) > 1 else ""

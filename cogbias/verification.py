@@ -21,6 +21,7 @@ from cogbias.outputs import (
     RECORDED_FIELDS,
     Folder,
     RecordedParticipant,
+    asked_since,
     installed_versions,
     load_effects,
     not_as_written,
@@ -158,10 +159,17 @@ def _copy_for_readers(folder: Folder, effects: pd.DataFrame) -> list[Edited]:
 _REMEDY_FOR_TABLES = "'cogbias effects' makes it again"
 
 
+def _no_run_ended(folder: Folder) -> bool:
+    "Whether answers came here by runs of which none has ended, so that no manifest was written."
+    return read_manifest(folder) is None and bool(asked_since(folder))
+
+
 def _edited_tables(folder: Folder, stored: pd.DataFrame | None, hashes: Hashes) -> list[Edited]:
     "Which tables of effects are not as they were made, by what they say, or else by their bytes."
     places = {"table": "effects.parquet", "csv": "effects.csv"}
     gone = [each for each in places.values() if not folder.place(each).exists()]
+    if len(gone) == len(places) and _no_run_ended(folder):
+        return []
     found = [Edited(each, f"is missing; {_REMEDY_FOR_TABLES}") for each in gone]
     if not gone:
         found = _copy_for_readers(folder, stored)
@@ -426,6 +434,7 @@ class Verified(NamedTuple):
     gone: list[tuple[str, str]] = []  # cells that were asked, and of which no answer counts
     # cells that were asked before their paradigm was declared as it is, and the way out
     before_declared: dict[str, str] = {}
+    no_run_ended: bool = False  # whether the only runs were stopped before they made effects
 
     @property
     def follows(self) -> bool:
@@ -556,7 +565,8 @@ def verify_folder(
     edited = [*_edited_tables(folder, stored, hashes), *reports, *_edited_site(folder, hashes)]
     edited += _edited_study(folder)
     edited += _edited_participants(folder, people, hashes)
-    says = not_as_written(read_manifest(folder) or {"cells": []}) is not None
+    manifest = read_manifest(folder)
+    says = manifest is None or not_as_written(manifest) is not None
     gone = _cells_gone(folder, cells)
     before = {
         f"{who} in {name}": said for (who, name), said in asked_before_declared(folder).items()
@@ -565,7 +575,8 @@ def verify_folder(
     site_says = of_site.exists() or not folder.place("site").is_dir()
     rows = 0 if stored is None else len(stored)
     says_how = unsaid, says, site_says
-    return Verified(rows, differences, sources, versions, edited, *says_how, gone, before)
+    no_end = _no_run_ended(folder)
+    return Verified(rows, differences, sources, versions, edited, *says_how, gone, before, no_end)
 
 # %% ../nbs/28_verification.ipynb #4984d311
 _COUNT_COLUMNS = ("n_items", "n_trials", "n_valid")  # columns that count prompts and answers
@@ -702,6 +713,11 @@ def verified_lines(
     as_left = sum(each.as_left is True for each in found.sources)
     if as_left:
         lines.append(f"answers   as the run left them in {as_left} cells")
+    if found.no_run_ended:
+        lines.append(
+            "stopped   no run has ended here, so there is no manifest yet: the same run again goes "
+            "on, and 'cogbias effects' makes a table of what is here"
+        )
     if not found.manifest_says and not found.unknown:
         lines.append(
             "manifest  of an earlier version, which kept no hashes of what it says: nobody can say "

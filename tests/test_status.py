@@ -310,6 +310,8 @@ def test_the_table_of_sizes_is_right(name: str) -> None:
         ("run --model sim/hu", ["sim/human"]),
         ("plan dem", ["demo"]),
         ("items choice/c", ["choice/certainty"]),
+        ("list ba", ["backends"]),
+        ("run --method two", ["two_step"]),
     ],
 )
 def test_a_shell_completes_names(words: str, expected: list[str], tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from calls import command
+
 from cogbias import verification
 from cogbias.cli import app, main
 from cogbias.outputs import (
@@ -606,9 +608,37 @@ def test_a_refusal_names_what_lacks(folder: Path, tmp_path: Path) -> None:
         file.write_text("")
     with pytest.raises(CogbiasError, match="classic-framing.jsonl: holds no answers"):
         verify_folder(place)
+
+
+def test_where_the_manifest_was_edited_it_is_named_and_not_the_answers(folder: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
     for cell in manifest["cells"]:
         cell["seed"] = 7
     (folder / "manifest.json").write_text(json.dumps(manifest))
+    said = "manifest.json: cell sim/human in classic/framing is not as it was written, .* 2 of its"
+    with pytest.raises(CogbiasError, match=said):
+        verify_folder(folder)
+    (folder / "manifest.json").write_text(manifest_text(manifest))  # as if it had been asked so
     with pytest.raises(CogbiasError, match="none of its answers counts .96 by another method, se"):
         verify_folder(folder)
+
+
+def test_a_folder_whose_only_run_was_stopped_was_not_edited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    "It has no table and no manifest: not one of an earlier version, and not one that is gone."
+    monkeypatch.setattr("cogbias.running._estimated_and_rendered", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        run_study(make_study(**STUDY), tmp_path / "out", reports=False)
+    code, said = verified(tmp_path / "out")
+    assert code == 1 and "no run has ended here" in said
+    assert "edited" not in said and "earlier version" not in said
+    command("effects", tmp_path / "out")
+    code, said = verified(tmp_path / "out")
+    assert code == 0 and "all follow\n" in said and "no run has ended here" in said
+    assert "earlier version" not in said
+
+
+def stopped(*_: Any) -> None:
+    "As where somebody interrupts a run."
+    raise KeyboardInterrupt

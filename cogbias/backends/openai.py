@@ -192,7 +192,8 @@ def _reason_given(error: Any) -> str:
     body = (
         (body.get("message") or body.get("detail") or body) if isinstance(body, Mapping) else body
     )
-    return re.sub(r"<[^>]{0,300}>", " ", str(body or "no reason given"))
+    said = re.sub(r"<[^>]{0,300}>", " ", str(body or "")).strip()  # a page may hold tags only
+    return said or "no reason given"
 
 
 def _error_code(error: Any) -> Any:

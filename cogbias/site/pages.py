@@ -378,9 +378,8 @@ def _run_sphinx(stage: Path, work: Path, strict: bool, progress: bool = False) -
         said = found or run.stderr.strip().splitlines() or ["Sphinx gave no reason"]
         raise CogbiasError(f"the site could not be built: {said[-1]}; mend that page")
     if found:
-        warnings.warn(
-            f"the site was built with {len(found)} warnings; the first: {found[0]}", stacklevel=3
-        )
+        count = "1 warning" if len(found) == 1 else f"{len(found)} warnings, the first"
+        warnings.warn(f"the site was built with {count}: {found[0]}", stacklevel=3)
     return work / "html"
 
 # %% ../../nbs/site/02_pages.ipynb #80ffd214
