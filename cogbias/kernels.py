@@ -7,6 +7,7 @@ __all__ = ['INLINE', 'OF_AN_ENGINE', 'READY', 'can_fork', 'make_shell', 'engine'
            'execute_notebook']
 
 # %% ../nbs/23_kernels.ipynb #31073b62
+import asyncio
 import atexit
 import gc
 import io
@@ -14,6 +15,7 @@ import json
 import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -36,12 +38,16 @@ def can_fork() -> bool:
     return hasattr(os, "fork")
 
 # %% ../nbs/23_kernels.ipynb #963f5968
-def _without_bytes(data: Mapping[str, Any]) -> dict[str, Any]:
-    "What is displayed, by its kind; bytes, such as those of an image, as text."
-    return {
-        kind: b64encode(each).decode("ascii") if isinstance(each, bytes) else each
-        for kind, each in data.items()
-    }
+def _as_a_file_keeps_it(each: Any) -> Any:
+    "Bytes, such as those of an image, as text; a text without halves of characters."
+    if isinstance(each, bytes):
+        return b64encode(each).decode("ascii")
+    return each.encode("utf-8", "replace").decode() if isinstance(each, str) else each
+
+
+def _as_displayed(data: Mapping[str, Any]) -> dict[str, Any]:
+    "What is displayed, by its kind, as a file keeps it."
+    return {kind: _as_a_file_keeps_it(each) for kind, each in data.items()}
 
 
 class _Outputs:
@@ -70,6 +76,7 @@ class _Outputs:
         "Something is printed; an empty text is nothing."
         if not text:
             return
+        text = _as_a_file_keeps_it(text)
         last = self.of_cell[-1] if self.of_cell and not self._clear_first else {}
         if last.get("name") == stream:
             last.text += text
@@ -80,7 +87,7 @@ class _Outputs:
         self, data: Mapping[str, Any], metadata: Mapping[str, Any], name: str | None
     ) -> None:
         "Something is displayed, perhaps under a name."
-        output = self.add("display_data", data=_without_bytes(data), metadata={**metadata})
+        output = self.add("display_data", data=_as_displayed(data), metadata={**metadata})
         if name is not None:
             self._named.setdefault(name, []).append(output)
 
@@ -89,7 +96,7 @@ class _Outputs:
     ) -> None:
         "What was displayed under this name is now this."
         for output in self._named.get(name or "", []):
-            output.update(data=_without_bytes(data), metadata={**metadata})
+            output.update(data=_as_displayed(data), metadata={**metadata})
 
     def clear(self, wait: bool = False) -> None:
         "Take back what the cell has shown; where it waits, as soon as it shows something else."
@@ -130,7 +137,7 @@ def _shell_class() -> type:
         def write_format_data(self, format_dict: Any, md_dict: Any = None) -> None:
             self.shell.outputs.add(
                 "execute_result",
-                data=_without_bytes(format_dict),
+                data=_as_displayed(format_dict),
                 metadata=md_dict or {},
                 execution_count=self.prompt_count,
             )
@@ -158,8 +165,13 @@ def _shell_class() -> type:
         def enable_gui(self, gui: Any = None) -> None:
             "No windows are opened here."
 
+        def ask_exit(self) -> None:
+            "Who writes quit() into a notebook does not end it."
+
         def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
-            self.outputs.add("error", ename=etype.__name__, evalue=str(evalue), traceback=stb)
+            said = _as_a_file_keeps_it(str(evalue))
+            lines = [*map(_as_a_file_keeps_it, stb)]
+            self.outputs.add("error", ename=etype.__name__, evalue=said, traceback=lines)
 
     return Shell
 
@@ -178,19 +190,49 @@ def make_shell() -> Any:  # an IPython shell
     return made.instance()
 
 # %% ../nbs/23_kernels.ipynb #5f51e60c
-def _execute_cell(
+async def _run_cell(
+    shell: Any,  # an IPython shell
+    cell: Any,  # a cell of a notebook, with code
+) -> Any:  # IPython's result
+    "Run a cell in the loop that runs, as a kernel does."
+    code, failed = cell.source, None
+    try:
+        code = shell.transform_cell(cell.source)
+    except Exception:  # of a magic, say; the shell shows it
+        failed = sys.exc_info()
+    done = await shell.run_cell_async(
+        cell.source,
+        store_history=True,
+        transformed_cell=code,
+        preprocessing_exc_tuple=failed,
+        cell_id=cell.get("id"),
+    )
+    shell.events.trigger("post_execute")  # figures are shown
+    shell.events.trigger("post_run_cell", done)
+    return done
+
+
+def _printed_aside() -> int:
+    "How much was printed past Python to the file of this process; 0 where it prints elsewhere."
+    aside = os.fstat(1)
+    return aside.st_size if stat.S_ISREG(aside.st_mode) else 0
+
+
+async def _execute_cell(
     shell: Any,  # an IPython shell that keeps what it shows
     cell: Any,  # a cell of a notebook, with code
 ) -> bool:  # whether it ran through
     "Execute a cell; what it shows becomes its outputs."
-    cell.outputs = shell.outputs.begin_cell()
+    cell.outputs, before = shell.outputs.begin_cell(), _printed_aside()
     with (
         redirect_stdout(_Stream("stdout", shell.outputs)),
         redirect_stderr(_Stream("stderr", shell.outputs)),
     ):
-        done = shell.run_cell(cell.source, store_history=True, cell_id=cell.get("id"))
+        done = await _run_cell(shell, cell)
+    if more := _printed_aside() - before:  # by a program that the cell has called
+        shell.outputs.write("stdout", os.pread(1, more, before).decode("utf-8", "replace"))
     cell.execution_count = done.execution_count
-    return done.success
+    return done.success or "raises-exception" in cell.metadata.get("tags", [])
 
 # %% ../nbs/23_kernels.ipynb #a8512dd1
 def engine(
@@ -203,19 +245,22 @@ def engine(
     class InThisProcess(Engine):
         @classmethod
         def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **_: Any) -> None:
-            shell = make_shell()
+            asyncio.run(cls.execute_cells(nb_man, make_shell()))
+            nb_man.nb.metadata["language_info"] = dict(IPythonKernel.language_info)
+
+        @classmethod
+        async def execute_cells(cls, nb_man: Any, shell: Any) -> None:
             for place, cell in enumerate(nb_man.nb.cells):
                 nb_man.cell_start(cell, cell_index=place)
                 failed = False
                 if cell.cell_type == "code" and cell.source.strip():
-                    failed = not _execute_cell(shell, cell)
+                    failed = not await _execute_cell(shell, cell)
                     executed()
                 if failed:
                     nb_man.cell_exception(cell, cell_index=place)
                 nb_man.cell_complete(cell, cell_index=place)
                 if failed:
                     break
-            nb_man.nb.metadata["language_info"] = dict(IPythonKernel.language_info)
 
     return InThisProcess
 
@@ -422,7 +467,10 @@ class _FirstProcess:
             )
         self.asked = mine
         if mine.recv(1) != READY:
+            killed = self.process.wait() < 0
             self.end()
+            if killed:
+                raise NotStarted("the process that copies are made of was killed as it began")
             raise CogbiasError(
                 f"no report can be executed: importing {', '.join(modules)} failed; "
                 "try 'python -c \"import cogbias.reporting.cell\"'"
@@ -547,7 +595,7 @@ def _listen(
     finally:
         if copy:
             _wait_until_gone(copy)
-    words = _last_line(printed) or "its process ended without a word"
+    words = _last_line(printed) or "its process was killed, or ended itself, without a word"
     raise RuntimeError(words) if copy else NotStarted(words)
 
 
