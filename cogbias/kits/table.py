@@ -215,7 +215,6 @@ def paradigm_of_data(
 _USUAL_TEXTS = {
     "summary": "A design of the user's own.",
     "norm": "Somebody without the bias answers alike in both conditions.",
-    "positive": "the target is chosen more often under treatment than under control",
     "conditions": {"control": "control", "treatment": "treatment"},
 }
 
@@ -386,6 +385,16 @@ def _with_lists_and_mappings(items: pd.DataFrame) -> pd.DataFrame:
     return made
 
 
+def _usual_positive(items: pd.DataFrame, told: Mapping[str, Any]) -> str:
+    "What a positive effect is, where nobody says it: of a choice, or of a number."
+    number = told.get("number")
+    asked = "answer" in items and set(items["answer"]) == {"number"}
+    if number is None and not asked:
+        return "the target is chosen more often under treatment than under control"
+    direction = number.get("bias", "higher") if isinstance(number, Mapping) else "higher"
+    return f"the number is {direction} under treatment than under control"
+
+
 @listing()
 def paradigm_from(
     items: pd.DataFrame,  # wording, condition, prompt, option_a, ..., target; or an items table
@@ -406,7 +415,8 @@ def paradigm_from(
             raise CogbiasError(f"paradigm_from: {field} is None; leave it out, or say what it is")
     given = dict(told)
     words = name.replace("_", " ").replace("-", " ")
-    told = {"title": words.capitalize(), "bias": f"{words} effect", **_USUAL_TEXTS, **told}
+    usual = _USUAL_TEXTS | {"positive": _usual_positive(items, told)}
+    told = {"title": words.capitalize(), "bias": f"{words} effect", **usual, **told}
     if items.empty:
         raise CogbiasError("paradigm_from: the table is empty; give it a row for each prompt")
     if "wording" in items.columns:
