@@ -535,11 +535,29 @@ def write_manifest(
 ) -> Path:
     "Write manifest.json; cells of other runs, whenever they were written or begun, stay."
     with turn(folder):
-        begun_before = asked_since(folder)
-        mine = [cell for cell in cells if not asked_otherwise_since(folder, cell)]
-        write_text(folder.manifest, _manifest_text(study, folder, mine, failed, started, effects))
+        begun_before, known = asked_since(folder), settings_as_written(folder)
+        told = []
+        for cell in cells:
+            key = cell["participant"], cell["paradigm"]
+            if asked_otherwise_since(folder, cell):
+                told += [_with_later_answers(folder, known[key])] if key in known else []
+            else:
+                told.append(_with_later_answers(folder, cell) if key in begun_before else cell)
+        write_text(folder.manifest, _manifest_text(study, folder, told, failed, started, effects))
         forget_asked(folder, begun_before)
     return folder.manifest
+
+
+def _with_later_answers(folder: Folder, cell: dict[str, Any]) -> dict[str, Any]:
+    "The record of a cell, also where another run has added answers to its file since."
+    file, made_from = (
+        folder.store(cell["participant"], cell["paradigm"]).path,
+        cell.get("made_from"),
+    )
+    before, now = (made_from or {}).get("answers"), Hashes().file(file)
+    if not before or now in (None, before) or not begins_with(file, before):
+        return cell
+    return {**cell, "made_from": {**made_from, "answers": now}}
 
 
 def _recorded_items(folder: Folder, name: str, before: Mapping[str, Any]) -> dict[str, Any]:

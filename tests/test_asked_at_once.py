@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import cogbias.running as running
+from cogbias import trials
 from cogbias.design import paradigm
 from cogbias.effects import headlines
 from cogbias.outputs import Folder, load_effects
@@ -88,6 +89,28 @@ def test_two_runs_of_the_same_prompts_overtake_nobody(
     said = run_beside(monkeypatch, "_estimated_and_rendered", asked[1], tmp_path / "outputs")
     outcome = run_study(asked[1], tmp_path / "outputs", reports=False)
     assert outcome.failed == said[0].failed == []
+
+
+def test_answers_that_come_after_a_run_was_complete_are_no_edit(
+    asked: tuple[Study, Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    "A run that finds everything stored ends while another one adds answers to the same file."
+    place, keep, left = tmp_path / "outputs", trials._store_answer, [100]
+    run_study(asked[0], place, reports=False)
+
+    def kept(*args):
+        row = keep(*args)
+        left[0] -= 1
+        if left[0] == 0:
+            assert run_study(asked[0], place, reports=False).failed == []
+        return row
+
+    monkeypatch.setattr(trials, "_store_answer", kept)
+    (line,) = run_study(asked[1], place, reports=False).failed
+    assert "another run has asked it otherwise since" in line
+    found = verify_folder(place)
+    assert found.follows and [each.as_left for each in found.sources] == [True]
+    assert [each.answers for each in found.sources] == [300]
 
 
 KILLED = """
