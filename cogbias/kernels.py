@@ -446,6 +446,13 @@ class NotStarted(RuntimeError):
     "There is no copy; nothing was done."
 
 
+def _last_line(printed: IO[bytes]) -> str:
+    "The last line that a process printed into a file; empty where it printed nothing."
+    printed.seek(0)
+    lines = printed.read().decode("utf-8", "replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
 class _FirstProcess:
     "The process that has imported everything, as seen from the one that asks."
 
@@ -456,25 +463,27 @@ class _FirstProcess:
             f"import sys; sys.path[:] = {path!r}; "
             f"from cogbias.kernels import serve; serve({its.fileno()}, {[*modules]!r})"
         )
-        with its:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-c", program],
-                pass_fds=[its.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
         self.asked = mine
-        if mine.recv(1) != READY:
-            killed = self.process.wait() < 0
-            self.end()
-            if killed:
-                raise NotStarted("the process that copies are made of was killed as it began")
-            raise CogbiasError(
-                f"no report can be executed: importing {', '.join(modules)} failed; "
-                "try 'python -c \"import cogbias.reporting.cell\"'"
-            )
+        with tempfile.TemporaryFile() as aside:
+            with its:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-P", "-c", program],
+                    pass_fds=[its.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=aside,
+                    start_new_session=True,
+                )
+            if mine.recv(1) == READY:
+                return
+            killed, reason = self.process.wait() < 0, _last_line(aside)
+        self.end()
+        if killed:
+            raise NotStarted("the process that copies are made of was killed as it began")
+        raise CogbiasError(
+            f"no report can be executed: what reports import cannot be ({reason}); "
+            "try 'python -c \"import cogbias.reporting.cell\"'"
+        )
 
     def ask(
         self,
@@ -552,13 +561,6 @@ class Askers(ThreadPoolExecutor):
 _OF_THREAD = threading.local()
 
 # %% ../nbs/23_kernels.ipynb #210f6c38
-def _last_line(printed: IO[bytes]) -> str:
-    "The last line of what a copy printed; empty where it printed nothing."
-    printed.seek(0)
-    lines = printed.read().decode("utf-8", "replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
-
-
 def _wait_until_gone(copy: int) -> None:
     "Wait until a copy that ends is gone; what it wrote can be removed then."
     end = time.monotonic() + 5

@@ -56,10 +56,10 @@ from cogbias.tables import (
     file_text,
     is_empty,
     nearest,
+    refused_by_system,
     shipped,
 )
 from .trials import slug
-from .turns import refused_by_system
 
 # %% ../nbs/24_rendering.ipynb #c902c130
 def template_parameters(template: Path) -> dict[str, Any]:

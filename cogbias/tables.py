@@ -11,13 +11,14 @@ __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'DECLARED', 'IDENTI
            'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode', 'check_columns', 'limits_fault',
            'said_declarations', 'Schema', 'option', 'answer_range', 'full_content', 'item_ids', 'identified',
            'item_table', 'harmless', 'as_written', 'from_home', 'inside', 'check_file', 'file_hash', 'file_text',
-           'json_object', 'timestamp', 'whole_file', 'remove_parts', 'save_table', 'load_table', 'with_plain_types',
-           'check_outside_items', 'load_outside_items', 'with_lost_types', 'given_table', 'shipped']
+           'json_object', 'timestamp', 'refused_by_system', 'whole_file', 'remove_parts', 'save_table', 'load_table',
+           'with_plain_types', 'check_outside_items', 'load_outside_items', 'with_lost_types', 'given_table', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import ast
 import csv
 import difflib
+import errno
 import fnmatch
 import hashlib
 import json
@@ -1205,6 +1206,25 @@ def _name_of_machine() -> str:
     return re.sub(r"\W+", "_", platform.node())[:40] or "here"
 
 
+_REMEDIES = {
+    "read": "check the path",
+    "write": "choose a folder that you may write to, on a local disk with space left",
+}
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def refused_by_system(
+    path: Path | str,  # a file
+    doing: str,  # read or write
+    error: OSError,
+) -> CogbiasError:
+    "What the system refused, and what to do, in one line."
+    remedy = _REMEDIES[doing]
+    if error.errno in _FULL:
+        remedy = "make room there, then run the same command again; what is stored is kept"
+    return CogbiasError(f"{path}: cannot {doing} ({error.strerror or error}); {remedy}")
+
+
 @contextmanager
 def whole_file(
     path: Path,  # the file to write
@@ -1219,10 +1239,7 @@ def whole_file(
         yield part
         part.replace(path)
     except OSError as error:
-        raise CogbiasError(
-            f"{path}: cannot write ({error.strerror or error}); choose a folder that you may "
-            f"write to"
-        ) from error
+        raise refused_by_system(path, "write", error) from error
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)

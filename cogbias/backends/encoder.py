@@ -53,6 +53,7 @@ from cogbias.tables import (
     nearest,
     shortened,
     timestamp,
+    refused_by_system,
 )
 
 if TYPE_CHECKING:
@@ -207,10 +208,7 @@ def to_safetensors(
         save_file(copies, part / "model.safetensors", {"format": "pt"})
         part.rename(out)
     except OSError as error:
-        raise CogbiasError(
-            f"{out}: cannot write ({error.strerror or error}); choose a folder that you may "
-            f"write to"
-        ) from None
+        raise refused_by_system(out, "write", error) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return out
