@@ -262,6 +262,8 @@ def collect_cell(
         planned = replace(planned, note=_with_note_of_items(planned.note, items))
         if told and record:  # another round, of the same items
             keep_asked_on(folder, record(replace(planned, list=told[0].list)))
+        elif not told and record is None and (who.name, name) in stored_settings(folder):
+            told.append(planned)  # a report by itself: the items stay those of the last run
         elif not told:
             kept = keep_asked_items(
                 *(folder, who.name, items, lambda: _of_other_designs(folder, items)),

@@ -11,13 +11,14 @@ import pytest
 
 import cogbias.running as running
 from cogbias import trials
+from cogbias.cells import open_cell
 from cogbias.design import paradigm
 from cogbias.effects import headlines
 from cogbias.outputs import Folder, load_effects
 from cogbias.running import Outcome, effects_of, run_study
 from cogbias.status import folder_status
 from cogbias.study import Study, make_study
-from cogbias.tables import save_table
+from cogbias.tables import ITEMS, load_table, save_table
 from cogbias.verification import verify_folder
 
 CERTAINTY = "choice/certainty"
@@ -159,3 +160,14 @@ def test_a_run_killed_as_it_begins_leaves_the_old_numbers_or_no_number_of_neithe
     assert run_study(asked[1], place, reports=False).failed == []
     speaks_of(place, asked[1], tmp_path / "alone")
     assert not [*Folder(place).path.rglob(".ask*")]
+
+
+def test_a_report_made_by_itself_leaves_the_folder_to_its_last_run(
+    asked: tuple[Study, Study], tmp_path: Path
+) -> None:
+    "It asked with another seed, and the folder then had its items with the seed of the run."
+    place = tmp_path / "outputs"
+    run_study(asked[0], place, reports=False)
+    assert len(open_cell(asked[1], place).trials) == 1176
+    speaks_of(place, asked[0], tmp_path / "alone")
+    assert len(load_table(Folder(place).items(CERTAINTY), ITEMS)) == 300
