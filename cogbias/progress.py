@@ -100,10 +100,11 @@ class Watch:
         self.folder, self.missing = folder, missing
         self.cells, self.repeats, self.prompts = list(cells), repeats, prompts or {}
         self.files = {key: folder.store(*key).path for key in self.cells}
-        self.items = {key[1]: folder.items(key[1]) for key in self.cells}
+        for key in self.cells:  # a link that leads out of the folder is refused now
+            folder.asked_items(*key)
         self._read_so_far: dict[tuple[str, str], tuple[int, int]] = {}  # cell -> bytes, lines
         self._sizes: dict[tuple[str, str], int] = {}
-        self._planned_by_method: dict[tuple[str, str], int] = {}  # paradigm and method -> answers
+        self._planned_by_method: dict[tuple[Path, str], int] = {}  # items and method -> answers
         self._lines_before = {key: self._count_lines(key) for key in self.cells}
         self._records = {key: _state_of(folder.asked(*key)) for key in self.cells}
         self._begun: dict[tuple[str, str], _Begun] = {}
@@ -155,20 +156,21 @@ class Watch:
             return None
         if key not in self._sizes:
             method = _method_of_first_answer(self.files[key])
-            size = None if method is None else self._planned_of_paradigm(key[1], method)
+            items = self.folder.asked_items(*key)
+            size = None if method is None else self._planned_of_items(items, method)
             if size is None:
                 return None
             self._sizes[key] = size
         return self._sizes[key]
 
-    def _planned_of_paradigm(self, name: str, method: str) -> int | None:
-        "How many answers a paradigm takes by a method; None where its items cannot be read yet."
-        if (name, method) not in self._planned_by_method:
-            items = _shape_of_items(self.items[name])
+    def _planned_of_items(self, file: Path, method: str) -> int | None:
+        "How many answers items take by a method; None where they cannot be read yet."
+        if (file, method) not in self._planned_by_method:
+            items = _shape_of_items(file)
             if items is None:
                 return None
-            self._planned_by_method[name, method] = planned_answers(items, method, self.repeats)
-        return self._planned_by_method[name, method]
+            self._planned_by_method[file, method] = planned_answers(items, method, self.repeats)
+        return self._planned_by_method[file, method]
 
     def look(self) -> Count:
         "What is there now."

@@ -245,6 +245,16 @@ def test_a_run_that_goes_on_counts_what_it_finds(
     assert (seen.answers, seen.expected, seen.before) == (300, expected, 200)
 
 
+def test_each_cell_takes_as_many_answers_as_it_has_items_of_its_own(tmp_path: Path) -> None:
+    "Who was asked a part counted as one who lacks the rest."
+    run_study(make_study(**FRAMING), tmp_path, reports=False)
+    part = {"models": ["sim/human"], "where": {"variant": ["base"]}}
+    run_study(make_study(**FRAMING | part), tmp_path, reports=False)
+    cells = [(who, "classic/framing") for who in ("sim/messy", "sim/human")]
+    seen = progress.Watch(Folder(tmp_path), cells, 1).look()
+    assert (seen.answers, seen.expected, seen.cells) == (384 + 96, 384 + 96, 2)
+
+
 def test_what_is_found_makes_nothing_faster() -> None:
     "Of 100 answers 90 were there: the rate is that of the other ten."
     bar = progress.Bar(None, "cells 0 of 1", "answer")
