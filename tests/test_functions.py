@@ -446,7 +446,7 @@ def test_a_record_in_a_folder_starts_nothing(tmp_path: Path, capsys: Any) -> Non
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["cells"][0]["model"] == "function/mine"
     assert command("report", tmp_path) == 0
-    assert "1 report written" in capsys.readouterr().out
+    assert "2 reports written" in capsys.readouterr().out  # of the cell, and on the study
 
 
 @pytest.mark.parametrize(
