@@ -109,11 +109,22 @@ def execute_report(
             _running_part(destination).unlink(missing_ok=True)
         raise
     except RuntimeError as error:
-        raise CogbiasError(
-            f"{destination}: the notebook kernel failed ({_beginning_of_line(str(error))}); "
-            f"{more_memory(several)}"
-        ) from None
+        reason = f"the notebook kernel failed ({_beginning_of_line(str(error))})"
+        _tell_in_part(destination, reason)
+        raise CogbiasError(f"{destination}: {reason}; {more_memory(several)}") from None
     return destination
+
+
+def _tell_in_part(destination: Path, reason: str) -> None:
+    "Write into what there is of a report why there is no more of it."
+    import nbformat
+
+    part = _running_part(destination)
+    with suppress(OSError, ValueError):  # nothing was begun, or it cannot be written
+        notebook = nbformat.read(part, as_version=4)
+        told = f"**{plain_words(reason)}**: no cell that was executed is kept."
+        notebook.cells.insert(0, nbformat.v4.new_markdown_cell(told))
+        nbformat.write(notebook, part)
 
 
 def _make_or_retry(
