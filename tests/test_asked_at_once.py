@@ -20,6 +20,7 @@ from cogbias.status import folder_status
 from cogbias.study import Study, make_study
 from cogbias.tables import ITEMS, load_table, save_table
 from cogbias.verification import verify_folder
+from tiers import slow_but
 
 CERTAINTY = "choice/certainty"
 
@@ -65,7 +66,7 @@ def run_beside(
     return said
 
 
-@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("first", slow_but([0], [0, 1]))
 def test_a_run_that_another_overtook_says_so_and_every_number_is_of_the_other(
     first: int, asked: tuple[Study, Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,7 +140,7 @@ run_study(make_study(models=["sim/messy"], paradigms=["choice/certainty"], seed=
 """
 
 
-@pytest.mark.parametrize("moves", [1, 2, 3])
+@pytest.mark.parametrize("moves", slow_but([2], [1, 2, 3]))
 def test_a_run_killed_as_it_begins_leaves_the_old_numbers_or_no_number_of_neither(
     moves: int, asked: tuple[Study, Study], tmp_path: Path
 ) -> None:

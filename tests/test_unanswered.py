@@ -77,8 +77,11 @@ def half_of_prompts(trials: pd.DataFrame, seed: int = 0) -> np.ndarray:
 HALVES = {"clusters": half_of_clusters, "prompts": half_of_prompts}
 
 
-@pytest.mark.parametrize("name", slow_but((*KINDS, "choice/decoy"), PROMPTED))
-@pytest.mark.parametrize("exact", [True, False], ids=["probabilities", "words"])
+WAYS = [True, pytest.param(False, marks=pytest.mark.slow)]  # exact probabilities, words
+
+
+@pytest.mark.parametrize("name", slow_but(KINDS, PROMPTED))
+@pytest.mark.parametrize("exact", WAYS, ids=["probabilities", "words"])
 @pytest.mark.parametrize("half", HALVES)
 def test_refused_is_as_good_as_not_asked(name: str, exact: bool, half: str) -> None:
     "One half refused, not asked, and not there at all: every row has one number."
