@@ -20,6 +20,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
+
 from .bars import progress_bar, waiting
 from .design import paradigm
 from .effects import estimators
@@ -54,7 +56,6 @@ from cogbias.tables import (
     CogbiasError,
     content_hash,
     file_text,
-    is_empty,
     nearest,
     refused_by_system,
     shipped,
@@ -451,12 +452,17 @@ def _rows_of_table(
     found: dict[tuple[str, str], list[list[Any]]] = {}
     if table is None:
         return found
-    columns = [table[name].tolist() for name in EFFECTS.names]
+    columns = [_as_written_down(table[name]) for name in EFFECTS.names]
     keys = zip(table["participant"].tolist(), table["paradigm"].tolist())
     for key, row in zip(keys, zip(*columns)):
-        values = [None if is_empty(each) else each for each in row]
-        found.setdefault(key, []).append([*map(repr, values)])
+        found.setdefault(key, []).append([*row])
     return found
+
+
+def _as_written_down(column: pd.Series) -> list[str]:
+    "The values of a column, as they are hashed; empty ones are None."
+    empty = column.isna().tolist()
+    return [repr(None if lacks else each) for each, lacks in zip(column.tolist(), empty)]
 
 
 def _hash_of_rows(

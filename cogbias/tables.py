@@ -21,6 +21,7 @@ import difflib
 import errno
 import fnmatch
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -1132,9 +1133,11 @@ def inside(
     path: Path,  # a path in it, whether something is there or not
 ) -> Path:  # the same path
     "The path, once it is known that no link leads from it out of the folder."
-    home, way = os.path.realpath(folder), path.relative_to(folder)
-    if os.path.realpath(path) == os.path.normpath(os.path.join(home, way)):
+    way = path.relative_to(folder)
+    steps = itertools.accumulate(way.parts, os.path.join, initial=str(folder))
+    if ".." not in way.parts and not any(map(os.path.islink, itertools.islice(steps, 1, None))):
         return path  # no link on the way
+    home = os.path.realpath(folder)
     for each in (*reversed(way.parents), way):
         if not Path(os.path.realpath(folder / each)).is_relative_to(home):
             raise CogbiasError(
