@@ -8,7 +8,7 @@ __all__ = ['RECORDED_FIELDS', 'MANIFEST_VERSION', 'SIMULATED', 'PACKAGES', 'STAG
            'keep_record', 'recorded_participant', 'kept_prices', 'keep_prices', 'recorded_names', 'marks_of',
            'shown_names_of', 'shown_names_in', 'with_shown_name', 'mark_of_participant', 'installed_versions',
            'keep_items', 'keep_asked', 'keep_asked_items', 'keep_readings', 'kept_readings', 'read_manifest',
-           'forget_asked', 'begun_cell', 'asked_since', 'cells_as_last_asked', 'stored_settings',
+           'forget_asked', 'begun_cell', 'asked_since', 'cells_as_last_asked', 'stored_settings', 'cells_of_manifest',
            'asked_otherwise_since', 'keep_asked_on', 'part_of_cell', 'manifest_text', 'not_as_written',
            'settings_as_written', 'Begun', 'begun_runs', 'first_start', 'begun', 'half_import', 'own_trials',
            'last_run', 'stored_cells', 'StoredItems', 'stored_items', 'StoredCell', 'read_cells', 'read_cell',
@@ -838,18 +838,24 @@ def _how_asked(cell: Mapping[str, Any]) -> list[Any]:
     return [items, cell["who"], cell["method"], cell["seed"], rounds]
 
 
+def cells_of_manifest(
+    folder: Folder,  # an outputs folder
+) -> dict[tuple[str, str], Any]:  # participant and paradigm -> its record
+    "How cells were asked by the runs that have ended, as the manifest says it now."
+    cells = (read_manifest(folder) or {"cells": []})["cells"]
+    return {(each["participant"], each["paradigm"]): each for each in cells}
+
+
 def asked_otherwise_since(
     folder: Folder,  # an outputs folder
     cell: Mapping[str, Any],  # as a run asked it
+    written: Mapping[tuple[str, str], Any] | None = None,  # cells_of_manifest, where it is read
 ) -> bool:
     "Whether another run has begun to ask a cell otherwise: its answers are what counts now."
     key = cell["participant"], cell["paradigm"]
     now = begun_cell(folder, *key)
     if now is None:
-        written = (read_manifest(folder) or {"cells": []})["cells"]
-        now = next(
-            (each for each in written if (each["participant"], each["paradigm"]) == key), None
-        )
+        now = (cells_of_manifest(folder) if written is None else written).get(key)
     return now is not None and _how_asked(now) != _how_asked(cell)
 
 

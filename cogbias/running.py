@@ -49,6 +49,7 @@ from cogbias.outputs import (
     RECORDED_FIELDS,
     Folder,
     asked_otherwise_since,
+    cells_of_manifest,
     asked_since,
     begun,
     cells_as_last_asked,
@@ -536,10 +537,10 @@ def write_manifest(
     "Write manifest.json; cells of other runs, whenever they were written or begun, stay."
     with turn(folder):
         begun_before, known = asked_since(folder), settings_as_written(folder)
-        told = []
+        told, written = [], cells_of_manifest(folder)
         for cell in cells:
             key = cell["participant"], cell["paradigm"]
-            if asked_otherwise_since(folder, cell):
+            if asked_otherwise_since(folder, cell, written):
                 told += [_with_later_answers(folder, known[key])] if key in known else []
             else:
                 told.append(_with_later_answers(folder, cell) if key in begun_before else cell)
@@ -954,12 +955,13 @@ def _overtaken(
     cells: list[dict[str, Any]],  # as this run asked them
 ) -> list[str]:  # a line for each
     "The cells that another run has begun to ask otherwise, of which the folder speaks now."
+    written = cells_of_manifest(folder)
     return [
         f"{cell['participant']} in {cell['paradigm']}: another run has asked it otherwise since, "
         "and the numbers are of what that run asked; its answers and these are stored, give this "
         "command again to have the numbers of these"
         for cell in cells
-        if asked_otherwise_since(folder, cell)
+        if asked_otherwise_since(folder, cell, written)
     ]
 
 
