@@ -276,7 +276,7 @@ def test_what_is_listed() -> None:
     assert any("sim/human" in row["models"] for row in bare["backends"])
     assert all(row["title"] for row in [*bare["backends"], *bare["studies"]])
     demo = next(row for row in bare["studies"] if row["name"] == "demo")
-    assert "sim/human" in demo["models"] and "choice/*" in demo["paradigms"]
+    assert "sim/human" in demo["models"] and "logic/*" in demo["paradigms"]
     assert demo["participants"] == demo["models"] and demo["cells"] == 4 * 6
     assert "24 cells" in said and "200 prompts in 50 clusters that share 33 sets of texts" in said
     sampled = next(row for row in bare["studies"] if row["name"] == "classic_sampled")
