@@ -171,7 +171,7 @@ def test_another_process_makes_report_and_site_of_a_session(
     report = out / "reports" / "sim-human" / "mine-mugs.ipynb"
     before = report.read_text()
     report.unlink()
-    assert "1 report" in in_a_new_process("report", str(out))
+    assert "2 reports" in in_a_new_process("report", str(out))  # one is on the study
     assert ">Mugs: " in report.read_text() and ">Mugs: " in before
     assert "all follow" in in_a_new_process("verify", str(out))
     OWN.clear()
@@ -190,7 +190,7 @@ def test_what_another_process_cannot_do_is_said_in_a_line(
     shutil.copytree(python_only, out)
     asked = ("--paradigm", "mine/mugs", "--outputs", str(out), "--no-reports")
     told = in_a_new_process("run", "--model", "sim/mirror", *asked, status=1)
-    assert "no rule in mine/mugs, which was made in Python: a folder keeps its prompts" in told
+    assert "no rule in mine/mugs: a table, or what a folder keeps of a paradigm made in" in told
     assert told.strip().count("\n") == 0, told
     told = in_a_new_process("run", "--model", "sim/random", *asked)
     assert "128 asked" in " ".join(told.split())
