@@ -416,6 +416,9 @@ def _split_off(
         _say(line, not_started=str(error))
 
 
+READY = b"!"  # what the first process says once
+
+
 def serve(
     descriptor: int,  # of the socket on which is asked
     modules: Sequence[str],  # what every copy should find imported; module:function is called
@@ -437,9 +440,6 @@ def serve(
             ):  # who asked is gone
                 _split_off(its, printed, asked)
             os.close(printed)
-
-
-READY = b"!"  # what the first process says once
 
 # %% ../nbs/23_kernels.ipynb #0e35441e
 class NotStarted(RuntimeError):
