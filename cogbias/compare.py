@@ -30,6 +30,7 @@ from cogbias.effects import (
     _estimate_group,
     _number_differences,
     _answers_by_participant,
+    _strata_without_clusters,
     estimators,
     favoured_options,
     headlines,
@@ -164,8 +165,7 @@ def _lacking_clusters(
     both: Collection[tuple[str, str]],  # stratum and cluster of what both answered
 ) -> str:  # empty where none lacks
     "What two have too little in common for a difference: a cluster, or one of some strata."
-    weighted = {stratum for stratum, weight in (one.weights or {}).items() if weight}
-    empty = sorted(weighted - {stratum for stratum, _ in both})
+    empty = _strata_without_clusters(one.weights, (stratum for stratum, _ in both))
     if both and not empty:
         return ""
     within = f" in {' or '.join(empty)}" if both else ""

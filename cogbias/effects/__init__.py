@@ -872,10 +872,12 @@ def _differences_by_cluster(contrast: Contrast, rows: Rows) -> _ClusterDifferenc
     return _ClusterDifferences(table, len(found.dropped), note)
 
 
-def _strata_without_clusters(contrast: Contrast, table: Mapping[str, np.ndarray]) -> list[str]:
+def _strata_without_clusters(
+    weights: Mapping[str, float] | None, compared: Iterable[str]
+) -> list[str]:
     "The strata that have a weight and no cluster that could be compared, asked or not."
-    weighted = {name for name, weight in (contrast.weights or {}).items() if weight}
-    return sorted(weighted - set(table["stratum"]))
+    weighted = {name for name, weight in (weights or {}).items() if weight}
+    return sorted(weighted - set(compared))
 
 
 def _strata_left_out_in_words(rows: Rows, table: Mapping[str, np.ndarray]) -> str:
@@ -922,7 +924,8 @@ def difference(
     "The stratified cluster estimate with its interval and the p-value of that."
     rows = Rows.of(rows)
     (table, dropped, zero), weights = _differences_by_cluster(contrast, rows), contrast.weights
-    empty, clusters = _strata_without_clusters(contrast, table), len(set(table["cluster"]))
+    empty = _strata_without_clusters(weights, table["stratum"])
+    clusters = len(set(table["cluster"]))
     if empty or not clusters:
         none = {"method": METHOD, "status": "no_valid_answers", "n_clusters": clusters}
         lacking = joined(contrast.note, _no_cluster(contrast, empty if clusters else ()))
@@ -1058,7 +1061,7 @@ def these_prompts(
     known = {"target": "F", "method": "exact probabilities" if rows.all_exact else "newcombe"}
     table, dropped, _ = _differences_by_cluster(contrast, rows)
     known["n_clusters"] = len(table["difference"])
-    weights, empty = contrast.weights, _strata_without_clusters(contrast, table)
+    weights, empty = contrast.weights, _strata_without_clusters(contrast.weights, table["stratum"])
     if empty or not known["n_clusters"]:
         lacking = _no_cluster(contrast, empty)
         return [
