@@ -63,7 +63,7 @@ STATUS_WORDS = {
     "insufficient": "too few answers",
     "position_dominated": "answers follow the place of an option",
     "position_unidentifiable": "shown in one order only",
-    "no_counterpart": "no other condition at this level",
+    "no_counterpart": "one condition only",
     "not_converged": "the fit did not converge",
     "undefined": "the formula has no value here",
     "exploratory": "exploratory",

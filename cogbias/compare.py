@@ -962,7 +962,7 @@ def _no_difference(
     contrast: Contrast, names: tuple[str, str], lacking: Sequence[str]
 ) -> dict[str, Any]:
     "The row of a pair in which somebody has no effect."
-    said = f"{' and '.join(lacking)} cannot be compared: too few answers could be read"
+    said = f"{' and '.join(lacking)} cannot be compared: too few readable answers in a condition"
     known = {"measure": contrast.measure, "unit": contrast.unit, "n_prompts": 0, "n_clusters": 0}
     status = {"status": "no_valid_answers", "detail": said}
     return {**known, "first": names[0], "second": names[1], **status}

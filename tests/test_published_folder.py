@@ -112,7 +112,8 @@ def test_who_has_no_effect_is_neither_ranked_nor_tied(with_arms):
     assert pd.isna(mine["rank"]) and mine["detail"].startswith("not ranked: too few")
     rows = found.differences.query("first == 'minimax-m2.5' or second == 'minimax-m2.5'")
     assert len(rows) == 10 and set(rows["larger"]) == {"not told apart"}
-    assert set(rows["detail"]) == {"minimax-m2.5 cannot be compared: too few answers could be read"}
+    said = "minimax-m2.5 cannot be compared: too few readable answers in a condition"
+    assert set(rows["detail"]) == {said}
 
 
 def test_an_arm_is_compared_with_its_baseline_pair_by_pair(with_arms):

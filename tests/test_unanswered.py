@@ -15,8 +15,9 @@ from tiers import KINDS, slow_but
 
 import cogbias as cb
 from cogbias.backends.sim import exact_trials
+from cogbias.claims import status_words
 from cogbias.design import paradigm, paradigms
-from cogbias.effects import effect_rows, effects_table, estimate_effects
+from cogbias.effects import decide, effect_rows, effects_table, estimate_effects
 from cogbias.effects.published import SUSCEPTIBILITY
 from cogbias.stats.proportions import newcombe_paired, wilson
 from cogbias.trials import typed_trials
@@ -366,3 +367,46 @@ def test_log_odds_of_belief_take_a_triple_for_one_unit() -> None:
     assert row["n_clusters"] == sum(map(len, halves)) == 24
     assert row["df"] == pytest.approx(df) and row["estimate"] == pytest.approx(estimate)
     assert (row["ci_low"], row["ci_high"]) == pytest.approx((estimate - apart, estimate + apart))
+
+
+OF_TWO_CONDITIONS = ("classic/framing", "choice/certainty", "classic/anchoring", "managerial/halo")
+
+
+@pytest.mark.parametrize("name", OF_TWO_CONDITIONS)
+@pytest.mark.parametrize(("asked", "other"), [("control", "treatment"), ("treatment", "control")])
+def test_a_condition_that_was_not_asked_is_not_called_unreadable(
+    name: str, asked: str, other: str
+) -> None:
+    "Every answer was readable; what lacks is the other half of the comparison."
+    items = paradigm(name).items()
+    items = items[items["condition"] == asked]
+    effects = decide(estimate_effects(exact_trials("human", items), items, paradigm(name)))
+    said = f"only one condition was asked: {asked}, and not {other}"
+    headline = effects.iloc[0]
+    assert (headline["status"], headline["reason"]) == ("no_counterpart", said)
+    without = effects[effects["status"] == "no_counterpart"]
+    assert without["detail"].str.contains(said).all() and without["estimate"].isna().all()
+    assert not effects["status"].isin(["no_valid_answers", "undefined"]).any()
+    assert status_words(headline["status"]) == "one condition only"
+
+
+@pytest.mark.parametrize("how", ["not asked", "refused"])
+def test_pairs_of_which_one_half_was_read_are_too_few_and_not_sampled(how: str) -> None:
+    "Both conditions can be read, and no scenario in both."
+    items = paradigm("managerial/halo").items()
+    early = items["pair_id"].isin(sorted(set(items["pair_id"]))[::2])
+    read = (early == (items["condition"] == "control")).to_numpy()
+    trials = exact_trials("human", items)
+    trials = trials[read] if how == "not asked" else refused(trials, ~read)
+    effects = estimate_effects(trials, items, paradigm("managerial/halo"))
+    said = effects.loc[0, ["status", "detail"]].tolist()
+    assert said == ["insufficient", "no pair has a readable answer in both conditions"]
+
+
+def test_a_condition_of_which_nothing_could_be_read_is_called_so() -> None:
+    items = paradigm("classic/framing").items()
+    trials = exact_trials("human", items)
+    trials = refused(trials, (items["condition"] == "control").to_numpy())
+    row = estimate_effects(trials, items, paradigm("classic/framing")).iloc[0]
+    assert row["status"] == "no_valid_answers"
+    assert status_words(row["status"]) == "no readable answers in a condition"

@@ -32,7 +32,7 @@ STATUSES = {
     "insufficient": "too few answers for this formula",
     "position_dominated": "most answers follow the place of an option, not its content",
     "position_unidentifiable": "no item was shown in two orders",
-    "no_counterpart": "the other condition does not exist at this level",
+    "no_counterpart": "only one of the conditions was asked, or exists at this level",
     "not_converged": "the fit did not converge, so its numbers are not to be used",
     "undefined": "the formula has no value here",
     "exploratory": "the formula was made for other scores than these, so it shows a pattern and "
