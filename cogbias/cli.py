@@ -1433,14 +1433,16 @@ def report(
 
     old_table = _estimate_what_lacks(folder, jobs)
     place = Folder(folder)
-    failed, written = render_reports(folder, jobs, None, None, anew, True)
+    study_report = place.place("reports", "study.ipynb")
+    failed, written = render_reports(folder, jobs, None, None, anew, True, not old_table)
     if failed != failed_reports(place):
         record_failed_reports(place, failed)
-    if anew or study_report_is_stale(folder):
+    again = anew and study_report not in written
+    if again or study_report_is_stale(folder):
         lines = [f"report of the study: {old_table}"] if old_table else []
-        lines = lines or render_study_report(folder, anew, True)
+        lines = lines or render_study_report(folder, again, True)
         failed += lines
-        written += [] if lines else [place.place("reports", "study.ipynb")]
+        written = list(dict.fromkeys([*written, *([] if lines else [study_report])]))
     if failed != failed_reports(place):
         record_failed_reports(place, failed)
     others = f"{len(failed)} failed" if failed else "the others are up to date"

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['IMPORTED', 'REPORT_VERSION', 'template_parameters', 'execute_report', 'warm_up', 'make_report', 'without_empty',
            'checked_parameters', 'Stamps', 'ReportState', 'report_state', 'report_as_made', 'Stale', 'stale_reports',
-           'render_reports', 'study_report_is_stale', 'render_study_report']
+           'study_report_is_stale', 'render_reports', 'render_study_report']
 
 # %% ../nbs/24_rendering.ipynb #9b667d58
 import io
@@ -574,24 +574,45 @@ def _shared_by_reports(
     return ["cogbias.cells:share_cell", str(folder.path), dict(cell)]
 
 # %% ../nbs/24_rendering.ipynb #83d08f9f
+def _report_in_words(
+    cell: Mapping[str, Any] | None,  # None: the study as a whole
+) -> str:
+    "Who is reported on, in what."
+    return f"{cell['participant']} in {cell['paradigm']}" if cell else "the study"
+
+
+def _place_of_report(
+    folder: Folder,
+    cell: Mapping[str, Any] | None,  # None: the study as a whole
+) -> Path:
+    "Where a report stands."
+    if cell is None:
+        return folder.place("reports", "study.ipynb")
+    return folder.report(cell["participant"], cell["paradigm"])
+
+
 def _report_task(
     outputs: Path,
-    cell: Mapping[str, Any],  # its record in the manifest
+    cell: Mapping[str, Any] | None,  # its record in the manifest; None: the study as a whole
     stamp: Mapping[str, str] | None = None,
     several: bool = False,  # others are rendered at the same time, here
+    executed: Callable[[], Any] = lambda: None,  # called whenever a cell was executed
 ) -> str | None:
     "Render one report; returns the line that says why it failed."
-    values = {name: cell[name] for name in REPORT_PARAMETERS if name in cell}
+    folder = Folder(outputs)
     try:
         execute_report(
-            Folder(outputs).report(cell["participant"], cell["paradigm"]),
-            {**values, "outputs": str(outputs)},
-            stamp=stamp,
-            shared=_shared_by_reports(Folder(outputs), cell),
-            several=several,
+            _place_of_report(folder, cell),
+            {name: cell[name] for name in REPORT_PARAMETERS if cell and name in cell}
+            | {"outputs": str(outputs)},
+            shipped("reports", "bias.ipynb" if cell else "study.ipynb"),
+            stamp,
+            _shared_by_reports(folder, cell) if cell else (),
+            executed,
+            several,
         )
     except CogbiasError as error:
-        return f"report of {cell['participant']} in {cell['paradigm']}: {error}"
+        return f"report of {_report_in_words(cell)}: {error}"
     return None
 
 # %% ../nbs/24_rendering.ipynb #2eebba64
@@ -613,41 +634,55 @@ def _check_writable(place: Path) -> None:
         raise _not_writable(place, error) from None
 
 
-def _remove_stopped(folder: Folder, keys: Iterable[tuple[str, str]]) -> None:
-    "Remove what a stopped report left beside one that is up to date."
-    for key in keys:
-        place = folder.report(*key)
+def _remove_stopped(reports: Iterable[Path]) -> None:
+    "Remove what stopped reports left beside those that are up to date."
+    for report in reports:
         with suppress(OSError):  # of a folder that may only be read
-            place.with_name(f"{place.stem}.running.ipynb").unlink(missing_ok=True)
+            _running_part(report).unlink(missing_ok=True)
 
 
-def _report_in_words(cell: Mapping[str, Any]) -> str:
-    "Who is reported on, in what."
-    return f"{cell['participant']} in {cell['paradigm']}"
+def _made_in_copies(jobs: int, cluster: str | Executor | None) -> bool:
+    "Whether reports are made at the same time in copies of one process."
+    return cluster is None and jobs > 1 and can_fork()
 
 
 @contextmanager
 def _who_renders(
-    folder: Folder,
-    stale: Sequence[Stale],
+    reports: Sequence[Path],  # to be made
     jobs: int,
     cluster: str | Executor | None,
 ) -> Iterator[str | Executor | None]:
     "The cluster, if there is one; else threads, where reports are made in copies of a process."
-    if cluster is not None or jobs == 1 or len(stale) < 2 or not can_fork():
+    if len(reports) < 2 or not _made_in_copies(jobs, cluster):
         yield cluster
         return
-    askers = Askers(min(jobs, len(stale)))
+    askers = Askers(min(jobs, len(reports)))
     try:
         yield askers
     except BaseException:
         askers.stop()
-        keys = [(each.cell["participant"], each.cell["paradigm"]) for each in stale]
-        _remove_stopped(folder, keys)
+        _remove_stopped(reports)
         raise
     askers.shutdown()
 
+# %% ../nbs/24_rendering.ipynb #6e1f8b52
+def _stamp_of_stale_study(
+    folder: Folder,
+    anew: bool = False,  # also where it is up to date, as far as it says
+) -> dict[str, str] | None:
+    "What the report on the study is to be made from; None where it is up to date."
+    stamp = Stamps(folder).of_study()
+    before = _stamp_in(_place_of_report(folder, None))
+    return stamp if anew or differing(stamp, before) else None
 
+
+def study_report_is_stale(
+    outputs: Path | str,  # an outputs folder with a manifest and effects
+) -> bool:
+    "Whether the report on the study is missing, or made from something else than what is there."
+    return _stamp_of_stale_study(Folder(Path(outputs).absolute())) is not None
+
+# %% ../nbs/24_rendering.ipynb #7f2a9c63
 def render_reports(
     outputs: Path | str,  # an outputs folder with a manifest
     jobs: int = 1,  # processes
@@ -655,7 +690,8 @@ def render_reports(
     only: Iterable[tuple[str, str]] | None = None,  # (participant, paradigm); None: all
     anew: bool = False,  # also those that are up to date
     progress: bool = False,  # a bar on a terminal
-) -> tuple[list[str], list[Path]]:  # one line per failure; the reports written now
+    study: bool = False,  # with them that on the study, if they are made at the same time
+) -> tuple[list[str], list[Path]]:  # one line per failure of a cell; the reports written now
     "Render what is missing or stale, from the answers that a folder holds; nobody is contacted."
     folder = Folder(Path(outputs).absolute())
     wanted = None if only is None else set(only)
@@ -672,40 +708,34 @@ def render_reports(
     if stale:  # where there is nothing to write, nobody needs to be able to
         _check_writable(folder.place("reports"))
     written_now = {(each.cell["participant"], each.cell["paradigm"]) for each in stale}
-    _remove_stopped(folder, [key for key in wanted or known if key not in written_now])
-    for each in stale:
-        _say_edited(folder.report(each.cell["participant"], each.cell["paradigm"]))
+    _remove_stopped(folder.report(*key) for key in wanted or known if key not in written_now)
     stale.sort(key=lambda each: each.cell["paradigm"])  # who is alike comes together
-    several = jobs > 1 and len(stale) > 1
+    asked: list[tuple[Any, Any]] = [(each.cell, each.stamp) for each in stale]
+    if study and stale and _made_in_copies(jobs, cluster):
+        with suppress(CogbiasError):  # who makes it alone afterwards is told
+            whole = _stamp_of_stale_study(folder, anew)
+            asked[:0] = [(None, whole)] if whole else []
+    places = [_place_of_report(folder, cell) for cell, _ in asked]
+    for each in places:
+        _say_edited(each)
+    several = jobs > 1 and len(asked) > 1
     with (
-        _who_renders(folder, stale, jobs, cluster) as renderers,
-        progress_bar(progress and bool(stale), len(stale), "reports", "report") as bar,
+        _who_renders(places, jobs, cluster) as renderers,
+        progress_bar(progress and bool(asked), len(asked), "reports", "report") as bar,
     ):
         lines = spread(
             _report_task,
-            [(folder.path, each.cell, each.stamp, several) for each in stale],
+            [(folder.path, cell, stamp, several) for cell, stamp in asked],
             jobs,
             renderers,
             lambda _, cell, *__: f"report of {_report_in_words(cell)}: {lost_words(cluster)}",
             lambda task: bar.done(_report_in_words(task[1])),
             bar.lacks,
         )
-    return [line for line in lines if line], [
-        folder.report(each.cell["participant"], each.cell["paradigm"])
-        for each, line in zip(stale, lines)
-        if not line
-    ]
+    failed = [line for (cell, _), line in zip(asked, lines) if line and cell]
+    return failed, [place for place, line in zip(places, lines) if not line]
 
 # %% ../nbs/24_rendering.ipynb #ecb450bf
-def study_report_is_stale(
-    outputs: Path | str,  # an outputs folder with a manifest and effects
-) -> bool:
-    "Whether the report on the study is missing, or made from something else than what is there."
-    folder = Folder(Path(outputs).absolute())
-    before = _stamp_in(folder.place("reports", "study.ipynb"))
-    return bool(differing(Stamps(folder).of_study(), before))
-
-
 def _count_cells_to_execute(template: Path) -> int:
     "How many cells of a template are executed, with that of its parameters as they are given."
     cells = json.loads(template.read_text(encoding="utf-8"))["cells"]
@@ -720,13 +750,13 @@ def render_study_report(
     "Render the report on the study as a whole, where it is missing or stale."
     folder = Folder(Path(outputs).absolute())
     try:
-        place, stamp = folder.place("reports", "study.ipynb"), Stamps(folder).of_study()
-        if anew or differing(stamp, _stamp_in(place)):
-            _say_edited(place)
-            template, given = shipped("reports", "study.ipynb"), {"outputs": str(folder.path)}
-            parts = _count_cells_to_execute(template)
-            with progress_bar(progress, parts, "report on the study", "part") as bar:
-                execute_report(place, given, template, stamp, executed=bar.done)
+        stamp = _stamp_of_stale_study(folder, anew)
+        if stamp is None:
+            return []
+        _say_edited(_place_of_report(folder, None))
     except CogbiasError as error:
         return [f"report of the study: {error}"]
-    return []
+    parts = _count_cells_to_execute(shipped("reports", "study.ipynb"))
+    with progress_bar(progress, parts, "report on the study", "part") as bar:
+        line = _report_task(folder.path, None, stamp, executed=bar.done)
+    return [line] if line else []

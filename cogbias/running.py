@@ -847,10 +847,11 @@ def _render_asked_and_stale(
     jobs: int,
     cluster: str | Executor | None,
     progress: bool,
+    whole: bool,  # with them the report on the study
 ) -> tuple[list[str], list[Path]]:  # one line per failure; the reports written now
     "Render the reports of what was asked, and again those of older cells that are stale."
     older = [cell for cell in stored_settings(folder) if folder.report(*cell).exists()]
-    return render_reports(folder.path, jobs, cluster, [*asked, *older], False, progress)
+    return render_reports(folder.path, jobs, cluster, [*asked, *older], False, progress, whole)
 
 # %% ../nbs/25_running.ipynb #dbe1a8ed
 def _with_trained(
@@ -919,19 +920,24 @@ def _estimated_and_rendered(
     before = (read_manifest(folder) or {}).get("effects")
     estimates, made_from = _current_effects(folder, jobs, progress)
     rendered: list[Path] = []
+    study_report = folder.place("reports", "study.ipynb")
+    # 'cogbias report' makes it of one cell, too
+    whole = reports and (len(stored_settings(folder)) > 1 or study_report.exists())
     if reports:
         collected_now = [(cell["participant"], cell["paradigm"]) for cell in cells]
-        lines, rendered = _render_asked_and_stale(folder, collected_now, jobs, cluster, progress)
+        lines, rendered = _render_asked_and_stale(
+            folder, collected_now, jobs, cluster, progress, whole
+        )
         failed += lines
     if made_from != before or failed != told:
         write_manifest(study, folder, cells, failed, started, made_from)
-    whole = folder.place("reports", "study.ipynb")  # 'cogbias report' makes it of one cell, too
-    if reports and (len(stored_settings(folder)) > 1 or whole.exists()):
+    if whole:
         if lines := render_study_report(folder.path, progress=progress):
             failed += lines
             write_manifest(study, folder, cells, failed, started, made_from)
     left_out = [*estimates.made_again, *_unread_file_words(folder, estimates.left_out)]
-    return Outcome(estimates.effects, cells, failed, left_out, len(rendered), stopped)
+    reports_on_cells = len(set(rendered) - {study_report})
+    return Outcome(estimates.effects, cells, failed, left_out, reports_on_cells, stopped)
 
 
 def _declared_kept(study: Study, folder: Folder) -> tuple[list[str], bool]:

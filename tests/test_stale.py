@@ -295,3 +295,51 @@ def test_a_cell_that_fails_is_shown_and_not_tried_again(
         for output in cell.get("outputs", [])
     ]
     assert "error" in kinds
+
+
+def shown_in(report: Path) -> list:
+    "What a reader of a report sees but for its parameters."
+    cells = nbformat.read(report, 4).cells
+    given = [each for each in cells if "injected-parameters" in each.metadata.tags]
+    assert len(given) == 1
+    return [(each.source, each.get("outputs")) for each in cells if each not in given]
+
+
+def test_the_report_on_the_study_is_made_once_and_beside_the_others(
+    folder: Path, kernels_started: list[str]
+) -> None:
+    whole = folder / "reports" / "study.ipynb"
+    alone = shown_in(whole)
+    shutil.rmtree(folder / "reports")
+    study = make_study(models=["sim/human", "sim/random"], paradigms=["classic/anchoring"])
+    outcome = run_study(study, folder, jobs=2)
+    assert (outcome.failed, outcome.rendered) == ([], 2)
+    assert len(kernels_started) == 3
+    assert shown_in(whole) == alone
+
+
+def test_rendered_with_the_others_it_is_among_what_was_written(folder: Path) -> None:
+    failed, written = render_reports(folder, jobs=2, anew=True, study=True)
+    assert failed == [] and len(written) == 3
+    assert folder / "reports" / "study.ipynb" in written
+    assert not study_report_is_stale(folder)
+
+
+def test_it_is_made_again_where_another_report_fails_and_tells_it(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook = nbformat.read(shipped("reports", "bias.ipynb"), 4)
+    fails = 'if cell.participant.name == "sim/human":\n    raise ValueError("of this participant")'
+    notebook.cells.append(nbformat.v4.new_code_cell(fails))
+    template = tmp_path / "bias.ipynb"
+    nbformat.write(notebook, template)
+    monkeypatch.setattr(
+        rendering, "shipped", lambda *of: template if "bias.ipynb" in of else shipped(*of)
+    )
+    shutil.rmtree(folder / "reports")
+    study = make_study(models=["sim/human", "sim/random"], paradigms=["classic/anchoring"])
+    outcome = run_study(study, folder, jobs=2)
+    assert outcome.rendered == 1 and len(outcome.failed) == 1
+    whole = json.dumps(shown_in(folder / "reports" / "study.ipynb"))
+    assert "report of sim/human in classic/anchoring" in whole
+    assert not study_report_is_stale(folder)
