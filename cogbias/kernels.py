@@ -394,6 +394,24 @@ def _do_what_is_asked(
         _say(line, returned=returned)
 
 # %% ../nbs/23_kernels.ipynb #0b0e6a6a
+_LINES_OF_COPIES: dict[int, socket.socket] = {}  # of those that run, by their number
+
+
+def _tell_of_copies_that_ended(*_: Any) -> None:
+    "Say on the line of a copy which signal killed it; let go of the lines of all that have ended."
+    for copy, line in [*_LINES_OF_COPIES.items()]:
+        try:
+            ended, status = os.waitpid(copy, os.WNOHANG)
+        except ChildProcessError:  # another of these calls has just seen it
+            continue
+        if not ended:
+            continue
+        if os.WIFSIGNALED(status):
+            with suppress(OSError):  # who asked is gone
+                _say(line, killed=os.WTERMSIG(status))
+        _LINES_OF_COPIES.pop(copy).close()
+
+
 def _split_off(
     line: socket.socket,  # to who asks; what is asked stands on it
     printed: int,  # descriptor of a file
@@ -405,15 +423,17 @@ def _split_off(
         _make_what_copies_share(request["shared"])
 
     def be_a_copy() -> None:
-        _let_go(asked)
+        for held in (asked, *_LINES_OF_COPIES.values()):
+            _let_go(held)
         _settle_as_a_new_process(request, printed)
         _end_with(line)
         _do_what_is_asked(request, line)
 
     try:
-        _do_in_a_copy(be_a_copy)
+        _LINES_OF_COPIES[_do_in_a_copy(be_a_copy)] = line.dup()
     except OSError as error:
         _say(line, not_started=str(error))
+    _tell_of_copies_that_ended()  # it may have ended before its line was kept
 
 
 READY = b"!"  # what the first process says once
@@ -426,7 +446,7 @@ def serve(
     "Import, then split whenever asked, until nobody is left to ask."
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _import_for_all_copies(modules)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # copies that end are not waited for
+    signal.signal(signal.SIGCHLD, _tell_of_copies_that_ended)
     with socket.socket(fileno=descriptor) as asked:
         asked.sendall(READY)
         while True:
@@ -570,6 +590,19 @@ def _wait_until_gone(copy: int) -> None:
             time.sleep(0.005)
 
 
+def _killed_in_words(
+    number: int,  # of a signal
+    printed: IO[bytes],
+) -> str:
+    "Which signal killed a copy, what that may mean, and what it printed last."
+    known = {each.value: each.name for each in signal.Signals}
+    words = f"killed by {known.get(number, f'signal {number}')}"
+    if number == signal.SIGKILL:
+        words += "; perhaps memory ran out"
+    last = _last_line(printed)
+    return f"{words}; it said last: {last}" if last else words
+
+
 def _listen(
     line: socket.socket,  # to a copy
     told: Callable[[Any], Any],
@@ -588,6 +621,9 @@ def _listen(
                 return what
             elif kind == "refused":
                 raise CogbiasError(what)
+            elif kind == "killed":
+                words = _killed_in_words(what, printed)
+                raise RuntimeError(words) if copy else NotStarted(words)
             else:
                 raise NotStarted(what)
     except BaseException:
@@ -597,7 +633,7 @@ def _listen(
     finally:
         if copy:
             _wait_until_gone(copy)
-    words = _last_line(printed) or "its process was killed, or ended itself, without a word"
+    words = _last_line(printed) or "its process ended without a word"
     raise RuntimeError(words) if copy else NotStarted(words)
 
 

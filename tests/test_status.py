@@ -495,7 +495,7 @@ def test_nothing_to_render_needs_no_right_to_write(
 
 
 def test_a_killed_kernel_asks_for_what_helps(tmp_path: Path) -> None:
-    "There is one job, so fewer of them would be none."
+    "The signal is named. There is one job, so fewer of them would be none."
     template = nbformat.v4.new_notebook(
         cells=[
             nbformat.v4.new_code_cell("outputs = ''", metadata={"tags": ["parameters"]}),
@@ -509,4 +509,5 @@ def test_a_killed_kernel_asks_for_what_helps(tmp_path: Path) -> None:
     with pytest.raises(CogbiasError, match="the notebook kernel failed") as failed:
         rendering.execute_report(tmp_path / "out.ipynb", {}, tmp_path / "killed.ipynb")
     assert "--jobs" not in str(failed.value)
+    assert "(killed by SIGKILL; perhaps memory ran out)" in str(failed.value)
     assert str(failed.value).endswith("a machine with more memory, and run again")
