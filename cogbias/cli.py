@@ -17,7 +17,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import Signature, signature
 from pathlib import Path
@@ -1030,18 +1030,23 @@ def _headlines_for_readers(outcome: object) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def _without_verdict(outcome: object) -> list[str]:
-    "Why headlines have no verdict, a line for each reason."
+def _is_more_than_its_verdict(row: Mapping[str, Any]) -> bool:
+    "Whether an effect lies beyond the smallest of interest and is called inconclusive."
+    smallest = row["smallest"]
+    beyond = row["ci_low"] > smallest or row["ci_high"] < -smallest
+    return row["verdict"] == "inconclusive" and beyond
+
+
+def _unexpected_verdicts(outcome: object) -> list[str]:
+    "Why headlines have no verdict, or not the one of their interval, a line for each reason."
     from cogbias.claims import claim
 
     found: dict[str, list[str]] = {}
     for row in _asked_headlines(outcome).to_dict("records"):
-        if row["verdict"] == "none":
-            found.setdefault(claim(row).reason, []).append(row["paradigm"])
-    return [
-        f"no verdict: {reason} ({', '.join(dict.fromkeys(names))})"
-        for reason, names in found.items()
-    ]
+        if row["verdict"] == "none" or _is_more_than_its_verdict(row):
+            said = claim(row)
+            found.setdefault(f"{said.word}: {said.reason}", []).append(row["paradigm"])
+    return [f"{why} ({', '.join(dict.fromkeys(names))})" for why, names in found.items()]
 
 
 def _verdict_word(verdict: object, status: str) -> str:
@@ -1121,7 +1126,7 @@ def _say_cells(outcome: object, outputs: Path) -> None:
     if outcome.effects is not None and moved:
         print()
         _show_table(_with_labels(_headlines_for_readers(outcome), outputs), 1000)
-        for line in _without_verdict(outcome):
+        for line in _unexpected_verdicts(outcome):
             print(_legible(line))
         print()
 

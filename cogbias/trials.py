@@ -569,7 +569,7 @@ def check_answers(
         if fault := _answer_fault(offers, trial, places):
             raise CogbiasError(
                 f"{source}: trial {trial['trial_id']!r}: {fault}; mend or remove its line, and it "
-                f"is asked again"
+                "is asked again (a published answer: imported again)"
             )
     return trials
 

@@ -1001,6 +1001,15 @@ def test_a_run_says_why_there_is_no_verdict(tmp_path: Path) -> None:
     assert "no verdict: no smallest effect of interest is declared for the unit 'nights'" in told
 
 
+def test_a_run_says_why_a_verdict_is_not_that_of_its_interval(tmp_path: Path) -> None:
+    "A third of the answers of sim/messy cannot be read."
+    told = said(
+        *("run", "--model", "sim/messy", "--paradigm", "choice/certainty", "--no-reports"),
+        *("--outputs", str(tmp_path / "outputs")),
+    )
+    assert "inconclusive: unreadable answers could undo it (choice/certainty)" in told
+
+
 def test_check_knows_where_a_target_stands_not_only_on_average() -> None:
     moved = TEXT.replace(
         'options = ["Buy a ticket", "Go home"]',

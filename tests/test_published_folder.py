@@ -175,3 +175,17 @@ def test_changed_readings_are_noticed(two_arms, tmp_path):
     table.iloc[::-1].to_parquet(place)  # the same readings in another order
     said = CliRunner().invoke(app, ["verify", str(out)])
     assert said.exit_code == 1 and "the readings beside it" in said.output
+
+
+def test_an_edited_record_of_who_answered_is_named(two_arms: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(two_arms, tmp_path / "edited"))
+    verify = ["verify", str(folder)]
+    CliRunner().invoke(app, ["effects", str(folder)])
+    assert CliRunner().invoke(app, verify).exit_code == 0
+    place = Folder(folder).participant("llama-3.1-8b")
+    place.write_text(place.read_text().replace("CC BY 4.0", "CC BY 9.0"))
+    for _ in range(2):  # effects that are made anew do not bless it
+        result = CliRunner().invoke(app, verify)
+        assert result.exit_code == 1
+        assert "participant.json: is not as a run left it" in result.output.replace("\n", " ")
+        CliRunner().invoke(app, ["effects", str(folder)])

@@ -190,7 +190,8 @@ def _hashes_of_files(folder: Folder, cell: PublishedCell) -> dict[str, str]:
         "answers": folder.store(*key).path,
         "readings": folder.readings(*key),
     }
-    return {name: hashes.file(file) for name, file in files.items() if file.exists()}
+    found = {name: hashes.file(file) for name, file in files.items() if file.exists()}
+    return found | {"records": content_hash([hashes.file(folder.participant(key[0]))], 32)}
 
 
 def _manifest_cell(study: PublishedStudy, cell: PublishedCell, folder: Folder) -> dict[str, Any]:
