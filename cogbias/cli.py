@@ -18,7 +18,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from inspect import Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .bars import count_silence_from_now, waiting
-from .entry import STOPPED, ended_by, hand_over
+from .entry import REQUESTS, STOPPED, ended_by, hand_over
 from .settings import Study, setting
 
 if TYPE_CHECKING:
@@ -100,18 +100,19 @@ def _say_stopped() -> None:
     "Say what is stored and how to go on, once."
     if not _stopping:
         _stopping.append(_said_at_end[0])
-        _say(_said_at_end[0])
+        with suppress(OSError):  # the terminal may be gone
+            _say(_said_at_end[0])
 
 
 def _exit_status() -> int:
-    "The status of a command that was asked to end: 130 after Ctrl-C, 143 after a kill."
+    "The status of a command that was asked to end: 130 after Ctrl-C, 143 after a kill, say."
     return 128 + (ended_by[0] if ended_by else signal.SIGINT)
 
 
 def _watch_for_interrupts(signals: socket.socket, done: threading.Event) -> None:
     "Wait for an interrupt; end the process when it has not ended by itself."
     while received := signals.recv(64):
-        asked = {signal.SIGINT, signal.SIGTERM} & set(received)
+        asked = {signal.SIGINT, *REQUESTS} & set(received)
         ended_by.extend(asked)
         if asked and not done.wait(PATIENCE):
             _say_stopped()

@@ -41,7 +41,7 @@ from cogbias.planning.spending import (
     total_usd,
     unpriced_line,
 )
-from .rendering import report_as_made, stale_reports, study_report_is_stale
+from .rendering import is_in_making, report_as_made, stale_reports, study_report_is_stale
 from .tables import CogbiasError
 from .trials import not_asked_lines, planned_answers, slug
 
@@ -206,12 +206,24 @@ def _current_or_edited(report: Path) -> str:
     return "edited" if report_as_made(report) is False else "current"
 
 
+def _state_of_stale(
+    report: Path,
+    runs: Sequence[Begun],  # which have not ended
+) -> str:
+    "The word for a report that is not there, or made from something else than what is there now."
+    if report.with_name(f"{report.stem}.running.ipynb").exists():
+        made = is_in_making(report)
+        if made is None:  # nobody says so: a run on another machine may make it
+            made = any(each.goes_on for each in runs)
+        return "begun" if made else "stopped"
+    return "stale" if report.exists() else "missing"
+
+
 def _report_states(
     folder: Folder,
     runs: Sequence[Begun],  # which have not ended
 ) -> dict[tuple[str, str], str]:  # cell -> one of REPORTS, for every cell that was asked
-    "How the report of each cell is; one that a run which goes on is making has begun."
-    half_made = "begun" if any(each.goes_on for each in runs) else "stopped"
+    "How the report of each cell is; one that somebody is making has begun."
     keys = list(stored_settings(folder))
     stale = {
         (each.cell["participant"], each.cell["paradigm"]) for each in stale_reports(folder.path)
@@ -221,14 +233,16 @@ def _report_states(
         place = folder.report(*key)
         if key not in stale:
             found[key] = _current_or_edited(place)
-        elif place.with_name(f"{place.stem}.running.ipynb").exists():
-            found[key] = half_made
         else:
-            found[key] = "stale" if place.exists() else "missing"
+            found[key] = _state_of_stale(place, runs)
     return found
 
 
-def _study_report_state(folder: Folder, failed: Iterable[str]) -> str | None:
+def _study_report_state(
+    folder: Folder,
+    failed: Iterable[str],
+    runs: Sequence[Begun],  # which have not ended
+) -> str | None:
     "How the report on the study is; None where a folder of one cell has none."
     place = folder.place("reports", "study.ipynb")
     if not place.exists() and len(stored_settings(folder)) < 2:
@@ -239,11 +253,9 @@ def _study_report_state(folder: Folder, failed: Iterable[str]) -> str | None:
         stale = True
     if not stale:
         return _current_or_edited(place)
-    if any(line.startswith("report of the study: ") for line in failed):
-        return "failed"
-    if place.with_name("study.running.ipynb").exists():
-        return "stopped"
-    return "stale" if place.exists() else "missing"
+    found = _state_of_stale(place, runs)
+    told = any(line.startswith("report of the study: ") for line in failed)
+    return "failed" if told and found != "begun" else found
 
 
 GIVEN = ("published", "people")  # backends whose answers were given before, elsewhere
@@ -399,7 +411,7 @@ def folder_status(
         lines,
         _import_lines(folder, manifest),
         {name: each for name, each in marks.items() if each.startswith(SELF_MADE)},
-        _study_report_state(folder, lines),
+        _study_report_state(folder, lines, runs),
         trained,
         in_training,
         not_asked_lines(settings.values()),
@@ -511,6 +523,9 @@ def status_lines(
     lines.append(f"reports: {_counts_above_zero(totals['reports'], REPORTS)}")
     if status.study_report:
         lines.append(f"report on the study: {status.study_report}")
+    if begun := totals["reports"]["begun"] + (status.study_report == "begun"):
+        many = "1 report is" if begun == 1 else f"{begun} reports are"
+        lines.append(f"{many} being made right now")
     if totals["tokens_in"] is not None or totals["tokens_out"] is not None:
         counts = f"{totals['tokens_in'] or 0:,} in, {totals['tokens_out'] or 0:,} out"
         lines.append(f"tokens of all stored answers: {counts}{_cost_told(totals)}")

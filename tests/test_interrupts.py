@@ -19,6 +19,9 @@ from doubles import Double
 from cogbias.cli import STOPPED, _ending_in_time, main
 from cogbias.entry import ended_by
 from cogbias.outputs import Folder
+from cogbias.running import run_study
+from cogbias.status import folder_status, status_lines
+from cogbias.study import make_study
 from tiers import slow_but
 
 # From the signal to the end. Two seconds are promised, and kept by a machine that has a core to
@@ -171,6 +174,40 @@ def test_while_a_report_is_made(tmp_path: Path) -> None:
         until(lambda: list(tmp_path.glob("reports/*/*.running.ipynb")) != [])
         assert stop(process, group=True) == [STOPPED]
     assert list(tmp_path.glob("reports/*/certainty.ipynb")) == []
+
+
+def reports_in(folder: Path) -> list[str]:
+    "What the status of a folder says of its reports, and of what is being made."
+    found = folder_status(folder)
+    now = [line for line in status_lines(found) if "being made" in line]
+    return [*found.cells["report"], *now]
+
+
+@pytest.mark.parametrize(
+    ("number", "left"),
+    [
+        (signal.SIGHUP, "missing"),
+        pytest.param(signal.SIGKILL, "stopped", marks=pytest.mark.slow),
+    ],
+    ids=["its terminal is closed", "it is killed"],
+)
+def test_a_report_that_another_process_makes_is_not_called_stopped(
+    tmp_path: Path, number: int, left: str
+) -> None:
+    study = make_study(models=["sim/human"], paradigms=["classic/framing"])
+    run_study(study, tmp_path, reports=False)
+    assert reports_in(tmp_path) == ["missing"]
+    with started("report", str(tmp_path)) as process:
+        until(lambda: list(tmp_path.glob("reports/*/*.running.ipynb")) != [])
+        assert reports_in(tmp_path) == ["begun", "1 report is being made right now"]
+        if number == signal.SIGKILL:
+            process.kill()
+            process.wait()
+        else:
+            assert stop(process, number=number) == [STOPPED]
+    assert reports_in(tmp_path) == [left]
+    beside = [each.name for each in tmp_path.rglob("reports/*/*")]
+    assert (beside == []) == (left == "missing"), beside
 
 
 def test_what_an_end_leaves_half_closed_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
