@@ -591,6 +591,22 @@ def _what_is_told(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
     return "simulated" if people[name]["simulated"] else people[name]["mark"]
 
 
+def _say_missing(ax: "Axes", places: Iterable[int]) -> None:
+    "Say in each of these rows that it has no estimate."
+    for place in places:
+        ax.text(
+            0.02,
+            place,
+            "no estimate",
+            transform=ax.get_yaxis_transform(),
+            va="center",
+            fontsize=9,
+            color="#555555",
+            gid="missing",
+            in_layout=False,
+        )
+
+
 @figure
 def study_overview(
     effects: pd.DataFrame,  # headline rows: paradigm, participant, estimate, ci_low, ci_high, unit
@@ -599,33 +615,33 @@ def study_overview(
 ) -> "np.ndarray":  # of Axes, one for each paradigm
     "Headline effects of all participants, one panel per paradigm."
     check_rows(effects, "paradigm", "participant", *NUMBERS, numbers=NUMBERS)
+    _refuse_repeats(effects, "paradigm", "participant")
     import matplotlib.pyplot as plt
 
     paradigms = list(dict.fromkeys(effects["paradigm"]))
-    height = 1.0 + 0.34 * effects.groupby("paradigm").size().max()
+    told = {name: _what_is_told(people, name) for name in effects["participant"]}
+    names = [f"{name} ({words})" if words else name for name, words in told.items()]
     _, panels = plt.subplots(
         1,
         len(paradigms),
-        figsize=(max(7.2, 3.8 * len(paradigms)), height),
+        figsize=(max(7.2, 3.8 * len(paradigms)), 1.0 + 0.34 * len(names)),
         sharey=True,
         squeeze=False,
         layout="constrained",
     )
     for ax, paradigm in zip(panels[0], paradigms):
-        part = effects[effects["paradigm"] == paradigm].astype(
-            {"estimate": float, "ci_low": float, "ci_high": float}
-        )
-        told = {name: _what_is_told(people, name) for name in part["participant"]}
-        names = [f"{name} ({told[name]})" if told[name] else name for name in part["participant"]]
+        part = effects[effects["paradigm"] == paradigm]
+        _refuse_units(part)
+        rows = part.set_index("participant")[list(NUMBERS)].astype(float).reindex(list(told))
         interval_rows(
             names,
-            part["estimate"],
-            part["ci_low"],
-            part["ci_high"],
-            [COLOURS["estimate"]] * len(part),
+            rows["estimate"],
+            rows["ci_low"],
+            rows["ci_high"],
+            [COLOURS["estimate"]] * len(rows),
             ax,
         )
-        _refuse_units(part)
+        _say_missing(ax, np.flatnonzero(rows["estimate"].isna()))
         units = part["unit"].dropna() if "unit" in part else ()
         ax.set_title(paradigm)
         ax.set_xlabel(f"effect, {units.iloc[0]}" if len(units) else "effect")
