@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from .cell import axes_or_new, figure
+from .cell import axes_or_new, figure, number_of_places, without_chance
 from cogbias.figures.study import (
     _CHANCE_LOOK,
     _LevelLook,
@@ -211,18 +211,17 @@ def _draw_side_by_side(
         )
 
 # %% ../../nbs/figures/02_answers.ipynb #d5d2193d
-def _equal_shares(ax: "Axes", table: pd.DataFrame) -> None:
-    "The share that chance would give to every place, per condition."
-    levels = _levels_in_order(table["level"])
+def _equal_shares(ax: "Axes", table: pd.DataFrame) -> list[str]:
+    "The share that chance would give to every place; returns conditions that lack places."
+    levels, unknown = _levels_in_order(table["level"]), []
     for level, shift in zip(levels, _side_shifts(len(levels))):
-        at = table.loc[table["level"] == level, "at"] + shift
-        ax.hlines(
-            [1 / len(at)] * len(at),
-            at - 0.14,
-            at + 0.14,
-            **_CHANCE_LINE,
-            zorder=1.5,
-        )
+        part = table[table["level"] == level]
+        if (count := number_of_places(part["at"], part["value"])) is None:
+            unknown.append(str(level))
+            continue
+        at = part["at"] + shift
+        ax.hlines([1 / count] * count, at - 0.14, at + 0.14, **_CHANCE_LINE, zorder=1.5)
+    return unknown
 
 # %% ../../nbs/figures/02_answers.ipynb #21a454a0
 @figure
@@ -242,18 +241,18 @@ def place_shares(
     _refuse_repeats(data, x, hue)
     ax, places = axes_or_new(ax, 5.0, 3.0), sorted(table["at"].dropna().unique())
     _draw_side_by_side(ax, table)
-    _equal_shares(ax, table)
+    unknown = _equal_shares(ax, table)
     _write_columns(ax, places, [f"place {place:g}" for place in places])
     ax.set(ylim=(0, 1), ylabel="share of choices")
     _legend_above(
         ax,
         _legend_entries(_levels_in_order(table["level"]), bool(hue))
-        + [_legend_entry("chance, 1/K", _CHANCE_LOOK, line=True, linewidth=1.6)],
+        + [_legend_entry("chance, 1/K", _CHANCE_LOOK, line=True, linewidth=1.6)]
+        * bool(_artists_named(ax, "chance")),
         4,
     )
-    return _with_notes_below(
-        ax, _count_left_out(len(table) - len(_finite_rows(table, "at", "value")))
-    )
+    left_out = _count_left_out(len(table) - len(_finite_rows(table, "at", "value")))
+    return _with_notes_below(ax, left_out, without_chance(unknown if hue else unknown and [""]))
 
 # %% ../../nbs/figures/02_answers.ipynb #6a26cfd9
 def _bar_width(answers: pd.Series) -> float:

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['COLOURS', 'NUMBERS', 'BARS', 'set_theme', 'axes_or_new', 'check_rows', 'refuse_several', 'choose_backend', 'figure',
            'interval_rows', 'effect_in_context', 'accuracy_in_context', 'choice_curve', 'cluster_lines', 'breakdown',
-           'position_bars', 'status_bars']
+           'number_of_places', 'without_chance', 'position_bars', 'status_bars']
 
 # %% ../../nbs/figures/00_cell.ipynb #b0115359
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -406,10 +406,34 @@ def breakdown(
 _OF_A_PLACE = "choose_position_"  # measure of a place: this and its number
 
 
-def _in_order_of_places(effects: pd.DataFrame) -> pd.DataFrame:
-    "Shares of places in the order of the places; rows that do not say theirs stay as they are."
+def number_of_places(
+    places: Sequence[float],  # those that are given
+    shares: Sequence[float],  # of choices, one for each of them
+) -> int | None:  # None where some are left out, so that nobody knows
+    "How many places there are, which only all of them tell: 1 to K, with shares that add to 1."
+    whole = sorted(places) == list(range(1, len(places) + 1))
+    return len(places) if whole and abs(sum(shares) - 1) < 0.005 else None
+
+
+def without_chance(
+    names: Collection[str],  # of conditions of which places are left out
+) -> str:
+    "Why no dash of chance is drawn; empty where all are."
+    of_whom = f": {', '.join(names)}" if any(names) else ""
+    return f"no dash where places are left out{of_whom}" if names else ""
+
+
+def _with_places(effects: pd.DataFrame) -> pd.DataFrame:
+    "Shares with their places, in the order of these; rows that do not name theirs are in order."
     if "measure" not in effects:
-        return effects
+        numbered = effects.assign(place=effects.groupby("group").cumcount() + 1)
+        for group, part in numbered.groupby("group", sort=False):
+            if number_of_places(part["place"], part["estimate"].astype(float)) is None:
+                raise CogbiasError(
+                    f"position_bars: shares of {group} do not add to 1, so places are left out, "
+                    "and no column measure says which these are; keep that column"
+                )
+        return numbered
     for measure in effects["measure"]:
         if not str(measure).removeprefix(_OF_A_PLACE).isdecimal():
             raise CogbiasError(
@@ -420,7 +444,7 @@ def _in_order_of_places(effects: pd.DataFrame) -> pd.DataFrame:
         group, measure = effects.loc[twice, ["group", "measure"]].iloc[0]
         raise CogbiasError(f"position_bars: several rows have {measure} of {group}; give one each")
     places = effects["measure"].str.removeprefix(_OF_A_PLACE).astype(int)
-    return effects.iloc[places.argsort(kind="stable")]
+    return effects.assign(place=places).sort_values("place", kind="stable")
 
 
 @figure
@@ -437,17 +461,14 @@ def position_bars(
                 "measure is choose_position_k and whose group begins with condition="
             )
     refuse_several(effects, "participant", "paradigm")
-    effects = _in_order_of_places(effects)
+    effects = _with_places(effects)
     ax = axes_or_new(ax, 5.2, 2.8)
     conditions = list(dict.fromkeys(effects["group"].str.removeprefix("condition=")))
-    most = max((effects["group"] == f"condition={condition}").sum() for condition in conditions)
+    unknown = []
     for row, condition in enumerate(conditions):
-        shares = (
-            effects.loc[effects["group"] == f"condition={condition}", "estimate"]
-            .astype(float)
-            .to_numpy()
-        )
-        x = np.arange(len(shares)) + (row - (len(conditions) - 1) / 2) * 0.36
+        part = effects[effects["group"] == f"condition={condition}"]
+        shares = part["estimate"].astype(float).to_numpy()
+        x = part["place"].to_numpy() + (row - (len(conditions) - 1) / 2) * 0.36
         ax.bar(
             x,
             shares,
@@ -455,11 +476,15 @@ def position_bars(
             color=COLOURS.get(condition, COLOURS["estimate"]),
             label=condition,
         )
-        ax.hlines(
-            [1 / len(shares)] * len(shares), x - 0.17, x + 0.17, color="#222222", linewidth=1.5
-        )
-    few = most <= 5  # more of them would overlap
-    ax.set_xticks(range(most), [f"option {k}" if few else str(k) for k in range(1, most + 1)])
+        if (count := number_of_places(part["place"], shares)) is None:
+            unknown.append(condition)
+            continue
+        chance = [1 / count] * count
+        ax.hlines(chance, x - 0.17, x + 0.17, color="#222222", linewidth=1.5, gid="chance")
+    places = sorted(effects["place"].unique())
+    few = len(places) <= 5  # more of them would overlap
+    ax.set_xticks(places, [f"option {k}" if few else str(k) for k in places])
+    ax.set_xlabel(without_chance(unknown))
     ax.set_ylim(0, 1)
     ax.set_ylabel("share of choices")
     ax.grid(axis="x", visible=False)
