@@ -32,6 +32,8 @@ from .settings import Study, setting
 if TYPE_CHECKING:
     import pandas as pd
 
+    from cogbias.status import Status
+
 # %% ../nbs/37_cli.ipynb #b3aad9ae
 app = typer.Typer(
     name="cogbias",
@@ -1269,6 +1271,15 @@ def _answers_of_planned(answers: int, planned: int | None) -> str:
     return f"{answers:,} so far" if answers else "not begun"
 
 
+def _what_failed(
+    found: "Status",  # of a folder
+) -> list[str]:
+    "What failed, a line each: cells, and what failed beside them."
+    cells = found.cells[found.cells["state"] == "failed"]
+    said = [f"{each.participant} in {each.paradigm}: {each.reason}" for each in cells.itertuples()]
+    return [*said, *found.failed]
+
+
 @app.command()
 def status(
     folder: OutputsFolder,
@@ -1286,6 +1297,7 @@ def status(
         told |= {
             "cells": _rows_for_json(found.cells),
             "runs": [each._asdict() for each in found.runs],
+            "failed": _what_failed(found),
         }
         _show_json(told)
         return

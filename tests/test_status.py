@@ -77,6 +77,20 @@ def test_each_cell_has_a_state(folder: Path) -> None:
     assert totals["answers"] == 384 + 10
 
 
+def test_what_failed_is_the_same_for_readers_and_for_programs(folder: Path) -> None:
+    "Cells that failed stood in the text, and programs were told of none."
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["failed"] += ["report of sim/human in classic/framing: the template fails"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    told = json.loads(run("status", str(folder), "--json")[1])["failed"]
+    said = run("status", str(folder))[2].splitlines()
+    assert told == [each.removeprefix("failed    ") for each in said if each.startswith("failed ")]
+    assert [each.partition(": ")[0] for each in told] == [
+        "openai/none in classic/framing",
+        "report of sim/human in classic/framing",
+    ]
+
+
 def test_a_file_that_cannot_be_read(folder: Path) -> None:
     Folder(folder).store("sim/human", "classic/framing").path.write_text("[]\n{}\n")
     found = folder_status(folder).cells.set_index("participant").loc["sim/human"]
