@@ -461,6 +461,7 @@ def some_rows() -> pd.DataFrame:
 
 ROWS = some_rows()
 ROWS_OF_ONE = ROWS.assign(participant="sim/human", group=["condition=control", "condition=other"])
+ROWS_OF_PLACES = ROWS_OF_ONE.assign(measure="choose_position_1")
 DRAWS_ONE = ("breakdown", "position_bars", "status_bars")  # figures of one participant's answers
 PEOPLE = {name: {"simulated": True, "mark": "simulated"} for name in ROWS["participant"]}
 NEEDED: dict[str, Any] = {
@@ -475,6 +476,8 @@ DRAWN = [name for name in cb.figures.__all__ if name not in ("COLOURS", "set_the
 
 def rows_of(name: str) -> pd.DataFrame:
     "A table that a figure draws."
+    if name == "position_bars":
+        return ROWS_OF_PLACES
     return ROWS_OF_ONE if name in DRAWS_ONE else ROWS
 
 
@@ -526,9 +529,9 @@ def test_effects_of_several_units_have_no_axis_in_common() -> None:
 @pytest.mark.parametrize("name", DRAWS_ONE)
 def test_a_figure_of_one_does_not_draw_several_as_one(name: str) -> None:
     draw = getattr(cb.figures, name)
-    assert not refused(lambda: draw(ROWS_OF_ONE))
+    assert not refused(lambda: draw(rows_of(name)))
     for column in ("participant", "paradigm"):
-        several = ROWS_OF_ONE.assign(**{column: ["some/one", "some/other"]})
+        several = rows_of(name).assign(**{column: ["some/one", "some/other"]})
         said = f"rows have several {column}s (some/one, some/other), which this figure cannot tell"
         assert said in refused(lambda: draw(several))
 
