@@ -41,6 +41,7 @@ from cogbias.tables import (
     ITEMS,
     TABLES,
     CogbiasError,
+    check_columns,
     check_outside_items,
     content_hash,
     file_text,
@@ -208,6 +209,8 @@ def _items_with_ids(items: pd.DataFrame) -> pd.DataFrame:
 
 def _fields_of_one(what: Any, folder: Folder) -> dict[str, Any]:
     "Fields of a study that asks one thing."
+    if isinstance(what, pd.DataFrame):
+        what = check_columns(what, what=f"{ITEMS.name} table")
     if isinstance(what, pd.DataFrame) and "item_id" not in what.columns:
         what = _items_with_ids(what) if _holds_known_items(what) else paradigm_from(what)
     if isinstance(what, Paradigm) and what.files and is_as_declared(what):

@@ -298,12 +298,27 @@ def _factor_fault(values: Sequence[Any]) -> tuple[int, str] | None:
     return None
 
 # %% ../nbs/00_tables.ipynb #05f46eb7
+def _apart_from_columns(table: pd.DataFrame, what: str) -> pd.DataFrame:
+    "The table with an index that has no name of a column; pandas cannot tell such two apart."
+    alike = [name for name in table.index.names if name is not None and name in table.columns]
+    for name in alike:
+        pair = (table.index.get_level_values(name).tolist(), table[name].tolist())
+        inside, beside = ([None if is_empty(each) else each for each in side] for side in pair)
+        if not pd.Series(inside, dtype=object).equals(pd.Series(beside, dtype=object)):
+            raise CogbiasError(
+                f"{what}: the index is called {name!r} like a column, and holds something else; "
+                "drop it: reset_index(drop=True)"
+            )
+    names = [None if name in alike else name for name in table.index.names]
+    return table.set_axis(table.index.set_names(names)) if alike else table
+
+
 def check_columns(
     table: Any,  # what should be a table
     *names: str,  # columns that it must have
     numbers: Collection[str] = (),  # columns that hold numbers, or nothing, where they are there
     what: str = "table",  # what it should be, for messages
-) -> pd.DataFrame:  # the same
+) -> pd.DataFrame:  # the same, with an index that no column shares its name with
     "Refuse what is no table, has a column twice or not at all, or words where numbers belong."
     if not isinstance(table, pd.DataFrame):
         raise CogbiasError(f"{what}: should be a DataFrame, but is {repr(table):.60}")
@@ -321,7 +336,7 @@ def check_columns(
         fault = name in table.columns and number.first_fault(table[name].tolist())
         if fault:
             raise CogbiasError(f"{what}: column {name!r} {fault[1]} in row {fault[0]}")
-    return table
+    return _apart_from_columns(table, what)
 
 
 def limits_fault(
@@ -1518,7 +1533,7 @@ def with_plain_types(
     schema: Schema,  # what it should be
 ) -> pd.DataFrame:  # the same content
     "The table with its columns as pandas keeps them by default."
-    check_columns(table, what=f"{schema.name} table")
+    table = check_columns(table, what=f"{schema.name} table")
     numbers = {each.name for each in schema.columns if each.kind == "number"}
     made: dict[str, pd.Series] = {}
     for name, dtype in table.dtypes.items():
@@ -1554,7 +1569,7 @@ def check_outside_items(
     known: Collection[str],  # names of paradigms that an item may belong to
 ) -> None:
     "Refuse items that could not be asked, with the row at fault."
-    check_columns(table, what=f"{ITEMS.name} table")
+    table = check_columns(table, what=f"{ITEMS.name} table")
     packed = [each for each in ITEMS.columns if each.kind in ("list", "mapping")]
     held = {each: table[each.name].tolist() for each in packed if each.name in table}
     read = {

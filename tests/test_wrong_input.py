@@ -257,6 +257,9 @@ KEPT: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "categorical": lambda frame: frame.astype(dict.fromkeys(texts_of(frame), "category")),
     "objects": lambda frame: frame.astype(object),
     "parquet": lambda frame: through_a_parquet_file_of_pandas(frame),
+    "index of a column": lambda frame: frame.set_index("paradigm", drop=False),
+    "index of columns": lambda frame: frame.set_index(list(frame.columns[:3]), drop=False),
+    "one name for all rows": lambda frame: frame.set_axis(["row"] * len(frame)),
 }  # ways in which pandas keeps the same columns
 
 
@@ -290,6 +293,15 @@ def test_items_are_asked_however_pandas_keeps_them(kept: str, tmp_path: Path) ->
     fixed = {"outputs": tmp_path / "out", "reports": False, "progress": False}
     found = cb.run("sim/human", KEPT[kept](ITEMS), **fixed)
     assert sorted(found.trials["item_id"]) == sorted(ITEMS["item_id"])
+
+
+@pytest.mark.parametrize("name", TAKES_A_FRAME)
+def test_an_index_that_is_called_like_a_column_and_differs_is_refused(name: str) -> None:
+    frame, call = TAKES_A_FRAME[name]
+    numbered = frame.rename_axis(index="paradigm")
+    said = refused(lambda: call(numbered))
+    assert "the index is called 'paradigm' like a column, and holds something else" in said
+    assert said.endswith("drop it: reset_index(drop=True)")
 
 
 @pytest.mark.parametrize("name", ["show", "headline", "compare"])
@@ -497,6 +509,20 @@ def changed(given: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
         if table is (rows := rows_of(name)):
             yield from (given | {asked: rows.drop(columns=column)} for column in rows)
             yield from (given | {asked: rows.assign(**{column: "much"})} for column in rows)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_figure_takes_a_table_whatever_its_index_is_called(name: str) -> None:
+    draw, given = getattr(cb.figures, name), arguments(name)
+    for asked, table in given.items():
+        if isinstance(table, pd.DataFrame) and len(table):
+            columns = list(table.columns)
+            assert not refused(
+                lambda: draw(**given | {asked: table.set_index(columns, drop=False)})
+            )
+            other = table.set_axis(pd.Index(["a", "b"], name="estimate"))
+            said = refused(lambda: draw(**given | {asked: other}))
+            assert "the index is called 'estimate' like a column" in said
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -166,17 +166,20 @@ def figure(
 
     @wraps(listing()(draw))
     def checked(*given: Any, **named: Any) -> Any:
-        for name, value in asked.bind(*given, **named).arguments.items():
+        bound = asked.bind(*given, **named)
+        for name, value in bound.arguments.items():
             if kinds[name] and not any(_is_of_type(value, each) for each in kinds[name]):
                 words = " or ".join(dict.fromkeys(_TYPES_IN_WORDS[each] for each in kinds[name]))
                 raise CogbiasError(f"{draw.__name__}: {name} should be {words}, not {value!r:.60}")
             if name == "ax" and value is not None:
                 _prepare_axes(value, draw.__name__)
+            if isinstance(value, pd.DataFrame):
+                bound.arguments[name] = check_columns(value)
         from matplotlib import rc_context
 
         choose_backend()
         with rc_context({"text.parse_math": False}):  # of texts that are made now
-            return draw(*given, **named)
+            return draw(*bound.args, **bound.kwargs)
 
     return checked
 

@@ -404,7 +404,7 @@ def paradigm_from(
     **told: Any,  # what a declaration in a file may say: title, bias, summary, number, factors, ...
 ) -> Paradigm:
     "A table at hand as a paradigm; it is known to whoever is given it, and to nobody else."
-    check_columns(items, what="paradigm_from")
+    items = check_columns(items, what="paradigm_from")
     _check_told({"name": name, "target_role": target_role})
     own_name(name, lambda said: CogbiasError(f"paradigm_from: name: {said}"))
     known = FIELDS if "wording" in items.columns else _OF_ITEMS
