@@ -321,12 +321,19 @@ def test_an_encoder_decoder_is_not_asked_twice_for_two_temperatures(tmp_path):
     cool, warm = (
         HfParticipant(str(folder), temperature=each, grid=grid, tolerance=0.05) for each in grid
     )
+    facts = cool.loaded.scorer.facts
     first = next(cool.answers(REQUESTS[:1], "option_probability"))[1]
-    looked_at = cool.loaded.scorer.facts["looked_at"]
+    looked_at = facts["looked_at"]
     second = next(warm.answers(REQUESTS[:1], "option_probability"))[1]
-    alone = HfParticipant(str(folder), temperature=0.5, tolerance=0.05)
+    together = facts["looked_at"]
     assert warm.loaded is cool.loaded
-    assert cool.loaded.scorer.facts["looked_at"] < 2 * looked_at  # most places were seen before
+    alone, warm_alone = (
+        HfParticipant(str(folder), temperature=each, tolerance=0.05) for each in grid
+    )
+    assert warm_alone.loaded is not cool.loaded
+    next(warm_alone.answers(REQUESTS[:1], "option_probability"))
+    apart = looked_at + warm_alone.loaded.scorer.facts["looked_at"]
+    assert together < apart  # some places were seen before
     assert first.p != second.p
     assert first.p == pytest.approx(
         next(alone.answers(REQUESTS[:1], "option_probability"))[1].p, abs=1e-6

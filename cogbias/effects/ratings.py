@@ -192,7 +192,15 @@ def rating_gap(
         _MEASURE_OF_KIND[contrast.kind],
     )
     answers = [(rows["p_control"], rows["p_treatment"]) for rows in (one, other)]
-    return rating_difference(*answers, one["cluster"], rule, measure, _second_unit(one))
+    read_by_both = ~np.isnan(sum(control + treatment for control, treatment in answers)).any(axis=1)
+    return rating_difference(
+        *answers,
+        one["cluster"],
+        rule,
+        measure,
+        _second_unit(one),
+        weight=_order_weights(contrast, one, read_by_both),
+    )
 
 
 def _rating_estimator(meaning: str) -> Estimator:

@@ -394,6 +394,7 @@ def rating_difference(
     measure: str = "m",  # one of RATING_MEASURES
     crossed: Sequence | None = None,  # second unit of each pair, such as its set of fillings
     level: float = 0.95,  # coverage, between 0 and 1
+    weight: PerTest | None = None,  # weight of each pair, 0 or more; None: all the same
 ) -> Estimate:
     "Mean score of one participant less that of another, paired."
     first, second = (expected_scores(*each, rule, measure) for each in (one, other))
@@ -402,14 +403,17 @@ def rating_difference(
     if not kept.any():
         none = "no pair has readable answers of both"
         return nothing("no_valid_answers", none, method=method, unit=unit, ci_level=level)
-    reached, alike = tables if len(tables) == 1 else tables[kept], np.ones(int(kept.sum()))
+    reached = tables if len(tables) == 1 else tables[kept]
+    weights = np.ones(len(kept)) if weight is None else np.asarray(weight, float)
     (low, high), (low_other, high_other) = (
-        _range_of_mean(np.asarray(each[0], float)[kept], reached, alike) for each in (one, other)
+        _range_of_mean(np.asarray(each[0], float)[kept], reached, weights[kept])
+        for each in (one, other)
     )
     found = crossed_mean(
         (first - second)[kept],
         np.asarray(cluster, object)[kept],
         None if crossed is None else np.asarray(crossed, object)[kept],
+        weights[kept],
         ends=(low - high_other, high - low_other),
         level=level,
         unit=unit,

@@ -1,0 +1,55 @@
+"Two participants are compared as each is measured: both orders of a scale count alike."
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import cogbias as cb
+
+ITEMS = cb.items("managerial/escalation")
+STORIES = {row.prompt: row for row in ITEMS.itertuples()}
+
+
+def story_of(prompt: str) -> object:
+    "The item that was asked, whatever stands before its text."
+    return next(row for text, row in STORIES.items() if prompt.endswith(text))
+
+
+def by_place(prompt: str) -> str:
+    "The first option after a treatment, the last one otherwise: content counts for nothing."
+    story = story_of(prompt)
+    return story.options[0 if story.condition == "treatment" else -1]["label"]
+
+
+def seldom_in_the_second_order(prompt: str) -> str:
+    "The middle of the scale; of four in five stories in the second order, nothing."
+    story = story_of(prompt)
+    chance = int(hashlib.sha256(str(story.cluster).encode()).hexdigest(), 16)
+    if str(story.option_order) == "2" and chance % 5:
+        return "I cannot answer that."
+    return next(option["label"] for option in story.options if option["value"] == 3)
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> object:
+    folder: Path = tmp_path_factory.mktemp("orders") / "out"
+    asked: list[Callable[[str], str]] = [by_place, seldom_in_the_second_order]
+    found = cb.run(asked, ITEMS, outputs=folder, reports=False)
+    headlines = cb.headline(found.effects)["estimate"]
+    assert headlines.abs().max() < 1e-9, "neither has an effect"
+    return cb.compare(found)
+
+
+def test_two_without_an_effect_do_not_differ(compared) -> None:
+    (row,) = compared.differences.to_dict("records")
+    assert abs(row["estimate"]) < 1e-9
+    assert not row["p_value"] < 0.05
+    assert row["larger"] == "not told apart"
+
+
+def test_differences_and_ranks_say_the_same(compared) -> None:
+    assert not compared.ranks["detail"].str.contains("say otherwise").any()
