@@ -84,7 +84,9 @@ _paradigm_called = paradigm  # where a parameter has its name
 
 @listing(
     Settings={
-        "seed": "of the study; another seed, another order",
+        "seed": "of what is drawn, which changes prompts: settings, texts and values of "
+        "managerial/*, invented nouns of logic/belief, value sets of choice/certainty with "
+        "source='fresh'; nothing else is drawn, and every seed gives the same prompts in one order",
         "...": "arguments of the paradigm's own items(), such as templates; a wrong one is named",
     },
     Columns=ITEMS.meanings,

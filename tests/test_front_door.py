@@ -5,6 +5,7 @@ import pydoc
 import subprocess
 import sys
 from configparser import ConfigParser
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Annotated, get_args, get_origin, get_type_hints
 
@@ -13,6 +14,7 @@ import pandas as pd
 import pytest
 import typer
 import yaml
+from tiers import KINDS, slow_but
 
 import cogbias as cb
 from cogbias.backends.sim import exact_trials
@@ -151,6 +153,25 @@ def test_each_name_lists_settings_and_columns() -> None:
     for function, lines in wanted.items():
         for line in lines:
             assert f"    {line}" in function.__doc__, (function, line)
+
+
+DRAWN = ("managerial/*", "logic/belief")  # paradigms whose prompts hold what is drawn
+OF_A_FRESH_SET = {"choice/certainty": {"source": "fresh"}}
+
+
+def item_ids(name: str, **settings: object) -> list[str]:
+    "The prompts of a paradigm, in order."
+    return cb.items(name, **settings)["item_id"].tolist()
+
+
+@pytest.mark.parametrize("name", slow_but(KINDS, cb.paradigms()))
+def test_another_seed_gives_other_prompts_where_help_says_so_and_nowhere_else(name: str) -> None:
+    seed = next(line for line in cb.items.__doc__.splitlines() if line.startswith("    seed: "))
+    is_drawn = any(fnmatch(name, pattern) for pattern in DRAWN)
+    assert all(pattern in seed for pattern in (*DRAWN, *OF_A_FRESH_SET))
+    assert (item_ids(name) != item_ids(name, seed=1)) == is_drawn
+    if fresh := OF_A_FRESH_SET.get(name):
+        assert not set(item_ids(name, **fresh)) & set(item_ids(name, seed=1, **fresh))
 
 
 @pytest.fixture(scope="module")
