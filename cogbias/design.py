@@ -7,9 +7,9 @@ __all__ = ['CONTRAST_KINDS', 'SENSES', 'OUTCOMES', 'INVALID', 'TABLES_KEPT', 'UN
            'IMPORTED', 'ALTERED', 'FEWEST_READINGS', 'BEHIND_A_TEXT', 'SOURCE_COLUMNS', 'Contrast', 'selected_mask',
            'selected', 'About', 'check_items', 'Paradigm', 'declaration_key', 'OwnParadigms', 'names_kept', 'paradigms',
            'paradigm', 'with_files', 'is_as_declared', 'declare', 'mean_here', 'declarations', 'moved_targets',
-           'moved_target_line', 'with_moved_target', 'load_items', 'refused_edit', 'check_texts', 'with_typed_factors',
-           'with_own_factors', 'usable_items', 'Size', 'size_of', 'known_sizes', 'write_sizes', 'units_in_words',
-           'size_words', 'human_reference']
+           'moved_target_line', 'with_moved_target', 'load_items', 'refused_edit', 'as_made', 'check_texts',
+           'with_typed_factors', 'with_own_factors', 'usable_items', 'Size', 'size_of', 'known_sizes', 'write_sizes',
+           'units_in_words', 'size_words', 'human_reference']
 
 # %% ../nbs/02_design.ipynb #43f7adc7
 import pickle
@@ -1022,6 +1022,58 @@ def _texts_of_rows(items: pd.DataFrame) -> list[tuple[str | None, str]]:
     return list(zip(systems, items["prompt"].tolist()))
 
 
+def _rows_by_text(made: pd.DataFrame) -> dict[tuple[str | None, str], list[int]]:
+    "Where the items of each text stand."
+    found: dict[tuple[str | None, str], list[int]] = {}
+    for at, text in enumerate(_texts_of_rows(made)):
+        found.setdefault(text, []).append(at)
+    return found
+
+
+def _rows_to_look_up(
+    items: pd.DataFrame, made: pd.DataFrame, changed: Collection[str]
+) -> list[int]:
+    "Changed rows that are no item of ours as it is."
+    new = set(changed) - set(made["item_id"])
+    return [row for row, item_id in enumerate(items["item_id"].tolist()) if item_id in new]
+
+
+def _hold_the_same_numbers(value: Any, wanted: Any) -> bool:
+    "Whether two cells hold the same, but for how a number is written and for parts without value."
+    if isinstance(value, Mapping) and isinstance(wanted, Mapping):
+        held = {name for name, each in value.items() if each is not None or name in wanted}
+        return held == wanted.keys() and all(
+            _hold_the_same_numbers(value[name], each) for name, each in wanted.items()
+        )
+    if isinstance(value, list) and isinstance(wanted, list | tuple):
+        return len(value) == len(wanted) and all(map(_hold_the_same_numbers, value, wanted))
+    if all(kind_of(each) in ("integer", "number") for each in (value, wanted)):
+        return value == wanted
+    return _hold_the_same(value, wanted)
+
+
+def as_made(
+    items: pd.DataFrame,  # items of one paradigm from a file
+    made: pd.DataFrame,  # items as the paradigm makes them
+    changed: Collection[str],  # ids of the rows that are not known to be as saved
+) -> pd.DataFrame:  # the same; what another program wrote of an item of ours is this item again
+    "Give whole numbers that became decimals, and parts that became empty, as they were."
+    rows = _rows_to_look_up(items, made, changed)
+    ours = _rows_by_text(made) if rows else {}
+    texts = _texts_of_rows(items) if rows else []
+    held = {name: (items[name].tolist(), made[name].tolist()) for name in BEHIND_A_TEXT}
+    ids, known = items["item_id"].tolist(), made["item_id"].tolist()
+    for row in rows:
+        for at in ours.get(texts[row], ()):
+            if all(_hold_the_same_numbers(mine[row], them[at]) for mine, them in held.values()):
+                ids[row] = known[at]
+                for mine, them in held.values():
+                    mine[row] = them[at]
+                break
+    again = {name: mine for name, (mine, _) in held.items()}
+    return items.assign(**again, item_id=ids) if ids != items["item_id"].tolist() else items
+
+
 def check_texts(
     items: pd.DataFrame,  # items of one paradigm from a file
     made: pd.DataFrame,  # items as the paradigm makes them
@@ -1029,12 +1081,8 @@ def check_texts(
     record: Callable[[int], str],  # how a row is named in a message
 ) -> None:  # raises CogbiasError
     "Refuse a changed row that has the text of an item of ours and something else behind it."
-    known = set(made["item_id"])
-    new = set(changed) - known
-    rows = [row for row, item_id in enumerate(items["item_id"].tolist()) if item_id in new]
-    ours: dict[tuple[str | None, str], list[int]] = {}
-    for at, text in enumerate(_texts_of_rows(made) if rows else ()):
-        ours.setdefault(text, []).append(at)
+    rows = _rows_to_look_up(items, made, changed)
+    ours = _rows_by_text(made) if rows else {}
     texts = _texts_of_rows(items) if rows else []
     held = {name: (items[name].tolist(), made[name].tolist()) for name in BEHIND_A_TEXT}
     for row in rows:

@@ -26,6 +26,7 @@ import pandas as pd
 from cogbias.design import (
     Paradigm,
     check_items,
+    as_made,
     check_texts,
     load_items,
     paradigm,
@@ -272,7 +273,9 @@ def study_items(
             return f"{study.items_file}: record {numbers[row]}"
 
         check_items(paradigm(name), items, record)
-        check_texts(items, made, table.attrs.get("changed", ()), record)
+        changed = table.attrs.get("changed", ())
+        items = as_made(items, made, changed)
+        check_texts(items, made, changed, record)
         check_places(items, made, paradigm(name).factors, record)
         return _items_asked(study, items, name)
     arguments = {"seed": study.seed, **_arguments_of_items(study, name)}

@@ -1358,17 +1358,27 @@ def _with_lists(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def _list_or_mapping(value: Any, column: Column) -> Any:
+    "A list or mapping that a CSV file holds as text: JSON, or as pandas writes it."
+    if not isinstance(value, str):
+        return None if is_empty(value) else value
+    for read in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return read(value)
+    return value  # the check says what is wrong
+
+
 def _from_json_text(path: Path, table: pd.DataFrame, column: Column) -> list[Any]:
-    "Turn one column back into lists or mappings, mostly of JSON text."
+    "Turn one column back into lists or mappings, mostly of text."
     decoded = []
     for number, value in enumerate(table[column.name], 1):
-        try:
-            decoded.append(json.loads(value) if isinstance(value, str) else _with_lists(value))
-        except (ValueError, RecursionError):
+        read = _list_or_mapping(value, column) if isinstance(value, str) else value
+        if isinstance(read, str):
             raise CogbiasError(
                 f"{path}: record {number}, field {column.name!r} is not JSON; export the "
-                f"table again"
-            ) from None
+                f"table again, as 'cogbias items --out' does"
+            )
+        decoded.append(_with_lists(read))
     return decoded
 
 # %% ../nbs/00_tables.ipynb #001645b8
@@ -1626,16 +1636,6 @@ def _refuse_repeated(table: pd.DataFrame, schema: Schema) -> None:
     )
 
 
-def _list_or_mapping(value: Any, column: Column) -> Any:
-    "A list or mapping that a CSV file holds as text."
-    if not isinstance(value, str):
-        return None if is_empty(value) else value
-    for read in (json.loads, ast.literal_eval):
-        with suppress(ValueError, SyntaxError, RecursionError):
-            return read(value)
-    return value  # the check says what is wrong
-
-
 def _as_text(value: Any) -> Any:
     "A text that a CSV reader took for a number."
     if is_empty(value) or kind_of(value) not in ("integer", "number"):
@@ -1686,8 +1686,9 @@ def given_table(
     if isinstance(given, (str, Path)) and Path(given).suffix in TABLES:
         path = Path(from_home(given))
         kind = _nearest_schema(_read_file(path, schemas[0]), schemas)
+        stored = _read_stored(path, kind)
         with _naming_file(path):
-            return given_table(_read_stored(path, kind), kind, beside=beside)
+            return given_table(stored, kind, beside=beside)
     if not isinstance(given, pd.DataFrame):
         names = " or ".join(each.name for each in schemas)
         raise CogbiasError(f"{repr(given):.60} is no table of {names}; give a DataFrame")

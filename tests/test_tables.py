@@ -15,6 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from calls import command, refused
+
+import cogbias as cb
 from cogbias import tables, trials
 from cogbias.backends.sim import exact_trials
 from cogbias.design import load_items, paradigm, paradigms
@@ -25,6 +27,7 @@ from cogbias.tables import (
     CogbiasError,
     Column,
     harmless,
+    item_ids,
     load_table,
     save_table,
 )
@@ -389,3 +392,50 @@ def test_words_of_effects_are_those_that_statistics_explain() -> None:
 
     assert ESTIMATE_STATUSES == tuple(STATUSES)
     assert EFFECT_VERDICTS == (*VERDICTS, *OTHER_VERDICTS)
+
+
+WRITERS = {
+    "csv": lambda items, place: items.to_csv(place, index=False),
+    "parquet": lambda items, place: items.to_parquet(place),
+}  # ending -> how pandas writes a file of items, which is not how we do
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+@pytest.mark.parametrize(
+    "name",
+    slow_but(["choice/certainty", "bets/coin"], ["choice/certainty", "choice/decoy", "bets/coin"]),
+)
+def test_a_file_that_pandas_wrote_holds_the_same_items(
+    name: str, ending: str, tmp_path: Path
+) -> None:
+    "Its whole numbers are decimals where a decimal stands beside them."
+    items, place = paradigm(name).items(), tmp_path / f"items.{ending}"
+    WRITERS[ending](items, place)
+    study = make_study(models=["sim/human"], paradigms=[name], items_file=str(place))
+    asked = study_items(study, name)
+    assert asked["item_id"].tolist() == items["item_id"].tolist()
+    assert item_ids(asked) == asked["item_id"].tolist()
+    trials = exact_trials("human", items)
+    assert repr(cb.effects(trials, place)) == repr(cb.effects(trials, items))
+
+
+def test_a_number_that_is_not_exactly_the_same_is_an_edit(tmp_path: Path) -> None:
+    items, place = paradigm("choice/certainty").items(), tmp_path / "items.parquet"
+    content = items["content"].iloc[0]
+    nearly = {**content, "lotteries": {**content["lotteries"], "target": ((2400.5, 100),)}}
+    assert content["lotteries"]["target"] == ((2400, 100),)
+    items.assign(content=[nearly, *items["content"][1:]]).to_parquet(place)
+    study = make_study(models=["sim/human"], paradigms=["choice/certainty"], items_file=str(place))
+    with pytest.raises(CogbiasError, match="record 1: column 'content' .* undo the edit"):
+        study_items(study, "choice/certainty")
+
+
+def test_a_file_of_items_that_cannot_be_read_says_what_to_do(tmp_path: Path) -> None:
+    items, place = paradigm("classic/framing").items().head(2), tmp_path / "items.csv"
+    items.assign(options="[{'label': ").to_csv(place, index=False)
+    with pytest.raises(CogbiasError) as refused:
+        cb.effects(exact_trials("human", items), place)
+    assert str(refused.value) == (
+        f"{place}: record 1, field 'options' is not JSON; export the table again, as "
+        "'cogbias items --out' does"
+    )
