@@ -50,7 +50,7 @@ from .participants import Participant, settings_by_backend
 from .planning.plans import PlannedRun, plan_run
 from .running import estimate_folder
 from .settings import Study, listing, setting_words
-from .study import make_study, read_study, refuse_fields_of_files, studies
+from .study import lists_of_levels, make_study, read_study, refuse_fields_of_files, studies
 from cogbias.tables import (
     EFFECTS,
     ITEMS,
@@ -61,6 +61,7 @@ from cogbias.tables import (
     CogbiasError,
     as_given,
     given_table,
+    plain_value,
 )
 
 # %% ../nbs/35_front_door.ipynb #a00ed7d2
@@ -96,7 +97,7 @@ def items(
     **settings: Any,  # of its items()
 ) -> pd.DataFrame:  # an items table
     "The prompts of a paradigm, one row each, with a column for each of its factors."
-    return _paradigm_called(paradigm).items(**settings)
+    return _paradigm_called(paradigm).items(**plain_value(settings))
 
 # %% ../nbs/35_front_door.ipynb #7a878be8
 @listing(
@@ -117,7 +118,8 @@ def _study_to_plan(
     if paradigm is not None:
         refuse_fields_of_files("plan", settings)
         asked = asked_fields(paradigm, writable_folder(place))
-        return make_study("plan", models=_names_to_plan(model), **settings, **asked)
+        chosen = {**settings, "where": lists_of_levels(settings.get("where"))}
+        return make_study("plan", models=_names_to_plan(model), **chosen, **asked)
     if not isinstance(model, (str, Path)):
         raise CogbiasError(
             f"plan: {as_given(model)} is no study; give a study file, or a model and a paradigm"

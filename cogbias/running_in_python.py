@@ -39,6 +39,7 @@ from .settings import listing, setting_words
 from cogbias.study import (
     Study,
     given_values,
+    lists_of_levels,
     make_study,
     refuse_fields_of_files,
     study_paradigms,
@@ -83,13 +84,6 @@ def _as_participant(who: Any, **settings: Any) -> Participant:
 def _asked_anew(who: Participant) -> bool:
     "Whether the answers of a participant belong to one run."
     return who.revision is None and "run" in who.identity
-
-# %% ../nbs/26_running_in_python.ipynb #7b0aa8e8
-def _lists_of_levels(where: Mapping[str, Any] | None) -> dict[str, list[Any]] | None:
-    "Factor -> levels; a single level may stand alone."
-    if not isinstance(where, Mapping):
-        return where
-    return {factor: listed(levels) for factor, levels in where.items()}
 
 # %% ../nbs/26_running_in_python.ipynb #eebbb1db
 COLUMNS = ("measure", "estimate", "ci_low", "ci_high", "n_clusters", "verdict", "status")
@@ -413,7 +407,7 @@ def run(
     with _without_an_empty_folder(place):
         folder = writable_folder(place)
         fields = {**settings, **asked_fields(paradigm, folder)}
-        fields |= given_values(repeats=repeats, where=_lists_of_levels(where))
+        fields |= given_values(repeats=repeats, where=lists_of_levels(where))
         own = given_values(timeout=timeout, concurrency=concurrency)
         names = [each for each in models if isinstance(each, str)]
         _give_settings_to_named(names, {**own, **given_values(revision=revision)}, fields)

@@ -8,11 +8,12 @@ __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'DECLARED', 'IDENTI
            'ACCURACY_GAIN', 'ESTIMATE_STATUSES', 'EFFECT_VERDICTS', 'EFFECTS', 'FILLING_STATUSES', 'FILLING_VERDICTS',
            'FILLINGS', 'SCHEMAS', 'RANGE', 'TABLES', 'LARGEST_TEXT', 'LARGEST_NOTEBOOK', 'LARGEST_TABLE',
            'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'shortened', 'first_line', 'as_given', 'matching',
-           'content_hash', 'is_empty', 'kind_of', 'Column', 'is_unicode', 'check_columns', 'limits_fault',
-           'said_declarations', 'Schema', 'option', 'answer_range', 'full_content', 'item_ids', 'identified',
-           'item_table', 'harmless', 'as_written', 'from_home', 'inside', 'check_file', 'file_hash', 'file_text',
-           'json_object', 'timestamp', 'refused_by_system', 'whole_file', 'remove_parts', 'save_table', 'load_table',
-           'with_plain_types', 'check_outside_items', 'load_outside_items', 'with_lost_types', 'given_table', 'shipped']
+           'content_hash', 'is_empty', 'plain_value', 'kind_of', 'Column', 'is_unicode', 'check_columns',
+           'limits_fault', 'said_declarations', 'Schema', 'option', 'answer_range', 'full_content', 'item_ids',
+           'identified', 'item_table', 'harmless', 'as_written', 'from_home', 'inside', 'check_file', 'file_hash',
+           'file_text', 'json_object', 'timestamp', 'refused_by_system', 'whole_file', 'remove_parts', 'save_table',
+           'load_table', 'with_plain_types', 'check_outside_items', 'load_outside_items', 'with_lost_types',
+           'given_table', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import ast
@@ -155,6 +156,19 @@ def is_empty(
     if value is None or value is pd.NA or value is pd.NaT:
         return True
     return isinstance(value, (float, np.floating)) and bool(value != value)
+
+
+def plain_value(
+    value: Any,  # a number of numpy, an array, a column, or a list or mapping of such
+) -> Any:  # in the types of Python
+    "What somebody took out of a table, in the types of Python; anything else as it is."
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (np.ndarray, pd.Series, pd.Index, pd.api.extensions.ExtensionArray)):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {key: plain_value(each) for key, each in value.items()}
+    return type(value)(map(plain_value, value)) if type(value) in (list, tuple) else value
 
 
 def kind_of(

@@ -273,6 +273,33 @@ def test_a_number_of_numpy_is_a_number(tmp_path: Path) -> None:
     assert found.trials["temperature"].unique().tolist() == [0.5]
 
 
+FRAMED = cb.items("classic/framing")
+FROM_A_TABLE = {
+    "a level": {"where": {"option_order": FRAMED["option_order"].iloc[0]}},
+    "levels": {"where": {"option_order": list(FRAMED["option_order"].unique())}},
+    "a flag": {"where": {"is_original": np.bool_(True)}},
+    "an array": {"where": {"variant": FRAMED["variant"].unique()[:1]}},
+    "a limit": {"limits": {"requests_per_minute": np.int64(100)}},
+    "a size": {"analysis": {"smallest": {"probability": np.float32(0.1)}}},
+    "arguments": {"settings": {"classic/framing": {"variants": FRAMED["variant"].unique()[:1]}}},
+    "a seed": {"seed": np.int64(1), "settings": {"classic/framing": {"seed": np.int64(1)}}},
+}
+
+
+@pytest.mark.parametrize("what", FROM_A_TABLE)
+def test_what_stands_in_a_table_can_be_set(what: str, tmp_path: Path) -> None:
+    asked = {"model": "sim/human", "paradigm": "classic/framing", "outputs": tmp_path / "out"}
+    planned = cb.plan(**asked, **FROM_A_TABLE[what]).cells["missing"].tolist()
+    found = cb.run(**asked, **FROM_A_TABLE[what], reports=False, progress=False)
+    assert [len(found.trials)] == planned
+
+
+def test_arguments_of_items_may_stand_in_a_table() -> None:
+    assert len(cb.items("choice/certainty", source="fresh", count=np.int64(3), seed=np.int64(1)))
+    one = cb.items("classic/framing", variants=FRAMED["variant"].unique()[:1])
+    assert one["variant"].unique().tolist() == ["base"]
+
+
 def test_a_folder_at_home_is_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
