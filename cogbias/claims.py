@@ -62,7 +62,7 @@ STATUS_WORDS = {
     "no_valid_answers": "no readable answers in a condition",
     "insufficient": "too few answers",
     "position_dominated": "answers follow the place of an option",
-    "position_unidentifiable": "shown in one order only",
+    "position_unidentifiable": "read in one order only",
     "no_counterpart": "one condition only",
     "not_converged": "the fit did not converge",
     "undefined": "the formula has no value here",

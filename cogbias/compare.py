@@ -29,6 +29,7 @@ from cogbias.effects import (
     _differences_by_cluster,
     _estimate_group,
     _number_differences,
+    _position_rows_by_condition,
     _answers_by_participant,
     _strata_without_clusters,
     estimators,
@@ -210,6 +211,30 @@ def _alike_words(
         f"the same answers to all {asked.sum()} prompts, with other probabilities" if same else ""
     )
 
+# %% ../nbs/29_compare.ipynb #c2d1e0f4
+def _place_in_words(
+    contrast: Contrast,
+    names: tuple[str, str],
+    answers: Sequence[Answered],
+    asked: np.ndarray,  # prompts that both read, shape (prompts,)
+) -> str:  # empty where nothing is wrong with it
+    "Who goes by the place of an option, where prompts lack their other order."
+    layout, rows = answers[0].layout, np.flatnonzero(asked)
+    if contrast.outcome != "role" or "order_group" not in layout:
+        return ""
+    lacking = len(rows) - len(np.unique(layout.order_pairs(rows)))
+    by_place = []
+    for name, each in zip(names, answers):
+        found = _position_rows_by_condition(contrast, each, "")
+        if any(row["status"] == "position_dominated" for row in found):
+            by_place.append(name)
+    if not (lacking and by_place):
+        return ""
+    return (
+        f"{' and '.join(by_place)} mostly by the place of an option, and {lacking} of {len(rows)} "
+        "prompts were not read by both in another order"
+    )
+
 # %% ../nbs/29_compare.ipynb #3b5376ce
 def _row_of_difference(
     contrast: Contrast, names: tuple[str, str], answers: Sequence[Answered]
@@ -253,7 +278,10 @@ def _row_of_difference(
         return row | tie | {"detail": f"the same effect in all {row['n_clusters']} clusters"}
     found = _gap_over_clusters(*shown, contrast.outcome == "value")
     fields = {name: getattr(found, name) for name in _FIELDS_OF_ESTIMATE}
-    return row | fields | {"method": f"{found.method}, paired", "detail": found.detail or None}
+    fields |= {"method": f"{found.method}, paired", "detail": found.detail or None}
+    if place := _place_in_words(contrast, names, answers, asked):
+        fields |= {"status": "position_dominated", "detail": joined(found.detail, place)}
+    return row | fields
 
 # %% ../nbs/29_compare.ipynb #5e2497d6
 LEAST_SHARE = 0.5  # of the clusters that anybody answered; with fewer there is no rank

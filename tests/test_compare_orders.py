@@ -53,3 +53,38 @@ def test_two_without_an_effect_do_not_differ(compared) -> None:
 
 def test_differences_and_ranks_say_the_same(compared) -> None:
     assert not compared.ranks["detail"].str.contains("say otherwise").any()
+
+
+FRAMING = cb.items("classic/framing")
+OF_FRAMING = {row.prompt: row for row in FRAMING.itertuples()}
+
+
+def framing_by_place(prompt: str) -> str:
+    "The first option after a treatment, the last one otherwise."
+    item = next(row for text, row in OF_FRAMING.items() if prompt.endswith(text))
+    return item.options[0 if item.condition == "treatment" else -1]["label"]
+
+
+def framing_in_one_order(prompt: str) -> str:
+    "The safe option; most stories of the second order are refused."
+    item = next(row for text, row in OF_FRAMING.items() if prompt.endswith(text))
+    chance = int(hashlib.sha256(str(item.item_id).encode()).hexdigest(), 16)
+    if str(item.option_order) == "2" and chance % 5:
+        return "I cannot answer that."
+    return item.options[0 if str(item.option_order) == "1" else -1]["label"]
+
+
+def test_a_liking_for_a_place_is_no_difference_where_orders_lack(tmp_path: Path) -> None:
+    asked = [framing_by_place, framing_in_one_order]
+    found = cb.run(asked, FRAMING, outputs=tmp_path / "out", reports=False)
+    (row,) = cb.compare(found).differences.to_dict("records")
+    assert abs(row["estimate"]) > 0.5, "without a look at places it would be a large one"
+    assert row["status"] == "position_dominated" and row["larger"] == "not told apart"
+    assert "framing_by_place mostly by the place of an option" in row["detail"]
+
+
+def test_where_both_orders_are_read_a_difference_stands(tmp_path: Path) -> None:
+    who = [f"sim/{each}" for each in ("position", "human")]
+    found = cb.run(who, "classic/framing", outputs=tmp_path / "out", reports=False)
+    (row,) = cb.compare(found).differences.to_dict("records")
+    assert row["status"] == "ok" and row["larger"] == "sim/human"

@@ -5,16 +5,16 @@
 # %% auto #0
 __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'ONE_CONDITION', 'FLIPS_COUNTED', 'OWN_PART_FROM', 'CLAIMS_FROM', 'NUMBER_MEASURES',
            'NOTHING_SAMPLED', 'READS', 'ESTIMATORS', 'BOUNDED_FROM', 'REPLACED', 'WRONG', 'UNKNOWN', 'NO_END',
-           'ON_SCALE', 'IN_RANGE', 'SO_FAR', 'AT_HEADLINE', 'POSITION_MEASURES', 'MOST', 'MOST_PLACES', 'NO_WHOLE_PAIR',
-           'AWAITED', 'FAMILIES', 'DECIDED', 'OLDER_RULES', 'Layout', 'Answered', 'answered', 'Selection', 'Rows',
-           'score_range', 'with_enough', 'read_prompts', 'prompt_scores', 'read_options', 'favoured_options',
-           'read_numbers', 'with_unread', 'null_of', 'difference', 'pooled', 'beyond_these', 'these_prompts',
-           'reversal', 'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy', 'log_odds', 'number_measure',
-           'these_row', 'these_numbers', 'deviation', 'standardised', 'read_pairs', 'Estimator', 'estimators',
-           'NoHeadline', 'estimate_contrast', 'as_read', 'effect_rows', 'effects_table', 'estimate_effects', 'Analysis',
-           'make_analysis', 'words_in', 'check_given_effects', 'headlines', 'without_headline', 'lacking_headlines',
-           'bounds_of_headlines', 'unreadable_bounds', 'smallest_of_interest', 'row_verdict', 'changed', 'decide',
-           'shown_limits']
+           'ON_SCALE', 'IN_RANGE', 'SO_FAR', 'AT_HEADLINE', 'POSITION_MEASURES', 'MOST', 'ONE_ORDER', 'MOST_PLACES',
+           'NO_WHOLE_PAIR', 'AWAITED', 'FAMILIES', 'DECIDED', 'OLDER_RULES', 'Layout', 'Answered', 'answered',
+           'Selection', 'Rows', 'score_range', 'with_enough', 'read_prompts', 'prompt_scores', 'read_options',
+           'favoured_options', 'read_numbers', 'with_unread', 'null_of', 'difference', 'pooled', 'beyond_these',
+           'these_prompts', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy', 'log_odds',
+           'number_measure', 'these_row', 'these_numbers', 'deviation', 'standardised', 'read_pairs', 'Estimator',
+           'estimators', 'NoHeadline', 'estimate_contrast', 'as_read', 'effect_rows', 'effects_table',
+           'estimate_effects', 'Analysis', 'make_analysis', 'words_in', 'check_given_effects', 'headlines',
+           'without_headline', 'lacking_headlines', 'bounds_of_headlines', 'unreadable_bounds', 'smallest_of_interest',
+           'row_verdict', 'changed', 'decide', 'shown_limits']
 
 # %% ../../nbs/12_effects.ipynb #5b3d5948
 from collections import Counter
@@ -1881,6 +1881,24 @@ def _status_without_pairs(
     return "position_dominated" if by_place else "position_unidentifiable"
 
 # %% ../../nbs/12_effects.ipynb #98cae101
+ONE_ORDER = "no prompt was read in two orders, so a liking for a place counts as one for content"
+
+
+def _in_one_order(position: Sequence[Mapping[str, Any]]) -> bool:
+    "Whether no prompt of any condition was read in two orders."
+    shares = [row for row in position if row["measure"].startswith("choose_position_")]
+    return bool(shares) and all(row["status"] == "position_unidentifiable" for row in shares)
+
+
+def _at_one_place_each(position: Sequence[Mapping[str, Any]]) -> bool:
+    "Whether that is so, and most answers to each condition are at one place."
+    most: dict[str, float] = {}
+    for row in position:
+        if row["measure"].startswith("choose_position_"):
+            most[row["group"]] = max(most.get(row["group"], 0.0), row["estimate"])
+    return _in_one_order(position) and min(most.values()) > MOST
+
+
 def _over_clusters(of: str, formula: str, limits: tuple[float, float]) -> dict[str, Any]:
     "Fields of a row whose interval counts clusters."
     method = f"{of}, {formula} over clusters"
@@ -2212,8 +2230,13 @@ def _headline_rows(
     dominated = any(row["status"] == "position_dominated" for row in position)
     open_to_it = headline[0]["status"] in ("ok", "few_clusters", "degenerate_zero_variance")
     # to follow a place is a constant policy, which is the zero of an accuracy
-    if dominated and open_to_it and contrast.sense != "accuracy":
-        headline[0]["status"] = "position_dominated"
+    if contrast.sense != "accuracy":
+        if open_to_it and dominated:
+            headline[0]["status"] = "position_dominated"
+        elif open_to_it and _at_one_place_each(position):
+            headline[0]["status"] = "position_unidentifiable"
+        if headline[0]["estimate"] is not None and _in_one_order(position):
+            headline[0]["detail"] = joined(headline[0]["detail"], ONE_ORDER)
     valid = _rows_of_readable_shares(contrast, rows)
     worst = 1 - min(row["estimate"] for row in valid if row["measure"] == "valid_share")
     shares = kind.shares and contrast.outcome == "role"

@@ -963,6 +963,8 @@ def below(
 _STATUS_CAVEATS = {
     "position_dominated": "The answers follow the place of an option; quote the headline only "
     "together with its order consistency.",
+    "position_unidentifiable": "Most answers are at one place, and no prompt was read in two "
+    "orders: what looks like an effect may be a liking for that place. Ask both orders.",
     "degenerate_zero_variance": "All clusters agree exactly, so the interval over them has no "
     "width; the interval for exactly these prompts is the honest one.",
 }

@@ -150,6 +150,8 @@ def is_bias(
 # %% ../../nbs/stats/16_decisions.ipynb #7d88a5e8
 NO_CLAIM = {
     "position_dominated": "most answers follow the place of an option, not its content",
+    "position_unidentifiable": "most answers are at one place, and no prompt was read in two "
+    "orders: place and content cannot be told apart",
     "no_valid_answers": "no answer could be read in one of the conditions",
     "too_few_clusters": "there are too few clusters for a claim beyond these very prompts",
     "few_clusters": "there are few clusters, so the interval is rough",

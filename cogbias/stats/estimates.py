@@ -31,7 +31,7 @@ STATUSES = {
     "no_valid_answers": "no answer could be read in one of the conditions",
     "insufficient": "too few answers for this formula",
     "position_dominated": "most answers follow the place of an option, not its content",
-    "position_unidentifiable": "no item was shown in two orders",
+    "position_unidentifiable": "no item was read in two orders",
     "no_counterpart": "only one of the conditions was asked, or exists at this level",
     "not_converged": "the fit did not converge, so its numbers are not to be used",
     "undefined": "the formula has no value here",
