@@ -143,15 +143,67 @@ def _names_to_plan(model: Any) -> list[Any]:
 
 
 _OF_A_PLAN = {
-    "cells": "one row per participant and paradigm: prompts, answers planned, stored and missing, "
-    "calls, tokens in and out, usd, seconds",
-    "models": "one row per model: calls, tokens, usd, the most it may cost, its price",
+    "cells": "one row per participant and paradigm",
+    "models": "one row per model",
     "power": "one row per cell: the smallest effect that can be seen in 4 of 5 such studies",
     "notes": "what the plan rests on, a line each",
+    "refused": "what a run would not begin with as it is, a line each",
+}
+_OF_A_CELL = {
+    "participant": "who is asked",
+    "paradigm": "what is asked",
+    "method": "how, as in trials",
+    "prompts": "how many there are",
+    "planned": "answers that are wanted",
+    "stored": "of these, those that the folder holds",
+    "missing": "of these, those that are asked for",
+    "calls": "requests that this takes",
+    "tokens_in": "that are sent; empty where nobody knows",
+    "tokens_out": "that come back; likewise",
+    "usd": "what this costs; empty without a price",
+    "seconds": "how long this takes; empty where nobody knows",
+    "unusable": "imported items that are left out",
+    "told": "what the tokens rest on",
+    "note": "what a reader should know",
+}
+_OF_A_MODEL = {
+    "model": "backend/name",
+    "calls": "requests for answers",
+    "calls_to_try_out": "requests at most that find out what its server can do",
+    "tokens_in": "that are sent",
+    "tokens_out": "that come back",
+    "usd": "what this costs; empty without a price",
+    "most_usd": "the most that it may cost",
+    "spent_tokens": "of the answers that the folder holds",
+    "spent_usd": "what these cost",
+    "price": "usd per million tokens in and out, and where it is from",
+}
+_OF_POWER = {
+    "participant": "who is asked",
+    "paradigm": "what is asked",
+    "measure": "the headline",
+    "unit": "of the effects in this row",
+    "clusters": "units behind the interval",
+    "detectable": "the smallest effect that is seen in 4 of 5 such studies",
+    "smallest": "smallest effect of interest",
+    "spread": "standard deviation between clusters that this rests on",
+    "told": "where the spread is from",
+    "for_half": "clusters that half of that effect needs",
+    "there": "clusters that the paradigm has",
+    "counted": "what is counted: clusters, or questions",
+    "of_either": "clusters of both kinds, where two kinds cross",
+    "there_of_either": "the same of those that the paradigm has",
+    "note": "what a reader should know",
 }
 
 
-@listing(Settings=setting_words(Study), Returns=_OF_A_PLAN)
+@listing(
+    Settings=setting_words(Study),
+    Returns=_OF_A_PLAN,
+    Columns_of_cells=_OF_A_CELL,
+    Columns_of_models=_OF_A_MODEL,
+    Columns_of_power=_OF_POWER,
+)
 def plan(
     model: str | Path | Sequence[str],  # backend/name, or several; alone: a study file or its name
     # a name, a file, a Paradigm, several of these, or a table; None: of a study file

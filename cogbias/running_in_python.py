@@ -44,7 +44,7 @@ from cogbias.study import (
     refuse_fields_of_files,
     study_paradigms,
 )
-from .tables import EFFECTS, CogbiasError
+from .tables import EFFECTS, TRIALS, CogbiasError
 from .trials import TrialStore, fingerprint, not_asked_lines, trial_id
 
 # %% ../nbs/26_running_in_python.ipynb #b8908a03
@@ -363,8 +363,9 @@ _OTHER_SETTINGS = {
 }
 _OF_A_RUN = {
     "effects": "the effects table, whose columns are listed below",
-    "headlines": "its headline for each participant and paradigm",
-    "trials": "every answer, as a trials table",
+    "headlines": "its headline for each participant and paradigm, in the same columns",
+    "trials": "every answer, as a trials table, whose columns are listed below",
+    "cells": "for each participant and paradigm, how many answers are planned, stored and asked",
     "statuses": "how many answers there are of each status",
     "said": "what a reader should know, a line each",
     "reports, outputs": "where everything lies",
@@ -379,6 +380,7 @@ _OF_A_RUN = {
     Returns=_OF_A_RUN,
     Other_settings=_OTHER_SETTINGS,
     Columns_of_effects=EFFECTS.meanings,
+    Columns_of_trials=TRIALS.meanings,
 )
 def run(
     # backend/name, a participant or a function, or several

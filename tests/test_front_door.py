@@ -19,6 +19,7 @@ from tiers import KINDS, slow_but
 import cogbias as cb
 from cogbias.backends.sim import exact_trials
 from cogbias.cli import _from_home, app, main
+from cogbias.kits.file import FIELDS
 from cogbias.outputs import trials_of
 from cogbias.study import read_study
 from cogbias.tables import CogbiasError, shipped
@@ -153,6 +154,41 @@ def test_each_name_lists_settings_and_columns() -> None:
     for function, lines in wanted.items():
         for line in lines:
             assert f"    {line}" in function.__doc__, (function, line)
+
+
+def listed_under(function: object, title: str) -> list[str]:
+    "The names that help() lists under a title."
+    part = function.__doc__.split(f"{title}:\n")[1].split("\n\n")[0]
+    return [line.split(":")[0].strip() for line in part.splitlines()]
+
+
+def test_help_lists_every_column_of_a_result_and_no_other(tmp_path: Path) -> None:
+    asked = {"paradigm": "classic/framing", "outputs": tmp_path / "out"}
+    planned = cb.plan(["sim/human", "sim/rational"], **asked)
+    found = cb.run(["sim/human", "sim/rational"], **asked, reports=False, progress=False)
+    apart = cb.compare(found)
+    for function, result, names in (
+        (cb.plan, planned, ("cells", "models", "power")),
+        (cb.run, found, ("effects", "trials")),
+        (cb.compare, apart, ("differences", "ranks", "familiar")),
+    ):
+        for name in names:
+            columns = getattr(result, name).columns.tolist()
+            assert listed_under(function, f"Columns of {name}") == columns, name
+    assert listed_under(cb.plan, "Returns") == list(planned._fields)
+
+
+def test_help_lists_every_setting_of_a_table_at_hand() -> None:
+    settings = listed_under(cb.paradigm_from, "Settings")
+    assert sorted([*settings, "name", "wordings"]) == sorted([*FIELDS, "unit"])
+    (beside,) = listed_under(cb.paradigm_from, "Settings beside an items table")
+    framed = cb.items("classic/framing")
+    for name in settings:
+        with pytest.raises(CogbiasError) as error:
+            cb.paradigm_from(framed, **{name: object()})
+        assert ("says nothing beside a table" in str(error.value)) == (
+            name not in beside.split(", ")
+        )
 
 
 DRAWN = ("managerial/*", "logic/belief")  # paradigms whose prompts hold what is drawn

@@ -35,6 +35,7 @@ from cogbias.tables import (
     is_empty,
     load_table,
     nearest,
+    plain_value,
     save_table,
     shortened,
     with_lost_types,
@@ -395,21 +396,33 @@ def _usual_positive(items: pd.DataFrame, told: Mapping[str, Any]) -> str:
     return f"the number is {direction} under treatment than under control"
 
 
-@listing()
+_OF_THE_TABLE = ("name", "wordings")  # of FIELDS: what the arguments of the call say
+_SETTINGS = {
+    name: f"{kind}; {meaning}"
+    for name, (kind, meaning) in FIELDS.items()
+    if name not in _OF_THE_TABLE
+} | {"unit": "a text; the unit of the numbers of an items table"}
+
+
+@listing(
+    Settings=_SETTINGS,
+    Settings_beside_an_items_table={", ".join(_OF_ITEMS): "the others stand in its rows"},
+)
 def paradigm_from(
     items: pd.DataFrame,  # wording, condition, prompt, option_a, ..., target; or an items table
     name: str = "table",  # the paradigm is called own/name
     *,
     target_role: str = "target",  # of an items table: the role that shows the bias
-    **told: Any,  # what a declaration in a file may say: title, bias, summary, number, factors, ...
+    **told: Any,  # what a declaration in a file may say; listed below
 ) -> Paradigm:
     "A table at hand as a paradigm; it is known to whoever is given it, and to nobody else."
     items = check_columns(items, what="paradigm_from")
     _check_told({"name": name, "target_role": target_role})
+    told = plain_value(told)
     own_name(name, lambda said: CogbiasError(f"paradigm_from: name: {said}"))
-    known = FIELDS if "wording" in items.columns else _OF_ITEMS
+    known = (set(_SETTINGS) - {"unit"}) if "wording" in items.columns else _OF_ITEMS
     for field in told:
-        if field not in FIELDS and field not in _OF_ITEMS:
+        if field not in _SETTINGS:
             raise CogbiasError(f"paradigm_from: {field!r} is not known; {nearest(field, known)}")
         if told[field] is None:
             raise CogbiasError(f"paradigm_from: {field} is None; leave it out, or say what it is")
