@@ -896,9 +896,9 @@ EFFECTS = Schema(
             "of the two one-sided tests, corrected within the family",
             {"since": 2, **PROBABILITY},
         ),
-        ("n_items", "integer", "prompts that the estimate rests on", COUNT),
-        ("n_trials", "integer", "answers asked for", COUNT),
-        ("n_valid", "integer", "answers that could be read", COUNT),
+        ("n_items", "integer", "prompts asked for it, with a readable answer or without", COUNT),
+        ("n_trials", "integer", "answers asked for, to these prompts", COUNT),
+        ("n_valid", "integer", "answers to them that could be read", COUNT),
         (
             "n_clusters",
             "integer",

@@ -20,6 +20,7 @@ from cogbias.design import paradigm, paradigms
 from cogbias.effects import decide, effect_rows, effects_table, estimate_effects
 from cogbias.effects.published import SUSCEPTIBILITY
 from cogbias.stats.proportions import newcombe_paired, wilson
+from cogbias.tables import EFFECTS
 from cogbias.trials import typed_trials
 
 NUMBERS = ["estimate", "se", "df", "ci_low", "ci_high", "p_value", "n_clusters"]
@@ -410,3 +411,30 @@ def test_a_condition_of_which_nothing_could_be_read_is_called_so() -> None:
     row = estimate_effects(trials, items, paradigm("classic/framing")).iloc[0]
     assert row["status"] == "no_valid_answers"
     assert status_words(row["status"]) == "no readable answers in a condition"
+
+
+@pytest.mark.parametrize("name", ["classic/framing", "managerial/halo", "classic/anchoring"])
+def test_prompts_are_counted_that_were_asked_as_the_answers_beside_them(name: str) -> None:
+    "A refusal takes a prompt from those that were read, and from no other count."
+    assert "asked" in EFFECTS.meanings["n_items"] and "asked" in EFFECTS.meanings["n_trials"]
+    items = paradigm(name).items()
+    trials = exact_trials("human", items)
+    whole, part = (
+        keyed(estimate_effects(each, items, paradigm(name)))
+        for each in (trials, refused(trials, half_of_prompts(trials)))
+    )
+    both = whole.index.intersection(part.index)
+    assert (part["n_valid"] < part["n_trials"]).sum() > 10
+    for count in ("n_items", "n_trials"):
+        assert part.loc[both, count].tolist() == whole.loc[both, count].tolist(), count
+
+
+def test_a_few_bets_that_could_be_read_have_no_interval_and_no_error() -> None:
+    "All that is left are questions about one thing, whose answers may hang together."
+    items = paradigm("bets/coin").items()
+    trials = exact_trials("human", items)
+    lost = np.random.default_rng(2).random(len(items)) > 0.005
+    effects = estimate_effects(refused(trials, lost), items, paradigm("bets/coin"))
+    row = keyed(effects).loc[("balanced_accuracy", "all", "F", False)]
+    assert row["status"] == "too_few_clusters" and 0 <= row["estimate"] <= 1
+    assert np.isnan(row["ci_low"]) and np.isnan(row["ci_high"])

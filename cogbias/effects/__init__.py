@@ -1955,7 +1955,7 @@ def _position_rows(
         "group": f"condition={condition}",
         "target": "F",
         "unit": "share of order pairs",
-        "n_items": len(places.p),
+        "n_items": len(np.unique(answers.item[mine])),
         "n_trials": int(mine.sum()),
         "n_valid": int(answers.ok[mine].sum()),
         "status": status,

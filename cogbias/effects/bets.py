@@ -411,10 +411,11 @@ def _balanced_of_these(rows: Rows, kind: np.ndarray) -> Estimate:
         _over_orders(rows, rows["score"]), *_things_of_questions(rows)
     ) / len(weight)
     mean = min(1.0, float(share @ credit))
-    low, high = wilson(mean * counted, counted)
+    alone = np.isnan(counted)  # about one thing only
+    low, high = (np.nan, np.nan) if alone else wilson(mean * counted, counted)
     method = "mean accuracy of kinds that share questions, wilson, shared things"
     known = {"n": len(credit), "n_clusters": len(weight), "method": method, "target": "F"}
-    status = "too_few_clusters" if np.isnan(counted) else "ok"
+    status = "too_few_clusters" if alone else "ok"
     return Estimate(mean, ci_low=low, ci_high=high, ci_level=0.95, status=status, **known)
 
 
