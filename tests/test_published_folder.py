@@ -189,3 +189,9 @@ def test_an_edited_record_of_who_answered_is_named(two_arms: Path, tmp_path: Pat
         assert result.exit_code == 1
         assert "participant.json: is not as a run left it" in result.output.replace("\n", " ")
         CliRunner().invoke(app, ["effects", str(folder)])
+
+
+def test_nobody_is_asked_to_price_answers_that_others_collected(two_arms: Path) -> None:
+    told = CliRunner().invoke(app, ["status", str(two_arms)]).output
+    assert "published answers of Pagliaro 2026" in told
+    assert "price" not in told
