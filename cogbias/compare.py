@@ -1074,10 +1074,13 @@ def for_readers(
     )
     if found.differences["p_plain"].notna().any():
         differences[PLAIN] = _plain_words(found.differences)
+    wordings = wordings.drop(columns=_NOT_SHOWN).round(3)
+    numbers = wordings.select_dtypes("number").columns
+    wordings = wordings.assign(**{name: wordings[name] + 0.0 for name in numbers})  # no -0.000
     tables = {
         "Differences": differences,
         "Ranks": ranks,
-        "Published minus new wording": wordings.drop(columns=_NOT_SHOWN).round(3),
+        "Published minus new wording": wordings,
     }
     return {title: table for title, table in tables.items() if len(table)}
 
