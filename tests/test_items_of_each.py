@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from calls import command, refused
 from test_site_pages import stand_in
+from tiers import every_few
 
 import cogbias as cb
 import cogbias.outputs as outputs
@@ -175,7 +176,7 @@ class Killed(BaseException):
     "Stands for the end of the process."
 
 
-@pytest.mark.parametrize("step", range(4))
+@pytest.mark.parametrize("step", every_few(4, range(4)))
 def test_a_run_killed_between_any_two_writes_leaves_the_numbers_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:

@@ -107,7 +107,7 @@ OF_A_RUN = {
 }
 
 
-@pytest.mark.parametrize("argument", every_few(5, OF_A_RUN))
+@pytest.mark.parametrize("argument", every_few(12, OF_A_RUN))
 def test_a_wrong_run_is_never_an_error_of_somebody_else(
     argument: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
