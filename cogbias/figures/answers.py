@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from .cell import axes_or_new, figure, number_of_places, without_chance
+from cogbias.figures.cell import (
+    axes_or_new,
+    figure,
+    number_of_places,
+    refuse_percent,
+    without_chance,
+)
 from cogbias.figures.study import (
     _CHANCE_LOOK,
     _LevelLook,
@@ -167,6 +173,7 @@ def position_diagnostics(
     )
     if table.empty:
         return _empty_axes(_why_empty(data), ax)
+    refuse_percent(table, {"consistent": consistent, "locked": locked})
     if (table["consistent"] + table["locked"] > 1 + 1e-6).any():
         raise CogbiasError(
             f"{consistent!r} and {locked!r} add to more than 1: give shares of the same order pairs"
@@ -239,6 +246,7 @@ def place_shares(
     if _finite_rows(table, "at", "value").empty:
         return _empty_axes(_why_empty(data, x, y), ax)
     _refuse_repeats(data, x, hue)
+    refuse_percent(table, {"value": y})
     ax, places = axes_or_new(ax, 5.0, 3.0), sorted(table["at"].dropna().unique())
     _draw_side_by_side(ax, table)
     unknown = _equal_shares(ax, table)
@@ -439,6 +447,7 @@ def roc_curve(
     seen = _finite_rows(table, "at", "value").sort_values(["at", "value"])
     if seen.empty:
         return _empty_axes(_why_empty(data, x, y), ax)
+    refuse_percent(seen, {"at": x, "value": y})
     ax = axes_or_new(ax, 4.4, 4.6)
     _unit_square(ax)
     entries = _draw_curves(ax, seen, _area_words(areas, hue), bool(hue))
@@ -547,6 +556,7 @@ def threshold_curve(
     seen = _finite_rows(table, "at", "value").sort_values("at")
     if seen.empty:
         return _empty_axes(_why_empty(data, x, y), ax)
+    refuse_percent(seen, {"value": y})
     ax, levels = axes_or_new(ax, 5.4, 3.4), _levels_in_order(seen["level"])
     for level, look in _look_of_each(levels).items():
         _threshold_line(ax, seen[seen["level"] == level], look)
@@ -560,15 +570,6 @@ def threshold_curve(
     return _with_notes_below(ax, _count_left_out(len(table) - len(seen)))
 
 # %% ../../nbs/figures/02_answers.ipynb #fcf63a9f
-def _shares_only(table: pd.DataFrame, names: Mapping[str, str]) -> None:
-    "Refuse coverage in percent; `names` are short and given names of columns."
-    for short, name in names.items():
-        if ((table[short] < 0) | (table[short] > 1)).any():
-            raise CogbiasError(
-                f"column {name!r} leaves 0 to 1: give coverage as a share, such as 0.95"
-            )
-
-
 def _in_percentage_points(table: pd.DataFrame, nominal: pd.Series | float = 0.0) -> pd.DataFrame:
     "Coverage less the nominal one, with its Monte-Carlo limits, in percentage points."
     value, reach = 100 * (table["coverage"] - nominal), 196 * table["error"]
@@ -599,7 +600,7 @@ def calibration_plot(
     seen = _finite_rows(table, "at", "coverage")
     if seen.empty:
         return _empty_axes(_why_empty(data, x, y), ax)
-    _shares_only(table, {"at": x, "coverage": y})
+    refuse_percent(table, {"at": x, "coverage": y})
     ax, levels = axes_or_new(ax, 5.4, 3.4), sorted(seen["at"].unique())
     ax.axhspan(
         -100 * band, 100 * band, color="#888888", alpha=0.18, linewidth=0, zorder=0, gid="band"
@@ -630,7 +631,7 @@ def coverage_rows(
     seen, rows = _finite_rows(table, "coverage"), _levels_in_order(table["at"])
     if seen.empty:
         return _empty_axes(_why_empty(data, x), ax)
-    _shares_only(table, {"coverage": x})
+    refuse_percent(table, {"coverage": x})
     ax = axes_or_new(ax, 4.2 + max(1.2, _inches_of_longest(rows)), 1.3 + 0.34 * len(rows))
     ax.axvspan(
         100 * (nominal - band),

@@ -21,6 +21,7 @@ from cogbias.figures.cell import (
     check_rows,
     figure,
     interval_rows,
+    refuse_percent,
 )
 from ..tables import ACCURACY_GAIN, CogbiasError, check_columns, limits_fault
 
@@ -682,6 +683,7 @@ def beside_published(
 
     shares = (*NUMBERS, "published_low", "published_high")
     check_rows(rows, by, "label", *shares, numbers=shares)
+    refuse_percent(rows, {name: name for name in ("estimate", *shares[-2:])})
     panels = dict(list(rows.groupby(by, sort=False)))
     lines = list(_panels_of_same_rows(panels))
     columns = max(map(len, lines))
@@ -852,7 +854,15 @@ def _map_texts(ax: "Axes", columns: Sequence[Any], rows: Sequence[Any]) -> None:
     ax.grid(visible=False)
 
 # %% ../../nbs/figures/01_study.ipynb #e26fbd04
-def _map_legend(ax: "Axes", missing: int, judged: np.ndarray | None = None) -> None:
+def _level_words(data: pd.DataFrame) -> str:
+    "What intervals these are: as the rows say, or the usual ones."
+    levels = data["ci_level"].dropna().astype(float).unique() if "ci_level" in data else (0.95,)
+    return "interval" if len(levels) != 1 else f"{100 * levels[0]:g}% interval"
+
+
+def _map_legend(
+    ax: "Axes", missing: int, judged: np.ndarray | None = None, intervals: str = "interval"
+) -> None:
     "The marks that are there."
     from matplotlib.patches import Patch
 
@@ -865,7 +875,7 @@ def _map_legend(ax: "Axes", missing: int, judged: np.ndarray | None = None) -> N
     ]
     if judged is not None and not judged.all():
         handles.append(Patch(facecolor="white", edgecolor="#777777", label="no verdict"))
-    below = "in brackets: 95% interval"
+    below = f"in brackets: {intervals}"
     words = [below] * bool(_artists_named(ax, "ends")) + [f"–  no number ({missing})"] * bool(
         missing
     )
@@ -917,7 +927,7 @@ def model_bias_heatmap(
     )
     _map_texts(ax, columns, rows)
     _write_cells(ax, grid, reach, judged)
-    _map_legend(ax, int(np.isnan(numbers).sum()), judged)
+    _map_legend(ax, int(np.isnan(numbers).sum()), judged, _level_words(data))
     return ax
 
 # %% ../../nbs/figures/01_study.ipynb #76ee8518
