@@ -47,14 +47,14 @@ from cogbias.outputs import (
     stored_settings,
 )
 from .own_paradigms import bring_folder, declared_hash
-from .participants import Participant, resolve_method
+from .participants import Participant
 from cogbias.study import (
     Study,
-    answer_groups,
+    asks_until_valid,
     factors_used,
     group_counts,
-    least_rounds,
     recorded_as_set,
+    rounds_of_items,
     study_extractor,
     study_items,
     study_of_cell,
@@ -105,26 +105,23 @@ def _until_valid(
     begins: Callable[[Collected], None] | None,
 ) -> Collected:
     "Rounds of asking, until every group has enough readable answers or has used its attempts."
-    keys, parts, left = answer_groups(items), [], items
-    rounds = least_rounds(study, items)
+    parts, before = [], dict.fromkeys(items["item_id"], 0)
+    often = rounds_of_items(study, items, pd.DataFrame())
 
-    def begins_round(planned: Collected) -> None:
+    def begins_rounds(planned: Collected) -> None:
         ids = [key for part in [*parts, planned] for key in part.trial_ids]
-        ids = tuple(dict.fromkeys(ids))
-        begins(replace(planned, planned=len(ids), trial_ids=ids))
+        ids, rounds = tuple(dict.fromkeys(ids)), max(often.values())
+        begins(replace(planned, planned=len(ids), trial_ids=ids, rounds=rounds))
 
-    how = {"extractor": extractor, "begins": begins_round if begins else None}
-    while len(left):
-        parts.append(collect(left, who, store, study.method, rounds, study.seed, progress, **how))
+    how = {"extractor": extractor, "begins": begins_rounds if begins else None}
+    while often != before:
+        left = items[[often[item] > before[item] for item in items["item_id"]]]
+        asked = study.method, max(often[item] for item in left["item_id"]), study.seed
+        parts.append(collect(left, who, store, *asked, progress, **how, often=often))
         ids = list(dict.fromkeys(key for part in parts for key in part.trial_ids))
-        counts = group_counts(items, store.read(ids))
-        short = counts[
-            (counts["valid"] < study.valid_answers)
-            & (counts["attempts"] < study.attempts * study.valid_answers)
-        ].index
-        of_group = items.set_index(keys).index
-        left, rounds = items[of_group.isin(short)], rounds + 1
-    return _rounds_as_one(parts, ids, counts, study, rounds - 1)
+        answered = store.read(ids)
+        before, often = often, rounds_of_items(study, items, answered)
+    return _rounds_as_one(parts, ids, group_counts(items, answered), study, max(often.values()))
 
 # %% ../nbs/22_cells.ipynb #ce899e1f
 def _rounds_as_one(
@@ -166,7 +163,7 @@ def _collect_for_study(
     begins: Callable[[Collected], None] | None = None,
 ) -> Collected:
     "What a study needs of one participant, asked for where it is missing."
-    if not study.valid_answers or resolve_method(who, study.method) in EXACT:
+    if not asks_until_valid(study, who):
         return collect(
             *(items, who, store, study.method, study.repeats, study.seed),
             *(progress, extractor, begins),

@@ -6,17 +6,20 @@
 __all__ = ['temperatures', 'given_values', 'lists_of_levels', 'refuse_fields_of_files', 'make_study', 'study_paradigms',
            'factors_used', 'check_places', 'study_items', 'models_asked', 'study_participant', 'study_participants',
            'study_extractor', 'check_methods', 'check_names', 'check_levels', 'read_study', 'studies', 'study_title',
-           'answer_groups', 'group_counts', 'least_rounds', 'study_of_cell', 'own_settings', 'plain_values',
+           'answer_groups', 'group_counts', 'rounds_of_items', 'study_of_cell', 'own_settings', 'plain_values',
            'recorded_study', 'study_hash', 'recorded_study_hash', 'recorded_cell', 'model_folder_of',
-           'with_checkpoints', 'Unmet', 'recorded_as_set', 'within_reach', 'PlannedCell', 'planned_cells', 'plan_study']
+           'with_checkpoints', 'Unmet', 'recorded_as_set', 'within_reach', 'PlannedCell', 'UntilValid',
+           'asks_until_valid', 'plan_until_valid', 'planned_cells', 'plan_study']
 
 # %% ../nbs/19_study.ipynb #38f2befe
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from inspect import signature
+from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,7 +69,7 @@ from cogbias.tables import (
     shortened,
     shipped,
 )
-from .trials import Plan, checked_rows, plan
+from .trials import Plan, TrialStore, checked_rows, plan
 
 # %% ../nbs/19_study.ipynb #e917dbeb
 def temperatures(study: Study) -> tuple[float | None, ...]:
@@ -481,11 +484,49 @@ def group_counts(items: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
     return found.reindex(groups, fill_value=0)
 
 # %% ../nbs/19_study.ipynb #2d82fce1
-def least_rounds(study: Study, items: pd.DataFrame) -> int:
-    "How often every prompt must be put at the least; more where answers cannot be read."
-    if not study.valid_answers:
-        return study.repeats
-    return max(1, study.valid_answers // int(items.groupby(answer_groups(items)).size().max()))
+def _rounds_of_group(
+    study: Study,
+    size: int,  # prompts of the group
+    read: Sequence[int],  # readable answers of its rounds so far
+    of_each: int,  # readable answers of each further round
+) -> int:
+    "How many rounds a group is asked."
+    most = study.attempts * study.valid_answers
+    rounds = readable = 0
+    for of_round in read:
+        if readable >= study.valid_answers or rounds * size >= most:
+            return rounds
+        rounds, readable = rounds + 1, readable + of_round
+    lacking = max(0, study.valid_answers - readable)
+    at_most = ceil(most / size)
+    if not lacking:
+        return rounds
+    return min(rounds + ceil(lacking / of_each), at_most) if of_each else at_most
+
+
+def rounds_of_items(
+    study: Study,  # with valid_answers
+    items: pd.DataFrame,  # an items table
+    trials: pd.DataFrame,  # what is answered, as from a store
+    is_read: bool = True,  # whether what is not answered yet is taken to be readable
+) -> dict[str, int]:  # item -> how often it is put
+    "How often each prompt is put: its group takes whole rounds until it has enough."
+    groups = items.groupby(answer_groups(items), sort=False, dropna=False).ngroup()
+    of_item = dict(zip(items["item_id"], groups))
+    read: dict[int, dict[int, int]] = {}
+    if len(trials):
+        keys = [trials["item_id"].map(of_item).rename("group"), trials["repeat"]]
+        counted = (trials["status"] == "ok").groupby(keys).agg(["size", "sum"])
+        for (group, repeat), (answered, ok) in counted.iterrows():
+            to_come = groups.eq(group).sum() - answered if is_read else 0
+            read.setdefault(group, {})[repeat] = int(ok + to_come)
+    rounds = {}
+    for group, size in groups.value_counts().items():
+        of_each = size if is_read else 0
+        known = read.get(group, {})
+        so_far = [known.get(repeat, of_each) for repeat in range(max(known, default=-1) + 1)]
+        rounds[group] = _rounds_of_group(study, size, so_far, of_each)
+    return {item: rounds[group] for item, group in of_item.items()}
 
 # %% ../nbs/19_study.ipynb #66a3e780
 def study_of_cell(given: Mapping[str, Any]) -> Study:
@@ -617,7 +658,52 @@ class PlannedCell(NamedTuple):
     extractor: Participant | None  # likewise
     paradigm: str  # suite/name
     items: pd.DataFrame  # an items table
-    plan: Plan  # what is missing
+    plan: Plan  # what is missing; with valid_answers, if every answer to come can be read
+    most: int  # answers planned at the most
+    readable: Mapping[str, int] | None  # item -> answers that can be read then; None: all that come
+
+
+class UntilValid(NamedTuple):
+    "What is planned of somebody who is asked until enough answers can be read."
+
+    plan: Plan  # if every answer to come can be read
+    most: int  # answers, if none to come can be read
+    readable: dict[str, int]  # item -> answers that can be read then, if every one to come can be
+
+
+def asks_until_valid(
+    study: Study,  # what is planned
+    who: Participant,  # who is asked
+) -> bool:
+    "Whether somebody is asked until enough answers can be read; exact ones are asked once."
+    return bool(study.valid_answers) and resolve_method(who, study.method) not in EXACT
+
+
+def plan_until_valid(
+    study: Study,  # with valid_answers
+    who: Participant,  # who is asked
+    items: pd.DataFrame,  # an items table
+    store: TrialStore,  # of its answers
+    extractor: Participant | None = None,
+    rows: Sequence[Mapping[str, Any]] | None = None,  # of the items, where they are checked already
+) -> UntilValid:
+    "What a run asks that goes on from what is stored; what failed is asked again, and read."
+    stored, often = pd.DataFrame(), rounds_of_items(study, items, pd.DataFrame())
+    while True:
+        rounds = max(often.values())
+        asked = items, who, study.method, rounds, study.seed, store, extractor, rows
+        made = plan(*asked, often)
+        if len(made.requests) < len(made.trial_ids):
+            stored = store.read(made.trial_ids)
+            stored = stored[stored["status"] != "error"]
+        further = rounds_of_items(study, items, stored)
+        if further == often:
+            break
+        often = further
+    most = sum(rounds_of_items(study, items, stored, is_read=False).values())
+    unread = Counter(stored.loc[stored["status"] != "ok", "item_id"]) if len(stored) else {}
+    readable = {item: count - unread.get(item, 0) for item, count in often.items()}
+    return UntilValid(made, most, readable)
 
 
 def planned_cells(
@@ -635,13 +721,16 @@ def planned_cells(
         rows = checked_rows(items)
         for who in study_participants(study):
             known = within_reach(folder, who)
-            exact = resolve_method(known, study.method) in EXACT
-            rounds = study.repeats if exact else least_rounds(study, items)
             store = folder.store(who.name, name)
-            made = plan(items, known, study.method, rounds, study.seed, store, extractor, rows)
+            if asks_until_valid(study, known):
+                made, most, readable = plan_until_valid(study, known, items, store, extractor, rows)
+            else:
+                asked = study.method, study.repeats, study.seed, store, extractor, rows
+                made = plan(items, known, *asked)
+                most, readable = len(made.trial_ids), None
             if known is not who and hasattr(who, "check_items"):  # to look at items is no contact
                 who.check_items([request.item for request in made.requests])
-            yield PlannedCell(who, known, extractor, name, items, made)
+            yield PlannedCell(who, known, extractor, name, items, made, most, readable)
     check_levels(study)
 
 

@@ -871,6 +871,7 @@ def _plan_trials(
     answered: Collection[str],
     extractor: Participant | None = None,
     rows: Sequence[Mapping[str, Any]] | None = None,
+    often: Mapping[str, int] | None = None,
 ) -> Plan:
     "The plan, given what is stored."
     if method == "auto" and hasattr(participant, "method_for") and len(items):
@@ -894,6 +895,7 @@ def _plan_trials(
         Request(item, repeat, trial_seed(study_seed, item["item_id"], repeat))
         for repeat in range(rounds)
         for item in rows
+        if often is None or repeat < often[item["item_id"]]
     ]
     asked = ((request.item["item_id"], request.repeat) for request in requests)
     ids = trial_ids(asked, who, method, study_seed)
@@ -918,10 +920,11 @@ def plan(
     extractor: Participant
     | None = None,  # who reads the choice off in the second of two steps; None: the participant
     rows: Sequence[Mapping[str, Any]] | None = None,  # of the items, where they are checked already
+    often: Mapping[str, int] | None = None,  # item -> repeats, where some are put less often
 ) -> Plan:
     "List the trials that are needed and missing; asks nothing."
     answered = store.keys() if store else ()
-    return _plan_trials(participant, items, method, repeats, seed, answered, extractor, rows)
+    return _plan_trials(participant, items, method, repeats, seed, answered, extractor, rows, often)
 
 # %% ../nbs/09_trials.ipynb #c5d55b11
 @dataclass(frozen=True)
@@ -1110,16 +1113,16 @@ def collect(
     extractor: Participant
     | None = None,  # who reads the choice off in the second of two steps; None: the participant
     begins: Callable[[Collected], None] | None = None,  # told what is planned, before it is asked
+    often: Mapping[str, int] | None = None,  # item -> repeats, where some are put less often
 ) -> Collected:
     "Ask for the trials that the store lacks and append each answer as it arrives."
     start, keys, statuses = time.perf_counter(), store.keys(), {}
-    todo = _plan_trials(participant, items, method, repeats, seed, keys, extractor)
+    asked = participant, items, method, repeats, seed
+    todo = _plan_trials(*asked, keys, extractor, often=often)
     if todo.requests:
         with store.writer() as writer:
             if writer.index.answered != keys:  # another process had its turn
-                todo = _plan_trials(
-                    participant, items, method, repeats, seed, writer.index.answered, extractor
-                )
+                todo = _plan_trials(*asked, writer.index.answered, extractor, often=often)
             if todo.requests:
                 if begins:
                     begins(_collected_of_plan(todo, repeats))

@@ -135,6 +135,7 @@ class Step(NamedTuple):
     most_out: float | None  # as many as answers may have
     seconds: float | None  # one call after the other; None: not known
     told: str  # how the tokens are known
+    times: float = 1.0  # as many calls at the most, where too few answers can be read
 
 
 NO_TOKENS = "simulated: nobody reads tokens"
@@ -272,11 +273,22 @@ def _requests_without_reasoning(cell: PlannedCell, folder: Folder) -> list[Reque
     return [request for request in cell.plan.requests if key(request) not in stored]
 
 
+def _with_most_calls(step: Step, cell: PlannedCell) -> Step:
+    "A step that knows how many calls it makes where no answer to come can be read."
+    again = cell.most - len(cell.plan.trial_ids)
+    return step._replace(times=(step.calls + again) / step.calls) if step.calls else step
+
+
 def cell_tokens(
     cell: PlannedCell,  # what is missing of it
     habits: Habits,  # of whoever has answered before
 ) -> list[Step]:  # one; two where choices are extracted
     "The calls that a cell would still make, and their tokens."
+    return [_with_most_calls(step, cell) for step in _steps_of_cell(cell, habits)]
+
+
+def _steps_of_cell(cell: PlannedCell, habits: Habits) -> list[Step]:
+    "The same where every answer can be read."
     method, requests = cell.plan.method, list(cell.plan.requests)
     suite = cell.paradigm.partition("/")[0]
     if method == "option_draw":

@@ -1,0 +1,102 @@
+"What a plan says of a study that asks until enough answers can be read is what its run does."
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cogbias.planning.plans import PlannedRun, plan_lines, plan_run, plan_tables
+from cogbias.running import run_study
+from cogbias.study import Study, answer_groups, make_study, study_items
+
+ONE_VARIANT = {"where": {"variant": ["base"]}}
+
+
+def study_of(model: str, name: str, **settings: Any) -> Study:
+    return make_study(models=[model], paradigms=[name], method="text", **settings)
+
+
+def asked_by_run(study: Study, outputs: Path) -> int:
+    outcome = run_study(study, outputs, reports=False)
+    assert not outcome.failed
+    return outcome.cells[0]["asked"]
+
+
+def answers_of(planned: PlannedRun) -> tuple[int, int, int]:
+    "Planned, missing, and missing at the most."
+    return tuple(int(planned.cells[name].sum()) for name in ("planned", "missing", "most_missing"))
+
+
+@pytest.mark.parametrize(
+    ("name", "valid", "asked"),
+    [
+        ("classic/framing", 60, 4 * 2 * 48 * 2),  # 48 prompts a group, so two rounds
+        ("classic/framing", 96, 4 * 2 * 48 * 2),
+        ("classic/framing", 97, 4 * 2 * 48 * 3),
+    ],
+)
+def test_where_all_can_be_read_a_plan_says_what_a_run_asks(
+    name: str, valid: int, asked: int, tmp_path: Path
+) -> None:
+    study = study_of("sim/human", name, valid_answers=valid)
+    planned = plan_run(study, tmp_path)
+    assert answers_of(planned)[:2] == (asked, asked)
+    assert asked_by_run(study, tmp_path) == asked
+    assert answers_of(plan_run(study, tmp_path)) == (asked, 0, 0)
+
+
+def test_groups_of_other_sizes_take_other_numbers_of_rounds(tmp_path: Path) -> None:
+    study = study_of("sim/human", "choice/certainty", valid_answers=1000)
+    planned = plan_run(study, tmp_path)
+    items = study_items(study, "choice/certainty")
+    sizes = items.groupby(answer_groups(items)).size()
+    assert sizes.nunique() > 1
+    asked = int((sizes * -(-1000 // sizes)).sum())
+    assert answers_of(planned)[:2] == (asked, asked)
+    assert asked_by_run(study, tmp_path) == asked
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 5])
+def test_where_some_cannot_be_read_a_run_lies_between_the_two_numbers_of_a_plan(
+    attempts: int, tmp_path: Path
+) -> None:
+    wanted = {"valid_answers": 120, "attempts": attempts}
+    study = study_of("sim/messy", "classic/framing", **ONE_VARIANT, **wanted)
+    planned = plan_run(study, tmp_path)
+    least, _, most = answers_of(planned)
+    assert (least, most) == (2 * 48 * 3, 2 * 48 * -(-120 * attempts // 48))
+    title, *_ = plan_tables(planned)
+    lines = "\n".join(plan_lines(planned))
+    if attempts == 1:  # nothing is asked twice, and both are one number
+        assert title == f"{least} of {least} answers are missing"
+        assert "as long as" not in lines
+    else:
+        assert title == f"at least {least} of {least} answers are missing, at most {most:,}"
+        assert "as long as every answer can be read" in lines
+    asked = asked_by_run(study, tmp_path)
+    assert least <= asked <= most
+    assert answers_of(plan_run(study, tmp_path)) == (asked, 0, 0)
+
+
+def test_what_is_stored_already_counts_in_a_plan(tmp_path: Path) -> None:
+    asked = {"model": "sim/messy", "name": "classic/framing", **ONE_VARIANT}
+    first = asked_by_run(study_of(**asked, valid_answers=100), tmp_path)
+    further = study_of(**asked, valid_answers=400)
+    planned, missing, most = answers_of(plan_run(further, tmp_path))
+    assert planned - missing == first
+    more = asked_by_run(further, tmp_path)
+    assert missing <= more <= most
+
+
+def test_the_most_that_is_paid_holds_all_attempts() -> None:
+    price = {"prices": {"openai/m": {"in": 10.0, "out": 30.0}}}
+    wanted = {"valid_answers": 96, "attempts": 5}
+    study = study_of("openai/m", "classic/framing", **ONE_VARIANT, **wanted, **price)
+    once = study_of("openai/m", "classic/framing", **ONE_VARIANT, repeats=2, **price)
+    least, plain = (plan_run(each, "nowhere").models.iloc[0] for each in (study, once))
+    assert least["usd"] == pytest.approx(plain["usd"])
+    tried = plan_run(study_of("openai/m", "classic/framing", **ONE_VARIANT, **price), "nowhere")
+    of_trying = 2 * tried.models.iloc[0]["most_usd"] - plain["most_usd"]
+    assert least["most_usd"] - of_trying == pytest.approx(5 * (plain["most_usd"] - of_trying))
