@@ -538,6 +538,14 @@ def shown_names_of(
     return {name: f"{name} ({said})" for name, said in marks_of(folder, names).items()}
 
 
+def _shown_under(name: str, said: str) -> str:
+    "How a participant is shown; one who was renamed by the new name, with who it was behind."
+    if said == name or said.startswith(f"{name} ("):
+        return said
+    named = re.fullmatch(r"(.+) \((.+)\)", said)
+    return f"{name} ({', '.join(named.groups()) if named else said})"
+
+
 def shown_names_in(
     table: pd.DataFrame,  # of trials or effects
 ) -> dict[str, str]:  # participant -> how it is shown; who is shown by its name is not in it
@@ -546,7 +554,8 @@ def shown_names_in(
     found = {name: f"{name} ({SIMULATED})" for name in names if is_simulated(name)}
     if "shown_name" in table:
         said = table[table["shown_name"].notna()].drop_duplicates("participant")
-        found |= dict(zip(said["participant"].astype(object), said["shown_name"].astype(object)))
+        pairs = zip(said["participant"].astype(object), said["shown_name"].astype(object))
+        found |= {name: _shown_under(name, each) for name, each in pairs}
     return found
 
 

@@ -335,6 +335,13 @@ def test_effects_without_a_number_are_compared_and_told_nothing_of() -> None:
     assert pd.isna(row["estimate"]) and row["larger"] == "not told apart"
 
 
+def test_two_runs_of_one_participant_are_told_apart_by_the_names_that_they_are_given() -> None:
+    marked = HEADS[HEADS["participant"] == "sim/human"].assign(shown_name="sim/human (simulated)")
+    both = pd.concat([marked.assign(participant=name) for name in ("one", "two")])
+    for shown in (repr(cb.compare(both)), repr(cb.show(both))):
+        assert "one (sim/human, simulated)" in shown and "two (sim/human, simulated)" in shown
+
+
 def test_a_run_asks_no_table_with_a_column_twice(tmp_path: Path) -> None:
     joined = pd.concat([ITEMS, ITEMS[["prompt"]]], axis=1)
     said = refused(lambda: cb.run("sim/human", joined, outputs=tmp_path / "out"))
