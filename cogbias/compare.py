@@ -834,12 +834,21 @@ _SEVERAL_FOLDERS = (
 )
 
 
-def _refuse_several_folders(given: Sequence[Any]) -> None:
-    "Say how several folders are compared; nothing where there is no second one."
+_SEVERAL_RUNS = (
+    "compare: takes one run or table; several are one table: pd.concat([a.trials, b.trials]), in "
+    "which who answered in both has two names: a.trials.assign(participant='one')"
+)
+
+
+def _refuse_several_sources(given: Sequence[Any]) -> None:
+    "Say how several folders, runs or tables are compared; nothing where there is no second one."
     paths = [str(from_home(each)) for each in given if isinstance(each, (str, Path))]
     folders = [path for path in paths if os.path.isdir(os.path.join(path, "trials"))]
     if len(folders) > 1:
         raise CogbiasError(_SEVERAL_FOLDERS.format(", ".join(map(repr, folders))))
+    at_hand = [each for each in given if _cells_of_run(each) or isinstance(each, pd.DataFrame)]
+    if len(at_hand) > 1:
+        raise CogbiasError(_SEVERAL_RUNS)
 
 
 def _cells_of_run(source: Any) -> set[tuple[str, str]]:
@@ -886,7 +895,8 @@ def compare(
     make_analysis("compare", {"alpha": alpha})
     if seed is not None:
         check_seed(seed)
-    _refuse_several_folders([*listed(source), *wanted])
+    several = source.values() if isinstance(source, Mapping) else listed(source)
+    _refuse_several_sources([*several, *wanted])
     only = _cells_of_run(source)
     source = _folder_or_table(source.outputs if only else source)
     if items is not None and not isinstance(source, pd.DataFrame):

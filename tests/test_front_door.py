@@ -367,6 +367,11 @@ def test_a_run_is_compared_as_its_folder_is_and_two_folders_are_told_how(tmp_pat
     for several in ([places], [str(places[0]), str(places[1])]):
         with pytest.raises(CogbiasError, match="takes one folder; the answers of several are one"):
             cb.compare(*several)
+    for several in ([runs], runs, [{"one": runs[0], "two": runs[1]}], [[runs[0].trials] * 2]):
+        with pytest.raises(CogbiasError, match="takes one run or table; several are one table"):
+            cb.compare(*several)
+    named = [run.trials.assign(participant=name) for run, name in zip(runs, ("one", "two"))]
+    assert set(cb.compare(pd.concat(named)).ranks["participant"]) == {"one", "two"}
     both = pd.concat(map(trials_of, places)).drop_duplicates("trial_id")
     assert cb.compare(both).ranks["participant"].nunique() == 3
 
