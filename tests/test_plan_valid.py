@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cogbias.effects import headlines
+from cogbias.outputs import load_effects
 from cogbias.planning.plans import PlannedRun, plan_lines, plan_run, plan_tables
 from cogbias.running import run_study
 from cogbias.study import Study, answer_groups, make_study, study_items
@@ -100,3 +105,46 @@ def test_the_most_that_is_paid_holds_all_attempts() -> None:
     tried = plan_run(study_of("openai/m", "classic/framing", **ONE_VARIANT, **price), "nowhere")
     of_trying = 2 * tried.models.iloc[0]["most_usd"] - plain["most_usd"]
     assert least["most_usd"] - of_trying == pytest.approx(5 * (plain["most_usd"] - of_trying))
+
+
+def seen_by(study: Study, outputs: Path | str = "nowhere") -> dict[str, Any]:
+    (row,) = plan_run(study, outputs).power.to_dict("records")
+    return row
+
+
+@pytest.mark.parametrize("name", ["classic/framing", "classic/category_size"])
+def test_power_rests_on_the_readable_answers_that_are_wanted(name: str) -> None:
+    "So many as 10 repeats give, of every prompt."
+    model, size = "sim/human", study_items(study_of("sim/human", name), name)
+    groups = size.groupby(answer_groups(size)).size()
+    assert groups.nunique() == 1
+    once, ten = (seen_by(study_of(model, name, repeats=count)) for count in (1, 10))
+    wanted = seen_by(study_of(model, name, valid_answers=10 * int(groups.iloc[0])))
+    assert wanted["detectable"] == pytest.approx(ten["detectable"])
+    assert wanted["detectable"] < 0.8 * once["detectable"]
+
+
+def test_power_rests_on_the_readable_answers_that_are_stored(tmp_path: Path) -> None:
+    study = study_of("sim/messy", "classic/framing", valid_answers=240)
+    asked_by_run(study, tmp_path)
+    whole = seen_by(study, tmp_path)
+    assert whole["told"] == "stored: its own 24 clusters", "as many as are there"
+    (head,) = headlines(load_effects(tmp_path / "effects.parquet")).to_dict("records")
+    assert whole["spread"] == pytest.approx(head["se"] * head["n_clusters"] ** 0.5)
+    more = seen_by(replace(study, valid_answers=960), tmp_path)
+    told = re.search(r"at ([0-9.]+) per prompt", more["told"])
+    assert 20 <= float(told[1]) < 21, "960 of each 48, and what whole rounds bring beyond"
+    assert more["detectable"] < whole["detectable"]
+
+
+def test_where_nothing_can_be_read_nothing_can_be_seen(tmp_path: Path) -> None:
+    asked = {"name": "classic/framing", **ONE_VARIANT}
+    study = study_of("sim/human", **asked, valid_answers=20, attempts=1)
+    asked_by_run(study, tmp_path)
+    (file,) = tmp_path.glob("trials/*/*.jsonl")
+    told = [json.loads(line) for line in file.read_text().splitlines()]
+    silent = {"status": "no_response", "response": "", "choice": None, "role": None}
+    file.write_text("".join(json.dumps(each | silent) + "\n" for each in told))
+    seen = seen_by(study, tmp_path)
+    assert seen["detectable"] != seen["detectable"]
+    assert "no answer that is planned can be read" in seen["note"]

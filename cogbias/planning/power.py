@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['SCALE', 'BETWEEN', 'FEWEST', 'POWER', 'IF_NO_THING_DECIDES', 'Clusters', 'clusters_of', 'ExactTest', 'exact_test_of',
-           'units_of', 'units_there', 'Spread', 'assumed_spread', 'count_for', 'clusters_for', 'cell_power', 'Powers']
+           'units_of', 'units_there', 'Spread', 'PerPrompt', 'answers_per_prompt', 'assumed_spread', 'count_for',
+           'clusters_for', 'cell_power', 'Powers']
 
 # %% ../../nbs/planning/02_power.ipynb #fccab6b1
 from collections.abc import Callable
@@ -173,13 +174,32 @@ def _with_other_answers(
     return variance - scattered + scattered * before / answers
 
 
+class PerPrompt(NamedTuple):
+    "How many answers per prompt a plan will have."
+
+    answers: float  # inf for exact probabilities
+    counted: str = "n_trials"  # the column of the effects table that counts the same
+
+
+def answers_per_prompt(
+    cell: PlannedCell,  # what is asked
+    study: Study,  # its repeats
+) -> PerPrompt:
+    "How many answers per prompt the headline rests on; readable ones where these are wanted."
+    if cell.readable is None:
+        repeats = max(1, study.repeats)
+        return PerPrompt(inf if cell.plan.method in EXACT else repeats)
+    rows = selected(cell.items, paradigm(cell.paradigm).headline)
+    return PerPrompt(float(rows["item_id"].map(cell.readable).mean()), "n_valid")
+
+
 def _stored_spread(
     effects: pd.DataFrame,
     headline: Contrast,
     name: str,
     who: str,
     clusters: Clusters,
-    answers: float,  # per prompt, of the plan; inf for exact probabilities
+    planned: PerPrompt,
 ) -> Spread | None:
     "The spread that stored effects show, at the answers per prompt of the plan."
     rows = effects[
@@ -194,11 +214,12 @@ def _stored_spread(
     if rows.empty:
         return None
     variance = (rows["se"].astype(float) ** 2 * rows["n_clusters"].astype(float)).to_numpy()
-    before = (rows["n_trials"] / rows["n_items"]).to_numpy(float)
+    before = (rows[planned.counted] / rows["n_items"]).to_numpy(float)
+    answers = planned.answers
     scatter = _scatter_of_answers(headline, clusters, before) if answers < inf else None
     others, shrunk = np.abs(before - answers) > 0.5, ""
     if scatter is not None and others.any():
-        shrunk = f", at {answers:g} per prompt if answers scatter as assumed"
+        shrunk = f", at {answers:.3g} per prompt if answers scatter as assumed"
         adjusted = _with_other_answers(variance, scatter, before, answers)
         variance = np.where(others, adjusted, variance)
     sd = np.sqrt(variance)
@@ -339,6 +360,32 @@ def _lacking_strata(items: pd.DataFrame, headline: Contrast) -> str:
     return f"nothing is asked in {' or '.join(empty)}, so there is no {headline.measure}"
 
 
+def _lacking_answers(cell: PlannedCell) -> str:
+    "That no planned answer can be read, in words; empty where some can."
+    if cell.readable is None or any(cell.readable.values()):
+        return ""
+    return "no answer that is planned can be read"
+
+
+def _seen_by_cell(
+    cell: PlannedCell,
+    effects: pd.DataFrame | None,
+    study: Study,
+    clusters: Clusters,
+    alpha: float,
+) -> _SmallestSeen:
+    "What the answers of a plan can see, by the spread that is stored or else assumed."
+    headline = paradigm(cell.paradigm).headline
+    planned, stored = answers_per_prompt(cell, study), None
+    if not planned.answers:
+        return _SmallestSeen(nan, clusters.clusters, Spread(nan, headline.unit, "no answers"))
+    if effects is not None:
+        asked = headline, cell.paradigm, cell.who.name
+        stored = _stored_spread(effects, *asked, clusters, planned)
+    spread = stored or assumed_spread(headline, clusters, planned.answers)
+    return _seen_between(clusters, spread, alpha)
+
+
 def cell_power(
     cell: PlannedCell,  # what is asked
     effects: pd.DataFrame | None,  # of the folder
@@ -352,14 +399,8 @@ def cell_power(
     if isinstance(units, ExactTest):
         found = _seen_exactly(units, headline, analysis.alpha)
     else:
-        answers = inf if cell.plan.method in EXACT else max(1, study.repeats)
-        stored = None
-        if effects is not None:
-            asked = headline, cell.paradigm, cell.who.name
-            stored = _stored_spread(effects, *asked, units, answers)
-        spread = stored or assumed_spread(headline, units, answers)
-        found = _seen_between(units, spread, analysis.alpha)
-    if lacking := _lacking_strata(cell.items, headline):
+        found = _seen_by_cell(cell, effects, study, units, analysis.alpha)
+    if lacking := _lacking_answers(cell) or _lacking_strata(cell.items, headline):
         found = found._replace(detectable=nan, for_half=units.clusters)
         lacking = f"{cell.paradigm}: {lacking}"
     spread = found.spread
