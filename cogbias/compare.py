@@ -565,6 +565,7 @@ def _published_minus_new_wording(
     published, new = rows
     low, high = (np.nan if new[end] is None else new[end] for end in ("ci_low", "ci_high"))
     gap = published["estimate"] - new["estimate"]
+    gap = 0.0 if abs(gap) < 1e-12 else gap  # sums of the same numbers differ in their last bits
     alone = published["n_clusters"] <= 1
     below, above = high - new["estimate"], new["estimate"] - low
     if not alone and published["ci_low"] is not None:

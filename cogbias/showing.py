@@ -202,10 +202,11 @@ def _levels_of(items: pd.DataFrame) -> pd.DataFrame:
 
 def _first_pair(items: pd.DataFrame) -> list[dict[str, Any]]:
     "The first prompts that belong together and differ in the condition, or in the kind of bet."
-    met = items.groupby("pair_id", sort=False)["condition"].nunique()
+    pairs = items.groupby(["paradigm", "pair_id"], sort=False)  # paradigms may call pairs alike
+    met = pairs["condition"].nunique()
     if met.max() == 1 and "crossed" in items:  # one condition: two bets on the same two things
         return of_every_kind(items[items["paradigm"] == items["paradigm"].iloc[0]])[:2]
-    pair = items[items["pair_id"] == met.index[met.to_numpy().argmax()]]
+    pair = pairs.get_group(met.index[met.to_numpy().argmax()])
     return pair.sort_values("condition").drop_duplicates("condition").head(2).to_dict("records")
 
 

@@ -191,6 +191,23 @@ def test_help_lists_every_setting_of_a_table_at_hand() -> None:
         )
 
 
+def test_prompts_of_two_paradigms_are_no_pair() -> None:
+    halves = {"managerial/escalation": "control", "managerial/halo": "treatment"}
+    parts = [cb.items(name).query(f"condition == '{side}'") for name, side in halves.items()]
+    assert set(parts[0]["pair_id"]) & set(parts[1]["pair_id"])
+    shown = cb.show(pd.concat(parts)).text
+    assert ("[control]" in shown) + ("[treatment]" in shown) == 1
+    whole = cb.items("managerial/halo")
+    shown = cb.show(pd.concat([parts[0], whole])).text
+    assert shown.partition("[control]")[2] == cb.show(whole).text.partition("[control]")[2]
+
+
+def test_wordings_that_do_not_differ_differ_by_nothing() -> None:
+    framed = cb.items("classic/framing")
+    both = pd.concat([exact_trials(name, framed) for name in ("human", "rational")])
+    assert list(map(str, cb.compare(both).familiar["estimate"])) == ["0.0", "0.0"]
+
+
 DRAWN = ("managerial/*", "logic/belief")  # paradigms whose prompts hold what is drawn
 OF_A_FRESH_SET = {"choice/certainty": {"source": "fresh"}}
 

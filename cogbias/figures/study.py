@@ -1139,7 +1139,8 @@ def _name_points(ax: "Axes", table: pd.DataFrame, ink: np.ndarray) -> None:
             _SPOTS_FOR_NAMES,
             key=lambda spot: _cost_of_spot(text, spot, taken, places, ax.get_window_extent()),
         )
-        _offset_name(text, spot), _line_to_name(ax, point, spot)
+        _offset_name(text, spot)
+        _line_to_name(ax, point, spot)
         taken.append(text.get_window_extent())
 
 # %% ../../nbs/figures/01_study.ipynb #d58aa4ce
@@ -1174,7 +1175,8 @@ def _places_drawn(ax: "Axes", table: pd.DataFrame, identity: bool) -> np.ndarray
 # %% ../../nbs/figures/01_study.ipynb #fb9723ca
 def _guide_lines(ax: "Axes", identity: bool) -> None:
     "Both zero lines, and where both measures agree."
-    _line_at_zero(ax), _line_at_zero(ax, upright=False)
+    _line_at_zero(ax)
+    _line_at_zero(ax, upright=False)
     if identity:
         ax.axline(
             (0, 0),
