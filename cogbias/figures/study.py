@@ -22,6 +22,7 @@ from cogbias.figures.cell import (
     figure,
     interval_rows,
     refuse_percent,
+    refuse_wordless,
 )
 from ..tables import ACCURACY_GAIN, CogbiasError, check_columns, limits_fault
 
@@ -616,6 +617,7 @@ def study_overview(
 ) -> "np.ndarray":  # of Axes, one for each paradigm
     "Headline effects of all participants, one panel per paradigm."
     check_rows(effects, "paradigm", "participant", *NUMBERS, numbers=NUMBERS)
+    refuse_wordless(effects, paradigm=(), participant=())
     _refuse_repeats(effects, "paradigm", "participant")
     import matplotlib.pyplot as plt
 
@@ -683,6 +685,7 @@ def beside_published(
 
     shares = (*NUMBERS, "published_low", "published_high")
     check_rows(rows, by, "label", *shares, numbers=shares)
+    refuse_wordless(rows, **{by: (), "label": ()})
     refuse_percent(rows, {name: name for name in ("estimate", *shares[-2:])})
     panels = dict(list(rows.groupby(by, sort=False)))
     lines = list(_panels_of_same_rows(panels))
