@@ -53,6 +53,7 @@ from cogbias.study import (
     asks_until_valid,
     factors_used,
     group_counts,
+    plan_until_valid,
     recorded_as_set,
     rounds_of_items,
     study_extractor,
@@ -106,18 +107,33 @@ def _until_valid(
 ) -> Collected:
     "Rounds of asking, until every group has enough readable answers or has used its attempts."
     parts, before = [], dict.fromkeys(items["item_id"], 0)
+    begun: list[Collected] = []
     often = rounds_of_items(study, items, pd.DataFrame())
 
     def begins_rounds(planned: Collected) -> None:
         ids = [key for part in [*parts, planned] for key in part.trial_ids]
         ids, rounds = tuple(dict.fromkeys(ids)), max(often.values())
-        begins(replace(planned, planned=len(ids), trial_ids=ids, rounds=rounds))
+        begun.append(replace(planned, planned=len(ids), trial_ids=ids, rounds=rounds))
+        begins(begun[-1])
+
+    def ends_early() -> None:
+        "Answers that came and cannot be read make others necessary: what is missing says so."
+        known = replace(study, method=begun[-1].method)
+        left = plan_until_valid(known, who, items, store, extractor)
+        ids, missing = left.plan.trial_ids, len(left.plan.requests)
+        counts = {"planned": len(ids), "stored": len(ids) - missing, "trial_ids": ids}
+        begins(replace(begun[-1], **counts, rounds=left.rounds))
 
     how = {"extractor": extractor, "begins": begins_rounds if begins else None}
     while often != before:
         left = items[[often[item] > before[item] for item in items["item_id"]]]
         asked = study.method, max(often[item] for item in left["item_id"]), study.seed
-        parts.append(collect(left, who, store, *asked, progress, **how, often=often))
+        try:
+            parts.append(collect(left, who, store, *asked, progress, **how, often=often))
+        except CogbiasError:
+            if begun:
+                ends_early()
+            raise
         ids = list(dict.fromkeys(key for part in parts for key in part.trial_ids))
         answered = store.read(ids)
         before, often = often, rounds_of_items(study, items, answered)

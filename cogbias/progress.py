@@ -96,6 +96,7 @@ class Watch:
         repeats: int,  # answers per prompt, where they are sampled
         prompts: Mapping[str, int] | None = None,  # of paradigms, as far as they are known
         missing: Collection[tuple[str, str]] = (),  # cells that may not be complete
+        complete: Mapping[tuple[str, str], int] | None = None,  # cells -> lines of their files
     ) -> None:
         self.folder, self.missing = folder, missing
         self.cells, self.repeats, self.prompts = list(cells), repeats, prompts or {}
@@ -103,7 +104,7 @@ class Watch:
         for key in self.cells:  # a link that leads out of the folder is refused now
             folder.asked_items(*key)
         self._read_so_far: dict[tuple[str, str], tuple[int, int]] = {}  # cell -> bytes, lines
-        self._sizes: dict[tuple[str, str], int] = {}
+        self._sizes: dict[tuple[str, str], int] = dict(complete or {})
         self._planned_by_method: dict[tuple[Path, str], int] = {}  # items and method -> answers
         self._lines_before = {key: self._count_lines(key) for key in self.cells}
         self._records = {key: _state_of(folder.asked(*key)) for key in self.cells}
@@ -290,10 +291,11 @@ def _watch_or_none(
     repeats: int,
     prompts: Mapping[str, int] | None,
     missing: Collection[tuple[str, str]],
+    complete: Mapping[tuple[str, str], int] | None,
 ) -> Watch | None:
     "Somebody who looks; None where a link leads out of the folder, which its cell will say."
     try:
-        return Watch(folder, cells, repeats, prompts, missing)
+        return Watch(folder, cells, repeats, prompts, missing, complete)
     except CogbiasError:
         return None
 
@@ -311,9 +313,11 @@ def collecting(
     repeats: int,  # answers per prompt, where they are sampled
     prompts: Mapping[str, int] | None = None,  # of paradigms, as far as they are known
     missing: Collection[tuple[str, str]] = (),  # cells that may not be complete
+    complete: Mapping[tuple[str, str], int] | None = None,  # cells -> lines of their files
 ) -> Iterator[Bar]:  # to be told where nobody is there who could collect
     "A bar over all answers of a run while the block collects them, whoever does."
-    watch = _watch_or_none(folder, cells, repeats, prompts, missing) if wanted and cells else None
+    about = folder, cells, repeats, prompts, missing, complete
+    watch = _watch_or_none(*about) if wanted and cells else None
     if watch is None:
         yield Bar(None, "", "answer")
         return

@@ -883,7 +883,13 @@ def _collect_missing(
     lacking = {key for records in there for key, record in records.items() if record is None}
     told = progress and bool(missing)  # to look at what is there takes longer than to leave it
     prompts = {name: size.prompts for name, size in known_sizes().items()} if told else {}
-    with collecting(told, folder, expected, rounds, prompts, lacking) as bar:
+    complete = {
+        key: record["planned"] * (2 if record["method"] == "two_step" else 1)
+        for records in there
+        for key, record in records.items()
+        if record is not None
+    }
+    with collecting(told, folder, expected, rounds, prompts, lacking, complete) as bar:
         parts = spread(
             _collect_model,
             missing,

@@ -669,6 +669,7 @@ class UntilValid(NamedTuple):
     plan: Plan  # if every answer to come can be read
     most: int  # answers, if none to come can be read
     readable: dict[str, int]  # item -> answers that can be read then, if every one to come can be
+    rounds: int  # how often a prompt is put at the most
 
 
 def asks_until_valid(
@@ -703,7 +704,7 @@ def plan_until_valid(
     most = sum(rounds_of_items(study, items, stored, is_read=False).values())
     unread = Counter(stored.loc[stored["status"] != "ok", "item_id"]) if len(stored) else {}
     readable = {item: count - unread.get(item, 0) for item, count in often.items()}
-    return UntilValid(made, most, readable)
+    return UntilValid(made, most, readable, rounds)
 
 
 def planned_cells(
@@ -723,7 +724,9 @@ def planned_cells(
             known = within_reach(folder, who)
             store = folder.store(who.name, name)
             if asks_until_valid(study, known):
-                made, most, readable = plan_until_valid(study, known, items, store, extractor, rows)
+                made, most, readable, _ = plan_until_valid(
+                    study, known, items, store, extractor, rows
+                )
             else:
                 asked = study.method, study.repeats, study.seed, store, extractor, rows
                 made = plan(items, known, *asked)

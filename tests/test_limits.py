@@ -762,3 +762,42 @@ def test_a_wrong_limit_or_price_is_one_line(option: str, capsys) -> None:
         main(["plan", "--model", "openai/x", "--paradigm", "classic/framing", *option.split()])
     said = capsys.readouterr().err
     assert ended.value.code == 2 and said.count("\n") == 1 and WRONG[option] in said, said
+
+
+def half_silent(asked: Asked) -> str | object:
+    "A server that has nothing to say to every other question."
+
+    def answer(handler: object, asked: Asked) -> None:
+        body = handler.answer(asked)
+        body["choices"][0]["message"]["content"] = ""
+        handler.send(200, json.dumps(body).encode())
+
+    return answer if asked.number % 2 and "days of the week" not in asked.prompt else None
+
+
+@pytest.mark.parametrize("script", [lambda asked: None, half_silent], ids=["all read", "half"])
+def test_a_stopped_run_that_wants_readable_answers_has_one_count_of_what_is_missing(
+    script: object, tmp_path: Path
+) -> None:
+    "Its last line, the status and the next plan; 'raise the limit' was said of 0 missing answers."
+    wanted = ["--valid", str(PROMPTS + 1)]
+    with Double(script) as double:
+        status, said = run(double, tmp_path, *PRICE, "--limit", "usd=0.004", *wanted)
+        assert status == 3, said
+        (line,) = [line for line in said.splitlines() if line.startswith("stopped")]
+        told = re.search(r"(?:at least )?([\d,]+) of ([\d,]+) answers are missing", line)
+        missing, planned = (int(each.replace(",", "")) for each in told.groups())
+        cell = folder_status(tmp_path).cells.iloc[0]
+        assert (cell.planned, cell.planned - cell.answers) == (planned, missing)
+        assert planned - missing == stored(tmp_path) and missing > 0
+        study = make_study(
+            models=["openai/tiny"],
+            paradigms=["choice/certainty"],
+            where={"template": [1], "design": ["common_ratio"]},
+            participants={"openai/*": {"base_url": double.openai}},
+            valid_answers=PROMPTS + 1,
+        )
+        (row,) = plan_run(study, tmp_path).cells.to_dict("records")
+        assert (row["missing"], row["planned"]) == (missing, planned)
+        assert run(double, tmp_path, *PRICE, "--limit", "usd=1", *wanted)[0] == 0
+    assert plan_run(study, tmp_path).cells["most_missing"].sum() == 0

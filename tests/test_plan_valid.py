@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 
+from cogbias.cells import collect_cell
 from cogbias.effects import headlines
-from cogbias.outputs import load_effects
+from cogbias.outputs import Folder, load_effects
 from cogbias.planning.plans import PlannedRun, plan_lines, plan_run, plan_tables
-from cogbias.running import run_study
-from cogbias.study import Study, answer_groups, make_study, study_items
+from cogbias.progress import Watch
+from cogbias.running import _cell_record, run_study
+from cogbias.study import Study, answer_groups, make_study, study_items, study_participants
+from cogbias.trials import Collected
 
 ONE_VARIANT = {"where": {"variant": ["base"]}}
 
@@ -148,3 +151,25 @@ def test_where_nothing_can_be_read_nothing_can_be_seen(tmp_path: Path) -> None:
     seen = seen_by(study, tmp_path)
     assert seen["detectable"] != seen["detectable"]
     assert "no answer that is planned can be read" in seen["note"]
+
+
+def test_the_progress_of_a_run_knows_its_whole_size_from_the_beginning(tmp_path: Path) -> None:
+    "It counted one round, and turned to two when that was over."
+    study = study_of("sim/human", "classic/framing", **ONE_VARIANT, valid_answers=60)
+    who, items = study_participants(study)[0], study_items(study, "classic/framing")
+    told: list[Collected] = []
+
+    def as_recorded(planned: Collected) -> dict[str, Any]:
+        told.append(planned)
+        return _cell_record(study, "sim/human", who, "classic/framing", planned)
+
+    collect_cell(study, who, items, Folder(tmp_path), record=as_recorded)
+    assert [(each.planned, each.rounds) for each in told] == [(192, 2)]
+
+
+def test_a_complete_cell_beside_others_counts_with_all_its_rounds(tmp_path: Path) -> None:
+    study = study_of("sim/messy", "classic/framing", **ONE_VARIANT, valid_answers=60)
+    asked = asked_by_run(study, tmp_path)
+    cells = [("sim/messy", "classic/framing")]
+    now = Watch(Folder(tmp_path), cells, study.repeats, complete={cells[0]: asked}).look()
+    assert (now.answers, now.expected, now.cells) == (asked, asked, 1)
