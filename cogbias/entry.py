@@ -29,16 +29,23 @@ REQUESTS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(s
 ended_by: list[int] = []  # signals that asked for an end while the command ran
 
 
+_unwinding: list[int] = []  # signals since the first that unwound what had begun
+
+
 def _unwind(number: int, interrupted: FrameType | None) -> None:
-    "Remember who asked for an end, and unwind as after an interrupt."
-    ended_by.append(number)
-    raise KeyboardInterrupt
+    "Remember who asked for an end, and unwind once: a second request would break into the first."
+    first = not _unwinding
+    _unwinding.append(number)
+    if number != signal.SIGINT:
+        ended_by.append(number)
+    if first:
+        raise KeyboardInterrupt
 
 
 def hand_over() -> None:
     "From here on an interrupt unwinds what has begun, where this module had answered it."
     if signal.getsignal(signal.SIGINT) is _stop:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, _unwind)
     for number in REQUESTS:
         if signal.getsignal(number) is _stop:
             signal.signal(number, _unwind)

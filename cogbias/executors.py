@@ -18,10 +18,10 @@ from concurrent.futures import (
     Executor,
     Future,
     ProcessPoolExecutor,
-    wait,
 )
 from contextlib import contextmanager, suppress
 from multiprocessing import active_children, connection, get_context, parent_process
+from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from .tables import CogbiasError
@@ -181,8 +181,16 @@ def _wait_until_done(
     futures: Sequence[Future], waiting: Callable[[], str], lacks: Callable[[str], None]
 ) -> None:
     "Wait until all are done; say when nobody works, and when somebody does again."
-    said, since = "", 0.0
-    while wait(futures, timeout=EVERY).not_done:
+    finished: SimpleQueue[Future] = SimpleQueue()  # an interrupt breaks no lock of it
+    for future in futures:
+        future.add_done_callback(finished.put)
+    said, since, left = "", 0.0, len(futures)
+    while left:
+        with suppress(Empty):
+            finished.get(timeout=EVERY)
+            left -= 1
+            if not said:  # somebody works
+                continue
         reason = waiting()
         if reason and reason != said:
             _log.warning("%s", reason)

@@ -22,7 +22,7 @@ from cogbias.outputs import Folder
 from cogbias.running import run_study
 from cogbias.status import folder_status, status_lines
 from cogbias.study import make_study
-from tiers import slow_but
+from tiers import every_few, slow_but
 
 # From the signal to the end. Two seconds are promised, and kept by a machine that has a core to
 # spare. Where others work too (tests side by side, a shared runner), each waking, unwinding and
@@ -73,11 +73,15 @@ def started(*arguments: str) -> Iterator[subprocess.Popen]:
         process.wait()
 
 
-def stop(process: subprocess.Popen, group: bool = False, number: int = signal.SIGINT) -> list[str]:
+def stop(
+    process: subprocess.Popen, group: bool = False, number: int = signal.SIGINT, times: int = 1
+) -> list[str]:
     "Interrupt it and return its standard error; it must end in time and leave nobody behind."
     children = psutil.Process(process.pid).children(recursive=True)
     begun = time.monotonic()
-    os.killpg(process.pid, number) if group else os.kill(process.pid, number)
+    for _ in range(times):
+        os.killpg(process.pid, number) if group else os.kill(process.pid, number)
+        time.sleep(0.001)
     _, said = process.communicate(timeout=30)
     took = time.monotonic() - begun
     assert process.returncode == 128 + number, said
@@ -174,6 +178,15 @@ def test_while_a_report_is_made(tmp_path: Path) -> None:
         until(lambda: list(tmp_path.glob("reports/*/*.running.ipynb")) != [])
         assert stop(process, group=True) == [STOPPED]
     assert list(tmp_path.glob("reports/*/certainty.ipynb")) == []
+
+
+@pytest.mark.parametrize("times", every_few(3, [2, 3, 20]))
+def test_who_asks_twice_wants_no_more_than_who_asks_once(tmp_path: Path, times: int) -> None:
+    "`timeout` sends an interrupt to the program and again to its group."
+    run_study(make_study(models=["sim/human"], paradigms=["classic/*"]), tmp_path, reports=False)
+    with started("report", str(tmp_path), "--jobs", "2") as process:
+        until(lambda: list(tmp_path.glob("reports/*/*.running.ipynb")) != [])
+        assert stop(process, group=True, times=times) == [STOPPED]
 
 
 def reports_in(folder: Path) -> list[str]:
