@@ -432,28 +432,28 @@ def test_commands_and_the_front_door_read_and_write_at_home(tmp_path, monkeypatc
     monkeypatch.chdir(here)
     ask = ["run", "--model=sim/human", "--no-reports", "--outputs=~/S"]
     for command in (
-        ["new", "paradigm", "mine", "--folder=~"],
-        ["check", "~/mine.toml"],
-        ["items", "~/mine.toml", "--out=~/prompts.csv"],
-        [*ask, "--paradigm=~/mine.toml"],
-        [*ask, "--paradigm=own/mine", "--items=~/prompts.csv"],
+        ["new", "paradigm", "at_home", "--folder=~"],
+        ["check", "~/at_home.toml"],
+        ["items", "~/at_home.toml", "--out=~/prompts.csv"],
+        [*ask, "--paradigm=~/at_home.toml"],
+        [*ask, "--paradigm=own/at_home", "--items=~/prompts.csv"],
         ["export", "csv", "~/S", "--out=~/trials.csv"],
     ):
         with pytest.raises(SystemExit) as end:
             main(command)
         assert end.value.code == 0, command
-    assert {each.name for each in tmp_path.iterdir()} >= {"S", "trials.csv", "mine.toml"}
+    assert {each.name for each in tmp_path.iterdir()} >= {"S", "trials.csv", "at_home.toml"}
     assert list(here.iterdir()) == []
-    name = cb.paradigm("~/mine.toml").name
-    assert cb.items("~/mine.toml")["paradigm"].unique().tolist() == [name]
+    name = cb.paradigm("~/at_home.toml").name
+    assert cb.items("~/at_home.toml")["paradigm"].unique().tolist() == [name]
     assert cb.show("~/S") is not None and len(cb.effects("~/trials.csv", "~/prompts.csv"))
-    study = "models = ['sim/human']\nparadigms = ['~/mine.toml']\nitems_file = '~/prompts.csv'"
+    study = "models = ['sim/human']\nparadigms = ['~/at_home.toml']\nitems_file = '~/prompts.csv'"
     (tmp_path / "study.toml").write_text(study)
     assert len(cb.plan("~/study.toml", outputs="~/S").cells) == 1
     (tmp_path / "study.toml").write_text(f"{study}\n[training]\nswag = '~/swag.csv'")
     assert read_study("~/study.toml").training["swag"] == str(tmp_path / "swag.csv")
     with pytest.raises(CogbiasError, match="home of nobody who is known here; give the whole"):
-        cb.paradigm("~nobody-at-all/mine.toml")
+        cb.paradigm("~nobody-at-all/at_home.toml")
 
 
 def test_a_table_in_a_wrong_place_is_named_and_not_printed(tmp_path) -> None:
