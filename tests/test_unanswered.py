@@ -438,3 +438,16 @@ def test_a_few_bets_that_could_be_read_have_no_interval_and_no_error() -> None:
     row = keyed(effects).loc[("balanced_accuracy", "all", "F", False)]
     assert row["status"] == "too_few_clusters" and 0 <= row["estimate"] <= 1
     assert np.isnan(row["ci_low"]) and np.isnan(row["ci_high"])
+
+
+def test_the_units_that_are_told_are_those_with_answers() -> None:
+    "Most pairs of a managerial paradigm are refused; the interval rests on the others."
+    items = paradigm("managerial/halo").items()
+    trials = exact_trials("human", items)
+    kept = set(sorted(set(items["pair_id"]))[::9])
+    trials = refused(trials, ~items["pair_id"].isin(kept).to_numpy())
+    row = estimate_effects(trials, items, paradigm("managerial/halo")).iloc[0]
+    read = items[items["pair_id"].isin(kept)]
+    clusters, crossed = read["cluster"].nunique(), read["crossed"].nunique()
+    assert f"{clusters} clusters share {crossed} crossed units" in row["detail"]
+    assert clusters < items["cluster"].nunique()

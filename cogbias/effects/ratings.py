@@ -129,11 +129,11 @@ def _second_unit(rows: Rows) -> np.ndarray | None:
     return None if empty.all() else np.where(empty, own, rows["crossed"])
 
 
-def _units_words(rows: Rows, second: np.ndarray | None) -> str:
-    "How many units of either kind there are; empty where there is one kind."
+def _units_words(rows: Rows, second: np.ndarray | None, counts: np.ndarray) -> str:
+    "How many units of either kind the pairs that count have; empty where there is one kind."
     if second is None:
         return ""
-    clusters, crossed = len(set(rows["cluster"])), len(set(second))
+    clusters, crossed = (len(set(each[counts])) for each in (rows["cluster"], second))
     return f"{clusters} clusters share {crossed} crossed units; the interval counts the fewer"
 
 
@@ -172,7 +172,7 @@ def rating(
         towards=1 if towards is None else towards[0],
     )
     rational = _rational_words(rule) if measure in RATIONAL_ZERO else ""
-    shared = _units_words(rows, second)
+    shared = _units_words(rows, second, counts)
     said = [contrast.note, rational, shared, found.detail, _writers_in_words(rows)]
     detail = joined(*said)
     return [_estimate_row(contrast, rows, found, group, detail=detail or None)]
