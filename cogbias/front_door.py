@@ -189,7 +189,7 @@ _OF_POWER = {
     "smallest": "smallest effect of interest",
     "spread": "standard deviation between clusters that this rests on",
     "told": "where the spread is from",
-    "for_half": "clusters that half of that effect needs",
+    "for_half": "clusters that half of that effect needs; None: nothing can be seen",
     "there": "clusters that the paradigm has",
     "counted": "what is counted: clusters, or questions",
     "of_either": "clusters of both kinds, where two kinds cross",

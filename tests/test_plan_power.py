@@ -11,7 +11,8 @@ from tiers import FEW, slow_but
 
 from cogbias.design import paradigm, paradigms, selected
 from cogbias.effects import headlines
-from cogbias.planning.plans import plan_run
+from cogbias.planning import plans
+from cogbias.planning.plans import plan_run, plan_tables
 from cogbias.running import ask_and_estimate
 from cogbias.study import make_study
 
@@ -83,3 +84,16 @@ def test_a_plan_of_half_of_the_cells_can_see_nothing(tmp_path: Path) -> None:
     assert np.isnan(half["detectable"]) and whole["detectable"] > 0
     said = "nothing is asked in invalid_believable or invalid_unbelievable"
     assert said in half["note"] and "nothing is asked" not in whole["note"]
+
+
+def test_where_nothing_can_be_seen_no_number_of_clusters_shows_half_of_it(tmp_path: Path) -> None:
+    "It said '1': half of nothing needs as many as there are."
+    few = {"classic/framing": {"contents": "published"}}
+    asked = {"models": ["openai/far"], "paradigms": ["classic/framing", "classic/anchoring"]}
+    planned = plan_run(make_study(**asked, settings=few), tmp_path / "none")
+    one, many = planned.power.to_dict("records")
+    assert np.isnan(one["detectable"]) and one["for_half"] is None
+    assert isinstance(many["for_half"], int), "beside it, too"
+    shown = plan_tables(planned)[plans.SEEN]
+    assert shown[["can be seen", "half with"]].iloc[0].tolist() == ["–", "–"]
+    assert "fewer than 4 clusters: no interval" in one["note"]

@@ -320,7 +320,9 @@ def plan_run(
         *_comma_lines(study),
     ]
     refused = [*missing_starts(study, outputs), *_limits_not_kept(study)]
-    return PlannedRun(cells, models, pd.DataFrame(by_power), notes, refused)
+    halves = pd.Series([row["for_half"] for row in by_power], dtype=object)  # whole, or none
+    power = pd.DataFrame(by_power).assign(for_half=halves)
+    return PlannedRun(cells, models, power, notes, refused)
 
 # %% ../../nbs/planning/03_plans.ipynb #16db4321
 _OF_CELLS = {name: name for name in ("participant", "paradigm", "method", "prompts")}

@@ -324,7 +324,7 @@ class _SmallestSeen(NamedTuple):
     "The smallest effect that can be seen, and how many more units would halve it."
 
     detectable: float
-    for_half: int
+    for_half: int | None  # None: there is no half of what cannot be seen
     spread: Spread
 
 
@@ -337,7 +337,7 @@ def _seen_exactly(test: ExactTest, headline: Contrast, alpha: float) -> _Smalles
     told = f"none, {IF_NO_THING_DECIDES}; against {test.bar:.2f}"
     spread = Spread(sqrt(test.bar * (1 - test.bar)), headline.unit, told)
     gain = seen(test.clusters)
-    half = count_for(gain / 2, seen, test.clusters) if isfinite(gain) else test.clusters
+    half = count_for(gain / 2, seen, test.clusters) if isfinite(gain) else None
     return _SmallestSeen(gain, half, spread)
 
 
@@ -345,7 +345,7 @@ def _seen_between(clusters: Clusters, spread: Spread, alpha: float) -> _Smallest
     "What a test over clusters can see."
     count, strata = clusters.clusters, clusters.strata
     if count < FEWEST:
-        return _SmallestSeen(nan, count, spread)
+        return _SmallestSeen(nan, None, spread)
     seen = minimum_detectable_effect(spread.sd, count, strata, POWER, alpha)
     half = clusters_for(seen / 2, spread.sd, count, strata, alpha) if seen > 0 else count
     return _SmallestSeen(seen, half, spread)
@@ -378,7 +378,7 @@ def _seen_by_cell(
     headline = paradigm(cell.paradigm).headline
     planned, stored = answers_per_prompt(cell, study), None
     if not planned.answers:
-        return _SmallestSeen(nan, clusters.clusters, Spread(nan, headline.unit, "no answers"))
+        return _SmallestSeen(nan, None, Spread(nan, headline.unit, "no answers"))
     if effects is not None:
         asked = headline, cell.paradigm, cell.who.name
         stored = _stored_spread(effects, *asked, clusters, planned)
@@ -401,7 +401,7 @@ def cell_power(
     else:
         found = _seen_by_cell(cell, effects, study, units, analysis.alpha)
     if lacking := _lacking_answers(cell) or _lacking_strata(cell.items, headline):
-        found = found._replace(detectable=nan, for_half=units.clusters)
+        found = found._replace(detectable=nan, for_half=None)
         lacking = f"{cell.paradigm}: {lacking}"
     spread = found.spread
     own = headline.smallest if spread.unit == headline.unit else None
