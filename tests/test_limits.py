@@ -801,3 +801,15 @@ def test_a_stopped_run_that_wants_readable_answers_has_one_count_of_what_is_miss
         assert (row["missing"], row["planned"]) == (missing, planned)
         assert run(double, tmp_path, *PRICE, "--limit", "usd=1", *wanted)[0] == 0
     assert plan_run(study, tmp_path).cells["most_missing"].sum() == 0
+
+
+def test_a_plan_says_of_a_price_that_nobody_is_paid(tmp_path: Path) -> None:
+    "It was ignored without a word; a pattern that holds for somebody else, too, is no mistake."
+    models = ["hf/tiny", "sim/human", "openai/tiny"]
+    prices = {name: {"in": 1.0, "out": 2.0} for name in ("hf/tiny", "sim/*", "*")}
+    study = make_study(models=models, paradigms=["classic/framing"], prices=prices)
+    lines = [each for each in plan_run(study, tmp_path).notes if "is not used" in each]
+    assert lines == [
+        "the price of hf/tiny is not used: hf/tiny answers in this program, and nobody is paid",
+        "the price of sim/* is not used: sim/human answers in this program, and nobody is paid",
+    ]

@@ -36,8 +36,15 @@ from cogbias.planning.spending import (
 )
 from .tokens import Habits, Step, cell_tokens, step_of_trying_out
 from ..prices import Price
-from ..study import PlannedCell, Study, Unmet, planned_cells, study_paradigms
-from ..tables import CogbiasError
+from cogbias.study import (
+    PlannedCell,
+    Study,
+    Unmet,
+    models_asked,
+    planned_cells,
+    study_paradigms,
+)
+from ..tables import CogbiasError, matching
 from ..trained_encoders import missing_starts, other_trainings, unknown_trainings
 
 # %% ../../nbs/planning/03_plans.ipynb #52e6f4b5
@@ -180,6 +187,22 @@ def _price_lines(
     return lines
 
 
+def _unused_price_lines(study: Study) -> list[str]:
+    "Which prices were given for people of whom nobody is paid."
+    paid = {f"{who.backend}/{who.model}" for who in asked_elsewhere(study)}
+    asked = dict.fromkeys(models_asked(study))
+    lines = []
+    for pattern in study.prices:
+        meant = matching(pattern, asked)
+        if meant and paid.isdisjoint(meant):
+            answer = "answers" if len(meant) == 1 else "answer"
+            lines.append(
+                f"the price of {pattern} is not used: {', '.join(meant)} {answer} in this "
+                "program, and nobody is paid"
+            )
+    return lines
+
+
 def _limits_not_kept(study: Study) -> list[str]:
     "The limit that a run would refuse, where there is one."
     try:
@@ -312,6 +335,7 @@ def plan_run(
         *other_trainings(study, outputs),
         *unknown_trainings(study, outputs),
         *_price_lines(study, prices, cells, models, usd),
+        *_unused_price_lines(study),
         *_spent_lines(spent, beside),
         *_time_lines(study, cells, models),
         *_lines_of_trying_out(models),
