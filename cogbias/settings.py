@@ -101,7 +101,7 @@ class Study:
     valid_answers: Annotated[
         _Count,
         Setting(
-            "readable answers wanted per condition and variant; 0: as often as repeats says",
+            "readable answers per condition and variant, in whole rounds; 0: as repeats says",
             "a whole number",
             "use a whole number from 0 to 5,000,000",
         ),
@@ -109,7 +109,7 @@ class Study:
     attempts: Annotated[
         _Positive,
         Setting(
-            "answers asked for at the most, as a multiple of valid_answers",
+            "answers at the most, as a multiple of valid_answers; a round is asked to its end",
             "a whole number",
             "use a whole number from 1 to 5,000,000",
         ),

@@ -16,6 +16,7 @@ from cogbias.outputs import Folder, load_effects
 from cogbias.planning.plans import PlannedRun, plan_lines, plan_run, plan_tables
 from cogbias.progress import Watch
 from cogbias.running import _cell_record, run_study
+from cogbias.settings import setting_words
 from cogbias.study import Study, answer_groups, make_study, study_items, study_participants
 from cogbias.trials import Collected
 
@@ -173,3 +174,12 @@ def test_a_complete_cell_beside_others_counts_with_all_its_rounds(tmp_path: Path
     cells = [("sim/messy", "classic/framing")]
     now = Watch(Folder(tmp_path), cells, study.repeats, complete={cells[0]: asked}).look()
     assert (now.answers, now.expected, now.cells) == (asked, asked, 1)
+
+
+def test_what_is_said_of_attempts_holds_where_a_round_goes_beyond_them(tmp_path: Path) -> None:
+    "30 attempts were 48, and nobody said that a round is asked to its end."
+    study = study_of("sim/messy", "classic/framing", **ONE_VARIANT, valid_answers=30, attempts=1)
+    assert asked_by_run(study, tmp_path) == 2 * 48
+    said = setting_words(Study)
+    assert "a round is asked to its end" in said["attempts"]
+    assert "in whole rounds" in said["valid_answers"]
