@@ -183,7 +183,8 @@ def test_while_a_report_is_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize("times", every_few(3, [2, 3, 20]))
 def test_who_asks_twice_wants_no_more_than_who_asks_once(tmp_path: Path, times: int) -> None:
     "`timeout` sends an interrupt to the program and again to its group."
-    run_study(make_study(models=["sim/human"], paradigms=["classic/*"]), tmp_path, reports=False)
+    study = make_study(models=["sim/human", "sim/random"], paradigms=["classic/framing"])
+    run_study(study, tmp_path, reports=False)
     with started("report", str(tmp_path), "--jobs", "2") as process:
         until(lambda: list(tmp_path.glob("reports/*/*.running.ipynb")) != [])
         assert stop(process, group=True, times=times) == [STOPPED]
