@@ -339,12 +339,19 @@ def _methods_fault(methods: Sequence[Any]) -> str:
     return next((f"holds {each!r:.40}; use {', '.join(METHODS)}" for each in odd), "")
 
 
-def _mappings_fault(entries: Sequence[Any]) -> str:
-    "Which entry of a list is no mapping."
-    odd = (number for number, each in enumerate(entries, 1) if not isinstance(each, dict))
-    return next(
-        (f"holds {kind_of(entries[at - 1])} as entry {at}, not a mapping" for at in odd), ""
-    )
+def _entries_are(kind: type, what: str) -> Callable[[Sequence[Any]], str]:
+    "What says which entry of a list is of another kind."
+
+    def fault(entries: Sequence[Any]) -> str:
+        odd = (number for number, each in enumerate(entries, 1) if not isinstance(each, kind))
+        return next(
+            (f"holds {kind_of(entries[at - 1])} as entry {at}, not {what}" for at in odd), ""
+        )
+
+    return fault
+
+
+_mappings_fault = _entries_are(dict, "a mapping")
 
 
 def _study_fault(study: Mapping[str, Any]) -> str:
@@ -359,12 +366,6 @@ def _pairs_fault(entries: Sequence[Any]) -> str:
     fits = (isinstance(each, list) and [*map(type, each)] == [str, str] for each in entries)
     at = next((number for number, fit in enumerate(fits, 1) if not fit), 0)
     return f"holds an entry {at} that is no participant and paradigm" if at else ""
-
-
-def _lines_fault(entries: Sequence[Any]) -> str:
-    "Which entry of a list is no text."
-    odd = (number for number, each in enumerate(entries, 1) if not isinstance(each, str))
-    return next((f"holds {kind_of(entries[at - 1])} as entry {at}, not text" for at in odd), "")
 
 
 def _effects_entry_fault(entry: Mapping[str, Any]) -> str:
@@ -405,7 +406,7 @@ _MANIFEST_COLUMNS = (
     Column("asked_cells", "list", "what the last run was to ask", True, parts=_pairs_fault),
     Column("effects", "mapping", "what the table was made from", True, parts=_effects_entry_fault),
     Column("cells", "list", "what was asked, cell by cell", parts=_mappings_fault),
-    Column("failed", "list", "what failed, a line each", True, parts=_lines_fault),
+    Column("failed", "list", "what failed, a line each", True, parts=_entries_are(str, "text")),
     Column("as_written", "mapping", "hash of each part of it", True, parts=_each_is(str, "a hash")),
 )
 _CELL_COLUMNS = (

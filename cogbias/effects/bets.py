@@ -10,6 +10,7 @@ __all__ = ['Mean', 'BELIEF_TEMPLATE', 'ESTIMATORS', 'prompt_mean', 'question_mea
 # %% ../../nbs/effects/bets.ipynb #b6e7829b
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,6 +107,11 @@ class Bar(NamedTuple):
     score: np.ndarray  # of every prompt, shape (n,)
     height: float  # their mean, as that of the answers is taken; nan where there is none
 
+    @classmethod
+    def over(cls, rows: Rows, mean: "Mean", name: str, words: str, score: np.ndarray) -> "Bar":
+        "What a policy scores on these prompts."
+        return cls(name, words, score, mean(rows, score))
+
 
 _KIND_WORDS = {
     "win_high": "the dear thing can be won",
@@ -165,9 +171,7 @@ def bars(
     whole = read if len(read) else whole
     here = np.searchsorted(whole.item, rows.item)
 
-    def bar(name: str, words: str, score: np.ndarray) -> Bar:
-        return Bar(name, words, score, mean(rows, score))
-
+    bar = partial(Bar.over, rows, mean)
     name, score = _best_policy(contrast, whole, mean)
     guess = (layout.right.sum(axis=1) / np.maximum(layout.shown, 1))[rows.item]
     found = {

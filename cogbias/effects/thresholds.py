@@ -8,6 +8,7 @@ __all__ = ['NOT_BEST', 'ESTIMATORS', 'threshold_words', 'threshold_accuracy']
 # %% ../../nbs/effects/thresholds.ipynb #13839ea1
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -111,10 +112,7 @@ def _best_set(rows: Rows, sets: list[Sets], mean: Mean) -> tuple[str, np.ndarray
 
 def _set_bars(rows: Rows, sets: list[Sets], options: tuple[str, ...], mean: Mean) -> dict[str, Bar]:
     "What random sets, the best constant set and one for every type of bet score."
-
-    def bar(name: str, words: str, score: np.ndarray) -> Bar:
-        return Bar(name, words, score, mean(rows, score))
-
+    bar = partial(Bar.over, rows, mean)
     rate = {right: float(random_set_rate(right, options)) for right in set(sets)}
     guess = np.array([rate[right] for right in sets])
     name, constant = _best_set(rows, sets, mean)
