@@ -72,8 +72,15 @@ def test_a_terminal_that_says_it_is_0_columns_wide(tmp_path: Path) -> None:
 def test_each_stretch_of_a_run_has_a_name(tmp_path: Path) -> None:
     shown = under_a_terminal("run", *ASKED[:-1], "--outputs", str(tmp_path), "--jobs", "2")
     order = ["reading what is asked", "starting", "cells 0 of 2", "effects: ", "reports: "]
-    places = [shown.find(each) for each in [*order, "report on the study: "]]
+    places = [shown.find(each) for each in order]
     assert -1 not in places and places == sorted(places)
+    assert "/3 [" in shown[places[-1] :]  # two cells, and the study beside them
+
+
+@pytest.mark.slow
+def test_alone_the_report_on_the_study_has_a_bar_of_its_own(tmp_path: Path) -> None:
+    shown = under_a_terminal("run", *ASKED[:-1], "--outputs", str(tmp_path))
+    assert -1 < shown.find("reports: ") < shown.find("report on the study: ")
 
 
 def test_a_file_gets_a_plain_line_now_and_then(
