@@ -223,12 +223,14 @@ def _place_in_words(
     if contrast.outcome != "role" or "order_group" not in layout:
         return ""
     lacking = len(rows) - len(np.unique(layout.order_pairs(rows)))
+    if not lacking:
+        return ""
     by_place = []
     for name, each in zip(names, answers):
         found = _position_rows_by_condition(contrast, each, "")
         if any(row["status"] == "position_dominated" for row in found):
             by_place.append(name)
-    if not (lacking and by_place):
+    if not by_place:
         return ""
     return (
         f"{' and '.join(by_place)} mostly by the place of an option, and {lacking} of {len(rows)} "

@@ -10,9 +10,9 @@ __all__ = ['RECORDED_FIELDS', 'MANIFEST_VERSION', 'SIMULATED', 'PACKAGES', 'STAG
            'keep_items', 'keep_asked', 'keep_asked_items', 'keep_readings', 'kept_readings', 'read_manifest',
            'forget_asked', 'begun_cell', 'asked_since', 'cells_as_last_asked', 'stored_settings', 'cells_of_manifest',
            'asked_otherwise_since', 'keep_asked_on', 'part_of_cell', 'manifest_text', 'not_as_written',
-           'settings_as_written', 'Begun', 'begun_runs', 'first_start', 'begun', 'half_import', 'own_trials',
-           'last_run', 'stored_cells', 'StoredItems', 'stored_items', 'StoredCell', 'read_cells', 'read_cell',
-           'counts_not_read', 'said_not_read', 'not_read', 'left_out', 'StoredTrials', 'stored_trials',
+           'settings_as_written', 'Begun', 'named_process_runs', 'begun_runs', 'first_start', 'begun', 'half_import',
+           'own_trials', 'last_run', 'stored_cells', 'StoredItems', 'stored_items', 'StoredCell', 'read_cells',
+           'read_cell', 'counts_not_read', 'said_not_read', 'not_read', 'left_out', 'StoredTrials', 'stored_trials',
            'know_paradigms', 'trials_of', 'cell_of_file', 'AnswersOfFile', 'answers_of_file', 'people_of',
            'asked_apart', 'load_effects', 'readable_effects']
 
@@ -957,12 +957,18 @@ class Begun(NamedTuple):
     first_at: str | None = None  # when the first run of its folder began; None: not recorded
 
 
-def _goes_on(place: Path) -> bool | None:
-    "Whether the run of such a file is alive; None where it is of another machine."
-    found = _FILE_OF_BEGUN_RUN.fullmatch(place.name)
+def named_process_runs(
+    found: re.Match[str] | None,  # node and process, as the name of a file tells them
+) -> bool | None:  # None: on another machine, so nobody knows
+    "Whether the process is alive that made a file."
     if found is None or found["node"] != _name_of_machine():
         return None
     return _is_running(int(found["process"]))
+
+
+def _goes_on(place: Path) -> bool | None:
+    "Whether the run of such a file is alive; None where it is of another machine."
+    return named_process_runs(_FILE_OF_BEGUN_RUN.fullmatch(place.name))
 
 
 def begun_runs(

@@ -32,6 +32,7 @@ from .executors import lost_words, more_memory, spread
 from .kernels import Askers, NotStarted, can_fork, execute_notebook, in_a_copy
 from .markup import NO_FORMULAS
 from cogbias.outputs import (
+    named_process_runs,
     Folder,
     cells_as_last_asked,
     read_manifest,
@@ -57,7 +58,6 @@ from cogbias.tables import (
     EFFECTS,
     LARGEST_NOTEBOOK,
     CogbiasError,
-    _is_running,
     _name_of_machine,
     content_hash,
     file_text,
@@ -222,10 +222,7 @@ def _notes_of_makers(report: Path) -> list[Path]:
 
 def _maker_is_alive(note: Path) -> bool | None:
     "Whether the process of such a file runs; None where it is one of another machine."
-    found = _MAKER.search(note.name)
-    if found is None or found["node"] != _name_of_machine():
-        return None
-    return _is_running(int(found["process"]))
+    return named_process_runs(_MAKER.search(note.name))
 
 
 def is_in_making(
@@ -651,12 +648,13 @@ def _report_task(
     executed: Callable[[], Any] = lambda: None,  # called whenever a cell was executed
 ) -> str | None:
     "Render one report; returns the line that says why it failed."
-    folder = Folder(outputs)
+    folder, given = Folder(outputs), {"outputs": str(outputs)}
+    if cell:
+        given |= {name: cell[name] for name in REPORT_PARAMETERS if name in cell}
     try:
         execute_report(
             _place_of_report(folder, cell),
-            {name: cell[name] for name in REPORT_PARAMETERS if cell and name in cell}
-            | {"outputs": str(outputs)},
+            given,
             shipped("reports", "bias.ipynb" if cell else "study.ipynb"),
             stamp,
             _shared_by_reports(folder, cell) if cell else (),
