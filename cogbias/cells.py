@@ -30,6 +30,7 @@ from cogbias.effects import (
     estimate_contrast,
     estimate_effects,
     estimators,
+    headlines,
     make_analysis,
 )
 from cogbias.outputs import (
@@ -63,12 +64,14 @@ from cogbias.study import (
     study_participants,
 )
 from cogbias.tables import (
+    EFFECTS,
     EXACT,
     ITEMS,
     CogbiasError,
     content_hash,
     LARGEST_TABLE,
     check_file,
+    is_empty,
     load_table,
     shortened,
 )
@@ -332,20 +335,35 @@ def _effects_within_family(
     effects: pd.DataFrame, folder: Folder, analysis: Analysis
 ) -> pd.DataFrame:
     "The effects of one cell with the verdict of the headline, within its family where known."
-    alone, place = decide(effects, analysis), folder.place("effects.parquet")
-    if not place.exists():
-        return alone
-    of_cells = _LAST_EFFECTS.get(_file_state(place)) or _known_effects(place)
-    known = of_cells.get((alone.loc[0, "participant"], alone.loc[0, "paradigm"]))
+    head = headlines(effects)
+    known = _known_headline(head.iloc[0], folder) if len(head) else None
     if known is None:
-        return alone
-    keys = ["paradigm", "participant", "measure", "group", "target", "estimate", "p_value"]
-    numbers = {"estimate": float, "p_value": float}
-    mine = known.astype(numbers).merge(alone.head(1)[keys].astype(numbers), on=keys)
-    if len(mine) == 1:
-        for name in DECIDED:
-            alone.loc[0, name] = mine.loc[0, name]
-    return alone
+        return decide(effects, analysis)
+    decided = effects.astype(DECIDED)
+    for name in DECIDED:
+        decided.loc[head.index[0], name] = known[name]
+    return EFFECTS.check(decided)
+
+
+def _known_headline(
+    head: Mapping[str, Any],  # a row of effects
+    folder: Folder,
+) -> Mapping[str, Any] | None:  # None where its table has no such number
+    "The same headline in the table of a folder, where its family decided on it."
+    place = folder.place("effects.parquet")
+    if not place.exists():
+        return None
+    of_cells = _LAST_EFFECTS.get(_file_state(place)) or _known_effects(place)
+    known = of_cells.get((head["participant"], head["paradigm"]))
+    found = [] if known is None else headlines(known).to_dict("records")
+    named = ("measure", "group", "target", "estimate", "p_value")
+    same = found and all(_are_same(head[name], found[0][name]) for name in named)
+    return found[0] if same else None
+
+
+def _are_same(one: Any, other: Any) -> bool:
+    "Whether two values are the same; empty is empty, whatever stands for it."
+    return is_empty(one) and is_empty(other) or one == other
 
 # %% ../nbs/22_cells.ipynb #116d0f0d
 def _is_read_by_estimator(what: str, paradigm: Paradigm) -> bool:

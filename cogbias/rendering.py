@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from .bars import progress_bar, waiting
-from .design import paradigm
+from .design import human_reference, paradigm
 from .effects import estimators
 from .executors import lost_words, more_memory, spread
 from .kernels import Askers, NotStarted, can_fork, execute_notebook, in_a_copy
@@ -43,7 +43,7 @@ from cogbias.outputs import (
     stored_settings,
 )
 from .own_paradigms import bring_folder, bring_whole_folder, declared_files
-from .participants import Participant
+from .participants import Participant, backends
 from .reporting.cell import plain_words, shown_name
 from cogbias.study import (
     Study,
@@ -165,6 +165,8 @@ IMPORTED = (
     "statsmodels.api",
     "cogbias.cells",
     "cogbias.rendering",
+    "cogbias.reporting.methods",
+    "cogbias.reporting.readings",
     "cogbias.reporting.study",
     "cogbias.reporting.bets",
     "cogbias.figures.study",
@@ -174,7 +176,7 @@ IMPORTED = (
 
 
 def warm_up() -> None:
-    "Fill what every report would fill for itself: estimators, checks of settings, fonts."
+    "Fill what every report would fill for itself: estimators, backends, what people do, fonts."
     import matplotlib
     import nbformat
     import seaborn
@@ -182,6 +184,8 @@ def warm_up() -> None:
     from matplotlib.figure import Figure
 
     estimators()
+    backends()
+    human_reference("choice/certainty")
     nbformat.validate(nbformat.v4.new_notebook())
     make_study("warm", models=["sim/human"], paradigms=["choice/certainty"])
     with matplotlib.rc_context():

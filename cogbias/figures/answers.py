@@ -39,6 +39,7 @@ from cogbias.figures.study import (
     _name_rows,
     _refuse_repeats,
     _why_empty,
+    _with_legend_and_notes,
     _with_notes_below,
     _write_columns,
 )
@@ -252,15 +253,15 @@ def place_shares(
     unknown = _equal_shares(ax, table)
     _write_columns(ax, places, [f"place {place:g}" for place in places])
     ax.set(ylim=(0, 1), ylabel="share of choices")
-    _legend_above(
+    return _with_legend_and_notes(
         ax,
         _legend_entries(_levels_in_order(table["level"]), bool(hue))
         + [_legend_entry("chance, 1/K", _CHANCE_LOOK, line=True, linewidth=1.6)]
         * bool(_artists_named(ax, "chance")),
-        4,
+        _count_left_out(len(table) - len(_finite_rows(table, "at", "value"))),
+        without_chance(unknown if hue else unknown and [""]),
+        columns=4,
     )
-    left_out = _count_left_out(len(table) - len(_finite_rows(table, "at", "value")))
-    return _with_notes_below(ax, left_out, without_chance(unknown if hue else unknown and [""]))
 
 # %% ../../nbs/figures/02_answers.ipynb #6a26cfd9
 def _bar_width(answers: pd.Series) -> float:
@@ -363,8 +364,8 @@ def answer_distribution(
         for level, look in _look_of_each(levels).items()
     ]
     _answer_axes(ax, label, sorted(seen["at"].unique()))
-    _legend_above(ax, handles, 2, height=1.04)  # above the triangles
-    return _with_notes_below(ax, _count_left_out(len(table) - len(seen)))
+    left_out = _count_left_out(len(table) - len(seen))
+    return _with_legend_and_notes(ax, handles, left_out, height=1.04)  # above the triangles
 
 # %% ../../nbs/figures/02_answers.ipynb #fb91daaa
 def _area_words(areas: pd.DataFrame | None, hue: str | None) -> dict[Any, str]:
@@ -452,13 +453,11 @@ def roc_curve(
     _unit_square(ax)
     entries = _draw_curves(ax, seen, _area_words(areas, hue), bool(hue))
     ax.set(xlabel=xlabel, ylabel=ylabel)
-    _legend_above(
+    return _with_legend_and_notes(
         ax,
         [*entries, _legend_entry("chance", _CHANCE_LOOK._replace(colour="#777777"), line=True)],
-        1,
-    )
-    return _with_notes_below(
-        ax, _count_left_out(len(table) - len(seen), "without both rates", "cut")
+        _count_left_out(len(table) - len(seen), "without both rates", "cut"),
+        columns=1,
     )
 
 # %% ../../nbs/figures/02_answers.ipynb #ca3a1d27
@@ -561,13 +560,13 @@ def threshold_curve(
     for level, look in _look_of_each(levels).items():
         _threshold_line(ax, seen[seen["level"] == level], look)
     ax.set(xlabel="threshold τ", ylabel="accuracy")
-    _legend_above(
+    return _with_legend_and_notes(
         ax,
         _legend_entries(levels, bool(hue), line=True, markersize=4)
         + _threshold_marks(ax, chosen, chance),
-        3,
+        _count_left_out(len(table) - len(seen)),
+        columns=3,
     )
-    return _with_notes_below(ax, _count_left_out(len(table) - len(seen)))
 
 # %% ../../nbs/figures/02_answers.ipynb #fcf63a9f
 def _in_percentage_points(table: pd.DataFrame, nominal: pd.Series | float = 0.0) -> pd.DataFrame:
@@ -580,9 +579,9 @@ def _with_legend_of_coverage(
     ax: "Axes", seen: pd.DataFrame, band: float, named: bool, left_out: int
 ) -> "Axes":
     "The finished axes: whose bars these are, what they and the band mean, what is left out."
-    _legend_above(ax, _legend_entries(_levels_in_order(seen["level"]), named))
+    entries = _legend_entries(_levels_in_order(seen["level"]), named)
     meaning = f"bars: 95% Monte-Carlo error; band: ±{100 * band:g} points"
-    return _with_notes_below(ax, meaning, _count_left_out(left_out))
+    return _with_legend_and_notes(ax, entries, meaning, _count_left_out(left_out))
 
 
 @figure

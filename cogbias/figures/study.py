@@ -201,12 +201,21 @@ def _lay_out(figure: "Figure") -> None:
 # %% ../../nbs/figures/01_study.ipynb #fa96c994
 def _with_notes_below(ax: "Axes", *notes: str) -> "Axes":
     "Add notes below the label of the x axis, and keep the label inside the figure."
-    ax.set_xlabel("\n".join(filter(None, [ax.get_xlabel(), *(fill(each, 58) for each in notes)])))
-    figure = ax.get_figure(root=True)
-    _lay_out(figure)  # it decides where words are
-    if ax.xaxis.label.get_window_extent().x1 > figure.bbox.x1:
-        ax.xaxis.label.set(x=1, ha="right")
+    _write_notes_below(ax, notes)
+    _lay_out(ax.get_figure(root=True))  # it decides where words are
+    _keep_label_inside(ax)
     return ax
+
+
+def _write_notes_below(ax: "Axes", notes: Iterable[str]) -> None:
+    "Add notes, as far as there are any, below the label of the x axis."
+    ax.set_xlabel("\n".join(filter(None, [ax.get_xlabel(), *(fill(each, 58) for each in notes)])))
+
+
+def _keep_label_inside(ax: "Axes") -> None:
+    "Move the label of the x axis inside the figure, once that is laid out."
+    if ax.xaxis.label.get_window_extent().x1 > ax.get_figure(root=True).bbox.x1:
+        ax.xaxis.label.set(x=1, ha="right")
 
 # %% ../../nbs/figures/01_study.ipynb #4cf347b3
 DIRECTION = "towards the human bias →"  # on every axis that has a direction; upright it points up
@@ -331,10 +340,13 @@ def _legend_above(
     ax: "Axes", handles: Sequence["Artist"], columns: int = 2, height: float = 1.0
 ) -> None:
     "A legend above the axes, in as many columns as there is room for."
-    if not handles:
-        return
-    figure = ax.get_figure(root=True)
-    _lay_out(figure)  # it decides how much room there is
+    if handles:
+        _lay_out(ax.get_figure(root=True))  # it decides how much room there is
+        _fit_legend_above(ax, handles, columns, height)
+
+
+def _fit_legend_above(ax: "Axes", handles: Sequence["Artist"], columns: int, height: float) -> None:
+    "A legend in as many columns as fit into the figure, once that is laid out."
     for count in range(min(columns, len(handles)), 0, -1):
         legend = ax.legend(
             handles=handles,
@@ -350,7 +362,7 @@ def _legend_above(
         legend.set_in_layout(
             False
         )  # a legend wider than its axes would make the layout shrink them to nothing
-        if legend.get_window_extent().x1 <= figure.bbox.x1:
+        if legend.get_window_extent().x1 <= ax.get_figure(root=True).bbox.x1:
             break
     _keep_free_above(ax, -(-len(handles) // count), height)
 
@@ -368,6 +380,22 @@ def _keep_free_above(ax: "Axes", lines: int, height: float) -> None:
         color="none",
         gid="room",
     )
+
+
+def _with_legend_and_notes(
+    ax: "Axes",
+    handles: Sequence["Artist"],
+    *notes: str,
+    columns: int = 2,
+    height: float = 1.0,
+) -> "Axes":
+    "A legend above the axes and notes below them, for both of which the figure is laid out once."
+    _write_notes_below(ax, notes)
+    _lay_out(ax.get_figure(root=True))
+    if handles:
+        _fit_legend_above(ax, handles, columns, height)
+    _keep_label_inside(ax)
+    return ax
 
 # %% ../../nbs/figures/01_study.ipynb #75831473
 def _inches_of_longest(texts: Iterable[Any]) -> float:
@@ -578,9 +606,11 @@ def effect_forest(
         if _artists_named(ax, "prediction")
         else []
     )
-    _legend_above(ax, _kind_entries(rows["kind"]) + thin if rows["kind"].nunique() > 1 else thin)
     ax.set_xlabel(_with_direction(label, data))
-    return _with_notes_below(ax, _count_left_out(int(rows["value"].isna().sum())))
+    kinds = _kind_entries(rows["kind"]) if rows["kind"].nunique() > 1 else []
+    return _with_legend_and_notes(
+        ax, kinds + thin, _count_left_out(int(rows["value"].isna().sum()))
+    )
 
 # %% ../../nbs/figures/01_study.ipynb #c93fbccd
 def _what_is_told(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
@@ -1238,9 +1268,11 @@ def scatter_participants(
     _draw_crosses(ax, seen)
     words = _with_direction if directed else lambda label: fill(label, 44)
     ax.set(xlabel=words(xlabel or x), ylabel=words(ylabel or y))
-    _legend_above(ax, _legend_entries(_levels_in_order(seen["level"]), bool(hue)), 3)
-    _with_notes_below(
-        ax, _count_left_out(len(table) - len(seen), "without both numbers", "participant")
+    _with_legend_and_notes(
+        ax,
+        _legend_entries(_levels_in_order(seen["level"]), bool(hue)),
+        _count_left_out(len(table) - len(seen), "without both numbers", "participant"),
+        columns=3,
     )
     if name:
         _name_points(ax, seen, _places_drawn(ax, seen, identity))
