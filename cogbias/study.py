@@ -40,7 +40,7 @@ from cogbias.design import (
 from .effects import make_analysis
 from .elicitation.calls import without_secrets
 from .outputs import Folder, RecordedParticipant, recorded_participant
-from .own_paradigms import GIVEN, bring_study, listed, with_declared
+from .own_paradigms import FOLDER_OF_GIVEN_ITEMS, bring_study, listed, with_declared
 from .prices import check_prices
 from cogbias.settings import (
     LARGEST_CELL,
@@ -269,7 +269,9 @@ def study_items(
     if study.items_file:
         table = load_items(study.items_file)
         items = usable_items(table, name)
-        at_hand = Path(study.items_file).parent.name == GIVEN  # its reader knows of no file
+        at_hand = (
+            Path(study.items_file).parent.name == FOLDER_OF_GIVEN_ITEMS
+        )  # its reader knows of no file
         _check_factors("items table" if at_hand else study.items_file, items, paradigm(name))
         made = paradigm(name).items(seed=study.seed)
         records = {item_id: number for number, item_id in enumerate(table["item_id"], 1)}

@@ -185,7 +185,7 @@ def test_whoever_waits_for_a_worker_is_told_for_how_long(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     "While nobody works there is no time left to tell, and none of it counts for the rate."
-    monkeypatch.setattr(executors, "EVERY", 0.02)
+    monkeypatch.setattr(executors, "SECONDS_BETWEEN_LOOKS", 0.02)
     bar, there = Bar(10, "cells 1 of 2", "answer"), time.monotonic() + 0.5
     bar.done("sim/human in choice/decoy", 2)
     lines = []

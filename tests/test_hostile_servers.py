@@ -494,7 +494,7 @@ class TestWaiting:
     def seconds(self, monkeypatch: pytest.MonkeyPatch) -> None:
         "Two minutes are three tenths of a second here, and ten seconds are one tenth."
         monkeypatch.setattr(calls, "LONGEST_WAIT", 0.3)
-        monkeypatch.setattr(calls, "TELLING", 0.1)
+        monkeypatch.setattr(calls, "SECONDS_WORTH_A_WORD", 0.1)
 
     @pytest.mark.parametrize("wanted", ["1e9", "1e999", "Fri, 31 Dec 2999 23:59:59 GMT"])
     def test_a_long_wait_is_cut_and_said(

@@ -94,6 +94,6 @@ def test_where_nothing_can_be_seen_no_number_of_clusters_shows_half_of_it(tmp_pa
     one, many = planned.power.to_dict("records")
     assert np.isnan(one["detectable"]) and one["for_half"] is None
     assert isinstance(many["for_half"], int), "beside it, too"
-    shown = plan_tables(planned)[plans.SEEN]
+    shown = plan_tables(planned)[plans.TITLE_OF_POWER]
     assert shown[["can be seen", "half with"]].iloc[0].tolist() == ["–", "–"]
     assert "fewer than 4 clusters: no interval" in one["note"]

@@ -6,10 +6,10 @@
 __all__ = ['NUMBER', 'PLAIN_NUMBER', 'TIMES', 'RANGE', 'COMPOUND', 'BOUND', 'DENIED', 'NO_MORE', 'PARTS', 'ABOUT',
            'LEADS_TO_NUMBER', 'LEADS_TO_FINAL', 'CHOSEN', 'IS_BEST', 'LEADS_TO_THING', 'RANKED_FIRST', 'IS_BEST_THING',
            'ENDS_STATEMENT', 'ROUNDS', 'SECOND', 'ENDS_WITH_NUMBER', 'CONCLUDES', 'BOLD', 'OPENS_LIST', 'LISTED',
-           'ALIKE', 'IS_RESULT', 'WORD_VALUES', 'UNITS', 'BEHIND', 'ASKED_IN', 'NAMED', 'Number', 'number_of',
-           'pair_fault', 'find_numbers', 'part_of', 'chooses_thing', 'stated_numbers', 'free_numbers', 'concludes',
-           'bold_number', 'settle_number', 'in_list', 'is_step', 'spelled_number', 'plain_number', 'with_digits',
-           'foreign_unit', 'scale_steps', 'without_scale']
+           'SHAPES_OF_LISTED_LINES', 'IS_RESULT', 'WORD_VALUES', 'UNITS', 'BEHIND', 'ASKED_IN', 'NAMED', 'Number',
+           'number_of', 'pair_fault', 'find_numbers', 'part_of', 'chooses_thing', 'stated_numbers', 'free_numbers',
+           'concludes', 'bold_number', 'settle_number', 'in_list', 'is_step', 'spelled_number', 'plain_number',
+           'with_digits', 'foreign_unit', 'scale_steps', 'without_scale']
 
 # %% ../../nbs/choices/06_numbers.ipynb #6d6966d7
 import math
@@ -383,7 +383,7 @@ def settle_number(
 # %% ../../nbs/choices/06_numbers.ipynb #1ddf7d81
 OPENS_LIST = re.compile(r"[\"'(]{0,2}1[.)]+\s+(?=\S)")  # 1. To see which of them is best
 LISTED = re.compile(r"\s*(?:[-*\u2022]|\d{1,2}[.)]+)\s+")  # - Review 1 is good, so 9 points
-ALIKE = (  # what lines of one list share
+SHAPES_OF_LISTED_LINES = (  # what lines of one list share
     re.compile(r"[^:\n]{1,40}:\s?\d"),  # Excellent: 9
     re.compile(r"([^\W\d]+)\s\d"),  # Review 1 is good, so it gets 9
 )
@@ -401,7 +401,7 @@ def in_list(
     if end < 0:
         return False
     above, below = text[:start].rstrip("\n").rpartition("\n")[2], text[end + 1 :].split("\n")[0]
-    for shape in ALIKE:
+    for shape in SHAPES_OF_LISTED_LINES:
         found, *others = (shape.match(line) for line in (text[start:end], above, below))
         if found and any(other and other.groups() == found.groups() for other in others):
             return True

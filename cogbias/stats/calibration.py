@@ -27,7 +27,7 @@ from .adjusted import adjusted_cluster_interval, block_flip, flag_numbers
 from .clusters import sign_flip, stratified_cluster_t
 from .crossed import crossed_mean
 from .decisions import CLAIMABLE, verdict, without_width
-from .ratings import SAME
+from .ratings import STEPS_THAT_ARE_SAME
 from .estimates import Estimate
 
 # %% ../../nbs/stats/calibration.ipynb #47483573
@@ -1168,7 +1168,7 @@ def try_shared_texts(
     "How often the interval of a rating holds the truth, and its test rejects a true null."
     rng = _chance_of_row(name, seed)
     world, settings = (SHARED_TEXTS | SHARED_LIMITS)[name]
-    within = SAME / (settings.get("points", 11) - 1)
+    within = STEPS_THAT_ARE_SAME / (settings.get("points", 11) - 1)
     studies, rows, slack = world(rng, R, **settings), [], 1e-9  # a limit may be the truth
     units, truth = (studies.setting, studies.text), studies.truth
     for score, control in zip(studies.score, studies.control):
