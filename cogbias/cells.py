@@ -109,6 +109,7 @@ def _until_valid(
     begins: Callable[[Collected], None] | None,
 ) -> Collected:
     "Rounds of asking, until every group has enough readable answers or has used its attempts."
+    store = store.remembering()  # every round reads it
     parts, before = [], dict.fromkeys(items["item_id"], 0)
     begun: list[Collected] = []
     often = rounds_of_items(study, items, pd.DataFrame())

@@ -514,16 +514,17 @@ def rounds_of_items(
 ) -> dict[str, int]:  # item -> how often it is put
     "How often each prompt is put: its group takes whole rounds until it has enough."
     groups = items.groupby(answer_groups(items), sort=False, dropna=False).ngroup()
+    sizes = groups.value_counts().to_dict()
     of_item = dict(zip(items["item_id"], groups))
     read: dict[int, dict[int, int]] = {}
     if len(trials):
         keys = [trials["item_id"].map(of_item).rename("group"), trials["repeat"]]
         counted = (trials["status"] == "ok").groupby(keys).agg(["size", "sum"])
-        for (group, repeat), (answered, ok) in counted.iterrows():
-            to_come = groups.eq(group).sum() - answered if is_read else 0
+        for (group, repeat), answered, ok in zip(counted.index, counted["size"], counted["sum"]):
+            to_come = sizes[group] - answered if is_read else 0
             read.setdefault(group, {})[repeat] = int(ok + to_come)
     rounds = {}
-    for group, size in groups.value_counts().items():
+    for group, size in sizes.items():
         of_each = size if is_read else 0
         known = read.get(group, {})
         so_far = [known.get(repeat, of_each) for repeat in range(max(known, default=-1) + 1)]
@@ -691,6 +692,7 @@ def plan_until_valid(
     rows: Sequence[Mapping[str, Any]] | None = None,  # of the items, where they are checked already
 ) -> UntilValid:
     "What a run asks that goes on from what is stored; what failed is asked again, and read."
+    store = store.remembering()
     stored, often = pd.DataFrame(), rounds_of_items(study, items, pd.DataFrame())
     while True:
         rounds = max(often.values())

@@ -357,16 +357,37 @@ def _at_version(path: Path, number: int, record: dict[str, Any]) -> dict[str, An
         raise CogbiasError(f"{path}: line {number}: {error}") from None
 
 # %% ../nbs/09_trials.ipynb #fa88da38
-def _rows_of_file(path: Path) -> tuple[list[dict[str, Any]], int]:
+@dataclass
+class _LinesRead:
+    "What was read of a file before, and found to be in order."
+
+    lines: list[bytes] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)  # an empty line has none
+
+
+def _rows_of_file(
+    path: Path,
+    before: _LinesRead | None = None,  # from the last time, and for the next; None: never
+) -> tuple[list[dict[str, Any]], int]:
     "All rows of a file, checked, and the bytes of a torn last line."
     lines, torn = _split_lines(path)
-    numbers = [number for number, line in enumerate(lines, 1) if line.strip()]
-    records = [_row_of_line(path, number, lines[number - 1]) for number in numbers]
+    before = before or _LinesRead()
+    if lines[: len(before.lines)] != before.lines:  # somebody wrote it anew
+        before.lines, before.rows = [], []
+    rows = _checked_rows_of_lines(path, lines, len(before.lines))
+    before.lines, before.rows = lines, before.rows + rows
+    return before.rows, len(torn)
+
+
+def _checked_rows_of_lines(path: Path, lines: list[bytes], known: int) -> list[dict[str, Any]]:
+    "The rows of the lines after those that are known."
+    numbers = [number for number, line in enumerate(lines, 1) if number > known and line.strip()]
+    rows = [_row_of_line(path, number, lines[number - 1]) for number in numbers]
     try:
-        _check_records(records, lambda row: f"line {numbers[row]}")
+        _check_records(rows, lambda row: f"line {numbers[row]}")
     except CogbiasError as error:
         raise CogbiasError(f"{path}: {error}; mend or remove that line") from None
-    return records, len(torn)
+    return rows
 
 # %% ../nbs/09_trials.ipynb #756bf58b
 @dataclass
@@ -391,9 +412,9 @@ class StoreIndex:
             self.failed.pop(key, None)
 
 # %% ../nbs/09_trials.ipynb #5f007475
-def _index_of_file(path: Path) -> tuple[StoreIndex, int]:
+def _index_of_file(path: Path, before: _LinesRead | None = None) -> tuple[StoreIndex, int]:
     "Index of a file, and the bytes of a torn last line."
-    records, torn = _rows_of_file(path)
+    records, torn = _rows_of_file(path, before)
     index = StoreIndex()
     for record in records:
         index.add(record)
@@ -429,9 +450,9 @@ _log = logging.getLogger(__name__)
 class TrialWriter:
     "A file of trials while this process has the turn; made by `TrialStore.writer`."
 
-    def __init__(self, path: Path, descriptor: int):
-        self.path, self.descriptor = path, descriptor
-        self.index, self.repaired = _index_of_file(path)
+    def __init__(self, path: Path, descriptor: int, before: _LinesRead | None = None):
+        self.path, self.descriptor, self.before = path, descriptor, before
+        self.index, self.repaired = _index_of_file(path, before)
         if self.repaired:
             with refusals(path, "write"):
                 os.ftruncate(descriptor, os.fstat(descriptor).st_size - self.repaired)
@@ -454,6 +475,7 @@ class TrialStore:
     "An append-only file of trials, one JSON object per line."
 
     path: Path | str  # ends in .jsonl
+    _before: _LinesRead | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path))
@@ -462,23 +484,27 @@ class TrialStore:
                 f"{self.path}: a trial store needs the ending .jsonl; rename the file"
             )
 
+    def remembering(self) -> "TrialStore":
+        "The same store, for who reads it again and again: it parses each line once."
+        return replace(self, _before=_LinesRead())
+
     def keys(self) -> set[str]:
         "Ids of the trials that need not be asked again."
-        return _index_of_file(self.path)[0].answered
+        return _index_of_file(self.path, self._before)[0].answered
 
     def read(self, ids: Collection[str] | None = None) -> pd.DataFrame:
         "Last line of every trial, or of `ids` in order; attrs count torn bytes and replaced lines."
-        return typed_trials(_read_rows(self.path, ids))
+        return typed_trials(_read_rows(self.path, ids, self._before))
 
     def read_plain(self) -> pd.DataFrame:
         "The same as `read`, in plain Python objects: quicker for who reads many stores."
-        return _read_rows(self.path, None)
+        return _read_rows(self.path, None, self._before)
 
     @contextmanager
     def writer(self) -> Iterator[TrialWriter]:
         "Wait for the turn to write, mend a torn last line, and hold the file until the block ends."
         with locked(self.path) as descriptor:
-            yield TrialWriter(self.path, descriptor)
+            yield TrialWriter(self.path, descriptor, self._before)
 
 # %% ../nbs/09_trials.ipynb #c75d9a4c
 def _count_contradictions(records: list[dict[str, Any]]) -> int:
@@ -494,9 +520,9 @@ def _count_contradictions(records: list[dict[str, Any]]) -> int:
     return len(odd)
 
 
-def _read_rows(path: Path, ids: Collection[str] | None) -> pd.DataFrame:
+def _read_rows(path: Path, ids: Collection[str] | None, before: _LinesRead | None) -> pd.DataFrame:
     "The table of a store, in plain Python objects."
-    records, torn = _rows_of_file(path)
+    records, torn = _rows_of_file(path, before)
     last = {record["trial_id"]: record for record in records}
     wanted = last if ids is None else [key for key in ids if key in last]
     table = _plain_table([last[key] for key in wanted])
@@ -1002,7 +1028,8 @@ def _collect_reasoning(
         trial_id(request.item["item_id"], who, "reasoning", request.repeat, request.seed)
         for request in todo.requests
     ]
-    known = {record["trial_id"]: record for record in _rows_of_file(writer.path)[0]}
+    stored, _ = _rows_of_file(writer.path, writer.before)
+    known = {record["trial_id"]: record for record in stored}
     rows: dict[int, Mapping[str, Any]] = {
         index: known[key] for index, key in enumerate(keys) if key in writer.index.answered
     }

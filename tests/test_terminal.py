@@ -252,6 +252,18 @@ def test_a_run_that_goes_on_counts_what_it_finds(
     assert (seen.answers, seen.expected, seen.before) == (300, expected, 200)
 
 
+def test_a_run_that_goes_on_says_that_it_looks_at_what_is_stored(
+    tmp_path: Path, look_after: Callable[..., progress.Count]
+) -> None:
+    "It said 'waiting for the first' for minutes, though nobody had been asked."
+    study, cells = make_study(**FRAMING), {("sim/messy", "classic/framing")}
+    nothing_stored = progress.Watch(Folder(tmp_path), sorted(cells), 1, None, cells).look()
+    look_after(study, tmp_path, 200, stops=True)
+    stopped = progress.Watch(Folder(tmp_path), sorted(cells), 1, None, cells).look()
+    assert (nothing_stored.looking, stopped.looking) == (False, True)
+    assert not look_after(study, tmp_path, 1).looking
+
+
 def test_each_cell_takes_as_many_answers_as_it_has_items_of_its_own(tmp_path: Path) -> None:
     "Who was asked a part counted as one who lacks the rest."
     run_study(make_study(**FRAMING), tmp_path, reports=False)
