@@ -57,6 +57,7 @@ from cogbias.own_paradigms import (
     check_seed,
     listed,
     naming_lacking_column,
+    taken_together,
 )
 from .participants import asked_how
 from .settings import listing
@@ -741,6 +742,7 @@ class _AnswersInParadigm(NamedTuple):
     layout: Layout  # of all that anybody was asked
     of: dict[str, Answered]  # by participant
     asked: Mapping[str, set[str]] = {}  # ids of what each was asked; empty where all were the same
+    runs: Mapping[str, str] = {}  # whose answers are of several runs, and as what they count
 
 
 def _answers_by_paradigm(
@@ -754,7 +756,11 @@ def _answers_by_paradigm(
     found = {}
     for name, table, trials in answered(source, items, "compare(trials, items=items)"):
         layout = Layout(table)
-        found[name] = _AnswersInParadigm(layout, dict(_answers_by_participant(trials, layout)))
+        found[name] = _AnswersInParadigm(
+            layout,
+            dict(_answers_by_participant(trials, layout)),
+            runs=taken_together(trials),
+        )
     return {name: found[name] for name in sorted(found)}
 
 
@@ -962,7 +968,7 @@ def _from_answers(
 ) -> tuple[list[dict[str, Any]], dict[str, _RankBasis], list[dict[str, Any]]]:
     "Rows of differences, what ranks rest on by paradigm, rows of familiarity."
     rows, bases, familiar = [], {}, []
-    for name, (layout, of, asked) in cells.items():
+    for name, (layout, of, asked, runs) in cells.items():
         whose = paradigm(name)
         contrast = whose.headline
         called = whose.clusters if contrast.sense == "accuracy" else "clusters"
@@ -974,9 +980,15 @@ def _from_answers(
                 _published_minus_new_wording(contrast, each, answers, seed)
                 for each, answers in here.items()
             ]
-        rows += [{"paradigm": name, **each} for each in found]
+        rows += [{"paradigm": name, **_with_words_on_runs(each, runs)} for each in found]
         familiar += [{"paradigm": name, **each} for each in said if each]
     return rows, bases, familiar
+
+
+def _with_words_on_runs(row: dict[str, Any], runs: Mapping[str, str]) -> dict[str, Any]:
+    "The row, which says of either participant that its answers are of several runs."
+    said = [f"{name}: {runs[name]}" for name in (row["first"], row["second"]) if name in runs]
+    return row | {"detail": joined(row.get("detail"), *said)} if said else row
 
 
 def _pair_rows(

@@ -44,12 +44,14 @@ from cogbias.own_paradigms import (
     known_name,
     listed,
     naming_lacking_column,
+    taken_together,
     undeclared_lines,
 )
 from .participants import Participant, settings_by_backend
 from .planning.plans import PlannedRun, plan_run
 from .running import estimate_folder
 from .settings import Study, listing, setting_words
+from .stats.estimates import joined
 from .study import lists_of_levels, make_study, read_study, refuse_fields_of_files, studies
 from cogbias.tables import (
     EFFECTS,
@@ -252,6 +254,24 @@ def _lines_on_readings(
     ]
 
 
+def _with_words_on_runs(
+    effects: pd.DataFrame,  # of trials at hand
+    parts: Sequence[tuple[str, pd.DataFrame, pd.DataFrame]],  # paradigm, its items, its trials
+) -> pd.DataFrame:
+    "The table, whose rows say where the answers of several runs are taken together."
+    told = {
+        (name, participant): words
+        for name, _, trials in parts
+        for participant, words in taken_together(trials).items()
+    }
+    if not told:
+        return effects
+    keys = zip(effects["paradigm"], effects["participant"])
+    details = effects["detail"].astype(object).where(effects["detail"].notna(), None)
+    said = [joined(detail, told.get(key)) or None for key, detail in zip(keys, details)]
+    return effects.assign(detail=said)
+
+
 @names_kept()
 def _effects_of_trials(
     source: pd.DataFrame | Path | str, items: Any, seed: int, analysis: Mapping[str, Any]
@@ -276,7 +296,7 @@ def _effects_of_trials(
     imported = trials.loc[trials["backend"] == "published", "participant"].unique()
     lines = inside.left_out if inside else undeclared_lines(trials, items)
     found.attrs["left_out"] = [*lines, *_lines_on_readings(found, imported)]
-    return found
+    return _with_words_on_runs(found, parts)
 
 
 @listing(

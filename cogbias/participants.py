@@ -23,8 +23,15 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from .choices import Reading, read_choice
 from .choices.text import without_question
 from .settings import setting_words
-from .tables import matching, answer_range
-from .tables import METHODS, PACKAGE, CogbiasError, as_given, nearest
+from cogbias.tables import (
+    METHODS,
+    PACKAGE,
+    CogbiasError,
+    as_given,
+    matching,
+    nearest,
+    outside_range,
+)
 
 # %% ../nbs/04_participants.ipynb #1083a5ce
 class Request(NamedTuple):
@@ -77,21 +84,11 @@ class Participant(Protocol):
 # %% ../nbs/04_participants.ipynb #e19bb97f
 def _in_range(item: Mapping[str, Any], reading: Reading) -> Reading:
     "The same reading; a number outside the range of the question is not an answer."
-    low, high = answer_range(item)
-    if (
-        item["answer"] != "number"
-        or reading.value is None
-        or (low is None or reading.value >= low)
-        and (high is None or reading.value <= high)
-    ):
+    given = item["answer"] == "number" and reading.value is not None
+    fault = outside_range(item, reading.value) if given else ""
+    if not fault:
         return reading
-    return reading._replace(
-        choice=None,
-        value=None,
-        status="invalid_format",
-        detail=f"number outside {'...' if low is None else f'{low:g}'} to "
-        f"{'...' if high is None else f'{high:g}'}",
-    )
+    return reading._replace(choice=None, value=None, status="invalid_format", detail=fault)
 
 
 _OF_PERCENT = re.compile(

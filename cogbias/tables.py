@@ -9,11 +9,11 @@ __all__ = ['LISTED', 'KINDS', 'WHOLE', 'LARGEST', 'VERSION', 'DECLARED', 'IDENTI
            'FILLINGS', 'SCHEMAS', 'RANGE', 'TABLES', 'LARGEST_TEXT', 'LARGEST_NOTEBOOK', 'LARGEST_TABLE',
            'LARGEST_UNPACKED', 'PACKAGE', 'CogbiasError', 'nearest', 'shortened', 'first_line', 'as_given', 'matching',
            'content_hash', 'is_empty', 'plain_value', 'kind_of', 'Column', 'is_unicode', 'check_columns',
-           'limits_fault', 'said_declarations', 'Schema', 'option', 'answer_range', 'full_content', 'item_ids',
-           'identified', 'item_table', 'harmless', 'as_written', 'from_home', 'inside', 'check_file', 'file_hash',
-           'file_text', 'json_object', 'timestamp', 'refused_by_system', 'whole_file', 'remove_parts', 'save_table',
-           'load_table', 'with_plain_types', 'check_outside_items', 'load_outside_items', 'with_lost_types',
-           'given_table', 'shipped']
+           'limits_fault', 'said_declarations', 'Schema', 'option', 'answer_range', 'outside_range', 'full_content',
+           'item_ids', 'identified', 'item_table', 'harmless', 'as_written', 'from_home', 'inside', 'check_file',
+           'file_hash', 'file_text', 'json_object', 'timestamp', 'refused_by_system', 'whole_file', 'remove_parts',
+           'save_table', 'load_table', 'with_plain_types', 'check_outside_items', 'load_outside_items',
+           'with_lost_types', 'given_table', 'shipped']
 
 # %% ../nbs/00_tables.ipynb #fbbfbf78
 import ast
@@ -988,6 +988,18 @@ def answer_range(
     if low is None and high is None:
         low, high = (item.get("content") or {}).get("range") or (None, None)
     return low, high
+
+
+def outside_range(
+    item: Mapping[str, Any],  # a row of an items table
+    number: float,  # that somebody gave
+) -> str:  # empty where it counts
+    "Why a number is no answer to an item."
+    low, high = answer_range(item)
+    if (low is None or number >= low) and (high is None or number <= high):
+        return ""
+    ends = ("..." if end is None else f"{end:g}" for end in (low, high))
+    return f"number outside {' to '.join(ends)}"
 
 
 def full_content(
