@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['Files', 'FOLDER_OF_GIVEN_ITEMS', 'LARGEST_KEPT', 'own_paradigm', 'bring', 'names_file', 'with_declared', 'known_name',
            'bring_study', 'listed', 'asked_fields', 'with_declarations', 'undeclared_lines', 'naming_lacking_column',
-           'check_seed', 'answered', 'declared_files', 'declared_hash', 'changed_declarations', 'asked_before_declared',
-           'asked_before_declared_lines', 'changed_declaration_lines', 'bring_folder', 'bring_whole_folder',
-           'declared_names', 'keep_declared']
+           'check_seed', 'answered', 'taken_together', 'declared_files', 'declared_hash', 'changed_declarations',
+           'asked_before_declared', 'asked_before_declared_lines', 'changed_declaration_lines', 'bring_folder',
+           'bring_whole_folder', 'declared_names', 'keep_declared']
 
 # %% ../nbs/18_own_paradigms.ipynb #c8fa0cd6
 import json
@@ -39,6 +39,7 @@ from .outputs import Folder, read_manifest, write_text
 from cogbias.tables import (
     DECLARED,
     ITEMS,
+    RANGE,
     TABLES,
     CogbiasError,
     check_columns,
@@ -51,6 +52,7 @@ from cogbias.tables import (
     is_empty,
     kind_of,
     load_table,
+    outside_range,
     said_declarations,
     save_table,
     with_lost_types,
@@ -267,6 +269,52 @@ def asked_fields(
             raise CogbiasError(f"paradigm: two of them are called {name!r}; rename one")
     return asked | {"declared": declared} if declared else asked
 
+# %% ../nbs/18_own_paradigms.ipynb #a938801a
+def _check_numbers(name: str, trials: pd.DataFrame, items: pd.DataFrame) -> None:
+    "Refuse answers with a number that their item does not ask for."
+    asked = items[items["answer"] == "number"]
+    ranges = asked[[each for each in ("item_id", "content", *RANGE) if each in asked]]
+    item_of = {item["item_id"]: item for item in ranges.to_dict("records")}
+    read = (trials["status"] == "ok") & (trials["method"] != "reasoning")
+    given = trials[read & trials["value"].notna() & trials["item_id"].isin(item_of)]
+    cells = given[["trial_id", "item_id", "value"]].to_numpy(object)
+    beyond = [
+        (trial, value, fault)
+        for trial, item, value in cells
+        if (fault := outside_range(item_of[item], value))
+    ]
+    if beyond:
+        trial, value, fault = beyond[0]
+        raise CogbiasError(
+            f"{name}: {len(beyond):,} of {len(trials):,} trials give a {fault}, such as {value:g} "
+            f"in trial {trial}; set their status to 'invalid_format' and empty their choice and "
+            "value, or give the items that were asked"
+        )
+
+
+_PLACE = ("condition", "pair_id", "cluster", "stratum", "order_group")  # of a prompt in its design
+
+
+def _check_places(name: str, trials: pd.DataFrame, items: pd.DataFrame) -> None:
+    "Refuse prompts of which somebody answered two at one place in the design."
+    if "order_group" not in items:  # nothing says which prompts show one content
+        return
+    order = [tuple(each["role"] for each in shown) for shown in items["options"]]
+    places = items[["item_id", *_PLACE]].assign(order=order).dropna(subset=["order_group"])
+    same = [*_PLACE, "order"]
+    shared = places[places.duplicated(same, keep=False)]
+    for participant, mine in trials.groupby("participant", sort=False):
+        answered_here = shared[shared["item_id"].isin(mine["item_id"])]
+        twice = answered_here[answered_here.duplicated(same)]
+        if len(twice):
+            first = twice.iloc[0]
+            raise CogbiasError(
+                f"{name}: {len(twice):,} prompts that {participant} answered hold the place of "
+                f"another prompt, such as pair {first['pair_id']!r} in condition "
+                f"{first['condition']!r}; they may be of two seeds or wordings: estimate each by "
+                "itself, or name pairs, clusters and order groups of one anew, in items and trials"
+            )
+
 # %% ../nbs/18_own_paradigms.ipynb #86176132
 def _known_paradigm(name: str, call: str) -> Paradigm:
     "A paradigm that trials are of."
@@ -477,7 +525,46 @@ def answered(
             )
         _check_as_items(name, mine, table)
         _check_labels(name, mine, table)
+        _check_numbers(name, mine, table)
+        _check_places(name, mine, table)
         yield name, table, mine
+
+# %% ../nbs/18_own_paradigms.ipynb #90a51c80
+def taken_together(
+    trials: pd.DataFrame,  # a trials table, of one paradigm
+) -> dict[str, str]:  # participant -> words; who answered in one run is not in it
+    "Whose answers come from several runs, and as what they count."
+    told = {}
+    for participant, mine in trials[trials["method"] != "reasoning"].groupby("participant"):
+        remarks = [
+            _repeats_in_words(mine),
+            _several_in_words("revision", mine["revision"]),
+            _several_in_words("method", mine["method"]),
+        ]
+        if words := "; ".join(filter(None, remarks)):
+            told[participant] = words
+    return told
+
+
+def _repeats_in_words(trials: pd.DataFrame) -> str:
+    "How many prompts were answered in several runs, and that this makes repeats."
+    drawn = trials[trials["method"] != "option_draw"]  # these are of one distribution
+    runs = drawn.groupby(["item_id", "method", "repeat"])["seed"].agg(["size", "nunique"])
+    again = runs[runs["size"] > 1]
+    if again.empty:
+        return ""
+    prompts = again.index.get_level_values("item_id").nunique()
+    why = "other seeds" if (again["nunique"] > 1).any() else "the same seeds"
+    return (
+        f"{prompts:,} of {trials['item_id'].nunique():,} prompts were answered in "
+        f"{again['size'].max()} runs ({why}), which count as repeats"
+    )
+
+
+def _several_in_words(noun: str, column: pd.Series) -> str:
+    "The values of a column, where there are several."
+    there = sorted(column.dropna().astype(str).unique())
+    return f"{len(there)} {noun}s under one name ({', '.join(there)})" if len(there) > 1 else ""
 
 # %% ../nbs/18_own_paradigms.ipynb #e5dcc1fd
 LARGEST_KEPT = 256 * 2**20  # bytes of a text that a folder keeps
