@@ -1401,13 +1401,14 @@ def _from_json_text(path: Path, table: pd.DataFrame, column: Column) -> list[Any
     "Turn one column back into lists or mappings, mostly of text."
     decoded = []
     for number, value in enumerate(table[column.name], 1):
-        read = _list_or_mapping(value, column) if isinstance(value, str) else value
+        as_text = isinstance(value, str)
+        read = _list_or_mapping(value, column) if as_text else _with_lists(value)
         if isinstance(read, str):
             raise CogbiasError(
                 f"{path}: record {number}, field {column.name!r} is not JSON; export the "
                 f"table again, as 'cogbias items --out' does"
             )
-        decoded.append(_with_lists(read))
+        decoded.append(read)
     return decoded
 
 # %% ../nbs/00_tables.ipynb #001645b8

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from itertools import chain
+from itertools import chain, compress
 from math import isinf, isnan
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -283,13 +283,18 @@ def _option_probabilities(
     read = np.flatnonzero(ok)
     said = [given[trial] for trial in read.tolist()]
     labels = [layout.labels[row] for row in item[read].tolist()]
-    if set(map(type, said)) == {dict} and list(map(tuple, said)) == labels:  # as they were shown
-        here = np.arange(p.shape[1]) < layout.shown[item[read], None]
-        spread = np.zeros(here.shape)
-        spread[here] = np.fromiter(chain.from_iterable(map(dict.values, said)), float)
-        p[read] = spread
-        return p
-    for trial, each, shown in zip(read.tolist(), said, labels):
+    whole = np.array(
+        [type(each) is dict and (*each,) == shown for each, shown in zip(said, labels)], bool
+    )
+    trials = read[
+        whole
+    ]  # with a probability for each option, in the order in which they were shown
+    here = np.arange(p.shape[1]) < layout.shown[item[trials], None]
+    spread = np.zeros(here.shape)
+    spread[here] = np.fromiter(chain.from_iterable(map(dict.values, compress(said, whole))), float)
+    p[trials] = spread
+    for place in np.flatnonzero(~whole).tolist():
+        trial, each, shown = read[place], said[place], labels[place]
         for label, chance in each.items() if isinstance(each, dict) else ((choice[trial], 1.0),):
             if label in shown:
                 p[trial, shown.index(label)] = chance
