@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['app', 'SECONDS_TO_END', 'StudyFile', 'MORE_THAN_ONCE', 'Models', 'Paradigms', 'Outputs', 'OutputsFolder', 'Repeats',
            'Temperature', 'Valid', 'Method', 'Seed', 'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor',
-           'AllowCommand', 'Limits', 'Prices', 'Out', 'AsJson', 'KINDS', 'FEW', 'TRAINING_STOPPED', 'common', 'main',
-           'list_names', 'items', 'check', 'new', 'generate', 'plan', 'train', 'run_command', 'status', 'effects',
-           'compare', 'report', 'verify', 'site', 'import_command', 'export_command']
+           'AllowCommand', 'Limits', 'Prices', 'Out', 'WIDEST', 'AsJson', 'KINDS', 'FEW', 'TRAINING_STOPPED', 'common',
+           'main', 'list_names', 'items', 'check', 'new', 'generate', 'plan', 'train', 'run_command', 'status',
+           'effects', 'compare', 'report', 'verify', 'site', 'import_command', 'export_command']
 
 # %% ../nbs/37_cli.ipynb #ab4f58fa
 import json
@@ -651,9 +651,17 @@ def _about_a_study(
     return called
 
 # %% ../nbs/37_cli.ipynb #d923a1fc
-def _show_table(table: "pd.DataFrame", rows: int = 40) -> None:
+WIDEST = 60  # characters of a cell on a terminal; elsewhere there is room for all of it
+
+
+def _show_table(
+    table: "pd.DataFrame",
+    rows: int = 40,
+    prompts: bool = False,  # whether it has prompts, which are cut wherever they are shown
+) -> None:
     "Print a table for readers; long ones are cut, and the cut is said."
-    print(_legible(table.head(rows).to_string(index=False, max_colwidth=60)))
+    widest = WIDEST if prompts or sys.stdout.isatty() else None
+    print(_legible(table.head(rows).to_string(index=False, max_colwidth=widest)))
     if len(table) > rows:
         print(f"... {len(table) - rows} more rows; --out FILE writes all of them")
 
@@ -829,6 +837,7 @@ def items(
                 ["item_id", "condition", "cluster", "prompt"]
             ],
             20,
+            prompts=True,
         )
 
 # %% ../nbs/37_cli.ipynb #3da63eca
@@ -1267,10 +1276,10 @@ def run_command(
     _say_what_came(outcome, outputs, reports, as_json)
 
 # %% ../nbs/37_cli.ipynb #19dc9338
-def _answers_of_planned(answers: int, planned: int | None) -> str:
+def _answers_of_planned(answers: int, planned: int | None, at_least: bool = False) -> str:
     "How many answers a cell has, of those that are planned as far as that is known."
     if planned is not None:
-        return f"{answers:,} of {planned:,}"
+        return f"{answers:,} of {'at least ' if at_least else ''}{planned:,}"
     return f"{answers:,} so far" if answers else "not begun"
 
 
@@ -1310,8 +1319,10 @@ def status(
     shown = table[["participant", "paradigm", "state"]].assign(
         participant=table["participant"].replace(marks),
         answers=[
-            "–" if state == "unreadable" else _answers_of_planned(answers, planned)
-            for state, answers, planned in zip(table["state"], table["answers"], table["planned"])
+            "–" if state == "unreadable" else _answers_of_planned(*counts)
+            for state, *counts in zip(
+                table["state"], table["answers"], table["planned"], table["at_least"]
+            )
         ],
         readable=shares,
         report=table["report"],

@@ -10,11 +10,11 @@ __all__ = ['RECORDED_FIELDS', 'MANIFEST_VERSION', 'SIMULATED', 'PACKAGES', 'STAG
            'keep_items', 'keep_asked', 'keep_asked_items', 'keep_readings', 'kept_readings', 'read_manifest',
            'forget_asked', 'begun_cell', 'asked_since', 'cells_as_last_asked', 'stored_settings', 'cells_of_manifest',
            'asked_otherwise_since', 'keep_asked_on', 'part_of_cell', 'manifest_text', 'not_as_written',
-           'settings_as_written', 'Begun', 'named_process_runs', 'begun_runs', 'first_start', 'begun', 'half_import',
-           'own_trials', 'last_run', 'stored_cells', 'StoredItems', 'stored_items', 'StoredCell', 'read_cells',
-           'read_cell', 'counts_not_read', 'said_not_read', 'not_read', 'left_out', 'StoredTrials', 'stored_trials',
-           'know_paradigms', 'trials_of', 'cell_of_file', 'AnswersOfFile', 'answers_of_file', 'people_of',
-           'asked_apart', 'load_effects', 'readable_effects']
+           'settings_as_written', 'Begun', 'named_process_runs', 'begun_runs', 'tell_in_stopped_run', 'first_start',
+           'begun', 'half_import', 'own_trials', 'last_run', 'stored_cells', 'StoredItems', 'stored_items',
+           'StoredCell', 'read_cells', 'read_cell', 'counts_not_read', 'said_not_read', 'not_read', 'left_out',
+           'StoredTrials', 'stored_trials', 'know_paradigms', 'trials_of', 'cell_of_file', 'AnswersOfFile',
+           'answers_of_file', 'people_of', 'asked_apart', 'load_effects', 'readable_effects']
 
 # %% ../nbs/15_outputs.ipynb #786438d4
 import errno
@@ -944,6 +944,7 @@ _OF_A_RUN = (
     Column("first_at", "text", "when the first run of its folder began, UTC", optional=True),
     Column("study", "mapping", "what it was to do", parts=_study_fault),
     Column("cells", "list", "participants and paradigms", parts=_pairs_fault),
+    Column("failed", "list", "reports that failed since", True, parts=_entries_are(str, "text")),
 )
 
 
@@ -955,6 +956,7 @@ class Begun(NamedTuple):
     cells: list[tuple[str, str]]  # participant and paradigm of what it is to ask
     goes_on: bool | None  # None: on another machine, so nobody knows
     first_at: str | None = None  # when the first run of its folder began; None: not recorded
+    failed: list[str] = []  # reports that failed since it was stopped, a line each
 
 
 def named_process_runs(
@@ -982,8 +984,21 @@ def begun_runs(
             _check_fields(place, "", _OF_A_RUN, record)
             cells = [tuple(each) for each in record["cells"]]
             told = record["started_at"], record["study"], cells, _goes_on(place)
-            found.append(Begun(*told, record.get("first_at")))
+            found.append(Begun(*told, record.get("first_at"), record.get("failed") or []))
     return found
+
+
+def tell_in_stopped_run(
+    folder: Folder,  # of which no run has ended
+    failed: Sequence[str],  # a line for each report that failed now
+) -> None:
+    "Keep why reports failed with a run that was stopped; one that ends tells it in the manifest."
+    stopped = [each for each in folder.places("trials/.begun-*.json") if _goes_on(each) is False]
+    for place in stopped:
+        record = _read_record(place)
+        if record is not None:
+            told = [*failed] if place == stopped[-1] else []
+            write_text(place, json.dumps(record | {"failed": told}))
 
 
 def first_start(

@@ -53,6 +53,7 @@ from cogbias.outputs import (
     asked_since,
     begun,
     cells_as_last_asked,
+    begun_runs,
     first_start,
     forget_asked,
     may_be_written,
@@ -78,6 +79,7 @@ from cogbias.outputs import (
     with_shown_name,
     stored_cells,
     stored_settings,
+    tell_in_stopped_run,
     turn,
 )
 from cogbias.own_paradigms import (
@@ -507,10 +509,11 @@ def record_failed_reports(
     folder: Folder,
     lines: Sequence[str],  # one for each report that failed now
 ) -> None:
-    "Have the manifest name the reports that failed, instead of those that failed before."
+    "Have the folder name the reports that failed, instead of those that failed before."
     with turn(folder):
         manifest = read_manifest(folder)
         if manifest is None:  # no run has ended here, and only a run knows what goes into one
+            tell_in_stopped_run(folder, lines)
             return
         before = manifest.get("failed") or []
         failed = [each for each in before if not each.startswith("report of ")] + [*lines]
@@ -519,10 +522,12 @@ def record_failed_reports(
 
 
 def failed_reports(
-    folder: Folder,  # with a manifest
+    folder: Folder,
 ) -> list[str]:
-    "The lines of the manifest about reports that failed."
-    lines = (read_manifest(folder) or {}).get("failed") or []
+    "The lines of the manifest about reports that failed; before there is one, of stopped runs."
+    manifest = read_manifest(folder)
+    stopped = [line for each in begun_runs(folder) for line in each.failed]
+    lines = stopped if manifest is None else manifest.get("failed") or []
     return [each for each in lines if each.startswith("report of ")]
 
 

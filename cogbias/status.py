@@ -42,7 +42,8 @@ from cogbias.planning.spending import (
     unpriced_line,
 )
 from .rendering import is_in_making, report_as_made, stale_reports, study_report_is_stale
-from .tables import CogbiasError
+from .study import make_study, rounds_of_items
+from .tables import EXACT, CogbiasError
 from .trials import not_asked_lines, planned_answers, slug
 
 # %% ../nbs/27_status.ipynb #122146a6
@@ -68,6 +69,7 @@ class CellStatus(NamedTuple):
     reason: str  # why it failed, or what cannot be read
     uncounted: int  # answers whose tokens nobody counted; they are paid at the most
     unpriced: dict[str, int]  # who was called at a price that nobody knows -> calls
+    at_least: bool  # planned may grow: it counts answers to come as if all could be read
 
 
 def _planned_answers_of_cell(
@@ -82,6 +84,18 @@ def _planned_answers_of_cell(
     if items is None or study.get("valid_answers"):
         return None
     return planned_answers(items, method, int(study.get("repeats") or 1))
+
+
+def _least_size(
+    asked: Mapping[str, Any],  # how a cell is asked until enough answers can be read
+    items: pd.DataFrame,  # an items table
+    mine: pd.DataFrame,  # its answers
+) -> int:
+    "How many answers such a cell takes if all that are to come can be read."
+    names = {"models": [asked["model"]], "paradigms": [asked["paradigm"]]}
+    wanted = {name: asked[name] for name in ("valid_answers", "attempts")}
+    study = make_study("status", **names, **wanted)
+    return sum(rounds_of_items(study, items, mine[mine["status"] != "error"]).values())
 
 
 def _sum_or_none(values: pd.Series) -> int | None:
@@ -124,6 +138,7 @@ def _contents_of_cell(
     asked: Mapping[str, Any] | None,
     study: Mapping[str, Any],
     of_run: str | None,  # when its run ended or began
+    ended: bool,  # whether its run has ended, and wrote down how many answers it took
 ) -> dict[str, Any]:
     "What the files of a cell hold."
     store, place = folder.store(*key), folder.asked_items(*key)
@@ -138,11 +153,16 @@ def _contents_of_cell(
     statuses = Counter(mine["status"])
     answers = len(mine) - statuses["error"]
     method = mine["method"].iloc[-1] if len(mine) else None
+    planned = _planned_answers_of_cell(asked, study, table, method)
+    grows = asked and not ended and asked["valid_answers"] and asked["method"] not in EXACT
+    if grows and table is not None:
+        planned = _least_size(asked, table, mine)
     calls = calls_of(stored)
     return {
         **cost_of_cell(folder, key[0], calls, table)._asdict(),
         "answers": answers,
-        "planned": _planned_answers_of_cell(asked, study, table, method),
+        "planned": planned,
+        "at_least": bool(grows) and answers < planned,
         "readable": statuses["ok"] / answers if answers else None,
         "errors": statuses["error"],
         "tokens_in": _sum_or_none(calls["tokens_in"]),
@@ -289,12 +309,13 @@ def _cell_status(
     report: str,
     stopped: bool,  # whether the run that asked it last has not ended, and does not go on
     of_run: str | None,  # when that run ended or began
+    ended: bool,  # whether it has ended
 ) -> CellStatus:
     "How far one cell is."
     empty = dict.fromkeys(CellStatus._fields) | {"answers": 0, "errors": 0, "uncounted": 0}
-    empty |= {"unpriced": {}}
+    empty |= {"unpriced": {}, "at_least": False}
     try:
-        found = _contents_of_cell(folder, key, asked, study, of_run)
+        found = _contents_of_cell(folder, key, asked, study, of_run, ended)
         state = _cell_state(found, reason, _is_given(asked), stopped)
         if state == "stopped":
             reason = _STOPPED
@@ -304,13 +325,20 @@ def _cell_status(
     return CellStatus(**empty | found | said | {"reason": "" if state == "done" else reason})
 
 
-_STOPPED = "all answers are here, and no effects of them yet; 'cogbias effects DIR' makes them"
+_STOPPED = (
+    "all answers are here, and the run was stopped before it had the effects of them; "
+    "'cogbias effects DIR' makes them"
+)
 
 
-def _cells_of_stopped_runs(folder: Folder, runs: Iterable[Begun]) -> set[tuple[str, str]]:
-    "Cells that a run asked which was stopped before it had the effects of them."
-    going = {cell for each in runs if each.goes_on is not False for cell in each.cells}
-    return asked_since(folder).keys() - going
+def _cells_that_go_on(runs: Iterable[Begun]) -> set[tuple[str, str]]:
+    "Cells that a run asks which has not ended, as far as anybody knows."
+    return {cell for each in runs if each.goes_on is not False for cell in each.cells}
+
+
+def _told_by_stopped_runs(runs: Iterable[Begun]) -> list[str]:
+    "Reports that failed where no run has ended that could have said so, a line each."
+    return [line for each in runs if each.goes_on is False for line in each.failed]
 
 
 def _import_lines(folder: Folder, manifest: Mapping[str, Any]) -> list[str]:
@@ -373,16 +401,17 @@ def folder_status(
     manifest, runs = read_manifest(folder) or {}, begun_runs(folder)
     study = runs[-1].study if runs else manifest.get("study") or {}
     settings, reports = stored_settings(folder), _report_states(folder, runs)
-    stopped_cells = _cells_of_stopped_runs(folder, runs)
+    not_ended = asked_since(folder).keys()
+    stopped_cells = not_ended - _cells_that_go_on(runs)
     before_declared = asked_before_declared(folder)
-    lines = list(manifest.get("failed") or [])
+    lines = [*(manifest.get("failed") or []), *_told_by_stopped_runs(runs)]
     cells = []
     for key in _all_cells(folder, manifest):
         before = f"{key[0]} in {key[1]}: "
         reasons = [line for line in lines if line.startswith(before)]
         reason = "; ".join(line.removeprefix(before) for line in reasons)
         report = reports.get(key, "missing")
-        run = key in stopped_cells, _time_of_run(key, manifest, runs)
+        run = key in stopped_cells, _time_of_run(key, manifest, runs), key not in not_ended
         cell = _cell_status(folder, key, settings.get(key), study, reason, report, *run)
         if cell.state in ("incomplete", "missing"):
             cell = cell._replace(reason=before_declared.get(key, ""))

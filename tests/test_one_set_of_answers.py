@@ -58,7 +58,7 @@ def test_status_says_that_the_run_was_stopped(folder: Path) -> None:
     found = folder_status(folder)
     (cell,) = found.cells.to_dict("records")
     assert (cell["state"], cell["answers"], cell["planned"]) == ("stopped", 1176, 1176)
-    assert "no effects of them yet" in cell["reason"]
+    assert "was stopped before it had the effects of them" in cell["reason"]
     assert "1 stopped" in status_lines(found)[0]
 
 
