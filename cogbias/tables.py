@@ -1026,11 +1026,30 @@ def item_ids(
     return [content_hash(row) for row in zip(*held.values())]
 
 
+def _with_empty_texts_missing(
+    table: pd.DataFrame,  # rows of an items table
+) -> pd.DataFrame:
+    "The table with nothing in place of empty texts, in the known columns that an item may lack."
+    texts = [
+        each for each in (*ITEMS.columns, *ITEMS.beside) if each.optional and each.kind == "text"
+    ]
+    filled = {
+        each.name: [
+            None if isinstance(value, str) and not value else value for value in table[each.name]
+        ]
+        for each in texts
+        if each.name in table
+    }
+    columns = {name: pd.Series(values, table.index, "object") for name, values in filled.items()}
+    return table.assign(**columns)
+
+
 def identified(
     table: pd.DataFrame,  # rows of an items table, without ids or with ids that do not count
     record: Callable[[int], str] = "row {}".format,  # how a row is named in a message
 ) -> pd.DataFrame:  # a checked items table
-    "Check the rows and give each its id."
+    "Check the rows and give each its id; an empty text that an item may lack is none."
+    table = _with_empty_texts_missing(table)
     try:
         ids = item_ids(table)
     except (KeyError, TypeError, ValueError, RecursionError):
