@@ -372,14 +372,14 @@ def _role_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[in
                     f"offers the role {role!r}, which no contrast scores; {nearest(role, known)}",
                 )
     for contrast in scoring:
-        for row in np.flatnonzero(selected_mask(items, contrast) & closed):
-            scored = [role for role in offered[row] if role in contrast.score]
-            if len(scored) < 2:
-                yield (
-                    row,
-                    f"offers {len(scored)} of the roles that contrast {contrast.measure!r} scores "
-                    f"({', '.join(contrast.score)}); score two at least",
-                )
+        scored = {roles: sum(role in contrast.score for role in roles) for roles in first}
+        too_few = np.array([scored[roles] < 2 for roles in offered], dtype=bool)
+        for row in np.flatnonzero(selected_mask(items, contrast) & closed & too_few):
+            yield (
+                row,
+                f"offers {scored[offered[row]]} of the roles that contrast {contrast.measure!r} "
+                f"scores ({', '.join(contrast.score)}); score two at least",
+            )
 
 
 def _right_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[int, str]]:
@@ -415,12 +415,12 @@ def _split_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple[i
 # %% ../nbs/02_design.ipynb #1b13b3a6
 _OPTION_LINE = re.compile(
     r"""
-    ^[ \t]*(?:[-*][ \t]+)?             # perhaps a bullet
+    [ \t]*(?:[-*][ \t]+)?              # perhaps a bullet
     (?:option[ \t]+)?                  # perhaps the word
     [(\[]?(?P<label>\w{1,12})[)\].:]   # A) or (A) or [A] or A. or A:
     [ \t]+(?P<text>\S.*)$
     """,
-    re.VERBOSE | re.MULTILINE | re.IGNORECASE,
+    re.VERBOSE | re.IGNORECASE,
 )
 
 
@@ -432,8 +432,8 @@ def _without_case_and_breaks(text: str) -> str:
 def _listed_texts(prompt: str, labels: Collection[str]) -> dict[str, dict[str, str]]:
     "What a prompt lists at each of these labels; an example may list them more than once."
     found: dict[str, dict[str, str]] = {}  # label -> bare text -> as written
-    for line in _OPTION_LINE.finditer(prompt):
-        if line["label"] in labels:
+    for line in map(_OPTION_LINE.match, prompt.split("\n")):
+        if line and line["label"] in labels:
             found.setdefault(line["label"], {})[_without_case_and_breaks(line["text"])] = line[
                 "text"
             ].strip()
@@ -442,10 +442,12 @@ def _listed_texts(prompt: str, labels: Collection[str]) -> dict[str, dict[str, s
 
 def _listing_fault(prompt: str, options: Sequence[Mapping[str, Any]]) -> str:
     "Which label stands with the text of another one."
+    listed = _listed_texts(prompt, {each["label"] for each in options})
+    if not listed:
+        return ""
     texts = {each["label"]: _without_case_and_breaks(each["text"]) for each in options}
-    listed = _listed_texts(prompt, texts)
     for label, shown in listed.items():
-        if {texts[label], *_first_lines(options, label)} & shown.keys():
+        if texts[label] in shown or _first_lines(options, label) & shown.keys():
             continue
         elsewhere = {text for other, text in texts.items() if other != label}
         listed_elsewhere = set().union(*(listed[other] for other in listed if other != label))
@@ -475,7 +477,11 @@ def _content_faults(paradigm: "Paradigm", items: pd.DataFrame) -> Iterator[tuple
     "Rows whose content contradicts itself."
     if paradigm.content_fault is None:
         return
+    looked_at = set()
     for row, content in enumerate(items["content"]):
+        if id(content) in looked_at:  # many rows share what was made for several of them
+            continue
+        looked_at.add(id(content))
         if fault := paradigm.content_fault(content):
             yield row, f"has a content that cannot be: {fault}"
 

@@ -422,8 +422,8 @@ def test_a_file_that_pandas_wrote_holds_the_same_items(
 def test_a_number_that_is_not_exactly_the_same_is_an_edit(tmp_path: Path) -> None:
     items, place = paradigm("choice/certainty").items(), tmp_path / "items.parquet"
     content = items["content"].iloc[0]
-    nearly = {**content, "lotteries": {**content["lotteries"], "target": ((2400.5, 100),)}}
-    assert content["lotteries"]["target"] == ((2400, 100),)
+    nearly = {**content, "lotteries": {**content["lotteries"], "target": [[2400.5, 100]]}}
+    assert content["lotteries"]["target"] == [[2400, 100]]
     items.assign(content=[nearly, *items["content"][1:]]).to_parquet(place)
     study = make_study(models=["sim/human"], paradigms=["choice/certainty"], items_file=str(place))
     with pytest.raises(CogbiasError, match="record 1: column 'content' .* undo the edit"):
@@ -439,3 +439,37 @@ def test_a_file_of_items_that_cannot_be_read_says_what_to_do(tmp_path: Path) -> 
         f"{place}: record 1, field 'options' is not JSON; export the table again, as "
         "'cogbias items --out' does"
     )
+
+
+OPTION = {"label": "A", "text": "heads", "role": "target", "value": 1.0}
+ODD_CELLS = [None, True, 1, "", " ", "\ud83d", math.nan, math.inf, 10**400, (1, 2), [1], {}, b"x"]
+ODD_LISTS = [
+    *([OPTION | {name: cell}] for name in OPTION for cell in ODD_CELLS),
+    [OPTION, OPTION],  # one label twice
+    [OPTION | {"note": "x"}],
+    [OPTION | {7: "x"}],
+    [{"label": "A"}],
+    ["A"],
+    [None],
+    [[OPTION]],
+]
+
+
+@pytest.mark.parametrize("options", ODD_LISTS, ids=lambda options: repr(options)[:60])
+def test_a_glance_at_options_passes_nothing_that_a_look_at_each_refuses(options):
+    fault = tables._options_fault(options)
+    assert not (fault and tables._are_options([[OPTION], options]))
+    rows = FRAMING.head(3).assign(options=[[OPTION], options, options])  # two rows share a list
+    if fault:
+        with pytest.raises(CogbiasError) as said:
+            ITEMS.check(rows)
+        assert f"column 'options' {fault} in row 1; " in str(said.value)
+    else:
+        ITEMS.check(rows)
+
+
+def test_a_content_that_rows_share_is_named_at_the_first_of_them():
+    odd = {"kind": "coin", "chance": {1, 2}}
+    rows = FRAMING.head(4).assign(content=[{"kind": "coin"}, odd, odd, {"kind": "coin"}])
+    with pytest.raises(CogbiasError, match=r"column 'content' holds \{1, 2\}.* in row 1; "):
+        ITEMS.check(rows)

@@ -354,12 +354,13 @@ def _row_of_item(
     number = DESIGNS.index(values.design) + 1
     where = (number, values.index, arm["options_a_template_id"], arm["template"])
     condition = arm["condition"]
-    content = {
+    lotteries = {
+        "target": values.target[condition],
+        RIVAL_ROLE[values.design]: values.rival[condition],
+    }
+    content = {  # in lists, as a stored table holds it
         "kind": "lotteries",
-        "lotteries": {
-            "target": values.target[condition],
-            RIVAL_ROLE[values.design]: values.rival[condition],
-        },
+        "lotteries": {role: [*map(list, lottery)] for role, lottery in lotteries.items()},
     }
     return {
         "condition": condition,
