@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['Files', 'FOLDER_OF_GIVEN_ITEMS', 'LARGEST_KEPT', 'own_paradigm', 'bring', 'names_file', 'with_declared', 'known_name',
-           'bring_study', 'listed', 'asked_fields', 'with_declarations', 'undeclared_lines', 'naming_lacking_column',
-           'check_seed', 'answered', 'taken_together', 'declared_files', 'declared_hash', 'changed_declarations',
-           'asked_before_declared', 'asked_before_declared_lines', 'changed_declaration_lines', 'bring_folder',
-           'bring_whole_folder', 'declared_names', 'keep_declared']
+           'bring_study', 'listed', 'asked_fields', 'shared_places_line', 'with_declarations', 'undeclared_lines',
+           'naming_lacking_column', 'check_seed', 'answered', 'taken_together', 'declared_files', 'declared_hash',
+           'changed_declarations', 'asked_before_declared', 'asked_before_declared_lines', 'changed_declaration_lines',
+           'bring_folder', 'bring_whole_folder', 'declared_names', 'keep_declared']
 
 # %% ../nbs/18_own_paradigms.ipynb #c8fa0cd6
 import json
@@ -295,25 +295,48 @@ def _check_numbers(name: str, trials: pd.DataFrame, items: pd.DataFrame) -> None
 _PLACE = ("condition", "pair_id", "cluster", "stratum", "order_group")  # of a prompt in its design
 
 
-def _check_places(name: str, trials: pd.DataFrame, items: pd.DataFrame) -> None:
-    "Refuse prompts of which somebody answered two at one place in the design."
-    if "order_group" not in items:  # nothing says which prompts show one content
-        return
+def _in_shared_places(
+    items: pd.DataFrame,  # an items table
+) -> pd.DataFrame:  # item_id, place; none where nothing says which prompts show one content
+    "The prompts whose place in the design is that of another prompt, too."
+    if "order_group" not in items:
+        return pd.DataFrame(columns=["item_id", *_PLACE, "order"])
     order = [tuple(each["role"] for each in shown) for shown in items["options"]]
     places = items[["item_id", *_PLACE]].assign(order=order).dropna(subset=["order_group"])
-    same = [*_PLACE, "order"]
-    shared = places[places.duplicated(same, keep=False)]
+    return places[places.duplicated([*_PLACE, "order"], keep=False)]
+
+
+def _sharing_in_words(shared: pd.DataFrame) -> str:
+    "How many prompts hold the place of another one; empty where none does."
+    twice = shared[shared.duplicated([*_PLACE, "order"])]
+    if twice.empty:
+        return ""
+    first = twice.iloc[0]
+    return (
+        f"{len(twice):,} prompts hold the place of another prompt, such as pair "
+        f"{first['pair_id']!r} in condition {first['condition']!r}; they may be of two seeds or "
+        "wordings"
+    )
+
+
+def _check_places(name: str, trials: pd.DataFrame, items: pd.DataFrame) -> None:
+    "Refuse prompts of which somebody answered two at one place in the design."
+    shared = _in_shared_places(items)
     for participant, mine in trials.groupby("participant", sort=False):
-        answered_here = shared[shared["item_id"].isin(mine["item_id"])]
-        twice = answered_here[answered_here.duplicated(same)]
-        if len(twice):
-            first = twice.iloc[0]
+        if said := _sharing_in_words(shared[shared["item_id"].isin(mine["item_id"])]):
             raise CogbiasError(
-                f"{name}: {len(twice):,} prompts that {participant} answered hold the place of "
-                f"another prompt, such as pair {first['pair_id']!r} in condition "
-                f"{first['condition']!r}; they may be of two seeds or wordings: estimate each by "
-                "itself, or name pairs, clusters and order groups of one anew, in items and trials"
+                f"{name}: of what {participant} answered, {said}: estimate each by itself, or name "
+                "pairs, clusters and order groups of one anew, in items and trials"
             )
+
+
+def shared_places_line(
+    items: pd.DataFrame,  # that are to be asked
+) -> str:  # empty where each prompt has a place of its own
+    "What is said of prompts that cannot be told apart by their place in the design."
+    said = _sharing_in_words(_in_shared_places(items))
+    apart = "so pairs are made across them; ask each in a folder of its own"
+    return f"{said}, {apart}" if said else ""
 
 # %% ../nbs/18_own_paradigms.ipynb #86176132
 def _known_paradigm(name: str, call: str) -> Paradigm:

@@ -91,6 +91,7 @@ from cogbias.own_paradigms import (
     declared_hash,
     declared_names,
     keep_declared,
+    shared_places_line,
 )
 from .participants import Participant
 from cogbias.planning.spending import (
@@ -967,6 +968,14 @@ def _declared_kept(study: Study, folder: Folder) -> tuple[list[str], bool]:
     return said, bool(changed)
 
 
+def _shared_places_lines(study: Study) -> list[str]:
+    "Of items at hand, which cannot be told apart by their place in the design."
+    if not study.items_file:
+        return []
+    said = {name: shared_places_line(study_items(study, name)) for name in study_paradigms(study)}
+    return [f"{name}: {line}" for name, line in said.items() if line]
+
+
 def _overtaken(
     folder: Folder,
     cells: list[dict[str, Any]],  # as this run asked them
@@ -1006,6 +1015,7 @@ def _collect_estimate_render(
     remove_left_overs(folder)
     keep_study_prices(study, folder)
     designs, redeclared = _declared_kept(study, folder)
+    designs += _shared_places_lines(study)
     asked, not_trained = _with_trained(study, folder.path, jobs, progress)
     expected = [
         (who.name, name) for who in study_participants(asked) for name in study_paradigms(asked)

@@ -93,6 +93,19 @@ def test_prompts_of_two_seeds_that_share_their_places_are_no_pairs(
     assert name in str(end.value) and "\n" not in str(end.value)
 
 
+def test_a_run_of_such_prompts_says_so(tmp_path: Path) -> None:
+    one, other = (cb.items("managerial/framing", seed=seed) for seed in (1, 2))
+    asked = {"one": one, "both": pd.concat([one, other], ignore_index=True)}
+    said = {
+        name: cb.run("sim/human", items, outputs=tmp_path / name, reports=False).said
+        for name, items in asked.items()
+    }
+    found = {name: [each for each in said[name] if "hold the place of" in each] for name in asked}
+    assert found["one"] == []
+    (line,) = found["both"]
+    assert line.startswith("managerial/framing: ") and "in a folder of its own" in line
+
+
 def test_two_participants_may_each_have_prompts_of_another_seed(tmp_path: Path) -> None:
     items = [cb.items("managerial/attribution", seed=seed) for seed in (1, 2)]
     trials = [
