@@ -208,7 +208,9 @@ class Column:
 
     def fault(self, value: Any) -> str:
         "What is wrong with a value; empty text where nothing is."
-        if is_empty(value):
+        if type(value) is str and self.kind == "text":  # as most cells of an answer
+            return self._text_fault(value)
+        if value is None or is_empty(value):
             return "" if self.optional else "is empty"
         kind = kind_of(value)
         if kind == "number" and self.kind == "integer" and float(value).is_integer():
@@ -486,6 +488,16 @@ class Schema:
             if fault := column.first_fault(values[column.name]):
                 raise self._error_for_value(column.name, fault, record)
 
+    def check_row(
+        self,
+        row: Mapping[str, Any],  # column -> its value
+        name: str,  # how the row is named in a message
+    ) -> None:
+        "The same for one row."
+        for column in self.columns:
+            if fault := column.fault(row[column.name]):
+                raise self._error_for_value(column.name, (0, fault), lambda _: name)
+
     def _check_key(self, table: pd.DataFrame, record: Callable[[int], str]) -> None:
         "Raise a CogbiasError where two rows have one key."
         if self.key and not table[self.key].is_unique:
@@ -691,13 +703,15 @@ FINITE = {"low": -LARGEST, "high": LARGEST}
 PROBABILITY = {"low": 0, "high": 1 + 1e-6}  # sums of floats may exceed 1 by a little
 
 
+_ONE_PROBABILITY = Column("", "number", "", True, **PROBABILITY)
+
+
 def _p_fault(p: dict) -> str:
     "What is wrong with the probabilities of options; one that is not known may be empty."
-    probability = Column("", "number", "", True, **PROBABILITY)
     for label, each in p.items():
         if not isinstance(label, str):
             return f"holds the label {label!r:.60}, which is no text"
-        if fault := probability.fault(each):
+        if fault := _ONE_PROBABILITY.fault(each):
             return f"gives {label!r:.40} a probability that {fault}"
     known = [each for each in p.values() if not is_empty(each)]
     if sum(known) > 1 + 1e-3:
@@ -718,13 +732,15 @@ def _are_chances(values: Sequence[dict]) -> bool:
     return labels == {str} and 0 <= min(flat) and max(flat) <= PROBABILITY["high"]
 
 # %% ../nbs/00_tables.ipynb #f3d655ee
+_ONE_SCORE = Column("", "number", "", **FINITE)
+
+
 def _logits_fault(logits: dict) -> str:
     "What is wrong with the raw scores of options."
-    score = Column("", "number", "", **FINITE)
     for label, each in logits.items():
         if not isinstance(label, str):
             return f"holds the label {label!r:.60}, which is no text"
-        if fault := score.fault(each):
+        if fault := _ONE_SCORE.fault(each):
             return f"gives {label!r:.40} a score that {fault}"
     return ""
 

@@ -299,7 +299,7 @@ def trial_line(
     mark = {VERSION: TRIALS.version} if TRIALS.version > 1 else {}
     try:
         line = _utf8(_strict_json(_checked_row(trial) | mark))
-        _check_records([json.loads(line)], lambda row: f"trial {trial['trial_id']!r:.60}")
+        TRIALS.check_row(json.loads(line), f"trial {trial['trial_id']!r:.60}")
     except CogbiasError as error:
         raise RefusedTrial(str(error)) from error
     return line + b"\n"

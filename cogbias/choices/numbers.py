@@ -538,8 +538,10 @@ def foreign_unit(
             for unit, forms in units.items()
             if re.match(BEHIND.replace("{forms}", forms), answer, re.I)
         ]
+        if not said:
+            continue
         asked = _units_named(ASKED_IN, kind, question) or _units_named(NAMED, kind, question)
-        if said and asked and said[0] not in asked:
+        if asked and said[0] not in asked:
             return said[0]
     return ""
 
