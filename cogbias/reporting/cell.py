@@ -8,9 +8,9 @@ __all__ = ['WHOLES', 'Options', 'AS_ASKED', 'ON_THE_SCALE', 'TURNED', 'DISTANT',
            'headline_sentence', 'verdict_sentence', 'opening', 'summary_table', 'notes', 'headline_trials', 'counted',
            'without_places', 'accuracy_table', 'accuracy_notes', 'accuracy_rows', 'level_rows', 'titled_levels',
            'level_title_table', 'as_shares', 'choice_points', 'of_every_kind', 'example_pair', 'prompt_card',
-           'side_by_side', 'example_prompts', 'counted_ratings', 'number_answers', 'unreadable_answers',
-           'validity_table', 'position_table', 'below', 'caveats', 'headline_label', 'score_label', 'human_rows',
-           'human_table', 'comparison_note', 'provenance_table']
+           'side_by_side', 'example_prompts', 'counted_ratings', 'number_answers', 'furthest_numbers',
+           'unreadable_answers', 'validity_table', 'position_table', 'below', 'caveats', 'headline_label',
+           'score_label', 'human_rows', 'human_table', 'comparison_note', 'provenance_table']
 
 # %% ../../nbs/reporting/00_cell.ipynb #188de06c
 import html
@@ -27,7 +27,7 @@ from ..effects.bets import better_of_two, kind_words
 from ..markup import NO_FORMULAS, markdown_html, marked, visible, plain_words
 from ..stats.decisions import without_width
 from ..stats.estimates import p_number
-from ..tables import is_empty
+from ..tables import answer_range, is_empty
 
 if TYPE_CHECKING:
     from IPython.display import HTML
@@ -814,6 +814,29 @@ def number_answers(
         probability=table["probability"]
         / table.groupby("condition")["probability"].transform("sum")
     )
+
+# %% ../../nbs/reporting/00_cell.ipynb #e6e4e3df
+def furthest_numbers(
+    trials: pd.DataFrame,  # behind the headline, from headline_trials
+    items: pd.DataFrame,  # that they answer
+) -> str:  # empty where every prompt has a smallest and a largest number
+    "How far the numbers go that were given where no limit is declared."
+    asked = items[items["answer"] == "number"].to_dict("records")
+    range_of = {item["item_id"]: answer_range(item) for item in asked}
+    open_ended = [item_id for item_id, ends in range_of.items() if None in ends]
+    given = trials[trials["item_id"].isin(open_ended) & (trials["status"] == "ok")]
+    given = given.dropna(subset=["value"])
+    if given.empty:
+        return ""
+    ends = [range_of[item_id] for item_id in given["item_id"].unique()]
+    open_sides = [side for side, each in zip(("lower", "upper"), zip(*ends)) if None in each]
+    of_each = given.groupby("condition")["value"].agg(["min", "max", "median"])
+    said = [
+        f"in {plain_words(condition)} {low:,.6g} to {high:,.6g} (median {median:,.6g})"
+        for condition, low, high, median in of_each.itertuples()
+    ]
+    limits = " and no ".join(open_sides)
+    return f"No {limits} limit is declared, so every number counts: {', '.join(said)}."
 
 # %% ../../nbs/reporting/00_cell.ipynb #03f349f4
 def unreadable_answers(
