@@ -14,7 +14,7 @@ from cogbias.compare import compare, difference_sentence
 from cogbias.design import known_sizes, paradigm, size_words
 from cogbias.effects import decide, estimate_contrast, estimate_effects, headlines
 from cogbias.front_door import plan
-from cogbias.planning.plans import SEEN, plan_tables
+from cogbias.planning.plans import TITLE_OF_POWER, plan_tables
 from cogbias.reporting.cell import headline_sentence, opening
 from cogbias.site.results import Results, matrix, paradigm_groups
 from cogbias.reporting.study import common_effects, scale_label
@@ -355,7 +355,7 @@ def test_each_count_of_a_headline_says_what_it_counts():
     assert "100 questions" in shown and "100 clusters" not in shown
     assert set(compare(pd.concat(named)).ranks["detail"]) == {"all 5 dear things"}
     assert set(compare(effects).ranks["detail"]) == {"over its own 100 questions"}
-    (line,) = plan_tables(plan("sim/human", name))[SEEN].to_dict("records")
+    (line,) = plan_tables(plan("sim/human", name))[TITLE_OF_POWER].to_dict("records")
     assert line["clusters"] == "100 questions"
 
 

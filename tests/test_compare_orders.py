@@ -77,10 +77,53 @@ def framing_in_one_order(prompt: str) -> str:
 def test_a_liking_for_a_place_is_no_difference_where_orders_lack(tmp_path: Path) -> None:
     asked = [framing_by_place, framing_in_one_order]
     found = cb.run(asked, FRAMING, outputs=tmp_path / "out", reports=False)
+    compared = cb.compare(found)
+    (row,) = compared.differences.to_dict("records")
+    assert abs(row["estimate"]) < 1e-9, "over all prompts that both read it would be a large one"
+    assert row["larger"] != "function/framing_by_place" and not row["p_value"] < 0.05
+    assert "prompts whose other order was not read by both are left out" in row["detail"]
+    assert set(compared.ranks["rank_high"]) == {2}
+
+
+def mostly_by_place(prompt: str) -> str:
+    "By place in three of four stories, the other option in the rest."
+    item = next(row for text, row in OF_FRAMING.items() if prompt.endswith(text))
+    place = 0 if item.condition == "treatment" else 1
+    chance = int(hashlib.sha256(str(item.item_id).encode()).hexdigest(), 16)
+    return item.options[place if chance % 4 else 1 - place]["label"]
+
+
+def test_a_liking_for_a_place_in_most_answers_is_no_difference_either(tmp_path: Path) -> None:
+    asked = [mostly_by_place, framing_in_one_order]
+    found = cb.run(asked, FRAMING, outputs=tmp_path / "out", reports=False)
     (row,) = cb.compare(found).differences.to_dict("records")
-    assert abs(row["estimate"]) > 0.5, "without a look at places it would be a large one"
-    assert row["status"] == "position_dominated" and row["larger"] == "not told apart"
-    assert "framing_by_place mostly by the place of an option" in row["detail"]
+    assert row["larger"] == "not told apart" and row["n_prompts"] < len(FRAMING) / 2
+
+
+@pytest.mark.parametrize(
+    ("paradigm", "by_place"),
+    [("classic/framing", framing_by_place), ("managerial/escalation", by_place)],
+)
+def test_one_order_supports_no_difference_to_who_goes_by_place(
+    tmp_path: Path, paradigm: str, by_place: Callable[[str], str]
+) -> None:
+    asked = [by_place, "sim/random"]
+    where = {"option_order": 1}
+    found = cb.run(asked, paradigm, outputs=tmp_path, where=where, reports=False)
+    for source in (found, found.effects):
+        compared = cb.compare(source)
+        (row,) = compared.differences.to_dict("records")
+        assert row["larger"] == "not told apart"
+        assert "place" in row["detail"]
+        assert set(compared.ranks["rank_low"]) == {1} and set(compared.ranks["rank_high"]) == {2}
+
+
+def test_one_condition_alone_is_not_called_unreadable(tmp_path: Path) -> None:
+    who, where = ["sim/human", "sim/rational"], {"condition": "control"}
+    found = cb.run(who, "classic/framing", outputs=tmp_path, where=where, reports=False)
+    compared = cb.compare(found)
+    said = [*compared.differences["detail"], *compared.ranks["detail"]]
+    assert all("only one condition was asked: control" in each for each in said)
 
 
 def test_where_both_orders_are_read_a_difference_stands(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import cogbias as cb
@@ -51,3 +52,41 @@ def test_an_accuracy_and_a_number_have_no_such_note(tmp_path: Path) -> None:
     for paradigm in ("bets/open", "classic/anchoring"):
         row = headline_of("sim/human", tmp_path / paradigm, paradigm)
         assert SAID not in (row["detail"] or "")
+
+
+def test_a_few_prompts_in_both_orders_do_not_help(tmp_path: Path) -> None:
+    items = cb.items("classic/framing").query("variant == 'base'")
+    few = sorted(set(items["order_group"]))[:5]
+    asked = items[(items["option_order"].map(str) == "1") | items["order_group"].isin(few)]
+    by_place = first_when_treated(dict(zip(items["prompt"], items["condition"])))
+    found = cb.run(by_place, asked, name="by place", outputs=tmp_path, reports=False)
+    (row,) = cb.headline(found.effects).to_dict("records")
+    assert claim(row).word == "no verdict"
+    assert "43 of 53 prompts were not read in two orders" in row["detail"]
+
+
+def story(number: int, condition: str, moved: bool) -> dict:
+    "A row of items without orders, whose target may stand at another place when treated."
+    texts = ["blue", "red"] if moved and condition == "treatment" else ["red", "blue"]
+    options = [
+        {"label": label, "text": text, "role": "target" if text == "red" else "other", "value": 1}
+        for label, text in zip("AB", texts)
+    ]
+    named = {"paradigm": "x", "item_id": f"{number}{condition}", "condition": condition}
+    units = {"cluster": f"c{number}", "pair_id": f"p{number}", "stratum": "all"}
+    asked = {"prompt": f"Story {number}, {condition}: A or B?", "answer": "choice"}
+    return {**named, **units, **asked, "system": None, "content": {}, "options": options}
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_items_without_orders_whose_target_moves_with_the_condition(
+    tmp_path: Path, moved: bool
+) -> None:
+    conditions = ("control", "treatment")
+    rows = [story(number, each, moved) for number in range(12) for each in conditions]
+    mine = cb.paradigm_from(pd.DataFrame(rows), name="mine", bias="redness")
+    found = cb.run(lambda prompt: "A", mine, name="A", outputs=tmp_path, reports=False)
+    (row,) = cb.headline(found.effects).to_dict("records")
+    assert abs(row["estimate"]) == moved
+    assert (claim(row).word == "no verdict") == moved
+    assert (SAID in (row["detail"] or "")) == moved

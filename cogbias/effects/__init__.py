@@ -5,16 +5,17 @@
 # %% auto #0
 __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'ONE_CONDITION', 'FLIPS_COUNTED', 'OWN_PART_FROM', 'CLAIMS_FROM', 'NUMBER_MEASURES',
            'NOTHING_SAMPLED', 'READS', 'ESTIMATORS', 'BOUNDED_FROM', 'REPLACED', 'WRONG', 'UNKNOWN', 'NO_END',
-           'ON_SCALE', 'IN_RANGE', 'SO_FAR', 'AT_HEADLINE', 'POSITION_MEASURES', 'MOST', 'ONE_ORDER', 'MOST_PLACES',
-           'NO_WHOLE_PAIR', 'AWAITED', 'FAMILIES', 'DECIDED', 'OLDER_RULES', 'Layout', 'Answered', 'answered',
-           'Selection', 'Rows', 'score_range', 'with_enough', 'read_prompts', 'prompt_scores', 'read_options',
-           'favoured_options', 'read_numbers', 'with_unread', 'null_of', 'difference', 'pooled', 'beyond_these',
-           'these_prompts', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy', 'log_odds',
-           'number_measure', 'these_row', 'these_numbers', 'deviation', 'standardised', 'read_pairs', 'Estimator',
-           'estimators', 'NoHeadline', 'estimate_contrast', 'as_read', 'effect_rows', 'effects_table',
-           'estimate_effects', 'Analysis', 'make_analysis', 'words_in', 'check_given_effects', 'headlines',
-           'without_headline', 'lacking_headlines', 'bounds_of_headlines', 'unreadable_bounds', 'smallest_of_interest',
-           'row_verdict', 'changed', 'decide', 'shown_limits']
+           'ON_SCALE', 'IN_RANGE', 'SO_FAR', 'AT_HEADLINE', 'POSITION_MEASURES', 'MOST', 'ONE_ORDER',
+           'MOSTLY_ONE_ORDER', 'MOST_PLACES', 'NO_WHOLE_PAIR', 'AWAITED', 'FAMILIES', 'DECIDED', 'OLDER_RULES',
+           'Layout', 'Answered', 'answered', 'Selection', 'Rows', 'score_range', 'with_enough', 'read_prompts',
+           'prompt_scores', 'read_options', 'favoured_options', 'read_numbers', 'with_unread', 'null_of', 'difference',
+           'pooled', 'beyond_these', 'these_prompts', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift',
+           'accuracy', 'log_odds', 'number_measure', 'these_row', 'these_numbers', 'deviation', 'standardised',
+           'read_pairs', 'Estimator', 'estimators', 'one_order_in_words', 'at_one_place_each', 'NoHeadline',
+           'estimate_contrast', 'as_read', 'effect_rows', 'effects_table', 'estimate_effects', 'Analysis',
+           'make_analysis', 'words_in', 'check_given_effects', 'headlines', 'without_headline', 'lacking_headlines',
+           'bounds_of_headlines', 'unreadable_bounds', 'smallest_of_interest', 'row_verdict', 'changed', 'decide',
+           'shown_limits']
 
 # %% ../../nbs/12_effects.ipynb #5b3d5948
 from collections import Counter
@@ -66,7 +67,7 @@ from cogbias.stats.decisions import (
     without_width,
 )
 from ..stats.clusters import coded_differences, combine_strata, spread_by_stratum
-from ..stats.estimates import STATUSES, Estimate, joined, nothing, p_words, settled
+from ..stats.estimates import EQUAL, STATUSES, Estimate, joined, nothing, p_words, settled
 from cogbias.stats.numbers import (
     CLUSTER_MEASURES,
     coded_numbers,
@@ -1887,21 +1888,63 @@ def _status_without_pairs(
 
 # %% ../../nbs/12_effects.ipynb #98cae101
 ONE_ORDER = "no prompt was read in two orders, so a liking for a place counts as one for content"
+MOSTLY_ONE_ORDER = (
+    "{alone} of {read} prompts were not read in two orders: there, a liking for a place counts as "
+    "one for content"
+)
 
 
-def _in_one_order(position: Sequence[Mapping[str, Any]]) -> bool:
-    "Whether no prompt of any condition was read in two orders."
-    shares = [row for row in position if row["measure"].startswith("choose_position_")]
-    return bool(shares) and all(row["status"] == "position_unidentifiable" for row in shares)
+def _prompts_read(contrast: Contrast, answers: Answered) -> np.ndarray:
+    "The prompts of a contrast that show options and have a readable answer, as rows of the layout."
+    layout = answers.layout
+    shows = layout.selected(contrast) & (layout.shown > 0)
+    return np.flatnonzero(shows & (answers.n_valid > 0))
 
 
-def _at_one_place_each(position: Sequence[Mapping[str, Any]]) -> bool:
-    "Whether that is so, and most answers to each condition are at one place."
-    most: dict[str, float] = {}
-    for row in position:
-        if row["measure"].startswith("choose_position_"):
-            most[row["group"]] = max(most.get(row["group"], 0.0), row["estimate"])
-    return _in_one_order(position) and min(most.values()) > MOST
+def one_order_in_words(contrast: Contrast, answers: Answered) -> str:
+    "That most prompts behind a contrast were read in one order; empty where that is not so."
+    layout, rows = answers.layout, _prompts_read(contrast, answers)
+    if not len(rows):
+        return ""
+    if "order_group" not in layout:
+        return ONE_ORDER if _place_has_an_effect(contrast, layout, rows) else ""
+    scale = estimators()[contrast.kind].reads == "pairs"
+    alone = len(rows) - len(np.unique(layout.order_pairs(rows, scale)))
+    if alone == len(rows):
+        return ONE_ORDER
+    return MOSTLY_ONE_ORDER.format(alone=alone, read=len(rows)) if alone > len(rows) / 2 else ""
+
+
+def _place_has_an_effect(
+    contrast: Contrast,
+    layout: Layout,
+    rows: np.ndarray,  # prompts
+) -> bool:
+    "Whether somebody who always takes the option at one place scores apart in the conditions."
+    if contrast.outcome != "role":
+        return False
+    points = np.array([*(contrast.score.get(name, 0.0) for name in layout.roles), 0.0])
+    score, condition = points[layout.role[rows]], layout.code("condition")[0][rows]
+    by_condition = np.stack(
+        [score[condition == each].mean(axis=0) for each in np.unique(condition)]
+    )
+    return bool(np.ptp(by_condition, axis=0).max() > EQUAL)
+
+
+def at_one_place_each(contrast: Contrast, answers: Answered) -> bool:
+    "Whether most readable answers to each condition are at one place."
+    layout, rows = answers.layout, _prompts_read(contrast, answers)
+    shares = _mean_shares(answers)[rows]
+    condition = layout.code("condition")[0][rows]
+    most = [shares[condition == each].mean(axis=0).max() for each in np.unique(condition)]
+    return bool(most) and min(most) > MOST
+
+
+def _mean_shares(answers: Answered) -> np.ndarray:
+    "Mean share of every place in the readable answers to every prompt, shape (prompts, places)."
+    shares, size = _share_of_each_option(answers), len(answers.layout)
+    total = np.stack([np.bincount(answers.item, each, size) for each in shares.T], axis=1)
+    return total / np.maximum(answers.n_valid, 1)[:, None]
 
 
 def _over_clusters(of: str, formula: str, limits: tuple[float, float]) -> dict[str, Any]:
@@ -2236,12 +2279,13 @@ def _headline_rows(
     open_to_it = headline[0]["status"] in ("ok", "few_clusters", "degenerate_zero_variance")
     # to follow a place is a constant policy, which is the zero of an accuracy
     if contrast.sense != "accuracy":
+        one_order = one_order_in_words(contrast, answers)
         if open_to_it and dominated:
             headline[0]["status"] = "position_dominated"
-        elif open_to_it and _at_one_place_each(position):
+        elif open_to_it and one_order and at_one_place_each(contrast, answers):
             headline[0]["status"] = "position_unidentifiable"
-        if headline[0]["estimate"] is not None and _in_one_order(position):
-            headline[0]["detail"] = joined(headline[0]["detail"], ONE_ORDER)
+        if headline[0]["estimate"] is not None and one_order:
+            headline[0]["detail"] = joined(headline[0]["detail"], one_order)
     valid = _rows_of_readable_shares(contrast, rows)
     worst = 1 - min(row["estimate"] for row in valid if row["measure"] == "valid_share")
     shares = kind.shares and contrast.outcome == "role"
