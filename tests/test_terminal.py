@@ -136,6 +136,18 @@ def test_time_left_does_not_count_how_long_the_first_took(
     assert "1.0 a second, 00:34 left" in bars.progress_line(bar)
 
 
+def test_time_left_follows_from_the_rate_of_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    "A hundred a second at first, then 14.4: with 90 seconds to go, 35 were said to be left."
+    now = [100.0]
+    monkeypatch.setattr(bars.time, "monotonic", lambda: now[0])
+    bar, there = bars.Bar(4608, "cells 0 of 4", "answer"), 0.0
+    for _ in range(2 * 90):
+        now[0] += 0.5
+        there += 50 if there < 2304 else 7.2
+        bar.show("cells 0 of 4", int(there), 4608)
+    assert "after 01:30, 14.4 a second, 01:30 left" in bars.progress_line(bar)
+
+
 def test_a_bar_is_drawn_again_while_a_step_takes_long(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
