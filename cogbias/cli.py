@@ -1448,6 +1448,16 @@ def _estimate_what_lacks(folder: Path, jobs: int = 1) -> str:
     return ""
 
 
+def _record_failed_and_lacking(folder: Any, failed: list[str]) -> None:
+    "Have a folder name the reports that failed, but for those that are up to date as they are."
+    from cogbias.rendering import failed_and_lacking
+    from cogbias.running import failed_reports, record_failed_reports
+
+    lacking = failed_and_lacking(folder.path, failed)
+    if lacking != failed_reports(folder):
+        record_failed_reports(folder, lacking)
+
+
 @app.command()
 def report(
     folder: OutputsFolder,
@@ -1460,27 +1470,20 @@ def report(
     from cogbias.own_paradigms import changed_declaration_lines
     from cogbias.outputs import Folder
     from cogbias.rendering import render_reports, render_study_report, study_report_is_stale
-    from cogbias.running import (
-        edited_reports,
-        edited_tables,
-        failed_reports,
-        record_failed_reports,
-    )
+    from cogbias.running import edited_reports, edited_tables
 
     old_table = _estimate_what_lacks(folder, jobs)
     place = Folder(folder)
-    study_report = place.place("reports", "study.ipynb")
+    study_report = Folder(folder.absolute()).place("reports", "study.ipynb")
     failed, written = render_reports(folder, jobs, None, None, anew, True, not old_table)
-    if failed != failed_reports(place):
-        record_failed_reports(place, failed)
+    _record_failed_and_lacking(place, failed)
     again = anew and study_report not in written
     if again or study_report_is_stale(folder):
         lines = [f"report of the study: {old_table}"] if old_table else []
         lines = lines or render_study_report(folder, again, True)
         failed += lines
         written = list(dict.fromkeys([*written, *([] if lines else [study_report])]))
-    if failed != failed_reports(place):
-        record_failed_reports(place, failed)
+    _record_failed_and_lacking(place, failed)
     others = f"{len(failed)} failed" if failed else "the others are up to date"
     count = "1 report" if len(written) == 1 else f"{len(written)} reports"
     print(f"{count} written to {folder / 'reports'}; {others}")

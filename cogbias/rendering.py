@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['IMPORTED', 'REPORT_VERSION', 'template_parameters', 'execute_report', 'warm_up', 'is_in_making', 'make_report',
            'without_empty', 'checked_parameters', 'Stamps', 'ReportState', 'report_state', 'report_as_made', 'Stale',
-           'stale_reports', 'study_report_is_stale', 'render_reports', 'render_study_report']
+           'stale_reports', 'study_report_is_stale', 'failed_and_lacking', 'render_reports', 'render_study_report']
 
 # %% ../nbs/24_rendering.ipynb #9b667d58
 import io
@@ -689,11 +689,12 @@ def _check_writable(place: Path) -> None:
 
 
 def _remove_stopped(reports: Iterable[Path]) -> None:
-    "Remove what stopped reports left beside those that are up to date."
+    "Remove what stopped reports left beside those that nobody makes now."
     for report in reports:
         with suppress(OSError):  # of a folder that may only be read
-            _running_part(report).unlink(missing_ok=True)
             _remove_notes_of_the_dead(report)
+            if not is_in_making(report):
+                _running_part(report).unlink(missing_ok=True)
 
 
 def _made_in_copies(jobs: int, cluster: str | Executor | None) -> bool:
@@ -737,6 +738,19 @@ def study_report_is_stale(
     "Whether the report on the study is missing, or made from something else than what is there."
     return _stamp_of_stale_study(Folder(Path(outputs).absolute())) is not None
 
+
+def failed_and_lacking(
+    outputs: Path | str,  # an outputs folder
+    failed: Sequence[str],  # lines about reports that failed
+) -> list[str]:  # those of them that later commands have to tell
+    "The failures that leave a report missing or stale, where the one of before is not up to date."
+    if not failed:
+        return []
+    lacking = [_report_in_words(each.cell) for each in stale_reports(outputs)]
+    lacking += [_report_in_words(None)] if study_report_is_stale(outputs) else []
+    beginnings = tuple(f"report of {each}: " for each in lacking)
+    return [line for line in failed if line.startswith(beginnings)]
+
 # %% ../nbs/24_rendering.ipynb #7f2a9c63
 def render_reports(
     outputs: Path | str,  # an outputs folder with a manifest
@@ -764,6 +778,8 @@ def render_reports(
         _check_writable(folder.place("reports"))
     written_now = {(each.cell["participant"], each.cell["paradigm"]) for each in stale}
     _remove_stopped(folder.report(*key) for key in wanted or known if key not in written_now)
+    if study:  # whether it is up to date, or is made here or after this
+        _remove_stopped([_place_of_report(folder, None)])
     stale.sort(key=lambda each: each.cell["paradigm"])  # who is alike comes together
     asked: list[tuple[Any, Any]] = [(each.cell, each.stamp) for each in stale]
     if study and stale and _made_in_copies(jobs, cluster):

@@ -12,12 +12,15 @@ from typing import IO
 import nbformat
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from cogbias import executors, kernels, outputs, rendering, running, stamps
+from cogbias.cli import app
 from cogbias.outputs import Folder
 from cogbias.rendering import render_reports, stale_reports, study_report_is_stale
-from cogbias.running import Outcome, run_study
+from cogbias.running import Outcome, failed_reports, run_study
 from cogbias.settings import REPORT_PARAMETERS
+from cogbias.status import folder_status
 from cogbias.study import make_study
 from cogbias.tables import shipped
 
@@ -325,6 +328,18 @@ def test_rendered_with_the_others_it_is_among_what_was_written(folder: Path) -> 
     assert not study_report_is_stale(folder)
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_all_of_them_are_made_once(
+    folder: Path, kernels_started: list[str], monkeypatch: pytest.MonkeyPatch, jobs: str
+) -> None:
+    "A folder that is named from where the user is, not from the top."
+    monkeypatch.chdir(folder.parent)
+    done = CliRunner().invoke(app, ["report", folder.name, "--jobs", jobs, "--all"])
+    assert done.exit_code == 0, done.output
+    assert "3 reports written" in done.stdout
+    assert len(kernels_started) == 3
+
+
 def test_it_is_made_again_where_another_report_fails_and_tells_it(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,3 +358,38 @@ def test_it_is_made_again_where_another_report_fails_and_tells_it(
     whole = json.dumps(shown_in(folder / "reports" / "study.ipynb"))
     assert "report of sim/human in classic/anchoring" in whole
     assert not study_report_is_stale(folder)
+
+
+def killed(asked: list, *_: object) -> None:
+    "Instead of making a report: its kernel begins, and is killed."
+    shutil.copyfile(asked[0], rendering._running_part(Path(asked[1])))
+    raise RuntimeError("killed by SIGKILL")
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_reports_that_fail_when_made_again_leave_those_of_before_and_nothing_else(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, jobs: str
+) -> None:
+    "All of them are up to date as they are, so no command has anything to say of them later."
+    before = {path: path.read_bytes() for path in folder.rglob("*.ipynb")}
+    command = ["report", str(folder), "--jobs", jobs]
+    with monkeypatch.context() as broken:
+        broken.setattr(rendering, "_make_or_retry", killed)
+        done = CliRunner().invoke(app, [*command, "--all"])
+    assert done.exit_code == 1 and "3 failed" in done.stdout
+    verified = CliRunner().invoke(app, ["verify", str(folder)])
+    assert verified.exit_code == 0, verified.output
+    assert folder_status(folder).study_report == "current"
+    assert "0 reports written" in CliRunner().invoke(app, command).stdout
+    assert before == {path: path.read_bytes() for path in folder.rglob("*.ipynb")}
+
+
+def test_a_report_that_fails_and_is_lacking_stays_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Folder(folder).report(*CELLS[0]).unlink()
+    with monkeypatch.context() as broken:
+        broken.setattr(rendering, "_make_or_retry", killed)
+        assert CliRunner().invoke(app, ["report", str(folder), "--all"]).exit_code == 1
+    told = [line.partition(": ")[0] for line in failed_reports(Folder(folder))]
+    assert told == ["report of sim/human in classic/anchoring", "report of the study"]
