@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .claims import DIGITS, signed, units_counted
+from .claims import BY_PLACE, DIGITS, signed, status_words, units_counted
 from .design import Contrast, Paradigm, names_kept, paradigm
 from cogbias.effects import (
     NUMBER_MEASURES,
@@ -855,10 +855,6 @@ def _answers_of_cells(cells: Sequence[StoredCell]) -> _AnswersInParadigm:
     return _AnswersInParadigm(layout, dict(_answers_by_participant(trials, layout)), asked)
 
 # %% ../nbs/29_compare.ipynb #5636554d
-_BY_PLACE = {  # status of a headline -> what that says
-    "position_dominated": "most answers follow the place of an option",
-    "position_unidentifiable": "most answers are at one place, and read in one order only",
-}
 _NO_PAIRS = "an effects table holds no pairs; give the folder for paired differences"
 
 
@@ -870,9 +866,9 @@ def _from_effects(table: pd.DataFrame, chosen: Sequence[str]) -> list[dict[str, 
         of = {row["participant"]: row for row in mine.to_dict("records")}
         for first, second in combinations([each for each in chosen if each in of], 2):
             one, other = of[first], of[second]
-            by_place = [each for each in (one, other) if each["status"] in _BY_PLACE]
+            by_place = [each for each in (one, other) if each["status"] in BY_PLACE]
             status = by_place[0]["status"] if by_place else "ok"
-            said = [f"{each['participant']}: {_BY_PLACE[each['status']]}" for each in by_place]
+            said = [f"{each['participant']}: {status_words(each['status'])}" for each in by_place]
             gap = one["estimate"] - other["estimate"]
             se = float(np.hypot(one["se"], other["se"]))
             rows.append(

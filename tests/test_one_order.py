@@ -9,6 +9,7 @@ import pytest
 
 import cogbias as cb
 from cogbias.claims import claim
+from cogbias.reporting.study import common_effects, homogeneity_table
 
 ONE_ORDER = {"variant": "base", "option_order": 1}
 SAID = "no prompt was read in two orders, so a liking for a place counts as one for content"
@@ -90,3 +91,14 @@ def test_items_without_orders_whose_target_moves_with_the_condition(
     assert abs(row["estimate"]) == moved
     assert (claim(row).word == "no verdict") == moved
     assert (SAID in (row["detail"] or "")) == moved
+
+
+def test_a_mean_over_models_is_without_who_goes_by_place(tmp_path: Path) -> None:
+    items = cb.items("classic/framing")
+    by_place = first_when_treated(dict(zip(items["prompt"], items["condition"])))
+    asked = [by_place, "sim/human", "sim/messy", "sim/noisy_rational"]
+    found = cb.run(asked, "classic/framing", outputs=tmp_path, where=ONE_ORDER, reports=False)
+    table = homogeneity_table(common_effects(found.effects))
+    (row,) = table.to_dict("records")
+    assert row["k"] == 3
+    assert "1 left out: a liking for a place may be all of it" in row["detail"]

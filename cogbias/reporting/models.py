@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..claims import p_words, status_words
+from ..claims import BY_PLACE, p_words, status_words
 from .cell import interval, plain_words, signed
 from ..stats.decisions import adjust
 from ..stats.estimates import Estimate, p_number
@@ -62,7 +62,7 @@ def _with_degrees_of_freedom(common: pd.DataFrame) -> pd.DataFrame:
     status = common["status"] if "status" in common else pd.Series("ok", common.index)
     return common.assign(
         agree=status == "degenerate_zero_variance",
-        by_place=status == "position_dominated",
+        by_place=status.isin(BY_PLACE),
         df=common["df"] if "df" in common else np.nan,
     )
 
@@ -149,7 +149,7 @@ def overview_notes(
     )
     left_out = {
         "have no number or no standard error": lost,
-        "follow the place of an option, not its content": by_place,
+        "may be a liking for the place of an option": by_place,
     }
     said = [f"{count} effects {why}" for why, count in left_out.items() if count]
     if _how_asked(sizes["participant"], people).nunique() > 1:

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from cogbias.claims import (
+    BY_PLACE,
     OTHER_PROMPTS,
     claim,
     explained,
@@ -33,7 +34,7 @@ from ..design import ALTERED, IMPORTED
 from ..effects import changed, headlines, words_in
 from .cell import interval, plain_words, shown_name, signed
 from ..stats.decisions import TOLERANCE, is_bias
-from ..stats.estimates import STATUSES, Estimate, p_number
+from ..stats.estimates import STATUSES, Estimate, joined, p_number
 from ..stats.features import FeatureExplanation, explain_by_features
 from ..stats.profiles import Profiles, bias_profiles, cluster_profiles
 from ..stats.standardised import aggregate_cells, published_d_variance
@@ -118,8 +119,14 @@ def common_effects(
         (row["participant"], row["paradigm"]): claim(row).verdict
         for row in heads.to_dict("records")
     }
+    by_place = {
+        (row["participant"], row["paradigm"]): row["status"]
+        for row in heads[heads["status"].isin(BY_PLACE)].to_dict("records")
+    }
+    cells = [*zip(table["participant"], table["paradigm"])]
     table = table.assign(
-        verdict=[verdicts.get(cell) for cell in zip(table["participant"], table["paradigm"])],
+        status=[by_place.get(cell, status) for cell, status in zip(cells, table["status"])],
+        verdict=[verdicts.get(cell) for cell in cells],
         **{key: [each.get(key) for each in facts] for key in ("temperature", "simulated")},
         model=[each.get("model") or name for each, name in zip(facts, table["participant"])],
     )
@@ -387,9 +394,19 @@ def homogeneity_table(
     table = common[(common["variant"] == variant) & common["estimate"].notna()].drop_duplicates(
         ["model", "paradigm"]
     )
-    if table.empty:
+    by_place = table["status"].isin(BY_PLACE)
+    if by_place.all():
         return pd.DataFrame(columns=["paradigm"])
-    return synthesise_by(table.assign(unit="probability"), by="paradigm", study="model")
+    kept = table[~by_place].assign(unit="probability")
+    found = synthesise_by(kept, by="paradigm", study="model")
+    left_out = table.loc[by_place, "paradigm"].value_counts()
+    said = [
+        joined(detail, f"{left_out[name]} left out: a liking for a place may be all of it")
+        if name in left_out
+        else detail
+        for name, detail in zip(found["paradigm"], found["detail"])
+    ]
+    return found.assign(detail=said)
 
 # %% ../../nbs/reporting/01_study.ipynb #7e4c9772
 HOMOGENEITY = ["per", "group", "effects", "mean of cut effects", "ratio", "homogeneous (from .75)"]
