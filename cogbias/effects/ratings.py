@@ -6,6 +6,7 @@
 __all__ = ['ESTIMATORS', 'rating', 'rating_gap']
 
 # %% ../../nbs/effects/ratings.ipynb #374ddb35
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,21 @@ def _order_weights(contrast: Contrast, rows: Rows, counts: np.ndarray) -> np.nda
         return None
     return (there.mean() / np.maximum(pairs, 1))[order]
 
+
+def _orders_in_words(found: Estimate, rows: Rows, counts: np.ndarray) -> str:
+    "Which order carries its weight with how few pairs, where that makes an interval rough."
+    rough = found.status in ("few_clusters", "too_few_clusters")
+    order = rows["option_order"][counts] if rough and "option_order" in rows else []
+    named, pairs = np.unique(order, return_counts=True)
+    if len(named) < 2 or pairs.min() == pairs.max():
+        return ""
+    few, many = pairs.argmin(), pairs.argmax()
+    noun, carry = ("pair", "carries") if pairs[few] == 1 else ("pairs", "carry")
+    return (
+        f"{pairs[few]} {noun} of order {named[few]} {carry} as much weight as {pairs[many]} of "
+        f"order {named[many]}"
+    )
+
 # %% ../../nbs/effects/ratings.ipynb #eea33daa
 def _second_unit(rows: Rows) -> np.ndarray | None:
     "What crosses the clusters; a pair without it stands for its cluster."
@@ -173,7 +189,8 @@ def rating(
     )
     rational = _rational_words(rule) if measure in RATIONAL_ZERO else ""
     shared = _units_words(rows, second, counts)
-    said = [contrast.note, rational, shared, found.detail, _writers_in_words(rows)]
+    orders = "" if contrast.replication else _orders_in_words(found, rows, counts)
+    said = [contrast.note, rational, shared, found.detail, orders, _writers_in_words(rows)]
     detail = joined(*said)
     return [_estimate_row(contrast, rows, found, group, detail=detail or None)]
 
@@ -193,7 +210,7 @@ def rating_gap(
     )
     answers = [(rows["p_control"], rows["p_treatment"]) for rows in (one, other)]
     read_by_both = ~np.isnan(sum(control + treatment for control, treatment in answers)).any(axis=1)
-    return rating_difference(
+    found = rating_difference(
         *answers,
         one["cluster"],
         rule,
@@ -201,6 +218,8 @@ def rating_gap(
         _second_unit(one),
         weight=_order_weights(contrast, one, read_by_both),
     )
+    orders = "" if contrast.replication else _orders_in_words(found, one, read_by_both)
+    return replace(found, detail=joined(found.detail, orders))
 
 
 def _rating_estimator(meaning: str) -> Estimator:

@@ -8,6 +8,7 @@ __all__ = ['Spread', 'two_way_spread', 'agreement', 'crossed_mean']
 # %% ../../nbs/stats/11_crossed.ipynb #e35b6d06
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from math import nan
 from typing import NamedTuple
 
@@ -48,6 +49,35 @@ def _unit_variance(error: np.ndarray, unit: np.ndarray) -> float:
     total = np.bincount(unit, error)
     return len(total) / (len(total) - 1) * float(total @ total) if len(total) > 1 else nan
 
+
+class _UnitPart(NamedTuple):
+    "What the units of one kind contribute to the variance of a mean."
+
+    variance: float  # nan where there is one unit only
+    df: float  # degrees of freedom of that variance
+
+
+def _equal_part(error: np.ndarray, unit: np.ndarray) -> _UnitPart:
+    "The part of scores that weigh alike."
+    return _UnitPart(_unit_variance(error, unit), float(unit.max(initial=0)))
+
+
+def _weighted_part(error: np.ndarray, unit: np.ndarray, share: np.ndarray) -> _UnitPart:
+    "The part of scores whose weights differ (CR2), with Satterthwaite degrees of freedom."
+    total, weight = np.bincount(unit, error), np.bincount(unit, share)
+    own = np.bincount(unit, share**2)  # variance of the weighted sum of a unit, in that of a score
+    whole = own.sum()
+    of_total = own * (1 - 2 * weight) + weight**2 * whole
+    if (weight > 0).sum() < 2:
+        return _UnitPart(nan, 0.0)
+    factor = np.divide(own, of_total, out=np.zeros(len(own)), where=weight > 0)
+    # totals covary by weight_a weight_b whole - weight_a own_b - own_a weight_b, so that the sum of
+    # squares over all pairs of units is a product of matrices of two by two
+    columns = np.stack([weight, own])
+    mixed = (columns * factor) @ columns.T @ np.array([[whole, -1.0], [-1.0, 0.0]])
+    squares = factor**2 @ (own * (2 * of_total - own)) + np.trace(mixed @ mixed)
+    return _UnitPart(float(factor @ total**2), float(whole**2 / squares))
+
 # %% ../../nbs/stats/11_crossed.ipynb #af2f5bc3
 class Spread(NamedTuple):
     "A mean, and how far it would move with other units."
@@ -55,6 +85,7 @@ class Spread(NamedTuple):
     mean: float
     variance: float  # of the mean; nan where a kind of units has one unit only
     units: tuple[np.ndarray, ...]  # kinds that are resampled: number of the unit of every score
+    df: tuple[float, ...]  # degrees of freedom of the variance through each of these kinds
 
 
 def two_way_spread(
@@ -69,6 +100,8 @@ def two_way_spread(
     largest = np.abs(score).max(initial=0)
     # equal scores may differ in the last bit, which must not turn into a tiny interval
     error = weight * settled(score - centre, scale=largest) / weight.sum()
+    alike = np.ptp(weight) <= EQUAL * weight.max()
+    part = _equal_part if alike else partial(_weighted_part, share=weight / weight.sum())
     units = (
         (_unit_numbers(first),) if second is None else (_unit_numbers(first), _unit_numbers(second))
     )
@@ -76,11 +109,11 @@ def two_way_spread(
         units = units[1:]
     elif len(units) == 2 and _lies_in(*reversed(units)):
         units = units[:1]
-    parts = [_unit_variance(error, each) for each in units]
-    if len(parts) == 1:
-        return Spread(centre, parts[0], units)
-    shared = _unit_variance(error, _pair_numbers(*units))
-    return Spread(centre, float(np.max([sum(parts) - shared, *parts])), units)
+    variances, df = zip(*(part(error, each) for each in units))
+    if len(units) == 1:
+        return Spread(centre, variances[0], units, df)
+    shared = part(error, _pair_numbers(*units)).variance
+    return Spread(centre, float(np.max([sum(variances) - shared, *variances])), units, df)
 
 # %% ../../nbs/stats/11_crossed.ipynb #a74cee68
 def agreement(
@@ -117,8 +150,8 @@ def _with_imagined(
     "Centre and variance with a unit imagined at either end, as far as the units agree."
     plain = np.sqrt(spread.variance)
     widest, low, high = _IntervalParts(spread.mean, spread.variance, 0.0), *ends
-    for unit in spread.units:
-        firm, size = agreement(score, unit, weight, within), int(unit.max()) + 1
+    for unit, df in zip(spread.units, spread.df):
+        firm, size = agreement(score, unit, weight, within), df + 1
         if not firm:
             continue
         centre = (size * spread.mean + low + high) / (size + 2)
@@ -162,14 +195,37 @@ def crossed_mean(
         spread.mean * one, spread.variance * one, np.array([fewest]), one, level, unit
     )
     found = replace(found, n=len(score), method=_METHODS[len(spread.units) - 1])
+    found = _as_far_as_weights_allow(found, spread, weight)
     if np.isnan(found.ci_low):  # too few units
         return found
-    if ends is None:
-        return _with_p_value(found, spread.mean, null)
-    return _t_interval(found, _with_imagined(score, weight, spread, ends, within), null)
+    plain = _IntervalParts(spread.mean, spread.variance, 0.0)
+    imagined = plain if ends is None else _with_imagined(score, weight, spread, ends, within)
+    return _t_interval(found, imagined, null)
 
 
 _METHODS = ("cluster t", "two-way cluster t")
+
+
+def _as_far_as_weights_allow(found: Estimate, spread: Spread, weight: np.ndarray) -> Estimate:
+    "The estimate with the degrees of freedom of its weights; without an interval where too few."
+    kind = int(np.argmin(spread.df))
+    df = spread.df[kind]
+    if np.isnan(found.ci_low) or df >= found.df:
+        return found
+    share = np.bincount(spread.units[kind], weight) / weight.sum()
+    counts = f"{len(share)} clusters count as {df + 1:.1f} that weigh alike"
+    said = joined(found.detail, f"{counts}; one carries {share.max():.0%} of the weight")
+    if df + 1 < _UNITS_FOR_AN_INTERVAL:
+        known = dict(n=found.n, n_clusters=found.n_clusters, method=found.method, unit=found.unit)
+        known |= dict(ci_level=found.ci_level, detail=said)
+        return Estimate(found.estimate, status="too_few_clusters", **known)
+    if df + 1 < _UNITS_FOR_A_CLAIM:
+        return replace(found, df=df, status="few_clusters", detail=said)
+    return replace(found, df=df)
+
+
+# as many as `combine_strata` asks of clusters that weigh alike
+_UNITS_FOR_AN_INTERVAL, _UNITS_FOR_A_CLAIM = 4, 6
 
 
 def _t_interval(found: Estimate, normal: _IntervalParts, null: float) -> Estimate:
