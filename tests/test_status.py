@@ -417,12 +417,19 @@ def test_prompts_that_are_not_asked_are_told_by_run_and_status(tmp_path: Path) -
 # --- reports that failed
 
 
-@pytest.fixture
-def reported(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "A folder of two cells with their reports, and one on the study."
+    place = tmp_path_factory.mktemp("rendered") / "outputs"
     study = make_study(models=["sim/human", "sim/random"], paradigms=["classic/framing"])
-    assert run_study(study, tmp_path).failed == []
-    return tmp_path
+    assert run_study(study, place).failed == []
+    return place
+
+
+@pytest.fixture
+def reported(rendered: Path, tmp_path: Path) -> Path:
+    "A copy of it that may be changed."
+    return Path(shutil.copytree(rendered, tmp_path / "outputs"))
 
 
 def test_a_report_that_failed_is_told_until_it_is_mended(

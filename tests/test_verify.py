@@ -255,11 +255,18 @@ def test_no_secret_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 # --- what readers open
 
 
-@pytest.fixture
-def with_report(folder: Path) -> Path:
+@pytest.fixture(scope="module")
+def reported(collected: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     "A folder with a report on the study."
-    assert render_study_report(folder) == []
-    return folder
+    place = Path(shutil.copytree(collected, tmp_path_factory.mktemp("reported") / "outputs"))
+    assert render_study_report(place) == []
+    return place
+
+
+@pytest.fixture
+def with_report(reported: Path, tmp_path: Path) -> Path:
+    "A copy of it that may be changed."
+    return Path(shutil.copytree(reported, tmp_path / "outputs"))
 
 
 def edit_csv(place: Path, change: Any) -> None:
