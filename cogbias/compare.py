@@ -33,10 +33,10 @@ from cogbias.effects import (
     _answers_by_participant,
     _strata_without_clusters,
     _only_condition_asked,
-    at_one_place_each,
     estimators,
     favoured_options,
     headlines,
+    is_at_one_place,
     lacking_headlines,
     make_analysis,
     one_order_in_words,
@@ -256,7 +256,7 @@ def _with_doubt_about_places(
     by_place = [
         name
         for name, each, all_of in zip(names, mine, answers)
-        if (one_order and at_one_place_each(contrast, each))
+        if (one_order and is_at_one_place(contrast, each))
         or (lacking and _is_position_dominated(contrast, all_of))
     ]
     if by_place:

@@ -102,3 +102,13 @@ def test_a_mean_over_models_is_without_who_goes_by_place(tmp_path: Path) -> None
     (row,) = table.to_dict("records")
     assert row["k"] == 3
     assert "1 left out: a liking for a place may be all of it" in row["detail"]
+
+
+def test_a_rating_in_one_order_is_not_said_to_follow_its_place(tmp_path: Path) -> None:
+    def the_middle(prompt: str, options: dict) -> str:
+        return list(options)[5]
+
+    where = {"option_order": 1}
+    row = headline_of(the_middle, tmp_path, "managerial/escalation", **where)
+    assert (row["status"], row["said"].word) == ("position_unidentifiable", "no verdict")
+    assert SAID in row["detail"]

@@ -11,7 +11,7 @@ __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'ONE_CONDITION', 'FLIPS_COUNTED', 'OWN
            'prompt_scores', 'read_options', 'favoured_options', 'read_numbers', 'with_unread', 'null_of', 'difference',
            'pooled', 'beyond_these', 'these_prompts', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift',
            'accuracy', 'log_odds', 'number_measure', 'these_row', 'these_numbers', 'deviation', 'standardised',
-           'read_pairs', 'Estimator', 'estimators', 'one_order_in_words', 'at_one_place_each', 'NoHeadline',
+           'read_pairs', 'Estimator', 'estimators', 'one_order_in_words', 'is_at_one_place', 'NoHeadline',
            'estimate_contrast', 'as_read', 'effect_rows', 'effects_table', 'estimate_effects', 'Analysis',
            'make_analysis', 'words_in', 'check_given_effects', 'headlines', 'without_headline', 'lacking_headlines',
            'bounds_of_headlines', 'unreadable_bounds', 'smallest_of_interest', 'row_verdict', 'changed', 'decide',
@@ -1882,8 +1882,7 @@ def _status_without_pairs(
         return "position_unidentifiable"
     at_place = float(places.p.mean(axis=0).max())
     ratings = np.bincount(places.role.ravel(), places.p.ravel()) / len(places.p)
-    one_order = (places.role == places.role[0]).all()
-    by_place = at_place > MOST and (one_order or ratings.max() < at_place - 1e-9)
+    by_place = at_place > MOST and ratings.max() < at_place - 1e-9
     return "position_dominated" if by_place else "position_unidentifiable"
 
 # %% ../../nbs/12_effects.ipynb #98cae101
@@ -1931,13 +1930,14 @@ def _place_has_an_effect(
     return bool(np.ptp(by_condition, axis=0).max() > EQUAL)
 
 
-def at_one_place_each(contrast: Contrast, answers: Answered) -> bool:
-    "Whether most readable answers to each condition are at one place."
+def is_at_one_place(contrast: Contrast, answers: Answered) -> bool:
+    "Whether most readable answers to each condition, of ratings to any, are at one place."
     layout, rows = answers.layout, _prompts_read(contrast, answers)
     shares = _mean_shares(answers)[rows]
     condition = layout.code("condition")[0][rows]
     most = [shares[condition == each].mean(axis=0).max() for each in np.unique(condition)]
-    return bool(most) and min(most) > MOST
+    scale = estimators()[contrast.kind].reads == "pairs"
+    return bool(most) and (max(most) if scale else min(most)) > MOST
 
 
 def _mean_shares(answers: Answered) -> np.ndarray:
@@ -2282,7 +2282,7 @@ def _headline_rows(
         one_order = one_order_in_words(contrast, answers)
         if open_to_it and dominated:
             headline[0]["status"] = "position_dominated"
-        elif open_to_it and one_order and at_one_place_each(contrast, answers):
+        elif open_to_it and one_order and is_at_one_place(contrast, answers):
             headline[0]["status"] = "position_unidentifiable"
         if headline[0]["estimate"] is not None and one_order:
             headline[0]["detail"] = joined(headline[0]["detail"], one_order)
