@@ -79,6 +79,7 @@ def _say(text: object) -> None:
 SECONDS_TO_END = 1.0  # seconds for an orderly end
 _stopping: list[str] = []  # what was said, so that it is said once
 _said_at_end = [STOPPED]  # by a command that was asked to end
+_told: list[socket.socket] = []  # who hears of signals, for as long as there may be one
 
 
 def _end_children() -> None:
@@ -104,6 +105,12 @@ def _say_stopped() -> None:
         _stopping.append(_said_at_end[0])
         with suppress(OSError):  # the terminal may be gone
             _say(_said_at_end[0])
+
+
+def _ignore_further_requests() -> None:
+    "Whoever asks again while Python cleans up changes nothing: its own answer would be to die."
+    for number in (signal.SIGINT, *REQUESTS):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _exit_status() -> int:
@@ -157,6 +164,7 @@ def _ending_in_time(
     done = threading.Event()
     heard, told = socket.socketpair()
     told.setblocking(False)
+    _told[:] = [told]
     _hear_of_signals(told.fileno())
     threading.Thread(target=_watch_for_interrupts, args=(heard, done), daemon=True).start()
     _stopping.clear()
@@ -258,6 +266,8 @@ def main(
     except (KeyboardInterrupt, SystemExit) as end:
         if getattr(end, "code", 130) != 130:
             raise
+        if arguments is None:  # the process ends here
+            _ignore_further_requests()
         _say_stopped()
         _end_children()
         sys.exit(_exit_status())

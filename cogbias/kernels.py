@@ -473,6 +473,9 @@ def _last_line(printed: IO[bytes]) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
+_BEGINNING: list[subprocess.Popen] = []  # first processes that have not imported everything yet
+
+
 class _FirstProcess:
     "The process that has imported everything, as seen from the one that asks."
 
@@ -494,7 +497,7 @@ class _FirstProcess:
                     stderr=aside,
                     start_new_session=True,
                 )
-            if mine.recv(1) == READY:
+            if self._comes_to_be_ready():
                 return
             killed, reason = self.process.wait() < 0, _last_line(aside)
         self.end()
@@ -504,6 +507,14 @@ class _FirstProcess:
             f"no report can be executed: what reports import cannot be ({reason}); "
             "try 'python -c \"import cogbias.reporting.cell\"'"
         )
+
+    def _comes_to_be_ready(self) -> bool:
+        "Wait until it has imported everything; false where it ends before."
+        _BEGINNING.append(self.process)
+        try:
+            return self.asked.recv(1) == READY
+        finally:
+            _BEGINNING.remove(self.process)
 
     def ask(
         self,
@@ -536,6 +547,8 @@ def _first_process(modules: Sequence[str]) -> _FirstProcess:
     "The process with these modules; it is started when it is asked for first."
     key = os.getpid(), tuple(modules)
     with _STARTING:
+        if askers := getattr(_OF_THREAD, "askers", None):  # stopped while this thread waited
+            askers.check_going_on()
         if key in _FIRST_PROCESSES and _FIRST_PROCESSES[key].process.poll() is not None:
             del _FIRST_PROCESSES[key]  # somebody has killed it
         if key not in _FIRST_PROCESSES:
@@ -556,11 +569,15 @@ class Askers(ThreadPoolExecutor):
     def _begin_thread(self) -> None:
         _OF_THREAD.askers = self
 
+    def check_going_on(self) -> None:
+        "NotStarted where they were stopped: nothing more is begun."
+        if self._stopped:
+            raise NotStarted("it was interrupted")
+
     def add(self, line: socket.socket) -> None:
         "A copy more."
         with self._changing:
-            if self._stopped:
-                raise NotStarted("it was interrupted")
+            self.check_going_on()
             self._lines.add(line)
 
     def remove(self, line: socket.socket) -> None:
@@ -572,6 +589,8 @@ class Askers(ThreadPoolExecutor):
         "End all copies; nothing more is begun."
         with self._changing:
             self._stopped = True
+            for process in [*_BEGINNING]:  # who waits for it would wait for all of its imports
+                process.kill()
             for line in self._lines:
                 with suppress(OSError):  # it has ended just now
                     line.shutdown(socket.SHUT_RDWR)

@@ -190,6 +190,26 @@ def test_who_asks_twice_wants_no_more_than_who_asks_once(tmp_path: Path, times: 
         assert stop(process, group=True, times=times) == [STOPPED]
 
 
+def test_who_asks_until_it_ends_ends_it_as_once() -> None:
+    "While Python cleans up, an interrupt was deadly, or there was a line of what it broke."
+    with started("plan", "--model", "sim/human", "--paradigm", "*") as process:
+        until(lambda: psutil.Process(process.pid).num_threads() > 1)
+        while process.poll() is None:
+            os.kill(process.pid, signal.SIGINT)
+            time.sleep(0.0005)
+        assert (process.stderr.read().splitlines(), process.returncode) == ([STOPPED], 130)
+
+
+def test_while_what_reports_import_is_imported_nothing_is_left_beside_them(tmp_path: Path) -> None:
+    "Two threads waited for that, longer than an end may take; their notes stayed."
+    study = make_study(models=["sim/human", "sim/random"], paradigms=["classic/framing"])
+    run_study(study, tmp_path, reports=False)
+    with started("report", str(tmp_path), "--jobs", "2") as process:
+        until(lambda: len([*tmp_path.rglob(".*.making-*")]) == 2)
+        assert stop(process, times=2) == [STOPPED]
+    assert [*tmp_path.rglob(".*.making-*"), *tmp_path.rglob("*.ipynb")] == []
+
+
 def reports_in(folder: Path) -> list[str]:
     "What the status of a folder says of its reports, and of what is being made."
     found = folder_status(folder)

@@ -22,7 +22,7 @@ from cogbias.running import Outcome, failed_reports, run_study
 from cogbias.settings import REPORT_PARAMETERS
 from cogbias.status import folder_status
 from cogbias.study import make_study
-from cogbias.tables import shipped
+from cogbias.tables import _name_of_machine, shipped
 
 CELLS = [("sim/human", "classic/anchoring"), ("sim/random", "classic/anchoring")]
 
@@ -382,6 +382,19 @@ def test_reports_that_fail_when_made_again_leave_those_of_before_and_nothing_els
     assert folder_status(folder).study_report == "current"
     assert "0 reports written" in CliRunner().invoke(app, command).stdout
     assert before == {path: path.read_bytes() for path in folder.rglob("*.ipynb")}
+
+
+@pytest.mark.parametrize("again", ["report", "run"])
+def test_what_killed_ones_left_beside_whole_reports_is_removed(folder: Path, again: str) -> None:
+    for each in (folder / "reports" / "study.ipynb", Folder(folder).report(*CELLS[0])):
+        each.with_name(f".{each.stem}.making-{_name_of_machine()}-{2**22}").touch()  # of no process
+        rendering._running_part(each).touch()
+    before = [*folder.rglob(".*.making-*"), *folder.rglob("*.running.ipynb")]
+    if again == "run":
+        asked()(folder)
+    else:
+        assert CliRunner().invoke(app, ["report", str(folder)]).exit_code == 0
+    assert len(before) == 4 and not any(each.exists() for each in before)
 
 
 def test_a_report_that_fails_and_is_lacking_stays_told(
