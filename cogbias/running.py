@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from .bars import count_silence_from_now, waiting
+from .bars import SILENCE, count_silence_from_now, waiting
 from .cells import collect_cell, estimated_rows
 from cogbias.design import (
     DECLARED_HERE,
@@ -44,7 +44,7 @@ from cogbias.effects import (
 from .elicitation.calls import without_secrets
 from .elicitation.server import connections_kept
 from .executors import lost_words, spread
-from .limits import limit_behind, metered
+from .limits import MINUTE, limit_behind, metered
 from cogbias.outputs import (
     RECORDED_FIELDS,
     Folder,
@@ -837,6 +837,18 @@ def _collection_tasks(
     return [(study, model, part, outputs) for model in study.models for part in parts]
 
 
+def _longest_usual_silence(study: Study) -> float:
+    "Seconds without an answer that are told, where limits may make everybody wait."
+    paced = any(limit.endswith("_per_minute") for limit in study.limits)
+    return SILENCE + MINUTE if paced else SILENCE
+
+
+def _name_of_task(task: tuple) -> tuple[str, tuple[str, ...]]:
+    "Which model a task asks, and which paradigms."
+    _, model, names, _ = task
+    return model, tuple(names)
+
+
 def _lost_cell_words(
     study: Study, model: str, names: Sequence[str], cluster: str | Executor | None
 ) -> list[str]:
@@ -886,6 +898,9 @@ def _collect_missing(
     tasks = _collection_tasks(study, folder.path, cluster is not None)
     there = [_complete_cells(*task) for task in tasks]
     missing = [task for task, records in zip(tasks, there) if None in records.values()]
+    cells_of_task = {  # model and paradigms -> cells, which are asked one after another
+        _name_of_task(task): tuple(records) for task, records in zip(tasks, there)
+    }
     lacking = {key for records in there for key, record in records.items() if record is None}
     told = progress and bool(missing)  # to look at what is there takes longer than to leave it
     prompts = {name: size.prompts for name, size in known_sizes().items()} if told else {}
@@ -895,14 +910,22 @@ def _collect_missing(
         for key, record in records.items()
         if record is not None
     }
-    with collecting(told, folder, expected, rounds, prompts, lacking, complete) as bar:
+    how = {
+        "tasks": [cells_of_task[_name_of_task(task)] for task in missing],
+        "grows": bool(study.valid_answers),
+        "side_by_side": 1 if cluster is not None else min(jobs, len(missing)),
+        "silence": _longest_usual_silence(study),
+    }
+    about = folder, expected, rounds, prompts, lacking, complete
+    with collecting(told, *about, **how) as collector:
         parts = spread(
             _collect_model,
             missing,
             jobs,
             cluster,
             lambda _, model, names, __: ([], _lost_cell_words(study, model, names, cluster)),
-            lacks=bar.lacks,
+            lacks=collector.lacks,
+            done=lambda task: collector.ended(cells_of_task[_name_of_task(task)]),
         )
     places = {key: place for place, key in enumerate(expected)}
     whole = [records for records in there if None not in records.values()]
