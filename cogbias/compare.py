@@ -1167,7 +1167,7 @@ def for_readers(
     if found.differences["p_plain"].notna().any():
         differences[P_AS_IF_INDEPENDENT] = _plain_words(found.differences)
     wordings = wordings.drop(columns=_NOT_SHOWN).round(3)
-    numbers = wordings.select_dtypes("number").columns
+    numbers = wordings.select_dtypes("float").columns
     wordings = wordings.assign(**{name: wordings[name] + 0.0 for name in numbers})  # no -0.000
     tables = {
         "Differences": differences,

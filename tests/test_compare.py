@@ -297,6 +297,13 @@ def test_who_goes_by_the_order_of_options_treats_old_and_new_wording_alike(name:
     assert effects(trials, items)["estimate"].iloc[0] == pytest.approx(0.5)  # of both orders
 
 
+def test_clusters_of_wordings_are_counted_in_whole_numbers(folder, capsys) -> None:
+    lines = said(capsys, "compare", folder).splitlines()
+    (title,) = [each for each in lines if "n_published" in each]
+    row = lines[lines.index(title) + 1]
+    assert row.split("(simulated)")[1].split()[3:5] == ["1", "23"]
+
+
 def test_the_closing_text_says_which_order_new_wordings_have(folder) -> None:
     assert "count in the order of options of the published one" in comparison_notes(compare(folder))
 
