@@ -6,7 +6,7 @@
 __all__ = ['Spread', 'two_way_spread', 'agreement', 'crossed_mean']
 
 # %% ../../nbs/stats/11_crossed.ipynb #e35b6d06
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from math import nan
@@ -79,6 +79,17 @@ def _weighted_part(error: np.ndarray, unit: np.ndarray, share: np.ndarray) -> _U
     return _UnitPart(float(factor @ total**2), float(whole**2 / squares))
 
 # %% ../../nbs/stats/11_crossed.ipynb #af2f5bc3
+_ALIKE_FROM = 0.75  # share of the units of a kind, as which they have to count to be alike
+
+
+def _count_alike(
+    part: Callable, error: np.ndarray, units: tuple[np.ndarray, ...]
+) -> Iterator[bool]:
+    "Whether the units of each kind count as nearly as many as there are, whatever their sizes."
+    for unit in units:
+        yield part(error, unit).df + 1 >= _ALIKE_FROM * (unit.max() + 1)
+
+
 class Spread(NamedTuple):
     "A mean, and how far it would move with other units."
 
@@ -100,8 +111,6 @@ def two_way_spread(
     largest = np.abs(score).max(initial=0)
     # equal scores may differ in the last bit, which must not turn into a tiny interval
     error = weight * settled(score - centre, scale=largest) / weight.sum()
-    alike = np.ptp(weight) <= EQUAL * weight.max()
-    part = _equal_part if alike else partial(_weighted_part, share=weight / weight.sum())
     units = (
         (_unit_numbers(first),) if second is None else (_unit_numbers(first), _unit_numbers(second))
     )
@@ -109,6 +118,9 @@ def two_way_spread(
         units = units[1:]
     elif len(units) == 2 and _lies_in(*reversed(units)):
         units = units[:1]
+    part = partial(_weighted_part, share=weight / weight.sum())
+    if np.ptp(weight) <= EQUAL * weight.max() and all(_count_alike(part, error, units)):
+        part = _equal_part
     variances, df = zip(*(part(error, each) for each in units))
     if len(units) == 1:
         return Spread(centre, variances[0], units, df)
