@@ -88,6 +88,7 @@ class Account:
     token_at: float = 0.0  # when the tokens taken so far are used up
     reached: bool = False  # whether the money was not enough for something
     minute: list[list[int]] = field(default_factory=list)  # second, tokens that left in it
+    cuts: int = 0  # how often what was out was counted as cut off
 
 
 def _holds_numbers(account: Account) -> bool:
@@ -172,6 +173,7 @@ class Turn(NamedTuple):
 
     leaves: bool
     at: float  # when it left; else when to look again
+    cuts: int = 0  # of the account, when it left
 
 
 def _when_tokens_fit(
@@ -243,6 +245,7 @@ class Meter:
 
     def _count_cut_off(self, held: Account) -> None:
         "What runs that have ended left unsettled was spent, at worst."
+        held.cuts += bool(held.under_way or held.unstored)
         held.usd += held.under_way  # what was not stored is part of it already
         held.cut_off += held.under_way + held.unstored
         held.under_way, held.unstored = 0.0, 0.0
@@ -295,7 +298,7 @@ class Meter:
                 held.under_way += usd
                 held.moved_at = now
                 self._note_departure(held, now, tokens)
-                return Turn(True, now)
+                return Turn(True, now, held.cuts)
             alive = now - held.moved_at < LONGEST_ANSWER
             if held.under_way and held.usd + usd <= limit and alive:
                 return Turn(False, now + PAUSE)  # answers under way may leave enough over
@@ -336,26 +339,36 @@ class Meter:
         usd: float,  # that a request may cost
         tokens: float,  # that it may take
         wait: Callable[[float], Any],  # true when nobody waits any more
-    ) -> tuple[float, float]:  # seconds that were waited, and when the request left
+    ) -> tuple[float, Turn]:  # seconds that were waited, and how the request left
         "Take money and a place in line, as soon as both are free."
         waited = 0.0
         while not (turn := self.take(usd, tokens)).leaves:
             waited += self.clock.wait_until(turn.at, wait)
-        return waited, turn.at
+        return waited, turn
 
     def settle(
         self,
         taken: float,  # usd
         used: float,  # usd
         stored: bool = True,  # whether an answer will tell of it
-    ) -> None:
+        cuts: int | None = None,  # of the account, when it was taken; None: as they are
+    ) -> int:  # cuts of the account now
         "Pay for a call out of what was taken for it."
         with account(self.path) as held:
+            self._is_back(held, taken, cuts)
             held.usd += used
             held.beside += 0.0 if stored else used
             held.unstored += used if stored else 0.0
+        return held.cuts
+
+    def _is_back(self, held: Account, taken: float, cuts: int | None) -> None:
+        "A call is not under way any more; if it was counted as cut off meanwhile, it was not."
+        if cuts in (None, held.cuts):
             held.under_way = max(0.0, held.under_way - taken)
-            held.moved_at = self.clock.now()
+        else:
+            held.usd = max(0.0, held.usd - taken)
+            held.cut_off = max(0.0, held.cut_off - taken)
+        held.moved_at = self.clock.now()
 
     def settle_tokens(
         self,
@@ -380,22 +393,26 @@ class Meter:
     def is_stored(
         self,
         used: float,  # usd
+        cuts: int | None = None,  # of the account, when it was settled; None: as they are
     ) -> None:
         "An answer is stored, and tells itself from now on what it cost."
         if used:
             with account(self.path) as held:
-                held.unstored = max(0.0, held.unstored - used)
+                if cuts in (None, held.cuts):
+                    held.unstored = max(0.0, held.unstored - used)
+                else:  # a run that began meanwhile took it for lost
+                    held.cut_off = max(0.0, held.cut_off - used)
 
     def cut(
         self,
         taken: float,  # usd
+        cuts: int | None = None,  # of the account, when it was taken; None: as they are
     ) -> None:
         "No answer will tell what a request cost; it was spent for at its worst."
         with account(self.path) as held:
+            self._is_back(held, taken, cuts)
             held.usd += taken
             held.cut_off += taken
-            held.under_way = max(0.0, held.under_way - taken)
-            held.moved_at = self.clock.now()
 
 # %% ../nbs/06_limits.ipynb #af2ecb8d
 _meters_in_use: list[Meter] = []  # the meter of this process, while there is one
@@ -428,6 +445,7 @@ class Taken:
     usd: float = 0.0
     waited: float = 0.0  # seconds, while the answer was under way
     left_at: float = 0.0  # when the first request left
+    cuts: int = 0  # of the account then; from when it is settled, those of that moment
     settled: bool = False
     used: float = 0.0  # usd, once it is settled
     left: int = 0  # requests that left for it, as far as anybody watched
@@ -445,7 +463,7 @@ class Taken:
             return
         if tokens_in is None:
             self.used = self.usd
-            self.meter.settle(self.usd, self.usd, stored)
+            self.cuts = self.meter.settle(self.usd, self.usd, stored, self.cuts)
             return
         sent, written = tokens_in, tokens_out
         if written is None:
@@ -453,7 +471,7 @@ class Taken:
         if stored:
             self._remember_largest_share(sent / self.expected)
         self.used = self.meter.cost(self.who, sent, written)
-        self.meter.settle(self.usd, self.used, stored)
+        self.cuts = self.meter.settle(self.usd, self.used, stored, self.cuts)
         self.meter.settle_tokens(self.tokens, sent + written, self.left_at, self.left > 1)
 
     def give_up(self) -> None:
@@ -461,9 +479,14 @@ class Taken:
         if self.meter is None:
             return
         if self.left and self.free == self.left:
-            self.meter.settle(self.usd, 0.0)
+            self.meter.settle(self.usd, 0.0, cuts=self.cuts)
         else:
-            self.meter.cut(self.usd)
+            self.meter.cut(self.usd, self.cuts)
+
+    def is_stored(self) -> None:
+        "The answer is stored: nothing is owed any more."
+        if self.meter is not None:
+            self.meter.is_stored(self.used, self.cuts)
 
     def _remember_largest_share(self, share: float) -> None:
         "What the next answer may send, as a share of what its prompt has."
@@ -492,7 +515,8 @@ def taking(
         return
     meter = _meters_in_use[-1]
     taken = _most_taken(meter, who, characters)
-    _, taken.left_at = meter.wait_for_turn(taken.usd, taken.tokens, wait)
+    _, turn = meter.wait_for_turn(taken.usd, taken.tokens, wait)
+    taken.left_at, taken.cuts = turn.at, turn.cuts
     try:
         _request_of_thread.taken, _request_of_thread.wait, _request_of_thread.first = (
             taken,

@@ -22,10 +22,20 @@ from test_interrupts import COMMAND, started, stop, until
 from typer.testing import CliRunner
 
 from cogbias.cli import STOPPED, app, main
-from cogbias.elicitation.calls import NobodyThere
-from cogbias.limits import Account, Clock, Meter, account, account_left, metered, taking
+from cogbias.elicitation.calls import NobodyThere, _PaidAnswer
+from cogbias.limits import (
+    Account,
+    Clock,
+    Meter,
+    account,
+    account_left,
+    metered,
+    request_leaves,
+    request_was_free,
+    taking,
+)
 from cogbias.outputs import Folder
-from cogbias.participants import Request, participant
+from cogbias.participants import Answer, Request, participant
 from cogbias.planning import spending
 from cogbias.planning.plans import PlannedRun, plan_run
 from cogbias.prices import Price
@@ -227,6 +237,37 @@ def spent_so_far(planned: PlannedRun) -> float:
 def failing(handler: object, asked: Asked) -> None:
     "A server that is broken: whether it bills is not known."
     handler.send(500, b"{}")
+
+
+@pytest.mark.parametrize("end", ["it is answered", "it is refused", "it is lost"])
+def test_what_the_workers_of_a_killed_run_still_get_is_not_cut_off(
+    end: str, tmp_path: Path
+) -> None:
+    "A run on a cluster whose client is killed; the next one begins before its workers are done."
+    asked = participant("openai/tiny", max_tokens=10)
+    worker, later = [
+        Meter({"usd": 1.0}, tmp_path / "account", lambda who: Price(1.0, 1.0)) for _ in range(2)
+    ]
+    answer = Answer("ok")
+    with metered(worker):
+        with taking(asked, 300, time.sleep) as first:
+            first.settle(100, 3)  # it has come, and is not stored yet
+        with pytest.raises(ConnectionError), taking(asked, 300, time.sleep) as second:
+            request_leaves()
+            later.begin(0.0)
+            assert later.cut_off == pytest.approx(first.used + second.usd)
+            _PaidAnswer(answer, first).is_stored()
+            if end == "it is answered":
+                second.settle(100, 3)
+                _PaidAnswer(answer, second).is_stored()
+            elif end == "it is refused":
+                request_was_free()
+            raise ConnectionError
+    lost = second.usd if end == "it is lost" else 0.0
+    assert later.cut_off == pytest.approx(lost, abs=ROUNDING)
+    assert later.spent == pytest.approx(first.used + second.used + lost, abs=ROUNDING)
+    later.begin(first.used + second.used)  # nothing is out any more
+    assert later.spent == pytest.approx(first.used + second.used + lost, abs=ROUNDING)
 
 
 def test_a_plan_a_run_and_the_status_tell_one_sum_of_a_server_that_fails(tmp_path: Path) -> None:

@@ -492,8 +492,8 @@ class _PaidAnswer(NamedTuple):
 
     def is_stored(self) -> None:
         "Nothing is owed any more."
-        if self.taken is not None and self.taken.meter is not None:
-            self.taken.meter.is_stored(self.taken.used)
+        if self.taken is not None:
+            self.taken.is_stored()
 
 
 @dataclass

@@ -457,7 +457,7 @@ def open_account(
     if "usd" not in study.limits:
         meter.begin(None, not going)
         return
-    before = account_left(meter.path) if going else None
+    before = account_left(meter.path)  # workers of a run that was killed may go on
     own = total_usd(each.usd for each in spent_by(study, outputs).values()) or 0.0
     beside = spent_in_cells(folder, cells_beside(study, cells_of_going_runs(folder)))
     meter.begin(own + beside, not going, before)
