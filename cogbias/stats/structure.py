@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from .crossed import count_alike, uneven_part
 from .estimates import Estimate, joined, nothing
 from cogbias.stats.profiles import (
     ProfileComponents,
@@ -258,6 +259,9 @@ def pooled_share(
     share = float(k.sum()) / total
     error = k - share * n
     variance = groups / max(groups - 1, 1) * float((error**2).sum()) / total**2
+    uneven, df = uneven_part(error / total, n / total, n / total**2), groups - 1.0
+    if groups > 1 and not count_alike(uneven.df, groups):
+        variance, df = uneven
     if groups < 2 or variance <= 0:
         why = "one paradigm" if groups < 2 else "all paradigms agree"
         low, high = wilson(share * total, total, level)
@@ -265,9 +269,10 @@ def pooled_share(
         return Estimate(
             share, ci_low=low, ci_high=high, **facts, method="Wilson", target="F", detail=said
         )
-    ratio = float(norm.ppf((1 + level) / 2) / t.ppf((1 + level) / 2, groups - 1)) ** 2
+    ratio = float(norm.ppf((1 + level) / 2) / t.ppf((1 + level) / 2, df)) ** 2
     worth = min(total, share * (1 - share) / variance) * ratio
     low, high = wilson(share * worth, worth, level)
-    few = {"status": "few_clusters", "detail": f"{groups} paradigms"} if groups < 6 else {}
+    counts = f", which count as {df + 1:.1f} that weigh alike" if df < groups - 1 else ""
+    few = {"status": "few_clusters", "detail": f"{groups} paradigms{counts}"} if df < 5 else {}
     method = "Wilson at the effective number of answers, paradigms as clusters"
-    return Estimate(share, sqrt(variance), groups - 1.0, low, high, **few, **facts, method=method)
+    return Estimate(share, sqrt(variance), df, low, high, **few, **facts, method=method)
