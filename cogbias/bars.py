@@ -120,6 +120,7 @@ class Outlook(NamedTuple):
     is_least: bool = False  # whether more may be necessary than the total
     silent: str = ""  # from whom nothing has come for long, and for how long
     answering: bool = False  # whether somebody is asked who is not silent
+    rate: float | None = None  # of those who answer now, in a second; None: nobody can tell
 
 
 class Bar:
@@ -216,6 +217,8 @@ class Bar:
         "How many are done in a second now, once the first has come."
         if self.missing or self.is_silent:
             return None
+        if self.outlook is not None and (self.outlook.rate or self.there != self.total):
+            return self.outlook.rate
         return self._pace.rate(self.worked)
 
     @property
@@ -246,6 +249,7 @@ class Bar:
 SECONDS_BETWEEN_DRAWINGS = 0.1  # seconds between two drawings, at the least
 LINES = 20  # of a terminal, as far as a bar cares: one bar at a time
 _FORMAT = "{l_bar}{bar}| {n_fmt}/{before_total}{total_fmt} [{elapsed}<{left}, {rate_fmt}{postfix}]"
+_FORMAT_OF_SILENCE = "{l_bar}{bar}| {n_fmt}/{before_total}{total_fmt} [{elapsed}{postfix}]"
 
 
 class _DrawnBar(Bar):
@@ -263,7 +267,9 @@ class _DrawnBar(Bar):
             @property
             def format_dict(self) -> dict[str, Any]:
                 bar = self.bar
-                ours = {"rate": bar.rate or 0, "bar_format": _FORMAT if bar.total else None}
+                silent = bar.outlook is not None and bar.outlook.silent
+                form = _FORMAT_OF_SILENCE if silent else _FORMAT  # names need the room
+                ours = {"rate": bar.rate or 0, "bar_format": form if bar.total else None}
                 ours |= {"left": bar.left or "?", "before_total": bar.before_total}
                 return {**super().format_dict, **ours}  # a rate of 0 is shown as ?
 

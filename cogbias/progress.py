@@ -424,9 +424,18 @@ class Forecast:
         }
         answering = any(task.asks and place not in waited for place, task in enumerate(tasks))
         grows = any(task.grows for task in tasks)
-        return Outlook(
-            *self._time_left(tasks, now), grows, _silence_in_words(tasks, waited), answering
-        )
+        silent, rate = _silence_in_words(tasks, waited), self._rate_of_all(tasks, now)
+        return Outlook(*self._time_left(tasks, now), grows, silent, answering, rate)
+
+    def _rate_of_all(self, tasks: Sequence[TaskCount], now: float) -> float | None:
+        "Answers in a second of those who answer now; None where nobody can tell."
+        under_way = [
+            place for place, task in enumerate(tasks) if task.begun and (task.left or task.grows)
+        ]
+        rates = [self._rate(place, tasks, now) for place in under_way]
+        if rates == [None] and not self._paces[under_way[0]].is_silent(now):
+            return self._paces[under_way[0]].rate(now)  # all that is known
+        return sum(filter(None, rates)) or None
 
     def _time_left(
         self, tasks: Sequence[TaskCount], now: float
@@ -441,7 +450,7 @@ class Forecast:
         times = [tasks[place].left / rate if rate else 0.0 for place, rate in zip(ahead, rates)]
         at_once = max(self._side_by_side, *(count for _, count in self._at_work))
         seconds = _time_of_all(times, at_once)
-        if is_least and not seconds:
+        if is_least and seconds < 1:  # which says nothing
             return None, ""
         return seconds, "at least " if is_least else ""
 

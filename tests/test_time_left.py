@@ -105,6 +105,8 @@ def test_time_left_is_that_of_who_takes_longest(
         run.go_on(1)
     run.go_on(20)
     said = seconds_said(run)
+    at_work = [task for task in tasks if task.left][:workers]
+    assert run.bar.rate == pytest.approx(sum(task.rate for task in at_work), rel=0.1)
     assert run.until_done() == pytest.approx(said, rel=0.1, abs=2)
 
 
@@ -141,7 +143,7 @@ def test_who_hangs_beside_one_that_answers_is_named(monkeypatch: pytest.MonkeyPa
     talks, hangs = Asked("command/talks", 4), Asked("command/hangs", 4, hangs=30)
     run = Run([talks, hangs], monkeypatch, workers=2)
     line = run.go_on(60)
-    assert line.endswith("4.5 a second, at least 01:30 left; no answer of command/hangs for 00:52")
+    assert line.endswith("4.0 a second, at least 01:30 left; no answer of command/hangs for 00:52")
     run.go_on(90)  # the other is done
     line = run.go_on(40)
     assert line.endswith("answers after 03:10; no answer of command/hangs for 03:02"), line
@@ -199,3 +201,21 @@ def test_the_size_may_grow_where_answers_cannot_be_read(monkeypatch: pytest.Monk
         "cells 0 of 1: 392 of at least 480 answers after 00:28, 14.0 a second, "
         "at least 00:06 left; openai/m"
     )
+
+
+def test_a_name_has_room_on_a_terminal_of_80_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(bars, "_terminal_width", lambda: 80)
+    bar = bars._DrawnBar(1536, "cells 0 of 2", "answer", 0)
+    known = bars.Outlook(75, "at least ", False, "no answer of openai/m-hang for 00:35", True, 16.7)
+    bar.show("cells 0 of 2", 712, 1536, outlook=known)
+    bar.show("cells 0 of 2", 712, 1536, outlook=known._replace(silent="", is_least=True))
+    bar._draw()
+    shown = capsys.readouterr().err
+    assert "712/at least 1536 [00:00<at least 01:15, 16.70answer/s" in shown
+    bar.outlook = known
+    bar.close()
+    last = capsys.readouterr().err.split("\r")[-1].strip()
+    assert last.endswith(" 712/1536 [00:00, no answer of openai/m-hang for 00:35]")
+    assert len(last) <= 80
