@@ -945,6 +945,7 @@ _OF_A_RUN = (
     Column("study", "mapping", "what it was to do", parts=_study_fault),
     Column("cells", "list", "participants and paradigms", parts=_pairs_fault),
     Column("failed", "list", "reports that failed since", True, parts=_entries_are(str, "text")),
+    Column("cluster", "flag", "whether workers of a cluster do it", optional=True),
 )
 
 
@@ -957,6 +958,7 @@ class Begun(NamedTuple):
     goes_on: bool | None  # None: on another machine, so nobody knows
     first_at: str | None = None  # when the first run of its folder began; None: not recorded
     failed: list[str] = []  # reports that failed since it was stopped, a line each
+    cluster: bool = False  # workers of a cluster do what it wants, and may go on without it
 
 
 def named_process_runs(
@@ -984,7 +986,8 @@ def begun_runs(
             _check_fields(place, "", _OF_A_RUN, record)
             cells = [tuple(each) for each in record["cells"]]
             told = record["started_at"], record["study"], cells, _goes_on(place)
-            found.append(Begun(*told, record.get("first_at"), record.get("failed") or []))
+            more = record.get("failed") or [], bool(record.get("cluster"))
+            found.append(Begun(*told, record.get("first_at"), *more))
     return found
 
 
@@ -1017,6 +1020,7 @@ def begun(
     study: Mapping[str, Any],  # as it is recorded
     cells: Sequence[tuple[str, str]],  # what is asked of whom
     started: str,  # when, UTC
+    cluster: bool = False,  # whether workers of a cluster do it
 ) -> Iterator[None]:
     "Say in the folder what a run is going to ask, until the block ends well."
     times = {"started_at": started, "first_at": first_start(folder, started)}
@@ -1024,7 +1028,7 @@ def begun(
         if _goes_on(place) is False:
             place.unlink(missing_ok=True)
     mine = folder.place("trials", f".begun-{_name_of_machine()}-{os.getpid()}.json")
-    write_text(mine, json.dumps({**times, "study": study, "cells": cells}))
+    write_text(mine, json.dumps({**times, "study": study, "cells": cells, "cluster": cluster}))
     yield
     mine.unlink(missing_ok=True)
 

@@ -1043,7 +1043,7 @@ def _collect_estimate_render(
     expected = [
         (who.name, name) for who in study_participants(asked) for name in study_paradigms(asked)
     ]
-    with begun(folder, recorded_study(study), expected, started):
+    with begun(folder, recorded_study(study), expected, started, cluster is not None):
         with metered(meter):
             cells, failed = _collect_missing(asked, folder, expected, jobs, cluster, progress)
         failed = [*not_trained, *failed]

@@ -486,6 +486,17 @@ _GOES_ON_IN_WORDS = {
     False: "was stopped on the way; run the same command to go on",
     None: "on another machine goes on, or was stopped on the way",
 }
+_OF_A_CLUSTER_IN_WORDS = (
+    "was stopped on the way, and workers of its cluster may go on with what they had begun; run "
+    "the same command to go on"
+)
+
+
+def _run_in_words(run: Begun) -> str:
+    "What is known of a run that has not ended."
+    left = run.cluster and run.goes_on is False
+    what = _OF_A_CLUSTER_IN_WORDS if left else _GOES_ON_IN_WORDS[run.goes_on]
+    return f"a run that began {run.started_at} {what}"
 
 
 def mark_lines(
@@ -577,6 +588,6 @@ def status_lines(
     if status.last_activity:
         lines.append(f"last answer {status.last_activity}")
     for each in status.runs:
-        lines.append(f"a run that began {each.started_at} {_GOES_ON_IN_WORDS[each.goes_on]}")
+        lines.append(_run_in_words(each))
     lines += status.imported
     return lines + mark_lines(status.marks)

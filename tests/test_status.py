@@ -21,9 +21,9 @@ from cogbias import design, rendering
 from cogbias.cli import app
 from cogbias.outputs import Folder, begun
 from cogbias.running import run_study
-from cogbias.status import folder_status, status_totals
+from cogbias.status import folder_status, status_lines, status_totals
 from cogbias.study import make_study, recorded_study
-from cogbias.tables import CogbiasError
+from cogbias.tables import CogbiasError, _name_of_machine
 
 COMMAND = [sys.executable, "-c", "from cogbias.cli import main; main()"]
 FRAMING = ["--paradigm", "classic/framing"]
@@ -187,6 +187,20 @@ def test_the_first_start_stays_and_the_last_run_is_told(tmp_path: Path) -> None:
     assert long_ago["started_at"] < times[0] < times[1] <= found.finished_at
     said = run("status", str(tmp_path))[1]
     assert f"first run {long_ago['started_at']}, last run {times[1]}" in said
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+def test_of_a_stopped_run_on_a_cluster_workers_may_go_on(tmp_path: Path, cluster: bool) -> None:
+    "Only its client was killed; answers came for a while."
+    study = recorded_study(make_study(models=["sim/human"], paradigms=["classic/framing"]))
+    cells = [("sim/human", "classic/framing")]
+    with begun(Folder(tmp_path), study, cells, "2026-01-01T00:00:00Z", cluster):
+        (mine,) = (tmp_path / "trials").glob(".begun-*.json")
+        assert "goes on" in status_lines(folder_status(tmp_path))[-1]
+        mine.rename(mine.with_name(f".begun-{_name_of_machine()}-{2**22}.json"))  # no process
+        said = status_lines(folder_status(tmp_path))[-1]
+    assert "was stopped on the way" in said and "run the same command to go on" in said
+    assert ("workers of its cluster may go on" in said) == cluster
 
 
 def test_what_has_not_begun(tmp_path: Path) -> None:
