@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cogbias import bars, progress, trials
+from cogbias.outputs import Folder
 from cogbias.progress import Forecast, TaskCount, Watch
 from cogbias.running import run_study
 from cogbias.study import make_study
@@ -219,3 +220,54 @@ def test_a_name_has_room_on_a_terminal_of_80_columns(
     last = capsys.readouterr().err.split("\r")[-1].strip()
     assert last.endswith(" 712/1536 [00:00, no answer of openai/m-hang for 00:35]")
     assert len(last) <= 80
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[progress.Count]:
+    "What a run shows after each answer that is stored, and at its end."
+    keep, watching, seen = trials._store_answer, [], []
+
+    class Kept(Watch):
+        def __init__(self, *args) -> None:
+            super().__init__(*args)
+            watching.append(self)
+
+        def ended(self, task: Sequence[tuple[str, str]]) -> None:
+            super().ended(task)
+            seen.append(self.look())
+
+    def kept_and_seen(*args):
+        row = keep(*args)
+        seen.append(watching[-1].look())
+        return row
+
+    monkeypatch.setattr(progress, "Watch", Kept)
+    monkeypatch.setattr(trials, "_store_answer", kept_and_seen)
+    return seen
+
+
+ONE_PART = {"paradigms": ["classic/framing"], "where": {"variant": ["base"]}}
+
+
+def test_rounds_make_the_size_the_least(tmp_path: Path, looks: list[progress.Count]) -> None:
+    "96 prompts, of which not all are read: more rounds follow, until the run has ended."
+    study = make_study(models=["sim/messy"], **ONE_PART, method="text", valid_answers=90)
+    run_study(study, tmp_path, reports=False, progress=True)
+    first, *_, last, end = looks
+    assert (first.expected, last.expected) == (192, 288)
+    assert first.tasks[0].grows and last.tasks[0].grows and not end.tasks[0].grows
+
+
+def test_who_is_asked_once_has_a_whole_size(tmp_path: Path, looks: list[progress.Count]) -> None:
+    study = make_study(models=["sim/human"], **ONE_PART, valid_answers=90)
+    run_study(study, tmp_path, reports=False, progress=True)
+    assert looks and not any(task.grows for look in looks for task in look.tasks)
+
+
+def test_what_nobody_has_looked_at_yet_is_missing_at_least(tmp_path: Path) -> None:
+    "All that lies there may be of this run, or nothing."
+    study = make_study(models=["sim/messy"], **ONE_PART)
+    run_study(study, tmp_path, reports=False)
+    cells = [("sim/messy", "classic/framing"), ("sim/human", "classic/framing")]
+    watch = Watch(Folder(tmp_path), cells, 1, None, cells[:1], {cells[0]: 96})
+    assert [(task.left, task.is_least) for task in watch.look().tasks] == [(0, True), (0, False)]
