@@ -468,9 +468,15 @@ class Stamps:
             "code": code_hash(),
         }
 
-    def of_study(self) -> dict[str, str]:
+    def of_study(
+        self,
+        reports_failed: bool = True,  # whether it is to name the reports that failed
+    ) -> dict[str, str]:
         "What the report on the study as a whole would be made from."
         manifest = read_manifest(self.folder) or {}
+        failed = manifest.get("failed")
+        if failed and not reports_failed:
+            failed = [each for each in failed if not each.startswith("report of ")]
         files = [path for pair in stored_cells(self.folder) for path in pair]
         files += declared_files(self.folder)
         people = self.folder.places("trials/*/participant.json")
@@ -480,7 +486,7 @@ class Stamps:
         ]
         return {
             "template": self.hashes.file(shipped("reports", "study.ipynb")),
-            "parameters": content_hash([manifest.get("study"), manifest.get("failed"), cells], 32),
+            "parameters": content_hash([manifest.get("study"), failed, cells], 32),
             "answers": self._hash_of_files([*files, *people]),
             "effects": _hash_of_rows(self.rows, None),
             "code": code_hash(),

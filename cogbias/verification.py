@@ -196,13 +196,15 @@ class _MadeNow(NamedTuple):
     stamp: Mapping[str, str]
     table: bool  # whether there are effects to compare with
     effects_before: Callable[[], set[str]]  # its effects, as tables of before held them
+    without_failed: Mapping[str, str] | None = None  # of the study: if no report had failed
 
 
 def _made_now(folder: Folder, hashes: Hashes) -> dict[Path, _MadeNow]:
     "What the reports of a folder would be made from now."
     stamps = Stamps(folder, hashes)
     table = folder.place("effects.parquet").exists()
-    of_all = _MadeNow(stamps.of_study(), table, partial(stamps.effects_before, None))
+    before = partial(stamps.effects_before, None)
+    of_all = _MadeNow(stamps.of_study(), table, before, stamps.of_study(reports_failed=False))
     found = {folder.place("reports", "study.ipynb"): of_all}
     for key, cell in stored_settings(folder).items():
         with suppress(CogbiasError):  # of a paradigm that nobody knows: its report is nobody's
@@ -234,7 +236,11 @@ def _report_fault(now: _MadeNow | None, state: ReportState) -> str:
         return f"was edited since it was made; {again}"
     if now is None:
         return "is of no participant and paradigm that manifest.json names; move it away"
-    if others := _made_from_others(now, state):
+    others = _made_from_others(now, state)
+    if others and now.without_failed:
+        if not _made_from_others(now._replace(stamp=now.without_failed), state):
+            return "does not name the reports that failed since; 'cogbias report' makes it again"
+    if others:
         return f"was made from other {' and '.join(others)} than those here; {again}"
     return ""
 

@@ -406,3 +406,8 @@ def test_a_report_that_fails_and_is_lacking_stays_told(
         assert CliRunner().invoke(app, ["report", str(folder), "--all"]).exit_code == 1
     told = [line.partition(": ")[0] for line in failed_reports(Folder(folder))]
     assert told == ["report of sim/human in classic/anchoring", "report of the study"]
+    verified = CliRunner().invoke(app, ["verify", str(folder)])
+    assert "reports/study.ipynb: does not name the reports that failed since" in verified.stdout
+    assert verified.exit_code == 1 and "other settings" not in verified.stdout
+    assert CliRunner().invoke(app, ["report", str(folder)]).exit_code == 0
+    assert CliRunner().invoke(app, ["verify", str(folder)]).exit_code == 0
