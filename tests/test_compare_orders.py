@@ -100,6 +100,22 @@ def test_a_liking_for_a_place_in_most_answers_is_no_difference_either(tmp_path: 
     assert row["larger"] == "not told apart" and row["n_prompts"] < len(FRAMING) / 2
 
 
+def silent_in_the_second_order(prompt: str) -> str:
+    "The second option, where it stands second in the first order."
+    item = next(row for text, row in OF_FRAMING.items() if prompt.endswith(text))
+    return "I cannot answer that." if str(item.option_order) == "2" else "B"
+
+
+def test_where_one_order_was_read_by_one_alone_there_is_no_difference(tmp_path: Path) -> None:
+    asked = [mostly_by_place, silent_in_the_second_order]
+    found = cb.run(asked, FRAMING, outputs=tmp_path / "out", reports=False)
+    compared = cb.compare(found)
+    (row,) = compared.differences.to_dict("records")
+    assert row["estimate"] != row["estimate"] and row["larger"] == "not told apart"
+    assert "no prompt was read by both in both of them" in row["detail"]
+    assert set(compared.ranks["rank_high"]) == {2}
+
+
 @pytest.mark.parametrize(
     ("paradigm", "by_place"),
     [("classic/framing", framing_by_place), ("managerial/escalation", by_place)],

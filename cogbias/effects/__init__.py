@@ -5,13 +5,13 @@
 # %% auto #0
 __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'ONE_CONDITION', 'FLIPS_COUNTED', 'OWN_PART_FROM', 'CLAIMS_FROM', 'NUMBER_MEASURES',
            'NOTHING_SAMPLED', 'READS', 'ESTIMATORS', 'BOUNDED_FROM', 'REPLACED', 'WRONG', 'UNKNOWN', 'NO_END',
-           'ON_SCALE', 'IN_RANGE', 'SO_FAR', 'AT_HEADLINE', 'POSITION_MEASURES', 'MOST', 'ONE_ORDER',
+           'ON_SCALE', 'IN_RANGE', 'SO_FAR', 'AT_HEADLINE', 'POSITION_MEASURES', 'MOST', 'ONE_ORDER', 'ALONE',
            'MOSTLY_ONE_ORDER', 'MOST_PLACES', 'NO_WHOLE_PAIR', 'AWAITED', 'FAMILIES', 'DECIDED', 'OLDER_RULES',
            'Layout', 'Answered', 'answered', 'Selection', 'Rows', 'score_range', 'with_enough', 'read_prompts',
            'prompt_scores', 'read_options', 'favoured_options', 'read_numbers', 'with_unread', 'null_of', 'difference',
            'pooled', 'beyond_these', 'these_prompts', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift',
            'accuracy', 'log_odds', 'number_measure', 'these_row', 'these_numbers', 'deviation', 'standardised',
-           'read_pairs', 'Estimator', 'estimators', 'one_order_in_words', 'is_at_one_place', 'NoHeadline',
+           'read_pairs', 'Estimator', 'estimators', 'may_be_all_place', 'one_order_in_words', 'NoHeadline',
            'estimate_contrast', 'as_read', 'effect_rows', 'effects_table', 'estimate_effects', 'Analysis',
            'make_analysis', 'words_in', 'check_given_effects', 'headlines', 'without_headline', 'lacking_headlines',
            'bounds_of_headlines', 'unreadable_bounds', 'smallest_of_interest', 'row_verdict', 'changed', 'decide',
@@ -1887,6 +1887,7 @@ def _status_without_pairs(
 
 # %% ../../nbs/12_effects.ipynb #98cae101
 ONE_ORDER = "no prompt was read in two orders, so a liking for a place counts as one for content"
+ALONE = 0.1  # share of the prompts of a condition from which on those in one order matter
 MOSTLY_ONE_ORDER = (
     "{alone} of {read} prompts were not read in two orders: there, a liking for a place counts as "
     "one for content"
@@ -1898,20 +1899,6 @@ def _prompts_read(contrast: Contrast, answers: Answered) -> np.ndarray:
     layout = answers.layout
     shows = layout.selected(contrast) & (layout.shown > 0)
     return np.flatnonzero(shows & (answers.n_valid > 0))
-
-
-def one_order_in_words(contrast: Contrast, answers: Answered) -> str:
-    "That most prompts behind a contrast were read in one order; empty where that is not so."
-    layout, rows = answers.layout, _prompts_read(contrast, answers)
-    if not len(rows):
-        return ""
-    if "order_group" not in layout:
-        return ONE_ORDER if _place_has_an_effect(contrast, layout, rows) else ""
-    scale = estimators()[contrast.kind].reads == "pairs"
-    alone = len(rows) - len(np.unique(layout.order_pairs(rows, scale)))
-    if alone == len(rows):
-        return ONE_ORDER
-    return MOSTLY_ONE_ORDER.format(alone=alone, read=len(rows)) if alone > len(rows) / 2 else ""
 
 
 def _place_has_an_effect(
@@ -1928,16 +1915,6 @@ def _place_has_an_effect(
         [score[condition == each].mean(axis=0) for each in np.unique(condition)]
     )
     return bool(np.ptp(by_condition, axis=0).max() > EQUAL)
-
-
-def is_at_one_place(contrast: Contrast, answers: Answered) -> bool:
-    "Whether most readable answers to each condition, of ratings to any, are at one place."
-    layout, rows = answers.layout, _prompts_read(contrast, answers)
-    shares = _mean_shares(answers)[rows]
-    condition = layout.code("condition")[0][rows]
-    most = [shares[condition == each].mean(axis=0).max() for each in np.unique(condition)]
-    scale = estimators()[contrast.kind].reads == "pairs"
-    return bool(most) and (max(most) if scale else min(most)) > MOST
 
 
 def _mean_shares(answers: Answered) -> np.ndarray:
@@ -2028,6 +2005,65 @@ def _position_rows(
             _effect_row(contrast, basis, measure=measure, estimate=share, **(fields | limits))
         )
     return rows
+
+
+class _InOneOrder(NamedTuple):
+    "The prompts of one condition that were read, and those of them without their other order."
+
+    read: int
+    alone: int
+    at_place: float  # largest share of one place in the answers to the latter; nan: there are none
+    locked: (
+        float  # share of the pairs of orders that were answered at one place; nan: there are none
+    )
+
+
+def _in_one_order(contrast: Contrast, answers: Answered) -> list[_InOneOrder]:
+    "What was read in one order, by condition."
+    layout, rows = answers.layout, _prompts_read(contrast, answers)
+    if not len(rows):
+        return []
+    if "order_group" not in layout and not _place_has_an_effect(contrast, layout, rows):
+        return []
+    shares, condition = _mean_shares(answers), layout.code("condition")[0]
+    scale, found = estimators()[contrast.kind].reads == "pairs", []
+    for each in np.unique(condition[rows]):
+        mine = rows[condition[rows] == each]
+        pairs = np.empty((0, 2), int)
+        if "order_group" in layout:
+            pairs = mine[layout.order_pairs(mine, scale)]
+        alone = np.setdiff1d(mine, pairs)
+        at_place = shares[alone].mean(axis=0).max() if len(alone) else np.nan
+        first, second = shares[pairs[:, 0]], shares[pairs[:, 1]]
+        locked = (first * second).sum(axis=1).mean() if len(pairs) else np.nan
+        found.append(_InOneOrder(len(mine), len(alone), float(at_place), float(locked)))
+    return found
+
+
+def may_be_all_place(
+    contrast: Contrast,
+    answers: Answered,  # of one participant
+) -> bool:
+    "Whether what was read in one order is nearly all at one place, and no pair denies it."
+    return any(
+        each.alone > ALONE * each.read and each.at_place > MOST and not each.locked < 0.5
+        for each in _in_one_order(contrast, answers)
+    )
+
+
+def one_order_in_words(
+    contrast: Contrast,
+    answers: Answered,  # of one participant
+) -> str:  # empty where most prompts of each condition were read in two orders
+    "How many of the prompts behind a contrast were read in one order, where that matters."
+    found = _in_one_order(contrast, answers)
+    alone, read = (sum(getattr(each, name) for each in found) for name in ("alone", "read"))
+    if found and alone == read:
+        return ONE_ORDER
+    mostly = any(each.alone > each.read / 2 for each in found)
+    if mostly or may_be_all_place(contrast, answers):
+        return MOSTLY_ONE_ORDER.format(alone=alone, read=read)
+    return ""
 
 # %% ../../nbs/12_effects.ipynb #a60d6304
 def _logit_effect(contrast: Contrast, rows: Rows, limit: float = 1e-6) -> list[dict[str, Any]]:
@@ -2282,7 +2318,7 @@ def _headline_rows(
         one_order = one_order_in_words(contrast, answers)
         if open_to_it and dominated:
             headline[0]["status"] = "position_dominated"
-        elif open_to_it and one_order and is_at_one_place(contrast, answers):
+        elif open_to_it and may_be_all_place(contrast, answers):
             headline[0]["status"] = "position_unidentifiable"
         if headline[0]["estimate"] is not None and one_order:
             headline[0]["detail"] = joined(headline[0]["detail"], one_order)
