@@ -320,10 +320,12 @@ def _sharing_in_words(shared: pd.DataFrame) -> str:
 
 
 def _check_places(name: str, trials: pd.DataFrame, items: pd.DataFrame) -> None:
-    "Refuse prompts of which somebody answered two at one place in the design."
+    "Refuse prompts of which somebody answered two at one place, unless one design has them so."
     shared = _in_shared_places(items)
     for participant, mine in trials.groupby("participant", sort=False):
-        if said := _sharing_in_words(shared[shared["item_id"].isin(mine["item_id"])]):
+        theirs = shared[shared["item_id"].isin(mine["item_id"])]
+        said = _sharing_in_words(theirs)
+        if said and not set(theirs["item_id"]) <= set(paradigm(name).items()["item_id"]):
             raise CogbiasError(
                 f"{name}: of what {participant} answered, {said}: estimate each by itself, or name "
                 "pairs, clusters and order groups of one anew, in items and trials"

@@ -79,9 +79,9 @@ def test_a_liking_for_a_place_is_no_difference_where_orders_lack(tmp_path: Path)
     found = cb.run(asked, FRAMING, outputs=tmp_path / "out", reports=False)
     compared = cb.compare(found)
     (row,) = compared.differences.to_dict("records")
-    assert abs(row["estimate"]) < 1e-9, "over all prompts that both read it would be a large one"
-    assert row["larger"] != "function/framing_by_place" and not row["p_value"] < 0.05
-    assert "prompts whose other order was not read by both are left out" in row["detail"]
+    assert abs(row["estimate"]) > 0.5, "without a look at places it would be a large one"
+    assert row["status"] == "position_dominated" and row["larger"] == "not told apart"
+    assert "framing_by_place mostly by place" in row["detail"]
     assert set(compared.ranks["rank_high"]) == {2}
 
 
@@ -97,7 +97,7 @@ def test_a_liking_for_a_place_in_most_answers_is_no_difference_either(tmp_path: 
     asked = [mostly_by_place, framing_in_one_order]
     found = cb.run(asked, FRAMING, outputs=tmp_path / "out", reports=False)
     (row,) = cb.compare(found).differences.to_dict("records")
-    assert row["larger"] == "not told apart" and row["n_prompts"] < len(FRAMING) / 2
+    assert row["larger"] == "not told apart"
 
 
 def silent_in_the_second_order(prompt: str) -> str:
@@ -111,9 +111,44 @@ def test_where_one_order_was_read_by_one_alone_there_is_no_difference(tmp_path: 
     found = cb.run(asked, FRAMING, outputs=tmp_path / "out", reports=False)
     compared = cb.compare(found)
     (row,) = compared.differences.to_dict("records")
+    assert row["status"] == "position_dominated" and row["larger"] == "not told apart"
+    assert set(compared.ranks["rank_high"]) == {2}
+
+
+def test_a_scale_that_one_read_from_one_end_alone_has_no_difference(tmp_path: Path) -> None:
+    def middle_of_the_first(prompt: str) -> str:
+        story = story_of(prompt)
+        silent = str(story.option_order) == "2"
+        return "I cannot answer that." if silent else story.options[5]["label"]
+
+    found = cb.run([by_place, middle_of_the_first], ITEMS, outputs=tmp_path, reports=False)
+    compared = cb.compare(found)
+    (row,) = compared.differences.to_dict("records")
     assert row["estimate"] != row["estimate"] and row["larger"] == "not told apart"
     assert "no prompt was read by both in both of them" in row["detail"]
-    assert set(compared.ranks["rank_high"]) == {2}
+
+
+def test_answers_that_lack_at_random_cost_little(tmp_path: Path) -> None:
+    base = FRAMING.query("variant == 'base'")
+
+    def with_gaps(name: str, share: float) -> Callable[[str], str]:
+        def answer(prompt: str) -> str:
+            item = next(row for text, row in OF_FRAMING.items() if prompt.endswith(text))
+            draws = hashlib.sha256(f"{name}{item.item_id}".encode()).digest()
+            if draws[0] < 51:  # a fifth
+                return "I cannot answer that."
+            towards = share if item.condition == "treatment" else 1 - share
+            target = draws[1] < 256 * towards
+            fits = (each["role"] == "target" for each in item.options)
+            return next(one["label"] for one, fit in zip(item.options, fits) if fit == target)
+
+        answer.__name__ = name
+        return answer
+
+    asked = [with_gaps("biased", 0.85), with_gaps("reversed", 0.15)]
+    found = cb.run(asked, base, outputs=tmp_path, reports=False)
+    (row,) = cb.compare(found).differences.to_dict("records")
+    assert row["larger"] == "function/biased" and row["n_clusters"] > 10
 
 
 @pytest.mark.parametrize(

@@ -147,3 +147,40 @@ def test_the_ends_of_a_range_belong_to_it(number: float, runs: dict[int, pd.Data
     trials = runs[1].reset_index(drop=True)
     trials.loc[0, ["choice", "value"]] = f"{number:g}", number
     assert cb.headline(cb.effects(trials))["n_valid"].tolist() == [48]
+
+
+def test_a_design_with_two_prompts_at_one_place_is_estimated_from_trials_too(tmp_path) -> None:
+    rows = []
+    for number in range(8):
+        for condition in ("control", "treatment"):
+            for persona in ("a clerk", "a pilot"):
+                for order in (1, 2):
+                    texts = ["red", "blue"][:: 1 if order == 1 else -1]
+                    options = [
+                        {
+                            "label": label,
+                            "text": text,
+                            "role": "target" if text == "red" else "other",
+                            "value": 1,
+                        }
+                        for label, text in zip("AB", texts)
+                    ]
+                    rows.append(
+                        {
+                            "condition": condition,
+                            "cluster": f"c{number}",
+                            "pair_id": f"p{number}",
+                            "stratum": "all",
+                            "order_group": f"{number} {condition}",
+                            "persona": persona,
+                            "prompt": f"You are {persona}. Story {number} {condition}: {texts}?",
+                            "answer": "choice",
+                            "system": None,
+                            "content": {},
+                            "options": options,
+                        }
+                    )
+    mine = cb.paradigm_from(pd.DataFrame(rows), name="perso", bias="redness")
+    run = cb.run(lambda prompt: "A", mine, name="A", outputs=tmp_path, reports=False)
+    again = cb.effects(run.trials, items=mine.items())
+    assert cb.headline(again)["estimate"].tolist() == cb.headline(run.effects)["estimate"].tolist()

@@ -11,11 +11,11 @@ __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'ONE_CONDITION', 'FLIPS_COUNTED', 'OWN
            'prompt_scores', 'read_options', 'favoured_options', 'read_numbers', 'with_unread', 'null_of', 'difference',
            'pooled', 'beyond_these', 'these_prompts', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift',
            'accuracy', 'log_odds', 'number_measure', 'these_row', 'these_numbers', 'deviation', 'standardised',
-           'read_pairs', 'Estimator', 'estimators', 'may_be_all_place', 'one_order_in_words', 'NoHeadline',
-           'estimate_contrast', 'as_read', 'effect_rows', 'effects_table', 'estimate_effects', 'Analysis',
-           'make_analysis', 'words_in', 'check_given_effects', 'headlines', 'without_headline', 'lacking_headlines',
-           'bounds_of_headlines', 'unreadable_bounds', 'smallest_of_interest', 'row_verdict', 'changed', 'decide',
-           'shown_limits']
+           'read_pairs', 'Estimator', 'estimators', 'scores_by_place', 'mean_shares', 'may_be_all_place',
+           'one_order_in_words', 'NoHeadline', 'estimate_contrast', 'as_read', 'effect_rows', 'effects_table',
+           'estimate_effects', 'Analysis', 'make_analysis', 'words_in', 'check_given_effects', 'headlines',
+           'without_headline', 'lacking_headlines', 'bounds_of_headlines', 'unreadable_bounds', 'smallest_of_interest',
+           'row_verdict', 'changed', 'decide', 'shown_limits']
 
 # %% ../../nbs/12_effects.ipynb #5b3d5948
 from collections import Counter
@@ -1901,6 +1901,15 @@ def _prompts_read(contrast: Contrast, answers: Answered) -> np.ndarray:
     return np.flatnonzero(shows & (answers.n_valid > 0))
 
 
+def scores_by_place(
+    contrast: Contrast,  # of choices
+    layout: Layout,
+) -> np.ndarray:  # shape (prompts, places)
+    "What the option at each place scores."
+    points = np.array([*(contrast.score.get(name, 0.0) for name in layout.roles), 0.0])
+    return points[layout.role]
+
+
 def _place_has_an_effect(
     contrast: Contrast,
     layout: Layout,
@@ -1909,15 +1918,16 @@ def _place_has_an_effect(
     "Whether somebody who always takes the option at one place scores apart in the conditions."
     if contrast.outcome != "role":
         return False
-    points = np.array([*(contrast.score.get(name, 0.0) for name in layout.roles), 0.0])
-    score, condition = points[layout.role[rows]], layout.code("condition")[0][rows]
+    score, condition = scores_by_place(contrast, layout)[rows], layout.code("condition")[0][rows]
     by_condition = np.stack(
         [score[condition == each].mean(axis=0) for each in np.unique(condition)]
     )
     return bool(np.ptp(by_condition, axis=0).max() > EQUAL)
 
 
-def _mean_shares(answers: Answered) -> np.ndarray:
+def mean_shares(
+    answers: Answered,  # of one participant
+) -> np.ndarray:
     "Mean share of every place in the readable answers to every prompt, shape (prompts, places)."
     shares, size = _share_of_each_option(answers), len(answers.layout)
     total = np.stack([np.bincount(answers.item, each, size) for each in shares.T], axis=1)
@@ -2025,7 +2035,7 @@ def _in_one_order(contrast: Contrast, answers: Answered) -> list[_InOneOrder]:
         return []
     if "order_group" not in layout and not _place_has_an_effect(contrast, layout, rows):
         return []
-    shares, condition = _mean_shares(answers), layout.code("condition")[0]
+    shares, condition = mean_shares(answers), layout.code("condition")[0]
     scale, found = estimators()[contrast.kind].reads == "pairs", []
     for each in np.unique(condition[rows]):
         mine = rows[condition[rows] == each]
