@@ -33,7 +33,7 @@ from servers import MISSING, free_port, llama_server, llama_server_binary
 from cogbias.backends import ollama as backend
 from cogbias.backends.ollama import (
     FLAT,
-    LISTED,
+    MOST_TOKENS_LISTED,
     PARTICIPANT,
     explain,
     make_client,
@@ -207,7 +207,7 @@ def test_a_look_asks_for_one_flat_token_and_the_longest_list(double: OllamaDoubl
     last = double.sent("/api/chat")[-1]
     assert (last["logprobs"], last["top_logprobs"], last["think"]) == (
         True,
-        LISTED,
+        MOST_TOKENS_LISTED,
         False,
     ) and last["options"] == {**sampling(), **FLAT, "seed": last["options"]["seed"]}
     assert all("format" not in body for body in double.sent("/api/chat"))
@@ -481,7 +481,7 @@ def test_bounds_hold_for_what_a_short_list_does_not_show(
 ) -> None:
     who = at(double)
     assert "option_probability" in who.methods  # asked with the whole list
-    monkeypatch.setattr(backend, "LISTED", 2)
+    monkeypatch.setattr(backend, "MOST_TOKENS_LISTED", 2)
     monkeypatch.setitem(backend.FLAT, "top_k", 2)
     answer = asked(
         who,
