@@ -1213,9 +1213,10 @@ def comparison_notes(
     "What was compared, how it was corrected, and what the ranks and the wordings rest on."
     said = found.differences["larger"].value_counts()
     ties, open_ones = int(said.get("tied", 0)), int(said.get("not told apart", 0))
-    apart = len(found.differences) - ties - open_ones
+    every = len(found.differences)
+    apart, noun = every - ties - open_ones, "difference" if every == 1 else "differences"
     notes = [
-        f"{len(found.differences)} differences: {apart} told apart, {open_ones} not, {ties} tied.",
+        f"{every} {noun}: {apart} told apart, {open_ones} not, {ties} tied.",
         f"One family: {found.differences['family'].iloc[0]}.",
         "Rank intervals follow from the corrected differences and hold together.",
     ]
