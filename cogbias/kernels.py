@@ -541,6 +541,7 @@ class _FirstProcess:
 # %% ../nbs/23_kernels.ipynb #8acb18b2
 _FIRST_PROCESSES: dict[tuple[int, tuple[str, ...]], _FirstProcess] = {}  # of this process
 _STARTING = threading.Lock()  # several threads want the same one
+_OF_THREAD = threading.local()  # who has started a thread that asks
 
 
 def _first_process(modules: Sequence[str]) -> _FirstProcess:
@@ -595,9 +596,6 @@ class Askers(ThreadPoolExecutor):
                 with suppress(OSError):  # it has ended just now
                     line.shutdown(socket.SHUT_RDWR)
         self.shutdown(cancel_futures=True)
-
-
-_OF_THREAD = threading.local()
 
 # %% ../nbs/23_kernels.ipynb #210f6c38
 def _wait_until_gone(copy: int) -> None:
