@@ -11,7 +11,7 @@ __all__ = ['MOST_BY_PLACE', 'NO_WHOLE_ORDER', 'LEAST_SHARE', 'DIFFERENCES', 'RAN
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from cogbias.effects import (
     READS,
     Answered,
     Layout,
+    OrdersRead,
     Rows,
     check_given_effects,
     _differences_by_cluster,
@@ -39,8 +40,8 @@ from cogbias.effects import (
     lacking_headlines,
     make_analysis,
     may_be_all_place,
-    mean_shares,
     one_order_in_words,
+    orders_read,
     read_options,
     read_prompts,
     score_range,
@@ -217,20 +218,12 @@ def _alike_words(
     )
 
 # %% ../nbs/29_compare.ipynb #c2d1e0f4
-def _liking_for_a_place(
-    contrast: Contrast,
-    answers: Answered,  # of one participant
-    rows: np.ndarray,  # prompts of one condition
-) -> float:  # 0 to 1; 0 where no pair of orders was read
+def _liking_for_a_place(orders: OrdersRead) -> float:  # 0 to 1; 0 where no pair was read
     "In which share of the answers one place is taken, from what was answered in both orders."
-    layout = answers.layout
-    read = rows[answers.n_valid[rows] > 0]
-    pairs = read[layout.order_pairs(read)]
-    if not len(pairs):
+    if np.isnan(orders.locked) or orders.options < 2:
         return 0.0
-    shares, options = mean_shares(answers), int(layout.shown[read].max())
-    locked = (shares[pairs[:, 0]] * shares[pairs[:, 1]]).sum(axis=1).mean()
-    return float(np.sqrt(max(0.0, (options * locked - 1) / (options - 1))))
+    beyond_chance = (orders.options * orders.locked - 1) / (orders.options - 1)
+    return float(np.sqrt(max(0.0, beyond_chance)))
 
 
 def _most_that_places_add(
@@ -243,13 +236,14 @@ def _most_that_places_add(
     if contrast.outcome != "role" or "order_group" not in layout:
         return most
     score, condition = scores_by_place(contrast, layout), layout.code("condition")[0]
-    chosen = layout.selected(contrast) & (layout.shown > 1)
-    for each in np.unique(condition[chosen & asked]):
-        mine = np.flatnonzero(chosen & asked & (condition == each))
+    chosen = layout.selected(contrast) & (layout.shown > 1) & asked
+    for orders in chain.from_iterable(orders_read(contrast, who) for who in answers):
+        mine = np.flatnonzero(chosen & (condition == orders.condition))
+        if not len(mine):
+            continue
         by_place = score[mine, : layout.shown[mine].max()].mean(axis=0)
         uneven = float(np.abs(by_place - by_place.mean()).max())
-        every = np.flatnonzero(chosen & (condition == each))
-        most += uneven * sum(_liking_for_a_place(contrast, who, every) for who in answers)
+        most += uneven * _liking_for_a_place(orders)
     return most
 
 
@@ -263,19 +257,20 @@ def _with_doubt_about_places(
     "The fields, with what is to be said where prompts were not read by both in two orders."
     if contrast.sense == "accuracy":  # to follow a place is its zero
         return fields
-    mine = [each.part(asked[each.item]) for each in answers]
-    one_order = one_order_in_words(contrast, mine[0])
-    by_place = [name for name, each in zip(names, mine) if may_be_all_place(contrast, each)]
-    if by_place:
-        one_order = one_order_in_words(contrast, mine[names.index(by_place[0])])
-        said = joined(fields["detail"], f"{' and '.join(by_place)} mostly by place", one_order)
-        return fields | {"status": "position_dominated", "detail": said}
-    most = _most_that_places_add(contrast, answers, asked)
-    low, high = sorted(np.sign(fields["estimate"]) * fields[end] for end in ("ci_low", "ci_high"))
-    if low > 0 and low <= most + EQUAL:
-        said = joined(fields["detail"], MOST_BY_PLACE.format(most), one_order)
-        return fields | {"status": "position_dominated", "detail": said}
-    return fields | {"detail": joined(fields["detail"], one_order) or None}
+    orders = {
+        name: orders_read(contrast, each.part(asked[each.item]))
+        for name, each in zip(names, answers)
+    }
+    by_place = [name for name, each in orders.items() if may_be_all_place(each)]
+    one_order = one_order_in_words(orders[by_place[0] if by_place else names[0]])
+    doubt = f"{' and '.join(by_place)} mostly by place" if by_place else ""
+    low, _ = sorted(np.sign(fields["estimate"]) * fields[end] for end in ("ci_low", "ci_high"))
+    if not doubt and low > 0:
+        most = _most_that_places_add(contrast, answers, asked)
+        doubt = MOST_BY_PLACE.format(most) if low <= most + EQUAL else ""
+    doubted = {"status": "position_dominated"} if doubt else {}
+    said = joined(fields["detail"], doubt, one_order)
+    return fields | doubted | {"detail": said or None}
 
 
 MOST_BY_PLACE = "up to {:.2f} of it may be a liking for a place, since both did not read all orders"

@@ -269,9 +269,8 @@ def study_items(
     if study.items_file:
         table = load_items(study.items_file)
         items = usable_items(table, name)
-        at_hand = (
-            Path(study.items_file).parent.name == FOLDER_OF_GIVEN_ITEMS
-        )  # its reader knows of no file
+        folder = Path(study.items_file).parent
+        at_hand = folder.name == FOLDER_OF_GIVEN_ITEMS  # its reader knows of no file
         _check_factors("items table" if at_hand else study.items_file, items, paradigm(name))
         made = paradigm(name).items(seed=study.seed)
         records = {item_id: number for number, item_id in enumerate(table["item_id"], 1)}

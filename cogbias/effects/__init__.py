@@ -11,7 +11,7 @@ __all__ = ['NOT_READ', 'SELECTIONS_KEPT', 'ONE_CONDITION', 'FLIPS_COUNTED', 'OWN
            'prompt_scores', 'read_options', 'favoured_options', 'read_numbers', 'with_unread', 'null_of', 'difference',
            'pooled', 'beyond_these', 'these_prompts', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift',
            'accuracy', 'log_odds', 'number_measure', 'these_row', 'these_numbers', 'deviation', 'standardised',
-           'read_pairs', 'Estimator', 'estimators', 'scores_by_place', 'mean_shares', 'may_be_all_place',
+           'read_pairs', 'Estimator', 'estimators', 'scores_by_place', 'OrdersRead', 'orders_read', 'may_be_all_place',
            'one_order_in_words', 'NoHeadline', 'estimate_contrast', 'as_read', 'effect_rows', 'effects_table',
            'estimate_effects', 'Analysis', 'make_analysis', 'words_in', 'check_given_effects', 'headlines',
            'without_headline', 'lacking_headlines', 'bounds_of_headlines', 'unreadable_bounds', 'smallest_of_interest',
@@ -284,12 +284,10 @@ def _option_probabilities(
     read = np.flatnonzero(ok)
     said = [given[trial] for trial in read.tolist()]
     labels = [layout.labels[row] for row in item[read].tolist()]
-    whole = np.array(
-        [type(each) is dict and (*each,) == shown for each, shown in zip(said, labels)], bool
-    )
-    trials = read[
-        whole
-    ]  # with a probability for each option, in the order in which they were shown
+    # with a probability for each option, in the order in which they were shown
+    whole = [type(each) is dict and (*each,) == shown for each, shown in zip(said, labels)]
+    whole = np.array(whole, bool)
+    trials = read[whole]
     here = np.arange(p.shape[1]) < layout.shown[item[trials], None]
     spread = np.zeros(here.shape)
     spread[here] = np.fromiter(chain.from_iterable(map(dict.values, compress(said, whole))), float)
@@ -1925,9 +1923,7 @@ def _place_has_an_effect(
     return bool(np.ptp(by_condition, axis=0).max() > EQUAL)
 
 
-def mean_shares(
-    answers: Answered,  # of one participant
-) -> np.ndarray:
+def _mean_shares(answers: Answered) -> np.ndarray:
     "Mean share of every place in the readable answers to every prompt, shape (prompts, places)."
     shares, size = _share_of_each_option(answers), len(answers.layout)
     total = np.stack([np.bincount(answers.item, each, size) for each in shares.T], axis=1)
@@ -2017,25 +2013,28 @@ def _position_rows(
     return rows
 
 
-class _InOneOrder(NamedTuple):
-    "The prompts of one condition that were read, and those of them without their other order."
+class OrdersRead(NamedTuple):
+    "In which orders the prompts of one condition were read, and what was answered at one place."
 
-    read: int
-    alone: int
-    at_place: float  # largest share of one place in the answers to the latter; nan: there are none
-    locked: (
-        float  # share of the pairs of orders that were answered at one place; nan: there are none
-    )
+    condition: int  # its code in the layout
+    options: int  # that one of its prompts shows, at the most
+    read: int  # prompts with a readable answer
+    alone: int  # those of them whose other order was not read
+    at_place: float  # largest share of one place in the answers to these; nan: there are none
+    locked: float  # share of pairs of orders answered at one place; nan: there are none
 
 
-def _in_one_order(contrast: Contrast, answers: Answered) -> list[_InOneOrder]:
-    "What was read in one order, by condition."
+def orders_read(
+    contrast: Contrast,  # what is compared
+    answers: Answered,  # of one participant
+) -> list[OrdersRead]:  # one for each condition; none where a place makes no difference
+    "In which orders the prompts behind a contrast were read."
     layout, rows = answers.layout, _prompts_read(contrast, answers)
     if not len(rows):
         return []
     if "order_group" not in layout and not _place_has_an_effect(contrast, layout, rows):
         return []
-    shares, condition = mean_shares(answers), layout.code("condition")[0]
+    shares, condition = _mean_shares(answers), layout.code("condition")[0]
     scale, found = estimators()[contrast.kind].reads == "pairs", []
     for each in np.unique(condition[rows]):
         mine = rows[condition[rows] == each]
@@ -2046,32 +2045,30 @@ def _in_one_order(contrast: Contrast, answers: Answered) -> list[_InOneOrder]:
         at_place = shares[alone].mean(axis=0).max() if len(alone) else np.nan
         first, second = shares[pairs[:, 0]], shares[pairs[:, 1]]
         locked = (first * second).sum(axis=1).mean() if len(pairs) else np.nan
-        found.append(_InOneOrder(len(mine), len(alone), float(at_place), float(locked)))
+        counts = int(layout.shown[mine].max()), len(mine), len(alone)
+        found.append(OrdersRead(int(each), *counts, float(at_place), float(locked)))
     return found
 
 
 def may_be_all_place(
-    contrast: Contrast,
-    answers: Answered,  # of one participant
+    orders: Sequence[OrdersRead],  # of one participant, from orders_read
 ) -> bool:
     "Whether what was read in one order is nearly all at one place, and no pair denies it."
     return any(
         each.alone > ALONE * each.read and each.at_place > MOST and not each.locked < 0.5
-        for each in _in_one_order(contrast, answers)
+        for each in orders
     )
 
 
 def one_order_in_words(
-    contrast: Contrast,
-    answers: Answered,  # of one participant
+    orders: Sequence[OrdersRead],  # of one participant, from orders_read
 ) -> str:  # empty where most prompts of each condition were read in two orders
-    "How many of the prompts behind a contrast were read in one order, where that matters."
-    found = _in_one_order(contrast, answers)
-    alone, read = (sum(getattr(each, name) for each in found) for name in ("alone", "read"))
-    if found and alone == read:
+    "How many prompts were read in one order, where that matters."
+    alone, read = (sum(getattr(each, name) for each in orders) for name in ("alone", "read"))
+    if orders and alone == read:
         return ONE_ORDER
-    mostly = any(each.alone > each.read / 2 for each in found)
-    if mostly or may_be_all_place(contrast, answers):
+    mostly = any(each.alone > each.read / 2 for each in orders)
+    if mostly or may_be_all_place(orders):
         return MOSTLY_ONE_ORDER.format(alone=alone, read=read)
     return ""
 
@@ -2325,10 +2322,11 @@ def _headline_rows(
     open_to_it = headline[0]["status"] in ("ok", "few_clusters", "degenerate_zero_variance")
     # to follow a place is a constant policy, which is the zero of an accuracy
     if contrast.sense != "accuracy":
-        one_order = one_order_in_words(contrast, answers)
+        orders = orders_read(contrast, answers)
+        one_order = one_order_in_words(orders)
         if open_to_it and dominated:
             headline[0]["status"] = "position_dominated"
-        elif open_to_it and may_be_all_place(contrast, answers):
+        elif open_to_it and may_be_all_place(orders):
             headline[0]["status"] = "position_unidentifiable"
         if headline[0]["estimate"] is not None and one_order:
             headline[0]["detail"] = joined(headline[0]["detail"], one_order)

@@ -140,9 +140,7 @@ def units_there(
     return _units_there(name, declaration_key(paradigm(name)))
 
 # %% ../../nbs/planning/02_power.ipynb #49284211
-SD_BETWEEN_CLUSTERS = (
-    0.14  # SD of effects between clusters, as a probability or a share of the scale
-)
+SD_BETWEEN_CLUSTERS = 0.14  # of effects, as a probability or a share of the scale
 FEWEST = 4  # clusters, for an interval
 
 
