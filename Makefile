@@ -15,7 +15,7 @@ LLAMA = $${COGBIAS_LLAMA_SERVER-$(wildcard $(CURDIR)/.llama/llama-server)}
 # hundreds of processes of the tests import the library: it is compiled once, whatever the shell says
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test slow llama calibration sizes benchmark-studies benchmark-servers site lab clean
+.PHONY: demo test try slow budget outputs llama calibration sizes benchmark-studies benchmark-servers site docs lab clean
 .DELETE_ON_ERROR:
 
 $(BIN)/python:
@@ -23,7 +23,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: $(STAMP) | $(BIN)/python
-	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check $(PINS) -e ".[docs]"
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check $(PINS) -e .
 	@$(COMPILE)
 	@touch $@
 
@@ -41,10 +41,20 @@ demo: $(VENV)/.demo  ## a slice of every suite, simulated; one published experim
 	@echo "one report   outputs/demo/reports/sim-human/choice-certainty.ipynb"
 	@echo "all effects  outputs/demo/effects.csv"
 	@echo "open         outputs/demo/site/index.html"
+	@echo "continue     source $(BIN)/activate   (then the command is: cogbias --help)"
 
 test: $(VENV)/.dev  ## notebooks are clean and exported, then every test
 	$(BIN)/python tests/in_step.py
 	COGBIAS_LLAMA_SERVER="$(LLAMA)" $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+try: $(VENV)/.dev  ## one notebook and the tests of its paradigm: make try NB=nbs/paradigms/classic/framing.ipynb
+	$(BIN)/python tests/try_one.py $(NB)
+
+budget: $(VENV)/.dev  ## how heavy each room of the library is; fails above the budget in docs/mass.py
+	$(BIN)/python docs/mass.py
+
+outputs: $(VENV)/.dev  ## whether the stored outputs of notebooks are what their code gives; NB=name for some of them
+	$(BIN)/python -m pytest -q -m slow tests/test_stored_outputs.py $(if $(NB),-k "$(NB)")
 
 # slow tests compute, and some measure time: no more of them than cores
 slow: WORKERS = 2
@@ -56,15 +66,15 @@ llama: .llama/llama-server  ## a llama-server for the tests, unpacked from Debia
 .llama/llama-server:
 	bash .ci/get_llama_server.sh .llama
 
-calibration: $(VENV)/.dev  ## the stored table of nbs/stats/calibration, made again
-	$(BIN)/python -c "from pathlib import Path; from cogbias.stats.calibration import write_calibration; write_calibration(Path('data/calibration.json'))"
+calibration: $(VENV)/.dev  ## nbs/benchmarks/calibration and the table that it stores, made again
+	CALIBRATION=$(CURDIR)/data/calibration.json $(BIN)/jupyter nbconvert --to notebook --execute --inplace nbs/benchmarks/calibration.ipynb
+	$(BIN)/nbdev_clean
 
 sizes: $(VENV)/.dev  ## the stored sizes of all paradigms, counted again
 	$(BIN)/python -c "from pathlib import Path; from cogbias.design import write_sizes; write_sizes(Path('data/paradigm_sizes.csv'))"
 
 benchmark-studies: $(VENV)/.dev  ## the stored table of nbs/benchmarks/studies, made again: about ten minutes on two quiet cores
-	$(BIN)/python -c "from pathlib import Path; from cogbias.benchmarks.studies import measure_studies; measure_studies(Path('nbs/benchmarks/studies.json'), Path('nbs/reports/bias.ipynb'))"
-	$(BIN)/jupyter nbconvert --to notebook --execute --inplace nbs/benchmarks/studies.ipynb
+	MEASURE=1 $(BIN)/jupyter nbconvert --to notebook --execute --inplace nbs/benchmarks/studies.ipynb
 	$(BIN)/nbdev_clean
 
 benchmark-servers: $(VENV)/.dev .llama/llama-server  ## nbs/benchmarks/servers, executed again: some minutes on two quiet cores
@@ -77,5 +87,8 @@ lab: $(VENV)/.dev  ## JupyterLab on the notebooks
 
 site: demo
 
+docs: $(VENV)/.dev  ## the pages of the library, in _docs
+	$(BIN)/python docs/library.py _docs
+
 clean:
-	rm -rf $(VENV) .llama outputs/demo build *.egg-info
+	rm -rf $(VENV) .llama outputs/demo _docs build *.egg-info

@@ -20,7 +20,7 @@ SHIPPED = ("data", "docs", "nbs/reports")  # read by the library, kept outside i
 NOT_SHIPPED = (
     "__pycache__",
     ".ipynb_checkpoints",
-    *("library.py", "read_aloud.py", "readme.py", "small_matrix.py"),  # for a clone: docs/*.py
+    *("*.py", "library_pages"),  # of docs/: programs for a clone, and what they read
     "overview.png",  # the picture of the README
 )
 

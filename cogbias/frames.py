@@ -136,24 +136,6 @@ class NormalNumber:
 Draw = OneOf | WholeNumber | NormalNumber
 
 # %% ../nbs/03_frames.ipynb #9315cbbd
-def _draw_fault(draw: Any) -> str:
-    "What is wrong with a declared distribution."
-    if isinstance(draw, OneOf):
-        return "" if len(draw.values) else "has no values to draw from; list at least one"
-    if not isinstance(draw, (WholeNumber, NormalNumber)):
-        return f"is {draw!r:.40}; use OneOf, WholeNumber or NormalNumber"
-    if not draw.lowest <= draw.highest:
-        return f"lies between {draw.lowest} and {draw.highest}; give the smaller end first"
-    if isinstance(draw, WholeNumber) and draw.step < 1:
-        return f"has a step of {draw.step}; use 1 or more"
-    if isinstance(draw, NormalNumber):
-        if not draw.sd > 0:
-            return f"has an sd of {draw.sd}; use a number above 0"
-        if not draw.lowest <= draw.mean <= draw.highest:
-            return f"has its mean {draw.mean} beyond its ends; move them"
-    return ""
-
-
 def _random_stream(*source: Any) -> np.random.Generator:
     "Random numbers that belong to a source."
     return np.random.default_rng(int(content_hash(list(source)), 16))
@@ -165,12 +147,7 @@ def draw_values(
     key: str = "",  # what the draw belongs to, such as a paradigm and a setting
 ) -> dict[str, Any]:
     "Draw a value for every drawn gap, to be shared by all conditions."
-    drawn = {}
-    for name, draw in draws.items():
-        if fault := _draw_fault(draw):
-            raise CogbiasError(f"gap {name!r} {fault}")
-        drawn[name] = draw.draw(_random_stream(seed, key, name))
-    return drawn
+    return {name: draw.draw(_random_stream(seed, key, name)) for name, draw in draws.items()}
 
 
 def deal_values(
@@ -407,24 +384,21 @@ def writing_order(
     return order
 
 
-def _only_faults(
-    name: str, gap: Gap, used: Mapping[str, Collection[str]], quoted: Collection[str]
-) -> Iterator[str]:
-    "What is wrong with where a gap stands."
-    there = [condition for condition, names in used.items() if name in names]
-    if gap.only is not None and gap.only not in used:
-        yield f"gap {name!r} is only for {gap.only!r}; {nearest(gap.only, used)}"
-    elif not there and name not in quoted:
-        yield f"gap {name!r} stands in no frame and is quoted by no instruction; take it out"
-    elif gap.only is None and there and len(there) < len(used):
-        lacking = next(condition for condition in used if condition not in there)
-        yield (
-            f"shared gap {name!r} is missing in the frame of {lacking!r}; put it in, or declare "
-            f"it with only={there[0]!r}"
-        )
-    elif gap.only is not None and set(there) - {gap.only}:
-        other = next(condition for condition in there if condition != gap.only)
-        yield f"gap {name!r} is only for {gap.only!r} but stands in the frame of {other!r}"
+def _gap_faults(gaps: Mapping[str, Gap], used: Mapping[str, Collection[str]]) -> Iterator[str]:
+    "What is wrong with the written gaps of a design."
+    quoted = {name for gap in gaps.values() for name in gap.quotes}
+    for name, gap in gaps.items():
+        there = [condition for condition, names in used.items() if name in names]
+        if gap.form not in FORMS:
+            yield f"gap {name!r}: form {gap.form!r} is not known; {nearest(gap.form, FORMS)}"
+        if gap.retells not in (None, *gap.quotes):
+            yield f"gap {name!r} retells {gap.retells!r}; write [[{gap.retells}]] into it"
+        if gap.only is not None and there != [gap.only]:
+            yield f"gap {name!r} is only for {gap.only!r}, but stands in {', '.join(there)}"
+        elif not there and name not in quoted:
+            yield f"gap {name!r} stands in no frame and is quoted by no instruction; take it out"
+        elif gap.only is None and there and len(there) < len(used):
+            yield f"shared gap {name!r} stands in {there[0]!r} only; say so with only="
 
 
 def check_gaps(
@@ -433,33 +407,20 @@ def check_gaps(
     known: Collection[str],  # given and drawn gaps
 ) -> None:
     "Raise a FrameError that names the frame, the gap and the rule."
-    for name, gap in gaps.items():
-        if gap.form not in FORMS:
-            raise FrameError(
-                f"gap {name!r}: form {gap.form!r} is not known; {nearest(gap.form, FORMS)}"
-            )
-        if gap.retells not in (None, *gap.quotes):
-            raise FrameError(
-                f"gap {name!r} retells {gap.retells!r}, which its instruction does not quote; "
-                f"write [[{gap.retells}]] into it"
-            )
-    for condition, texts in frames.items():
-        for frame in texts:
-            for name in frame.gaps:
-                allowed = gaps if name in frame.written_gaps else known
-                if name not in allowed:
-                    raise FrameError(
-                        f"frame of {condition!r}, {frame.text[:40]!r}: gap {name!r} is not "
-                        f"declared; {nearest(name, allowed)}"
-                    )
+    for condition, frame in ((each, frame) for each, texts in frames.items() for frame in texts):
+        for name in frame.gaps:
+            allowed = gaps if name in frame.written_gaps else known
+            if name not in allowed:
+                raise FrameError(
+                    f"frame of {condition!r}, {frame.text[:40]!r}: gap {name!r} is not declared; "
+                    f"{nearest(name, allowed)}"
+                )
     used = {
         condition: {name for frame in texts for name in frame.written_gaps}
         for condition, texts in frames.items()
     }
-    quoted = {name for gap in gaps.values() for name in gap.quotes}
-    for name, gap in gaps.items():
-        for fault in _only_faults(name, gap, used, quoted):
-            raise FrameError(fault)
+    for fault in _gap_faults(gaps, used):
+        raise FrameError(fault)
     writing_order(gaps)
 
 # %% ../nbs/03_frames.ipynb #9038ad6a

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['TAGS', 'FORMULA_TAGS', 'FORMULA_ATTRIBUTES', 'STYLES', 'ADMONITIONS', 'NO_FORMULAS', 'harmless', 'visible',
-           'clean_html', 'marked', 'Formula', 'formula_html', 'Part', 'markdown_parts', 'markdown_html', 'plain_words']
+           'clean_html', 'marked', 'Formula', 'formula_html', 'markdown_html', 'plain_words']
 
 # %% ../nbs/14_markup.ipynb #df05cbb7
 import html
@@ -239,41 +239,6 @@ def _markdown_parser(formulas: bool) -> "MarkdownIt":
     return _with_notes(parser.use(deflist_plugin))
 
 # %% ../nbs/14_markup.ipynb #3d4178f6
-class Part(NamedTuple):
-    "A heading, or what stands between two headings."
-
-    level: int  # of a heading; 0 for what stands between
-    content: str  # words of a heading; HTML of the rest
-
-
-def _heading_words(token: "Token") -> str:
-    "The words of a heading, without markup."
-    words = [each.content for each in token.children or [] if each.content]
-    return " ".join(" ".join(words).split())
-
-
-def markdown_parts(
-    source: str,  # Markdown from outside
-    formulas: bool = False,  # whether $...$ is a formula; needs the packages of the site
-) -> list[Part]:
-    "Markdown, taken apart at its headings."
-    parser, environment = _markdown_parser(formulas), {}
-    tokens, parts, start = parser.parse(source, environment), [], 0
-
-    def close(end: int) -> None:
-        made = parser.renderer.render(tokens[start:end], parser.options, environment)
-        if made.strip():
-            parts.append(Part(0, clean_html(made)))
-
-    for index, token in enumerate(tokens):
-        if token.type == "heading_open" and token.level == 0:
-            close(index)
-            parts.append(Part(int(token.tag[1]), _heading_words(tokens[index + 1])))
-            start = index + 3
-    close(len(tokens))
-    return parts
-
-
 def markdown_html(
     source: str,  # Markdown from outside
     formulas: bool = False,  # whether $...$ is a formula; needs the packages of the site

@@ -82,23 +82,9 @@ class Participant(Protocol):
         ...
 
 # %% ../nbs/04_participants.ipynb #e19bb97f
-def _in_range(item: Mapping[str, Any], reading: Reading) -> Reading:
-    "The same reading; a number outside the range of the question is not an answer."
-    given = item["answer"] == "number" and reading.value is not None
-    fault = outside_range(item, reading.value) if given else ""
-    if not fault:
-        return reading
-    return reading._replace(choice=None, value=None, status="invalid_format", detail=fault)
-
-
 _OF_PERCENT = re.compile(
     r"(?i)%|\b(?:percent|per\ cent|probab|chance|likel|odds|proportion|share|fraction|rates?\b)"
-)
-
-
-def _all_that_was_said(item: Mapping[str, Any]) -> str:
-    "All that was said to somebody who was asked."
-    return f"{item.get('system') or ''} {item.get('prompt') or ''}"
+)  # where a question names one of these, a percentage may be the answer
 
 # %% ../nbs/04_participants.ipynb #f5db4ca6
 def answer_from_text(
@@ -107,15 +93,16 @@ def answer_from_text(
     **received: Any,  # finish_reason, thinking, tokens_in, ...
 ) -> Answer:
     "Read a textual response."
-    finish, question = received.get("finish_reason"), _all_that_was_said(item)
-    # a percentage may be the answer where the question names one, or a probability
-    percent = bool(_OF_PERCENT.search(question))
+    question = f"{item.get('system') or ''} {item.get('prompt') or ''}"
     own = without_question(response or "", item.get("system"), item.get("prompt"))
     if own.strip() or not (response or "").strip():
+        finish, percent = received.get("finish_reason"), bool(_OF_PERCENT.search(question))
         reading = read_choice(own, item["options"], item["answer"], finish, percent, question)
-        reading = _in_range(item, reading)
     else:
         reading = Reading(None, None, "invalid_format", "only the question is repeated")
+    if item["answer"] == "number" and reading.value is not None:
+        if fault := outside_range(item, reading.value):
+            reading = Reading(None, None, "invalid_format", fault)
     chosen = next((each for each in item["options"] if each["label"] == reading.choice), {})
     value = reading.value if reading.value is not None else chosen.get("value")
     return Answer(
@@ -163,14 +150,8 @@ def participant_name(
     return " ".join([f"{backend}/{model}", *extra])
 
 # %% ../nbs/04_participants.ipynb #84a2b55f
-@cache
-def _of_other_packages() -> dict[str, Callable[[], Any]]:
-    "Backends of other packages, whose records are read once in a process."
-    return {point.name: point.load for point in entry_points(group="cogbias.backends")}
-
-
 def _of_this_package() -> dict[str, Callable[[], Any]]:
-    "Backends that ship with the package."
+    "Backends that ship with the package, each with the call that loads its module."
     files = sorted((PACKAGE / "backends").glob("[!_]*.py"))
     return {
         file.stem: lambda name=file.stem: import_module(f"cogbias.backends.{name}")
@@ -178,9 +159,11 @@ def _of_this_package() -> dict[str, Callable[[], Any]]:
     }
 
 
+@cache
 def _installed_backends() -> dict[str, Callable[[], Any]]:
-    "Names of all backends, each with the call that loads its module."
-    return _of_this_package() | _of_other_packages()
+    "All backends, each with the call that loads its module."
+    points = entry_points(group="cogbias.backends")
+    return _of_this_package() | {point.name: point.load for point in points}
 
 
 def backends() -> list[str]:
@@ -192,53 +175,28 @@ def backends() -> list[str]:
 AT_HAND: ContextVar[Mapping[str, Participant]] = ContextVar("at hand", default={})
 
 
-def _check_protocol(who: Any) -> None:
-    "Refuse what has not all that a participant must have."
-    needed = [*Participant.__annotations__, "answers"]
-    lacking = [each for each in needed if not hasattr(who, each)]
-    if lacking:
-        raise CogbiasError(
-            f"{type(who).__name__} is no participant: it lacks {lacking[0]!r}; see "
-            f"cogbias.participants.Participant, or give a function"
-        )
-    for name in ("name", "backend", "model"):
-        if not isinstance(getattr(who, name), str) or not getattr(who, name).strip():
-            raise CogbiasError(f"{type(who).__name__}: its {name} should be a text that says it")
-
-
-def _check_its_name(who: Participant) -> None:
-    "Refuse a name that cannot be found again, or that belongs to a backend."
-    backend, _, model = who.name.partition("/")
-    if not model or backend != who.backend or not who.name.isprintable():
-        raise CogbiasError(
-            f"participant {who.name!r}: its name should read backend/model and begin with its "
-            f"backend, {who.backend!r}"
-        )
-    load = _installed_backends().get(backend)
-    if load and type(who).__module__ != getattr(load(), "__name__", None):
-        raise CogbiasError(
-            f"participant {who.name!r}: {backend} is a backend that is installed; give yours "
-            "another name"
-        )
-
-
-def _with_its_own(who: Participant, settings: Mapping[str, Any]) -> Participant:
-    "A participant at hand, which has its settings already."
-    given = [name for name, value in settings.items() if value is not None]
-    if given:
-        raise CogbiasError(
-            f"{who.name}: was made in Python and has its settings; leave out {given[0]}"
-        )
-    return who
-
-
 @contextmanager
 def at_hand(
     who: Participant,  # made in Python
 ) -> Iterator[Participant]:
     "Make a participant known by its name until the block ends."
-    _check_protocol(who)
-    _check_its_name(who)
+    kind, needed = type(who), (*Participant.__annotations__, "answers")
+    if lacking := [each for each in needed if not hasattr(who, each)]:
+        raise CogbiasError(
+            f"{kind.__name__} is no participant: it lacks {lacking[0]!r}; see "
+            f"cogbias.participants.Participant, or give a function"
+        )
+    backend, _, model = str(who.name).partition("/")
+    if not model or backend != who.backend:
+        raise CogbiasError(
+            f"participant {who.name!r}: its name should read backend/model and begin with its "
+            f"backend, {who.backend!r}"
+        )
+    load = _installed_backends().get(backend)
+    if load and kind.__module__ != load().__name__:
+        raise CogbiasError(
+            f"participant {who.name!r}: {backend} is an installed backend; use another name"
+        )
     before = AT_HAND.set({**AT_HAND.get(), who.name: who})
     try:
         yield who
@@ -246,44 +204,33 @@ def at_hand(
         AT_HAND.reset(before)
 
 # %% ../nbs/04_participants.ipynb #3c0524b4
-def _nearest_model(
-    backend: str,  # what stands before the slash
-    known: Mapping[str, Callable[[], Any]],  # backend -> its module
-) -> str:
-    "Which names somebody may have meant."
-    like = backend.strip().lower()
-    if like not in known:
-        return f"backends: {nearest(like, known)}"
-    models = known[like]().MODELS
-    named = [f"{like}/{each}" for each in models] if models else [f"{like}/NAME"]
-    return f"known: {', '.join(named)}"
-
-
 def participant(
     name: str,  # backend/model, such as sim/human
+    /,
     **settings: Any,  # temperature, system, ...; None means the backend's default
 ) -> Participant:
     "The participant of that name."
+    given = {key: value for key, value in settings.items() if value is not None}
     if not isinstance(name, str):
         raise CogbiasError(f"model {as_given(name)} is not known: it should read backend/name")
     if known := AT_HAND.get().get(name):
-        return _with_its_own(known, settings)
+        if given:
+            raise CogbiasError(
+                f"{name}: was made in Python and has its settings; leave out {[*given][0]}"
+            )
+        return known
     backend, _, model = name.partition("/")
     known = _installed_backends()
-    if backend not in known or not model:
-        raise CogbiasError(
-            f"model {name!r} is not known: it should read backend/name; "
-            f"{_nearest_model(backend, known)}"
-        )
-    module = known[backend]()
+    module = known[backend]() if backend in known else None
+    if module is None or not model:
+        hint = f"backends: {nearest(backend, known)}"
+        if module:
+            hint = f"known: {', '.join(f'{backend}/{each}' for each in module.MODELS or ['NAME'])}"
+        raise CogbiasError(f"model {name!r} is not known: it should read backend/name; {hint}")
     if module.MODELS and model not in module.MODELS:
-        raise CogbiasError(
-            f"model {name!r} is not known; "
-            f"{nearest(name, [f'{backend}/{each}' for each in module.MODELS])}"
-        )
-    return module.PARTICIPANT(
-        model, **{key: value for key, value in settings.items() if value is not None}
-    )
+        models = [f"{backend}/{each}" for each in module.MODELS]
+        raise CogbiasError(f"model {name!r} is not known; {nearest(name, models)}")
+    return module.PARTICIPANT(model, **given)
 
 # %% ../nbs/04_participants.ipynb #38d366de
 def settings_by_backend() -> dict[str, dict[str, str]]:  # backend -> name -> meaning, default
@@ -423,75 +370,42 @@ def drawn_answer(
     return answer._replace(choice=label, role=chosen["role"], value=chosen["value"])
 
 # %% ../nbs/04_participants.ipynb #c6e53973
-_WHAT_ANSWERS_YIELD = "answers() should yield (index of the request, Answer) for each request"
-
-
-def _checked_answer(
-    participant: Participant, requests: Sequence[Request], given: Any
-) -> tuple[int, Answer]:
-    "What somebody's own class gives, if it answers one of these requests."
-    pair = isinstance(given, tuple) and len(given) == 2
-    if not pair or getattr(given[1], "_fields", ()) != Answer._fields:
-        raise CogbiasError(f"{participant.name}: {_WHAT_ANSWERS_YIELD}, not {given!r:.80}")
+def _fault_of(requests: Sequence[Request], given: Any) -> str:
+    "What is wrong with something that answers() has yielded; empty where nothing is."
+    if not isinstance(given, tuple) or getattr(given[-1], "_fields", ()) != Answer._fields:
+        return f"not {given!r:.80}"
     index, answer = given
     if not isinstance(index, Integral) or not 0 <= index < len(requests):
-        raise CogbiasError(
-            f"{participant.name}: {_WHAT_ANSWERS_YIELD}, counted from 0 to {len(requests) - 1}, "
-            f"not {index!r:.40}"
-        )
+        return f"counted from 0 to {len(requests) - 1}, not {index!r:.40}"
     item = requests[index].item
     labels = [each["label"] for each in item["options"]]
-    closed = labels and item["answer"] != "number"  # a number may lie beyond the steps on offer
+    closed = labels and item["answer"] != "number"  # a number may be beyond the steps on offer
     named = [*(answer.p or ()), *([answer.choice] if closed and answer.choice else [])]
-    if odd := [each for each in named if each not in labels]:
-        raise CogbiasError(
-            f"{participant.name}: answers request {index} with {odd[0]!r:.40}, which it does not "
-            f"offer ({', '.join(map(str, labels))}); see that each answer has the index of its "
-            "own request"
-        )
-    return int(index), answer
-
-
-class _WatchedRequests(Sequence):
-    "Requests, and which of them were read."
-
-    def __init__(self, requests: Sequence[Request]) -> None:
-        self.requests, self.read = requests, set()
-
-    def __len__(self) -> int:
-        return len(self.requests)
-
-    def __getitem__(self, place: int | slice) -> Any:
-        places = range(len(self))[place]
-        self.read.update(places if isinstance(place, slice) else [places])
-        return self.requests[place]
+    odd = [each for each in named if each not in labels]
+    return f"but request {index} does not offer {odd[0]!r:.40}" if odd else ""
 
 
 def _checked_answers(
     participant: Participant, requests: Sequence[Request], method: str
 ) -> Iterator[tuple[int, Answer]]:
-    "What a participant gives, which may be somebody's own class, checked as it comes."
-    asked, held, begun = _WatchedRequests(requests), [], False
-    given = participant.answers(asked, method)
+    "What a participant gives, checked as it comes; nothing is passed on before request 0 is."
+    said = f"{participant.name}: answers() should yield (index, Answer) for each request, "
+    given, held, begun = participant.answers(requests, method), [], False
     if not isinstance(given, Iterable):
-        raise CogbiasError(f"{participant.name}: {_WHAT_ANSWERS_YIELD}, not {given!r:.80}")
+        raise CogbiasError(f"{said}not {given!r:.80}")
     given = iter(given)
     while True:
         try:
             one = next(given)
         except StopIteration:
             break
-        except Exception:  # it broke down; what it gave before stands
+        except Exception:  # it broke down; what it gave before is valid
             yield from held
             raise
-        index, answer = _checked_answer(participant, requests, one)
-        if asked.read and index not in asked.read:
-            raise CogbiasError(
-                f"{participant.name}: answers request {index} before it has read it; see that "
-                "each answer has the index of its own request, counted from 0"
-            )
-        held.append((index, answer))
-        begun = begun or index == 0
+        if fault := _fault_of(requests, one):
+            raise CogbiasError(said + fault)
+        held.append(one)
+        begun = begun or one[0] == 0
         if begun:
             yield from held
             held.clear()

@@ -141,7 +141,7 @@ def _reworded_text(name: str, base: Paradigm) -> str:
         f'based_on = "{base.name}"',
         f"title = {_toml_text(f'{base.title}, in other words')}",
         '# persona = "You are a nurse on the way home from work."',
-        '# system = "Answer in one line."  # instead of the usual system message',
+        '# system = "Answer in one line."  # instead of the usual system message; "" sends none',
     ]
     if base.items_from is not None:
         lines.append("# keep_wordings = true  # the shipped wordings are asked too")

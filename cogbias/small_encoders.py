@@ -8,7 +8,6 @@ __all__ = ['DEAR', 'CHEAP', 'LONGEST', 'ARCHITECTURES', 'MOST_SENTENCES', 'SHARE
            'build_small']
 
 # %% ../nbs/11_small_encoders.ipynb #5fe1cb43
-import json
 import random
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,11 +18,10 @@ from typing import Annotated, Any
 import pandas as pd
 from annotated_types import Ge, Lt
 
-from .backends.encoder import LABEL, PRETRAINING_RECORD
-from .elicitation.tiny import ENCODERS, encoder_config
+from .backends.encoder import ENCODERS, LABEL, PRETRAINING_RECORD, encoder_config
 from .settings import AtLeastOne, Setting
-from .tables import CogbiasError, content_hash, file_text, nearest
-from .training import SWAG_COLUMNS, Recipe, begin_training, check_same, learn, seeded
+from .tables import CogbiasError, nearest
+from .training import SWAG_COLUMNS, Recipe, learn, seeded, write_model
 
 # %% ../nbs/11_small_encoders.ipynb #57987077
 DEAR = (
@@ -224,19 +222,10 @@ def _words_loss(model: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
     return told.loss, told.logits
 
 # %% ../nbs/11_small_encoders.ipynb #bbda4c9f
-def _is_same(place: Path, wanted: Mapping[str, Any]) -> bool:
-    "Whether an encoder was pretrained as it is wanted."
-    try:
-        check_same(place, wanted, json.loads(file_text(place)))
-    except (CogbiasError, ValueError, OSError, AttributeError):
-        return False
-    return True
-
-
 def build_small(
     architecture: str,  # one of ARCHITECTURES
     sentences: Sequence[str],  # what it reads
-    folder: Path,  # of the encoder; made if need be
+    folder: Path,  # of the encoder, which belongs to it alone; one that is there is returned
     words: Iterable[str] = (),  # further texts whose words the tokenizer should know
     size: Size = Size(),  # how large
     recipe: Recipe = PRETRAINING,  # how it is pretrained
@@ -245,18 +234,9 @@ def build_small(
     "Make an encoder and pretrain it on sentences."
     from transformers import AutoModelForMaskedLM
 
-    wanted = {
-        "architecture": architecture,
-        "corpus": content_hash([*sentences]),
-        "words": content_hash(sorted(set(words))),
-        "size": asdict(size),
-        "recipe": asdict(recipe) | {"copies": COPIES, "sentences": MOST_SENTENCES},
-    }
-    place = folder / PRETRAINING_RECORD
-    if place.is_file() and _is_same(place, wanted):
+    if (folder / PRETRAINING_RECORD).is_file():
         return folder
     work = folder.with_name(f"{folder.name}.pretraining")
-    begin_training(work, wanted)
     tokenizer = train_tokenizer([*sentences, *words])
     with seeded(recipe.seed, recipe.threads):
         config = small_config(architecture, size, tokenizer)
@@ -267,10 +247,8 @@ def build_small(
         told = (rows, None, _collate, _words_loss)
         learn(folder.name, model, tokenizer, *told, recipe, work, progress)
     ready = work / "ready"
-    model.to("cpu").save_pretrained(ready)
-    tokenizer.save_pretrained(ready)
-    (ready / place.name).write_text(json.dumps(wanted, indent=1), encoding="utf-8")
-    shutil.rmtree(folder, ignore_errors=True)
+    made = {"architecture": architecture, "size": asdict(size), "recipe": asdict(recipe)}
+    write_model(ready, model, tokenizer, {PRETRAINING_RECORD: made})
     ready.rename(folder)
     shutil.rmtree(work)
     return folder

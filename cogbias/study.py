@@ -4,22 +4,19 @@
 
 # %% auto #0
 __all__ = ['temperatures', 'given_values', 'lists_of_levels', 'refuse_fields_of_files', 'make_study', 'study_paradigms',
-           'factors_used', 'check_places', 'study_items', 'models_asked', 'study_participant', 'study_participants',
-           'study_extractor', 'check_methods', 'check_names', 'check_levels', 'read_study', 'studies', 'study_title',
-           'answer_groups', 'group_counts', 'rounds_of_items', 'study_of_cell', 'own_settings', 'plain_values',
-           'recorded_study', 'study_hash', 'recorded_study_hash', 'recorded_cell', 'model_folder_of',
-           'with_checkpoints', 'Unmet', 'recorded_as_set', 'within_reach', 'PlannedCell', 'UntilValid',
-           'asks_until_valid', 'plan_until_valid', 'planned_cells', 'plan_study']
+           'factors_used', 'study_items', 'models_asked', 'study_participant', 'study_participants',
+           'participants_by_model', 'study_extractor', 'check_methods', 'check_names', 'check_levels', 'read_study',
+           'studies', 'study_title', 'study_of_cell', 'own_settings', 'plain_values', 'recorded_study', 'Unmet',
+           'recorded_as_set', 'within_reach', 'CellRequest', 'cell_request', 'PlannedCell', 'planned_cells',
+           'plan_study']
 
 # %% ../nbs/19_study.ipynb #38f2befe
 import json
 import re
 import tomllib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from inspect import signature
-from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,19 +25,33 @@ import pandas as pd
 from cogbias.design import (
     Paradigm,
     check_items,
-    as_made,
-    check_texts,
     load_items,
     paradigm,
     paradigms,
-    refused_edit,
     selected_mask,
     usable_items,
 )
 from .effects import make_analysis
 from .elicitation.calls import without_secrets
-from .outputs import Folder, RecordedParticipant, recorded_participant
-from .own_paradigms import FOLDER_OF_GIVEN_ITEMS, bring_study, listed, with_declared
+from cogbias.folder import (
+    Folder,
+    Recorded,
+    StoredRequest,
+    latest_record,
+    list_of,
+    missing,
+    most_answers,
+    planned_answers,
+    readable_answers,
+    request_for,
+)
+from cogbias.own_paradigms import (
+    FOLDER_OF_GIVEN_ITEMS,
+    bring_study,
+    files_of,
+    listed,
+    with_declared,
+)
 from .prices import check_prices
 from cogbias.settings import (
     LARGEST_CELL,
@@ -50,6 +61,7 @@ from cogbias.settings import (
 )
 from cogbias.participants import (
     Participant,
+    Request,
     calls_out,
     participant,
     check_method,
@@ -69,7 +81,7 @@ from cogbias.tables import (
     shortened,
     shipped,
 )
-from .trials import Plan, TrialStore, checked_rows, plan
+from .trials import Asking, checked_rows, how_asked
 
 # %% ../nbs/19_study.ipynb #e917dbeb
 def temperatures(study: Study) -> tuple[float | None, ...]:
@@ -155,6 +167,31 @@ def study_paradigms(study: Study) -> list[str]:
     return kept
 
 # %% ../nbs/19_study.ipynb #d793d981
+def _units(items: pd.DataFrame) -> pd.Series:
+    "What belongs together of a design: the prompts of a pair, and the orders of one content."
+    columns = [name for name in ("pair_id", "order_group") if name in items]
+    units = pd.Series(range(len(items)), index=items.index)
+    before = None
+    while before is None or not before.equals(units):
+        before = units
+        for name in columns:
+            known = items[name].notna()
+            units = units.where(~known, units[known].groupby(items[name][known]).transform("min"))
+    return units
+
+
+def _is_in_spread(items: pd.DataFrame, most: int) -> pd.Series:
+    "Which prompts are among `most` that are spread over a design; more of them hold the fewer."
+    units = _units(items)
+    first = items.loc[~units.duplicated(), ["item_id", "cluster", "stratum"]].assign(unit=units)
+    turn = first.groupby("cluster").cumcount()  # each cluster has one unit before any has two
+    drawn = [content_hash(key) for key in first["item_id"]]
+    order = first.assign(turn=turn, drawn=drawn).sort_values(["turn", "drawn"])["unit"]
+    sizes = order.map(units.value_counts()).cumsum()
+    chosen = order[(sizes <= most) | (sizes == sizes.iloc[0])]
+    return units.isin(chosen)
+
+
 def _items_asked(study: Study, items: pd.DataFrame, name: str) -> pd.DataFrame:
     "The items whose factors have the levels that the study names."
     keep = pd.Series(True, index=items.index)
@@ -169,13 +206,20 @@ def _items_asked(study: Study, items: pd.DataFrame, name: str) -> pd.DataFrame:
             f"where: no item of {name} has {dict(study.where)}; look at the levels with 'cogbias "
             f"items {name}'"
         )
+    if study.max_prompts:
+        keep &= _is_in_spread(items[keep], study.max_prompts).reindex(items.index, fill_value=False)
     asked = int(keep.sum()) * max(study.repeats, study.valid_answers)
     if asked > LARGEST_CELL:
         raise CogbiasError(
             f"{name}: {asked:,} answers are more than {LARGEST_CELL:,}; ask fewer repeats, or "
             f"fewer items with where"
         )
-    return items if keep.all() else items[keep].reset_index(drop=True)
+    if keep.all():
+        return items
+    chosen = items[keep].reset_index(drop=True)
+    if study.max_prompts:
+        chosen.attrs["note"] = f"a spread of {len(chosen)} of {len(items)} prompts is asked"
+    return chosen
 
 # %% ../nbs/19_study.ipynb #52a5070b
 def _order_factors(paradigm: Paradigm) -> tuple[str, ...]:
@@ -238,27 +282,6 @@ def _arguments_of_items(study: Study, name: str) -> dict[str, Any]:
             }
     return found
 
-# %% ../nbs/19_study.ipynb #1b1834e9
-def check_places(
-    items: pd.DataFrame,  # items from a file
-    made: pd.DataFrame,  # items as the paradigm makes them
-    columns: Iterable[str],  # what is compared
-    record: Callable[[int], str],  # how a row is named in a message
-) -> None:  # raises CogbiasError
-    "Refuse an item that stands elsewhere in the design than the generated one of the same text."
-    places = {key: row for row, key in enumerate(made["item_id"])}
-    of_made = [places.get(key) for key in items["item_id"]]
-    for name in columns:
-        if name not in items or name not in made:
-            continue
-        known, held = made[name].tolist(), items[name].tolist()
-        asked = [value if at is None else known[at] for at, value in zip(of_made, held)]
-        for row, (value, wanted) in enumerate(zip(held, asked) if held != asked else ()):
-            if all(is_empty(each) or each == "" for each in (value, wanted)):
-                continue  # formats differ in how they write nothing
-            if value != wanted and str(value) != str(wanted):
-                raise refused_edit(record(row), repr(name), value, wanted)
-
 # %% ../nbs/19_study.ipynb #87e98f33
 def study_items(
     study: Study,  # what is planned
@@ -272,7 +295,6 @@ def study_items(
         folder = Path(study.items_file).parent
         at_hand = folder.name == FOLDER_OF_GIVEN_ITEMS  # its reader knows of no file
         _check_factors("items table" if at_hand else study.items_file, items, paradigm(name))
-        made = paradigm(name).items(seed=study.seed)
         records = {item_id: number for number, item_id in enumerate(table["item_id"], 1)}
         numbers = items["item_id"].map(records)
 
@@ -282,10 +304,6 @@ def study_items(
             return f"{study.items_file}: record {numbers[row]}"
 
         check_items(paradigm(name), items, record)
-        changed = table.attrs.get("changed", ())
-        items = as_made(items, made, changed)
-        check_texts(items, made, changed, record)
-        check_places(items, made, paradigm(name).factors, record)
         return _items_asked(study, items, name)
     arguments = {"seed": study.seed, **_arguments_of_items(study, name)}
     return _items_asked(study, paradigm(name).items(**arguments), name)
@@ -318,8 +336,13 @@ def study_participant(
 
 def study_participants(study: Study) -> list[Participant]:
     "The participants of a study, none of them contacted."
+    return [who for _, who in participants_by_model(study)]
+
+
+def participants_by_model(study: Study) -> list[tuple[str, Participant]]:
+    "The same, each with the model that it was made from."
     return [
-        study_participant(study, model, temperature)
+        (model, study_participant(study, model, temperature))
         for model in study.models
         for temperature in temperatures(study)
     ]
@@ -450,86 +473,6 @@ def study_title(
     told = re.match(r"#\s*(.+?[.?!])(?=\s|$)", first)
     return told[1] if told else ""
 
-# %% ../nbs/19_study.ipynb #cd1a6750
-def answer_groups(items: pd.DataFrame) -> list[str]:
-    "Columns that tell the groups apart whose readable answers are counted."
-    return [name for name in ("condition", "variant") if name in items]
-
-
-def group_counts(items: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
-    "Attempts and readable answers per group."
-    counted = (
-        trials.merge(
-            items[["item_id", *answer_groups(items)]].rename(
-                columns={"condition": "group_condition"}
-            ),
-            on="item_id",
-        )
-        if len(trials)
-        else None
-    )
-    keys = ["group_condition", *answer_groups(items)[1:]]
-    groups = (
-        items.rename(columns={"condition": "group_condition"})
-        .groupby(keys, sort=False)
-        .size()
-        .index
-    )
-    if counted is None:
-        return pd.DataFrame({"attempts": 0, "valid": 0}, index=groups)
-    found = (
-        counted.assign(ok=counted["status"] == "ok")
-        .groupby(keys)["ok"]
-        .agg(attempts="size", valid="sum")
-    )
-    return found.reindex(groups, fill_value=0)
-
-# %% ../nbs/19_study.ipynb #2d82fce1
-def _rounds_of_group(
-    study: Study,
-    size: int,  # prompts of the group
-    read: Sequence[int],  # readable answers of its rounds so far
-    of_each: int,  # readable answers of each further round
-) -> int:
-    "How many rounds a group is asked."
-    most = study.attempts * study.valid_answers
-    rounds = readable = 0
-    for of_round in read:
-        if readable >= study.valid_answers or rounds * size >= most:
-            return rounds
-        rounds, readable = rounds + 1, readable + of_round
-    lacking = max(0, study.valid_answers - readable)
-    at_most = ceil(most / size)
-    if not lacking:
-        return rounds
-    return min(rounds + ceil(lacking / of_each), at_most) if of_each else at_most
-
-
-def rounds_of_items(
-    study: Study,  # with valid_answers
-    items: pd.DataFrame,  # an items table
-    trials: pd.DataFrame,  # what is answered, as from a store
-    is_read: bool = True,  # whether what is not answered yet is taken to be readable
-) -> dict[str, int]:  # item -> how often it is put
-    "How often each prompt is put: its group takes whole rounds until it has enough."
-    groups = items.groupby(answer_groups(items), sort=False, dropna=False).ngroup()
-    sizes = groups.value_counts().to_dict()
-    of_item = dict(zip(items["item_id"], groups))
-    read: dict[int, dict[int, int]] = {}
-    if len(trials):
-        keys = [trials["item_id"].map(of_item).rename("group"), trials["repeat"]]
-        counted = (trials["status"] == "ok").groupby(keys).agg(["size", "sum"])
-        for (group, repeat), answered, ok in zip(counted.index, counted["size"], counted["sum"]):
-            to_come = sizes[group] - answered if is_read else 0
-            read.setdefault(group, {})[repeat] = int(ok + to_come)
-    rounds = {}
-    for group, size in sizes.items():
-        of_each = size if is_read else 0
-        known = read.get(group, {})
-        so_far = [known.get(repeat, of_each) for repeat in range(max(known, default=-1) + 1)]
-        rounds[group] = _rounds_of_group(study, size, so_far, of_each)
-    return {item: rounds[group] for item, group in of_item.items()}
-
 # %% ../nbs/19_study.ipynb #66a3e780
 def study_of_cell(given: Mapping[str, Any]) -> Study:
     "The study of one cell, from the parameters of its report."
@@ -559,50 +502,8 @@ def recorded_study(study: Study) -> dict[str, Any]:
     "A study as it is written down: whole, but for the secrets in the settings of its participants."
     hashes = {name: content_hash(files) for name, files in study.declared.items()}
     secret = {"participants": without_secrets(study.participants), "declared": hashes}
-    return plain_values(asdict(study) | secret)
-
-
-_OF_A_RUN = ("limits", "prices")
-
-
-def study_hash(study: Study) -> str:
-    "Identity of a study: the same text of settings gives the same hash everywhere."
-    return recorded_study_hash(recorded_study(study))
-
-
-def recorded_study_hash(
-    recorded: Mapping[str, Any],  # a study as it is written down
-) -> str:
-    "The same from what was written down, of whatever version it is."
-    empty = (name for name in ("training", "declared") if not recorded.get(name))
-    left_out = {*_OF_A_RUN, *empty}
-    return content_hash({name: recorded[name] for name in recorded if name not in left_out})
-
-
-def recorded_cell(cell: Mapping[str, Any]) -> dict[str, Any]:
-    "The record of a cell without secrets, which earlier versions wrote down."
-    return {**cell, "participants": without_secrets(cell.get("participants") or {})}
-
-# %% ../nbs/19_study.ipynb #0a76d195
-def model_folder_of(folder: Folder) -> Path:
-    "Where the encoders lie that a study trains."
-    return folder.place("models")
-
-
-def with_checkpoints(
-    study: Study,  # what is planned
-    folder: Folder,  # of its results
-) -> Study:
-    "The study, with the place of the encoders that it trains."
-    place = str(model_folder_of(folder).absolute())
-    own = {
-        model: {"checkpoints": place}
-        for model in study.models
-        if model.startswith("encoder/") and "@" in model
-    }
-    for model in own:
-        own[model] |= settings_for(model, study.participants, models_asked(study))
-    return replace(study, participants={**study.participants, **own}) if own else study
+    file = {"items_file": study.items_file and Path(study.items_file).name}
+    return plain_values(asdict(study) | secret | file)
 
 # %% ../nbs/19_study.ipynb #77e08a85
 @dataclass(frozen=True)
@@ -626,10 +527,10 @@ class Unmet:
 def recorded_as_set(
     folder: Folder,  # where answers may lie already
     who: Participant,  # as the study describes it
-) -> RecordedParticipant | None:  # None: it is not behind a server, is new, or was set otherwise
+) -> Recorded | None:  # None: it is not behind a server, is new, or was set otherwise
     "The record of somebody behind a server, where its settings are those of the record."
     told = getattr(who, "identity_by_settings", None)
-    record = None if told is None else recorded_participant(folder, who.name)
+    record = None if told is None else latest_record(folder, who.name)
     if record is None:
         return None
     same = all(record.identity.get(name) == value for name, value in plain_values(told).items())
@@ -643,15 +544,59 @@ def within_reach(
     "A participant as it is known without contacting anybody."
     if not calls_out(who.name) and getattr(who, "at_hand", True):
         return who
-    record = recorded_participant(folder, who.name)
+    record = latest_record(folder, who.name)
     if hasattr(who, "identity_by_settings"):
         record = recorded_as_set(folder, who)
+    if getattr(who, "checkpoints", None):  # it will be trained: who had its name is another
+        record = None
     if record is not None:
         return record
     unmet = Unmet(who.name, who.backend, who.model, who.temperature)
     return unmet if calls_out(who.name) else replace(unmet, methods=who.methods)
 
 # %% ../nbs/19_study.ipynb #cbe64573
+class CellRequest(NamedTuple):
+    "What one participant is asked about one paradigm, and what is said of it."
+
+    asked: StoredRequest
+    how: Asking
+    files: Mapping[str, str]  # that declare the paradigm, where it is the study's own
+    extractor: Participant | None  # of two steps
+
+
+def cell_request(
+    folder: Folder,  # where its items are at hand from now on
+    study: Study,  # what is planned
+    model: str,  # of its models
+    who: Participant,  # the participant that it makes, or its record
+    items: pd.DataFrame,  # of one paradigm
+    extractor: Participant | None = None,  # or its record
+) -> CellRequest:
+    "The request that a study makes; nothing is written."
+    how = how_asked(who, items, study.method, study.repeats, study.seed)
+    if hasattr(who, "check_items"):
+        who.check_items(checked_rows(how.items))
+    name = items["paradigm"].iat[0]
+    files = files_of(name, items, study.settings.get(name, {}))
+    until = study.valid_answers if study.valid_answers and how.method not in EXACT else None
+    notes = filter(None, [how.note, items.attrs.get("note")])
+    said = {
+        "model": model,
+        "note": "; ".join(notes),
+        "settings": {} if study.items_file else _arguments_of_items(study, name),
+        "where": study.where,
+        "participants": without_secrets(own_settings(study, model)),
+        "extractor": study.extractor,
+        "items_file": study.items_file and Path(study.items_file).name,
+    }
+    reader = extractor if how.method == "two_step" else None
+    asked = request_for(
+        *(folder, who, list_of(folder, how.items), how.method, study.seed, how.repeats),
+        *(until, study.attempts if until else 1, reader, files, plain_values(said)),
+    )
+    return CellRequest(asked, how, files, reader)
+
+# %% ../nbs/19_study.ipynb #1f5d600b
 class PlannedCell(NamedTuple):
     "One participant in one paradigm, before it is asked."
 
@@ -660,54 +605,18 @@ class PlannedCell(NamedTuple):
     extractor: Participant | None  # likewise
     paradigm: str  # suite/name
     items: pd.DataFrame  # an items table
-    plan: Plan  # what is missing; with valid_answers, if every answer to come can be read
-    most: int  # answers planned at the most
+    asked: StoredRequest
+    requests: list[Request]  # what is missing, if every answer to come can be read
+    first_step: list[Request]  # the same of the reasoning, where there are two steps
+    planned: int  # answers, if every answer to come can be read
+    most: int  # answers at the most
     readable: Mapping[str, int] | None  # item -> answers that can be read then; None: all that come
+    note: str  # what is left out, and why
 
-
-class UntilValid(NamedTuple):
-    "What is planned of somebody who is asked until enough answers can be read."
-
-    plan: Plan  # if every answer to come can be read
-    most: int  # answers, if none to come can be read
-    readable: dict[str, int]  # item -> answers that can be read then, if every one to come can be
-    rounds: int  # how often a prompt is put at the most
-
-
-def asks_until_valid(
-    study: Study,  # what is planned
-    who: Participant,  # who is asked
-) -> bool:
-    "Whether somebody is asked until enough answers can be read; exact ones are asked once."
-    return bool(study.valid_answers) and resolve_method(who, study.method) not in EXACT
-
-
-def plan_until_valid(
-    study: Study,  # with valid_answers
-    who: Participant,  # who is asked
-    items: pd.DataFrame,  # an items table
-    store: TrialStore,  # of its answers
-    extractor: Participant | None = None,
-    rows: Sequence[Mapping[str, Any]] | None = None,  # of the items, where they are checked already
-) -> UntilValid:
-    "What a run asks that goes on from what is stored; what failed is asked again, and read."
-    store = store.remembering()
-    stored, often = pd.DataFrame(), rounds_of_items(study, items, pd.DataFrame())
-    while True:
-        rounds = max(often.values())
-        asked = items, who, study.method, rounds, study.seed, store, extractor, rows
-        made = plan(*asked, often)
-        if len(made.requests) < len(made.trial_ids):
-            stored = store.read(made.trial_ids)
-            stored = stored[stored["status"] != "error"]
-        further = rounds_of_items(study, items, stored)
-        if further == often:
-            break
-        often = further
-    most = sum(rounds_of_items(study, items, stored, is_read=False).values())
-    unread = Counter(stored.loc[stored["status"] != "ok", "item_id"]) if len(stored) else {}
-    readable = {item: count - unread.get(item, 0) for item, count in often.items()}
-    return UntilValid(made, most, readable, rounds)
+    @property
+    def method(self) -> str:
+        "By which method it would be asked."
+        return self.asked.method
 
 
 def planned_cells(
@@ -716,27 +625,27 @@ def planned_cells(
 ) -> Iterator[PlannedCell]:
     "Every cell of a study, one after the other, and what of it is missing."
     check_names(study)
-    folder = Folder(Path(outputs))
-    study = with_checkpoints(study, folder)
-    reader = study_extractor(study)
-    extractor = within_reach(folder, reader) if reader else None
-    for name in study_paradigms(study):
-        items = study_items(study, name)
-        rows = checked_rows(items)
-        for who in study_participants(study):
-            known = within_reach(folder, who)
-            store = folder.store(who.name, name)
-            if asks_until_valid(study, known):
-                made, most, readable, _ = plan_until_valid(
-                    study, known, items, store, extractor, rows
+    with Folder(outputs, may_lack=True) as folder:
+        reader = study_extractor(study)
+        extractor = within_reach(folder, reader) if reader else None
+        for name in study_paradigms(study):
+            items = study_items(study, name)
+            for model, who in participants_by_model(study):
+                known = within_reach(folder, who)
+                asked = cell_request(folder, study, model, known, items, extractor).asked
+                left = [each.request for each in missing(folder, asked)]
+                two = asked.method == "two_step"
+                first = missing(folder, asked, "reasoning") if two else []
+                if known is not who and hasattr(who, "check_items"):  # to look is no contact
+                    who.check_items([each.item for each in left])
+                yield PlannedCell(
+                    *(who, known, extractor, name, items, asked, left),
+                    [each.request for each in first],
+                    planned_answers(folder, asked),
+                    most_answers(folder, asked),
+                    readable_answers(folder, asked),
+                    json.loads(asked.settings)["note"],
                 )
-            else:
-                asked = study.method, study.repeats, study.seed, store, extractor, rows
-                made = plan(items, known, *asked)
-                most, readable = len(made.trial_ids), None
-            if known is not who and hasattr(who, "check_items"):  # to look at items is no contact
-                who.check_items([request.item for request in made.requests])
-            yield PlannedCell(who, known, extractor, name, items, made, most, readable)
     check_levels(study)
 
 
@@ -744,16 +653,18 @@ def plan_study(
     study: Study,  # what is planned
     outputs: Path | str,  # where answers may lie already
 ) -> pd.DataFrame:  # one row per cell
-    "Cells, prompts, what is stored and a rough estimate of tokens."
+    "Cells, prompts, and how many answers are planned, stored and missing."
     rows = [
         {
             "participant": cell.who.name,
             "paradigm": cell.paradigm,
-            "method": cell.plan.method,
+            "method": cell.asked.method,
             "prompts": len(cell.items),
-            **cell.plan.counts,
+            "planned": cell.planned,
+            "stored": cell.planned - len(cell.requests),
+            "missing": len(cell.requests),
             "unusable": cell.items.attrs.get("left_out", 0),
-            "note": cell.plan.note,
+            "note": cell.note,
         }
         for cell in planned_cells(study, outputs)
     ]

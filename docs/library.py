@@ -1,36 +1,112 @@
-"""The pages of this project's own site that are about the library: notebooks, modules, symbols.
+"""The documentation of the library: `python docs/library.py [OUT]`, or `make docs`.
 
-`cogbias.site.pages` uses it where the package lies in a clone of its repository; an installed
-package has neither this file nor the notebooks. A notebook is the page already: prose, and code in
-small cells, each used at once and tested. What nobody reads (hidden cells, directives) goes, the
-rest stays, and two things are added: a reference of the public names at the end, and links from
-every back-ticked name to that reference.
+A notebook is the page already: prose, and code in small cells, each used at once and tested. What
+nobody reads (hidden cells, directives) goes, the rest stays, and two things are added: a reference
+of the public names at the end, and links from every back-ticked name to that reference. MyST-NB
+and Sphinx make the pages.
 
 The reference is read from the source and nothing is imported. What a parameter means is the comment
 on its line, or above it. Readers of docstrings such as griffe know neither comments nor the lines
-of parameters; so the source is parsed, as `cogbias.settings.listing` does it for help().
+of parameters; so the source is parsed.
 """
 
 import ast
+import io
+import json
 import re
+import subprocess
+import sys
+import tempfile
 import tokenize
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cogbias.progress import steps
-from cogbias.settings import arguments_of, comments_by_line, parameter_comments
-from cogbias.site.inert import (
-    code_cell,
-    heading_after,
-    markdown_cell,
-    raw_block,
-    read_cells,
-    without_directives,
-)
-from cogbias.site.pages import Layout, notebook_text, write_page
-from cogbias.site.results import suite_rank, suite_title
-from cogbias.tables import CogbiasError
+import nbformat
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from cogbias.site.results import SUITES, suite_title
+
+ROOT = Path(__file__).resolve().parent.parent
+TEMPLATES = Path(__file__).resolve().parent / "library_pages"
+
+
+# ---- templates and cells
+
+
+@cache
+def templates() -> Environment:
+    "The templates of pages that are not notebooks."
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def fill(template: str, **values: Any) -> str:
+    "A filled template."
+    return templates().get_template(template).render(**values).lstrip()
+
+
+def write_page(path: Path, text: str) -> None:
+    "Write a file, and its folder before it."
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def read_cells(path: Path) -> list[dict[str, Any]]:
+    "The cells of a notebook."
+    cells = nbformat.read(path, as_version=4).cells
+    return [{"outputs": [], **cell} for cell in cells]
+
+
+def notebook_text(cells: Sequence[Mapping[str, Any]], description: str) -> str:
+    "A notebook file for MyST-NB."
+    numbered = [{**cell, "id": f"cell-{number}"} for number, cell in enumerate(cells)]
+    language = {"name": "python", "pygments_lexer": "python"}
+    metadata = {"language_info": language, "myst": {"html_meta": {"description": description}}}
+    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": numbered}
+    return json.dumps(notebook, ensure_ascii=False, sort_keys=True)
+
+
+def markdown_cell(source: str) -> dict[str, Any]:
+    "A Markdown cell."
+    return {"cell_type": "markdown", "metadata": {}, "source": source}
+
+
+def without_directives(source: str) -> str:
+    "The source that a reader sees."
+    return re.sub(r"^[ \t]*#\|.*\n?", "", source, flags=re.M).strip("\n")
+
+
+def code_cell(
+    source: str, outputs: Iterable[Mapping[str, Any]], tags: Iterable[str], alt: str
+) -> dict[str, Any]:
+    "A code cell; `alt` describes its pictures."
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "source": source,
+        "outputs": [*outputs],
+        "metadata": {"tags": sorted({*tags}), "mystnb": {"image": {"alt": alt}}},
+    }
+
+
+def heading_after(source: str, before: str) -> str:
+    "The heading that the cells after this one stand under."
+    found = re.findall(r"^#+ +(.+?)\s*$", source, re.M)
+    return re.sub(r"[`*_]", "", found[-1]) if found else before
+
+
+def raw_block(block: str) -> str:
+    "Finished HTML for a Markdown page, on lines of its own."
+    return f"~~~{{raw}} html\n<div>\n{block.strip()}\n</div>\n~~~\n"
+
 
 # ---- public names, read from the source
 
@@ -65,6 +141,51 @@ def code_of(node: ast.AST | None) -> str:
 def summary_of(node: ast.AST) -> str:
     "First line of a docstring."
     return (ast.get_docstring(node) or "").partition("\n")[0]
+
+
+def comments_by_line(
+    source: str,  # Python source
+) -> dict[int, str]:  # line -> comment
+    "The comments of a piece of source."
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return {
+        token.start[0]: token.string.lstrip("# ")
+        for token in tokens
+        if token.type == tokenize.COMMENT
+    }
+
+
+def arguments_of(
+    node: ast.FunctionDef,  # a function
+) -> list[tuple[str, ast.arg, ast.expr | None]]:  # prefix, argument, default; without self
+    "The arguments of a function in the order of its signature."
+    given = node.args
+    places = [*given.posonlyargs, *given.args]
+    defaults = [None] * (len(places) - len(given.defaults)) + list(given.defaults)
+    found = [("", place, default) for place, default in zip(places, defaults)]
+    if given.vararg:
+        found.append(("*", given.vararg, None))
+    found += [("", place, default) for place, default in zip(given.kwonlyargs, given.kw_defaults)]
+    if given.kwarg:
+        found.append(("**", given.kwarg, None))
+    return [each for each in found if each[1].arg not in ("self", "cls")]
+
+
+def parameter_comments(
+    node: ast.FunctionDef,  # a function
+    comments: Mapping[int, str],  # of its source, by line
+) -> dict[str, str]:  # name -> words; a comment on a line of several belongs to none of them
+    "What comments say of each parameter: those of their own above it, and the one on its line."
+    arguments = arguments_of(node)
+    ends = [(default or place).end_lineno for _, place, default in arguments]
+    on_line = Counter([*ends, node.returns.end_lineno if node.returns else 0])
+    words, last = {}, node.lineno
+    for (_, place, _), end in zip(arguments, ends):
+        said = [comments[line] for line in range(last + 1, place.lineno) if line in comments]
+        if end in comments and on_line[end] == 1:
+            said.append(comments[end])
+        words[place.arg], last = " ".join(said), end
+    return words
 
 
 def parameters_of(node: ast.FunctionDef, comments: Mapping[int, str]) -> tuple[Row, ...]:
@@ -185,9 +306,7 @@ def symbols_of(path: Path, cells: Iterable[Mapping[str, Any]]) -> list[Symbol]:
     try:
         return [symbol for source in sources for symbol in public_symbols(source)]
     except (SyntaxError, tokenize.TokenError) as error:
-        raise CogbiasError(
-            f"{path}: an exported cell is not Python ({error}); mend the notebook"
-        ) from None
+        sys.exit(f"{path}: an exported cell is not Python ({error})")
 
 
 def read_page(
@@ -195,7 +314,7 @@ def read_page(
     root: Path,  # the folder that names are relative to
 ) -> Page:
     "A library notebook, taken apart."
-    cells, _ = read_cells(path)
+    cells = read_cells(path)
     prose = "\n\n".join(cell["source"] for cell in cells if cell["cell_type"] == "markdown")
     title = re.search(r"^# +(.+?)\s*$", prose, re.M)
     if not title:  # without one, no menu could link to the page
@@ -221,10 +340,6 @@ def notebook_pages(
         if path.relative_to(folder).parts[0] not in ("reports", "index.ipynb")
         and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
     ]
-    if not paths:
-        raise CogbiasError(
-            f"{folder}: holds no notebooks; give the folder of the library's notebooks, or none"
-        )
     return [read_page(path, folder) for path in paths]
 
 
@@ -352,11 +467,11 @@ def module_line(page: Page) -> list[dict[str, Any]]:
     return [markdown_cell(f"Module `{page.module}`{reference}")]
 
 
-def reference_cells(page: Page, layout: Layout) -> list[dict[str, Any]]:
+def reference_cells(page: Page) -> list[dict[str, Any]]:
     "The cells of the reference at the end of a page."
     cells = [markdown_cell("## Reference")] if page.symbols else []
     for symbol in page.symbols:
-        table = raw_block(layout.fill("reference.html", symbol=symbol))
+        table = raw_block(fill("reference.html", symbol=symbol))
         head = f"({symbol.anchor(page.module)})=\n### `{symbol.name}`"
         cells.append(markdown_cell(f"{head}\n\n{table}"))
     return cells
@@ -365,7 +480,6 @@ def reference_cells(page: Page, layout: Layout) -> list[dict[str, Any]]:
 def library_page(
     page: Page,  # from read_page
     names: Names,  # of all pages
-    layout: Layout,  # the templates
 ) -> str:  # an .ipynb file
     "A library notebook as a page of the site."
     cells, heading = [], page.title
@@ -380,7 +494,7 @@ def library_page(
                 add_folded(cells, shown)
             elif shown:
                 cells.append(shown)
-    return notebook_text(cells + reference_cells(page, layout), page.subtitle)
+    return notebook_text(cells + reference_cells(page), page.subtitle)
 
 
 # ---- sections
@@ -447,7 +561,7 @@ SECTIONS = (
     Section(
         "planning",
         "Planning",
-        "What a run would ask, what that costs and takes, how small an effect it can show, and "
+        "What a run would ask, what that costs and takes, which effects it would call present, and "
         "what was spent.",
     ),
     Section("figures", "Figures", "Tables in, axes out: of one participant, and of a whole study."),
@@ -468,14 +582,19 @@ SECTIONS = (
     Section(
         "tutorials",
         "Tutorials",
-        "First steps, exact and sampled answers, stories to review, models and biases of your own.",
+        "First steps, exact and sampled answers, other tests, stories to review, models and biases "
+        "of your own.",
         order=(
             *("first_steps", "your_own_model", "a_bias_of_your_own", "exact_or_sampled"),
-            *("review_fillings", "cluster", "beyond_management", "way_of_one_answer"),
+            *("other_tests", "review_fillings", "cluster", "beyond_management"),
+            "way_of_one_answer",
         ),
     ),
     Section(
-        "benchmarks", "Benchmarks", "How fast it is, against its peers and against the machine."
+        "benchmarks",
+        "Benchmarks",
+        "How fast it is, against its peers and against the machine, and how often its intervals "
+        "hold the truth.",
     ),
 )
 
@@ -502,25 +621,43 @@ def pages_by_suite(pages: Sequence[Page]) -> list[dict[str, Any]]:
         groups.setdefault("/".join(page.docname.split("/")[1:-1]), []).append(page)
     return [
         {"title": suite_title(suite) if suite else "", "pages": groups[suite]}
-        for suite in sorted(groups, key=suite_rank)
+        for suite in sorted(groups, key=lambda each: [*SUITES, each].index(each))
     ]
 
 
 def stage_library(
     folder: Path,  # library notebooks
     stage: Path,  # where Sphinx will look
-    layout: Layout,  # the templates
-    progress: bool = False,  # a bar on a terminal
 ) -> list[Section]:
     "Write the library pages and the page that opens each section."
     pages = notebook_pages(folder)
     names = Names(pages)
-    with steps(progress, len(pages), "notebooks read", "notebook") as done:
-        for page in pages:
-            write_page(stage / f"{page.docname}.ipynb", library_page(page, names, layout))
-            done(page.docname)
+    for page in pages:
+        write_page(stage / f"{page.docname}.ipynb", library_page(page, names))
     sections = sections_of(pages)
     for section, members in sections:
         told = {"title": section.title, "lead": section.lead, "groups": pages_by_suite(members)}
-        write_page(stage / f"{section.docname}.md", layout.fill("section.md", **told))
+        write_page(stage / f"{section.docname}.md", fill("section.md", **told))
+    parts = [{"title": "", "pages": [section for section, _ in sections]}]
+    lead = "Measure cognitive biases in language models: the library, page by page."
+    home = fill("section.md", title="cogbias", lead=lead, groups=parts)
+    write_page(stage / "index.md", home)
     return [section for section, _ in sections]
+
+
+def build(
+    notebooks: Path,  # the library's
+    out: Path,  # where the pages go
+) -> None:
+    "Make the documentation."
+    with tempfile.TemporaryDirectory() as place:
+        stage_library(notebooks, Path(place))
+        options = ["-q", "-b", "html", "-j", "auto", "-c", TEMPLATES]
+        command = [sys.executable, "-m", "sphinx", *options, place, out]
+        subprocess.run([*map(str, command)], check=True)
+
+
+if __name__ == "__main__":
+    target = Path(*sys.argv[1:2]) if sys.argv[1:] else ROOT / "_docs"
+    build(ROOT / "nbs", target)
+    print(f"docs      {target / 'index.html'}")

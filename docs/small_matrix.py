@@ -59,7 +59,8 @@ def accuracies(
 
 def test_things() -> tuple[list[str], list[str]]:
     "The dear and the cheap things of the test."
-    items = paradigm("bets/value").items(splits=("test",), templates=["BE"], orders="published")
+    known = {"item_sets": ["published", "fresh"], "templates": ["BE"], "orders": "published"}
+    items = paradigm("bets/value").items(splits=("test",), **known)
     return tuple(list(dict.fromkeys(items[name])) for name in ("high", "low"))
 
 
@@ -120,7 +121,7 @@ def untold_prices(
     "What encoders prefer that have read nothing of the things of the test."
     dear, cheap = test_things()
     rows, matrices = [], []
-    for place in sorted(models.glob(f"{family}_*@value_*")):
+    for place in sorted(models.glob(f"*/{family}_*@value_*")):
         base, _, task = place.name.partition("@")
         is_other = base.removeprefix(f"{family}_").startswith("untold")
         if is_other or not (place / "config.json").exists():

@@ -61,11 +61,11 @@ def forgotten() -> Iterator[None]:
 # Each process takes one file after another in this order, so that what a file sets up is set up
 # once. test_trials forks, and a fork of a process that computes hangs; so it goes before everything
 # that computes in the process. Then come the long files. test_browser looks at the site that
-# test_pages makes, so it comes when that is made. The notebooks come last, one by one: small pieces
+# test_site makes, so it comes when that is made. The notebooks come last, one by one: small pieces
 # fill all cores to the end.
 ORDER = (
     "test_trials.py",
-    "test_pages.py",
+    "test_site.py",
     "test_interrupts.py",
     "test_trained_encoders.py",
     "test_cluster.py",
@@ -73,7 +73,7 @@ ORDER = (
     "test_hostile_servers.py",
     "test_bets.py",
     "test_browser.py",
-    "test_import_pagliaro.py",
+    "test_published_answers.py",
     "test_status.py",
     "test_strangers_folder.py",
     "test_commands.py",
@@ -86,6 +86,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     "An order in which no core waits at the end."
     places = {name: place for place, name in enumerate(ORDER)} | {ONE_BY_ONE: len(ORDER) + 1}
     items.sort(key=lambda item: places.get(item.path.name, len(ORDER)))
+
+
+LEFT: list[pytest.Item] = []
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    "Remember what is left to `make slow`."
+    LEFT.extend(each for each in items if each.get_closest_marker("slow"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    "Say so."
+    if LEFT and not terminalreporter.config.option.markexpr.startswith("slow"):
+        terminalreporter.write_line(
+            f'{len(LEFT)} slow tests were left out, such as {LEFT[0].name}; -m "slow or not slow" '
+            "runs them, too"
+        )
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -141,23 +158,12 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 
 CLI = "import sys; from cogbias.cli import main; sys.exit(main())"
 
-# The same in an installed package, whose sites have no pages of the library.
-INSTALLED = f"from cogbias.site import pages; pages.repository_notebooks = lambda: None; {CLI}"
 
-
-def _make_site(
-    folder: Path,  # where the outputs go
-    study: str,  # a study of ours, or a file
-    pages: tuple[str, ...],  # notebooks of the library that become pages too
-) -> None:
-    "Run a study and build its site with some pages of the library."
-    library, code = folder / "library", "from cogbias.site.pages import build_site; import sys; "
-    in_a_process(CLI, "run", study, "--outputs", str(folder / "outputs"))
-    for name in pages:
-        (library / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(NOTEBOOKS / name, library / name)
-    code += "build_site(sys.argv[1], notebooks=sys.argv[2])"
-    in_a_process(code, str(folder / "outputs"), str(library))
+def _make_site(folder: Path, study: str) -> None:
+    "Run a study, one of ours or a file, and build its site."
+    place = str(folder / "outputs")
+    in_a_process(CLI, "run", study, "--outputs", place)
+    in_a_process(CLI, "site", place)
 
 
 def demo_commands(place: str) -> list[list[str]]:
@@ -182,7 +188,7 @@ def _make_demo(folder: Path) -> None:
 
 def _make_classic(folder: Path) -> None:
     "The eight classics for two simulated participants."
-    _make_site(folder, str(ROOT / "data/studies/classic.toml"), ("13_claims.ipynb",))
+    _make_site(folder, str(ROOT / "data/studies/classic.toml"))
 
 
 SMALL = """
@@ -199,8 +205,7 @@ adjustment = "holm"
 def _make_small(folder: Path) -> None:
     "A choice, a judgement and a rating; a bias, none, a position, unreadable answers."
     (folder / "small.toml").write_text(SMALL)
-    pages = ("09_trials.ipynb", "stats/01_clusters.ipynb", "paradigms/choice/certainty.ipynb")
-    _make_site(folder, str(folder / "small.toml"), pages)
+    _make_site(folder, str(folder / "small.toml"))
 
 
 MADE = {"small": _make_small, "demo": _make_demo, "classic": _make_classic}
@@ -208,11 +213,10 @@ MADE = {"small": _make_small, "demo": _make_demo, "classic": _make_classic}
 
 @pytest.fixture(params=slow_but(["small"], MADE), scope="session")
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site with reports and pages of the library; read it, do not change it.
+    """A site with reports; read it, do not change it.
 
-    The small one has a page of every kind. The slow tests look at the demo of the README, with the
-    whole library, and at all classics.
+    The small one has a page of every kind. The slow tests look at the demo of the README and at
+    all classics.
     """
-    pytest.importorskip("sphinx")
     name = request.param
     return made_once(tmp_path_factory, f"pages-of-{name}", MADE[name]) / "outputs" / "site"

@@ -1,4 +1,4 @@
-"""Fail unless notebooks are formatted and clean, and library and README are their export."""
+"""Fail unless notebooks are formatted and clean, library and README their export, in budget."""
 
 import subprocess
 import sys
@@ -27,7 +27,8 @@ def main() -> None:
     subprocess.run([str(programs / "ruff"), "check", "--quiet", "."], check=True, cwd=ROOT)
     for step in ("nbdev_clean", "nbdev_export"):
         subprocess.run([str(programs / step)], check=True, cwd=ROOT)
-    subprocess.run([sys.executable, "docs/readme.py"], check=True, cwd=ROOT)
+    for script in ("docs/readme.py", "docs/mass.py"):
+        subprocess.run([sys.executable, script], check=True, cwd=ROOT)
     after = snapshot()
     changed = sorted(
         name for name in before.keys() | after.keys() if before.get(name) != after.get(name)

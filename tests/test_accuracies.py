@@ -16,7 +16,6 @@ from cogbias.effects import decide, estimate_contrast, estimate_effects, headlin
 from cogbias.front_door import plan
 from cogbias.planning.plans import TITLE_OF_POWER, plan_tables
 from cogbias.reporting.cell import headline_sentence, opening
-from cogbias.site.results import Results, matrix, paradigm_groups
 from cogbias.reporting.study import common_effects, scale_label
 from cogbias.showing import show
 from cogbias.tables import CogbiasError, save_table
@@ -174,7 +173,7 @@ def test_bets_by_ones_own_values(name, belief, own, authors):
     assert found.loc["right_share", "estimate"] == authors
     assert found.loc["belief_difference", "estimate"] == own - authors
     assert "300 of 300 bets have a belief" in found.loc["belief_conditioned", "detail"]
-    same = "hold both things worth the same" in found.loc["belief_conditioned", "detail"]
+    same = "both things are worth the same" in found.loc["belief_conditioned", "detail"]
     assert same == (belief == "same")
 
 
@@ -342,10 +341,9 @@ def test_unreadable_answers_count_as_wrong_and_at_their_worst_and_best():
 
 
 def test_each_count_of_a_headline_says_what_it_counts():
-    "100 questions about 5 dear things, of the 22 of all prompts: three numbers, and their names."
+    "100 published questions about 5 expensive items, and the 100 pairs of the default design."
     name, whole_size = "bets/coin", size_words(known_sizes()["bets/coin"], paradigm("bets/coin"))
-    assert "in 22 dear things, " in whole_size
-    assert whole_size.endswith("; the headline is of a part of these")
+    assert whole_size == "600 prompts in 100 expensive items"
     items = items_of(name, splits=("test",))
     named = [exact_trials(who, items).assign(participant=who) for who in ("rational", "random")]
     found = [decide(estimate_effects(each, items, paradigm(name))) for each in named]
@@ -353,20 +351,22 @@ def test_each_count_of_a_headline_says_what_it_counts():
     assert set(headlines(effects)["n_clusters"]) == {100}
     shown = repr(show(effects))
     assert "100 questions" in shown and "100 clusters" not in shown
-    assert set(compare(pd.concat(named)).ranks["detail"]) == {"all 5 dear things"}
-    assert set(compare(effects).ranks["detail"]) == {"over its own 100 questions"}
-    (line,) = plan_tables(plan("sim/human", name))[TITLE_OF_POWER].to_dict("records")
-    assert line["clusters"] == "100 questions"
+    ranks = compare(pd.concat(named), items=items).ranks
+    assert set(ranks["n_clusters"]) == {5}
+    for settings in ({}, {"item_sets": ["published"]}):
+        planned = plan("sim/human", name, settings={name: settings})
+        (line,) = plan_tables(planned)[TITLE_OF_POWER].to_dict("records")
+        assert line["clusters"] == "100"
 
 
 def test_shares_that_differ_in_part_are_told_apart():
     "Orders that tie give a third of a question; the plain test counts on all 100 of them."
     items = items_of("bets/coin", splits=("test",))
     named = [exact_trials(who, items).assign(participant=who) for who in ("rational", "random")]
-    (apart,) = compare(pd.concat(named), "rational", "random").differences.to_dict("records")
-    assert apart["estimate"] == pytest.approx(2 / 3) and apart["p_plain"] < 1e-4
-    assert "sign flips" in apart["p_plain_method"]
-    assert apart["p_plain"] < apart["p_value"] < 0.01  # all right: worth seven questions
+    found = compare(pd.concat(named), "rational", "random", items=items)
+    (apart,) = found.differences.to_dict("records")
+    assert apart["estimate"] == pytest.approx(2 / 3)
+    assert 1e-4 < apart["p_value"] < 0.01  # all right: worth seven questions
     assert "questions share things: worth 6.8 and" in apart["detail"]
     assert "rational is right more often" in difference_sentence(apart)
 
@@ -380,29 +380,6 @@ def test_the_likeliest_answer_and_a_drawn_one_are_two_numbers():
     assert found.loc["accuracy_gain_share", "estimate"] == 1.0
     drawn = found.loc["accuracy_gain_probability", "estimate"]
     assert drawn == pytest.approx((ratio / (1 + ratio)).mean())
-
-
-def test_the_site_keeps_accuracies_apart(tmp_path):
-    "Two tables at a glance, and an axis that does not point towards a bias."
-    coin, certain = items_of("bets/coin", splits=("test",)), paradigm("choice/certainty")
-    lotteries = certain.items()
-    found = pd.concat(
-        [
-            estimate_effects(exact_trials("rational", coin), coin, paradigm("bets/coin")),
-            estimate_effects(exact_trials("rational", lotteries), lotteries, certain),
-        ],
-        ignore_index=True,
-    ).assign(participant="sim/rational")
-    for name in ("bets-coin", "choice-certainty"):
-        report = tmp_path / "reports" / "sim-rational" / f"{name}.ipynb"
-        report.parent.mkdir(parents=True, exist_ok=True)
-        report.write_text('{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}')
-    save_table(decide(found), tmp_path / "effects.parquet")
-    results = Results(tmp_path)
-    glance = matrix(results)
-    assert [suite["title"] for suite in glance["suites"]] == ["Choice"]
-    assert [suite["title"] for suite in glance["accuracies"]] == ["Bets"]
-    assert [bool(group.get("accuracy")) for group in paradigm_groups(results)] == [False, True]
 
 
 # --- answers of which only a part can be read ------------------------------------------
@@ -610,20 +587,6 @@ def test_contradicting_values_are_told_apart_from_values_never_asked():
     assert {row["status"], never["status"]} == {"insufficient"}
     assert "300 bets: its value answers name no single choice" in row["detail"]
     assert "300 bets: no readable value answer" in never["detail"]
-
-
-def test_beliefs_that_differ_by_order_are_counted_and_published_ones_stand_apart():
-    "The dear thing where it is named first, else the cheap one and more firmly: the mean is that."
-    items, values = items_of("bets/coin"), items_of("bets/value")
-    bets = told(items, believing("high"))
-    firm = {"hl": {"high": 0.6, "low": 0.4}, "lh": {"high": 0.1, "low": 0.9}}
-    torn = told(values, lambda item: firm[item["item_order"]])
-    suite = pd.concat([bets, torn]), pd.concat([items, values], ignore_index=True)
-    found = whole(estimated("bets/coin", items, bets, suite=suite))
-    both, published = (found.loc[f"belief_conditioned{name}"] for name in ("", "_as_published"))
-    assert both["estimate"] == 0 and published["estimate"] == 1
-    assert "300 bets: its value answers differ by order, and their mean decides" in both["detail"]
-    assert "by order" not in published["detail"] and published["n_items"] == 100
 
 
 def test_items_without_a_test_split_are_named_as_such():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -15,7 +16,7 @@ from calls import refused
 from cogbias.backends.sim import SimulatedParticipant, exact_trials
 from cogbias.cli import main
 from cogbias.design import Paradigm, check_items, paradigm, paradigms
-from cogbias.effects import estimate_effects
+from cogbias.effects import decide, estimate_effects
 from cogbias.kits.bets import (
     Modality,
     Side,
@@ -43,10 +44,20 @@ BET_SHAPES = [name for name in SHAPES if name in BETS]
 LISTED_SHAPES = [name for name in SHAPES if name in LISTED]
 
 
+EVERY = ("everyday", "published", "fresh", "graded")
+GRID = {"item_sets": ("published", "fresh")}  # things crossed, in all layouts and rotations
+
+
 @cache
 def asked(name: str, **settings: object) -> pd.DataFrame:
-    "The items of a paradigm, made once."
-    return paradigm(name).items(**settings)
+    "The items of a paradigm, made once: those of the grid, where nothing else is said."
+    return paradigm(name).items(**GRID | settings)
+
+
+@cache
+def by_default(name: str) -> pd.DataFrame:
+    "The items of a paradigm with the arguments that it has by itself."
+    return paradigm(name).items()
 
 
 # --- the published questions -------------------------------------------------
@@ -153,7 +164,7 @@ def test_signs_at_the_edges_of_the_assumption(high, low, wager, region):
 @pytest.mark.parametrize("name", slow_but(BET_SHAPES, BETS))
 def test_the_right_choice_is_derived_and_alone(name):
     "Exact gains of every item, graded pairs included, have one best choice: the one called right."
-    table = asked(name, splits=("train", "dev", "test"), item_sets=("published", "fresh", "graded"))
+    table = asked(name, splits=("train", "dev", "test"), item_sets=EVERY)
     for content, right in zip(table["content"], table["right"]):
         known = [content[each] for each in ("kind", "value_high", "value_low", "wager", "chances")]
         assert right_choice(expected_gains(*known)) == right
@@ -161,8 +172,8 @@ def test_the_right_choice_is_derived_and_alone(name):
     assert ((table["right"] == "win") == (table["kind"] == "win_high")).all()
 
 
-def test_published_and_fresh_pairs_meet_the_condition_for_all_ground_truths():
-    for each in item_pairs(["train", "dev", "test"]):
+def test_all_but_graded_pairs_meet_the_condition_for_all_ground_truths():
+    for each in item_pairs(["train", "dev", "test"], ["everyday", "published", "fresh"]):
         assert each.ratio > 8
         for chance in ("1/2", "1/3", "2/3"):
             assert not wager_range(each.value_high, each.value_low, chance, sets=True).is_empty
@@ -211,6 +222,8 @@ def test_what_is_not_listed_has_no_order():
 
 @pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
 def test_a_study_trains_only_when_it_asks_to(name):
+    assert set(by_default(name)["split"]) == {"test"}
+    assert set(by_default(name)["item_set"]) == {"everyday"}
     assert set(asked(name)["split"]) == {"dev", "test"}
     assert set(asked(name)["item_set"]) == {"published", "fresh"}
     train = asked(name, splits=("train",), item_order="hl")
@@ -219,11 +232,11 @@ def test_a_study_trains_only_when_it_asks_to(name):
 
 @pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
 def test_no_two_splits_share_a_thing(name):
-    table = asked(name, splits=("train", "dev", "test"), item_sets=("published", "fresh", "graded"))
+    table = asked(name, splits=("train", "dev", "test"), item_sets=EVERY)
     things = table.groupby("split")[["high", "low"]].agg(set)
     held = {split: row["high"] | row["low"] for split, row in things.iterrows()}
     assert all(not held[one] & held[other] for one, other in combinations(held, 2))
-    assert set(table["pair"]) == set(table["cluster"] + "/" + table["crossed"])
+    assert set(table["pair"]) == set(table["cluster"] + "/" + table["crossed"].fillna(table["low"]))
 
 
 @pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
@@ -250,7 +263,7 @@ def test_the_wager_is_said_or_not():
     assert stated["right"].tolist() == implicit["right"].tolist()
 
 
-FIRST_IDS = {  # hash of all ids of a paradigm; changes only when the questions do
+FIRST_IDS = {  # of the grid; hash of all ids of a paradigm; changes only when the questions do
     "bets/card": "efa6e35756aa9644",
     "bets/clock": "683d88ccdef3882b",
     "bets/coin": "c0165149e15d1d6f",
@@ -268,8 +281,157 @@ def test_ids_are_stable(name):
     table = asked(name)
     assert table["item_id"].is_unique
     assert content_hash(table["item_id"].tolist()) == FIRST_IDS[name]
+    again = paradigm(name).items(seed=7, **GRID)
+    assert again["item_id"].tolist() == table["item_id"].tolist()  # nothing is drawn
+
+
+# --- what is asked by default ----------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SUITE)
+def test_a_hundred_pairs_that_share_nothing(name):
+    "Every thing is in one pair, and nothing but the pair joins two prompts."
+    table = by_default(name)
+    pairs = table[["high", "low"]].drop_duplicates()
+    things = [*pairs["high"], *pairs["low"]]
+    assert len(pairs) == 100 and len(set(things)) == 200
+    assert table["cluster"].nunique() == 100 and table["crossed"].isna().all()
+    assert len(table) == (300 if name == "bets/open" else 600)
+    assert table["item_id"].is_unique and table["prompt"].is_unique
+    known = {thing for each in ITEM_SETS if each.name != "everyday" for thing in named(each)}
+    assert not known & set(things)
+    assert table["content"].map(lambda each: each["value_high"] / each["value_low"]).min() >= 10
     again = paradigm(name).items(seed=7)
     assert again["item_id"].tolist() == table["item_id"].tolist()  # nothing is drawn
+
+
+def named(things: ItemSet) -> list[str]:
+    "All things of a set."
+    return [*things.high, *things.low]
+
+
+@pytest.mark.parametrize("name", SUITE)
+def test_constant_policies_earn_the_same(name):
+    "In every pair of two-sided bets and of values; of a spinner, over all pairs."
+    table = by_default(name)
+    choices = len(table["options"].iloc[0])
+    policies = {f"place {place}": table["target_position"] == place for place in range(1, 4)}
+    if name == "bets/value":
+        policies |= {first: table["item_order"] == first for first in ("hl", "lh")}
+    else:
+        said = [
+            next(each["text"] for each in options if each["role"] == right)
+            for options, right in zip(table["options"], table["right"])
+        ]
+        policies |= {text: pd.Series(said) == text for text in sorted(set(said))}
+        assert len(set(said)) == choices
+    for policy, right in policies.items():
+        share = right.groupby(table["pair"]).mean()
+        earned = 1 / 2 if policy in ("hl", "lh") else 1 / choices
+        assert share.mean() == pytest.approx(earned), policy
+        if name != "bets/spinner" and not (name == "bets/open" and policy[:5] == "place"):
+            assert share.nunique() == 1, policy
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_questions_are_shown_in_two_orders(name):
+    shown = by_default(name).groupby("order_group")["option_order"].nunique()
+    many = 2 if name not in ("bets/spinner", "bets/value") else 1.5
+    assert shown.mean() == many and shown.max() == 2
+
+
+@pytest.mark.parametrize("name", [name for name in BETS if name != "bets/spinner"])
+def test_layouts_are_balanced_over_pairs(name):
+    table = by_default(name)
+    once = table.drop_duplicates("order_group")
+    assert once["layout"].value_counts().to_dict() == {1: 100, 2: 100, 3: 50, 4: 50}
+    assert once["item_order"].value_counts().to_dict() == {"hl": 150, "lh": 150}
+
+
+# simulated participant -> gain over the best constant policy, and over knowing the type
+GAINS = {
+    "rational": (2 / 3, 1 / 3),
+    "graded": (2 / 3, 1 / 3),
+    "type_only": (1 / 3, 0),
+    "position": (0, -1 / 3),
+    "random": (0, -1 / 3),
+    "mirror": (-1 / 3, -2 / 3),
+}
+SPINNER_GAINS = {
+    "rational": (3 / 4, 1 / 2),
+    "type_only": (1 / 4, 0),
+    "position": (0, -1 / 4),
+    "random": (0, -1 / 4),
+}
+VALUE_GAINS = {"rational": 1 / 2, "type_only": 0, "position": -1 / 6, "random": -1 / 6}
+
+
+def decided(name: str, who: str) -> pd.DataFrame:
+    "What is decided of a simulated participant by default, by measure."
+    table = by_default(name)
+    found = decide(estimate_effects(exact_trials(who, table), table, paradigm(name)))
+    return found[found["group"] == "all"].drop_duplicates("measure").set_index("measure")
+
+
+@pytest.mark.parametrize("who", GAINS)
+@pytest.mark.parametrize("name", slow_but(["bets/coin", "bets/open"], TWO_SIDED))
+def test_gains_by_default(name, who):
+    found, (gain, beyond) = decided(name, who), GAINS[who]
+    assert found["estimate"]["accuracy_gain"] == pytest.approx(gain, abs=1e-12)
+    assert found["estimate"]["beyond_type"] == pytest.approx(beyond, abs=1e-12)
+    assert found["estimate"]["balanced_accuracy"] == pytest.approx(gain + 1 / 3)
+    assert found["n_clusters"]["accuracy_gain"] == 100
+    if not (who == "position" and name == "bets/open"):
+        assert found["estimate"]["threshold_strict"] == pytest.approx(
+            0 if who == "random" else gain + 1 / 3
+        )
+
+
+@pytest.mark.parametrize("who", SPINNER_GAINS)
+def test_gains_of_three_outcomes_by_default(who):
+    found, (gain, beyond) = decided("bets/spinner", who), SPINNER_GAINS[who]
+    assert found["estimate"]["accuracy_gain"] == pytest.approx(gain, abs=1e-12)
+    assert found["estimate"]["beyond_type"] == pytest.approx(beyond, abs=1e-12)
+
+
+@pytest.mark.parametrize("who", VALUE_GAINS)
+def test_gains_of_values_by_default(who):
+    found = decided("bets/value", who)
+    assert found["estimate"]["accuracy_gain"] == pytest.approx(VALUE_GAINS[who], abs=1e-12)
+    assert "always the thing named first): 0.50" in found["detail"]["accuracy_gain"]
+    tuned = re.findall(
+        r"for (\w+ \w+ ?\w*) of (\w+) from (\d+)", found["detail"]["threshold_normal"]
+    )
+    assert len(tuned) == 2 * 4 and sum(int(count) for *_, count in tuned) == 600
+
+
+@pytest.mark.parametrize("name", slow_but(SHAPES, SUITE))
+def test_a_default_design_decides(name):
+    "The one who is always right is better; who does nothing but guess, or keeps to a place, not."
+    expected = {"rational": "better", "position": "no better", "random": "no better"}
+    if name == "bets/value":  # saying what is named first is better than these
+        expected |= {"type_only": "no better", "position": "worse", "random": "worse"}
+    for who, verdict in expected.items():
+        assert decided(name, who)["verdict"]["accuracy_gain"] == verdict, who
+    if name in BETS:
+        row = decided(name, "type_only").loc["beyond_type"]
+        assert max(-row["ci_low"], row["ci_high"]) < 0.1 / 2
+
+
+@pytest.mark.parametrize("who, own, authors", [("rational", 1, 1), ("mirror", 1, 0)])
+def test_every_pair_has_a_belief_by_default(who, own, authors):
+    bets, values = by_default("bets/coin"), by_default("bets/value")
+    suite = pd.concat([bets, values], ignore_index=True)
+    found = estimate_effects(
+        exact_trials(who, bets),
+        bets,
+        paradigm("bets/coin"),
+        suite=(exact_trials(who, suite), suite),
+    )
+    whole = found[found["group"] == "all"].drop_duplicates("measure").set_index("measure")
+    assert "600 of 600 bets have a belief" in whole["detail"]["belief_conditioned"]
+    assert whole["estimate"]["belief_conditioned"] == pytest.approx(own)
+    assert whole["estimate"]["right_share"] == pytest.approx(authors)
 
 
 # --- what comes for free ---------------------------------------------------------
@@ -563,7 +725,7 @@ def test_options_that_contradict_their_prompt_are_refused(tmp_path, ending, ours
     ),
 )
 def test_what_is_behind_a_text_of_ours_is_not_edited(tmp_path, name, with_ids):
-    table = asked("bets/coin")
+    table = by_default("bets/coin")
     first = table.iloc[0]
     content, options = first["content"], first["options"]
     roles = [each["role"] for each in options]

@@ -19,7 +19,7 @@ from cogbias.choices import (
     numbers,
     probabilities,
     read_choice,
-    read_probabilities,
+    form_owners,
     statements,
     surface_forms,
     assertions,
@@ -513,37 +513,13 @@ def test_ranges_are_no_numbers(low, high, gap, lead):
     assert read_choice(f"{lead}{low}{gap}{high}", MENUS["scale"], "scale").choice is None
 
 
-@bounded
-@given(
-    mass=st.dictionaries(
-        st.sampled_from(
-            ["A", " A", "a", "A)", "**A**", "B", " B", "Option B", "The", "C", "AB", " "]
-        ),
-        st.floats(-800, 0),
-        max_size=10,
-    ),
-    name=st.sampled_from(["letters", "options"]),
-)
-def test_probabilities_add_up(mass, name):
-    found = read_probabilities(mass, MENUS[name])
-    assert list(found.p) == [each["label"] for each in MENUS[name]]
-    seen = [form for form in mass if form not in ("The", "C", "AB", " ")]
-    if not seen:
-        assert found.valid_mass == 0 and all(math.isnan(p) for p in found.p.values())
-    else:
-        assert math.isclose(sum(found.p.values()), 1)
-        assert math.isclose(
-            found.valid_mass, math.fsum(math.exp(mass[form]) for form in seen), abs_tol=1e-300
-        )
-
-
 @pytest.mark.parametrize("name", [name for name in MENUS if name != "empty"])
 def test_every_surface_form_of_a_label_is_read_as_that_label(name):
     forms = {each["label"]: surface_forms(each["label"]) for each in MENUS[name]}
     for label, own in forms.items():
         assert own[0] == label and len(own) == len(set(own))
-        found = read_probabilities({form: math.log(0.5 / len(own)) for form in own}, MENUS[name])
-        assert math.isclose(found.p[label], 1)
+        owners = form_owners(tuple(forms))
+        assert {owners.get(form, label) for form in own} == {label} == {owners[label]}
 
 
 # Reading time: no pattern can backtrack more than a bounded amount, and the work done in Python

@@ -55,8 +55,11 @@ def test_differences_and_ranks_say_the_same(compared) -> None:
     assert not compared.ranks["detail"].str.contains("say otherwise").any()
 
 
-FRAMING = cb.items("classic/framing")
-OF_FRAMING = {row.prompt: row for row in FRAMING.itertuples()}
+ALL_OF_FRAMING = cb.items("classic/framing")
+FRAMING = ALL_OF_FRAMING[  # of the content sets that are asked in every variant
+    ALL_OF_FRAMING.groupby("content_set")["variant"].transform("nunique") > 1
+].reset_index(drop=True)
+OF_FRAMING = {row.prompt: row for row in ALL_OF_FRAMING.itertuples()}
 
 
 def framing_by_place(prompt: str) -> str:
@@ -124,8 +127,7 @@ def test_a_scale_that_one_read_from_one_end_alone_has_no_difference(tmp_path: Pa
     found = cb.run([by_place, middle_of_the_first], ITEMS, outputs=tmp_path, reports=False)
     compared = cb.compare(found)
     (row,) = compared.differences.to_dict("records")
-    assert row["estimate"] != row["estimate"] and row["larger"] == "not told apart"
-    assert "no prompt was read by both in both of them" in row["detail"]
+    assert (row["status"], row["larger"]) == ("position_dominated", "not told apart")
 
 
 def test_answers_that_lack_at_random_cost_little(tmp_path: Path) -> None:
@@ -161,12 +163,11 @@ def test_one_order_supports_no_difference_to_who_goes_by_place(
     asked = [by_place, "sim/random"]
     where = {"option_order": 1}
     found = cb.run(asked, paradigm, outputs=tmp_path, where=where, reports=False)
-    for source in (found, found.effects):
-        compared = cb.compare(source)
-        (row,) = compared.differences.to_dict("records")
-        assert row["larger"] == "not told apart"
-        assert "place" in row["detail"]
-        assert set(compared.ranks["rank_low"]) == {1} and set(compared.ranks["rank_high"]) == {2}
+    compared = cb.compare(found)
+    (row,) = compared.differences.to_dict("records")
+    assert row["larger"] == "not told apart"
+    assert "place" in row["detail"]
+    assert set(compared.ranks["rank_low"]) == {1} and set(compared.ranks["rank_high"]) == {2}
 
 
 def test_one_condition_alone_is_not_called_unreadable(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ import pytest
 from cogbias.claims import claim
 from cogbias.compare import difference_sentence
 from cogbias.design import paradigm
-from cogbias.effects import Analysis, _account_of_earlier_verdict, _as_estimate
+from cogbias.effects import Analysis
+from cogbias.effects.verdicts import _as_estimate
 from cogbias.reporting.cell import _truth_contrasts, _unadjusted_p, accuracy_notes
 from cogbias.reporting.methods import _decision_sentence, trace_table
-from cogbias.reporting.study import _cell_estimate, homogeneity_notes
 
 EMPTY = {"computed": None, "read from a file": float("nan")}
 NUMBERS = {"estimate": 0.2, "se": 0.1, "df": 5.0, "ci_low": 0.1, "ci_high": 0.3, "p_value": 0.01}
@@ -17,6 +17,8 @@ ROW = {
     **NUMBERS,
     "paradigm": "choice/certainty",
     "participant": "x",
+    "target": "S",
+    "n_clusters": 5,
     "measure": "effect",
     "group": "all",
     "unit": "probability",
@@ -36,22 +38,13 @@ def nothing(request):
 
 
 def test_an_estimate_without_a_detail_has_none(nothing):
-    assert _cell_estimate(ROW | {"detail": nothing}).detail == ""
     assert _as_estimate(ROW | {"method": nothing}).method == ""
-
-
-def test_a_synthesis_without_a_remark_has_no_line(nothing):
-    assert homogeneity_notes(pd.DataFrame([{"paradigm": "x", "detail": nothing}])) == ""
 
 
 def test_no_family_is_named_where_there_is_none(nothing):
     row = ROW | {"family": nothing, "reason": "said"}
     assert "nan" not in claim(row).p and "None" not in claim(row).p
     assert _decision_sentence(row, Analysis()).startswith("P-values are not corrected")
-
-
-def test_an_earlier_verdict_without_a_reason_is_no_fault(nothing):
-    assert _account_of_earlier_verdict(ROW | {"reason": "said"}, ROW | {"reason": nothing}) == ""
 
 
 def test_a_formula_that_is_not_known_is_a_dash(nothing):

@@ -1,6 +1,5 @@
 """One study, four kinds of participants, reports, a site: what a user does, with real software."""
 
-import json
 import os
 import subprocess
 import sys
@@ -9,7 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import INSTALLED
+from cogbias.folder import Folder, request_of
+from cogbias.folder import trials as stored
+from cogbias.status import folder_status
+from conftest import CLI
 from ollama_double import OllamaDouble
 from servers import MISSING, llama_server, llama_server_binary
 
@@ -21,7 +23,7 @@ REAL = ("hf/tiny", "openai/tiny", "ollama/tiny")
 @pytest.fixture(scope="module")
 def asked() -> dict[str, int]:
     "The paradigms of the study 'backends', and what is asked in each."
-    return {"choice/certainty": 392, "choice/decoy": 780}
+    return {"choice/certainty": 600, "choice/decoy": 576}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,7 @@ def finished(
     "What was asked, as a folder, and the environment that it ran in."
     if llama_server_binary() is None:
         pytest.skip(MISSING)
-    from cogbias.elicitation.tiny import tiny_folder
+    from tiny_models import tiny_folder
 
     gguf, outputs = tiny_folder() / "tiny.gguf", tmp_path_factory.mktemp("backends")
     with (
@@ -57,7 +59,7 @@ def again(asked: dict[str, int]) -> list[str]:
 def cogbias(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess:
     "The command line, as a user calls it."
     return subprocess.run(
-        [sys.executable, "-c", INSTALLED, *arguments],
+        [sys.executable, "-c", CLI, *arguments],
         env=environment,
         capture_output=True,
         text=True,
@@ -67,18 +69,16 @@ def cogbias(environment: dict[str, str], *arguments: str) -> subprocess.Complete
 
 def trials(outputs: Path, participant: str, paradigm: str) -> pd.DataFrame:
     "The stored answers of one cell."
-    from cogbias.outputs import Folder
-
-    return Folder(outputs).store(participant, paradigm).read()
+    with Folder(outputs) as folder:
+        return stored(folder, [request_of(folder, participant, paradigm)])
 
 
 def test_every_cell_is_complete(finished, asked):
-    manifest = json.loads((finished[0] / "manifest.json").read_text())
-    assert manifest["failed"] == []
-    assert {cell["method"] for cell in manifest["cells"]} == {"option_probability"}
+    found = folder_status(finished[0])
+    assert found.failed == [] and set(found.cells["method"]) == {"option_probability"}
     assert {
-        (cell["participant"].split()[0], cell["paradigm"], cell["planned"], cell["asked"])
-        for cell in manifest["cells"]
+        (cell.participant.split()[0], cell.paradigm, cell.asked, cell.answers)
+        for cell in found.cells.itertuples()
     } == {
         (who, paradigm, number, number)
         for who in ("sim/human", *REAL)
@@ -132,14 +132,14 @@ def test_a_second_run_needs_no_server_until_an_answer_is_missing(finished, asked
     run = cogbias(environment, *once_more)
     assert run.returncode == 0, run.stderr
     assert f"8 cells complete, {4 * sum(asked.values())} stored, 0 asked" in run.stdout
-    (store,) = outputs.glob("trials/openai-*/choice-certainty.jsonl")
-    whole = store.read_bytes()
-    store.write_bytes(whole[: whole[:-1].rindex(b"\n") + 1])
+    with Folder(outputs, writes=True) as folder:
+        which = request_of(folder, "openai/tiny", "choice/certainty").procedure_id
+        last = "select max(rowid) from answers where procedure_id = ?"
+        folder.db.execute(f"delete from answers where rowid = ({last})", (which,))
     run = cogbias(environment, *once_more)
-    store.write_bytes(whole)
     failed = {line.split()[1] for line in run.stderr.splitlines() if line.startswith("failed")}
     assert (run.returncode, failed) == (1, {"openai/tiny"}), run.stderr
-    assert "hf/tiny  choice/certainty: 392 stored, 0 asked" in run.stdout
+    assert "hf/tiny  choice/certainty: 600 stored, 0 asked" in run.stdout
 
 
 def test_the_key_is_nowhere(finished):

@@ -1,17 +1,20 @@
 """What the effects table promises of every estimate, over all paradigms."""
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cogbias.backends.sim import exact_trials
-from cogbias.claims import claim
 from cogbias.design import paradigm, paradigms
-from cogbias.outputs import load_effects
-from cogbias.tables import EFFECTS, load_table, save_table
-from cogbias.effects import decide, difference, estimate_effects, prompt_scores, row_verdict
+from cogbias.effects import (
+    answered,
+    decide,
+    difference,
+    estimate_effects,
+    read_prompts,
+    row_verdict,
+)
 from tiers import FEW, slow_but
 
 NAMES = [name for name in paradigms() if name != "choice/decoy"]  # its 11,232 prompts add nothing
@@ -29,12 +32,6 @@ def test_a_p_value_names_its_procedure(name):
     for who in ("human", "rational"):
         rows = effects_of(name, who)
         assert rows.p_value.notna().equals(rows.p_method.notna()), (name, who)
-
-
-def test_effects_of_before_have_no_p_method(tmp_path):
-    older = effects_of("choice/certainty", "human").drop(columns="p_method")
-    read = load_table(save_table(older, tmp_path / "effects.parquet"), EFFECTS)
-    assert read.p_method.isna().all() and len(read) == len(older)
 
 
 def sampled(who, items, repeats):
@@ -80,14 +77,15 @@ def test_dust_is_no_effect():
     "Differences of 1e-16 have neither a spread nor a p-value of 1e-33."
     contrast = paradigm("classic/framing").headline
     items = paradigm("classic/framing").items(variants=["base"])
-    scored = prompt_scores(exact_trials("random", items), items, contrast)
-    rng = np.random.default_rng(1)
-    shaken = scored.assign(score=scored["score"] + rng.uniform(1e-16, 9e-16, len(scored)))
-    shaken.loc[shaken.condition == "treatment", "score"] += 8e-16
-    row = difference(contrast, shaken)[0]
-    assert row["ci_low"] < -0.05 and row["ci_high"] > 0.05 and row["p_value"] > 0.5
-    verdict = row_verdict({**row, "p_adjusted": row["p_value"]}).verdict
-    assert verdict == "inconclusive"
+    rows = read_prompts(answered(exact_trials("random", items), items), contrast)
+    noise = np.random.default_rng(1).uniform(1e-16, 9e-16, len(rows))
+    noise = noise + 8e-16 * rows.at("condition", "treatment")
+    row = difference(contrast, rows.having(score=rows["score"] + noise))[0]
+    assert row["ci_low"] < -0.01 and row["ci_high"] > 0.01 and row["p_value"] > 0.5
+    verdict = row_verdict(
+        {**row, "paradigm": "classic/framing", "p_adjusted": row["p_value"]}
+    ).verdict
+    assert verdict == "absent"
 
 
 def test_six_sets_that_agree_leave_a_seventh_open():
@@ -95,9 +93,8 @@ def test_six_sets_that_agree_leave_a_seventh_open():
     contrast = paradigm("classic/framing").headline
     items = paradigm("classic/framing").items(variants=["base"])
     items = items[items["content_set"].isin(items["content_set"].unique()[:6])]
-    scored = prompt_scores(exact_trials("random", items), items, contrast)
-    turned = scored.assign(score=(scored["condition"] == "treatment").astype(float))
-    row = difference(contrast, turned)[0]
+    rows = read_prompts(answered(exact_trials("random", items), items), contrast)
+    row = difference(contrast, rows.having(score=rows.at("condition", "treatment") * 1.0))[0]
     assert row["estimate"] == row["ci_high"] == 1 and 0.2 < row["ci_low"] < 0.4
     assert row["status"] == "ok" and 0.001 < row["p_value"] < 0.05
 
@@ -141,28 +138,7 @@ def test_a_verdict_of_absence_does_not_speak_of_the_wrong_interval():
     "One-sided tests may place an effect within a bound that its 95% interval just reaches across."
     row = {"estimate": 0.0, "se": 0.026, "df": np.nan, "ci_low": -0.051, "ci_high": 0.051}
     row |= {"method": "", "unit": "probability", "status": "ok", "p_adjusted": 1.0}
+    row |= {"target": "S", "n_clusters": 40, "paradigm": "classic/framing"}
+    row |= {"measure": "framing_effect"}
     found = row_verdict(row | {"n_trials": 9, "n_valid": 9})
     assert found.verdict == "absent" and "interval" not in found.reason
-
-
-def test_no_claim_of_an_older_table_stands_on_an_interval_without_a_width():
-    "Version 0.1.0 called an effect present where all clusters agreed; the reason keeps its word."
-    folder = Path(__file__).parent / "fixtures" / "outputs_0_1_0"
-    heads = load_table(folder / "effects.parquet", EFFECTS)
-    heads = heads[heads["verdict"].notna()].to_dict("records")
-    said = {(row["participant"], row["paradigm"]): claim(row) for row in heads}
-    framing = said["sim/human", "classic/framing"]
-    assert framing.word == "no verdict" and not framing.interval
-    assert "the version that wrote the table said present" in framing.reason
-    assert all(each.interval for each in said.values() if each.look.startswith("claimed"))
-
-
-def test_one_wording_alone_makes_a_table_that_can_be_read(tmp_path):
-    "A single cluster has no spread, and says so; an empty estimate is never called ok."
-    framing = paradigm("classic/framing")
-    items = framing.items(contents="published")
-    found = estimate_effects(exact_trials("human", items), items, framing)
-    place = save_table(EFFECTS.check(found.assign(verdict=None)), tmp_path / "effects.jsonl")
-    read = load_effects(place)
-    spread = read[read["measure"] == "set_effect_sd"]
-    assert set(spread["status"]) == {"undefined"} and spread["estimate"].isna().all()

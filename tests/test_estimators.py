@@ -9,18 +9,18 @@ import pandas as pd
 import pytest
 
 import cogbias.effects as effects
-from cogbias.design import ACCURACY_GAIN, CONTRAST_KINDS, Contrast, Paradigm, paradigm
+from cogbias.design import ACCURACY_GAIN, Contrast, Paradigm, contrast_kinds, paradigm
+from cogbias.effects.registry import READS
 from cogbias.effects import (
     Estimator,
-    _effect_row,
+    effect_row,
     decide,
     difference,
     estimate_effects,
     read_prompts,
 )
-from cogbias.outputs import load_effects
 from cogbias.reporting.study import common_effects
-from cogbias.tables import TRIALS, CogbiasError, item_table, option, save_table
+from cogbias.tables import TRIALS, item_table, option
 
 KEYS = ["paradigm", "item_id", "condition", "pair_id", "cluster", "stratum"]
 
@@ -107,9 +107,11 @@ def test_a_number_that_follows_its_place_is_flagged():
 
 def test_numbers_in_words_have_no_order_of_options_and_say_so():
     spoken = told(GUESSES, value=[float(each) for each in moved(GUESSES, 20)])
-    found = estimate_effects(spoken, GUESSES, made_up(GUESSES, MEANS)).set_index("measure")
-    assert found.loc["shift", "estimate"] == pytest.approx(20)
-    assert set(found.loc["order_consistency", "status"]) == {"position_unidentifiable"}
+    found = estimate_effects(spoken, GUESSES, made_up(GUESSES, MEANS))
+    shift = found[(found["target"] == "S") & (found["measure"] == "shift")].iloc[0]
+    assert shift["estimate"] == pytest.approx(20)
+    kept = found[found["measure"] == "order_consistency"]
+    assert set(kept["status"]) == {"position_unidentifiable"}
 
 
 def test_numbers_that_nobody_could_read_are_a_row_and_no_error():
@@ -219,23 +221,12 @@ def test_an_accuracy_stands_against_the_best_constant_policy_in_words_of_its_own
     assert common_effects(best).attrs["left_out"] == ["made/bets"]  # no heat map of biases
 
 
-def test_a_folder_may_hold_the_verdicts_of_an_accuracy(tmp_path):
-    "Words of its own are read again, and words of nobody are refused."
-    here = made_up(BETS, SHARE)
-    best = decide(estimate_effects(told(BETS, choice=right_answers(BETS)), BETS, here))
-    kept = save_table(best, tmp_path / "effects.parquet")
-    assert load_effects(kept).iloc[0]["verdict"] == "better"
-    save_table(best.assign(verdict="betterer"), kept)
-    with pytest.raises(CogbiasError, match="did you mean 'better'"):
-        load_effects(kept)
-
-
 def believed(contrast: Contrast, answers: effects.Answered, group="all", seed=0) -> list[dict]:
     "Share of bets that fit what the participant itself said of the values, on the test split."
     layout = answers.layout
     said = np.full(len(layout), -1)
     said[answers.item] = answers.p.argmax(axis=1)
-    rows = effects.Rows(layout, np.arange(len(layout)), n_trials=said * 0 + 1, n_valid=said * 0 + 1)
+    rows = effects.Rows(answers, np.arange(len(layout)))
     test = rows.at("split", "test")
     values, bets = (test & rows.at("paradigm", name) for name in ("made/values", "made/bets"))
     belief = dict(zip(rows["pair_id"][values], said[values]))
@@ -243,15 +234,15 @@ def believed(contrast: Contrast, answers: effects.Answered, group="all", seed=0)
         said[item] == belief[pair] for item, pair in zip(rows.item[bets], rows["pair_id"][bets])
     ]
     return [
-        _effect_row(contrast, rows.part(bets), group, estimate=float(np.mean(fits)), method="made")
+        effect_row(contrast, rows.part(bets), group, estimate=float(np.mean(fits)), method="made")
     ]
 
 
 def test_an_estimator_may_read_all_trials_of_a_participant(monkeypatch):
     "An accuracy conditioned on beliefs of another paradigm, on one split: an entry, nothing else."
     entry = Estimator("made up", believed, "participant", factor="split", bounded=False)
-    monkeypatch.setitem(effects.ESTIMATORS, "believed", entry)
-    assert CONTRAST_KINDS["believed"] is entry
+    monkeypatch.setitem(effects.estimators(), "believed", entry)
+    assert contrast_kinds()["believed"] is entry
     conditioned = replace(SHARE, measure="fits", kind="believed")
     here = made_up(BETS, conditioned)
     values, bets = told(VALUES, choice="B"), told(BETS, choice="B")
@@ -264,5 +255,5 @@ def test_an_estimator_may_read_all_trials_of_a_participant(monkeypatch):
 def test_estimators_of_other_notebooks_are_found():
     kinds = effects.estimators()
     assert {"rating_m", "threshold_accuracy", "difference"} <= set(kinds)
-    assert {each.reads for each in kinds.values()} == set(effects.READS)
+    assert {each.reads for each in kinds.values()} == set(READS)
     assert all(each.meaning for each in kinds.values())

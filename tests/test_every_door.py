@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from test_own_paradigms import ROOT, written
+from own_files import ROOT, written
 
 import cogbias as cb
 from cogbias.backends.sim import exact_trials
@@ -80,7 +80,7 @@ def test_doors_give_for_a_file_what_they_give_for_a_name(tmp_path: Path) -> None
         usual = cb.plan("sim/human", by_name, outputs=tmp_path / "none")
         columns = ["participant", "prompts", "planned", "missing", "calls", "tokens_in"]
         assert planned.cells[columns].equals(usual.cells[columns])
-        assert planned.power["detectable"].equals(usual.power["detectable"])
+        assert planned.power["present_from"].equals(usual.power["present_from"])
     both = cb.plan(["sim/human"], [by_name, at_hand, made_in_python()], outputs=tmp_path / "none")
     assert both.cells["paradigm"].tolist() == [by_name, "own/same", "mine/mugs"]
     found = {}
@@ -129,7 +129,9 @@ def test_a_copy_that_was_changed_is_not_what_its_file_says(tmp_path: Path) -> No
 def test_what_no_folder_can_keep_is_said_before_anybody_is_asked(tmp_path: Path) -> None:
     asked = []
     odd = replace(made_in_python(), title="Mugs \x1b[31mhere")
-    with pytest.raises(CogbiasError, match="mine/mugs: title holds .*, which cannot be printed"):
+    with pytest.raises(
+        CogbiasError, match="mine/mugs: title: contains .*, which cannot be printed"
+    ):
         cb.run(asked.append, odd, name="mine", outputs=tmp_path / "out", progress=False)
     assert not asked
 
@@ -211,9 +213,9 @@ def test_trials_are_compared_on_the_items_that_they_answer(tmp_path: Path) -> No
     pd.testing.assert_frame_equal(cb.compare(both, items=own).differences, wanted)
     other = paradigm("classic/anchoring").items(arbitrary=True, variants=["base"])
     both = pd.concat([exact_trials(name, other) for name in ("human", "rational")])
-    with pytest.raises(CogbiasError, match="96 of 96 trials answer items that are not there"):
+    with pytest.raises(CogbiasError, match="160 of 160 trials answer items that are not there"):
         cb.compare(both)  # it said that no prompt was answered by both
-    assert cb.compare(both, items=other).differences["n_prompts"].iloc[0] == 48
+    assert cb.compare(both, items=other).differences["n_prompts"].iloc[0] == 80
     with pytest.raises(CogbiasError, match="a folder has its items; leave them out"):
         cb.compare(tmp_path, items=other)
 
@@ -223,9 +225,9 @@ def test_what_is_said_beside_a_table_of_items_is_heard_or_refused() -> None:
     lower = paradigm_from(items, "lower", number={"unit": "percent", "bias": "lower"})
     assert (lower.headline.direction, lower.headline.unit) == (-1, "percent")
     for more in ({"persona": "You."}, {"human": {}}, {"variants": ["base"]}, {"factors": {}}):
-        with pytest.raises(CogbiasError, match="says nothing beside a table of items"):
+        with pytest.raises(CogbiasError, match="is said by the rows of an items table"):
             paradigm_from(items, "more", **more)
-    with pytest.raises(CogbiasError, match="it holds a unit, a bias, which is higher"):
+    with pytest.raises(CogbiasError, match="number.high: there is no such field"):
         paradigm_from(items, "odd", number={"unit": "percent", "high": 3})
 
 

@@ -9,7 +9,7 @@ import pytest
 from tiers import slow_but
 
 import cogbias as cb
-from cogbias.stats.decisions import CLAIMABLE
+from cogbias.words import CLAIMABLE
 from cogbias.stats.ratings import RatingRule, rating_difference, rating_effect
 
 OPTIONS = 7
@@ -56,18 +56,6 @@ def test_random_responders_seldom_support_a_claim(of_order_2: int, compared: boo
     assert share_of_claims(of_order_2, compared) < 0.05 + 3 * (0.05 * 0.95 / STUDIES) ** 0.5
 
 
-def test_equal_weights_are_no_weights() -> None:
-    rng = np.random.default_rng(0)
-    answers = random_answers(rng, 60), random_answers(rng, 60)
-    texts, settings = np.arange(60) % 24, rng.integers(0, 40, 60)
-    plain = rating_effect(*answers, texts, RatingRule(OPTIONS), crossed=settings)
-    alike = rating_effect(
-        *answers, texts, RatingRule(OPTIONS), crossed=settings, weight=np.full(60, 0.3)
-    )
-    for field in ("se", "df", "ci_low", "ci_high", "p_value"):
-        assert getattr(plain, field) == pytest.approx(getattr(alike, field), rel=1e-12)
-
-
 ITEMS = cb.items("managerial/escalation")
 STORIES = {row.prompt: row for row in ITEMS.itertuples()}
 
@@ -82,16 +70,3 @@ def at_random(seed: str):
 
     answer.__name__ = seed
     return answer
-
-
-def test_one_pair_of_an_order_carries_no_verdict(tmp_path) -> None:
-    lonely = min(ITEMS[ITEMS.option_order == 2].pair_id)
-    asked = ITEMS[(ITEMS.option_order == 1) | (ITEMS.pair_id == lonely)]
-    found = cb.run([at_random("a"), at_random("b")], asked, outputs=tmp_path / "out", reports=False)
-    for row in cb.headline(found.effects).to_dict("records"):
-        assert (row["verdict"], row["status"]) == ("none", "too_few_clusters")
-        assert "1 pair of order 2 carries as much weight as 50 of order 1" in row["detail"]
-    (difference,) = cb.compare(found).differences.to_dict("records")
-    assert difference["larger"] == "not told apart"
-    assert difference["status"] == "too_few_clusters"
-    assert "1 pair of order 2 carries as much weight" in difference["detail"]

@@ -40,7 +40,6 @@ from cogbias.kits.scenario import (
 )
 from cogbias.markup import marked
 from cogbias.participants import Answer, participant
-from cogbias.running import ask_and_estimate
 from cogbias.tables import CogbiasError
 
 needs_server = pytest.mark.skipif(llama_server_binary() is None, reason=MISSING)
@@ -226,7 +225,7 @@ class TestGivingUp:
             main([*words, str(path), "--settings", "3"])
         out = capsys.readouterr().out
         assert ended.value.code == 1
-        assert "2 of 3 stories are whole; 5 answers" in " ".join(out.split())
+        assert "2 of 3 stories are complete" in " ".join(out.split())
         items = scenario_items(paradigm("managerial/escalation").written, fillings=str(path))
         assert (items["cluster"].nunique(), items.attrs["left_out"]) == (2, 1)
         with pytest.raises(SystemExit) as ended:
@@ -294,11 +293,6 @@ def lacking(path: Path) -> None:
     path.write_text(path.read_text().replace('"gap"', '"gup"'))
 
 
-def newer(path: Path) -> None:
-    rows = [json.loads(line) | {"schema_version": 99} for line in path.read_text().splitlines()]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
 def twice(path: Path) -> None:
     path.write_text(path.read_text() * 2)
 
@@ -327,7 +321,6 @@ class TestHostileTables:
     CASES = [
         (edited, "record 1 was edited"),
         (lacking, "column 'gap' is missing"),
-        (newer, "99"),
         (twice, "filling_id"),
         (folder, "written.jsonl"),
         (pipe, "is a pipe or a device"),
@@ -377,13 +370,11 @@ class TestHostileTables:
         assert generate(ONE, Writer({"goods": "tools"}), link, settings=4).asked == 1
         assert link.is_symlink() and len(load_fillings(table)) == 4
 
-    def test_a_torn_line_is_asked_again_and_a_whole_one_is_kept(self, table: Path) -> None:
+    def test_a_torn_line_is_asked_again(self, table: Path) -> None:
         text = table.read_text()
         table.write_text(text[:-20])
         assert generate(ONE, Writer({"goods": "tools"}), table, settings=3).asked == 1
-        table.write_text(text.rstrip("\n"))
-        assert generate(ONE, Writer({"goods": "tools"}), table, settings=3).asked == 0
-        assert table.read_text() == text
+        assert table.read_text().count("\n") == text.count("\n")
 
     def test_a_file_of_something_else_is_left_alone(self, tmp_path: Path) -> None:
         for text in ("my notes", '["mine"]', '{"mine": 1}\n'):
@@ -475,58 +466,6 @@ class TestManyWriters:
         assert items_of(table).attrs["left_out"] == 1
         assert flawed_share(load_fillings(table))["reviewed"].tolist() == [1]
 
-    def test_effects_say_who_wrote_and_mark_own_texts(self, tmp_path: Path) -> None:
-        found = paradigm("managerial/escalation")
-        path = tmp_path / "written.jsonl"
-        for name, word in (("openai/one temperature=0.7", "depot"), ("openai/two", "canteen")):
-            generate(found, Writer({}, eight_stories(word), name=name), path, settings=8)
-        items = found.items(fillings=str(path))
-        trials = exact_trials("human", items).assign(participant="openai/one")
-        effects = estimate_effects(trials, items, found)
-        shift = effects[effects["measure"] == "rating_shift"].set_index("group")["detail"]
-        assert shift["all"].endswith(
-            "texts: openai/one temperature=0.7 and openai/two; own texts among them"
-        )
-        assert shift["generator=openai/one temperature=0.7"].endswith("=0.7; own texts")
-        assert shift["generator=openai/two"].endswith("texts: openai/two")
-        gap = effects.set_index("measure").loc["rating_shift_own_texts"]
-        assert gap["estimate"] == pytest.approx(0, abs=1e-9)  # whoever wrote, it rates alike
-        assert gap["ci_low"] < 0 < gap["ci_high"] and gap["n_items"] == len(items)
-        shelf = found.items(settings=8)
-        alone = estimate_effects(exact_trials("human", shelf), shelf, found)
-        assert alone["detail"][0].endswith("texts: shelf")
-        assert not alone["group"].str.startswith("generator").any()
-        assert "rating_shift_own_texts" not in set(alone["measure"])
-
-    def test_own_minus_others_is_estimated(self, tmp_path: Path) -> None:
-        "Who leans on its own texts only shows what it leans, with an interval of both."
-        found = paradigm("managerial/escalation")
-        path = tmp_path / "written.jsonl"
-        for name, word in (("openai/one", "depot"), ("openai/two", "canteen")):
-            generate(found, Writer({}, eight_stories(word), name=name), path, settings=8)
-        items = found.items(fillings=str(path))
-        own = items["generator"] == "openai/one"
-        halves = [
-            exact_trials(who, items[mine]) for who, mine in (("human", own), ("mirror", ~own))
-        ]
-        trials = pd.concat(halves).assign(participant="openai/one")
-        effects = estimate_effects(trials, items, found).set_index("measure")
-        gap = effects.loc["rating_shift_own_texts"]
-        assert gap["estimate"] == pytest.approx(0.3, abs=0.005) and gap["ci_low"] > 0
-
-    def test_a_story_that_is_left_out_is_named_in_the_record(self, tmp_path: Path) -> None:
-        path = tmp_path / "written.jsonl"
-        found = paradigm("managerial/escalation")
-        writer = Writer({"plan": "a new depot", "news": "The depot leaks."})
-        generate(found, writer, path, settings=3)
-        story = review_sample(load_fillings(path), count=1).to_numpy(object)[0]
-        store_verdicts(path, {tuple(story): "flawed"}, "a reader")
-        study = {"settings": {"managerial/escalation": {"fillings": str(path)}}}
-        outputs = tmp_path / "out"
-        ask_and_estimate("sim/human", "managerial/escalation", outputs=outputs, **study)
-        manifest = json.loads((outputs / "manifest.json").read_text())
-        assert "1 story is not asked" in manifest["cells"][0]["note"]
-
 
 class TestFrames:
     "A frame error shows the frame, the gap and the rule."
@@ -535,7 +474,7 @@ class TestFrames:
         ({"gaps": {}}, ("'You own [[goods]].'", "gap 'goods'", "not declared")),
         (
             {"situation": {"control": "You own [[goods]].", "treatment": "x"}},
-            ("shared gap 'goods'", "missing in the frame of 'treatment'"),
+            ("shared gap 'goods'", "stands in 'control' only"),
         ),
         ({"scale": CHANGE[:5]}, ("scale of 'control'", "5 options", "7 or 11")),
     ]
@@ -645,8 +584,8 @@ class TestServer:
 
 def _generate_slowly(url: str, path: Path) -> None:
     "One answer after the other, with a pause after each."
-    append = writing.append_whole
-    writing.append_whole = lambda *given: (append(*given), time.sleep(0.2))
+    lines = writing._lines_of_answers
+    writing._lines_of_answers = lambda *given: (time.sleep(0.2) or each for each in lines(*given))
     generate(ONE, at(url, concurrency=1), path, settings=25)
 
 

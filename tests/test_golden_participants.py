@@ -1,4 +1,4 @@
-"Reference values of prospect theory, ROC area, simulated participants; skipped without the file."
+"Reference values of prospect theory and simulated participants; skipped without the file."
 
 import math
 
@@ -9,7 +9,6 @@ from cogbias.backends.sim import SimulatedParticipant, expected_effect
 from cogbias.design import paradigm, selected
 from cogbias.kits.rules import expected_prize, prospect_value, weight
 from cogbias.paradigms.choice.certainty import choose_lottery
-from cogbias.stats.roc import area_under_curve
 from golden import beside, load
 
 pytestmark = beside
@@ -19,14 +18,6 @@ pytestmark = beside
 def entries():
     "Entries by id."
     return load()["entries"]
-
-
-def test_area_and_its_delong_interval(entries):
-    entry = entries["auc_aSAH"]
-    truth, rating = (np.asarray(entry["inputs"][name], float) for name in ("y", "score"))
-    found = area_under_curve(truth, rating)
-    assert math.isclose(found.estimate, entry["expected"]["auc"], rel_tol=1e-9)
-    assert np.allclose((found.ci_low, found.ci_high), entry["expected"]["ci_delong"], rtol=1e-6)
 
 
 def test_prospect_values(entries):
@@ -56,7 +47,7 @@ def delta(rule, position=0.0, lapse=0.0):
     "Effect on the published sets of a chooser with a position habit (logits) and uniform lapses."
     bias = paradigm("choice/certainty")
     contrast = next(each for each in bias.contrasts if each.measure == "certainty_effect_all_sets")
-    items = selected(bias.items(), contrast)
+    items = selected(bias.items(grid="published"), contrast)
     chances = []
     for row in items.to_dict("records"):
         p = rule(row["content"], [each["role"] for each in row["options"]])["target"]

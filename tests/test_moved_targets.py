@@ -73,12 +73,3 @@ def test_a_table_at_hand_is_told_of_likewise(tmp_path: Path, how: str, moves: bo
         settings = {"outputs": tmp_path / each.name, "name": "blue", "reports": False}
         found = cb.run(lambda prompt: "blue", each, progress=False, **settings)
         assert any(SAYS in line for line in found.said) == moves
-
-
-def test_python_says_that_a_file_was_declared_otherwise(tmp_path: Path) -> None:
-    place, settings = declared(tmp_path, "nowhere"), {"progress": False, "reports": False}
-    first = cb.run("sim/human", place, outputs=tmp_path / "out", **settings)
-    assert not any("declared otherwise" in line for line in first.said)
-    place.write_text(place.read_text().replace('"Hues"', '"Hues again"'))
-    second = cb.run("sim/human", place, outputs=tmp_path / "out", **settings)
-    assert any("own/hue: was declared otherwise" in line for line in second.said)

@@ -27,16 +27,14 @@ NOTEBOOKS = sorted(
 # such as the numbers of some statistics (test_golden_*), what is trained (test_trained_encoders)
 # and what renders (each test of a report).
 SLOW = (
-    *("benchmarks/", "tutorials/", "published/pagliaro.ipynb", "23_kernels.ipynb"),
+    *("benchmarks/", "tutorials/", "published/pagliaro.ipynb", "23_engine.ipynb"),
     *("03_frames.ipynb", "20_executors.ipynb", "21_trained_encoders.ipynb", "24_rendering.ipynb"),
     *("27_status.ipynb", "33_checking_designs.ipynb", "34_skeletons.ipynb", "kits/table.ipynb"),
     *("backends/hf.ipynb", "elicitation/04_tiny.ipynb", "site/02_pages.ipynb"),
     *("paradigms/bets/value.ipynb", "reporting/05_methods.ipynb"),
     *("planning/02_power.ipynb", "reporting/02_models.ipynb", "reporting/03_bets.ipynb"),
-    "figures/02_answers.ipynb",
-    *("stats/05_signal_detection.ipynb", "stats/06_standardised.ipynb", "stats/17_synthesis.ipynb"),
-    *("stats/12_shared_things.ipynb", "stats/18_repeated_measures.ipynb"),
-    *("stats/19_features.ipynb", "stats/20_profiles.ipynb", "stats/22_structure.ipynb"),
+    *("stats/05_signal_detection.ipynb", "stats/12_shared_things.ipynb"),
+    "stats/21_structure.ipynb",
 )
 # Two tutorials show every day that the way from a question to a page is open.
 SHORT = ("tutorials/first_steps.ipynb", "tutorials/way_of_one_answer.ipynb")

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from recorded_servers import CASES, ITEMS, client_library, made, playing, portrait, recorded
 
-from cogbias.elicitation import calls, server
 from cogbias.participants import Answer, Request
 
 
@@ -79,22 +78,3 @@ def test_a_plan_counts_the_calls_that_try_out_a_server(
         taken[who.backend].append(counting.chats)
         planned[who.backend] = who.trying_out.calls
     assert {name: max(counts) for name, counts in taken.items()} == planned
-
-
-def test_answers_and_questions_about_the_model_are_repeated_in_one_place(
-    recording: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-
-    def noted(*arguments: Any, **more: Any) -> Any:
-        asked.append(arguments)
-        return repeated(*arguments, **more)
-
-    repeated = calls.repeated
-    for room in (calls, server):
-        monkeypatch.setattr(room, "repeated", noted)
-    who = made(CASES["in words"], playing(CASES["in words"], recording["tapes"]["words"]))
-    assert who.methods == ("text",)
-    questions = len(asked)
-    answer = next(who.answers([Request(ITEMS["letters"], 0, 1)], "text"))[1]
-    assert answer.status == "ok" and 0 < questions < len(asked)

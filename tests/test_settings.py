@@ -4,13 +4,13 @@ All of them are declared as those of a study are, and one check reads the declar
 """
 
 from dataclasses import replace
-from pathlib import Path
 
+import nbformat
 import pytest
 
-from cogbias import running
+from cogbias.settings import report_parameters
 from cogbias.study import check_levels, make_study, study_items, study_participants
-from cogbias.tables import CogbiasError
+from cogbias.tables import CogbiasError, shipped
 
 WHO = {  # model -> settings that nobody can mean
     "sim/human": [{"temperature": -1}, {"temperature": "hot"}, {"temperature": True}],
@@ -97,24 +97,16 @@ def test_a_level_that_another_paradigm_has_is_no_mistake():
 def test_items_without_what_the_headline_compares_are_refused_before_anybody_is_asked():
     where = {"variant": ["no_persona"]}
     asked = make_study(models=["sim/human"], paradigms=["classic/framing"], where=where)
-    with pytest.raises(CogbiasError) as said:
+    with pytest.raises(CogbiasError, match="no item that is asked of classic/framing"):
         check_levels(asked)
-    assert str(said.value) == (
-        "study: no item that is asked of classic/framing is among those that its headline "
-        "compares (variant 'base'); ask some of these, too"
-    )
     check_levels(replace(asked, where={"variant": ["no_persona", "base"]}))
 
 
-def test_a_cell_without_a_headline_takes_no_number_from_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    "As a version before may have left it in a folder."
-    asked = make_study(models=["sim/human"], paradigms=["classic/framing"])
-    alone = running.run_study(asked, tmp_path, reports=False).effects
-    monkeypatch.setattr(running, "check_levels", lambda _: None)
-    lacking = replace(asked, models=("sim/rational",), where={"variant": ["no_persona"]})
-    found = running.run_study(lacking, tmp_path, reports=False)
-    assert found.effects["estimate"].tolist() == alone["estimate"].tolist()
-    (line,) = found.left_out
-    assert "sim-rational" in line and "no variant 'base', which the headline is about" in line
+def test_the_template_of_a_report_has_the_declared_parameters():
+    template = nbformat.read(shipped("reports", "bias.ipynb"), 4)
+    (cell,) = [each for each in template.cells if "parameters" in each.metadata.get("tags", [])]
+    lines = [
+        f"{name} = {str([default]).replace(chr(39), chr(34))[1:-1]}  # {meaning}"
+        for name, (default, meaning) in report_parameters().items()
+    ]
+    assert cell.source == "\n".join(lines)

@@ -195,7 +195,7 @@ def test_a_bar_reads_no_more_of_the_items_than_it_needs(
     run_study(study, tmp_path, reports=False)
     monkeypatch.setattr(outputs, "load_table", None)
     seen = progress.Watch(Folder(tmp_path), [("sim/human", "classic/framing")], 1).look()
-    assert (seen.answers, seen.expected, seen.cells) == (384, 384, 1)
+    assert (seen.answers, seen.expected, seen.cells) == (448, 448, 1)
     place = Folder(tmp_path).items("classic/framing")
     place.write_bytes(place.read_bytes()[:100])
     assert progress.Watch(Folder(tmp_path), [("sim/human", "classic/framing")], 1).look().cells == 0
@@ -239,22 +239,22 @@ def look_after(monkeypatch: pytest.MonkeyPatch) -> Callable[..., progress.Count]
 
 @pytest.mark.parametrize(
     ("changed", "expected"),
-    [({"seed": 2}, 384), ({"method": "two_step"}, 768), ({"items_file": "half.jsonl"}, 192)],
+    [({"seed": 2}, 448), ({"method": "two_step"}, 896), ({"items_file": "half.jsonl"}, 224)],
 )
 def test_answers_that_the_run_does_not_need_are_not_done(
     changed: dict, expected: int, tmp_path: Path, look_after: Callable[..., progress.Count]
 ) -> None:
-    "A run with another seed said '384 of 384 answers' from its first moment to its last."
+    "A run with another seed said '448 of 448 answers' from its first moment to its last."
     first = make_study(**FRAMING)
     if "items_file" in changed:
-        half = paradigm("classic/framing").items().head(192)
+        half = paradigm("classic/framing").items().head(224)
         changed = {"items_file": str(save_table(half, tmp_path / "half.jsonl")), "seed": 5}
     run_study(first, tmp_path / "out", reports=False)
     seen = look_after(replace(first, **changed), tmp_path / "out", 100)
     assert (seen.answers, seen.expected, seen.cells, seen.before) == (100, expected, 0, 0)
 
 
-@pytest.mark.parametrize(("method", "expected"), [("text", 384), ("two_step", 768)])
+@pytest.mark.parametrize(("method", "expected"), [("text", 448), ("two_step", 896)])
 def test_a_run_that_goes_on_counts_what_it_finds(
     method: str, expected: int, tmp_path: Path, look_after: Callable[..., progress.Count]
 ) -> None:
@@ -283,7 +283,7 @@ def test_each_cell_takes_as_many_answers_as_it_has_items_of_its_own(tmp_path: Pa
     run_study(make_study(**FRAMING | part), tmp_path, reports=False)
     cells = [(who, "classic/framing") for who in ("sim/messy", "sim/human")]
     seen = progress.Watch(Folder(tmp_path), cells, 1).look()
-    assert (seen.answers, seen.expected, seen.cells) == (384 + 96, 384 + 96, 2)
+    assert (seen.answers, seen.expected, seen.cells) == (448 + 160, 448 + 160, 2)
 
 
 def test_what_is_found_makes_nothing_faster() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cogbias.claims import status_words
+from cogbias.words import status_words
 from cogbias.design import Contrast, Paradigm, paradigm, paradigms
 from cogbias.effects import (
     answered,
@@ -124,7 +124,7 @@ def test_one_point_for_both_whatever_is_missing(seed):
     rows = _rows(items, counts, asked)
     weights = None if seed % 2 else {"s0": 1.0, "s1": -0.5}
     contrast = Contrast("effect", "Effect", CONTRAST.score, weights=weights)
-    wide, these = difference(contrast, rows, seed=None)[0], these_prompts(contrast, rows)[0]
+    wide, these = difference(contrast, rows, test=False)[0], these_prompts(contrast, rows)[0]
     if these["status"] == "no_valid_answers":
         assert these["estimate"] is None
         return

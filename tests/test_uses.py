@@ -20,7 +20,7 @@ SHOWN = (
     "choices/* "
     "elicitation/0[0-5]_* elicitation/08_* effects/bets "
     "fillings/00_writing kits/variants paradigms/choice/* paradigms/classic/* paradigms/logic/* "
-    "stats/0[0-8]_* stats/1[0-9]_* stats/2[0-2]_* stats/calibration"
+    "stats/0[0-8]_* stats/1[0-9]_* stats/2[0-2]_*"
 ).split()
 HELD = sorted({path for each in SHOWN for path in NOTEBOOKS.glob(f"{each}.ipynb")})
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from cogbias.elicitation.tiny import END, SHAPE, tiny_model, tiny_tokenizer, write_gguf
+from tiny_models import END, SHAPE, tiny_model, tiny_tokenizer, write_gguf
 
 NOUNS = (" brands", " tools", " facts", " experts", " years", " things")  # keep to every rule
 NUMBER = " two"  # breaks one

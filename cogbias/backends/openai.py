@@ -4,12 +4,9 @@
 
 # %% auto #0
 __all__ = ['OPENAI_URL', 'KINDS', 'NEUTRAL', 'PROBE', 'SHORT', 'ROUTES', 'FIRST_LIST', 'DRAWING', 'OURS', 'MODELS', 'SETTINGS',
-           'server_url', 'make_client', 'Unreadable', 'Complaint', 'read_body', 'first_choice', 'complete', 'Addressee',
-           'explain', 'ModelCard', 'find_served', 'fetch_page', 'list_models', 'read_model_card', 'Dialect',
-           'fields_of', 'answer_and_thinking', 'tokens_of', 'answer_of_completion', 'read_list', 'OpenaiSettings',
-           'thinkings', 'refused_field', 'find_dialect', 'generation_of', 'check_served', 'draw_listed', 'ruled_out',
-           'probe', 'OpenaiReader', 'OpenaiParticipant', 'revision_of', 'host_of', 'seeing_words', 'warning_of',
-           'facts_of', 'words_answer', 'PARTICIPANT']
+           'server_url', 'make_client', 'through_client', 'Completion', 'complete', 'ModelCard', 'list_models',
+           'fetch_more', 'read_model_card', 'Dialect', 'fields_of', 'OpenaiSettings', 'thinkings', 'refused_field',
+           'find_dialect', 'draw_listed', 'OpenaiReader', 'OpenaiParticipant', 'PARTICIPANT']
 
 # %% ../../nbs/backends/openai.ipynb #74922bfd
 import json
@@ -17,27 +14,27 @@ import logging
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from annotated_types import Ge, Gt, Le, Predicate
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from typing_extensions import NotRequired, TypedDict
 
-from ..elicitation.answer_trees import Measured, NextTokens, NoDistribution, tempered
+from ..elicitation.answer_trees import Measured, NextTokens, tempered
 from cogbias.elicitation.calls import (
-    RETRIED,
-    Fault,
-    NobodyThere,
     check_base_url,
     is_variable,
     keep_out,
-    retry_after,
     secrets_of,
+    server_of,
     without_secrets,
 )
 from cogbias.elicitation.server import (
     ENDS,
+    NO_LISTS,
     Generation,
     ListedToken,
     NextTokenReader,
@@ -47,35 +44,32 @@ from cogbias.elicitation.server import (
     TryingOut,
     begins_with_a_word,
     characters_of,
+    counted,
     draw_until,
     find_route,
     has_list,
+    has_list_or_words,
     joined,
-    lists_are_missing,
     messages_of,
     next_tokens_of,
     one_line,
     opens_without_answer,
-    patiently,
     shown_mass,
     thinking_apart,
 )
 from cogbias.elicitation.transport import (
+    Count,
     Misshapen,
-    as_count,
-    counted,
-    as_mapping,
-    as_mappings,
-    as_name,
-    as_text,
-    check_length,
+    Name,
+    Refusal,
+    Unfit,
+    as_model,
     guard,
+    last_word,
     plain_facts,
-    read_json,
-    room_for,
-    unfit_fault,
+    unfit_behind,
 )
-from ..limits import taking_for_call
+from ..limits import taking
 from ..participants import Answer, Request, answer_from_text
 from ..settings import AtLeastOne, Setting, check_settings, settings_of
 from ..tables import CogbiasError, content_hash, nearest
@@ -93,9 +87,9 @@ def server_url(
     "Where the server is."
     return check_base_url(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
 
-# %% ../../nbs/backends/openai.ipynb #5f37d184
+
 def make_client(
-    base_url: str | None = None,  # None: OPENAI_BASE_URL, else OpenAI
+    url: str,  # of the server
     api_key_env: str = "OPENAI_API_KEY",  # environment variable that holds the key
     timeout: float = 300.0,  # seconds that an answer may take
     transport: Any = None,  # of httpx2; None: the network
@@ -105,299 +99,252 @@ def make_client(
         from openai import DefaultHttpxClient, OpenAI, Timeout
     except ImportError:
         raise CogbiasError(
-            "openai: the SDK is not installed; run `pip install cogbias[openai]`"
+            "openai/ models need OpenAI's client; install it with: pip install 'cogbias[openai]'"
         ) from None
-    url, key = server_url(base_url), os.environ.get(api_key_env)
+    key = os.environ.get(api_key_env)
     if not key and url == OPENAI_URL:
         raise CogbiasError(
             f"openai: the environment variable {api_key_env} holds no key for {url}; set it, or "
             f"name another server with base_url or OPENAI_BASE_URL"
         )
     keep_out(key or "")
-    network = DefaultHttpxClient(transport=transport) if transport else DefaultHttpxClient()
+    more = {"transport": transport} if transport else {}
+    network = DefaultHttpxClient(follow_redirects=False, **more)
     return OpenAI(
         api_key=key or "none",
         base_url=url,
         timeout=Timeout(timeout, connect=min(timeout, 10.0)),
         max_retries=0,
-        http_client=guard(network, url, timeout),
+        http_client=guard(network, server_of(url), timeout),
     )
 
-# %% ../../nbs/backends/openai.ipynb #e1a351a0
-class Unreadable(Exception):
-    "Something answers, but not as a chat server does."
 
-
-class Complaint(Exception):
-    "An error that was sent as if all were well."
-
-
-def read_body(
-    content: bytes,  # body of a response
-) -> dict[str, Any]:
-    "A body as it should be, or an error that says what it is instead."
+def through_client(
+    call: Callable[[], Any],  # of the SDK
+) -> Any:
+    "What a call gives; raises what went wrong on the way, not what the SDK makes of it."
     try:
-        body = read_json(content)
-    except ValueError:  # wrong encoding too
-        raise Unreadable(content.decode("utf-8", "replace")) from None
-    if not isinstance(body, dict):
-        raise Unreadable(content.decode("utf-8", "replace"))
-    if body.get("error"):
-        raise Complaint(body["error"])
-    return body
+        return call()
+    except Exception as error:
+        raise unfit_behind(error) or error from None
 
-# %% ../../nbs/backends/openai.ipynb #c18ba4a2
-def first_choice(
-    body: Mapping[str, Any],  # of a chat completion
-) -> Mapping[str, Any]:  # message, finish_reason, logprobs
-    "The one choice of a completion."
-    choices = body.get("choices")
-    if (
-        not isinstance(choices, list)
-        or not choices
-        or not isinstance(choices[0], dict)
-        or not isinstance(choices[0].get("message"), dict)
-    ):
-        raise Unreadable(f"no choices in {dict(body)!r:.2000}")
-    return choices[0]
+# %% ../../nbs/backends/openai.ipynb #d58a46c9
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True)
 
-# %% ../../nbs/backends/openai.ipynb #16a1d20c
+
+class _Part(_Strict):
+    text: str | None = None
+
+
+class _Message(_Strict):
+    content: str | list[_Part] | None = None
+    reasoning: str | list[_Part] | None = None
+    reasoning_content: str | list[_Part] | None = None
+    refusal: str | None = None
+
+    def text(self, name: str) -> str:
+        "The text of a field, also where it comes in parts."
+        value = getattr(self, name) or ""
+        return value if isinstance(value, str) else "".join(each.text or "" for each in value)
+
+    @property
+    def thinking(self) -> str:
+        "Thinking that came apart."
+        return self.text("reasoning") or self.text("reasoning_content")
+
+
+class _Listed(TypedDict):
+    __pydantic_config__ = ConfigDict(strict=True)  # type: ignore[misc]
+    token: str
+    logprob: float | None
+    bytes: NotRequired[list[int] | None]
+    id: NotRequired[int | None]
+
+
+class _Written(_Strict):
+    token: str = ""
+    top_logprobs: list[_Listed] | None = None
+
+
+class _Logprobs(_Strict):
+    content: list[_Written] | None = None
+
+
+class _Choice(_Strict):
+    message: _Message
+    finish_reason: Name | None = None
+    logprobs: _Logprobs | None = None
+
+
+class _Reasoning(_Strict):
+    reasoning_tokens: Count | None = None
+
+
+class _Usage(_Strict):
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    completion_tokens_details: _Reasoning | None = None
+
+
+class Completion(_Strict):
+    "A chat completion, as far as it is read."
+
+    choices: list[_Choice] = Field(min_length=1)
+    usage: _Usage | None = None
+    model: Name | None = None
+    system_fingerprint: Name | None = None
+
+    @property
+    def message(self) -> _Message:
+        "The one message."
+        return self.choices[0].message
+
+    @property
+    def counts(self) -> dict[str, int | None]:
+        "Tokens read and written, as the server counted them."
+        usage, message = self.usage or _Usage(), self.message
+        is_written = bool(message.text("content") or message.thinking or message.refusal)
+        return counted(usage.prompt_tokens, usage.completion_tokens, is_written)
+
+    @property
+    def thinks(self) -> bool:
+        "Whether thinking came with it."
+        details = self.usage and self.usage.completion_tokens_details
+        hidden = (details.reasoning_tokens if details else None) or 0
+        content, thinking = self.message.text("content"), self.message.thinking
+        return hidden > 0 or thinking_apart(content, thinking, 10**6)[1] is not None
+
+    def answer(self, item: Mapping[str, Any], max_tokens: int = 256) -> Answer:
+        "Read it in words."
+        content, thinking = thinking_apart(
+            self.message.text("content"), self.message.thinking, max_tokens
+        )
+        finish = self.choices[0].finish_reason
+        received = {"thinking": thinking, "finish_reason": finish} | self.counts
+        if refusal := self.message.refusal:
+            words = "marked as a refusal by the server"
+            return Answer("refusal", refusal, detail=words, **received)
+        return answer_from_text(item, content, **received)
+
+    def generation(self) -> Generation:
+        "Its tokens, with their lists."
+        logprobs = self.choices[0].logprobs
+        shown = [each for each in (logprobs and logprobs.content) or [] if each.top_logprobs]
+        return Generation(
+            [[_listed_token(each) for each in one.top_logprobs] for one in shown],
+            [one.token for one in shown],
+            self.message.thinking + self.message.text("content"),
+            self.counts["tokens_in"],
+        )
+
+
+def _listed_token(each: _Listed) -> ListedToken:
+    "A listed token; a log-probability of null is what JSON makes of minus infinity."
+    text = each["token"]
+    ends = text in ENDS and not (text == "" and each.get("bytes"))
+    logprob = -math.inf if each["logprob"] is None else each["logprob"]
+    return ListedToken("" if ends else text, logprob, ends, each.get("id"))
+
+
 def complete(
     client: "OpenAI",  # the SDK's client
     model: str,  # that is asked
     messages: Sequence[Mapping[str, str]],  # of the chat
     sent: Mapping[str, Any],  # every other field of the request
-) -> dict[str, Any]:
+) -> Completion:
     "One chat completion, as the server sent it."
-    raw = client.chat.completions.with_raw_response.create(
-        model=model, messages=list(messages), extra_body=dict(sent)
-    )
-    body = read_body(raw.http_response.content)
-    first_choice(body)
-    return body
+    call = client.chat.completions.with_raw_response.create
+    extra = dict(sent)
+    raw = through_client(lambda: call(model=model, messages=list(messages), extra_body=extra))
+    return as_model(Completion, raw.http_response.content)
 
-# %% ../../nbs/backends/openai.ipynb #19d8ab97
-class Addressee(NamedTuple):
-    "Whom an error message is about."
-
-    model: str
-    url: str
-    key_env: str  # variable of the key in use
-    names: Callable[[], Sequence[str]] = tuple  # models that the server has
-
-# %% ../../nbs/backends/openai.ipynb #9e3526f8
-def _reason_given(error: Any) -> str:
-    "What an error's body says."
-    body = error.get("error", error) if isinstance(error, Mapping) else error
-    body = (
-        (body.get("message") or body.get("detail") or body) if isinstance(body, Mapping) else body
-    )
-    said = re.sub(r"<[^>]{0,300}>", " ", str(body or "")).strip()  # a page may hold tags only
-    return said or "no reason given"
+# %% ../../nbs/backends/openai.ipynb #38197768
+class _Entry(BaseModel):
+    id: Name
+    owned_by: Name | None = None
+    aliases: list[Name] = []
+    meta: dict[str, str | int | FiniteFloat | None] = {}
+    root: Name | None = None
+    parent: Name | None = None
+    max_model_len: Count | None = None
 
 
-def _error_code(error: Any) -> Any:
-    "The code that an error's body gives."
-    return (
-        error.get("code") or error.get("status") or error.get("type")
-        if isinstance(error, Mapping)
-        else None
-    )
+class _Models(BaseModel):
+    data: list[_Entry] = []
 
-# %% ../../nbs/backends/openai.ipynb #3c95b756
-def _fault_of_status(
-    status: int, error: Any, addressee: Addressee, wait: float | None = None
-) -> Fault:
-    "What an error of the server means."
-    said = one_line(_reason_given(error))
-    if status in (401, 403):
-        return Fault(
-            f"openai: {addressee.url} refuses the key in {addressee.key_env} ({status}: {said}); "
-            f"check that variable, or name another with api_key_env",
-            retry=False,
-            fatal=True,
-        )
-    if status == 402 or _error_code(error) == "insufficient_quota":
-        return Fault(
-            f"openai: {addressee.url} wants to be paid first ({status}: {said})",
-            retry=False,
-            fatal=True,
-        )
-    if status in (404, 405):
-        names = [one_line(each, 80) for each in addressee.names()]
-        hint = (
-            nearest(addressee.model, names)
-            if names
-            else "check base_url or OPENAI_BASE_URL, which mostly ends in /v1"
-        )
-        return Fault(
-            f"openai: {addressee.url} has no model {addressee.model!r} to chat with ({status}: "
-            f"{said}); {hint}",
-            retry=False,
-            fatal=True,
-        )
-    return Fault(
-        f"openai: {said} (status {status})", retry=status in RETRIED or status >= 500, wait=wait
-    )
+    def called(self, model: str) -> _Entry | None:
+        "The model of that name; llama.cpp has one model, and answers to any name."
+        named = [each for each in self.data if model in (each.id, *each.aliases)]
+        alone = len(self.data) == 1 and self.data[0].owned_by == "llamacpp"
+        return named[0] if named else self.data[0] if alone else None
 
-# %% ../../nbs/backends/openai.ipynb #101db462
-def _fault_without_answer(error: Exception, addressee: Addressee) -> Fault:
-    "What it means that no answer came."
-    import openai
 
-    cause = error.__cause__
-    if isinstance(error, openai.APITimeoutError) and "Connect" not in type(cause).__name__:
-        return Fault(
-            "openai: no answer within the time limit; raise timeout, or lower concurrency",
-            retry=True,
-        )
-    if isinstance(error, openai.APITimeoutError) or type(cause).__name__ == "ConnectError":
-        return NobodyThere(
-            f"openai: nothing answers at {addressee.url}; start the server, or say where it is "
-            f"with base_url or OPENAI_BASE_URL",
-            retry=True,
-        )
-    return Fault(
-        f"openai: the connection to {addressee.url} was lost "
-        f"({one_line(cause or error) or type(cause).__name__})",
-        retry=True,
-    )
+class _More(BaseModel):
+    chat_template: str | None = None
+    build_info: Name | None = None  # of llama.cpp
+    version: Name | None = None  # of vLLM
 
-# %% ../../nbs/backends/openai.ipynb #b178ac9c
-def _no_answer_in_a_200(error: Exception, addressee: Addressee) -> Fault:
-    "What it means that a 200 held no answer."
-    if isinstance(error, Unreadable):
-        return Fault(
-            f"openai: {addressee.url} answers, but not as a chat server does "
-            f"({one_line(_reason_given(str(error)))})",
-            retry=True,
-        )
-    code = str(_error_code(error.args[0]))
-    status = int(code) if re.fullmatch("[1-9][0-9]{2}", code) else None
-    fault = _fault_of_status(status or 500, error.args[0], addressee)
-    return (
-        fault
-        if fault.fatal
-        else Fault(
-            f"openai: {one_line(_reason_given(error.args[0]))} (sent as if all were well)",
-            retry=fault.retry,
-        )
-    )
 
-# %% ../../nbs/backends/openai.ipynb #5fa20254
-def explain(
-    error: Exception,  # what a call raised
-    addressee: Addressee,  # whom it was about
-) -> Fault:  # raises what it does not know
-    "What went wrong with one call, and whether to try again."
-    import openai
-
-    if isinstance(error, CogbiasError):
-        return Fault(str(error), retry=False, fatal=True)
-    unfit = unfit_fault(error, "openai") or unfit_fault(error.__cause__, "openai")
-    if unfit:
-        return unfit
-    if isinstance(error, openai.APIStatusError):
-        return _fault_of_status(
-            error.status_code,
-            error.body or error.response.text,
-            addressee,
-            retry_after(error.response.headers.get("retry-after")),
-        )
-    if isinstance(error, openai.APIConnectionError):
-        return _fault_without_answer(error, addressee)
-    if isinstance(error, (Unreadable, Complaint)):
-        return _no_answer_in_a_200(error, addressee)
-    raise error
-
-# %% ../../nbs/backends/openai.ipynb #b181738b
 class ModelCard(NamedTuple):
     "What a server says about itself and a model."
 
     kind: str = "unknown"  # of server
-    entry: Mapping[str, Any] = {}  # the model's, from the list of models
+    entry: _Entry = _Entry(id="")  # the model's, from the list of models
     version: str | None = None  # of the server
     template: str | None = None  # hash of the chat template
 
     @property
-    def meta(self) -> Mapping[str, Any]:
-        "What llama.cpp tells of the weights."
-        return as_mapping(self.entry.get("meta"), "meta")
-
-    @property
     def vocabulary(self) -> int | None:
         "Tokens that the model knows."
-        return as_count(self.meta.get("n_vocab"), "n_vocab")
-
-    def checked(self) -> "ModelCard":
-        "The same, once what will be read of it can be read."
-        _ = self.vocabulary, self.weights
-        return self
+        count = self.entry.meta.get("n_vocab")
+        return count if isinstance(count, int) and 0 < count < 2**20 else None
 
     @property
     def weights(self) -> str | None:
         "Hash of what the server tells of the weights."
-        told = {name: value for name, value in self.meta.items() if name != "n_ctx"} | {
-            name: self.entry[name] for name in ("root", "parent") if self.entry.get(name)
-        }
+        told = {name: value for name, value in self.entry.meta.items() if name != "n_ctx"}
+        places = {"root": self.entry.root, "parent": self.entry.parent}
+        told |= {name: value for name, value in places.items() if value}
         return content_hash(told) if told else None
 
-# %% ../../nbs/backends/openai.ipynb #6ed2157e
-def find_served(
-    model: str,  # as the user wrote it
-    listed: Sequence[Mapping[str, Any]],  # the server's list
-) -> Mapping[str, Any]:  # empty where it is not known which
-    "The model's entry; llama.cpp has one model, and answers to any name."
-    named = next(
-        (
-            each
-            for each in listed
-            if model == each.get("id")
-            or (isinstance(each.get("aliases"), list) and model in each["aliases"])
-        ),
-        None,
-    )
-    only = listed[0] if len(listed) == 1 and listed[0].get("owned_by") == "llamacpp" else {}
-    return named or only
 
-# %% ../../nbs/backends/openai.ipynb #261b39e4
-def _may_come_later(error: Exception) -> bool:
+def _may_come_later(error: Unfit) -> bool:
     "Whether a page may come when asked for again; some servers say 500 for a page they lack."
-    return getattr(error, "status_code", 500) in RETRIED - {500}
+    return error.retry and getattr(error, "status", 503) != 500 and not isinstance(error, Misshapen)
 
 
-def fetch_page(
-    client: "OpenAI",  # the SDK's client
-    path: str,  # from the root of the server
-) -> dict[str, Any]:  # empty where there is no such page
-    "A page beside the protocol, where a server has it."
-    import openai
-
-    root = re.sub(r"/v\d+$", "", str(client.base_url).rstrip("/"))
-    try:
-        body = client.with_options(base_url=root).get(path, cast_to=object)
-    except (openai.APIStatusError, ValueError) as error:
-        if _may_come_later(error):
-            raise
-        return {}
-    return body if isinstance(body, dict) else {}
-
-# %% ../../nbs/backends/openai.ipynb #bbed9765
 def list_models(
     client: "OpenAI",  # the SDK's client
-) -> list[Mapping[str, Any]]:  # empty where the server has no list
+) -> _Models:  # empty where the server has no list
     "The server's list of models."
-    import openai
-
     try:
-        body = read_body(client.models.with_raw_response.list().http_response.content)
-    except (openai.APIStatusError, Unreadable, Complaint) as error:
+        raw = through_client(client.models.with_raw_response.list)
+        return as_model(_Models, raw.http_response.content)
+    except Unfit as error:
         if _may_come_later(error):
             raise
-        return []
-    return as_mappings(body.get("data"), "list of models")
+        return _Models()
 
-# %% ../../nbs/backends/openai.ipynb #d307f76d
+
+def fetch_more(
+    client: "OpenAI",  # the SDK's client
+    path: str,  # from the root of the server
+) -> _More:  # empty where there is no such page
+    "A page beside the protocol, where a server has it."
+    import httpx2
+
+    root = re.sub(r"/v\d+$", "", str(client.base_url).rstrip("/"))
+    asking = client.with_options(base_url=root)
+    try:
+        came = through_client(lambda: asking.get(path, cast_to=httpx2.Response))
+        return as_model(_More, came.content)
+    except Unfit as error:
+        if _may_come_later(error):
+            raise
+        return _More()
+
+
 KINDS = {
     "llamacpp": "llama.cpp",
     "vllm": "vLLM",
@@ -408,6 +355,7 @@ KINDS = {
     "openai-internal": "OpenAI",
     "system": "OpenAI",
 }
+_MORE_OF_KIND = {"llama.cpp": "/props", "vLLM": "/version"}
 
 
 def read_model_card(
@@ -415,24 +363,14 @@ def read_model_card(
     model: str,  # as the user wrote it
 ) -> ModelCard:
     "What the server says about itself and the model."
-    entry = find_served(model, list_models(client))
-    owner = entry.get("owned_by")
-    kind = KINDS.get(owner, "unknown") if isinstance(owner, str) else "unknown"
+    entry = list_models(client).called(model) or _Entry(id="")
+    kind = KINDS.get(entry.owned_by or "", "unknown")
     kind = "OpenAI" if str(client.base_url).startswith(OPENAI_URL) else kind
-    more = (
-        fetch_page(client, {"llama.cpp": "/props", "vLLM": "/version"}[kind])
-        if kind in ("llama.cpp", "vLLM")
-        else {}
-    )
-    template = as_text(more.get("chat_template"), "chat_template")
-    return ModelCard(
-        kind,
-        entry,
-        as_name(more.get("build_info"), "build_info") or as_name(more.get("version"), "version"),
-        content_hash(template) if template else None,
-    ).checked()
+    more = fetch_more(client, _MORE_OF_KIND[kind]) if kind in _MORE_OF_KIND else _More()
+    template = content_hash(more.chat_template) if more.chat_template else None
+    return ModelCard(kind, entry, more.build_info or more.version, template)
 
-# %% ../../nbs/backends/openai.ipynb #b63ff9a9
+# %% ../../nbs/backends/openai.ipynb #f96e765e
 _NO_PENALTY = {"presence_penalty": 0.0, "frequency_penalty": 0.0}
 _OF_VLLM = {"top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0, **_NO_PENALTY}
 _OF_LLAMA_CPP = {"top_k": 0, "min_p": 0.0, "typical_p": 1.0, "repeat_penalty": 1.0, **_NO_PENALTY}
@@ -442,33 +380,27 @@ NEUTRAL = {
     "SGLang": _OF_VLLM,
 }  # kind of server -> options with which it draws from the model's own distribution
 
-# %% ../../nbs/backends/openai.ipynb #f96e765e
+
 class Dialect(NamedTuple):
     "How a server wants to be asked."
 
     limit: str = "max_tokens"  # name of the field that limits an answer
     thinking: Mapping[str, Any] = {}  # fields that switch thinking on or off
-    left_out: tuple[
-        str, ...
-    ] = ()  # fields that the server refuses, all of them at their neutral value
+    left_out: tuple[str, ...] = ()  # fields that the server refuses, all at their neutral value
     thinks: bool = False  # although told not to
     served: str | None = None  # model that says it answered
     fingerprint: str | None = None  # of the server's configuration
 
-# %% ../../nbs/backends/openai.ipynb #6e5fe8c8
+
 def _merged_deeply(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     "Two mappings; where both hold a mapping, these are joined."
-    return {
-        **one,
-        **{
-            name: {**one[name], **value}
-            if isinstance(value, Mapping) and isinstance(one.get(name), Mapping)
-            else value
-            for name, value in other.items()
-        },
-    }
+    merged = {**one, **other}
+    for name in one.keys() & other.keys():
+        if isinstance(one[name], Mapping) and isinstance(other[name], Mapping):
+            merged[name] = {**one[name], **other[name]}
+    return merged
 
-# %% ../../nbs/backends/openai.ipynb #f0d5b0ef
+
 def fields_of(
     who: "OpenaiSettings",  # who is asked
     kind: str,  # of server
@@ -480,90 +412,6 @@ def fields_of(
     kept = {name: value for name, value in sampling.items() if name not in dialect.left_out}
     return _merged_deeply(_merged_deeply(kept, dialect.thinking), who.extra)
 
-# %% ../../nbs/backends/openai.ipynb #208d0f8f
-def _text_of_message(
-    content: Any,  # of a message: a text, or parts of one
-    name: str,  # of the field
-) -> str:  # empty where there is none
-    "The text of a message, also where it comes in parts."
-    if isinstance(content, list):
-        return "".join(as_text(part.get("text"), name) for part in as_mappings(content, name))
-    return as_text(content, name)
-
-
-def answer_and_thinking(
-    message: Mapping[str, Any],  # of a completion
-) -> tuple[str, str | None]:  # the answer, and all thinking
-    "Take thinking out of a message."
-    apart = [
-        _text_of_message(message.get(name), name) for name in ("reasoning", "reasoning_content")
-    ]
-    return thinking_apart(
-        _text_of_message(message.get("content"), "content"), next(filter(None, apart), None)
-    )
-
-# %% ../../nbs/backends/openai.ipynb #a83f8d91
-def tokens_of(
-    body: Mapping[str, Any],  # of a completion
-) -> dict[str, int | None]:
-    "Tokens read and written, as the server counted them."
-    usage, message = as_mapping(body.get("usage"), "usage"), first_choice(body)["message"]
-    texts = ("content", "refusal", "reasoning", "reasoning_content")
-    return counted(
-        as_count(usage.get("prompt_tokens"), "prompt_tokens"),
-        as_count(usage.get("completion_tokens"), "completion_tokens"),
-        any(message.get(each) for each in texts),
-    )
-
-# %% ../../nbs/backends/openai.ipynb #3bcc4e34
-def answer_of_completion(
-    item: Mapping[str, Any],  # the row that was asked
-    body: Mapping[str, Any],  # of the completion
-) -> Answer:
-    "Read a completion in words."
-    choice = first_choice(body)
-    content, thinking = answer_and_thinking(choice["message"])
-    finish = as_name(choice.get("finish_reason"), "finish_reason")
-    received = {"thinking": thinking, "finish_reason": finish} | tokens_of(body)
-    if refusal := as_text(choice["message"].get("refusal"), "refusal"):
-        return Answer("refusal", refusal, detail="marked as a refusal by the server", **received)
-    return answer_from_text(item, content, **received)
-
-# %% ../../nbs/backends/openai.ipynb #eb72138c
-def _text_of_token(each: Mapping[str, Any]) -> str:
-    "The text of a listed token."
-    if each.get("token") is None:
-        raise Misshapen("the answer's list of tokens holds one without a text")
-    return as_text(each["token"], "token")
-
-
-def _logprob_of_token(each: Mapping[str, Any]) -> float:
-    "A listed log-probability; null is what JSON makes of minus infinity."
-    if "logprob" not in each:
-        raise Misshapen("the answer's list of tokens holds one without a log-probability")
-    return -math.inf if each["logprob"] is None else each["logprob"]
-
-
-def _is_end(each: Mapping[str, Any]) -> bool:
-    "Whether a listed token ends the turn."
-    text = _text_of_token(each)
-    return text in ENDS and not (text == "" and each.get("bytes"))
-
-# %% ../../nbs/backends/openai.ipynb #12d64d97
-def read_list(
-    listed: Sequence[Mapping[str, Any]],  # token, bytes and logprob
-) -> list[ListedToken]:
-    "A list of next tokens, as a completion holds it."
-    return [
-        ListedToken(
-            "" if _is_end(each) else _text_of_token(each),
-            _logprob_of_token(each),
-            _is_end(each),
-            each.get("id"),
-        )
-        for each in listed
-    ]
-
 # %% ../../nbs/backends/openai.ipynb #b25d1477
 def _is_json(value: Any) -> bool:
     "Whether a value can be sent."
@@ -572,7 +420,7 @@ def _is_json(value: Any) -> bool:
     except (TypeError, ValueError):
         return False
 
-# %% ../../nbs/backends/openai.ipynb #99e3ed4f
+
 @dataclass(frozen=True)
 class OpenaiSettings(ServerSettings):
     "Who is asked, and how."
@@ -621,14 +469,9 @@ class OpenaiSettings(ServerSettings):
         AtLeastOne, Setting("requests at the same time", "a whole number of at least 1")
     ] = 8
 
-    @property
-    def kept_extra(self) -> dict[str, Any]:
-        "What may be written down of the further fields."
-        return without_secrets({"extra": self.extra})["extra"]
-
     def written(self, name: str) -> Any:
         "A setting as it may be written down."
-        return self.kept_extra if name == "extra" else super().written(name)
+        return without_secrets({name: getattr(self, name)})[name]
 
     @property
     def host(self) -> str:
@@ -636,6 +479,12 @@ class OpenaiSettings(ServerSettings):
         return urlsplit(server_url(self.base_url)).hostname or ""
 
 # %% ../../nbs/backends/openai.ipynb #4d079bfe
+PROBE = {
+    "prompt": "Name the seven days of the week, beginning with Monday."
+}  # an item of its own: several words, and few ways to begin
+SHORT = 16  # tokens, enough to see whether a model thinks
+
+
 def thinkings(
     think: bool | str,  # what is wanted
 ) -> list[dict[str, Any]]:  # to be tried in turn
@@ -651,16 +500,16 @@ def thinkings(
     switch = {"chat_template_kwargs": {"enable_thinking": think}}
     return [switch, {}] if think else [switch, {"reasoning_effort": "none"}, {}]
 
-# %% ../../nbs/backends/openai.ipynb #58a5660a
+
 def refused_field(
-    error: Any,  # an APIStatusError
+    refusal: Refusal,  # of a server
     names: Sequence[str],  # of the fields that were sent
 ) -> str | None:  # None where it names none
     "The field that a server refuses."
-    if error.status_code not in (400, 422):
+    if refusal.status not in (400, 422):
         return None
-    param = error.body.get("param") if isinstance(error.body, Mapping) else None
-    text = f"{param or ''} {_reason_given(error.body)} {error.response.text[:2000]}"
+    param = re.search(r'"param"\s*:\s*"(\w+)', refusal.body)
+    text = f"{param[1] if param else ''} {refusal.body[:4000]}"
     places = {
         name: found.start()
         for name in names
@@ -668,89 +517,46 @@ def refused_field(
     }
     return min(places, key=places.get, default=None)
 
-# %% ../../nbs/backends/openai.ipynb #a7e9a39c
-def _after_refusal(who: "OpenaiParticipant", dialect: Dialect, error: Any) -> Dialect | None:
+
+def _after_refusal(who: "OpenaiParticipant", dialect: Dialect, refusal: Refusal) -> Dialect | None:
     "Another dialect after a refusal; None where there is none."
-    sent = fields_of(who, who.model_card.kind, dialect, seed=0)
-    name = refused_field(error, [dialect.limit, *sent])
     neutral = {"temperature": 1, "top_p": 1, "seed": 0, **NEUTRAL.get(who.model_card.kind, {})}
+    sent = fields_of(who, who.model_card.kind, dialect, seed=0)
+    name = refused_field(refusal, [dialect.limit, *sent])
     if name == "max_tokens" == dialect.limit:
         return dialect._replace(limit="max_completion_tokens")
     if name in neutral and name not in who.extra and sent[name] == neutral[name]:
         return dialect._replace(left_out=(*dialect.left_out, name))
     return None
 
-# %% ../../nbs/backends/openai.ipynb #3fcd7829
-PROBE = {
-    "prompt": "Name the seven days of the week, beginning with Monday."
-}  # an item of its own: several words, and few ways to begin
-SHORT = 16  # tokens, enough to see whether a model thinks
 
-
-def _first_dialect_taken(
-    who: "OpenaiParticipant", dialect: Dialect
-) -> tuple[Dialect, dict[str, Any]] | None:
-    "The dialect in which a question is taken, and its answer; None where this thinking is refused."
-    import openai
-
+def _dialect_taken(who: "OpenaiParticipant", dialect: Dialect) -> Dialect | None:
+    "The dialect in which a question is taken; None where this thinking is refused."
     while True:
         try:
             body = who.complete(messages_of(PROBE, who.system), dialect, SHORT, seed=0)
-            return dialect, body
-        except openai.APIStatusError as error:
-            other = _after_refusal(who, dialect, error)
-            if other is None and error.status_code in (400, 422) and dialect.thinking:
+            break
+        except Refusal as refusal:
+            other = _after_refusal(who, dialect, refusal)
+            if other is None and refusal.status in (400, 422) and dialect.thinking:
                 return None
             if other is None:
                 raise
             dialect = other
+    fingerprint = body.system_fingerprint or None
+    return dialect._replace(thinks=body.thinks, served=body.model, fingerprint=fingerprint)
 
-# %% ../../nbs/backends/openai.ipynb #c5126e8f
-def _with_limit_obeyed(
-    who: "OpenaiParticipant", dialect: Dialect, body: Mapping[str, Any]
-) -> tuple[Dialect, dict[str, Any]]:
-    "The same in a dialect whose limit is obeyed."
-    if (tokens_of(body)["tokens_out"] or 0) <= SHORT:
-        return dialect, body
-    other = dialect._replace(
-        limit="max_completion_tokens" if dialect.limit == "max_tokens" else "max_tokens"
-    )
-    again = who.complete(messages_of(PROBE, who.system), other, SHORT, seed=0)
-    if (tokens_of(again)["tokens_out"] or 0) > SHORT:
-        raise CogbiasError(
-            f"{who.name}: the server does not obey a limit of {SHORT} tokens, neither as "
-            f"max_tokens nor as max_completion_tokens; use another server"
-        )
-    return other, again
 
-# %% ../../nbs/backends/openai.ipynb #ea4c8d69
-def _thinking_came(body: Mapping[str, Any]) -> bool:
-    "Whether thinking came with a completion."
-    usage = as_mapping(body.get("usage"), "usage")
-    details = as_mapping(usage.get("completion_tokens_details"), "completion_tokens_details")
-    hidden = as_count(details.get("reasoning_tokens"), "reasoning_tokens") or 0
-    return hidden > 0 or answer_and_thinking(first_choice(body)["message"])[1] is not None
-
-# %% ../../nbs/backends/openai.ipynb #fcb8fd88
 def find_dialect(
     who: "OpenaiParticipant",  # who would be asked
 ) -> Dialect:
     "Find out how the server wants to be asked."
     taken = []
     for thinking in thinkings(who.think):
-        tried = _first_dialect_taken(who, Dialect(thinking=thinking))
-        if tried is None:
-            continue
-        dialect, body = _with_limit_obeyed(who, *tried)
-        taken.append(
-            dialect._replace(
-                thinks=_thinking_came(body),
-                served=as_name(body.get("model"), "model"),
-                fingerprint=as_name(body.get("system_fingerprint"), "system_fingerprint") or None,
-            )
-        )
-        if who.think or not taken[-1].thinks:
-            return taken[-1]
+        dialect = _dialect_taken(who, Dialect(thinking=thinking))
+        taken += [dialect] if dialect else []
+        if dialect and (who.think or not dialect.thinks):
+            return dialect
     if not taken:
         raise CogbiasError(
             f"{who.name}: the server does not take think={who.think!r}; leave it out, or say how "
@@ -758,45 +564,14 @@ def find_dialect(
         )
     return taken[0]
 
-# %% ../../nbs/backends/openai.ipynb #6da5c322
+# %% ../../nbs/backends/openai.ipynb #7b737353
 ROUTES: dict[str, dict[str, Any]] = {
     "plain": {},
     "continue_final_message": {"continue_final_message": True, "add_generation_prompt": False},
 }
 FIRST_LIST = 256  # tokens of a list that can be longer; the rest is asked for where it matters
 
-# %% ../../nbs/backends/openai.ipynb #05a6463c
-def generation_of(
-    body: Mapping[str, Any],  # of a completion
-) -> Generation:
-    "The tokens of a completion, with their lists."
-    choice = first_choice(body)
-    content = as_mapping(choice.get("logprobs"), "logprobs").get("content")
-    entries = [each for each in as_mappings(content, "logprobs") if each.get("top_logprobs")]
-    return Generation(
-        [read_list(as_mappings(each["top_logprobs"], "top_logprobs")) for each in entries],
-        [as_text(each.get("token"), "token") for each in entries],
-        "".join(filter(None, answer_and_thinking(choice["message"]))),
-        tokens_of(body)["tokens_in"],
-    )
 
-# %% ../../nbs/backends/openai.ipynb #fc4928c4
-def check_served(
-    who: "OpenaiParticipant",  # who was asked
-    body: Mapping[str, Any],  # of the completion
-) -> None:
-    "Refuse the answer of another model than the one that was probed."
-    served = as_name(body.get("model"), "model")
-    if who.dialect.served and not served:
-        raise Misshapen("the answer does not say which model gave it")
-    if served != who.dialect.served:
-        now, before = one_line(served, limit=80), one_line(who.dialect.served, limit=80)
-        raise CogbiasError(
-            f"{who.name}: the server now answers as {now!r}, not {before!r}; answers so far are "
-            f"stored, run again to ask the other one everything"
-        )
-
-# %% ../../nbs/backends/openai.ipynb #7b737353
 def draw_listed(
     who: "OpenaiParticipant",  # who is asked
     messages: Sequence[Mapping[str, str]],  # of the chat
@@ -810,114 +585,12 @@ def draw_listed(
 
     def generate(seed: int) -> Generation:
         body = who.complete(messages, who.dialect, count, **{**drawing, "seed": seed, **more})
-        check_served(who, body)
-        return generation_of(body)
+        who.check_served(body)
+        return body.generation()
 
     return draw_until(generate, wanted)
 
-# %% ../../nbs/backends/openai.ipynb #db2d16b6
-def _longest_list(
-    who: "OpenaiParticipant", messages: Sequence[Mapping[str, str]]
-) -> tuple[list[ListedToken], str]:
-    "The longest list that the server gives, and what it says where it gives none."
-    import openai
 
-    words = "gives no log-probabilities"
-    for size in filter(None, [who.model_card.vocabulary, 20, 5]):
-        try:
-            drawn = draw_listed(
-                who, messages, size, wanted=lambda drawn: bool(drawn.lists or drawn.said)
-            )
-        except openai.APIStatusError as error:
-            if error.status_code not in (400, 403, 422):
-                raise
-            words = f"refuses log-probabilities ({one_line(_reason_given(error.body))})"
-            continue
-        if drawn.lists:
-            return drawn.lists[0], ""
-        return [], "answers, but without the log-probabilities that it is asked for"
-    return [], words
-
-# %% ../../nbs/backends/openai.ipynb #c5249007
-def _access_by_continuation(
-    who: "OpenaiParticipant", messages: Sequence[Mapping[str, str]], listed: int
-) -> ProbabilityAccess:
-    "How an answer that was begun is continued."
-    import openai
-
-    size = min(listed, FIRST_LIST)
-
-    def begun(route: str, text: str) -> Generation | None:
-        beginning = {"role": "assistant", "content": text}
-        try:
-            return draw_listed(who, [*messages, beginning], size, **ROUTES[route])
-        except openai.APIStatusError:
-            return None
-
-    own = draw_listed(who, messages, size, 2, begins_with_a_word)
-    if len(own.lists) < 2 or not own.tokens[0]:
-        return ProbabilityAccess(listed)
-    return find_route(own, begun, ROUTES, listed)
-
-# %% ../../nbs/backends/openai.ipynb #0fbd2fe2
-DRAWING = frozenset(
-    {
-        *NEUTRAL["llama.cpp"],
-        *NEUTRAL["vLLM"],
-        "logit_bias",
-        "grammar",
-        "json_schema",
-        "response_format",
-        "structured_outputs",
-        "guided_choice",
-        "stop",
-    }
-)  # they change the draw and not the list
-
-
-def ruled_out(
-    who: "OpenaiParticipant",  # who would be asked
-) -> str:  # empty where they are
-    "Why probabilities would not be those of the answers."
-    if who.think is not False or who.dialect.thinks:
-        return "it thinks before it answers"
-    drawing = sorted({*who.extra} & DRAWING) + ["top_p"] * (who.top_p != 1)
-    return (
-        f"{' and '.join(drawing)} would change what is drawn, and not the probabilities that "
-        f"are listed"
-        if drawing
-        else ""
-    )
-
-# %% ../../nbs/backends/openai.ipynb #b6f4d704
-def _tells_nothing(who: "OpenaiParticipant", first: NextTokens, whole: bool) -> str:
-    "Why a list tells nothing about the answer; empty where it does."
-    if reason := opens_without_answer(first):
-        return reason
-    if whole or who.temperature == 1:
-        return ""
-    return (
-        f"the server lists {len(first.tokens)} tokens, which does not tell their "
-        f"probabilities at temperature {who.temperature:g}"
-    )
-
-# %% ../../nbs/backends/openai.ipynb #d4df5ed5
-def probe(
-    who: "OpenaiParticipant",  # who would be asked
-) -> ProbabilityAccess:
-    "Find out by asking whether the probability of each option can be seen."
-    messages = messages_of(PROBE, who.system)
-    longest, reason = _longest_list(who, messages)
-    if not longest:
-        return ProbabilityAccess(reason=f"the server {reason}")
-    first = next_tokens_of(longest)
-    complete = abs(shown_mass(first) - 1) < 1e-3
-    whole = complete and len(longest) >= (who.model_card.vocabulary or math.inf)
-    if reason := _tells_nothing(who, first, whole):
-        return ProbabilityAccess(reason=reason)
-    return _access_by_continuation(who, messages, len(longest))._replace(whole=whole)
-
-# %% ../../nbs/backends/openai.ipynb #4df2a7dc
 class OpenaiReader(NextTokenReader):
     "Reads the next tokens of one item."
 
@@ -928,23 +601,23 @@ class OpenaiReader(NextTokenReader):
         more = ROUTES[access.route or "plain"] if begun else {}
         size = min(access.listed, FIRST_LIST) if who.temperature == 1 else access.listed
         drawn = draw_listed(who, messages, size, **more)
-        if size < access.listed and drawn.lists and self._leaves_out_much(drawn):
+        if size < access.listed and drawn.lists and self._hidden(drawn) > who.tolerance / 10:
             size = access.listed
             drawn = draw_listed(who, messages, size, **more)
         if not drawn.lists and drawn.said.removeprefix(begun):  # llama.cpp repeats what was begun
-            raise lists_are_missing()
+            raise Unfit(NO_LISTS)
         return drawn, access.whole and size == access.listed
 
-    def _leaves_out_much(self, drawn: Generation) -> bool:
-        "Whether what a short list does not show could matter."
-        return 1 - shown_mass(next_tokens_of(drawn.lists[0])) > self.who.tolerance / 10
+    def _hidden(self, drawn: Generation) -> float:
+        "Probability that a list does not show."
+        return 1 - shown_mass(next_tokens_of(drawn.lists[0]))
 
     def lost_answer(self, measured: Measured) -> Answer | None:
         "Where more than half was lost, nothing was measured."
         lost = measured.unlisted + measured.unexplored
         if lost <= 0.5:
             return None
-        if self.not_continued:
+        if self.not_continued and shown_mass(self.read[()]) > 0.5:
             raise CogbiasError(
                 f"{self.who.name}: options such as {self.item['options'][0]['label']!r} take "
                 f"several tokens, and the server does not continue an answer that was begun; use "
@@ -962,6 +635,19 @@ class OpenaiReader(NextTokenReader):
         return [f"{what}: {count}" for what, count in counts.items() if count and lost_sight]
 
 # %% ../../nbs/backends/openai.ipynb #b9608915
+DRAWING = frozenset(
+    {
+        *NEUTRAL["llama.cpp"],
+        *NEUTRAL["vLLM"],
+        "logit_bias",
+        "grammar",
+        "json_schema",
+        "response_format",
+        "structured_outputs",
+        "guided_choice",
+        "stop",
+    }
+)  # they change the draw and not the list
 _log = logging.getLogger(__name__)
 
 
@@ -969,35 +655,42 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
     "A model behind OpenAI's chat protocol."
 
     reader: ClassVar[type[NextTokenReader]] = OpenaiReader
-    unlikely: ClassVar[tuple[type[Exception], ...]] = (NoDistribution, Misshapen)
 
     @property
     def trying_out(self) -> TryingOut:
         "A dialect, a list of tokens, two tokens in a row, and an answer that was begun."
         return TryingOut(4, characters_of(messages_of(PROBE, self.system)), SHORT + 4)
 
-    def make_client(self) -> "OpenAI":
-        "The official client."
-        return make_client(self.base_url, self.api_key_env, self.timeout, self.transport)
-
-    def address_of(self, client: "OpenAI") -> str:
+    @property
+    def address(self) -> str:
         "Where the server is."
         return server_url(self.base_url)
 
+    def make_client(self) -> "OpenAI":
+        "The official client."
+        return make_client(self.address, self.api_key_env, self.timeout, self.transport)
+
     def private_settings(self) -> dict[str, Any]:
         "Settings that may hold secrets."
-        return {"extra": self.extra, "base_url": server_url(self.base_url)}
+        return {"extra": self.extra, "base_url": self.address}
 
-    def explain(self, error: Exception) -> Fault:
-        "What went wrong with a call."
-        address = self.connection.address
-        return explain(error, Addressee(self.model, address, self.api_key_env, self.served_names))
+    def remedy(self, refusal: Refusal) -> str:
+        "What to do about a refusal that holds for every request."
+        if refusal.status in (401, 403):
+            return f"check the key in {self.api_key_env}, or name another with api_key_env"
+        if refusal.status == 402 or "insufficient_quota" in refusal.body:
+            return "quota exceeded; check billing"
+        if refusal.status not in (404, 405):
+            return ""
+        names = [one_line(each.id, 80) for each in self._models_served()]
+        hint = "check base_url or OPENAI_BASE_URL, which mostly ends in /v1"
+        return nearest(self.model, names) if names else hint
 
-    def served_names(self) -> list[str]:
+    def _models_served(self) -> list[_Entry]:
         "Models that the server has; none where it does not say."
         try:
-            return [str(each.get("id")) for each in list_models(self.client)]
-        except Exception:  # it is only asked in order to help with an error that is reported anyway
+            return list_models(self.client).data
+        except Unfit:  # it is only asked in order to help with an error that is reported anyway
             return []
 
     def ask_for_card(self) -> ModelCard:
@@ -1011,22 +704,77 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
 
     def complete(
         self, messages: Sequence[Mapping[str, str]], dialect: Dialect, limit: int, **more: Any
-    ) -> dict[str, Any]:
+    ) -> Completion:
         "One completion of so many tokens."
         sent = fields_of(self, self.model_card.kind, dialect, **more) | {dialect.limit: limit}
-        room = room_for(limit * sent.get("top_logprobs", 0))
-        with taking_for_call(self, characters_of(messages)) as taken, room:
+        with taking(self, characters_of(messages)) as taken:
             body = complete(self.client, self.model, messages, sent)
-            taken.settle(**tokens_of(body), stored=False)
+            taken.settle(**body.counts)
         return body
+
+    def check_served(self, body: Completion) -> None:
+        "Refuse the answer of another model than the one that was probed."
+        before = self.dialect.served
+        if before and not body.model:
+            raise Unfit("the answer does not say which model gave it")
+        if body.model != before:
+            raise CogbiasError(
+                f"{self.name}: the server now answers as {body.model!r:.80}, not {before!r:.80}; "
+                f"answers so far are stored, run again to ask the other one everything"
+            )
 
     def ruled_out(self) -> str:
         "Why probabilities would not be those of the answers."
-        return ruled_out(self)
+        if self.think is not False or self.dialect.thinks:
+            return "it thinks before it answers"
+        drawing = sorted({*self.extra} & DRAWING) + ["top_p"] * (self.top_p != 1)
+        words = "would change what is drawn, and not the probabilities that are listed"
+        return f"{' and '.join(drawing)} {words}" if drawing else ""
 
     def probe(self) -> ProbabilityAccess:
         "Find out by asking whether the probability of each option can be seen."
-        return probe(self)
+        messages = messages_of(PROBE, self.system)
+        longest, reason = self._longest_list(messages)
+        if not longest:
+            return ProbabilityAccess(reason=f"the server {reason}")
+        first, size = next_tokens_of(longest), min(len(longest), FIRST_LIST)
+        is_complete = abs(shown_mass(first) - 1) < 1e-3
+        whole = is_complete and len(longest) >= (self.model_card.vocabulary or math.inf)
+        if reason := opens_without_answer(first):
+            return ProbabilityAccess(reason=reason)
+        if not whole and self.temperature != 1:
+            words = f"lists {len(first.tokens)} tokens, which does not tell their probabilities at"
+            return ProbabilityAccess(reason=f"the server {words} temperature {self.temperature:g}")
+
+        def begun(route: str, text: str) -> Generation | None:
+            beginning = {"role": "assistant", "content": text}
+            try:
+                return draw_listed(self, [*messages, beginning], size, **ROUTES[route])
+            except Refusal:
+                return None
+
+        own = draw_listed(self, messages, size, 2, begins_with_a_word)
+        if len(own.lists) < 2 or not own.tokens[0]:
+            return ProbabilityAccess(len(longest), whole=whole)
+        return find_route(own, begun, ROUTES, len(longest))._replace(whole=whole)
+
+    def _longest_list(self, messages: Sequence[Mapping[str, str]]) -> tuple[list[ListedToken], str]:
+        "The longest list that the server gives, and what it says where it gives none."
+        reason = "gives no log-probabilities"
+        for size in filter(None, [self.model_card.vocabulary, 20, 5]):
+            try:
+                drawn = draw_listed(self, messages, size, wanted=has_list_or_words)
+            except Refusal as refusal:
+                if refusal.status not in (400, 403, 422):
+                    raise
+                reason = f"refuses log-probabilities ({refusal})"
+                continue
+            except Misshapen as error:
+                return [], f"gives lists that cannot be read ({error})"
+            if drawn.lists:
+                return drawn.lists[0], ""
+            return [], "answers, but without the log-probabilities that it is asked for"
+        return [], reason
 
     def tempered(self, shown: NextTokens) -> NextTokens:
         "A list at the participant's temperature."
@@ -1035,18 +783,49 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
     def check_ready(self, method: str) -> None:
         "Refuse what cannot be asked, before anything is; say what is odd."
         super().check_ready(method)
-        if warning := warning_of(self):
+        if warning := self.warning:
             _log.warning("%s: %s", self.name, warning)
 
-    def answer_in_words(self, request: Request) -> Answer:
-        "Ask in words."
-        return words_answer(self, request)
+    @property
+    def warning(self) -> str | None:
+        "What is odd about asking this model at this server."
+        dialect, served = self.dialect, last_word(self.dialect.served)
+        refused = f"the server refuses {' and '.join(dialect.left_out)}, so it is asked without"
+        any_name = self.model_card.kind == "llama.cpp" and dialect.served != self.model
+        odd = {
+            "the model thinks although it is told not to": dialect.thinks and not self.think,
+            "the model does not show that it thinks although it is told to": self.think
+            and not dialect.thinks,
+            refused: dialect.left_out,
+            f"the server answers to any name, and serves {served!r:.80}": any_name,
+        }
+        return joined(*(words for words, holds in odd.items() if holds))
 
-    def watched(self, answers: Iterator[tuple[int, Answer]]) -> Iterator[tuple[int, Answer]]:
-        "Pass answers on, and see at the end whether the weights are still the same."
-        yield from answers
-        now = patiently(self.ask_for_card, self.fault, self.retries)
-        if now.weights != self.model_card.weights:
+    def answer_in_words(self, request: Request) -> Answer:
+        "Ask in words; held to a schema where the item has one and the server knows such a thing."
+        messages, schema = messages_of(request.item, self.system), {}
+        wanted = request.item.get("response_schema")
+        if wanted and "schema refused" not in self.connection.learned:
+            named = {"name": "answer", "schema": wanted, "strict": True}
+            schema = {"response_format": {"type": "json_schema", "json_schema": named}}
+        ask = lambda **more: self.complete(  # noqa: E731
+            messages, self.dialect, self.max_tokens, seed=request.seed, **more
+        )
+        try:
+            body = ask(**schema)
+        except Refusal as refusal:
+            if refused_field(refusal, [*schema]) is None:
+                raise
+            self.connection.learned["schema refused"] = True
+            _log.warning("%s: the server refuses response_format; asked without it", self.name)
+            body = ask()
+        self.check_served(body)
+        return body.answer(request.item, self.max_tokens)
+
+    def check_same(self) -> None:
+        "Refuse to go on where the server serves other weights."
+        now = self.ask_for_card().weights
+        if now and now != self.model_card.weights:
             raise CogbiasError(
                 f"{self.name}: the server now serves other weights than at the beginning; answers "
                 f"are stored under the old ones, remove those that you doubt"
@@ -1055,163 +834,65 @@ class OpenaiParticipant(ServerParticipant, OpenaiSettings):
     @property
     def revision(self) -> str | None:
         "What is known of the exact version; None where the server does not say."
-        return revision_of(self.model, self.model_card, self.dialect)
-
-    @property
-    def identity_by_settings(self) -> dict[str, Any]:
-        "What of its identity its settings say, beside those that its name tells."
-        return {
-            "max_tokens": self.max_tokens,
-            "system": self.system,
-            "think": self.think,
-            "prompt": "chat",
-            "tolerance": self.tolerance,
-            "host": host_of(server_url(self.base_url)),
-        }
+        card, dialect = self.model_card, self.dialect
+        dated = last_word(dialect.served) if dialect.served != self.model else None
+        return card.weights or (dated if card.kind == "OpenAI" else dialect.fingerprint or dated)
 
     @property
     def identity(self) -> dict[str, Any]:
         "Everything that can change an answer, but for the revision."
-        kept = replace(self, extra=self.kept_extra)
+        kept = replace(self, extra=self.written("extra"))
         return {
             **self.identity_by_settings,
             "fields": fields_of(kept, self.model_card.kind, self.dialect),
-            "server": [self.model_card.kind, self.model_card.version],
-            "served": self.dialect.served,
+            "version": [self.model_card.kind, self.model_card.version],
+            "served": last_word(self.dialect.served),
             "template": self.model_card.template,
-            "probabilities": seeing_words(self.probability_access),
+            "probabilities": self._seeing_words,
         }
 
+    @property
+    def _seeing_words(self) -> str:
+        "Whether and how probabilities can be seen, in words."
+        access = self.probability_access
+        if not access.listed:
+            return f"no: {access.reason}"
+        whole = ", the whole vocabulary" if access.whole else ""
+        begun = f"begun by {access.route}" if access.route else "not continued"
+        return f"{access.listed} tokens listed{whole}; answers are {begun}"
+
     def facts(self) -> dict[str, str | int | float]:
-        "Provenance, for reports and manifests."
-        return facts_of(self)
+        "Provenance as texts and numbers; what the server does not say is left out."
+        from importlib.metadata import version
 
-# %% ../../nbs/backends/openai.ipynb #ae422e1e
-def revision_of(model: str, card: ModelCard, dialect: Dialect) -> str | None:
-    "What is known of the exact version of a model."
-    dated = dialect.served if dialect.served != model else None
-    return card.weights or (dated if card.kind == "OpenAI" else dialect.fingerprint or dated)
+        card, dialect, access = self.model_card, self.dialect, self.probability_access
+        meta = card.entry.meta
+        facts = {
+            "server": card.kind,
+            "server_version": card.version,
+            "host": server_of(self.address),
+            "served_model": last_word(dialect.served),
+            "system_fingerprint": dialect.fingerprint,
+            "parameter_count": meta.get("n_params"),
+            "quantization": meta.get("ftype"),
+            "size_bytes": meta.get("size"),
+            "vocabulary": meta.get("n_vocab"),
+            "context_trained": meta.get("n_ctx_train"),
+            "context": meta.get("n_ctx") or card.entry.max_model_len,
+            "template_hash": card.template,
+            "weights": last_word(card.entry.root),
+            "client": f"openai {version('openai')}",
+            "concurrency": self.concurrency,
+            "limit_field": dialect.limit,
+            "left_out": ", ".join(dialect.left_out),
+            "thinking": json.dumps(dialect.thinking, sort_keys=True) if dialect.thinking else None,
+            "probabilities": self._seeing_words,
+            "probe_difference": round(access.difference, 6) if access.route else None,
+            "warning": self.warning,
+        }
+        return plain_facts(facts)
 
-# %% ../../nbs/backends/openai.ipynb #6360b933
-def host_of(
-    url: str,  # address of a server
-) -> str:
-    "The host, which is the same under all its names for this machine."
-    host = urlsplit(url).hostname or ""
-    return "this machine" if host in ("localhost", "127.0.0.1", "::1", "0.0.0.0") else host
-
-# %% ../../nbs/backends/openai.ipynb #b9b37617
-def seeing_words(access: ProbabilityAccess) -> str:
-    "Whether and how probabilities can be seen, in words."
-    if not access.listed:
-        return f"no: {access.reason}"
-    return (
-        f"{access.listed} tokens listed{', the whole vocabulary' if access.whole else ''}; "
-        f"answers are {'begun by ' + access.route if access.route else 'not continued'}"
-    )
-
-# %% ../../nbs/backends/openai.ipynb #676909da
-def warning_of(
-    who: "OpenaiParticipant",  # who is asked
-) -> str | None:
-    "What is odd about asking this model at this server."
-    dialect = who.dialect
-    odd = {
-        "the model thinks although it is told not to": dialect.thinks and not who.think,
-        "the model does not show that it thinks although it is told to": who.think
-        and not dialect.thinks,
-        f"the server refuses {' and '.join(dialect.left_out)}, so it is "
-        f"asked without": dialect.left_out,
-        f"the server answers to any name, and serves "
-        f"{one_line(dialect.served, limit=80)!r}": who.model_card.kind == "llama.cpp"
-        and dialect.served != who.model,
-    }
-    return "; ".join(words for words, holds in odd.items() if holds) or None
-
-# %% ../../nbs/backends/openai.ipynb #fe3921ed
-def facts_of(
-    who: "OpenaiParticipant",  # who is asked
-) -> dict[str, str | int | float]:
-    "Provenance as texts and numbers; what the server does not say is left out."
-    from importlib.metadata import version
-
-    card, dialect, access = who.model_card, who.dialect, who.probability_access
-    meta = card.meta
-    facts = {
-        "server": card.kind,
-        "server_version": card.version,
-        "host": host_of(who.connection.address),
-        "served_model": dialect.served,
-        "system_fingerprint": dialect.fingerprint,
-        "parameter_count": meta.get("n_params"),
-        "quantization": meta.get("ftype"),
-        "size_bytes": meta.get("size"),
-        "vocabulary": meta.get("n_vocab"),
-        "context_trained": meta.get("n_ctx_train"),
-        "context": meta.get("n_ctx") or card.entry.get("max_model_len"),
-        "template_hash": card.template,
-        "weights": card.entry.get("root"),
-        "client": f"openai {version('openai')}",
-        "concurrency": who.concurrency,
-        "limit_field": dialect.limit,
-        "left_out": ", ".join(dialect.left_out),
-        "thinking": json.dumps(dialect.thinking, sort_keys=True),
-        "probabilities": seeing_words(access),
-        "probe_difference": round(access.difference, 6) if access.route else None,
-        "warning": warning_of(who),
-    }
-    return plain_facts({name: value for name, value in facts.items() if value != "{}"})
-
-# %% ../../nbs/backends/openai.ipynb #486f9cf9
-def _schema_field(item: Mapping[str, Any]) -> dict[str, Any]:
-    "The field that asks for JSON of a schema, where the item has one."
-    schema = item.get("response_schema")
-    if not schema:
-        return {}
-    named = {"name": "answer", "schema": schema, "strict": True}
-    return {"response_format": {"type": "json_schema", "json_schema": named}}
-
-
-def _completion_in_words(who: "OpenaiParticipant", request: Request, **more: Any) -> dict[str, Any]:
-    "One completion in words."
-    messages = messages_of(request.item, who.system)
-    return who.complete(messages, who.dialect, who.max_tokens, seed=request.seed, **more)
-
-
-def _warn_of_schema(who: "OpenaiParticipant") -> bool:
-    "Say once that a server knows no schema."
-    _log.warning("%s: the server refuses response_format; asked without it from now on", who.name)
-    return True
-
-
-def _completion_in_schema(who: "OpenaiParticipant", request: Request) -> dict[str, Any]:
-    "A completion held to a schema; without it where the server does not know such a thing."
-    import openai
-
-    schema = {} if "schema refused" in who.connection.learned else _schema_field(request.item)
-    try:
-        return _completion_in_words(who, request, **schema)
-    except openai.APIStatusError as error:
-        if not schema or refused_field(error, [*schema]) is None:
-            raise
-        who.connection.once("schema refused", lambda: _warn_of_schema(who))
-        return _completion_in_words(who, request)
-
-
-def words_answer(
-    who: "OpenaiParticipant",  # who is asked
-    request: Request,  # what is asked
-) -> Answer:
-    "Ask in words."
-    body = _completion_in_schema(who, request)
-    check_served(who, body)
-    for name in ("content", "reasoning", "reasoning_content"):
-        check_length(
-            _text_of_message(first_choice(body)["message"].get(name), name), name, who.max_tokens
-        )
-    return answer_of_completion(request.item, body)
-
-# %% ../../nbs/backends/openai.ipynb #f2ccd2c0
+# %% ../../nbs/backends/openai.ipynb #c2e67681
 OURS = (
     "model",
     "messages",
@@ -1223,20 +904,6 @@ OURS = (
     "max_completion_tokens",
     *settings_of(OpenaiSettings),
 )  # fields that extra may not set
-
-
-def _checked_settings(model: str, settings: dict[str, Any]) -> dict[str, Any]:
-    "Settings that make sense."
-    check_settings(f"openai/{model}", OpenaiSettings, settings, "has no setting {name!r}")
-    ours = settings_of(OpenaiSettings)
-    for name in settings.get("extra", {}).keys() & set(OURS):
-        raise CogbiasError(
-            f"openai/{model}: extra may not hold {name!r}; "
-            + ("use the setting of that name" if name in ours else "the measurement sets it")
-        )
-    return {"max_tokens": 4096} | settings if settings.get("think") else settings
-
-# %% ../../nbs/backends/openai.ipynb #c2e67681
 MODELS: tuple[str, ...] = ()  # any name may do
 SETTINGS = OpenaiSettings  # what a participant may be told
 
@@ -1246,13 +913,16 @@ def PARTICIPANT(
     **settings: Any,  # of OpenaiSettings
 ) -> OpenaiParticipant:
     "Factory that the registry calls; contacts nothing."
-    settings = _checked_settings(model, settings)
+    check_settings(f"openai/{model}", OpenaiSettings, settings, "has no setting {name!r}")
+    for name in settings.get("extra", {}).keys() & set(OURS):
+        ours = name in settings_of(OpenaiSettings)
+        hint = "use the setting of that name" if ours else "the measurement sets it"
+        raise CogbiasError(f"openai/{model}: extra may not hold {name!r}; {hint}")
+    if settings.get("think"):
+        settings = {"max_tokens": 4096} | settings
     keep_out(*secrets_of(settings))
     if settings.get("base_url"):
         settings["base_url"] = check_base_url(settings["base_url"])
-    numbers = {
-        name: float(settings[name])
-        for name in ("temperature", "top_p", "tolerance")
-        if name in settings
-    }  # 0 and 0.0 are the same participant
-    return OpenaiParticipant(model, **settings | numbers)
+    for name in {"temperature", "top_p", "tolerance"} & settings.keys():
+        settings[name] = float(settings[name])  # 0 and 0.0 are the same participant
+    return OpenaiParticipant(model, **settings)

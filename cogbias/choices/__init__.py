@@ -41,9 +41,7 @@ from cogbias.choices.numbers import (
     without_scale,
 )
 from cogbias.choices.probabilities import (
-    Distribution,
     form_owners,
-    read_probabilities,
     surface_forms,
 )
 from .statements import PERSON

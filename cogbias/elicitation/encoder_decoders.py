@@ -6,39 +6,39 @@
 __all__ = ['answer_start', 'Reading', 'ReadingScorer']
 
 # %% ../../nbs/elicitation/06_encoder_decoders.ipynb #ecfeaf00
-import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .scoring import log_probabilities
+from .scoring import check_ready, log_probabilities
 from ..tables import CogbiasError
 
 if TYPE_CHECKING:
     import torch
 
-# %% ../../nbs/elicitation/06_encoder_decoders.ipynb #0d0d6751
-def _generation_setting(model: Any, name: str) -> Any:
-    "A setting of generation, from the place where this model keeps it."
-    found = getattr(model.generation_config, name, None)
-    return getattr(model.config, name, None) if found is None else found
-
-
+# %% ../../nbs/elicitation/06_encoder_decoders.ipynb #0db2e437
 def answer_start(
     model: Any,  # encoder-decoder of transformers
 ) -> list[int]:  # one token, or two
     "The tokens that a decoder is given before it says anything."
-    start = _generation_setting(model, "decoder_start_token_id")
-    start = _generation_setting(model, "bos_token_id") if start is None else start
+    names = ("decoder_start_token_id", "bos_token_id", "forced_bos_token_id")
+    places = (model.config, model.generation_config)  # models keep these in either of them
+    told = {
+        name: value
+        for name in names
+        for place in places
+        if (value := getattr(place, name, None)) is not None
+    }
+    start = told.get("decoder_start_token_id", told.get("bos_token_id"))
     if start is None:
         raise CogbiasError(
             f"{type(model).__name__}: its configuration names no decoder_start_token_id, so "
             f"nobody knows where an answer begins; add it to config.json"
         )
-    forced = _generation_setting(model, "forced_bos_token_id")
+    forced = told.get("forced_bos_token_id")
     return [start] if forced is None else [start, forced]
 
 # %% ../../nbs/elicitation/06_encoder_decoders.ipynb #59d3eae2
@@ -49,172 +49,66 @@ class Reading(NamedTuple):
     said: tuple[int, ...] = ()  # the answer so far, without the start token
 
 
-def _groups_of_equal_length(
-    lengths: Sequence[Any], most: Callable[[Any], int]
-) -> Iterator[list[int]]:
-    "Indices of equal lengths together, at most so many at a time."
-    order = sorted(range(len(lengths)), key=lambda index: lengths[index])
-    group: list[int] = []
-    for index in order:
-        full = group and len(group) >= most(lengths[group[0]])
-        if group and (full or lengths[group[0]] != lengths[index]):
-            yield group
-            group = []
-        group.append(index)
-    if group:
-        yield group
-
-# %% ../../nbs/elicitation/06_encoder_decoders.ipynb #3c57aa87
-def _check_reader(model: Any) -> None:
-    "Refuse what is no encoder-decoder in evaluation mode."
-    if not getattr(model.config, "is_encoder_decoder", False):
-        raise CogbiasError(
-            f"{type(model).__name__} is no encoder-decoder; a causal model is scored by Scorer"
-        )
-    if model.training:
-        raise CogbiasError(
-            f"{type(model).__name__}: the model is in training mode, where its answers are "
-            f"random; call model.eval() first"
-        )
-
-
-def _check_readings(sequences: Sequence[Reading], longest: float, known: int) -> None:
-    "Refuse prompts that are empty or too long, and tokens without an embedding."
-    for index, each in enumerate(sequences):
-        if not 0 < len(each.prompt) <= longest:
-            raise CogbiasError(
-                f"prompt {index} has {len(each.prompt):,} tokens, the model reads 1 to "
-                f"{longest:,}; change the prompt"
-            )
-        if max(*each.prompt, *each.said, 0) >= known:
-            raise CogbiasError(
-                f"token {max(*each.prompt, *each.said)} is unknown to the model, whose ids go "
-                f"from 0 to {known - 1}; is the tokenizer that of the model?"
-            )
-
-# %% ../../nbs/elicitation/06_encoder_decoders.ipynb #00352967
-def _encoder_states(model: Any, prompts: Sequence[Sequence[int]]) -> "torch.Tensor":
-    "[prompts, tokens, width]: what the encoder makes of prompts of one length."
-    import torch
-
-    ids = torch.tensor(prompts, device=model.device)
-    return model.get_encoder()(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
-
-
-def _next_logits(
-    model: Any, states: "torch.Tensor", decoded: Sequence[Sequence[int]]
-) -> "torch.Tensor":
-    "[rows, vocabulary]: the decoder's logits after what it has said."
-    import torch
-    from transformers.modeling_outputs import BaseModelOutput
-
-    return model(
-        encoder_outputs=BaseModelOutput(states),
-        attention_mask=states.new_ones(states.shape[:2], dtype=torch.long),
-        decoder_input_ids=torch.tensor(decoded, device=states.device),
-        use_cache=False,
-    ).logits[:, -1]
-
-
-def _deviation_when_together(model: Any, start: list[int], longest: float) -> tuple[float, float]:
-    "How far prompts read together are from prompts read alone, and how far they may be."
-    import torch
-
-    size, known = int(min(12, longest)), model.get_input_embeddings().weight.shape[0]
-    prompts = np.random.default_rng(0).integers(0, known, (3, size)).tolist()
-    exact = torch.promote_types(model.dtype, torch.float32)
-    together = (
-        _next_logits(model, _encoder_states(model, prompts), [start] * 3).to(exact).log_softmax(-1)
-    )
-    alone = torch.cat(
-        [_next_logits(model, _encoder_states(model, [each]), [start]) for each in prompts]
-    )
-    expected = alone.to(exact).log_softmax(-1)
-    if not expected.isfinite().all():
-        raise CogbiasError(
-            f"{type(model).__name__}: its logits are not finite numbers (NaN or infinite); load "
-            f"it with dtype float32, and if that does not help get its weights again"
-        )
-    off, numbers = (together - expected).abs(), torch.finfo(model.dtype)
-    if numbers.bits < 32:
-        return float(off.square().mean().sqrt()), float(8 * numbers.eps * expected.std())
-    return float(off.max()), 1e-4 * max(1.0, float(expected.abs().max()) / 16)
+def _alike(lengths: Sequence[tuple[int, ...]], budget: int) -> Iterator[list[int]]:
+    "Indices of equal lengths together, at most so many tokens at a time."
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for index, each in enumerate(lengths):
+        groups.setdefault(each, []).append(index)
+    for each, group in sorted(groups.items()):
+        step = max(1, budget // sum(each))
+        yield from (group[first : first + step] for first in range(0, len(group), step))
 
 # %% ../../nbs/elicitation/06_encoder_decoders.ipynb #61495076
-_TOKENS_AT_ONCE = 16_384  # tokens of prompts that are read together
-_LOGITS_AT_ONCE = 50_000_000  # numbers that the logits of one batch may hold
+_TOKENS_AT_ONCE = 16_384  # tokens that are read together
 
 
 class ReadingScorer:
     "Next-token log-probabilities of an encoder-decoder."
 
-    way: str  # read together or read alone
-    facts: dict[str, Any]  # how it computes, and how much it has computed
+    way = "read together"
+    facts: dict[str, Any]  # how much it has computed
     start: list[int]  # what its decoder begins with
 
     def __init__(
         self,
         model: Any,  # transformers encoder-decoder in evaluation mode; never changed
-        token_budget: int | None = None,  # tokens of prompts read together; None: 16,384
-        log: Callable[[str], None] | None = None,  # is told of a fallback; None: a warning
+        token_budget: int | None = None,  # tokens read together; None: 16,384
     ):
-        import torch
-
-        _check_reader(model)
-        if token_budget is not None and token_budget < 1:
-            raise CogbiasError(f"token_budget {token_budget} is not possible; at least 1")
+        check_ready(model)
         self.model, self.start, self._lock = model, answer_start(model), Lock()
+        self.vocabulary = model.get_output_embeddings().weight.shape[0]
         self._longest = getattr(model.config, "max_position_embeddings", None) or inf
+        self._budget = token_budget or _TOKENS_AT_ONCE
         self._kept_states: dict[tuple[int, ...], torch.Tensor] = {}
-        with torch.inference_mode():
-            off, allowed = _deviation_when_together(model, self.start, self._longest)
-        self.way = "read together" if off <= allowed else "read alone"
-        self._budget = (token_budget or _TOKENS_AT_ONCE) if off <= allowed else 1
-        if self.way == "read alone":
-            (log or logging.getLogger(__name__).warning)(
-                f"{type(model).__name__}: every prompt is computed alone, which is exact but "
-                f"slower (together log-probabilities differ by {off:.2g}, {allowed:.2g} is allowed)"
-            )
-        self.facts = {
-            "model_class": type(model).__name__,
-            "dtype": str(model.dtype).removeprefix("torch."),
-            "device": str(model.device),
-            "way": self.way,
-            "deviation": off,
-            "deviation_allowed": allowed,
-            "linear": "PyTorch",
-            "prompts_read": 0,
-            "looked_at": 0,
-        }
+        self.facts = {"way": self.way, "prompts_read": 0, "looked_at": 0}
 
     def _read_prompts(self, prompts: Sequence[tuple[int, ...]]) -> None:
         "Let the encoder read what it has not read; forget what is not asked about."
-        wanted = list(dict.fromkeys(prompts))
-        self._kept_states = {
-            each: self._kept_states[each] for each in wanted if each in self._kept_states
-        }
-        new = [each for each in wanted if each not in self._kept_states]
-        for group in _groups_of_equal_length(
-            [len(each) for each in new], lambda size: self._budget // size
-        ):
-            states = _encoder_states(self.model, [new[index] for index in group])
+        import torch
+
+        wanted, kept = list(dict.fromkeys(prompts)), self._kept_states
+        new = [each for each in wanted if each not in kept]
+        self._kept_states = {each: kept[each] for each in wanted if each in kept}
+        for group in _alike([(len(each),) for each in new], self._budget):
+            ids = torch.tensor([new[index] for index in group], device=self.model.device)
+            read = self.model.get_encoder()(input_ids=ids, attention_mask=torch.ones_like(ids))
+            states = read.last_hidden_state
             self._kept_states.update((new[index], each) for index, each in zip(group, states))
         self.facts["prompts_read"] += len(new)
 
-    def _logits_in_batches(
-        self, sequences: Sequence[Reading]
-    ) -> "Iterator[tuple[list[int], torch.Tensor]]":
-        "Indices and logits [indices, vocabulary]."
+    def _next_logits(self, readings: Sequence[Reading]) -> "torch.Tensor":
+        "[readings, vocabulary]: the decoder's logits after what it has said; all of one shape."
         import torch
+        from transformers.modeling_outputs import BaseModelOutput
 
-        known = self.model.get_output_embeddings().weight.shape[0]
-        lengths = [(len(each.prompt), len(each.said)) for each in sequences]
-        for group in _groups_of_equal_length(
-            lengths, lambda each: min(self._budget // sum(each), max(1, _LOGITS_AT_ONCE // known))
-        ):
-            states = torch.stack([self._kept_states[sequences[index].prompt] for index in group])
-            decoded = [[*self.start, *sequences[index].said] for index in group]
-            yield group, _next_logits(self.model, states, decoded)
+        states = torch.stack([self._kept_states[each.prompt] for each in readings])
+        said = torch.tensor([[*self.start, *each.said] for each in readings], device=states.device)
+        return self.model(
+            encoder_outputs=BaseModelOutput(states),
+            attention_mask=states.new_ones(states.shape[:2], dtype=torch.long),
+            decoder_input_ids=said,
+            use_cache=False,
+        ).logits[:, -1]
 
     def next_logprobs(
         self,
@@ -225,18 +119,23 @@ class ReadingScorer:
         "Log-probabilities of the wanted tokens right after each reading."
         import torch
 
-        embedded = self.model.get_input_embeddings().weight.shape[0]
-        _check_readings(sequences, self._longest, embedded)
+        for each in sequences:
+            if len(each.prompt) > self._longest:
+                raise CogbiasError(
+                    f"a prompt has {len(each.prompt):,} tokens, the model reads at most "
+                    f"{self._longest:,}; leave it out, or ask a model that reads more"
+                )
         temperatures = np.atleast_1d(temperature).tolist()
         found: list[np.ndarray] = [np.empty(0)] * len(sequences)
+        lengths = [(len(each.prompt), len(each.said)) for each in sequences]
         with self._lock, torch.inference_mode():
             self._read_prompts([each.prompt for each in sequences])
-            for group, logits in self._logits_in_batches(sequences):
-                ids = [np.asarray(wanted[index], np.int64) for index in group]
-                row = np.repeat(np.arange(len(group)), [len(each) for each in ids])
-                values = log_probabilities(logits, row, np.concatenate(ids), temperatures)
-                for place, index in enumerate(group):
-                    mine = values[:, row == place]
-                    found[index] = mine if np.ndim(temperature) else mine[0]
+            for group in _alike(lengths, self._budget):
+                logits = self._next_logits([sequences[index] for index in group])
+                for row, index in enumerate(group):
+                    ids = np.asarray(wanted[index], np.int64)
+                    cells = np.zeros(len(ids), np.int64)
+                    values = log_probabilities(logits[row : row + 1], cells, ids, temperatures)
+                    found[index] = values if np.ndim(temperature) else values[0]
             self.facts["looked_at"] += len(sequences)
         return found

@@ -20,7 +20,6 @@ from cogbias.tables import (
     content_hash,
     save_table,
 )
-from ..turns import locked
 
 # %% ../../nbs/fillings/01_review.ipynb #8c8fdb40
 NEAR = 0.8  # Jaccard index from which two texts are near duplicates
@@ -99,15 +98,6 @@ def store_verdicts(
     reviewer: str,  # who said so
 ) -> int:  # rows that carry a verdict now
     "Write what a reader said of stories into the table."
-    load_fillings(path)  # a path that leads nowhere is refused, not made
-    with locked(Path(path)):
-        return _with_verdicts(Path(path), verdicts, reviewer)
-
-
-def _with_verdicts(
-    path: Path, verdicts: Mapping[tuple[str, str, int, str], str], reviewer: str
-) -> int:
-    "The table written anew, with what the reader said."
     table = load_fillings(path)
     names = [tuple(row) for row in table.astype({"instance": int})[STORY].to_numpy(object)]
     for story, verdict in verdicts.items():

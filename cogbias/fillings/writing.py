@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+from filelock import FileLock
 
 from ..design import Paradigm
 from ..design import paradigm as find_paradigm
@@ -33,7 +34,6 @@ from cogbias.kits.scenario import (
 )
 from ..participants import Answer, Participant, Request, is_simulated
 from ..tables import FILLINGS, LARGEST_TABLE, CogbiasError, check_file, content_hash
-from ..turns import append_whole, locked
 
 # %% ../../nbs/fillings/00_writing.ipynb #e72de654
 WRITE = """You write short texts for a study of how managers decide.
@@ -211,29 +211,12 @@ def filling_rows(
     return [{name: row[name] for name in FILLINGS.names} for row in rows]
 
 
-def _is_record(line: bytes) -> bool:
-    "Whether a line is whole, and lacks nothing but its end."
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _repair_last_line(path: Path, descriptor: int) -> None:
-    "Take away a last line that was cut off; one that lacks its end only gets it."
-    content = check_file(path, LARGEST_TABLE).read_bytes()
-    torn = content[content.rfind(b"\n") + 1 :]
-    if torn and _is_record(torn):
-        append_whole(descriptor, b"\n")
-    elif torn and content[:1] != b"{":
+def _without_torn_line(path: Path) -> None:
+    "Take away a last line that was cut off by a kill; an answer is written as whole lines."
+    content = path.read_bytes()
+    if content and content[:1] != b"{":
         raise CogbiasError(f"{path}: is no table of fillings; name another file")
-    elif torn:
-        os.ftruncate(descriptor, len(content) - len(torn))
-
-
-def _texts_of_file(path: Path) -> pd.DataFrame:
-    "What a file holds."
-    return load_fillings(path) if path.stat().st_size else pd.DataFrame(columns=FILLINGS.names)
+    os.truncate(path, content.rfind(b"\n") + 1)
 
 # %% ../../nbs/fillings/00_writing.ipynb #b5e9a234
 def check_writer(
@@ -324,34 +307,35 @@ def generate(
             f"{paradigm.name} has no written gaps; there is nothing to generate{told}"
         )
     check_writer(participant, instances=instances, attempts=attempts)
-    if path.suffix != ".jsonl":
+    if path.suffix != ".jsonl" or check_file(path, LARGEST_TABLE).is_dir():
         raise CogbiasError(f"{path}: fillings are written as lines; name a .jsonl file")
     chosen = chosen_settings(settings, seed).to_dict("records")
     stories = [(setting, instance) for setting in chosen for instance in range(instances)]
     asked = 0
-    with locked(path) as descriptor:
-        _repair_last_line(path, descriptor)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{path}.lock"), path.open("a", encoding="utf-8") as file:
+        _without_torn_line(path)
         for gaps in passes(case):
             for _ in range(attempts):
                 stored = _written_by(case, participant.name, path)
                 todo = list(_tasks_to_do(case, gaps, stories, stored, seed, attempts))
-                for rows in _lines_of_answers(case, participant, todo, seed):
-                    append_whole(descriptor, rows)
+                for lines in _lines_of_answers(case, participant, todo, seed):
+                    file.write(lines)
+                    file.flush()
                     asked += 1
-        return _summary_of_texts(
-            case, path, _written_by(case, participant.name, path), stories, asked
-        )
+    return _summary_of_texts(case, path, _written_by(case, participant.name, path), stories, asked)
 
 
 def _written_by(case: Scenario, generator: str, path: Path) -> pd.DataFrame:
     "What a participant has written for a paradigm."
-    stored = _texts_of_file(path)
+    empty = not path.stat().st_size
+    stored = pd.DataFrame(columns=FILLINGS.names) if empty else load_fillings(path)
     return stored[(stored["paradigm"] == case.name) & (stored["generator"] == generator)]
 
 
 def _lines_of_answers(
     case: Scenario, participant: Participant, todo: Sequence[tuple[Task, int]], seed: int
-) -> Iterator[bytes]:
+) -> Iterator[str]:
     "The lines of every answer, as it comes."
     requests = [_request_of_task(case, task, attempt, seed) for task, attempt in todo]
     for index, answer in participant.answers(requests, "text") if requests else ():
@@ -359,7 +343,7 @@ def _lines_of_answers(
         written = read_texts(case, task, answer)
         used = requests[index].seed
         rows = filling_rows(case, task, written, participant.name, used, attempt)
-        yield "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+        yield "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def _summary_of_texts(

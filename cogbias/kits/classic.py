@@ -160,7 +160,7 @@ def items_of(
 
     def choices(
         seed: Seed = 0,  # study seed; nothing is drawn
-        variants: VariantNames = None,  # base, no_persona, odd, large; None: all there are
+        variants: VariantNames = None,  # base, no_persona, odd, large; None: as declared
         contents: str = "all",  # all, published, or the name of one content set
         counterbalance: bool = True,  # ask both orders of the options
         style: Style = "default",  # default, documented or executed
@@ -170,7 +170,7 @@ def items_of(
 
     def numbers(
         seed: Seed = 0,  # study seed; nothing is drawn
-        variants: VariantNames = None,  # base, no_persona, odd, large; None: all there are
+        variants: VariantNames = None,  # base, no_persona, odd, large; None: as declared
         contents: str = "all",  # all, published, or the name of one content set
         style: Style = "default",  # default, documented or executed
     ) -> pd.DataFrame:  # an items table

@@ -4,11 +4,12 @@
 
 # %% auto #0
 __all__ = ['POINTS', 'Scale', 'SHARE', 'CHANGE', 'DIFFERENCE', 'COUNT', 'QUALITY', 'LIKELIHOOD', 'HEIGHT', 'CONDITIONS', 'GIVEN',
-           'Situation', 'OPENING', 'TOLD', 'STYLES', 'LETTERS', 'UNHASHED', 'TURNED_AS_PUBLISHED', 'Orders', 'LEAN',
-           'SPREAD', 'PULL', 'MANAGERS', 'PULLED_MANAGERS', 'Style', 'FACTORS', 'CORRECTED', 'RATIONAL', 'steps',
-           'degrees', 'Metric', 'Norm', 'Versions', 'told_situation', 'Scenario', 'Story', 'chosen_settings',
-           'drawn_values', 'sets_of', 'shelf_stories', 'sharing_text', 'filling_hash', 'load_fillings', 'sound_texts',
-           'written_stories', 'rates', 'managers', 'scenario_items', 'scenario', 'planted_shift']
+           'Situation', 'OPENING', 'TOLD', 'STYLES', 'LETTERS', 'SETTINGS_OF_SET', 'UNHASHED', 'TURNED_AS_PUBLISHED',
+           'Orders', 'LEAN', 'SPREAD', 'PULL', 'MANAGERS', 'PULLED_MANAGERS', 'Style', 'FACTORS', 'CORRECTED',
+           'RATIONAL', 'steps', 'degrees', 'Metric', 'Norm', 'Versions', 'told_situation', 'Scenario', 'Story',
+           'chosen_settings', 'drawn_values', 'sets_of', 'shelf_stories', 'sharing_text', 'filling_hash',
+           'load_fillings', 'sound_texts', 'written_stories', 'rates', 'managers', 'scenario_items', 'scenario',
+           'planted_shift']
 
 # %% ../../nbs/kits/scenario.ipynb #9356c347
 import re
@@ -175,14 +176,12 @@ class Scenario:
         for condition in CONDITIONS:
             if not all(getattr(self, name)[condition] for name in ("situation", "question")):
                 raise FrameError(f"{self.name}: {condition!r} has no situation or no question")
-        for fault in (*_scale_faults(self), *_version_faults(self), *_pull_faults(self)):
+        for fault in _scenario_faults(self):
             raise FrameError(f"{self.name}: {fault}")
         try:
             check_gaps(self.frames, self.gaps, self.known)
         except FrameError as error:
             raise FrameError(f"{self.name}: {error}") from None
-        for fault in _named_faults(self):
-            raise FrameError(f"{self.name}: {fault}")
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -227,70 +226,39 @@ class Scenario:
         return _seen_by_simulated(self, condition, values)
 
 # %% ../../nbs/kits/scenario.ipynb #62c1dfeb
-def _scale_faults(case: Scenario) -> Iterator[str]:
-    "What is wrong with the scales."
-    lengths = {condition: len(case.scale[condition] or ()) for condition in CONDITIONS}
-    for condition, length in lengths.items():
-        if length not in POINTS:
-            yield (
-                f"the scale of {condition!r} has {length} options; a scale has "
-                f"{' or '.join(map(str, POINTS))}"
-            )
-        elif len(set(case.scale[condition])) < length:
-            yield f"the scale of {condition!r} offers one option twice"
-    if len(set(lengths.values())) > 1:
-        yield f"the scales have {' and '.join(map(str, lengths.values()))} options; make them equal"
-
-
-def _version_faults(case: Scenario) -> Iterator[str]:
-    "What is wrong with situations that are told in several ways."
-    for condition, situation in case.situation.items():
-        if not isinstance(situation, Versions):
-            continue
-        if situation.by not in (known := [*case.draws, *case.derive]):
-            yield (
-                f"the situation of {condition!r} is told by {situation.by!r}, which is neither "
-                f"drawn nor derived; {nearest(situation.by, known)}"
-            )
-        elif isinstance(draw := case.draws.get(situation.by), OneOf):
-            if set(draw.values) != set(situation.texts):
-                yield (
-                    f"the situation of {condition!r} is told for {list(situation.texts)}, but "
-                    f"{situation.by!r} is one of {list(draw.values)}; write a text for each"
-                )
-        gaps = {frozenset(Frame(text).gaps) for text in situation.texts.values()}
-        if len(gaps) != 1:
-            yield f"the versions of the situation of {condition!r} differ in their gaps"
-
-
-def _pull_faults(case: Scenario) -> Iterator[str]:
-    "What does not go together with a pull to a reference."
-    if not case.pulled:
-        return
-    for metric in filter(None, (case.metric, case.corrected)):
-        references = metric.reference_control, metric.reference_treatment
-        if references[0] != references[1] or not isinstance(references[0], str):
-            yield (
-                f"the references are {references[0]!r} and {references[1]!r}, but ratings are "
-                "pulled to one; name the same drawn or derived place twice"
-            )
-        if metric.kappa != 1 or metric.flip:
-            yield "ratings are pulled to a reference, so kappa is 1 and nothing is flipped"
-    if not case.norm.is_same:
-        yield "ratings are pulled to a reference, so the norm is the same answer"
-
-
-def _named_faults(case: Scenario) -> Iterator[str]:
-    "What the metric or the norm names although nothing draws it."
+def _scenario_faults(case: Scenario) -> Iterator[str]:
+    "What is wrong with a scenario, but for its gaps."
+    known = [*case.draws, *case.derive]
+    for condition in CONDITIONS:
+        scale, situation = case.scale[condition] or (), case.situation[condition]
+        if len(scale) not in POINTS or len(set(scale)) < len(scale):
+            points = " or ".join(map(str, POINTS))
+            yield f"the scale of {condition!r} has {len(scale)} options; it has {points}, each once"
+        if isinstance(situation, Versions):
+            draw = case.draws.get(situation.by)
+            if situation.by not in known:
+                told = f"told by {situation.by!r}, which is neither drawn nor derived"
+                yield f"the situation of {condition!r} is {told}; {nearest(situation.by, known)}"
+            elif isinstance(draw, OneOf) and set(draw.values) != set(situation.texts):
+                told = f"told for {list(situation.texts)}, but drawn from {list(draw.values)}"
+                yield f"the situation of {condition!r} is {told}; write a text for each"
+            if len({frozenset(Frame(text).gaps) for text in situation.texts.values()}) != 1:
+                yield f"the versions of the situation of {condition!r} differ in their gaps"
+    if len(case.scale["control"] or ()) != len(case.scale["treatment"] or ()):
+        yield "the scales have different lengths; make them equal"
     metrics = [each for each in (case.metric, case.corrected) if each]
-    fields = [getattr(each, name) for each in metrics for name in vars(each)]
-    for name in [*fields, case.norm.factor, case.norm.steps]:
-        if isinstance(name, str) and name not in {*case.draws, *case.derive}:
-            known = [*case.draws, *case.derive]
+    named = [value for each in metrics for value in vars(each).values()]
+    for name in [*named, case.norm.factor, case.norm.steps]:
+        if isinstance(name, str) and name not in known:
             yield f"{name!r} is neither drawn nor derived; {nearest(name, known)}"
     for metric in metrics:
+        place = metric.reference_control
         if not isinstance(metric.kappa, str) and metric.kappa not in (1, -1):
             yield f"kappa is {metric.kappa!r}; use 1 or -1"
+        if case.pulled and not (isinstance(place, str) and place == metric.reference_treatment):
+            yield "ratings are pulled to one reference; name the same drawn place twice"
+        if case.pulled and (metric.kappa != 1 or metric.flip or not case.norm.is_same):
+            yield "ratings are pulled to a reference, so kappa is 1, the norm is the same answer"
 
 # %% ../../nbs/kits/scenario.ipynb #e513df43
 OPENING = "You are the {position} at {organisation}."
@@ -330,18 +298,20 @@ def _prompt_frame(texts: tuple[str, str, Scale], told: bool, style: str, turned:
 class Story(NamedTuple):
     "A setting with the texts that fill its gaps."
 
-    setting: Mapping[str, Any]  # a row of the table of settings
-    instance: int  # number of the story within its setting, from 0
+    setting: Mapping[str, Any]  # a row of the table of settings, with its place
+    instance: int  # number of the story within its setting, or within its set, from 0
     texts: Mapping[str, str]  # written gap -> text
     filling_set: str  # whose texts they are
     generator: str  # shelf, or the participant who wrote them
     called: str = ""  # what tells it from what another participant wrote for the same setting
     unit: str = ""  # stories of one unit share text; empty: those of one filling_set
+    nested: bool = False  # whether its set is the cluster, with settings of its own
 
     @property
     def name(self) -> str:
         "What its pairs are called."
-        return "-".join(filter(None, [self.setting["setting"], str(self.instance), self.called]))
+        first = self.filling_set if self.nested else self.setting["setting"]
+        return "-".join(filter(None, [first, str(self.instance), self.called]))
 
 
 def chosen_settings(
@@ -367,12 +337,15 @@ def chosen_settings(
 def drawn_values(
     case: "Scenario",  # whose gaps are drawn
     setting: Mapping[str, Any],  # a row of the chosen settings, with its place
-    instance: int,  # number of the story within its setting, from 0
+    instance: int = 0,  # number of the story within its setting
     seed: int = 0,  # study seed
 ) -> dict[str, Any]:
     "The drawn and derived values of a story, dealt out evenly over all stories."
     drawn = deal_values(case.draws, seed, case.name, setting["place"], instance)
     return drawn | {name: compute(drawn) for name, compute in case.derive.items()}
+
+
+SETTINGS_OF_SET = 2  # business settings in which a set of texts is told
 
 
 def sets_of(
@@ -389,7 +362,7 @@ def shelf_stories(
     instances: int = 1,  # stories per setting
     seed: int = 0,  # study seed
 ) -> list[Story]:
-    "Every setting with its sets of a shelf."
+    "Every setting with its sets of a shelf; one set each: settings lie within sets."
     if not 1 <= instances <= len(sets):
         raise CogbiasError(
             f"{case.name}: instances is {instances}; the shelf has {len(sets)} sets, and a setting "
@@ -399,8 +372,15 @@ def shelf_stories(
     stories = []
     for number, setting in enumerate(settings.to_dict("records")):
         for instance in range(instances):
-            name = order[(number * instances + instance) % len(order)]
-            stories.append(Story(setting, instance, sets[name], name, "shelf"))
+            turn, place = divmod(number * instances + instance, len(order))
+            name = order[place]
+            story = Story(setting, instance, sets[name], name, "shelf")
+            if instances == 1:  # two of a set are neighbors, so they differ in what is dealt out
+                lap, second = divmod(turn, SETTINGS_OF_SET)
+                dealt = (lap * len(order) + place) * SETTINGS_OF_SET + second
+                setting |= {"place": dealt}
+                story = story._replace(setting=setting, instance=turn, nested=True)
+            stories.append(story)
     return stories
 
 # %% ../../nbs/kits/scenario.ipynb #cf5b6c4c
@@ -553,12 +533,12 @@ TURNED_AS_PUBLISHED = (0, 1, 1, 1, 0, 1, 0, 1, 1, 1)  # by place in a batch of t
 Orders = Literal[1, 2, "published"]
 
 
-def _orders_of_story(orders: Orders, place: int, setting: int) -> tuple[int, ...]:
+def _orders_of_story(orders: Orders, place: int, turn: int) -> tuple[int, ...]:
     "The orders in which a story is asked: 1 as declared, 2 turned round."
     if orders == 2:
         return 1, 2
     if orders == 1:
-        return (1 + setting % 2,)
+        return (1 + turn % 2,)
     return (1 + TURNED_AS_PUBLISHED[place % len(TURNED_AS_PUBLISHED)],)
 
 
@@ -616,9 +596,11 @@ def _story_rows(
     case: Scenario, story: Story, turns: Sequence[int], told: bool, style: str, seed: int
 ) -> Iterator[dict[str, Any]]:
     "The prompts of one story."
-    drawn = drawn_values(case, story.setting, story.instance, seed)
+    drawn = drawn_values(case, story.setting, 0 if story.nested else story.instance, seed)
     values = {name: story.setting[name] for name in GIVEN} | drawn | dict(story.texts)
     measured = _measured_columns(case, values)
+    setting, unit = story.setting["setting"], story.unit or story.filling_set
+    units = {"cluster": unit} if story.nested else {"cluster": setting, "crossed": unit}
     about = {f"drawn_{name}": drawn[name] for name in drawn}
     for condition in CONDITIONS:
         situation = told_situation(case.situation[condition], values)
@@ -630,12 +612,11 @@ def _story_rows(
             yield {
                 "condition": condition,
                 "pair_id": f"{story.name}-{turn}",
-                "cluster": story.setting["setting"],
+                **units,
                 "stratum": "all",
                 "prompt": filled.text,
                 "options": _options_as_shown(case.scale[condition], style, turn == 2, values),
                 "content": seen | {"gaps": [list(each) for each in filled.spans]},
-                "crossed": story.unit or story.filling_set,
                 "industry": story.setting["industry"],
                 "instance": story.instance,
                 "filling_set": story.filling_set,
@@ -722,7 +703,7 @@ MANAGERS, PULLED_MANAGERS = managers(LEAN), managers(PULL)
 Style = Literal["letter", "free", "published"]
 FACTORS = {
     "industry": "industry group of the business setting",
-    "instance": "number of the story within its setting",
+    "instance": "number of the story within its cluster",
     "filling_set": "whose texts fill the written gaps",
     "generator": "who wrote them: shelf, or a participant",
     "option_order": "1: scale as declared; 2: turned round",
@@ -747,7 +728,8 @@ RATIONAL = {
 def scenario_items(
     case: Scenario,  # what is asked
     seed: Seed = 0,  # study seed
-    settings: int | str = 50,  # how many business settings, or a file of one's own
+    # how many business settings, or a file of one's own; None: two for every set of a shelf
+    settings: int | str | None = None,
     instances: int = 1,  # stories per setting
     orders: Orders = 2,  # orders of the scale in which a pair is asked
     told: bool = False,  # whether the decider is told the decision in hand
@@ -758,16 +740,22 @@ def scenario_items(
     left_out = 0
     if fillings == "shelf" or Path(fillings).suffix == ".toml":
         sets = sets_of(case) if fillings == "shelf" else read_shelf(fillings, case.gaps)
+        if settings is None:
+            settings = min(SETTINGS_OF_SET * len(sets), len(business_settings()))
         stories = shelf_stories(case, sets, chosen_settings(settings, seed), instances, seed)
     else:
-        everything = len(business_settings()) if isinstance(settings, int) else settings
+        everything = settings if isinstance(settings, str) else len(business_settings())
         known = chosen_settings(everything, seed)
         stories, left_out = written_stories(case, load_fillings(fillings), known)
     asked = dict.fromkeys(story.setting["setting"] for story in stories)
     number = {name: place for place, name in enumerate(asked)}
     rows: list[dict[str, Any]] = []
     for place, story in enumerate(stories):
-        turns = _orders_of_story(orders, place, number[story.setting["setting"]])
+        setting = story.setting
+        turn = number[setting["setting"]]
+        if story.nested:  # both orders within a set, and of neighboring sets
+            turn = sum(divmod(setting["place"], SETTINGS_OF_SET))
+        turns = _orders_of_story(orders, place, turn)
         rows += _story_rows(case, story, turns, told, style, seed)
     table = item_table(case.name, rows)
     table.attrs["left_out"] = left_out

@@ -246,50 +246,31 @@ def one_wording(
 FLAGS = ("not_applicable", "ceiling_expected", "premise_implausible")
 
 
-def _options_faults(
-    where: str, listed: Sequence[tuple[str, Frame]], target_role: str
-) -> Iterator[str]:
-    "What is wrong with the options of one condition."
-    roles = [role for role, _ in listed]
-    for role in dict.fromkeys(role for role in roles if roles.count(role) > 1):
-        yield f"{where} has {roles.count(role)} options with the role {role!r}; give each its own"
-    if not 2 <= len(listed) <= len(ascii_uppercase):
-        yield f"{where} has {len(listed)} options; give it 2 to 26"
-    if target_role not in roles:
-        yield f"{where} has no option with the role {target_role!r}; {nearest(target_role, roles)}"
-
-
 def _question_faults(question: "Question") -> Iterator[str]:
     "What is wrong with an experiment as it is declared."
     if bool(question.options) == bool(question.numbers):
         yield "it needs either options or numbers; declare one of them"
     if not question.contents:
         yield "it has no content set; write one at least"
-    for condition in question.options:
-        if condition not in question.frames:
-            yield (
-                f"options: no frame is called {condition!r}; {nearest(condition, question.frames)}"
-            )
-    for condition in question.frames if question.options else ():
-        listed = question.options.get(condition, ())
-        yield from _options_faults(f"condition {condition!r}", listed, question.target_role)
+    shared = dict.fromkeys(question.frames if question.options else (), ()) | question.options
+    listed = [(f"condition {condition!r}", condition, each) for condition, each in shared.items()]
     for content in question.contents:
-        for condition in (*content.frames, *content.options):
-            if condition not in question.frames:
-                yield (
-                    f"{content.name}: no condition is called {condition!r}; "
-                    f"{nearest(condition, question.frames)}"
-                )
-        for condition, listed in content.options.items():
-            if question.numbers:
-                yield f"{content.name}: it has options, but a number is asked for; leave them out"
-            where = f"{content.name}: condition {condition!r}"
-            yield from _options_faults(where, listed, question.target_role)
+        for condition in {**content.frames, **content.options}:
+            at = f"{content.name}: condition {condition!r}"
+            listed.append((at, condition, content.options.get(condition)))
+    for where, condition, options in listed:
+        if condition not in question.frames:
+            yield f"{where} is none of those with a frame; {nearest(condition, question.frames)}"
+        elif options is not None:
+            roles = [role for role, _ in options]
+            if question.numbers or not 2 <= len(roles) <= len(ascii_uppercase):
+                yield f"{where} has {len(roles)} options; give it 2 to 26, or none with numbers"
+            elif question.target_role not in roles or len({*roles}) < len(roles):
+                yield f"{where} has the roles {', '.join(roles)}; give one of each, the target too"
     for variant, flag in question.flags.items():
-        if variant not in VARIANTS:
-            yield f"flags: variant {variant!r} is not known; {nearest(variant, VARIANTS)}"
-        if flag not in FLAGS:
-            yield f"flags: {flag!r} is not known; {nearest(flag, FLAGS)}"
+        if variant not in VARIANTS or flag not in FLAGS:
+            known = f"variants are {', '.join(VARIANTS)}, flags {', '.join(FLAGS)}"
+            yield f"flags: {variant!r} is {flag!r}; {known}"
 
 
 @dataclass(frozen=True)
@@ -319,6 +300,8 @@ class Question:
     shows: Mapping[str, str] = field(
         default_factory=dict
     )  # column of the items -> what of the stimulus stands in it
+    in_every_variant: int | None = None  # content sets, the first ones, that are asked in other
+    # variants than base unless these are named; None: all
     persona: str | None = None  # who the participant is told to be; None: PERSONA
     system: str | None = None  # what else the system message says; None: the usual
 
@@ -345,7 +328,7 @@ LAST = {
 }
 STYLES = ("default", "documented", "executed")
 Style = Literal[*STYLES]
-VariantNames = Sequence[Literal[*VARIANTS]] | None  # None: all that make sense
+VariantNames = Sequence[Literal[*VARIANTS]] | None  # None: as the experiment declares
 
 
 _TWO_TOKENS = "Only 2 tokens can be produced."
@@ -589,7 +572,7 @@ def _refuse_twins(question: Question, rows: Sequence[Mapping[str, Any]]) -> None
 
 def question_items(
     question: Question,  # the experiment
-    variants: Sequence[str] | None = None,  # which variants; None: all that make sense
+    variants: Sequence[str] | None = None,  # each of all content sets; None: as declared
     contents: str = "all",  # all, published, or the name of one content set
     counterbalance: bool = True,  # ask both orders of the options
     style: str = "default",  # one of STYLES
@@ -597,11 +580,16 @@ def question_items(
     "The prompts of an experiment."
     chosen = _chosen_variants(question, variants_of(question) if variants is None else variants)
     orders = ORDERS if counterbalance and not question.numbers else (1,)
+    few = question.in_every_variant if variants is None and contents == "all" else None
+    asked = [
+        (content, variant)
+        for place, content in enumerate(_chosen_content_sets(question, contents))
+        for variant in chosen
+        if few is None or place < few or variant.name == "base"
+    ]
     rows = [
         _item_in_variant(question, content, condition, variant, order, style)
-        for content, variant, condition, order in product(
-            _chosen_content_sets(question, contents), chosen, question.frames, orders
-        )
+        for (content, variant), condition, order in product(asked, question.frames, orders)
     ]
     _refuse_twins(question, rows)
     return item_table(question.paradigm, rows)

@@ -4,33 +4,28 @@
 
 # %% auto #0
 __all__ = ['SUITE', 'VALUE', 'RULE', 'INSTRUMENTS', 'CONSTANT', 'READS_NOTHING', 'TEMPLATES', 'BARS', 'BET_KEYS', 'VALUE_KEYS',
-           'PUBLISHED', 'REBUILT', 'asked_bets', 'instruments', 'percent', 'points', 'trained_on', 'outcome_notes',
+           'PUBLISHED', 'REBUILT', 'asked_bets', 'instruments', 'trained_on', 'percent', 'points', 'outcome_notes',
            'values_table', 'bets_table', 'accuracy_rows', 'own_values_table', 'truths_table', 'threshold_notes',
-           'transfer_table', 'transfer_rows', 'transfer_sentence', 'letters_table', 'published_values',
-           'published_bets_table', 'published_truths', 'published_figure', 'published_transfer', 'beside_published',
-           'rebuilt', 'readable']
+           'transfer_table', 'transfer_rows', 'transfer_sentence', 'letters_table', 'published_table', 'rebuilt',
+           'readable']
 
 # %% ../../nbs/reporting/03_bets.ipynb #00fe7d6a
 from collections.abc import Callable, Mapping, Sequence
-from decimal import ROUND_HALF_UP, Decimal
-from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from ..claims import status_words
 from ..effects import words_in
 from ..effects.thresholds import NOT_BEST
 from ..published.bets import BETS, MODELS, VALUES, inferred_counts, published_bets, transfer
 from .cell import plain_words, shown_name
 from ..stats.decisions import without_width
-from .study import read_manifest
-from ..tables import CogbiasError
+from ..words import signed, status_words
 
 # %% ../../nbs/reporting/03_bets.ipynb #8c07e15a
 SUITE = "bets/"
 VALUE = "bets/value"
-_IN_PAPER = (VALUE, *(f"{SUITE}{name}" for name in BETS))
 RULE = "a rule decides"
 # method of the answers -> how readers are told
 INSTRUMENTS = {
@@ -52,103 +47,61 @@ def asked_bets(
 
 
 def instruments(
-    folder: Path,  # of a study
+    asked: Sequence[tuple[str, str, str]],  # participant, paradigm, method
 ) -> dict[str, str]:  # participant -> in words; several are joined
-    "How everybody was asked; empty where the folder has no manifest."
-    try:
-        cells = read_manifest(folder)["cells"]
-    except CogbiasError:  # it says what is wrong
-        raise
-    except (OSError, ValueError):
-        return {}
+    "How everybody was asked."
     found: dict[str, dict[str, None]] = {}
-    for cell in cells:
-        if cell["paradigm"].startswith(SUITE):
-            words = INSTRUMENTS.get(cell["method"], cell["method"])
-            found.setdefault(cell["participant"], {})[words] = None
+    for who, name, method in asked:
+        if name.startswith(SUITE):
+            found.setdefault(who, {})[INSTRUMENTS.get(method, method)] = None
     return {name: "; ".join(each) for name, each in found.items()}
 
 
-def _names_and_instruments(
-    effects: pd.DataFrame, people: Mapping[str, Mapping[str, Any]], how: Mapping[str, str]
-) -> dict[str, tuple[str, str]]:
-    "Participant -> shown name and instrument; rows of one instrument stand together."
-    names = effects.loc[effects["paradigm"].str.startswith(SUITE), "participant"].unique()
-    simulated = {name: bool(people.get(name, {}).get("simulated")) for name in names}
-    said = {name: RULE if simulated[name] else how.get(name, "not recorded") for name in names}
-    order = sorted(names, key=lambda name: (simulated[name], said[name], name))
-    return {
-        name: (shown_name(name, simulated[name], _mark_in_record(people, name)), said[name])
-        for name in order
-    }
+class _Bets:
+    "What a study found about bets: rows by their key, and who was asked how."
+
+    def __init__(
+        self,
+        effects: pd.DataFrame,
+        people: Mapping[str, Mapping[str, Any]],
+        how: Mapping[str, str] = {},
+    ) -> None:
+        keys = ["participant", "paradigm", "measure", "group"]
+        mine = effects[effects["paradigm"].str.startswith(SUITE)].drop_duplicates(keys)
+        self.rows = {tuple(row[key] for key in keys): row for row in mine.to_dict("records")}
+        self.paradigms, self.people = asked_bets(effects), people
+        self.kinds = [name for name in self.paradigms if name != VALUE]
+        names = mine["participant"].unique()
+        simulated = {name: bool(people.get(name, {}).get("simulated")) for name in names}
+        said = {name: RULE if simulated[name] else how.get(name, "not recorded") for name in names}
+        order = sorted(names, key=lambda name: (simulated[name], said[name], name))
+        self.who = {
+            name: {
+                "participant": shown_name(name, simulated[name], self.mark(name)),
+                "how asked": said[name],
+            }
+            for name in order
+        }
+
+    def mark(self, name: str) -> str:
+        "What stands beside the name of a model that is none of the paper's, by its record."
+        return self.people.get(name, {}).get("mark") or ""
+
+    def encoder(self, name: str) -> str:
+        "An encoder without its task, and what is its own, where it is not the paper's."
+        architecture = trained_on(name)[0]
+        return f"{architecture} ({self.mark(name)})" if self.mark(name) else architecture
+
+    def at(self, *key: str) -> Mapping[str, Any] | None:
+        "The row of a participant, a paradigm and a measure, over all prompts or for a group."
+        return self.rows.get(key if len(key) == 4 else (*key, "all"))
 
 
-def _mark_in_record(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
-    "What is no model of the paper's is called, by its record; empty for all others."
-    known = people.get(name, {})
-    return "" if known.get("simulated") else known.get("mark", "")
-
-
-def _encoder_and_maker(people: Mapping[str, Mapping[str, Any]], name: str) -> str:
-    "An encoder without its task, and who made it, or what is its own, where it is not the paper's."
-    architecture, made = trained_on(name)[0], _mark_in_record(people, name)
-    return f"{architecture} ({made})" if made else architecture
+def _kind(name: str) -> str:
+    "A kind of question as readers see it."
+    return name.removeprefix(SUITE).replace("_", " ")
 
 # %% ../../nbs/reporting/03_bets.ipynb #3921f2ca
-def _effect_row(
-    effects: pd.DataFrame, who: str, name: str, measure: str, group: str = "all"
-) -> Mapping[str, Any] | None:
-    "One row of the effects table."
-    rows = effects[
-        (effects["participant"] == who)
-        & (effects["paradigm"] == name)
-        & (effects["measure"] == measure)
-        & (effects["group"] == group)
-    ]
-    return rows.iloc[0].to_dict() if len(rows) else None
-
-
-def _whole_percent(share: float) -> int:
-    "A share in whole percent; a half is rounded away from zero, as readers expect."
-    exact = Decimal(str(round(100 * float(share), 6)))  # 58.4999999999 is a half that was computed
-    return int(exact.quantize(Decimal(1), ROUND_HALF_UP))
-
-
-def _percent_in_words(value: float | None, sign: str) -> str:
-    "A number times a hundred, whole, with a minus sign; empty where there is none."
-    if value is None or pd.isna(value):
-        return ""
-    whole = _whole_percent(value)
-    return f"{whole:{sign}d}".replace("-", "−") if whole else "0"
-
-
-def _estimate_times_hundred(row: Mapping[str, Any] | None, sign: str, unit: str) -> str:
-    "An estimate with its interval, times a hundred; or why there is none."
-    if row is None:
-        return "not asked"
-    if pd.isna(row["estimate"]):
-        return f"– ({status_words(row['status'])})"
-    number, low, high = (
-        _percent_in_words(row[end], sign) for end in ("estimate", "ci_low", "ci_high")
-    )
-    known = low and not without_width(row["ci_low"], row["ci_high"])
-    return f"{number}{unit} [{low} to {high}]" if known else f"{number}{unit}"
-
-
-def percent(
-    row: Mapping[str, Any] | None,  # of the effects table
-) -> str:
-    "A share in percent, with its interval."
-    return _estimate_times_hundred(row, "", "%")
-
-
-def points(
-    row: Mapping[str, Any] | None,  # of the effects table
-) -> str:
-    "A difference of shares in points, with its interval."
-    return _estimate_times_hundred(row, "+", "")
-
-
 def trained_on(
     participant: str,  # name
 ) -> tuple[str, tuple[str, ...]] | None:  # architecture, tasks
@@ -159,11 +112,39 @@ def trained_on(
     return architecture, tuple(tasks.split()[0].split("+"))
 
 
-def _of_trained(row: Mapping[str, Any] | None, participant: str, task: str) -> str:
-    "A share in percent, marked where the encoder was trained on this kind of question."
-    known = trained_on(participant)
-    mark = ", trained" if row is not None and known and task in known[1] else ""
-    return f"{percent(row)}{mark}"
+def _hundredths(share: float, sign: bool = False) -> str:
+    "A share times a hundred, whole; a half is rounded away from zero, as readers expect."
+    whole = np.copysign(np.floor(abs(round(100 * share, 6)) + 0.5), share)
+    return signed(whole, 0).removeprefix("" if sign else "+")
+
+
+def _times_hundred(row: Mapping[str, Any] | None, unit: str, sign: bool) -> str:
+    "An estimate with its interval, times a hundred; or why there is none."
+    if row is None:
+        return "not asked"
+    if pd.isna(row["estimate"]):
+        return f"– ({status_words(row['status'])})"
+    number, limits = _hundredths(row["estimate"], sign), (row["ci_low"], row["ci_high"])
+    if any(map(pd.isna, limits)) or without_width(*limits):
+        return f"{number}{unit}"
+    return f"{number}{unit} [{' to '.join(_hundredths(each, sign) for each in limits)}]"
+
+
+def percent(
+    row: Mapping[str, Any] | None,  # of the effects table
+    who: str = "",  # participant; one that was trained on this kind of question is marked
+    task: str = "",  # the kind of question
+) -> str:
+    "A share in percent, with its interval."
+    known = trained_on(who) if row is not None else None
+    return _times_hundred(row, "%", False) + (", trained" if known and task in known[1] else "")
+
+
+def points(
+    row: Mapping[str, Any] | None,  # of the effects table
+) -> str:
+    "A difference of shares in points, with its interval."
+    return _times_hundred(row, "", True)
 
 
 CONSTANT = "the best constant policy"
@@ -172,23 +153,12 @@ READS_NOTHING = "reads no question"
 
 def _height_of_bar(effects: pd.DataFrame, name: str, measure: str) -> str:
     "How high a bar is; where answers are unreadable, participants have bars of their own."
-    rows = effects[
-        (effects["paradigm"] == name)
-        & (effects["measure"] == measure)
-        & (effects["group"] == "all")
-        & effects["estimate"].notna()
-    ]
-    heights = sorted({_whole_percent(height) for height in rows["estimate"]})
-    if len(heights) < 2:
-        return f"{heights[0]}%" if heights else "–"
-    return f"{heights[0]}% to {heights[-1]}%"
+    rows = effects[(effects["paradigm"] == name) & (effects["measure"] == measure)]
+    heights = rows.loc[rows["group"] == "all", "estimate"].dropna().astype(float)
+    ends = dict.fromkeys(f"{_hundredths(each)}%" for each in (heights.min(), heights.max()))
+    return " to ".join(ends) if len(heights) else "–"
 
 # %% ../../nbs/reporting/03_bets.ipynb #1bc4c6e7
-def _kind_of_bet_in_words(name: str) -> str:
-    "A kind of bet as readers see it."
-    return name.removeprefix(SUITE).replace("_", " ")
-
-
 def _where_gain_lies(row: Mapping[str, Any] | None, bar: str) -> str:
     "Where an interval of a gain lies."
     if row is None or pd.isna(row["estimate"]) or pd.isna(row["ci_low"]):
@@ -198,36 +168,28 @@ def _where_gain_lies(row: Mapping[str, Any] | None, bar: str) -> str:
     return f"below {bar}" if row["ci_high"] < -1e-9 else f"not told apart from {bar}"
 
 
-def _accuracy_and_bars_in_words(effects: pd.DataFrame, who: str, name: str) -> str:
-    "One accuracy and the bars it passes."
-    share = _effect_row(effects, who, name, "right_share")
-    if share is None:
-        return ""
-    constant = _where_gain_lies(
-        _effect_row(effects, who, name, "accuracy_gain"), "the best constant policy"
-    )
-    typed = _where_gain_lies(_effect_row(effects, who, name, "beyond_type"), "the type alone")
-    said = ", ".join(filter(None, [constant, typed]))
-    return f"{percent(share)}{f' ({said})' if said else ''}"
-
-
 def outcome_notes(
     effects: pd.DataFrame,  # an effects table
     people: Mapping[str, Mapping[str, Any]],  # participant -> simulated
     how: Mapping[str, str],  # from instruments
 ) -> str:  # a markdown list, one line per participant
     "Right answers of everybody, and which bars they pass."
-    lines = []
-    for who, (shown, asked) in _names_and_instruments(effects, people, how).items():
-        alike: dict[str, list[str]] = {}  # kinds of bet of which the same is said stand together
-        for name in asked_bets(effects):
-            if said := _accuracy_and_bars_in_words(effects, who, name):
-                alike.setdefault(f"{name == VALUE} {said}", []).append(_kind_of_bet_in_words(name))
+    bets, lines = _Bets(effects, people, how), []
+    for who, told in bets.who.items():
+        alike: dict[tuple[bool, str], list[str]] = {}  # kinds of which the same is said
+        for name in bets.paradigms:
+            share = bets.at(who, name, "right_share")
+            if share is None:
+                continue
+            bars = {"accuracy_gain": "the best constant policy", "beyond_type": "the type alone"}
+            where = [_where_gain_lies(bets.at(who, name, bar), bars[bar]) for bar in bars]
+            beside = f" ({', '.join(filter(None, where))})" if any(where) else ""
+            alike.setdefault((name == VALUE, percent(share) + beside), []).append(_kind(name))
         parts = []
-        for key, kinds in alike.items():
-            is_value, _, said = key.partition(" ")
-            what = "which is worth more" if is_value == "True" else f"bets ({', '.join(kinds)})"
+        for (is_value, said), kinds in alike.items():
+            what = "which is worth more" if is_value else f"bets ({', '.join(kinds)})"
             parts.append(f"*{what}* {said}")
+        shown, asked = told.values()
         lines.append(f"- **{plain_words(shown)}**, {asked}. Right answers: {'; '.join(parts)}.")
     return "\n".join(lines)
 
@@ -246,64 +208,42 @@ def values_table(
     how: Mapping[str, str],  # from instruments
 ) -> pd.DataFrame:  # one row per participant
     "Right answers to the value questions by wording, and for fresh things."
-    rows = []
-    for who, (shown, asked) in _names_and_instruments(effects, people, how).items():
-        share = _effect_row(effects, who, VALUE, "right_share")
-        if share is None:
+    bets, rows = _Bets(effects, people, how), []
+    whole = {"all": "right_share", "all, fresh things": "right_share_fresh"}
+    for who, told in bets.who.items():
+        if bets.at(who, VALUE, "right_share") is None:
             continue
         wordings = {
-            words: _of_trained(
-                _effect_row(effects, who, VALUE, "right_share", f"template={name}"),
-                who,
-                f"value_{name.lower()}",
+            words: percent(
+                bets.at(who, VALUE, "right_share", f"template={name}"), who, f"value_{name.lower()}"
             )
             for name, words in TEMPLATES.items()
         }
-        rows.append(
-            {
-                "participant": shown,
-                "how asked": asked,
-                **wordings,
-                "all": percent(share),
-                "all, fresh things": percent(_effect_row(effects, who, VALUE, "right_share_fresh")),
-                "beyond the best constant policy, points": points(
-                    _effect_row(effects, who, VALUE, "accuracy_gain")
-                ),
-            }
-        )
+        shares = {title: percent(bets.at(who, VALUE, each)) for title, each in whole.items()}
+        gain = points(bets.at(who, VALUE, "accuracy_gain"))
+        rows.append(told | wordings | shares | {"beyond the best constant policy, points": gain})
     if not rows:
         return pd.DataFrame()
-    table = pd.DataFrame(rows)
-    bar = {"all": "right_share", "all, fresh things": "right_share_fresh"}
-    constant = {
-        column: _height_of_bar(effects, VALUE, f"{measure}_constant_policy")
-        for column, measure in bar.items()
+    bars = {
+        title: _height_of_bar(effects, VALUE, f"{each}_constant_policy")
+        for title, each in whole.items()
     }
-    first = pd.DataFrame([{"participant": CONSTANT, "how asked": READS_NOTHING, **constant}])
-    return pd.concat(
-        [first.reindex(columns=table.columns).astype(object).fillna("–"), table], ignore_index=True
-    )
+    first = {"participant": CONSTANT, "how asked": READS_NOTHING} | bars
+    return pd.DataFrame([first, *rows], columns=list(rows[0])).fillna("–")
 
 # %% ../../nbs/reporting/03_bets.ipynb #60eb8757
-def _table_by_kind_of_bet(
-    effects: pd.DataFrame,
-    people: Mapping[str, Mapping[str, Any]],
-    how: Mapping[str, str],
-    cell: Callable[[str, str], str],
-) -> pd.DataFrame:
+def _by_kind_of_bet(bets: _Bets, cell: Callable[[str, str], str]) -> list[dict[str, str]]:
     "A row per participant, a column per kind of bet; `cell` says what stands in it."
-    names = [name for name in asked_bets(effects) if name != VALUE]
-    rows = [
-        {"participant": shown, "how asked": asked}
-        | {_kind_of_bet_in_words(name): cell(who, name) for name in names}
-        for who, (shown, asked) in _names_and_instruments(effects, people, how).items()
+    return [
+        told | {_kind(name): cell(who, name) for name in bets.kinds}
+        for who, told in bets.who.items()
+        if bets.kinds
     ]
-    return pd.DataFrame(rows) if names else pd.DataFrame()
 
 
 # bar -> how readers are told
 BARS = {
-    "constant_policy": f"{CONSTANT}: never bets",
+    "constant_policy": CONSTANT,
     "type_only": "sees which bets to take, and no more",
 }
 
@@ -315,34 +255,29 @@ def bets_table(
     measure: str = "right_share",  # right_share_fresh: for fresh things
 ) -> pd.DataFrame:  # the bars, then one row per participant; a column per kind of bet
     "Right bets, below the bars that come for free; empty where nothing of the kind was asked."
-
-    def share(who: str, name: str) -> str:
-        row = _effect_row(effects, who, name, measure)
-        return _of_trained(row, who, name.removeprefix(SUITE))
-
-    bets = effects[effects["paradigm"].str.startswith(SUITE) & (effects["paradigm"] != VALUE)]
-    if not (bets["measure"] == measure).any():
+    bets = _Bets(effects, people, how)
+    if not any(name in bets.kinds and each == measure for _, name, each, _ in bets.rows):
         return pd.DataFrame()
-    table = _table_by_kind_of_bet(effects, people, how, share)
-    names = [name for name in asked_bets(effects) if name != VALUE]
     bars = [
         {"participant": words, "how asked": READS_NOTHING}
-        | {
-            _kind_of_bet_in_words(name): _height_of_bar(effects, name, f"{measure}_{bar}")
-            for name in names
-        }
+        | {_kind(name): _height_of_bar(effects, name, f"{measure}_{bar}") for name in bets.kinds}
         for bar, words in BARS.items()
     ]
-    return pd.concat([pd.DataFrame(bars), table], ignore_index=True)
+    return pd.DataFrame(
+        bars
+        + _by_kind_of_bet(
+            bets, lambda who, name: percent(bets.at(who, name, measure), who, name[len(SUITE) :])
+        )
+    )
 
 # %% ../../nbs/reporting/03_bets.ipynb #173510a3
-def _accuracy_with_bars(effects: pd.DataFrame, who: str, name: str) -> dict[str, Any]:
+def _accuracy_with_bars(bets: _Bets, who: str, name: str) -> dict[str, Any]:
     "An accuracy with its interval and its bars; empty where there is none."
-    share = _effect_row(effects, who, name, "right_share")
+    share = bets.at(who, name, "right_share")
     if share is None or pd.isna(share["estimate"]):
         return {}
     bars = {
-        bar: (_effect_row(effects, who, name, f"right_share_{bar}") or {}).get("estimate")
+        bar: (bets.at(who, name, f"right_share_{bar}") or {}).get("estimate")
         for bar in ("guessing", *BARS)
     }
     return {each: share[each] for each in ("estimate", "ci_low", "ci_high")} | bars
@@ -354,41 +289,42 @@ def accuracy_rows(
     how: Mapping[str, str],  # from instruments
 ) -> pd.DataFrame:  # label, estimate, ci_low, ci_high, guessing, constant_policy, type_only
     "Right bets of the published kinds with their bars, for a figure."
-    rows = []
-    for name in (each for each in asked_bets(effects) if each in _IN_PAPER and each != VALUE):
-        for who, (shown, _) in _names_and_instruments(effects, people, how).items():
-            if row := _accuracy_with_bars(effects, who, name):
-                rows.append({"label": f"{_kind_of_bet_in_words(name)}: {shown}", **row})
-    return pd.DataFrame(rows)
+    bets = _Bets(effects, people, how)
+    return pd.DataFrame(
+        [
+            {"label": f"{_kind(name)}: {told['participant']}", **row}
+            for name in bets.kinds
+            if name[len(SUITE) :] in BETS
+            for who, told in bets.who.items()
+            if (row := _accuracy_with_bars(bets, who, name))
+        ]
+    )
 
 # %% ../../nbs/reporting/03_bets.ipynb #1947c7ea
-def _accuracy_by_own_values(effects: pd.DataFrame, who: str, name: str) -> str:
-    "Accuracy by one's own values, its coverage, and the difference to ours."
-    found = _effect_row(effects, who, name, "belief_conditioned")
-    share = _effect_row(effects, who, name, "right_share")
-    if share is None:
-        return "not asked"
-    if found is None:  # beliefs about two things say nothing of a third side
-        return "– (not defined)"
-    if pd.isna(found["estimate"]):
-        values = _effect_row(effects, who, VALUE, "right_share")
-        asked = values is not None and not pd.isna(values["estimate"])
-        why = "value answers contradict each other" if asked else "no value answers"
-        return f"– (belief about 0 of {share['n_items']:,}: {why})"
-    gain = _effect_row(effects, who, name, "belief_difference") or {"estimate": None}
-    coverage = f"{found['n_items']:,} of {share['n_items']:,}"
-    return f"{percent(found)} ({coverage}; {_percent_in_words(gain['estimate'], '+') or '–'})"
-
-
 def own_values_table(
     effects: pd.DataFrame,  # an effects table
     people: Mapping[str, Mapping[str, Any]],  # participant -> simulated
     how: Mapping[str, str],  # from instruments
 ) -> pd.DataFrame:  # one row per participant; a column per kind of bet
     "Bets that are right by what the participant itself said of the values."
-    return _table_by_kind_of_bet(
-        effects, people, how, lambda who, name: _accuracy_by_own_values(effects, who, name)
-    )
+    bets = _Bets(effects, people, how)
+
+    def cell(who: str, name: str) -> str:
+        found, share = (bets.at(who, name, each) for each in ("belief_conditioned", "right_share"))
+        if share is None:
+            return "not asked"
+        if found is None:  # beliefs about two things say nothing of a third side
+            return "– (not defined)"
+        if pd.isna(found["estimate"]):
+            values = bets.at(who, VALUE, "right_share")
+            asked = values is not None and not pd.isna(values["estimate"])
+            why = "value answers contradict each other" if asked else "no value answers"
+            return f"– (belief about 0 of {share['n_items']:,}: {why})"
+        gain = (bets.at(who, name, "belief_difference") or {}).get("estimate")
+        said = "–" if gain is None or pd.isna(gain) else _hundredths(gain, True)
+        return f"{percent(found)} ({found['n_items']:,} of {share['n_items']:,}; {said})"
+
+    return pd.DataFrame(_by_kind_of_bet(bets, cell))
 
 # %% ../../nbs/reporting/03_bets.ipynb #9f9c231a
 BET_KEYS = {
@@ -397,8 +333,8 @@ BET_KEYS = {
     "threshold_non_negative": "no loss",
 }
 VALUE_KEYS = {
-    "threshold_normal": "only the dear thing",
-    "threshold_weak_normal": "or the dear thing and 'the same'",
+    "threshold_normal": "only the expensive item",
+    "threshold_weak_normal": "or the expensive item and 'the same'",
     "threshold_weak": "not both things at once",
 }
 
@@ -408,15 +344,9 @@ def _lies_in_a_gap(row: Mapping[str, Any]) -> bool:
     return NOT_BEST in words_in(row, "detail")
 
 
-def _with_bar(effects: pd.DataFrame, who: str, name: str, measure: str) -> str:
-    "An accuracy, what the best constant set earns, and whether the method is meant for it."
-    row = _effect_row(effects, who, name, measure)
-    bar = _effect_row(effects, who, name, f"{measure}_constant_policy")
-    if row is None or bar is None or pd.isna(row["estimate"]):
-        return percent(row)
-    mark = ", threshold in a gap" if _lies_in_a_gap(row) else ""
-    mark += ", exploratory" if row["status"] == "exploratory" else ""
-    return f"{_whole_percent(row['estimate'])}% ({_whole_percent(bar['estimate'])}%{mark})"
+def _in_paper(bets: _Bets) -> list[str]:
+    "The kinds of question that are in the paper."
+    return [name for name in bets.paradigms if name == VALUE or name[len(SUITE) :] in BETS]
 
 
 def truths_table(
@@ -426,75 +356,80 @@ def truths_table(
     keys: Mapping[str, str] = BET_KEYS,  # measure -> column; BET_KEYS or VALUE_KEYS
 ) -> pd.DataFrame:  # one row per participant and kind of question that is in the paper
     "The threshold method under each key, beside the best constant set."
-    rows = []
-    for who, (shown, asked) in _names_and_instruments(effects, people, how).items():
-        for name in asked_bets(effects):
-            if name not in _IN_PAPER or _effect_row(effects, who, name, next(iter(keys))) is None:
-                continue
-            found = {words: _with_bar(effects, who, name, key) for key, words in keys.items()}
-            row = {"participant": shown, "how asked": asked, "asked": _kind_of_bet_in_words(name)}
-            rows.append(row | found)
-    return pd.DataFrame(rows)
+    bets = _Bets(effects, people, how)
+
+    def cell(who: str, name: str, key: str) -> str:
+        row, bar = bets.at(who, name, key), bets.at(who, name, f"{key}_constant_policy")
+        if row is None or bar is None or pd.isna(row["estimate"]):
+            return percent(row)
+        mark = ", threshold in a gap" if _lies_in_a_gap(row) else ""
+        mark += ", exploratory" if row["status"] == "exploratory" else ""
+        return f"{_hundredths(row['estimate'])}% ({_hundredths(bar['estimate'])}%{mark})"
+
+    return pd.DataFrame(
+        [
+            {**told, "asked": _kind(name)}
+            | {words: cell(who, name, key) for key, words in keys.items()}
+            for who, told in bets.who.items()
+            for name in _in_paper(bets)
+            if bets.at(who, name, next(iter(keys))) is not None
+        ]
+    )
 
 
 def threshold_notes(
     effects: pd.DataFrame,  # an effects table
-) -> str:  # a sentence or two; empty where nothing was judged by this method
+) -> str:  # a sentence; empty where nothing was judged by this method
     "How often the median of the thresholds that do best does not do best itself."
     judged = effects[effects["measure"].isin([*BET_KEYS, *VALUE_KEYS])]
     judged = judged[judged["estimate"].notna()].to_dict("records")
-    in_a_gap = sum(map(_lies_in_a_gap, judged))
     if not judged:
         return ""
-    said = f"In {in_a_gap:,} of {len(judged):,} accuracies by this method"
-    if not in_a_gap:
-        return f"{said} the median of the thresholds that do best does worse than they do."
     return (
-        f"{said}, parts of the questions included, the median of the thresholds that do best does "
-        f"worse than they do on the development questions: *threshold in a gap*. It is in use "
-        f"all the same, as in the paper; the column `detail` of the effects says how much worse."
+        f"In {sum(map(_lies_in_a_gap, judged)):,} of {len(judged):,} accuracies by this method "
+        "the median of the best thresholds does worse than they do on the development questions "
+        "(*threshold in a gap*); it is used all the same, as in the paper."
     )
 
 # %% ../../nbs/reporting/03_bets.ipynb #722c41d1
+def _trained_on_bets(effects: pd.DataFrame) -> list[str]:
+    "Encoders that were trained on bets."
+    known = {name: trained_on(name) for name in sorted(effects["participant"].unique())}
+    kinds = {*BETS, *(name[len(SUITE) :] for name in asked_bets(effects) if name != VALUE)}
+    return [name for name, each in known.items() if each and set(each[1]) & kinds]
+
+
 def transfer_table(
     effects: pd.DataFrame,  # an effects table
     people: Mapping[str, Mapping[str, Any]],  # participant -> mark
 ) -> pd.DataFrame:  # one row per encoder trained on bets; empty where there is none
     "Right answers of encoders trained on bets, by what they were trained on and what was asked."
-    names = [name for name in asked_bets(effects) if name != VALUE]
-    rows = []
-    for who in dict.fromkeys(effects["participant"]):
-        known = trained_on(who)
-        if known is None or not set(known[1]) & {each.removeprefix(SUITE) for each in names}:
-            continue
-        asked = {}
-        for name in names:
-            share = _effect_row(effects, who, name, "right_share")
-            asked[_kind_of_bet_in_words(name)] = _of_trained(share, who, name.removeprefix(SUITE))
-        told = {"encoder": _encoder_and_maker(people, who), "trained on": " and ".join(known[1])}
-        rows.append({**told, **asked})
+    bets, rows = _Bets(effects, people), []
+    for who in _trained_on_bets(effects):
+        told = {"encoder": bets.encoder(who), "trained on": " and ".join(trained_on(who)[1])}
+        asked = {
+            _kind(name): percent(bets.at(who, name, "right_share"), who, name[len(SUITE) :])
+            for name in bets.kinds
+        }
+        rows.append(told | asked)
     return pd.DataFrame(rows)
 
 
 def transfer_rows(
     effects: pd.DataFrame,  # an effects table
     people: Mapping[str, Mapping[str, Any]],  # participant -> mark
-) -> pd.DataFrame:  # architecture, trained_on, asked, same, label, estimate, limits, bars
+) -> pd.DataFrame:  # made, trained_on, asked, same, label, estimate, limits, bars
     "The accuracies behind the transfer table, for a figure and for means."
-    rows = []
-    for who in sorted(effects["participant"].unique()):
-        known = trained_on(who)
-        if known is None or not set(known[1]) & set(BETS):
-            continue
-        for name in (each for each in asked_bets(effects) if each != VALUE):
-            kind, trained = name.removeprefix(SUITE), "+".join(known[1])
-            if row := _accuracy_with_bars(effects, who, name):
-                cell = {"architecture": known[0], "trained_on": trained, "asked": kind}
-                encoder, bet = _encoder_and_maker(people, who), _kind_of_bet_in_words(name)
-                label = f"{encoder}, trained on {trained}: {bet}"
-                rows.append({**cell, "same": kind in known[1], "label": label, **row})
-    columns = ["architecture", "trained_on", "asked", "same", "label", "estimate"]
-    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
+    bets, rows = _Bets(effects, people), []
+    for who in _trained_on_bets(effects):
+        tasks, made = trained_on(who)[1], bets.mark(who)
+        for name in bets.kinds:
+            kind, trained = name[len(SUITE) :], "+".join(tasks)
+            if row := _accuracy_with_bars(bets, who, name):
+                cell = {"made": made, "trained_on": trained, "asked": kind, "same": kind in tasks}
+                label = f"{bets.encoder(who)}, trained on {trained}: {_kind(name)}"
+                rows.append({**cell, "label": label, **row})
+    return pd.DataFrame(rows)
 
 
 def transfer_sentence(
@@ -507,62 +442,37 @@ def transfer_sentence(
         f"In the paper it was {theirs['same kind']:.1f}% in the kind of bet that was trained and "
         f"{theirs['other kinds']:.1f}% in the others, {theirs['drop, points']:.1f} points less."
     )
-    found = [_transfer_of(kind, part) for kind, part in _by_making(effects, people)]
-    told = [one for one, _ in found if one]
-    if not told:
-        told = ["No encoder here was trained on one kind of bet and asked about others."]
-    return " ".join([*told, paper, *(two for _, two in found if two)])
-
-
-def _by_making(
-    effects: pd.DataFrame, people: Mapping[str, Mapping[str, Any]]
-) -> list[tuple[str, pd.DataFrame]]:
-    "The accuracies of encoders, apart for models that were made here; published ones first."
-    made = effects["participant"].map(lambda name: _mark_in_record(people, name))
-    kinds = sorted(made.unique())
-    return [(kind, transfer_rows(effects[made == kind], people)) for kind in kinds]
-
-
-def _same_and_other(found: pd.DataFrame) -> tuple[float, float]:
-    "Mean accuracies in the kinds of bet that were trained, and in the others."
-    asked = found[found["asked"].isin(BETS)]  # as in the paper
-    return tuple(asked.loc[asked["same"] == each, "estimate"].mean() for each in (True, False))
-
-
-def _transfer_of(
-    made: str,  # what small models that were made here are called; empty: the others
-    found: pd.DataFrame,  # from transfer_rows
-) -> tuple[str, str]:  # trained on one kind of bet, on two; empty where there are none
-    "What training does for the kinds of bet that were not trained, for encoders of one making."
-    mark = f" ({made})" if made else ""
-    one, two = "", ""
-    same, other = _same_and_other(found[found["trained_on"].isin(BETS)])
-    if not (pd.isna(same) or pd.isna(other)):
-        change = f"{abs(100 * (same - other)):.1f} points {'less' if other <= same else 'more'}"
-        one = (
-            f"Encoders{mark} trained on one kind of bet get {100 * same:.1f}% right in that kind "
-            f"and {100 * other:.1f}% in the others, {change}."
-        )
-    same, third = _same_and_other(found[found["trained_on"].str.contains("+", regex=False)])
-    if not (pd.isna(same) or pd.isna(third)):
-        two = (
-            f"Trained on two kinds{mark}, which the paper proposes and did not do, they get "
-            f"{100 * same:.1f}% right in these and {100 * third:.1f}% in the third."
-        )
-    return one, two
+    rows, told, further = transfer_rows(effects, people), [], []
+    rows = rows[rows["asked"].isin(BETS)] if len(rows) else rows  # as in the paper
+    for made, part in rows.groupby("made") if len(rows) else ():
+        mark = f" ({made})" if made else ""
+        several = part["trained_on"].str.contains("+", regex=False)
+        for group, kinds in ((part[~several], "one kind of bet"), (part[several], "two kinds")):
+            mean = group.groupby("same")["estimate"].mean()
+            if len(mean) < 2:
+                continue
+            same, other = 100 * mean[True], 100 * mean[False]
+            change = f"{abs(same - other):.1f} points {'less' if other <= same else 'more'}"
+            said = f"Encoders{mark} trained on {kinds} get {same:.1f}% right in "
+            if kinds == "two kinds":
+                further.append(f"{said}these and {other:.1f}% in the third, {change}.")
+            else:
+                told.append(f"{said}that kind and {other:.1f}% in the others, {change}.")
+    told = told or ["No encoder here was trained on one kind of bet and asked about others."]
+    return " ".join([*told, paper, *further])
 
 # %% ../../nbs/reporting/03_bets.ipynb #18a9689d
 def _slope_in_words(row: Mapping[str, Any] | None) -> str:
     "The slope of choices, with its interval."
     if row is None:
         return "not asked"
-    if row["status"] == "separated":
-        return "– (every choice is certain)"
-    if pd.isna(row["estimate"]):
-        return f"– ({status_words(row['status'])})"
+    if pd.isna(row["estimate"]) or row["status"] == "separated":
+        certain = row["status"] == "separated"
+        return f"– ({'every choice is certain' if certain else status_words(row['status'])})"
+    numbers = [signed(row[each], 2).removeprefix("+") for each in ("estimate", "ci_low", "ci_high")]
     if pd.isna(row["ci_low"]) or without_width(row["ci_low"], row["ci_high"]):
-        return f"{row['estimate']:.2f}".replace("-", "−")
-    return f"{row['estimate']:.2f} [{row['ci_low']:.2f} to {row['ci_high']:.2f}]".replace("-", "−")
+        return numbers[0]
+    return f"{numbers[0]} [{numbers[1]} to {numbers[2]}]"
 
 
 def letters_table(
@@ -571,116 +481,26 @@ def letters_table(
     how: Mapping[str, str],  # from instruments
 ) -> pd.DataFrame:  # one row per participant who sees a list, and published kind of question
     "Whether answers follow the things or the places of the choices."
-    rows = []
-    for who, (shown, asked) in _names_and_instruments(effects, people, how).items():
-        if asked == INSTRUMENTS["encoder"]:
+    bets, rows = _Bets(effects, people, how), []
+    for who, told in bets.who.items():
+        if told["how asked"] == INSTRUMENTS["encoder"]:
             continue  # reads no letter and no other choice
-        for name in asked_bets(effects):
-            if name not in _IN_PAPER or _effect_row(effects, who, name, "right_share") is None:
+        for name in _in_paper(bets):
+            if bets.at(who, name, "right_share") is None:
                 continue
             group = f"condition={'value' if name == VALUE else 'bet'}"
-            rows.append(
-                {
-                    "participant": shown,
-                    "how asked": asked,
-                    "asked": _kind_of_bet_in_words(name),
-                    "same choice": percent(
-                        _effect_row(effects, who, name, "order_consistency", group)
-                    ),
-                    "place decides": percent(
-                        _effect_row(effects, who, name, "position_locked", group)
-                    ),
-                    "balanced accuracy": percent(
-                        _effect_row(effects, who, name, "balanced_accuracy")
-                    ),
-                    "slope": _slope_in_words(_effect_row(effects, who, name, "choice_slope")),
-                }
-            )
+            shares = {
+                "same choice": bets.at(who, name, "order_consistency", group),
+                "place decides": bets.at(who, name, "position_locked", group),
+                "balanced accuracy": bets.at(who, name, "balanced_accuracy"),
+            }
+            found = {title: percent(row) for title, row in shares.items()}
+            found["slope"] = _slope_in_words(bets.at(who, name, "choice_slope"))
+            rows.append({**told, "asked": _kind(name), **found})
     return pd.DataFrame(rows)
 
 # %% ../../nbs/reporting/03_bets.ipynb #7cf6bce3
 PUBLISHED = "Published (Tang and Kejriwal 2023), no part of this study"
-_ALSO_TRAINED_ON = {5: "this wording, too", 6: "value questions, too", 14: "value questions, too"}
-
-
-def _published_percentages(rows: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    "Published percentages: a row for what was trained and each encoder."
-    trained = [
-        "everyday scenes only"
-        if row["trained_on"] == "default"
-        else _ALSO_TRAINED_ON[row["accuracy_table"]]
-        for row in rows.to_dict("records")
-    ]
-    keys = ["trained on", "encoder (published)"]
-    table = rows.assign(**dict(zip(keys, (trained, rows["model"])))).pivot(
-        index=keys, columns="column", values="percent"
-    )
-    order = [(each, model) for each in dict.fromkeys(trained) for model in MODELS]
-    shown = table.loc[order, list(columns)].map("{}%".format)
-    return shown.reset_index().rename_axis(columns=None)
-
-
-def published_values() -> pd.DataFrame:
-    "Table 5: right answers to the value questions."
-    rows = published_bets()
-    rows = rows[rows["accuracy_table"] == 5]
-    columns = dict(zip(VALUES, TEMPLATES.values()))
-    return _published_percentages(rows.assign(column=rows["asked"].map(columns)), columns.values())
-
-
-def published_bets_table() -> pd.DataFrame:
-    "Table 6: right bets, and bets right by the encoder's own values."
-    rows = published_bets()
-    rows = rows[rows["accuracy_table"] == 6]
-    by = rows["measure"].map({"accuracy": "", "belief_conditioned": ", by its own values"})
-    columns = [f"{name}{own}" for name in BETS for own in ("", ", by its own values")]
-    return _published_percentages(rows.assign(column=rows["asked"] + by), columns)
-
-
-def published_truths() -> pd.DataFrame:
-    "Table 14: the threshold method on bets under each key."
-    rows = published_bets()
-    rows = rows[rows["accuracy_table"] == 14]
-    columns = [f"{name}: {words}" for name in BETS for words in BET_KEYS.values()]
-    key = rows["asked"] + ": " + rows["measure"].map(BET_KEYS)
-    return _published_percentages(rows.assign(column=key), columns)
-
-# %% ../../nbs/reporting/03_bets.ipynb #0d44b2be
-def _percentage_or_range(row: Mapping[str, Any]) -> str:
-    "An inferred percentage, or the range of it."
-    low, high = row["percent_low"], row["percent_high"]
-    return f"{low:.0f}%" if low == high else f"{low:.0f} to {high:.0f}%"
-
-
-def published_figure(
-    figure: int,  # 1: value questions by key; 3: transfer by key
-) -> pd.DataFrame:  # one row per encoder and training
-    "Accuracies by the threshold method, inferred from P values."
-    rows = inferred_counts(published_bets())
-    keys = VALUE_KEYS if figure == 1 else BET_KEYS
-    rows = rows[rows["asked"].isin(VALUES if figure == 1 else BETS)]
-    rows = rows.assign(
-        shown=[_percentage_or_range(row) for row in rows.to_dict("records")],
-        key=rows["measure"].map(keys),
-        model=pd.Categorical(rows["model"], MODELS, ordered=True),
-    )
-    names = {"trained_on": "trained on", "asked": "asked", "model": "encoder (published, inferred)"}
-    table = rows.pivot(index=list(names), columns="key", values="shown")[list(keys.values())]
-    return table.reset_index().rename(columns=names).rename_axis(columns=None)
-
-
-def published_transfer() -> pd.DataFrame:
-    "Table 20, test items: right bets of encoders trained on one kind of bet."
-    rows = published_bets()
-    rows = rows[(rows["accuracy_table"] == 20) & (rows["items"] == "test")]
-    same = (rows["trained_on"] == rows["asked"]).map({True: ", trained", False: ""})
-    shown = rows["percent"].map("{}%".format) + same
-    rows = rows.assign(shown=shown, model=pd.Categorical(rows["model"], MODELS, ordered=True))
-    table = rows.pivot(index=["model", "trained_on"], columns="asked", values="shown")
-    names = {"model": "encoder (published)", "trained_on": "trained on"}
-    return table[list(BETS)].reset_index().rename(columns=names).rename_axis(columns=None)
-
-# %% ../../nbs/reporting/03_bets.ipynb #664a6826
 # table or figure of the paper -> number of its P values or accuracies, and which keys it is about
 REBUILT = {
     "table 5": ("accuracy_table", (5,)),
@@ -688,85 +508,51 @@ REBUILT = {
     "table 14": ("accuracy_table", (14,)),
     "table 20": ("accuracy_table", (20,)),
     "figure 1": ("p_table", (10, 11, 12)),
-    "figure 2": ("accuracy_table", (20,)),
     "figure 3": ("p_table", (17, 18, 19)),
 }
-_OUR_MEASURES = {"accuracy": "right_share"}  # published name -> ours, where they differ
-_COLUMN_WORDS = {"belief_conditioned": "by its own values"} | VALUE_KEYS | BET_KEYS
+_ASKED = dict(zip(VALUES, TEMPLATES.values()))
+_KEYS = {"belief_conditioned": "by its own values"} | VALUE_KEYS | BET_KEYS
 
 
-def _paper_encoders(effects: pd.DataFrame) -> dict[str, str]:
-    "Architecture as it is called here -> the encoder of the paper that it stands beside."
-    here = [known[0] for known in map(trained_on, effects["participant"].unique()) if known]
-    paper = {model.lower(): model for model in MODELS}
-    return {
-        each: paper[each.rpartition("_")[2]]
-        for each in dict.fromkeys(here)
-        if each.rpartition("_")[2] in paper
-    }
-
-
-def _place_of(asked: str) -> tuple[str, str]:
-    "Paradigm and group of a published question."
-    if asked in VALUES:
-        return VALUE, f"template={asked.removeprefix('value_').upper()}"
-    return f"{SUITE}{asked}", "all"
-
-
-# measure -> the same in the one order of things in which the paper asked; tables of before lack it
-_IN_PUBLISHED_ORDER = {
-    "right_share": "right_share_as_published",
-    "belief_conditioned": "belief_conditioned_as_published",
-}
-
-
-def _in_both_orders(effects: pd.DataFrame, who: str, name: str) -> bool:
-    "Whether value questions were put with the cheap thing first, too, which the paper did not."
-    rows = effects[(effects["participant"] == who) & (effects["paradigm"] == name)]
-    return name == VALUE and "item_order=lh" in set(rows["group"])
-
-
-_COLUMNS_BESIDE = ("encoder", "trained on", "asked", "estimate", "ci_low", "ci_high")
-
-
-def beside_published(
-    effects: pd.DataFrame,  # an effects table
-    which: str,  # one of REBUILT
-    people: Mapping[str, Mapping[str, Any]],  # participant -> mark
-) -> (
-    pd.DataFrame
-):  # _COLUMNS_BESIDE, published_low and _high, both_orders: shares; a row for each published cell
-    "What was found here for each cell of a table or figure of the paper, and what was published."
+def _cells_of_paper(which: str) -> pd.DataFrame:
+    "The cells of a table or figure: what was trained and asked, in words, and percentages."
     column, numbers = REBUILT[which]
     cells = published_bets()
     cells = cells[cells[column].isin(numbers) & (cells["items"] == "test")]
-    inferred = column == "p_table"
-    cells = inferred_counts(cells) if inferred else cells
-    ends = ("percent_low", "percent_high") if inferred else ("percent", "percent")
-    rows = []
-    for architecture, model in _paper_encoders(effects).items():
-        for cell in cells[cells["model"] == model].to_dict("records"):
-            name, group = _place_of(cell["asked"])
-            measure = _OUR_MEASURES.get(cell["measure"], cell["measure"])
-            who = f"encoder/{architecture}@{cell['trained_on']}"
-            found = _effect_row(effects, who, name, measure, group)
-            if found is None or pd.isna(found["estimate"]):
-                continue
-            of_order = _effect_row(effects, who, name, _IN_PUBLISHED_ORDER.get(measure, ""), group)
-            source = VALUE if measure == "belief_conditioned" else name  # where order matters
-            both = _in_both_orders(effects, who, source)
-            how = "one threshold for" if measure in VALUE_KEYS else "mean of"
-            mark = f", {how} both orders" if both and of_order is None else ""
-            words = [_asked_words(cell["asked"]), _COLUMN_WORDS.get(cell["measure"], "")]
-            words[-1 if words[-1] else 0] += mark
-            scenes = people.get(who, {}).get("scenes", "")  # empty where it learnt from SWAG
-            trained = _trained_here(cell, scenes)
-            told = (_encoder_and_maker(people, who), trained, ": ".join(filter(None, words)))
-            ours = [(of_order or found)[each] for each in ("estimate", "ci_low", "ci_high")]
-            mean = found["estimate"] if both and of_order is not None else None
-            rows.append([*told, *ours, *(float(cell[end]) / 100 for end in ends), mean])
-    columns = [*_COLUMNS_BESIDE, "published_low", "published_high", "both_orders"]
-    return pd.DataFrame(rows, columns=columns)
+    asked = pd.Categorical(cells["asked"], [*VALUES, *BETS], ordered=True)
+    cells = cells.iloc[np.argsort(asked.codes, kind="stable")]
+    if column == "p_table":
+        cells = inferred_counts(cells)
+        low, high = (cells[f"percent_{end}"].map("{:.0f}".format) for end in ("low", "high"))
+        cells = cells.assign(theirs=low.where(low == high, low + " to " + high) + "%")
+    else:
+        cells = cells.assign(theirs=cells["percent"].map("{}%".format))
+    trained = cells["trained_on"].replace("default", "everyday scenes only")
+    this = cells["trained_on"].isin(VALUES) & (cells["trained_on"] == cells["asked"])
+    key = cells["measure"].map(_KEYS)
+    asked = cells["asked"].replace(_ASKED)
+    return cells.assign(
+        trained=trained.mask(this, "this wording"),
+        column=asked.where(key.isna(), asked + ": " + key.fillna("")),
+    )
+
+
+def _wide(rows: pd.DataFrame, keys: list[str], column: str, shown: str) -> pd.DataFrame:
+    "Cells as a table, rows and columns in the order in which they come."
+    columns, index = rows[column].unique(), pd.MultiIndex.from_frame(rows[keys].drop_duplicates())
+    table = rows.pivot(index=keys, columns=column, values=shown).loc[index, columns]
+    return table.fillna("–").reset_index().rename_axis(columns=None)
+
+
+def published_table(
+    which: str,  # one of REBUILT
+) -> pd.DataFrame:  # one row per encoder and training
+    "A table or figure of the paper as printed, or inferred from its P values."
+    cells = _cells_of_paper(which)
+    order = pd.Categorical(cells["model"], MODELS, ordered=True)
+    cells = cells.assign(model=order).sort_values("model", kind="stable")
+    names = {"trained": "trained on", "model": "encoder (published)"}
+    return _wide(cells, ["trained", "model"], "column", "theirs").rename(columns=names)
 
 
 def rebuilt(
@@ -775,31 +561,25 @@ def rebuilt(
     people: Mapping[str, Mapping[str, Any]],  # participant -> mark
 ) -> pd.DataFrame:  # empty where no encoder of the paper's architectures was asked
     "A table of the paper with what was found here, the published value in brackets."
-    rows: dict[tuple[str, str], dict[str, str]] = {}
-    for cell in beside_published(effects, which, people).to_dict("records"):
-        theirs = {str(_whole_percent(cell[end])) for end in ("published_low", "published_high")}
-        row = rows.setdefault((cell["encoder"], cell["trained on"]), {})
-        shown = f"{_whole_percent(cell['estimate'])}% ({' to '.join(sorted(theirs, key=float))}%)"
-        mean = cell["both_orders"]
-        ours = "" if pd.isna(mean) else f"; {_whole_percent(mean)}% over both orders"
-        row[cell["asked"]] = f"{shown}{ours}"
-    table = [
-        {"encoder": architecture, "trained on": trained, **row}
-        for (architecture, trained), row in rows.items()
-    ]
-    return pd.DataFrame(table).astype(object).fillna("–")
-
-
-def _asked_words(asked: str) -> str:
-    "A published question in a word or two."
-    return dict(zip(VALUES, TEMPLATES.values())).get(asked, asked)
-
-
-def _trained_here(cell: Mapping[str, Any], scenes: str) -> str:
-    "What an encoder was trained on, as a row is called."
-    if cell["trained_on"] == "default":
-        return f"{scenes or 'everyday scenes'} only"
-    return "this wording" if cell["trained_on"] == cell["asked"] in VALUES else cell["trained_on"]
+    bets, rows, paper = _Bets(effects, people), [], {model.lower(): model for model in MODELS}
+    known, cells = map(trained_on, effects["participant"].unique()), _cells_of_paper(which)
+    for architecture in dict.fromkeys(each[0] for each in known if each):
+        model = paper.get(architecture.rpartition("_")[2])
+        for cell in cells[cells["model"] == model].to_dict("records"):
+            who, asked = f"encoder/{architecture}@{cell['trained_on']}", cell["asked"]
+            place = (f"{SUITE}{asked}", "all")
+            if asked in VALUES:
+                place = (VALUE, f"template={asked.removeprefix('value_').upper()}")
+            measure = {"accuracy": "right_share"}.get(cell["measure"], cell["measure"])
+            of_order = bets.at(who, place[0], f"{measure}_as_published", place[1])
+            found = of_order or bets.at(who, place[0], measure, place[1])
+            if found is None or pd.isna(found["estimate"]):
+                continue
+            shown = f"{_hundredths(found['estimate'])}% ({cell['theirs']})"
+            told = {"encoder": bets.encoder(who), "trained on": cell["trained"]}
+            rows.append({**told, "asked": cell["column"], "shown": shown})
+    table = pd.DataFrame(rows)
+    return _wide(table, ["encoder", "trained on"], "asked", "shown") if rows else table
 
 # %% ../../nbs/reporting/03_bets.ipynb #1c9378cd
 def readable(

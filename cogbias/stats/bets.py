@@ -4,17 +4,13 @@
 
 # %% auto #0
 __all__ = ['VALUE_OPTIONS', 'BET_OPTIONS', 'KINDS', 'Sets', 'VALUE_TRUTHS', 'PayoffRule', 'BET_TRUTHS', 'normalised_scores',
-           'standard_choice', 'standard_credit', 'threshold_set', 'value_correct_sets', 'expected_gains',
-           'bet_correct_sets', 'bet_key', 'set_credit', 'Threshold', 'choose_threshold', 'random_set_rate',
-           'random_set_baselines', 'permuted_baseline', 'constant_set_rates', 'bet_credit', 'value_credit',
-           'value_accuracies', 'bet_structure', 'bet_accuracies', 'beliefs', 'believed_key', 'own_minus_authors',
-           'BeliefConditioned', 'belief_conditioned']
+           'standard_choice', 'standard_credit', 'value_correct_sets', 'expected_gains', 'bet_correct_sets', 'bet_key',
+           'set_credit', 'Threshold', 'choose_threshold', 'random_set_rate', 'beliefs', 'believed_key']
 
 # %% ../../nbs/stats/10_bets.ipynb #331eb368
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Collection, Sequence
 from fractions import Fraction
-from itertools import combinations, permutations
+from itertools import combinations
 from math import nan
 from typing import Any, Literal, NamedTuple
 
@@ -22,27 +18,14 @@ import numpy as np
 import pandas as pd
 
 from cogbias.stats.chance import (
-    accuracy_by,
-    against_chance,
-    balanced_accuracy,
-    cluster_t_against_chance,
     right_options,
 )
-from .clusters import stratified_cluster_t
-from .estimates import Estimate, joined, nothing
-from .proportions import mcnemar_exact, newcombe_paired
 
 # %% ../../nbs/stats/10_bets.ipynb #33689040
 VALUE_OPTIONS = ("high", "low", "same")
 BET_OPTIONS = ("win", "lose", "none")
 KINDS = ("win_high", "win_low")
 Sets = Collection[frozenset]  # the sets of options that count as right for one question
-
-# %% ../../nbs/stats/10_bets.ipynb #469883b0
-def _check_known(what: str, name: str, allowed: Iterable[str]) -> None:
-    "A name from a short list."
-    if name not in allowed:
-        raise ValueError(f"{what} is {name!r}: give one of {', '.join(allowed)}")
 
 # %% ../../nbs/stats/10_bets.ipynb #d85fa720
 def normalised_scores(logits: Any) -> Any:  # raw scores, any shape; a DataFrame keeps its labels
@@ -59,7 +42,6 @@ def standard_choice(
     ties: Literal["share", "first"] = "share",  # share: 1/m each; first: all to the leftmost
 ) -> pd.DataFrame:  # share of each option, rows sum to 1; nan where a score is missing
     "The option with the highest score, shared between options that tie."
-    _check_known("ties", ties, ("share", "first"))
     value = scores.to_numpy(float)
     best = value == value.max(axis=1, keepdims=True, initial=-np.inf)
     if ties == "first":
@@ -87,10 +69,6 @@ def standard_credit(
     ties: Literal["share", "first"] = "share",  # share: fractional credit; first: leftmost column
 ) -> np.ndarray:  # credit in [0, 1] per question; nan where unanswered or without a right option
     "Credit of the best option: 1, 0, or the share of right options among those that tie."
-    if len(key) != len(scores):
-        raise ValueError(
-            f"{len(scores)} questions but {len(key)} keys: give one right option per question"
-        )
     right = _right_options(key, list(scores.columns))
     credit = (standard_choice(scores, ties).to_numpy() * right).sum(axis=1)
     return np.where(right.any(axis=1), credit, nan)
@@ -99,17 +77,6 @@ def standard_credit(
 def _coded_sets(scores: np.ndarray, tau: float | np.ndarray) -> np.ndarray:
     "The set above the threshold as a number: bit j is option j; the first axes are thresholds."
     return (scores > np.expand_dims(tau, (-2, -1))) @ (1 << np.arange(scores.shape[-1]))
-
-# %% ../../nbs/stats/10_bets.ipynb #05c5aee6
-def threshold_set(
-    # one row per question, one column per option, on the scale of the threshold
-    scores: pd.DataFrame,
-    tau: float,  # threshold; an option must exceed it
-) -> pd.Series:  # frozenset of options per question; None where a score is missing
-    "The set of options whose score exceeds a threshold."
-    value, names = scores.to_numpy(float), np.array(scores.columns, object)
-    sets = [None if np.isnan(row).any() else frozenset(names[row > tau]) for row in value]
-    return pd.Series(sets, scores.index, dtype=object)
 
 # %% ../../nbs/stats/10_bets.ipynb #eaa4ecf6
 def _all_sets(options: Sequence[str]) -> list[frozenset]:
@@ -128,23 +95,12 @@ def value_correct_sets(
     ground_truth: str,  # normal, weak_normal or weak
 ) -> frozenset[frozenset]:
     "The sets of options that are right for a value question."
-    _check_known("ground_truth", ground_truth, VALUE_TRUTHS)
     right = {
         "normal": lambda chosen: chosen == {"high"},
         "weak_normal": lambda chosen: chosen in ({"high"}, {"high", "same"}),
         "weak": lambda chosen: bool(chosen) and not {"high", "low"} <= chosen,
     }
     return frozenset(filter(right[ground_truth], _all_sets(VALUE_OPTIONS)))
-
-# %% ../../nbs/stats/10_bets.ipynb #ca10910f
-def _as_fraction(value: Any, what: str) -> Fraction:
-    "A number as an exact fraction; a float is taken as it prints."
-    try:
-        return Fraction(str(value))
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(
-            f"{what} is {value}: give a finite number, a fraction or a text such as '1/3'"
-        ) from None
 
 # %% ../../nbs/stats/10_bets.ipynb #011c27bd
 def _gains_of_choices(
@@ -161,22 +117,6 @@ def _gains_of_choices(
         "none": Fraction(0),
     }
 
-# %% ../../nbs/stats/10_bets.ipynb #13521880
-def _check_wager(high: Fraction, low: Fraction, wager: Fraction) -> None:
-    "The wager must lie between the low value and half the difference of the two."
-    if low <= 0:
-        raise ValueError(f"low is {low}: values are above 0")
-    if high < 3 * low:
-        raise ValueError(
-            f"high is {high} and low is {low}: low <= wager <= (high - low)/2 needs high to be at "
-            f"least 3 times low"
-        )
-    most = (high - low) / 2
-    if not low <= wager <= most:
-        raise ValueError(
-            f"wager is {wager}: give one from {low} (low) to {most} (half of high - low)"
-        )
-
 # %% ../../nbs/stats/10_bets.ipynb #438c141e
 PayoffRule = Literal["table", "literal"]
 
@@ -190,16 +130,11 @@ def expected_gains(
     payoff_rule: PayoffRule = "table",
 ) -> dict[str, Fraction]:  # gain of win, lose, both and none
     "Expected gain of every choice in a bet, as exact fractions."
-    (
-        _check_known("kind", kind, KINDS),
-        _check_known("payoff_rule", payoff_rule, ("table", "literal")),
-    )
     high, low, wager = (
-        _as_fraction(high, "high"),
-        _as_fraction(low, "low"),
-        _as_fraction(wager, "wager"),
+        Fraction(str(high)),
+        Fraction(str(low)),
+        Fraction(str(wager)),
     )
-    _check_wager(high, low, wager)
     return _gains_of_choices(
         *((high, low) if kind == "win_high" else (low, high)), wager, payoff_rule
     )
@@ -229,7 +164,6 @@ def bet_correct_sets(
     payoff_rule: PayoffRule = "table",
 ) -> frozenset[frozenset]:  # empty when no set is right and the question is left out
     "The sets of options that are right for a bet."
-    _check_known("ground_truth", ground_truth, BET_TRUTHS)
     gains = expected_gains(kind, high, low, wager, payoff_rule)
     return frozenset(
         _SIDES_NAMED[choice]
@@ -264,19 +198,6 @@ def _right_codes(correct: Sequence[Sets], options: Sequence[str]) -> np.ndarray:
 # %% ../../nbs/stats/10_bets.ipynb #23e6b4c7
 def _answered_with_truth(scores: pd.DataFrame, correct: Sequence[Sets]) -> np.ndarray:
     "Which questions have an answer and a right set."
-    if len(correct) != len(scores):
-        raise ValueError(
-            f"{len(scores)} questions, {len(correct)} ground truths: give the right sets of every "
-            f"question"
-        )
-    strange = {
-        option for sets in set(map(frozenset, correct)) for each in sets for option in each
-    } - set(scores.columns)
-    if strange:
-        raise ValueError(
-            f"a right set holds {min(map(str, strange))!r}, not one of the options "
-            f"{list(scores.columns)}"
-        )
     return scores.notna().all(axis=1).to_numpy() & np.array(
         [len(sets) > 0 for sets in correct], bool
     )
@@ -289,10 +210,6 @@ def set_credit(
     tau: float,  # threshold; an option must exceed it
 ) -> np.ndarray:  # 1 or 0 per question; nan where left out or unanswered
     "Whether the set of options above a threshold is a right one."
-    if np.isnan(tau):
-        raise ValueError(
-            "tau is nan: choose it on development questions that have answers and right sets"
-        )
     counted = _answered_with_truth(scores, correct)
     right = _right_codes(correct, list(scores.columns))
     return np.where(
@@ -332,7 +249,6 @@ def choose_threshold(
     ] = "median",  # median: as published; median_low: stays among the maximisers
 ) -> Threshold:
     "The median of the thresholds that do best on development questions."
-    _check_known("tie_break", tie_break, ("median", "median_low"))
     counted = _answered_with_truth(scores, correct)
     if not counted.any():
         return Threshold(nan, nan, nan, False, 0, nan, False, 0)
@@ -369,8 +285,6 @@ def random_set_rate(
     ),  # probability that an option is in the set; a Fraction keeps the result exact
 ) -> Any:  # probability of a right set, of the type of q
     "Probability that a set is right in which each option is included by chance."
-    if not 0 <= q <= 1:
-        raise ValueError(f"q is {q}: give a probability between 0 and 1")
     return sum(
         (
             q ** len(chosen) * (1 - q) ** (len(options) - len(chosen))
@@ -380,310 +294,6 @@ def random_set_rate(
         start=0 * q,
     )
 
-# %% ../../nbs/stats/10_bets.ipynb #7aea1a06
-def random_set_baselines(
-    q: Any = Fraction(
-        1, 2
-    ),  # probability that an option is in the set; a Fraction keeps the result exact
-    win_high_share: Any = Fraction(1, 2),  # share of bets of kind win_high among those that count
-) -> dict[str, Any]:  # rate by ground truth, the three of values and the three of bets
-    "What sets of options chosen by chance score under each ground truth."
-    if not 0 <= win_high_share <= 1:
-        raise ValueError(f"win_high_share is {win_high_share}: give a share between 0 and 1")
-    rates = {
-        truth: random_set_rate(value_correct_sets(truth), VALUE_OPTIONS, q)
-        for truth in VALUE_TRUTHS
-    }
-    for truth in BET_TRUTHS:
-        first, second = (
-            random_set_rate(bet_correct_sets(kind, truth), BET_OPTIONS, q) for kind in KINDS
-        )
-        rates[truth] = (
-            first if truth == "positive" else win_high_share * first + (1 - win_high_share) * second
-        )
-    return rates
-
-# %% ../../nbs/stats/10_bets.ipynb #bab0d06a
-def permuted_baseline(
-    # one row per question, one column per option, on the scale of the threshold
-    scores: pd.DataFrame,
-    correct: Sequence[Sets],  # the right sets of each question, shape (n,)
-    tau: float,  # threshold
-) -> float:  # accuracy in the mean over all orders; nan without questions that count
-    "Accuracy of the same sets with the scores shuffled within each question."
-    value, orders = scores.to_numpy(float), list(permutations(range(scores.shape[1])))
-    credit = np.array(
-        [
-            set_credit(pd.DataFrame(value[:, order], columns=scores.columns), correct, tau)
-            for order in map(list, orders)
-        ]
-    )
-    counted = ~np.isnan(credit[0])
-    return float(credit[:, counted].mean()) if counted.any() else nan
-
-# %% ../../nbs/stats/10_bets.ipynb #fc5023f9
-def constant_set_rates(
-    order: Sequence[Sequence[str]],  # roles in the order shown, per question, shape (n, K)
-    correct: Sequence[Sets],  # the right sets of each question; empty leaves it out, shape (n,)
-) -> dict[
-    tuple[int, ...], float
-]:  # places always taken, from 1 -> accuracy; empty without questions
-    "What is earned by always taking the options at the same places."
-    counted = [(tuple(shown), sets) for shown, sets in zip(order, correct, strict=True) if sets]
-    if not counted:
-        return {}
-
-    def rate(places: frozenset[int]) -> float:
-        return sum(
-            frozenset(shown[place - 1] for place in places) in sets for shown, sets in counted
-        ) / len(counted)
-
-    return {
-        tuple(sorted(places)): rate(places)
-        for places in _all_sets(range(1, len(counted[0][0]) + 1))
-        if places
-    }
-
-# %% ../../nbs/stats/10_bets.ipynb #911d015e
-def _checked_questions(
-    questions: pd.DataFrame, columns: Sequence[str], options: Sequence[str]
-) -> pd.DataFrame:
-    "The same questions, once nothing is missing but scores."
-    absent = [name for name in (*columns, *options) if name not in questions]
-    if absent:
-        raise ValueError(
-            f"the questions have no column {absent[0]!r}: they need "
-            f"{', '.join((*columns, *options))}"
-        )
-    for shown in set(map(tuple, questions["order"])):
-        if sorted(shown) != sorted(options):
-            raise ValueError(
-                f"order {shown} is not an order of {options}: give the roles in the order shown"
-            )
-    return questions
-
-# %% ../../nbs/stats/10_bets.ipynb #9cd1ec34
-def _checked_bets(bets: pd.DataFrame) -> pd.DataFrame:
-    "Bets with all their columns and no unknown kind."
-    for kind in set(_checked_questions(bets, ("pair", "order", "kind"), BET_OPTIONS)["kind"]):
-        _check_known("kind", kind, KINDS)
-    return bets
-
-# %% ../../nbs/stats/10_bets.ipynb #814a52ce
-def _credit_under(
-    scores: pd.DataFrame, measure: str, correct: list[Sets], tau: float | None
-) -> np.ndarray:
-    "Credit under one measure; for the standard method the right sets are single options."
-    if measure == "standard":
-        return standard_credit(scores, [frozenset().union(*sets) for sets in correct])
-    if tau is None:
-        raise ValueError(f"measure {measure!r} needs tau: choose it on development questions")
-    return set_credit(scores, correct, tau)
-
-# %% ../../nbs/stats/10_bets.ipynb #17baf117
-def _bet_truths(kinds: Iterable[str], measure: str, payoff_rule: PayoffRule) -> list[Sets]:
-    "The right sets of each bet; for the standard method its best single options."
-    _check_known("measure", measure, ("standard", *BET_TRUTHS))
-
-    def right(kind: str) -> Sets:
-        if measure == "standard":
-            return frozenset(frozenset({option}) for option in bet_key(kind, payoff_rule))
-        return bet_correct_sets(kind, measure, payoff_rule=payoff_rule)
-
-    table = {kind: right(kind) for kind in KINDS}
-    return [table[kind] for kind in kinds]
-
-# %% ../../nbs/stats/10_bets.ipynb #1eb1ce73
-def bet_credit(
-    bets: pd.DataFrame,  # one row per bet: pair, kind, order, win, lose, none
-    measure: str = "standard",  # standard, strict, positive or non_negative
-    tau: float | None = None,  # threshold; the standard method needs none
-    # table: only the side backed is executed; literal: whatever comes up
-    payoff_rule: PayoffRule = "table",
-) -> np.ndarray:  # credit in [0, 1] per bet; nan where unanswered or left out
-    "Credit of every bet under one measure."
-    return _credit_under(
-        _checked_bets(bets)[list(BET_OPTIONS)],
-        measure,
-        _bet_truths(bets["kind"], measure, payoff_rule),
-        tau,
-    )
-
-# %% ../../nbs/stats/10_bets.ipynb #92e66ad8
-def _value_truths(n: int, measure: str) -> list[Sets]:
-    "The right sets of n value questions."
-    _check_known("measure", measure, ("standard", *VALUE_TRUTHS))
-    return [value_correct_sets("normal" if measure == "standard" else measure)] * n
-
-# %% ../../nbs/stats/10_bets.ipynb #b517b0d5
-def value_credit(
-    values: pd.DataFrame,  # one row per value question: pair, order, high, low, same
-    measure: str = "standard",  # standard, normal, weak_normal or weak
-    tau: float | None = None,  # threshold; the standard method needs none
-) -> np.ndarray:  # credit in [0, 1] per question; nan where unanswered
-    "Credit of every value question under one measure."
-    return _credit_under(
-        _checked_questions(values, ("pair", "order"), VALUE_OPTIONS)[list(VALUE_OPTIONS)],
-        measure,
-        _value_truths(len(values), measure),
-        tau,
-    )
-
-# %% ../../nbs/stats/10_bets.ipynb #92bb50ef
-def _chance_of_guessing(measure: str, correct: Sequence[Sets], options: Sequence[str]) -> float:
-    "Mean chance of these questions: one option at random, or a random set."
-    if measure == "standard":
-        return float(np.mean([len(sets) / len(options) for sets in correct]))
-    rate = {sets: float(random_set_rate(sets, options)) for sets in set(correct)}
-    return float(np.mean([rate[sets] for sets in correct]))
-
-# %% ../../nbs/stats/10_bets.ipynb #57b92df9
-def _bars_of_questions(
-    measure: str, order: Sequence, correct: Sequence[Sets], options: Sequence[str]
-) -> dict[str, float]:
-    "What guessing and the best habit of place score on these questions."
-    if not correct:
-        return {"guessing": 1 / len(options)}
-    habits = constant_set_rates(order, correct)
-    best = max(habits, key=habits.get)
-    return {
-        "guessing": _chance_of_guessing(measure, correct, options),
-        f"always place {' and '.join(map(str, best))}": habits[best],
-    }
-
-# %% ../../nbs/stats/10_bets.ipynb #d6f563bd
-def _tests_against_bars(
-    measure: str, credit: np.ndarray, bars: Mapping[str, float], pair: Sequence, level: float
-) -> list[dict[str, Any]]:
-    "One measure against every bar, over questions and over pairs."
-    found = [
-        (name, chance, test)
-        for name, chance in bars.items()
-        for test in (
-            against_chance(credit, chance, level=level),
-            cluster_t_against_chance(credit, pair, chance, level=level),
-        )
-    ]
-    return [
-        {"measure": measure, "against": name, "chance": chance, **asdict(test)}
-        for name, chance, test in found
-    ]
-
-# %% ../../nbs/stats/10_bets.ipynb #cbf788bd
-def _rows_of_measure(
-    measure: str,
-    tau: float | None,
-    questions: pd.DataFrame,
-    correct: list[Sets],
-    options: Sequence[str],
-    level: float,
-) -> list[dict]:
-    "The rows of one measure; a threshold that could not be chosen answers nothing."
-    unknown = tau is not None and np.isnan(tau)
-    credit = (
-        np.full(len(questions), nan)
-        if unknown
-        else _credit_under(questions[list(options)], measure, correct, tau)
-    )
-    counted = np.flatnonzero(~np.isnan(credit))
-    bars = _bars_of_questions(
-        measure,
-        [questions["order"].iloc[i] for i in counted],
-        [correct[i] for i in counted],
-        options,
-    )
-    asked = np.array(
-        [bool(sets) for sets in correct], bool
-    )  # what a ground truth leaves out by design is no gap
-    return _tests_against_bars(measure, credit[asked], bars, list(questions["pair"][asked]), level)
-
-# %% ../../nbs/stats/10_bets.ipynb #6cc257a3
-def _threshold_by_measure(taus: Mapping[str, float | Threshold] | None) -> dict[str, float | None]:
-    "Measure -> threshold, the standard method first."
-    return {"standard": None} | {
-        measure: float(getattr(tau, "tau", tau)) for measure, tau in (taus or {}).items()
-    }
-
-# %% ../../nbs/stats/10_bets.ipynb #4bb661ed
-def value_accuracies(
-    values: pd.DataFrame,  # one row per value question: pair, order, high, low, same
-    taus: Mapping[str, float | Threshold]
-    | None = None,  # ground truth -> threshold; None: the standard method only
-    level: float = 0.95,  # coverage, between 0 and 1
-) -> (
-    pd.DataFrame
-):  # one row per measure, bar and target: measure, against, chance and the fields of an estimate
-    "Accuracies on value questions, against guessing and against habits."
-    _checked_questions(values, ("pair", "order"), VALUE_OPTIONS)
-    return pd.DataFrame(
-        [
-            row
-            for measure, tau in _threshold_by_measure(taus).items()
-            for row in _rows_of_measure(
-                measure, tau, values, _value_truths(len(values), measure), VALUE_OPTIONS, level
-            )
-        ]
-    )
-
-# %% ../../nbs/stats/10_bets.ipynb #5d3d7934
-def bet_structure(
-    bets: pd.DataFrame,  # one row per bet: pair, kind, order, win, lose, none
-) -> pd.Series:  # such as "win_high, win first"
-    "Which of the four structures a bet has."
-    sides = [
-        next(role for role in order if role != "none") for order in _checked_bets(bets)["order"]
-    ]
-    return pd.Series(
-        [f"{kind}, {side} first" for kind, side in zip(bets["kind"], sides)],
-        bets.index,
-        dtype=object,
-    )
-
-# %% ../../nbs/stats/10_bets.ipynb #dc8a66d2
-def _right_place(bets: pd.DataFrame) -> list[int]:
-    "Place of the best option of each bet, from 1, under the payoffs of the tables."
-    return [
-        order.index(next(iter(bet_key(kind)))) + 1
-        for kind, order in zip(bets["kind"], map(list, bets["order"]))
-    ]
-
-# %% ../../nbs/stats/10_bets.ipynb #6df24b11
-def _rows_of_balanced_accuracy(bets: pd.DataFrame, level: float) -> list[dict[str, Any]]:
-    "Balanced accuracy of the standard method, over bets and over pairs."
-    credit, place = bet_credit(bets), _right_place(bets)
-    found = (
-        balanced_accuracy(credit, place, level=level),
-        balanced_accuracy(credit, place, list(bets["pair"]), 1 / 3, level),
-    )
-    return [
-        {"measure": "standard, balanced", "against": "guessing", "chance": 1 / 3, **asdict(each)}
-        for each in found
-    ]
-
-# %% ../../nbs/stats/10_bets.ipynb #61627347
-def bet_accuracies(
-    bets: pd.DataFrame,  # one row per bet: pair, kind, order, win, lose, none
-    taus: Mapping[str, float | Threshold]
-    | None = None,  # ground truth -> threshold; None: the standard method only
-    # table: only the side backed is executed; literal: whatever comes up
-    payoff_rule: PayoffRule = "table",
-    level: float = 0.95,  # coverage, between 0 and 1
-) -> (
-    pd.DataFrame
-):  # one row per measure, bar and target: measure, against, chance and the fields of an estimate
-    "Accuracies on bets, against guessing and against habits."
-    _checked_bets(bets), _check_known("payoff_rule", payoff_rule, ("table", "literal"))
-    rows = [
-        row
-        for measure, tau in _threshold_by_measure(taus).items()
-        for row in _rows_of_measure(
-            measure, tau, bets, _bet_truths(bets["kind"], measure, payoff_rule), BET_OPTIONS, level
-        )
-    ]
-    return pd.DataFrame(
-        rows + (_rows_of_balanced_accuracy(bets, level) if payoff_rule == "table" else [])
-    )
-
 # %% ../../nbs/stats/10_bets.ipynb #ffb82933
 def beliefs(
     values: pd.DataFrame,  # value questions: pair, order, high, low, same; one per pair
@@ -691,18 +301,7 @@ def beliefs(
     majority: bool = False,
 ) -> pd.Series:  # pair -> "high", "low", "same", or None where there is no single best option
     "What a participant believes about each pair, from its own value answers."
-    votes = (
-        standard_choice(
-            _checked_questions(values, ("pair", "order"), VALUE_OPTIONS)[list(VALUE_OPTIONS)]
-        )
-        == 1
-    )
-    doubled = values["pair"][values["pair"].duplicated()]
-    if len(doubled) and not majority:
-        raise ValueError(
-            f"pair {doubled.iloc[0]!r} has several value questions: keep one template and order, "
-            f"or set majority=True"
-        )
+    votes = standard_choice(values[list(VALUE_OPTIONS)]) == 1
     count = votes.astype(float).groupby(values["pair"], sort=False).sum()
     winner = standard_choice(count).to_numpy() == 1
     return pd.Series(
@@ -720,193 +319,8 @@ def believed_key(
     payoff_rule: PayoffRule = "table",
 ) -> frozenset[str] | None:  # the right options; None when the bet is excluded
     "The best options of a bet for someone with this belief about its pair."
-    _check_known("kind", kind, KINDS), _check_known("equal", equal, ("no_bet", "exclude"))
     if belief is None:
         return None
-    _check_known("belief", belief, VALUE_OPTIONS)
     if belief == "same":
         return frozenset({"none"}) if equal == "no_bet" else None
     return bet_key(kind if belief == "high" else KINDS[1 - KINDS.index(kind)], payoff_rule)
-
-# %% ../../nbs/stats/10_bets.ipynb #4d35b78c
-def _mcnemar_with_ties(difference: np.ndarray) -> float:
-    "Exact McNemar p-value of differences in [-1, 1], the largest that breaking ties could give."
-    b, c = int(np.sum(difference == 1)), int(np.sum(difference == -1))
-    more_b, more_c = (int(np.sum((side > 0) & (side < 1))) for side in (difference, -difference))
-    if b + more_b < c:
-        return mcnemar_exact(b + more_b, c)
-    if c + more_c < b:
-        return mcnemar_exact(b, c + more_c)
-    return 1.0
-
-# %% ../../nbs/stats/10_bets.ipynb #070cb670
-def own_minus_authors(
-    own: np.ndarray,  # credit of every bet by one's own values, shape (n,)
-    authors: np.ndarray,  # credit of the same bets by the authors' values, shape (n,)
-    level: float = 0.95,  # coverage, between 0 and 1
-) -> Estimate:
-    "BCA minus ACC over the same questions, with the exact McNemar test."
-    known = dict(
-        method="bca minus acc, exact mcnemar, newcombe paired",
-        target="F",
-        n=len(own),
-        ci_level=level,
-    )
-    if len(own) == 0:
-        return nothing("no_valid_answers", "no bet has both an answer and a belief", **known)
-    difference = own - authors
-    a, b, c = (
-        np.minimum(own, authors).sum(),
-        np.clip(difference, 0, None).sum(),
-        np.clip(-difference, 0, None).sum(),
-    )
-    low, high = newcombe_paired(a, b, c, max(0.0, len(own) - a - b - c), level)
-    tied = int(np.sum((difference != 0) & (np.abs(difference) < 1)))
-    flag = (
-        dict(
-            status="bounded",
-            detail=f"{tied} tied answers: the p-value is the largest over all ways of "
-            f"breaking them",
-        )
-        if tied
-        else {}
-    )
-    return Estimate(
-        float(difference.mean()),
-        ci_low=float(low),
-        ci_high=float(high),
-        p_value=_mcnemar_with_ties(difference),
-        p_method="exact McNemar",
-        **known,
-        **flag,
-    )
-
-# %% ../../nbs/stats/10_bets.ipynb #ea2941f3
-def _paired_by_pair(difference: np.ndarray, pair: Sequence, level: float) -> Estimate:
-    "Mean over pairs of BCA minus ACC."
-    mean = pd.Series(difference).groupby(pd.Series(list(pair), dtype=object), sort=False).mean()
-    known = dict(method="bca minus acc, cluster t", n=len(difference))
-    if len(mean) == 0:
-        return nothing(
-            "no_valid_answers", "no bet has both an answer and a belief", **known, ci_level=level
-        )
-    found = stratified_cluster_t(mean, ["all"] * len(mean), level=level)
-    return replace(found, **known)
-
-# %% ../../nbs/stats/10_bets.ipynb #28383f24
-class BeliefConditioned(NamedTuple):
-    "How well bets fit the authors' values and the participant's own."
-
-    accuracy: Estimate  # ACC over all answered bets, against guessing
-    belief_conditioned: Estimate  # BCA over bets with an answer and a belief, against guessing
-    against_habit: Estimate  # BCA against the best habit of place under its own key
-    by_pair: Estimate  # BCA over pairs, against guessing
-    difference: Estimate  # BCA minus ACC on the same bets, exact McNemar
-    difference_by_pair: Estimate  # the same over pairs
-    by_belief: pd.DataFrame  # belief, pairs, bets, accuracy, belief_conditioned
-    habit: (
-        float  # what the best habit of place scores under its own key; nan without bets that count
-    )
-    excluded: int  # answered bets without a valid belief, or of equal belief if these are excluded
-    belief_equal: int  # bets that count and whose pair is believed to be worth the same
-
-# %% ../../nbs/stats/10_bets.ipynb #0cba80d4
-def _by_belief(
-    pair: pd.Series, belief: Sequence, authors: np.ndarray, own: np.ndarray
-) -> pd.DataFrame:
-    "Pairs, bets and both accuracies for each belief."
-    named = ["(no belief)" if each is None else each for each in belief]
-    groups = pd.DataFrame(
-        {"belief": named, "pair": list(pair), "accuracy": authors, "belief_conditioned": own}
-    ).groupby("belief")
-    table = (
-        groups[["accuracy", "belief_conditioned"]]
-        .mean()
-        .assign(pairs=groups["pair"].nunique(), bets=groups.size())
-    )
-    table = (
-        table.reindex([*VALUE_OPTIONS, "(no belief)"])
-        .fillna({"pairs": 0, "bets": 0})
-        .astype({"pairs": int, "bets": int})
-    )
-    return table.reset_index()[["belief", "pairs", "bets", "accuracy", "belief_conditioned"]]
-
-# %% ../../nbs/stats/10_bets.ipynb #dcf71065
-def _belief_about_each_bet(
-    bets: pd.DataFrame, belief: Mapping[Any, str | None]
-) -> list[str | None]:
-    "The belief about the pair of each bet; none where the pair was not asked about."
-    each = dict(belief)
-    return [None if pd.isna(held := each.get(pair)) else held for pair in bets["pair"]]
-
-# %% ../../nbs/stats/10_bets.ipynb #e82dba90
-def _own_bars(order: Sequence, keys: Sequence[frozenset]) -> tuple[float, float]:
-    "What guessing and the best habit of place score under these keys."
-    if not keys:
-        return 1 / len(BET_OPTIONS), nan
-    truths = [frozenset(frozenset({option}) for option in key) for key in keys]
-    return _chance_of_guessing("standard", truths, BET_OPTIONS), max(
-        constant_set_rates(order, truths).values()
-    )
-
-# %% ../../nbs/stats/10_bets.ipynb #fad594a5
-def _belief_tests(
-    own: np.ndarray, authors: np.ndarray, pair: Sequence, bars: tuple[float, float], level: float
-) -> dict[str, Estimate]:
-    "BCA against guessing, against habit and over pairs, and its two comparisons with ACC."
-    guess, habit = bars
-    return {
-        "belief_conditioned": against_chance(own, guess, level=level),
-        "against_habit": against_chance(own, guess if np.isnan(habit) else habit, level=level),
-        "by_pair": cluster_t_against_chance(own, pair, guess, level=level),
-        "difference": own_minus_authors(own, authors, level),
-        "difference_by_pair": _paired_by_pair(own - authors, pair, level),
-    }
-
-# %% ../../nbs/stats/10_bets.ipynb #cff7aea1
-def _with_word_on_equal_beliefs(
-    tests: dict[str, Estimate], same: int, n: int
-) -> dict[str, Estimate]:
-    "The same estimates, with a word about equal beliefs where there are any."
-    if not same:
-        return tests
-    word = (
-        f"{same} of {n} bets rest on the belief that both things are worth the same, so that "
-        f"no bet is right"
-    )
-    return {
-        name: replace(found, detail=joined(found.detail, word)) for name, found in tests.items()
-    }
-
-# %% ../../nbs/stats/10_bets.ipynb #bfbd2e7c
-def belief_conditioned(
-    bets: pd.DataFrame,  # one row per bet: pair, kind, order, win, lose, none
-    belief: Mapping[Any, str | None] | pd.Series,  # pair -> high, low, same or None, from `beliefs`
-    equal: Literal["no_bet", "exclude"] = "no_bet",  # what follows from "the same"
-    # table: only the side backed is executed; literal: whatever comes up
-    payoff_rule: PayoffRule = "table",
-    level: float = 0.95,  # coverage, between 0 and 1
-) -> BeliefConditioned:
-    "Accuracy of bets under the participant's own beliefs, beside that under the authors' values."
-    authors, held = bet_credit(bets, payoff_rule=payoff_rule), _belief_about_each_bet(bets, belief)
-    keys = [believed_key(kind, each, equal, payoff_rule) for kind, each in zip(bets["kind"], held)]
-    own = standard_credit(bets[list(BET_OPTIONS)], keys)
-    there = np.flatnonzero(~np.isnan(own))
-    counted, bars = bets.iloc[there], _own_bars(bets["order"].iloc[there], [keys[i] for i in there])
-    tests, same = (
-        _belief_tests(own[there], authors[there], list(counted["pair"]), bars, level),
-        sum(held[i] == "same" for i in there),
-    )
-    guess = _chance_of_guessing(
-        "standard",
-        _bet_truths(bets["kind"] if len(bets) else KINDS, "standard", payoff_rule),
-        BET_OPTIONS,
-    )
-    return BeliefConditioned(
-        accuracy=against_chance(authors, guess, level=level),
-        **_with_word_on_equal_beliefs(tests, same, len(there)),
-        habit=bars[1],
-        excluded=int(np.sum(~np.isnan(authors) & np.isnan(own))),
-        belief_equal=same,
-        by_belief=_by_belief(bets["pair"], held, authors, own),
-    )

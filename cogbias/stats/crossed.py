@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .clusters import combine_strata
+from .adjusted import UNSEEN, sign_test
+from .clusters import FEWEST_FOR_A_CLAIM, FEWEST_FOR_AN_INTERVAL, combine_strata
 from cogbias.stats.estimates import (
     EQUAL,
     Estimate,
@@ -157,8 +158,19 @@ class _IntervalParts(NamedTuple):
     "What a t interval is made of."
 
     centre: float
-    variance: float
-    weight: float  # of the two imagined units, 0 to 1
+    se: float
+    weight: float = 0.0  # of the two imagined units, 0 to 1
+
+    def limits(self, df: float, level: float) -> tuple[float, float]:
+        "The t interval."
+        half = critical_value(df, level) * self.se
+        return self.centre - half, self.centre + half
+
+    def p_value(self, estimate: float, null: float, df: float) -> float:
+        "Of the t; 1 where the null lies between estimate and centre."
+        if min(estimate, self.centre) <= null <= max(estimate, self.centre):
+            return 1.0
+        return 0.0 if is_dust(self.se) else two_sided_p((self.centre - null) / self.se, df)
 
 
 def _with_imagined(
@@ -167,22 +179,25 @@ def _with_imagined(
     spread: Spread,
     ends: tuple[float, float],
     within: float,
-) -> _IntervalParts:
-    "Centre and variance with a unit imagined at either end, as far as the units agree."
-    plain = np.sqrt(spread.variance)
-    widest, low, high = _IntervalParts(spread.mean, spread.variance, 0.0), *ends
+    firm: float,
+) -> tuple[_IntervalParts, _IntervalParts]:
+    "With a unit imagined at either end, as far as the units agree; and `UNSEEN` of its reach."
+    plain, (low, high) = np.sqrt(spread.variance), ends
+    agreed = unseen = _IntervalParts(spread.mean, float(plain))
     for unit, df in zip(spread.units, spread.df):
-        firm, size = agreement(score, unit, weight, within), df + 1
-        if not firm:
-            continue
+        share, size = firm * agreement(score, unit, weight, within), df + 1
         centre = (size * spread.mean + low + high) / (size + 2)
         squares = size * (size - 1) * spread.variance + size * (spread.mean - centre) ** 2
         squares += (low - centre) ** 2 + (high - centre) ** 2
-        se = (1 - firm) * plain + firm * np.sqrt(squares) / (size + 2)
-        if se**2 > widest.variance or not widest.weight:
-            middle = (1 - firm) * spread.mean + firm * centre
-            widest = _IntervalParts(float(middle), float(se**2), firm)
-    return widest
+        counted = np.sqrt(squares) / (size + 2)
+        se = float((1 - share) * plain + share * counted)
+        if share and (se > agreed.se or not agreed.weight):
+            middle = (1 - share) * spread.mean + share * centre
+            agreed = _IntervalParts(float(middle), se, share)
+        if not unseen.weight or UNSEEN * counted > unseen.se:
+            middle = (1 - UNSEEN) * spread.mean + UNSEEN * centre
+            unseen = _IntervalParts(float(middle), float(UNSEEN * counted), UNSEEN)
+    return agreed, unseen
 
 # %% ../../nbs/stats/11_crossed.ipynb #b66929f3
 def crossed_mean(
@@ -195,16 +210,10 @@ def crossed_mean(
     level: float = 0.95,  # coverage, between 0 and 1
     unit: str = "scaled rating",  # unit of the scores
     within: float = 0.0,  # units whose means lie no further apart than this say the same
+    firm: float = 1.0,  # how far from a toss-up the answers are, 0 to 1
 ) -> Estimate:
     "Mean of scores whose units are of two kinds that may cross, with its t interval and test."
     score = np.asarray(score, float)
-    lengths = {len(score), len(first), len(score if second is None else second)}
-    if len(lengths) > 1:
-        raise ValueError(f"{sorted(lengths)} scores and units: give one of each kind per score")
-    if not np.isfinite(score).all():
-        raise ValueError(
-            f"{(~np.isfinite(score)).sum()} scores are not finite: drop and count them first"
-        )
     weight = np.ones(len(score)) if weight is None else np.asarray(weight, float)
     if not (weight > 0).any():
         none = "no score has a positive weight"
@@ -219,9 +228,12 @@ def crossed_mean(
     found = _as_far_as_weights_allow(found, spread, weight)
     if np.isnan(found.ci_low):  # too few units
         return found
-    plain = _IntervalParts(spread.mean, spread.variance, 0.0)
-    imagined = plain if ends is None else _with_imagined(score, weight, spread, ends, within)
-    return _t_interval(found, imagined, null)
+    plain = _IntervalParts(spread.mean, float(np.sqrt(spread.variance)))
+    wider = (plain,)
+    if ends is not None:
+        wider = _with_imagined(score, weight, spread, ends, within, firm)
+    p_signs = max(_p_of_signs(score - null, unit, weight) for unit in spread.units)
+    return _widest(found, plain, wider, p_signs, null)
 
 
 _METHODS = ("cluster t", "two-way cluster t")
@@ -236,38 +248,43 @@ def _as_far_as_weights_allow(found: Estimate, spread: Spread, weight: np.ndarray
     share = np.bincount(spread.units[kind], weight) / weight.sum()
     counts = f"{len(share)} clusters count as {df + 1:.1f} that weigh alike"
     said = joined(found.detail, f"{counts}; one carries {share.max():.0%} of the weight")
-    if df + 1 < _UNITS_FOR_AN_INTERVAL:
+    if df + 1 < FEWEST_FOR_AN_INTERVAL:
         known = dict(n=found.n, n_clusters=found.n_clusters, method=found.method, unit=found.unit)
         known |= dict(ci_level=found.ci_level, detail=said)
         return Estimate(found.estimate, status="too_few_clusters", **known)
-    if df + 1 < _UNITS_FOR_A_CLAIM:
+    if df + 1 < FEWEST_FOR_A_CLAIM:
         return replace(found, df=df, status="few_clusters", detail=said)
     return replace(found, df=df)
 
 
-# as many as `combine_strata` asks of clusters that weigh alike
-_UNITS_FOR_AN_INTERVAL, _UNITS_FOR_A_CLAIM = 4, 6
+def _p_of_signs(score: np.ndarray, unit: np.ndarray, weight: np.ndarray) -> float:
+    "Of the exact sign test over the units of one kind."
+    return sign_test(np.bincount(unit, weight * score))
 
 
-def _t_interval(found: Estimate, normal: _IntervalParts, null: float) -> Estimate:
-    "The t interval of a centre and a standard error."
-    se = float(np.sqrt(normal.variance))
-    half = critical_value(found.df, found.ci_level) * se
-    note = f"two imagined clusters at the ends of the scale weigh {normal.weight:.2f}"
-    found = replace(
-        found,
-        se=se,
-        ci_low=min(found.estimate, normal.centre - half),
-        ci_high=max(found.estimate, normal.centre + half),
-        detail=joined(found.detail, note if normal.weight else ""),
-    )
-    return _with_p_value(found, normal.centre, null)
-
-
-def _with_p_value(found: Estimate, centre: float, null: float) -> Estimate:
-    "The estimate with the p-value of its own t; none where there is no spread."
-    if is_dust(found.se):
-        return replace(found, p_value=nan, p_method="")
-    within = min(found.estimate, centre) <= null <= max(found.estimate, centre)
-    p_value = 1.0 if within else two_sided_p((centre - null) / found.se, found.df)
-    return replace(found, p_value=p_value, p_method="t")
+def _widest(
+    found: Estimate,
+    plain: _IntervalParts,
+    wider: Sequence[_IntervalParts],
+    p_signs: float,
+    null: float,
+) -> Estimate:
+    "The interval that reaches furthest; where signs are clear, only the plain t passes the null."
+    df, level, centre = found.df, found.ci_level, found.estimate
+    lows, highs = zip(*(each.limits(df, level) for each in wider))
+    low, high = min(centre, *lows), max(centre, *highs)
+    smooth = plain.limits(df, level)
+    if p_signs <= 1 - level:
+        if centre > null:
+            low = max(low, min(null, smooth[0]))
+        else:
+            high = min(high, max(null, smooth[1]))
+    p_value = max(each.p_value(centre, null, df) for each in wider)
+    by_signs = max(p_signs, plain.p_value(centre, null, df))
+    p_value = by_signs if is_dust(plain.se) else min(p_value, by_signs)
+    weight = max(each.weight for each in wider)
+    note = f"two imagined clusters at the ends of the scale weigh {weight:.2f}" if weight else ""
+    known = {"se": wider[0].se, "ci_low": low, "ci_high": high}
+    detail = joined(found.detail, note)
+    p_method = "exact signs" if p_value == p_signs < 1 else "t"
+    return replace(found, **known, detail=detail, p_value=p_value, p_method=p_method)

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['PerTest', 'RATING_MEASURES', 'RATIONAL_ZERO', 'STEPS_THAT_ARE_SAME', 'RatingRule', 'm_scores', 'rating_scores',
-           'score_tables', 'RandomResponder', 'random_responder', 'expected_scores', 'furthest_scores', 'rating_effect',
-           'rating_difference', 'RatingEffects', 'rating_effects', 'published_m']
+           'score_tables', 'RandomResponder', 'random_responder', 'expected_scores', 'furthest_scores',
+           'firmness_of_ratings', 'rating_effect', 'rating_difference']
 
 # %% ../../nbs/stats/13_ratings.ipynb #99f1cd74
 from collections.abc import Sequence
@@ -42,54 +42,18 @@ class RatingRule(NamedTuple):
 _FIELDS_PER_TEST = RatingRule._fields[1:]  # those that may hold one value per test
 
 
-def _checked_rule(rule: RatingRule) -> RatingRule:
-    "The same rule with numeric fields, once it makes sense."
+def _numeric(rule: RatingRule) -> RatingRule:
+    "The same rule with numeric fields."
     numeric = {name: np.asarray(getattr(rule, name), float) for name in _FIELDS_PER_TEST}
-    if rule.options != int(rule.options) or rule.options < 2:
-        raise ValueError(f"options is {rule.options}: give the length of the scale, 2 or more")
-    if not np.all(np.abs(numeric["kappa"]) == 1):
-        raise ValueError("kappa must be +1 or -1: it only says which direction is the bias")
-    for name, value in numeric.items():
-        if not np.isfinite(value).all():
-            raise ValueError(f"{name} holds a value that is not finite: give numbers")
-        if name.startswith("flip") and not np.isin(value, (0, 1)).all():
-            raise ValueError(f"{name} holds {value.flat[0]:g}: give true or false")
     return rule._replace(**numeric)
-
-# %% ../../nbs/stats/13_ratings.ipynb #d2172609
-def _checked_ratings(values: PerTest, options: int, condition: str) -> np.ndarray:
-    "Ratings as numbers, nan where there is no answer."
-    rating = np.asarray(values, float)
-    bad = ~np.isnan(rating) & ((rating != np.round(rating)) | (rating < 0) | (rating > options - 1))
-    if bad.any():
-        raise ValueError(
-            f"{condition} ratings hold {rating[bad].flat[0]:g}: give whole option numbers from 0 "
-            f"to {options - 1}, or nan"
-        )
-    return rating
-
-
-def _check_lengths(control: np.ndarray, treatment: np.ndarray, rule: RatingRule) -> None:
-    "Refuse ratings and fields that do not belong to the same tests."
-    try:
-        np.broadcast_shapes(control.shape, treatment.shape, *(value.shape for value in rule[1:]))
-    except ValueError:
-        raise ValueError(
-            f"{control.shape} control ratings, {treatment.shape} treatment ratings and the fields "
-            "of the rule do not match: give one of each per test"
-        ) from None
 
 # %% ../../nbs/stats/13_ratings.ipynb #64ac916d
 def _coded_ratings(
     control: PerTest, treatment: PerTest, rule: RatingRule
 ) -> tuple[np.ndarray, np.ndarray, RatingRule]:
     "Both ratings, each counted from its own end of the scale, and the rule as numbers."
-    rule, last = _checked_rule(rule), rule.options - 1
-    first, second = (
-        _checked_ratings(control, rule.options, "control"),
-        _checked_ratings(treatment, rule.options, "treatment"),
-    )
-    _check_lengths(first, second, rule)
+    rule, last = _numeric(rule), rule.options - 1
+    first, second = np.asarray(control, float), np.asarray(treatment, float)
     return (
         np.where(rule.flip_control == 1, last - first, first),
         np.where(rule.flip_treatment == 1, last - second, second),
@@ -158,8 +122,6 @@ def rating_scores(
     measure: str = "m",  # one of RATING_MEASURES
 ) -> np.ndarray:  # one score per pair, nan where an answer is missing, shape (n,)
     "One score per pair of ratings."
-    if measure not in RATING_MEASURES:
-        raise ValueError(f"measure is {measure!r}: use one of {', '.join(RATING_MEASURES)}")
     return RATING_MEASURES[measure][0](control, treatment, rule)
 
 # %% ../../nbs/stats/13_ratings.ipynb #623173dc
@@ -203,24 +165,6 @@ def random_responder(
     )
     return RandomResponder(*map(float, moments))
 
-# %% ../../nbs/stats/13_ratings.ipynb #4b0881ff
-def _checked_distributions(values: np.ndarray, options: int, condition: str) -> np.ndarray:
-    "Rows of probabilities; all nan where a prompt has no valid answer."
-    p = np.asarray(values, float)
-    if p.ndim != 2 or p.shape[1] != options:
-        raise ValueError(
-            f"{condition} distributions have shape {p.shape}: give one row per test and "
-            f"{options} columns"
-        )
-    known = ~np.isnan(p).any(axis=1)
-    bad = known & ~(np.isclose(p.sum(axis=1), 1, atol=1e-6) & (p >= 0).all(axis=1))
-    if bad.any():
-        raise ValueError(
-            f"{bad.sum()} {condition} rows are no probabilities (first at row {np.argmax(bad)}): "
-            f"renormalise over the options"
-        )
-    return p
-
 # %% ../../nbs/stats/13_ratings.ipynb #3cff8fc8
 def expected_scores(
     control: np.ndarray,  # probability of each option, nan rows where there is none, shape (n, K)
@@ -229,16 +173,8 @@ def expected_scores(
     measure: str = "m",  # one of RATING_MEASURES
 ) -> np.ndarray:  # one expected score per pair, nan where a distribution is missing, shape (n,)
     "Expected score of two independent answers with known distributions."
-    p, q = (
-        _checked_distributions(control, rule.options, "control"),
-        _checked_distributions(treatment, rule.options, "treatment"),
-    )
+    p, q = np.asarray(control, float), np.asarray(treatment, float)
     tables = score_tables(rule, measure)
-    if len(p) != len(q) or len(tables) not in (1, len(p)):
-        raise ValueError(
-            f"{len(p)} control rows, {len(q)} treatment rows and {len(tables)} rules: give one of "
-            f"each per test"
-        )
     return ((p[:, :, None] * tables).sum(axis=1) * q).sum(axis=1)
 
 # %% ../../nbs/stats/13_ratings.ipynb #2475b647
@@ -264,21 +200,17 @@ def furthest_scores(
     furthest = moved.max(axis=(1, 2)) if towards > 0 else moved.min(axis=(1, 2))
     return read + furthest
 
-# %% ../../nbs/stats/13_ratings.ipynb #f0829910
-def _checked_columns(
-    score: np.ndarray, cluster: Sequence, weight: PerTest | None, null: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    "Score, cluster, weight and null of each pair, once they fit together."
-    weights = np.ones(len(score)) if weight is None else np.asarray(weight, float)
-    clusters = np.asarray(list(map(str, cluster)))
-    if len(clusters) != len(score) or len(weights) != len(score):
-        raise ValueError(
-            f"{len(score)} pairs, {len(clusters)} clusters, {len(weights)} weights: give one "
-            f"per pair"
-        )
-    if not np.all(weights >= 0):
-        raise ValueError("weights hold a negative or missing value: give weights of 0 or more")
-    return score, clusters, weights, np.broadcast_to(null, score.shape)
+# %% ../../nbs/stats/13_ratings.ipynb #1ca5bb8c
+def firmness_of_ratings(
+    *distributions: np.ndarray,  # over the options, nan rows where there is none, shape (n, K)
+) -> float:  # 0 for toss-ups, 1 for answers that never vary
+    "How far the ratings of pairs are from toss-ups."
+    firm = np.ones(len(distributions[0]))
+    for each in distributions:
+        options = each.shape[1]
+        firm = firm * np.clip((options * each.max(axis=1) - 1) / (options - 1), 0, 1) ** 4
+    known = firm[~np.isnan(firm)]
+    return float(known.mean()) if len(known) else 1.0
 
 # %% ../../nbs/stats/13_ratings.ipynb #8643b9c2
 STEPS_THAT_ARE_SAME = 0.1  # steps of the scale; units whose means differ by less say the same
@@ -296,20 +228,6 @@ def _range_of_mean(
     return float(ends[0]), float(ends[1])
 
 
-def _with_method_in_words(
-    found: Estimate, measure: str, random: float, crossed: bool, dropped: str
-) -> Estimate:
-    "The estimate with its method in words, and what else a reader should know."
-    units = "two-way cluster t" if crossed else "scenario-cluster t"
-    zero = "the rational answer" if measure in RATIONAL_ZERO else "a random responder"
-    chance = f"a random responder scores {random:.3f}" if abs(random) > 1e-12 else ""
-    return replace(
-        found,
-        method=f"mean {measure.replace('_', ' ')}, {units}, p against {zero}",
-        detail=joined(found.detail, chance, dropped),
-    )
-
-
 def _mean_score(
     score: np.ndarray,
     control: np.ndarray,
@@ -319,11 +237,12 @@ def _mean_score(
     weight: PerTest | None,
     measure: str,
     level: float,
+    firm: float,
 ) -> Estimate:
     "Mean of the scores that exist, with the t over scenarios and what crosses them."
-    score, cluster, weights, null = _checked_columns(
-        score, cluster, weight, tables.mean(axis=(1, 2))
-    )
+    weights = np.ones(len(score)) if weight is None else np.asarray(weight, float)
+    cluster = np.asarray(list(map(str, cluster)))
+    null = np.broadcast_to(tables.mean(axis=(1, 2)), score.shape)
     kept, unit = ~np.isnan(score) & (weights > 0), RATING_MEASURES[measure][1]
     lost = int(np.isnan(score).sum())
     dropped = f"{lost} of {len(score)} pairs lack an answer and are left out" if lost else ""
@@ -331,8 +250,6 @@ def _mean_score(
         known = dict(method=f"mean {measure}, scenario-cluster t", unit=unit, ci_level=level)
         return nothing("no_valid_answers", dropped or "no pair has a positive weight", **known)
     second = None if crossed is None else np.asarray(list(map(str, crossed)))
-    if second is not None and len(second) != len(score):
-        raise ValueError(f"{len(score)} pairs, {len(second)} crossed units: give one per pair")
     random = float(weights[kept] @ null[kept] / weights[kept].sum())
     reached = tables if len(tables) == 1 else tables[kept]
     found = crossed_mean(
@@ -345,9 +262,17 @@ def _mean_score(
         level,
         unit,
         STEPS_THAT_ARE_SAME / (tables.shape[1] - 1),
+        firm,
     )
     found = cut_at(found, float(tables.min()), float(tables.max()), "end")
-    return _with_method_in_words(found, measure, random, second is not None, dropped)
+    units = "scenario-cluster t" if second is None else "two-way cluster t"
+    zero = "the rational answer" if measure in RATIONAL_ZERO else "a random responder"
+    chance = f"a random responder scores {random:.3f}" if abs(random) > 1e-12 else ""
+    return replace(
+        found,
+        method=f"mean {measure.replace('_', ' ')}, {units}, p against {zero}",
+        detail=joined(found.detail, chance, dropped),
+    )
 
 # %% ../../nbs/stats/13_ratings.ipynb #d8451fe8
 def _as_distributions(ratings: np.ndarray, options: int) -> np.ndarray:
@@ -382,8 +307,9 @@ def rating_effect(
     else:
         score = (expected_scores if exact else rating_scores)(control, treatment, rule, measure)
     given = np.asarray(control, float) if exact else _as_distributions(control, rule.options)
+    firm = firmness_of_ratings(given, np.asarray(treatment, float)) if exact else 1.0
     tables = score_tables(rule, measure)
-    return _mean_score(score, given, tables, cluster, crossed, weight, measure, level)
+    return _mean_score(score, given, tables, cluster, crossed, weight, measure, level, firm)
 
 # %% ../../nbs/stats/13_ratings.ipynb #67581e2b
 def rating_difference(
@@ -418,83 +344,7 @@ def rating_difference(
         level=level,
         unit=unit,
         within=STEPS_THAT_ARE_SAME / (rule.options - 1),
+        firm=firmness_of_ratings(*one, *other),
     )
     reach = float(tables.max() - tables.min())
     return replace(cut_at(found, -reach, reach, "end"), method=f"{method}, {found.method}")
-
-# %% ../../nbs/stats/13_ratings.ipynb #95393b4c
-def _relative_to_null(found: Estimate, null: float) -> Estimate:
-    "The estimate counted from another zero."
-    return replace(
-        found,
-        estimate=found.estimate - null,
-        ci_low=found.ci_low - null,
-        ci_high=found.ci_high - null,
-    )
-
-# %% ../../nbs/stats/13_ratings.ipynb #598eb5cc
-def _null_of_answered(
-    control: np.ndarray, treatment: np.ndarray, rule: RatingRule, weight: PerTest | None
-) -> float:
-    "Mean m of a random responder on the pairs that have an answer."
-    answered = ~np.isnan(
-        (expected_scores if np.ndim(control) == 2 else m_scores)(control, treatment, rule)
-    )
-    null = np.broadcast_to(score_tables(rule).mean(axis=(1, 2)), answered.shape)
-    weights = answered * (1.0 if weight is None else np.asarray(weight, float))
-    return float(weights @ null / weights.sum()) if weights.any() else nan
-
-# %% ../../nbs/stats/13_ratings.ipynb #4df4ce68
-class RatingEffects(NamedTuple):
-    "The published metric with its companions."
-
-    m: Estimate  # mean m
-    above_random: Estimate  # mean m minus that of a random responder on the same pairs
-    scaled: Estimate  # change of distance in scale lengths
-    direction: Estimate  # P(m > 0) - P(m < 0)
-    null: RandomResponder  # of m, over the rules of all pairs
-
-
-def rating_effects(
-    # ratings, shape (n,), or distributions over the options, shape (n, K); nan where there is no
-    # answer
-    control: np.ndarray,
-    treatment: np.ndarray,  # the same, in the same order
-    cluster: Sequence,  # scenario of each pair, shape (n,)
-    rule: RatingRule,  # scale, sign and references
-    weight: PerTest | None = None,  # weight of each pair, 0 or more; None: all the same
-    level: float = 0.95,  # coverage, between 0 and 1
-) -> RatingEffects:
-    "Mean m, its excess over a random responder, and the linear and sign companions."
-    m, scaled, direction = (
-        rating_effect(control, treatment, cluster, rule, name, weight, level)
-        for name in ("m", "scaled", "direction")
-    )
-    return RatingEffects(
-        m,
-        _relative_to_null(m, _null_of_answered(control, treatment, rule, weight)),
-        scaled,
-        direction,
-        random_responder(rule),
-    )
-
-# %% ../../nbs/stats/13_ratings.ipynb #0e2a04ad
-def published_m(
-    control: PerTest,  # ratings 0 to K-1, nan where there is no answer, shape (n,)
-    treatment: PerTest,  # the same, in the same order
-    rule: RatingRule,  # scale, sign and references
-    weight: PerTest | None = None,  # weight of each pair, 0 or more; None: all the same
-) -> Estimate:
-    "Rounded weighted mean of m with the epsilon, as Malberg et al. print it (replication only)."
-    score = np.atleast_1d(m_scores(control, treatment, rule, epsilon=1e-8))
-    weights = np.where(np.isnan(score), 0.0, 1.0 if weight is None else np.asarray(weight, float))
-    known = dict(
-        method="published mean m, two decimals", target="F", unit="m", n=int((weights > 0).sum())
-    )
-    if not weights.any():
-        return nothing(
-            "no_valid_answers",
-            f"none of {len(score)} pairs has an answer in both conditions",
-            **known,
-        )
-    return Estimate(round(float(weights @ np.nan_to_num(score) / weights.sum()), 2), **known)

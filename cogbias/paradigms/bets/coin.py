@@ -15,11 +15,11 @@ ABOUT = About(
     bias="lapse in bets",
     summary="One side of a coin wins a thing, the other loses one, and one of the two things is "
     "worth far more. The question is whether to bet on heads, on tails or on neither.",
-    norm="Back the winning side when the dear thing can be won and the cheap one lost; do not bet "
-    "when it is the other way round. No other choice has as large an expected gain.",
+    norm="Back the winning side when the expensive item can be won and the cheap one lost; do not "
+    "bet when it is the other way round. No other choice has as large an expected gain.",
     positive="more right choices than the best constant policy makes",
     source="Tang and Kejriwal 2023, doi:10.1098/rsos.221585",
-    conditions={"bet": "a bet on one dear and one cheap thing"},
+    conditions={"bet": "a bet on one expensive and one cheap item"},
 )
 
 # %% ../../../nbs/paradigms/bets/coin.ipynb #5d71ab4a

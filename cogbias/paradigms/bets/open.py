@@ -15,11 +15,11 @@ ABOUT = About(
     bias="lapse in bets",
     summary="One side of a coin wins a thing, the other loses one, and one of the two things is "
     "worth far more. No choices are listed; the answer is the name of a side, or neither.",
-    norm="Back the winning side when the dear thing can be won and the cheap one lost; do not bet "
-    "when it is the other way round. No other choice has as large an expected gain.",
+    norm="Back the winning side when the expensive item can be won and the cheap one lost; do not "
+    "bet when it is the other way round. No other choice has as large an expected gain.",
     positive="more right choices than the best constant policy makes",
     source="ours; Tang and Kejriwal 2023 suggest an open-ended setting for generative models",
-    conditions={"bet": "a bet on one dear and one cheap thing"},
+    conditions={"bet": "a bet on one expensive and one cheap item"},
     caveats=(
         "The wording is ours, so nothing here is a published question.",
         "Answers in words of one's own are read; what names no side and is not neither, such as "

@@ -16,11 +16,11 @@ ABOUT = About(
     summary="One field of a spinner wins a thing, another loses one, and on the third nothing "
     "happens. One of the two things is worth far more. The question is which field to bet on, if "
     "any.",
-    norm="Back the winning field when the dear thing can be won and the cheap one lost; do not bet "
-    "when it is the other way round. No other choice has as large an expected gain.",
+    norm="Back the winning field when the expensive item can be won and the cheap one lost; do not "
+    "bet when it is the other way round. No other choice has as large an expected gain.",
     positive="more right choices than the best constant policy makes",
     source="ours; Tang and Kejriwal 2023 name more than two outcomes as what comes next",
-    conditions={"bet": "a bet on one dear and one cheap thing"},
+    conditions={"bet": "a bet on one expensive and one cheap item"},
     caveats=(
         "The wording is ours, so nothing here is a published question.",
         "The ground truths of the threshold method, and the accuracy by one's own values, are "

@@ -16,12 +16,12 @@ ABOUT = About(
     summary="An urn holds one red ball and two white ones. One color wins a thing, the other loses "
     "one, and one of the two things is worth far more. The question is which color to bet on, if "
     "any.",
-    norm="Back the winning color when the dear thing can be won and the cheap one lost, although "
-    "it may be the less likely one; do not bet when it is the other way round. No other choice has "
-    "as large an expected gain.",
+    norm="Back the winning color when the expensive item can be won and the cheap one lost, "
+    "although it may be the less likely one; do not bet when it is the other way round. No other "
+    "choice has as large an expected gain.",
     positive="more right choices than the best constant policy makes",
     source="ours; Tang and Kejriwal 2023 name unequal chances as what comes next",
-    conditions={"bet": "a bet on one dear and one cheap thing"},
+    conditions={"bet": "a bet on one expensive and one cheap item"},
     caveats=(
         "The wording is ours, so nothing here is a published question.",
         "Within the range of wagers, the chances do not change what is right. Whoever ignores "

@@ -25,6 +25,7 @@ from cogbias.kits.bets import (
     Orders,
     accuracies,
     asked_in_orders,
+    dealt,
     instruction_for,
     pair_columns,
     pair_content,
@@ -41,14 +42,15 @@ ABOUT = About(
     bias="lapse in values",
     summary="Two things are named, one of which is worth far more than the other. The question is "
     "which one.",
-    norm="The dear thing is worth more; hardly anybody would say otherwise.",
-    positive="the dear thing is named more often than by the best constant policy",
+    norm="The expensive item is worth more; hardly anybody would say otherwise.",
+    positive="the expensive item is named more often than by the best constant policy",
     source="Tang and Kejriwal 2023, doi:10.1098/rsos.221585",
     conditions={"value": "which of two things is worth more"},
     caveats=(
         "In the published order the first choice is right in every question, so that who always "
         "says A scores 100%. Orders are counterbalanced here.",
-        "Who says the thing that is named first is right in half of the questions.",
+        "Whoever says the thing that is named first is right in half of the questions; the "
+        "headline is measured from there.",
         NO_PEOPLE,
     ),
 )
@@ -103,7 +105,7 @@ WORDINGS = Wordings(
 def value_question(
     template: str,  # name of a wording
     pair: Pair,
-    item_order: str = "hl",  # hl: the dear thing is named first; lh: the cheap one
+    item_order: str = "hl",  # hl: the expensive item is named first; lh: the cheap one
     wordings: Wordings = WORDINGS,
 ) -> tuple[str, list[Choice]]:  # the question, and its choices in the published order
     "A question about a pair, and its choices."
@@ -145,6 +147,15 @@ def _in_all_orders(
         }
 
 
+def _templates_asked(pair: Pair, templates: Sequence[str]) -> list[tuple[str, str]]:
+    "Template and order of the things of every question about a pair; hl, lh in turn where dealt."
+    both = [(template, named) for template in templates for named in ("hl", "lh")]
+    if pair.number is None or len(templates) == 1:
+        return both
+    begins = pair.number // len(templates)
+    return [both[2 * place + (place + begins) % 2] for place in range(len(templates))]
+
+
 def _items_of(
     wordings: Wordings,
     seed: int,
@@ -156,24 +167,24 @@ def _items_of(
     templates: Sequence[str] | None = None,  # None: all there are
 ) -> pd.DataFrame:
     "The questions about values in some wordings."
-    rows = [
-        row
-        for pair in item_pairs(splits, item_sets)
-        for template in (wordings.given if templates is None else templates)
-        for named in ("hl", "lh")
-        if item_order in ("both", named)
-        for row in _in_all_orders(pair, template, named, orders, choices, wordings)
-    ]
-    return item_table("bets/value", rows)
+    named, rows = list(wordings.given if templates is None else templates), []
+    for pair in item_pairs(splits, item_sets):
+        questions = [
+            [*_in_all_orders(pair, *each, orders, choices, wordings)]
+            for each in _templates_asked(pair, named)
+        ]
+        rows += dealt(questions, pair.number)
+    kept = [row for row in rows if item_order in ("both", row["item_order"])]
+    return item_table("bets/value", kept)
 
 
 def items(
     seed: Seed = 0,  # study seed; nothing is drawn
     splits: Sequence[Split] = ("dev", "test"),  # train only for who is trained
-    item_sets: Sequence[SetName] = ("published", "fresh"),  # published, fresh, graded
+    item_sets: Sequence[SetName] = ("everyday",),  # everyday, published, fresh, graded
     templates: Sequence[TemplateName] = ("BE", "BV", "CE", "CV"),
     orders: Orders = "latin",  # of the choices: rotations, the published one, or all
-    item_order: ItemOrder = "both",  # hl: the dear thing is named first; lh: the cheap one
+    item_order: ItemOrder = "both",  # hl: the expensive item is named first; lh: the cheap one
     choices: Choices = "listed",  # in one string with the question, or apart from it
 ) -> pd.DataFrame:  # an items table
     "The questions about values."
@@ -181,8 +192,8 @@ def items(
 
 # %% ../../../nbs/paradigms/bets/value.ipynb #63ea0f1d
 VALUE_TRUTHS = {
-    "normal": "the dear thing alone",
-    "weak_normal": "the dear thing, with or without the same",
+    "normal": "the expensive item alone",
+    "weak_normal": "the expensive item, with or without the same",
     "weak": "no contradiction",
 }
 PARADIGM = Paradigm(
@@ -200,6 +211,6 @@ PARADIGM = Paradigm(
     breakdown=("template", "item_order"),
     rules=RULES,
     trivial=TRIVIAL,
-    clusters="dear things",
+    clusters="expensive items",
     levels=LEVELS,
 )

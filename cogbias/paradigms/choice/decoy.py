@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['PRODUCTS', 'TARGET_SIDES', 'SOURCES', 'QUALITY_PAIRS', 'PUBLISHED_EXCEPTIONS', 'DECOYS', 'DECOY_KINDS', 'ORDERS',
-           'ANSWER_FORMATS', 'PARTS', 'WORDINGS', 'Texts', 'LABELS', 'CONTRASTS', 'best_value', 'RULES', 'TRIVIAL',
-           'FACTORS', 'CAVEATS', 'PARADIGM', 'Product', 'quality_pairs', 'Offer', 'ValueSet', 'value_sets', 'dominates',
-           'asymmetrically_dominated', 'decoy_price', 'decoys', 'symmetric_decoys', 'refuse_symmetric', 'phrase',
-           'items', 'choose_product', 'quality_per_dollar']
+           'ANSWER_FORMATS', 'PARTS', 'WORDINGS', 'Texts', 'LABELS', 'GRIDS', 'CONTRASTS', 'best_value', 'RULES',
+           'TRIVIAL', 'FACTORS', 'CAVEATS', 'PARADIGM', 'Product', 'quality_pairs', 'Offer', 'ValueSet', 'value_sets',
+           'dominates', 'asymmetrically_dominated', 'decoy_price', 'decoys', 'symmetric_decoys', 'refuse_symmetric',
+           'phrase', 'items', 'choose_product', 'quality_per_dollar']
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #b2336b56
 import math
@@ -247,18 +247,16 @@ def symmetric_decoys(
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #cf2c4c0b
 def refuse_symmetric(
     value_sets: Sequence[ValueSet],  # what is to be asked
-    prompts_each: int = 24,  # prompts per decoy: 6 orders, 4 templates, times answer formats
 ) -> None:
     "Raise a CogbiasError where a decoy is not asymmetrically dominated."
     faults = [
-        f"{len(kinds) * prompts_each} prompts of {name}/{side} (decoys: "
-        f"{', '.join(sorted(set(kinds)))})"
+        f"{len(kinds)} decoys of {name}/{side} ({', '.join(sorted(set(kinds)))})"
         for (name, side), kinds in symmetric_decoys(value_sets).items()
     ]
     if faults:
         raise CogbiasError(
-            f"choice/decoy: in {' and '.join(faults)} the decoy is not dominated by the target "
-            "alone; use source='repaired', or allow_symmetric=True to keep them with the factor "
+            f"choice/decoy: {' and '.join(faults)} are not dominated by the target alone; "
+            "use source='repaired', or allow_symmetric=True to keep them with the factor "
             "asymmetric=False"
         )
 
@@ -530,10 +528,34 @@ def _prompts_of_value_set(
         for row in _prompts_of_choice_set(values, chosen, answer_formats, wordings):
             yield own | row
 
+# %% ../../../nbs/paradigms/choice/decoy.ipynb #f024a893
+GRIDS = ("default", "published")
+
+
+def _is_asked_by_default(values: ValueSet, target_sides: Sequence[str]) -> bool:
+    "Whether a value set is one of twelve of its product and has its own target side."
+    price, quality = values.price_index - 1, values.quality_index - 1
+    number = price // 2 + quality + list(PRODUCTS).index(values.product)
+    sides = [each for each in TARGET_SIDES if each in target_sides]
+    return price < 4 and values.target_side == sides[number % len(sides)]
+
+
+def _few_prompts(values: ValueSet, templates: Sequence[Any]) -> set[tuple[Any, str | None, int]]:
+    "The templates, decoys (None without one) and places of the decoy that a value set is asked in."
+    price, quality = values.price_index - 1, values.quality_index - 1
+    number = price + quality + list(PRODUCTS).index(values.product)
+    asked: set[tuple[Any, str | None, int]] = set()
+    for turn in range(min(3, len(templates))):
+        template = templates[(price + turn) % len(templates)]
+        decoy = list(DECOYS)[(number + turn) % len(DECOYS)]
+        asked |= {(template, None, 0), (template, decoy, (quality + turn) % 3 + 1)}
+    return asked
+
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #6a4ee658
 def _items_of(
     wordings: Wordings,
     seed: int,
+    grid: str,
     source: str,
     products: Sequence[str],
     target_sides: Sequence[str],
@@ -542,22 +564,28 @@ def _items_of(
 ) -> pd.DataFrame:
     "The prompts in some wordings."
     _check_levels(answer_formats, ANSWER_FORMATS)
-    chosen = value_sets(source, products, target_sides)
+    _check_levels((grid,), GRIDS)
+    chosen, templates = value_sets(source, products, target_sides), tuple(wordings.given)
     if not allow_symmetric:
-        each = len(ORDERS[3]) * len(wordings.given) * len(answer_formats)
-        refuse_symmetric(chosen, prompts_each=each)
+        refuse_symmetric(chosen)
+    if grid == "default":
+        chosen = [each for each in chosen if _is_asked_by_default(each, target_sides)]
+    asked = {values: _few_prompts(values, templates) for values in chosen}
     return item_table(
         "choice/decoy",
         (
             row
             for values in chosen
             for row in _prompts_of_value_set(values, answer_formats, wordings)
+            if grid == "published"
+            or (row["template"], row["published_decoy"], row["decoy_position"]) in asked[values]
         ),
     )
 
 
 def items(
     seed: Seed = 0,  # study seed; nothing is drawn here, so nothing depends on it
+    grid: Literal[*GRIDS] = "default",  # default: 12 prompts per value set; published: all 208
     source: Literal[*SOURCES] = "repaired",  # value sets: repaired or published
     products: Sequence[Literal[*PRODUCTS]] = tuple(PRODUCTS),  # which products
     target_sides: Sequence[Literal[*TARGET_SIDES]] = TARGET_SIDES,  # expensive, cheaper
@@ -568,7 +596,7 @@ def items(
 ) -> pd.DataFrame:  # an items table
     "The prompts of the decoy design."
     return _items_of(
-        WORDINGS, seed, source, products, target_sides, answer_formats, allow_symmetric
+        WORDINGS, seed, grid, source, products, target_sides, answer_formats, allow_symmetric
     )
 
 # %% ../../../nbs/paradigms/choice/decoy.ipynb #3c7e2358
@@ -701,8 +729,10 @@ CAVEATS = (
     "zero may be the human value.",
     "Decoys named extreme exist on one target side only, so their level cannot be told from "
     "the side.",
-    "All but the cars share their control prompts between the two sides, with target and "
-    "competitor swapped.",
+    "By default a value set has one target side, three templates and three decoys; compare their "
+    "levels over all value sets.",
+    "In the published grid all but the cars share their control prompts between the two sides, "
+    "with target and competitor swapped.",
 )
 
 

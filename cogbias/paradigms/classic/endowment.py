@@ -116,6 +116,22 @@ CONTENTS = (
     _good_on_offer("picture_frame", "A picture frame leans against the bookcase.", 10),
     _good_on_offer("ball", "A soccer ball lies in the garage.", 12),
     _good_on_offer("teapot", "A clay teapot stands beside the stove.", 20),
+    _good_on_offer("timer", "A kitchen timer shaped like an egg sits by the oven.", 9),
+    _good_on_offer("pencils", "A box of colored pencils has been left in the attic.", 11),
+    _good_on_offer("cutting_board", "A cutting board of olive wood leans behind the sink.", 19),
+    _good_on_offer("tape_measure", "A tape measure dangles from a nail above the workbench.", 6),
+    _good_on_offer("towel", "A beach towel, still wrapped, lies in the laundry basket.", 16),
+    _good_on_offer("yoga_mat", "A yoga mat is rolled up behind the piano.", 18),
+    _good_on_offer("bowl", "A ceramic bowl waits on the sideboard.", 13),
+    _good_on_offer("pillow", "A travel pillow has been put on the passenger seat of a car.", 14),
+    _good_on_offer("magnifier", "A magnifying glass lies across the newspaper.", 8),
+    _good_on_offer("mirror", "A hand mirror hangs above the washbasin.", 10),
+    _good_on_offer("key_ring", "A leather key ring hangs by the front door.", 5),
+    _good_on_offer("chess_set", "A chess set is laid out in the playroom.", 20),
+    _good_on_offer("bell", "A bicycle bell lies on the doorstep.", 7),
+    _good_on_offer("album", "A photo album with empty pages lies in a trunk.", 15),
+    _good_on_offer("thermometer", "A garden thermometer is fixed to the fence.", 12),
+    _good_on_offer("doormat", "A doormat of coconut fiber lies rolled up near the gate.", 17),
 )
 
 # %% ../../../nbs/paradigms/classic/endowment.ipynb #5de98eb1

@@ -199,6 +199,72 @@ CONTENTS = (
             "A radio station's computer plays a bell or a drum before the news, at random and "
             "without favoring one. The news came on",
             "Listeners first heard", "the bell", "the drum", "before the next news listeners hear"),
+    _device("sweets", 8,
+            "A vending robot sells mystery sweets, and a hidden draw without bias fills every "
+            "wrapper with lemon or with mint. A wrapper was opened",
+            "The taste was", "lemon", "mint", "the next taste is"),
+    _device("fountain", 6,
+            "A park fountain rises as a jet or as a ring, whichever an electronic toss picks "
+            "on starting, with identical odds. It was started",
+            "The water rose as", "a jet", "a ring", "when started next the water rises as"),
+    _device("minibus", 10,
+            "A minibus driver seats passengers on the sunny or on the shady side, "
+            "as an even lottery has it. A passenger got on",
+            "The seat was on", "the sunny side", "the shady side", "the following seat is on"),
+    _device("reaction", 12,
+            "A reaction test flashes a green or a purple square, both of which are just as "
+            "probable whenever it flashes. A square flashed",
+            "The square was", "green", "purple", "the next square is"),
+    _device("beads", 6,
+            "A jar contains as many smooth as ridged beads. When shaken it lets out a bead, "
+            "which afterward goes in again. A bead was let out",
+            "It felt", "smooth", "ridged", "the next bead feels"),
+    _device("songs", 10,
+            "A shuffling music player knows two songs, River and Stone. At the press of its "
+            "button one of them starts, and neither is favored. The button was pressed",
+            "The song was", "River", "Stone", "the next song is"),
+    _device("stamps", 4,
+            "A machine stamps every entrance slip with a star or a heart. What it stamps is "
+            "controlled by perfectly balanced electronic noise. A slip was stamped",
+            "The stamp was", "a star", "a heart", "the next stamp is"),
+    _device("choir", 4,
+            "A choir warms up with a waltz or a march, as the flip of an evenly weighted token "
+            "tells its conductor. The choir warmed up",
+            "It sang", "a waltz", "a march", "it next sings"),
+    _device("garage", 12,
+            "A garage barrier admits drivers to the roof or to the basement. It reads this off a "
+            "stream of random bits, where zeros and ones are equally common. A driver was admitted",
+            "The ticket said", "roof", "basement", "the ticket of the next driver says"),
+    _device("surprise", 6,
+            "A hot drinks machine has a surprise key, which yields espresso and cocoa with the "
+            "same likelihood. The surprise key was used",
+            "Out came", "espresso", "cocoa", "the surprise key next gives"),
+    _device("robot", 8,
+            "A toy robot answers clapping with a turn. An inbuilt roulette, which prefers no "
+            "direction, lets it turn clockwise or counterclockwise. Somebody clapped",
+            "The robot turned", "clockwise", "counterclockwise",
+            "at the next clap the robot turns"),
+    _device("tennis", 10,
+            "A tennis trainer's ball cannon aims at the forehand or at the backhand corner, "
+            "between which a fair selector decides shot by shot. A ball was fired",
+            "The ball went to", "the forehand corner", "the backhand corner",
+            "the next ball goes to"),
+    _device("town_clock", 8,
+            "A town clock sends out a wooden owl or a wooden cat. A tumbling cube inside decides, "
+            "on which owls and cats have three sides each. A figure stepped out",
+            "The figure was", "the owl", "the cat", "the next figure is"),
+    _device("roommates", 6,
+            "Jonas and Priya own a bicycle together, and an app that treats both of them alike "
+            "lets luck say who may ride it. The app was asked",
+            "The rider was", "Jonas", "Priya", "the next rider is"),
+    _device("wedge", 12,
+            "In a physics lesson a steel marble falls onto the exact middle of a wedge, from "
+            "which it rolls off east or west without any tendency. The marble was let fall",
+            "It rolled", "east", "west", "on its next fall it rolls"),
+    _device("bakery", 10,
+            "A bakery's website greets visitors with a photograph of bread or of cake, allotted "
+            "by impartial random numbers. A visitor arrived",
+            "The photograph showed", "bread", "cake", "the next photograph shows"),
 )
 # fmt: on
 

@@ -113,6 +113,22 @@ CONTENTS = (
     _story("honey", "Your bees had a good year, and their honey fetched", sure=180, gain=480),
     _story("film", "For a day as an extra in a film you received", sure=90, gain=240),
     _story("surplus", "A housing cooperative has shared its surplus: you get", sure=170, gain=460),
+    _story("lawns", "Mowing lawns over the summer has filled your wallet with", sure=190, gain=500),
+    _story("firewood", "Firewood from your cherry tree has been bought for", sure=260, gain=700),
+    _story("game", "The mobile game that you programmed has made", sure=320, gain=850),
+    _story("lemonade", "Your lemonade stand has taken in", sure=10, gain=40),
+    _story("dog", "A neighbor, whose dog you walked, gives you", sure=30, gain=80),
+    _story("parking", "Renting out a parking space has produced", sure=280, gain=760),
+    _story("lessons", "Teaching Italian for a week has put into your purse", sure=300, gain=820),
+    _story("comics", "A collector has taken your old comics for", sure=210, gain=620),
+    _story("interest", "Interest on your savings account amounts to", sure=50, gain=170),
+    _story("cycling", "A city program that supports cyclists has sent you", sure=70, gain=230),
+    _story("sweaters", "Customers abroad have ordered knitted sweaters from you for", 60, 190),
+    _story("rescue", "The mayor honors your rescue of a swimmer with", sure=400, gain=1100),
+    _story("song", "Streams of your band's first song have come to", sure=80, gain=250),
+    _story("carpenter", "For sanding doors, a carpenter has handed you", sure=110, gain=320),
+    _story("vacation", "Unused vacation has been turned into pay of", sure=500, gain=1400),
+    _story("puppet", "A toy maker has licensed your puppet design for", sure=380, gain=1050),
 )
 
 # %% ../../../nbs/paradigms/classic/loss_aversion.ipynb #5933e800
@@ -136,6 +152,7 @@ QUESTION = Question(
     OPTIONS,
     invariants=WEALTH,
     stimulus=_stimulus,
+    in_every_variant=24,
 )
 
 # %% ../../../nbs/paradigms/classic/loss_aversion.ipynb #7f33d849

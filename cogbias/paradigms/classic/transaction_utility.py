@@ -112,6 +112,22 @@ CONTENTS = (  # shop, dear product, cheap product, price of each, saving
     _shop("painting", "an artist's easel", "a set of brushes", 270, 20, 6),
     _shop("laundry", "a washing machine", "an ironing board", 740, 39, 12),
     _shop("bedding", "a mattress", "a pillow", 680, 41, 12),
+    _shop("astronomy", "a telescope", "a pocket compass", 610, 31, 9),
+    _shop("hiking", "a hiking backpack", "a drinking flask", 260, 28, 8),
+    _shop("bathroom", "a bathtub", "a shower curtain", 660, 27, 8),
+    _shop("office", "a standing desk", "a wastebasket", 480, 22, 7),
+    _shop("winter_sports", "a snowboard", "a woolly hat", 390, 29, 9),
+    _shop("baking", "a stand mixer", "a rolling pin", 350, 23, 7),
+    _shop("coffee", "an espresso maker", "a milk jug", 780, 26, 8),
+    _shop("computing", "a laptop", "a mouse pad", 990, 25, 8),
+    _shop("gaming", "a game console", "a headset", 450, 42, 13),
+    _shop("cars", "a roof box", "an ice scraper", 420, 20, 6),
+    _shop("jewelry", "a pearl necklace", "a jewelry case", 640, 45, 14),
+    _shop("heating", "a wood stove", "a log basket", 880, 37, 11),
+    _shop("records", "a record player", "a dust cover", 330, 30, 9),
+    _shop("luggage", "a suitcase", "a toilet bag", 310, 24, 7),
+    _shop("pets", "a dog kennel", "a leash", 290, 19, 6),
+    _shop("boating", "a kayak", "a dry sack", 730, 36, 11),
 )
 
 # %% ../../../nbs/paradigms/classic/transaction_utility.ipynb #e37bd05a
@@ -137,6 +153,7 @@ QUESTION = Question(
     invariants=SAVINGS,
     stimulus=_stimulus,
     flags=FLAGS,
+    in_every_variant=24,
 )
 
 # %% ../../../nbs/paradigms/classic/transaction_utility.ipynb #3c8752c1

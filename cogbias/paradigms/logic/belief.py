@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['QUANTIFIERS', 'Region', 'FIGURES', 'RELATIONS', 'TRIPLES', 'BEGINNINGS', 'ENDINGS', 'PARTS', 'WORDINGS', 'Texts',
-           'ANSWER_FORMATS', 'RULES', 'TRIVIAL', 'CONTRASTS', 'FACTORS', 'PARADIGM', 'Sentence', 'say', 'holds',
-           'worlds', 'is_valid', 'consistent', 'syllogism', 'form', 'Triple', 'Argument', 'arguments', 'stratum',
-           'invented_nouns', 'items', 'judge']
+           'ANSWER_FORMATS', 'GRIDS', 'RULES', 'TRIVIAL', 'CONTRASTS', 'FACTORS', 'PARADIGM', 'Sentence', 'say',
+           'holds', 'worlds', 'is_valid', 'consistent', 'syllogism', 'form', 'Triple', 'Argument', 'arguments',
+           'stratum', 'invented_nouns', 'items', 'judge']
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #b3976763
 import math
@@ -170,7 +170,39 @@ _PAIRS_OF_TRIPLES = (
     ("toddlers pensioners twins", "kings nuns orphans", "AII", (3, 4), ("ca", "ab")),
     ("umbrellas candles gifts", "bicycles holidays prizes", "IAI", (3, 1), ("ac", "ab")),
     ("operas sculptures masterpieces", "films bridges failures", "IAI", (4, 2), ("ac", "ab")),
+    # from here on for the default grid alone
+    ("cellos instruments artifacts", "beetles insects invertebrates", "AAA", (1, 4), ("ab", "ba")),
+    ("canoes boats vessels", "widows women humans", "AAA", (1, 4), ("bc", "cb")),
+    ("squares rectangles quadrilaterals", "lagers beers beverages", "AAA", (1, 4), ("ab", "ba")),
+    ("cobras snakes creatures", "cardigans sweaters garments", "AAA", (1, 4), ("bc", "cb")),
+    ("newborns pilots fathers", "puppets plumbers vegetarians", "EAE", (1, 4), ("ba", "bc")),
+    ("deserts photographs portraits", "glaciers villages resorts", "EAE", (2, 3), ("ca", "cb")),
+    ("comets castles museums", "teapots jokes insults", "AEE", (2, 3), ("ab", "bc")),
+    ("elephants tablets painkillers", "volcanoes apps games", "AEE", (4, 1), ("ab", "bc")),
+    ("cameras curtains bargains", "boys brides redheads", "AII", (1, 4), ("ca", "ab")),
+    ("bishops babies patients", "hamsters parrots pets", "AII", (3, 2), ("ca", "ab")),
+    ("necklaces rugs souvenirs", "recipes passwords secrets", "IAI", (3, 2), ("ac", "ab")),
+    ("cottages yachts rentals", "buses submarines wrecks", "IAI", (4, 1), ("ac", "ab")),
+    (
+        "cathedrals churches structures",
+        "lobsters crustaceans arthropods",
+        "AAA",
+        (1, 4),
+        ("ab", "cb"),
+    ),
+    ("uncles men males", "toasters appliances machines", "AAA", (1, 4), ("ab", "ba")),
+    ("primes integers numbers", "atlases books publications", "AAA", (1, 4), ("bc", "ba")),
+    ("hurricanes storms phenomena", "violinists musicians artists", "AAA", (1, 4), ("bc", "cb")),
+    ("asteroids bankers joggers", "fossils nurses smokers", "EAE", (1, 3), ("ba", "cb")),
+    ("canyons emails adverts", "mushrooms towers monuments", "EAE", (2, 4), ("ca", "bc")),
+    ("penguins cartoons comedies", "bananas marches protests", "AEE", (2, 1), ("ac", "bc")),
+    ("meadows posters warnings", "wardrobes waiters students", "AEE", (4, 3), ("ab", "cb")),
+    ("mirrors ladders purchases", "grandfathers schoolgirls athletes", "AII", (1, 2), ("cb", "ab")),
+    ("princes princesses celebrities", "horses pigeons racers", "AII", (3, 4), ("ca", "ba")),
+    ("watches guitars collectibles", "marathons banquets fundraisers", "IAI", (3, 1), ("bc", "ab")),
+    ("coins stamps rarities", "balloons lanterns decorations", "IAI", (4, 2), ("ac", "ba")),
 )
+_OF_PUBLISHED_GRID = 24  # triples
 TRIPLES = tuple(
     Triple(tuple(nouns.split()), mood, figure, conclusions)
     for valid, invalid, mood, figures, conclusions in _PAIRS_OF_TRIPLES
@@ -199,7 +231,7 @@ def _argument(number: int, triple: Triple, ends: str) -> Argument:
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #38b46544
 def arguments() -> list[Argument]:
-    "The 48 arguments with real nouns: per triple a believable and an unbelievable one."
+    "The 144 arguments with real nouns: per triple a believable and an unbelievable one."
     return [
         _argument(number, triple, ends)
         for number, triple in enumerate(TRIPLES, 1)
@@ -228,7 +260,11 @@ def _with_nouns(argument: Argument, sentence: Sentence) -> Sentence:
     return Sentence(sentence.quantifier, noun[sentence.subject], noun[sentence.predicate])
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #2f66a275
-BEGINNINGS = ("bla", "cro", "dwe", "fli", "glu", "kre", "plo", "sni", "tru", "vo", "wi", "ze")
+BEGINNINGS = (  # each set serves 24 triples; that of the published grid comes first
+    ("bla", "cro", "dwe", "fli", "glu", "kre", "plo", "sni", "tru", "vo", "wi", "ze"),
+    ("bri", "cla", "dro", "fra", "gwo", "ju", "mu", "po", "pra", "sle", "thu", "ya"),
+    ("chu", "da", "gri", "ho", "klo", "mi", "ska", "qua", "ru", "swo", "twi", "ve"),
+)
 ENDINGS = (
     "bants",
     "dorps",
@@ -247,18 +283,18 @@ ENDINGS = (
 
 def invented_nouns(
     seed: int = 0,  # study seed
-) -> list[tuple[str, ...]]:  # 48 triples, in the order of arguments()
+) -> list[tuple[str, ...]]:  # 144 triples, in the order of arguments()
     "Made-up plural nouns, each used once."
     generator = np.random.default_rng(seed)
-    first, second = (
-        generator.permutation(BEGINNINGS).tolist(),
-        generator.permutation(ENDINGS).tolist(),
+    first, ends, *others = (
+        generator.permutation(parts).tolist() for parts in (BEGINNINGS[0], ENDINGS, *BEGINNINGS[1:])
     )
     return [
         tuple(
-            first[(step + 4 * place) % 12] + second[(step + 5 * place + 3 * block) % 12]
+            begins[(step + 4 * place) % 12] + ends[(step + 5 * place + 3 * block) % 12]
             for place in range(3)
         )
+        for begins in (first, *others)
         for block in range(4)
         for step in range(12)
     ]
@@ -445,18 +481,30 @@ def _keys_of_twins(common: dict[str, Any], cell: str, arm: dict[str, Any]) -> di
         "order_group": "-".join(map(str, (arm["condition"], *where, arm["answer_format"]))),
     }
 
+# %% ../../../nbs/paradigms/logic/belief.ipynb #49336c64
+GRIDS = ("default", "published")
+
+
+def _asked_of_triple(grid: str, number: int, templates: Sequence[Any]) -> list[tuple[Any, int]]:
+    "The templates and orders of premises in which a triple, counted from 1, is asked."
+    if grid == "published":
+        return [*product(templates, (1, 2))] if number <= _OF_PUBLISHED_GRID else []
+    pair = (number - 1) // 2
+    return [(templates[pair % len(templates)], pair // len(templates) % 2 + 1)]
+
 # %% ../../../nbs/paradigms/logic/belief.ipynb #de6b600d
 def _items_of_argument(
     argument: Argument,
     invented: tuple[str, ...],
+    asked: Sequence[tuple[Any, int]],  # template and order of the premises
     answer_formats: Sequence[str],
     wordings: Wordings = WORDINGS,
 ) -> Iterator[dict[str, Any]]:
     "All items of one argument and its twin."
     common, cell = _design_factors(argument), stratum(argument)
     versions = {"treatment": argument, "control": argument._replace(nouns=invented)}
-    for condition, answer_format, template, premise_order, option_order in product(
-        versions, answer_formats, wordings.given, (1, 2), (1, 2)
+    for condition, answer_format, (template, premise_order), option_order in product(
+        versions, answer_formats, asked, (1, 2)
     ):
         arm = {
             "condition": condition,
@@ -478,26 +526,40 @@ def _items_of_argument(
         }
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #f184ea37
-def _items_of(wordings: Wordings, seed: int, answer_formats: Sequence[str]) -> pd.DataFrame:
+def _items_of(
+    wordings: Wordings, seed: int, grid: str, answer_formats: Sequence[str]
+) -> pd.DataFrame:
     "The prompts in some wordings."
+    if grid not in GRIDS:
+        raise CogbiasError(f"logic/belief: {grid!r} is not known; {nearest(grid, GRIDS)}")
+    templates = tuple(wordings.given)
     return item_table(
         "logic/belief",
         [
             row
             for argument, invented in zip(arguments(), invented_nouns(seed))
-            for row in _items_of_argument(argument, invented, answer_formats, wordings)
+            for row in _items_of_argument(
+                argument,
+                invented,
+                _asked_of_triple(grid, argument.triple, templates),
+                answer_formats,
+                wordings,
+            )
         ],
     )
 
 
 def items(
     seed: Seed = 0,  # study seed; only the invented nouns depend on it
+    grid: Literal[
+        *GRIDS
+    ] = "default",  # default: 72 triples, 8 prompts each; published: 24, 64 each
     answer_formats: Sequence[Literal[*ANSWER_FORMATS]] = (
         "label",
     ),  # label: asks for the word; letter: lines A) and B)
 ) -> pd.DataFrame:  # an items table
     "The prompts of the belief paradigm."
-    return _items_of(WORDINGS, seed, answer_formats)
+    return _items_of(WORDINGS, seed, grid, answer_formats)
 
 # %% ../../../nbs/paradigms/logic/belief.ipynb #a17486b7
 def _weights_of_cells(
@@ -734,7 +796,7 @@ FACTORS = MappingProxyType(
         "mood": "quantifiers of major premise, minor premise, conclusion",
         "figure": "places of the middle term, 1 to 4",
         "quantifier": "quantifier of the conclusion",
-        "triple_index": "noun triple, from 1",
+        "triple_index": "noun triple, from 1; the published grid has 24",
         "is_valid": "whether the conclusion follows",
         "is_believable": "whether the conclusion is true of the real nouns",
         "premises_believable": "how many premises are true of the real nouns",
@@ -771,6 +833,8 @@ PARADIGM = Paradigm(
     caveats=(
         "The raw belief index and the raw interaction change with a participant's general "
         "readiness to accept; read them beside the criterion and sensitivity shifts.",
+        "By default a noun triple has one wording and one order of its premises; compare these "
+        "over triples.",
         "Valid and invalid arguments are about different things: belief is compared within a noun "
         "triple, logic between triples.",
         "Every argument has one true and one false premise, so a participant that asks for true "

@@ -1,0 +1,416 @@
+"""Other wordings, persons and settings for a paradigm that ships: from a file to an effect."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from inspect import signature
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from own_files import said
+from tiers import KINDS, slow_but
+
+from cogbias.backends.sim import exact_trials
+from cogbias.design import Paradigm, declare, paradigm, paradigms
+from cogbias.effects import estimate_effects
+from cogbias.kits.file import paradigm_from_file, paradigm_of_files
+from cogbias.skeletons import write_reworded
+from cogbias.study import make_study, study_items
+from cogbias.tables import CogbiasError
+
+pytestmark = pytest.mark.usefixtures("forgotten")
+
+# --- classic experiments
+
+
+def rewritten(name: str, count: int = 3) -> tuple[str, str]:
+    "A declaration that asks a classic in some of its own wordings, and the table of these."
+    question = paradigm(name).question
+    rows = []
+    for content in question.contents[:count]:
+        row: dict[str, object] = {"wording": content.name, **content.words}
+        for gap, variable in content.variables.items():
+            row[gap] = variable.value
+            row |= {f"{gap}.{variant}": value for variant, value in variable.declared.items()}
+        rows.append(row | dict(content.facts))
+    table = pd.DataFrame(rows).to_csv(index=False)
+    return f'based_on = "{name}"\nwordings = "w.csv"\n', table
+
+
+@pytest.mark.parametrize("name", paradigms("classic/*"))
+def test_every_classic_takes_other_wordings(name: str) -> None:
+    text, table = rewritten(name)
+    made = paradigm_of_files({"other.toml": text, "w.csv": table})
+    base = paradigm(name)
+    shipped = base.items()
+    wanted = shipped[shipped["content_set"].isin(set(made.items()["cluster"]))]
+    asked = made.items()
+    for column in ("condition", "cluster", "variant", "system", "prompt", "pair_id", "truth"):
+        assert asked[column].tolist() == wanted[column].tolist(), column
+    assert asked["content"].tolist() == wanted["content"].tolist()
+    assert [each.measure for each in made.contrasts][0] == base.headline.measure
+    more = {"settings": set(signature(base.items).parameters) - {"seed"}}
+    assert more["settings"] <= set(signature(made.items).parameters)
+
+
+def test_arguments_of_a_classic_hold_for_other_wordings() -> None:
+    for name, argument, value, sign in (
+        ("anchoring", "arbitrary", True, "was drawn at random"),
+        ("endowment", "inspection", True, "pick it up and examine"),
+        ("gamblers_fallacy", "side", "heads", "the next toss shows heads"),
+    ):
+        text, table = rewritten(f"classic/{name}")
+        files = {"other.toml": text, "w.csv": table}
+        given = paradigm_of_files(files).items(**{argument: value})
+        assert given["prompt"].str.contains(sign).any(), name
+        said_so = f"[settings]\n{argument} = {json.dumps(value)}\n"
+        told = paradigm_of_files({**files, "other.toml": text + said_so})
+        assert told.items()["item_id"].tolist() == given["item_id"].tolist()
+
+
+def test_numbers_of_a_wording_have_the_step_of_the_shipped_ones() -> None:
+    text, table = rewritten("classic/gamblers_fallacy")
+    first = table.splitlines()[1]
+    ten = table.replace(first, first.rpartition(",")[0] + ",10")  # times 9.7 this would be 97
+    made = paradigm_of_files({"other.toml": text, "w.csv": ten}).items(variants=["odd"])
+    assert made["content"].iloc[0]["n"] == 98
+
+
+def test_a_persona_takes_the_place_of_the_usual_one_whatever_else_is_set() -> None:
+    text = 'based_on = "classic/anchoring"\npersona = "You are a sailor."\n'
+    for more in ("", "[settings]\narbitrary = true\n"):
+        made = paradigm_of_files({"sailor.toml": text + more}).items()
+        assert not made["system"].str.contains("You are a customer").any()
+        told = made["system"].str.startswith("You are a sailor.")
+        assert (told == (made["variant"] != "no_persona")).all()
+
+
+def test_another_kit_is_asked_with_a_persona_and_without() -> None:
+    text = 'based_on = "choice/decoy"\npersona = "You are a nurse."\n'
+    few = {"target_sides": ["cheaper"], "products": ["phone"]}
+    text += f"settings.target_sides = {json.dumps(few['target_sides'])}\n"
+    text += f"settings.products = {json.dumps(few['products'])}\n"
+    both = declare(paradigm_of_files({"n.toml": 'variants = ["base", "no_persona"]\n' + text}))
+    one = paradigm_of_files({"n.toml": text})
+    items, shipped = both.items(), paradigm("choice/decoy").items(**few)
+    of = {name: rows for name, rows in items.groupby("variant")}
+    assert of["base"]["item_id"].tolist() == one.items()["item_id"].tolist()
+    assert of["no_persona"]["prompt"].tolist() == shipped["prompt"].tolist()
+    assert of["no_persona"]["system"].isna().all()
+    assert not set(of["base"]["pair_id"]) & set(of["no_persona"]["pair_id"])
+    found = estimate_effects(exact_trials("human", items), items, both)
+    usual = estimate_effects(exact_trials("human", shipped), shipped, paradigm("choice/decoy"))
+    mine = found[found["measure"] == both.headline.measure].groupby("group")["estimate"].first()
+    assert mine["all"] == pytest.approx(usual["estimate"].iloc[0])
+    assert mine["variant=no_persona"] == pytest.approx(usual["estimate"].iloc[0])
+
+
+SETS = """wording,plan,news
+bakery,a bakery in the lobby,Few people buy anything there.
+night bus,a bus for the night shift,Most of its seats stay empty.
+"""
+
+
+def test_a_scenario_takes_sets_of_texts_and_settings() -> None:
+    text = 'based_on = "managerial/escalation"\nwordings = "w.csv"\n'
+    made = paradigm_of_files({"own.toml": text, "w.csv": SETS})
+    assert set(made.items()["filling_set"]) == {"bakery", "night bus"}
+    kept = paradigm_of_files({"own.toml": "keep_wordings = true\n" + text, "w.csv": SETS})
+    sets = paradigm("managerial/escalation").items()["filling_set"].nunique()
+    assert kept.items()["filling_set"].nunique() == sets + 2
+    few = paradigm_of_files({"own.toml": text + "settings.settings = 6\n", "w.csv": SETS})
+    assert len(few.items(orders=1)) == 6 * 2
+    assert len(few.items(settings=4)) == 4 * 2 * 2
+
+
+def test_what_a_model_wrote_for_a_file_is_asked(tmp_path: Path) -> None:
+    based = tmp_path / "tired.toml"
+    based.write_text('based_on = "managerial/escalation"\npersona = "You are tired."\n')
+    program = tmp_path / "writer.py"
+    program.write_text(
+        "import json, sys\n"
+        "for number, line in enumerate(sys.stdin):\n"
+        "    asked = json.loads(line)\n"
+        "    plans = ['a bakery in the lobby', 'a bus for the night shift']\n"
+        "    news = ['Few people buy anything there.', 'Most of its seats stay empty.']\n"
+        "    texts = {'plan': plans[number % 2], 'news': news[number % 2]}\n"
+        "    print(json.dumps({'id': asked['id'], 'answer': json.dumps(texts)}), flush=True)\n"
+    )
+    out = tmp_path / "stories.jsonl"
+    model = ("--model", f"command/{sys.executable} {program}", "--allow-command")
+    told = said("generate", str(based), *model, "--out", str(out), "--settings", "2")
+    assert "2 of 2 stories are complete" in told
+    fields = {"models": ["sim/human"], "paradigms": [str(based)]}
+    study = make_study(**fields, settings={"own/tired": {"fillings": str(out)}})
+    items = study_items(study, "own/tired")
+    assert items["prompt"].str.contains("a bakery in the lobby").any()
+    assert items["system"].eq("You are tired.").all()
+
+
+# --- choices, arguments and bets
+
+OF_PARTS = [name for name in paradigms("*") if paradigm(name).wordings is not None]
+EVERY_DAY = [name for name in OF_PARTS if name in KINDS]
+SHOP = """
+[[wordings]]
+name = "shop"
+question = \"\"\"
+In a shop you find {number} brands of {noun}:
+{options}
+Which one goes into your basket?
+{instruction}\"\"\"
+option = "{quality} points from {raters}, at {price}"
+label = "Offer {number}"
+"""
+ENVELOPES = """
+[[wordings]]
+name = "envelopes"
+question = "Two envelopes lie before you.\\n{options}\\nWhich one do you open?\\n{instruction}"
+sure_1 = "{prize}, guaranteed"
+line = "{label}. {text}"
+"""
+COURT = """
+[[wordings]]
+name = "court"
+question = "A judge reads:\\n{argument}\\nIs that {words}?\\n{instruction}"
+premise_1 = "First: {sentence}."
+premise_2 = "Second: {sentence}."
+conclusion = "Hence: {sentence}."
+valid = "sound"
+invalid = "unsound"
+"""
+TOSS = """
+[[wordings]]
+name = "toss"
+side_1 = "A coin is tossed. On heads I {event}."
+side_2 = "On tails I {event}."
+ask = "Where should my money go, if anywhere?"
+bet = "My money goes on {side}"
+no_bet = "My money stays with me"
+"""
+PRICES = """
+[[wordings]]
+name = "prices"
+question = "A {first} and a {second} are for sale."
+first = "The {first} costs more"
+second = "The {second} costs more"
+same = "They cost the same"
+"""
+
+
+@pytest.mark.parametrize("name", slow_but(EVERY_DAY, OF_PARTS))
+def test_the_shipped_texts_in_a_file_give_the_shipped_prompts(name: str) -> None:
+    base = paradigm(name)
+    rows = [{"wording": wording, **texts} for wording, texts in base.wordings.given.items()]
+    texts = {"own.toml": f'based_on = "{name}"\nwordings = "w.csv"\n'}
+    made = paradigm_of_files({**texts, "w.csv": pd.DataFrame(rows).to_csv(index=False)})
+    asked, shipped = made.items(), base.items()
+    assert asked["prompt"].tolist() == shipped["prompt"].tolist()
+    assert asked["options"].tolist() == shipped["options"].tolist()
+    assert asked["content"].tolist() == shipped["content"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "wording", "sign"),
+    [
+        ("choice/decoy", SHOP, "Offer 1: 40 points from gadget reviewers, at $100."),
+        ("choice/certainty", ENVELOPES, "B. $2,400, guaranteed"),
+        ("logic/belief", COURT, "Hence: All hammers are tools.\nIs that sound or unsound?"),
+        ("bets/coin", TOSS, "Where should my money go, if anywhere?"),
+        ("bets/value", PRICES, "A sofa and a comb are for sale.\nA) The sofa costs more"),
+    ],
+)
+def test_a_wording_of_ones_own_is_asked_and_changes_no_simulated_effect(
+    name: str, wording: str, sign: str
+) -> None:
+    "Who decides from numbers decides alike in other words."
+    made = declare(paradigm_of_files({"mine.toml": f'based_on = "{name}"\n{wording}'}))
+    items, base = made.items(), paradigm(name)
+    assert items["prompt"].str.contains(sign, regex=False).any()
+    who = "type_only" if name.startswith("bets/") else "human"
+    given = {"templates": ["CE"]} if name == "bets/value" else {}
+    shipped = base.items(**given)
+    mine = estimate_effects(exact_trials(who, items), items, made)
+    usual = estimate_effects(exact_trials(who, shipped), shipped, base)
+    assert mine["estimate"].iloc[0] == pytest.approx(usual["estimate"].iloc[0])
+
+
+def test_shipped_wordings_are_asked_beside_ones_own_where_that_is_said() -> None:
+    text = 'based_on = "bets/coin"\nkeep_wordings = true\n' + TOSS
+    made = paradigm_of_files({"mine.toml": text})
+    items = made.items()
+    assert items.groupby("template").size().to_dict() == {"coin": 600, "toss": 600}
+    grid = made.items(item_sets=["published"])
+    assert set(grid["template"][grid["is_published"]]) == {"coin"}
+    assert "template" in made.breakdown
+    assert "published_accuracy" in [each.measure for each in made.contrasts]
+    alone = paradigm_of_files({"mine.toml": 'based_on = "bets/coin"\n' + TOSS})
+    assert not alone.items(item_sets=["published"])["is_published"].any()
+    assert "published_accuracy" not in [each.measure for each in alone.contrasts]
+
+
+def test_bets_are_asked_of_somebody_and_of_nobody() -> None:
+    text = 'based_on = "bets/coin"\npersona = "You are a nurse."\nvariants = ["base", "no_persona"]'
+    items = paradigm_of_files({"nurse.toml": text}).items()
+    shipped = paradigm("bets/coin").items()
+    assert items["variant"].value_counts().tolist() == [len(shipped)] * 2
+    assert items["prompt"].nunique() == shipped["prompt"].nunique()
+
+
+def lines_of(prompt: str) -> frozenset[str]:
+    "The lines of a prompt; which premise comes first changes from prompt to prompt."
+    return frozenset(re.sub(r"Premise \d: ", "", prompt).splitlines())
+
+
+@pytest.mark.parametrize("name", slow_but(KINDS, paradigms("*")))
+def test_a_draft_of_other_wordings_asks_the_first_shipped_one(name: str, tmp_path: Path) -> None:
+    (file,) = write_reworded("mine", name, tmp_path)
+    made = paradigm_from_file(file)
+    assert made.title.startswith(paradigm(name).title) and made.name == "own/mine"
+    asked = made.items()
+    if paradigm(name).written is not None:  # which story is told with which numbers is drawn
+        assert {"first"} == set(asked.get("filling_set", ["first"]))
+    else:
+        given = {"templates": ["BE"]} if name == "bets/value" else {}
+        shipped = paradigm(name).items(**given)
+        few, many = (set(map(lines_of, each["prompt"])) for each in (asked, shipped))
+        if shipped.get("template", pd.Series("BE")).nunique() > 1:  # dealt out, where one asks all
+            assert len(asked) == len(shipped)
+            first = shipped[shipped["template"] == 1]
+            few, many = set(map(lines_of, first["prompt"])), few
+        assert few <= many
+
+
+def test_a_draft_is_written_for_what_ships_alone(tmp_path: Path) -> None:
+    with pytest.raises(CogbiasError, match="does not ship with items"):
+        write_reworded("mine", "published/pagliaro_framing", tmp_path)
+    with pytest.raises(CogbiasError, match="did you mean 'bets/coin'"):
+        write_reworded("mine", "bets/coinn", tmp_path)
+    assert not [*tmp_path.iterdir()]
+    told = said("new", "paradigm", "mine", "--based-on", "bets/coin", "--folder", str(tmp_path))
+    assert "written" in told and "next      cogbias check" in told
+
+
+# --- mistakes
+
+MISTAKES = [  # what is said behind based_on, and of what
+    ('"classic/farming"', "based_on: paradigm 'classic/farming' is not known; did you mean"),
+    ('"own/x"', "based_on: 'own/x' does not ship with items; name a paradigm that does"),
+    ('"classic/framing"\ntarget = "A"', "target: the design is that of classic/framing; leave"),
+    ('"classic/framing"\nvariants = ["odd"]', "variants: base is not among them"),
+    ('"classic/framing"\n[settings]\ncontents = "no"', "content set 'no' is not known"),
+    ('"choice/decoy"\n[settings]\ntempltes = [1]', "'templtes' is no argument of its items()"),
+    ('"choice/decoy"\nsettings.seed = 1', "settings: the seed is that of a study; leave it out"),
+    ('"choice/decoy"\nvariants = ["odd"]', "of choice/decoy there are base, and no_persona where"),
+    ('"managerial/halo"\nsettings.fillings = "a.jsonl"', "is a file; name it in the settings of"),
+    ('"classic/framing"\n[[wordings]]\nname = "x"\nplan = "Go."', "x.ticket: is missing; write"),
+    (
+        '"classic/endowment"\n[[wordings]]\nname = "x"\ngood = "A."\nprice = 9\ntruth = 3',
+        "wordings.x.truth: a wording of this design has good, price, published; leave it out",
+    ),
+    (
+        '"classic/endowment"\n[[wordings]]\nname = "x"\ngood = "A pin."\nprice = 1',
+        "in the variant 'base' it does not hold that the price",
+    ),
+    (
+        '"classic/framing"\nkeep_wordings = true\n[[wordings]]\nname = "play"\nplan = "Go."',
+        "wordings.play: a shipped wording has this name; rename yours",
+    ),
+    ('"choice/decoy"\n[[wordings]]\nname = "x"', "wordings.x.question: is empty; write the text"),
+    (
+        '"choice/decoy"\n[[wordings]]\nname = "x"\nquestion = "{options}{instruction}"',
+        "wordings.x.question: lacks the gap {noun}",
+    ),
+    ('"choice/decoy"\n' + SHOP + 'optoin = "{price}"', "optoin: fills no gap, and is no number"),
+    ('"logic/belief"\n' + COURT + 'prompt = "Is that so?"', "wordings.court.prompt: a wording of"),
+    ('"bets/coin"\n' + TOSS + TOSS.replace("toss", "again", 1), "reads like the wording 'toss'"),
+    ('"bets/value"\nsettings.templates = ["BE"]\n' + PRICES, "'templates' is no argument of its"),
+]
+
+
+@pytest.mark.parametrize(("told", "what"), MISTAKES)
+def test_a_mistake_about_a_base_is_named(told: str, what: str) -> None:
+    with pytest.raises(CogbiasError) as found:
+        paradigm_of_files({"mine.toml": f"based_on = {told}\n"})
+    assert what in str(found.value), found.value
+
+
+QUESTIONS = {
+    "bets/value": "Which is worth more, {first} or {second}?",
+    "logic/belief": "{argument}\\n{instruction}",
+    "choice/certainty": "{options}\\n{instruction}",
+    "choice/decoy": "Buy one {noun} of {number}, says {raters}.\\n{options}\\n{instruction}",
+}
+
+
+def reworded(base: str, **texts: str) -> Paradigm:
+    "A paradigm in one wording of one's own."
+    given = {"question": QUESTIONS.get(base), **texts}
+    lines = [f'{part} = "{text}"' if text else "" for part, text in given.items()]
+    head = [f'based_on = "{base}"', "[[wordings]]", 'name = "mine"']
+    return paradigm_of_files({"mine.toml": "\n".join([*head, *lines])})
+
+
+TURNED_SIDES = {
+    "side_1": "If the coin comes up tails, then I {event}.",
+    "name_1": "heads",
+    "side_2": "If it comes up heads, then I {event}.",
+    "name_2": "tails",
+}
+
+
+@pytest.mark.parametrize(
+    ("base", "texts", "told"),
+    [
+        ("bets/coin", TURNED_SIDES, "does not stand in 'side_1' but in 'side_2'"),
+        ("bets/coin", {"name_1": "tails", "name_2": "heads"}, "but in 'side_2'"),
+        ("bets/coin", {"no_bet": "I should bet on heads"}, "reads like 'name_1'"),
+        ("bets/coin", {"win": "lose {thing}", "lose": "win {thing}"}, "what 'lose' says"),
+        ("bets/open", {"neither": "Heads"}, "what 'name_1' says"),
+        ("bets/urn", {"name_1": "white", "name_2": "red"}, "what 'name_2' says"),
+        (
+            "bets/value",
+            {"first": "{first}", "second": "{second}", "same": "{first}"},
+            "what 'first' says",
+        ),
+        (
+            "bets/value",
+            {"first": "{first} or {second}", "second": "{first} or {second}", "same": "alike"},
+            "reads like 'first'",
+        ),
+        ("logic/belief", {"valid": "invalid", "invalid": "valid"}, "what 'invalid' says"),
+        ("logic/belief", {"all": "Some {subject} are {predicate}"}, "what 'some' says"),
+        ("logic/belief", {"all": "All {predicate} are {subject}"}, "exchanged; put them back"),
+        ("logic/belief", {"premise_1": "Conclusion: {sentence}."}, "what 'conclusion' says"),
+        ("choice/decoy", {"two": "three", "three": "two"}, "what 'three' says"),
+        ("choice/decoy", {"noun_car": "phone"}, "what 'noun_phone' says"),
+        ("choice/decoy", {"noun_car": "thing", "noun_phone": "Thing"}, "reads like 'noun_car'"),
+        ("choice/certainty", {"risky_1": "{chance} with probability {prize}"}, "exchanged"),
+        ("choice/certainty", {"sure_1": "a sure {prize}"}, "reads like 'sure_1'"),
+    ],
+)
+def test_a_text_that_turns_a_part_into_another_is_refused(base, texts, told):
+    with pytest.raises(CogbiasError) as refused:
+        reworded(base, **texts)
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("base", "texts"),
+    [
+        ("bets/coin", TURNED_SIDES | {"name_1": "tails", "name_2": "heads"}),
+        ("bets/coin", {"win": "earn {thing}", "lose": "pay {thing}"}),
+        ("bets/coin", {"name_2": "the tail"}),
+        ("logic/belief", {"all": "Every {subject} is one of the {predicate}"}),
+        (
+            "choice/decoy",
+            {"raters_car": paradigm("choice/decoy").wordings.parts["raters_phone"].usual},
+        ),
+        ("choice/certainty", {"sure_1": "a sure {prize}", "sure_2": "{prize}, guaranteed"}),
+    ],
+)
+def test_other_words_for_the_same_pass(base, texts):
+    assert len(reworded(base, **texts).items())

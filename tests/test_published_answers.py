@@ -1,0 +1,350 @@
+"The published answers of Pagliaro (2026): both readings, every row of the published table."
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+import tarfile
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ROOT, demo_commands
+from tiers import slow_but
+from typer.testing import CliRunner
+
+from cogbias.cells import effects_of as effects_of_folder
+from cogbias.cells import stored_cell, trivial_responders
+from cogbias.cli import app
+from cogbias.design import paradigm, paradigms
+from cogbias.effects import CLAIMS_FROM, effect_rows, effects_table
+from cogbias.effects.published import INDEX_COLUMNS, SUSCEPTIBILITY
+from cogbias.exchange.answers import Imported, keep_imported, part_of
+from cogbias.exchange.pagliaro import (
+    BASELINE,
+    BIASES,
+    OUTCOMES,
+    import_pagliaro,
+    published_choice,
+    read_outcomes,
+    read_pagliaro,
+)
+from cogbias.folder import Folder, items, readings, requests, trials
+from cogbias.rendering import render_reports
+from cogbias.running import ask_and_estimate
+from cogbias.stats.susceptibility import marks_from_the_smallest
+from cogbias.study import read_study, studies, study_paradigms
+from cogbias.tables import CogbiasError, shipped
+
+HERE = Path(__file__).parents[1]
+ARCHIVE = HERE.parent / "shared" / "data" / "published_answers" / "pagliaro_2026.tar.gz"
+needs_texts = pytest.mark.skipif(not ARCHIVE.exists(), reason="the published answers are not here")
+FACTS = shipped("data", "published", OUTCOMES)
+NAMES = paradigms("published/*")
+EVERY_DAY = ("published/pagliaro_anchoring", "published/pagliaro_primacy")
+
+
+def of_sources(told: dict) -> dict[str, str]:
+    "The two source files of the repository, of which nobody runs anything."
+    lines = ["import os", "raise SystemExit('this file was run')"]
+    for number, (bias, each) in enumerate(told["biases"].items()):
+        variants = [
+            {"id": name, "parse_type": known["answer"]}
+            | {side: known["prompts"][side] for side in ("control", "treatment")}
+            for name, known in each["variants"].items()
+        ]
+        lines.append(f"BIAS_{number} = { ({'name': bias, 'variants': variants})!r}")
+    warnings = told["arms"]["D3_counter"]["prepend"]
+    strategies = [
+        "import models",
+        f"COUNTER_PROMPTS = { ({bias: text.rstrip() for bias, text in warnings.items()})!r}",
+        f"ROLE_PROMPT = {told['arms']['D4_role']['prepend'].rstrip()!r}",
+    ]
+    return {"biases.py": "\n".join(lines), "debiasing.py": "\n".join(strategies)}
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    "The repository as it is downloaded: all texts, and sources with the prompts."
+    if not ARCHIVE.exists():
+        pytest.skip("the published answers are not here")
+    place = tmp_path_factory.mktemp("repository")
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(place / "results", filter="data")
+    told = json.loads((place / "results" / "prompts.json").read_text())
+    (place / "code").mkdir()
+    for name, text in of_sources(told).items():
+        (place / "code" / name).write_text(text)
+    return place
+
+
+@cache
+def facts() -> Imported:
+    "What ships of the published answers."
+    return read_outcomes(FACTS)
+
+
+@cache
+def effects_of(name: str) -> pd.DataFrame:
+    "The effects of everybody who was asked about a bias."
+    rows = []
+    with tempfile.TemporaryDirectory() as place:
+        keep_imported(part_of(facts(), [name]), place)
+        with Folder(place) as folder:
+            for each in requests(folder):
+                theirs = readings(folder, each)
+                mine = items(folder, each)
+                rows += effect_rows(trials(folder, [each]), mine, paradigm(name), readings=theirs)
+    return effects_table(rows)
+
+
+def test_everything_is_there() -> None:
+    found = facts()
+    assert found.counts == {
+        "prompts": 162,
+        "paradigms": 11,
+        "answers": 67_300,
+        "participants": 11,
+    }
+    assert sum(each.answer.status == "error" for cell in found.cells for each in cell.given) == 4206
+    assert "claude-sonnet-4-20250514" in {cell.who.model for cell in found.cells}
+    assert len(NAMES) == len(BIASES) == 11 and not set(NAMES) & set(paradigms())
+    with pytest.raises(CogbiasError, match="published elsewhere"):
+        paradigm("published/pagliaro_decoy").items()
+
+
+@needs_texts
+def test_the_texts_give_the_shipped_outcomes(repository: Path) -> None:
+    "As the script that made them computes them, and the counts of refusals, too."
+    sys.path.insert(0, str(HERE / "docs"))
+    import pagliaro
+
+    found = read_pagliaro(repository)
+    assert found.notes[0].startswith("3,960 answers to questions for an interval")
+    rows = pagliaro.rows_of(found)
+    old = pd.read_parquet(FACTS).astype(object)
+    for name in old:
+        assert rows[name].fillna("-").tolist() == old[name].fillna("-").tolist(), name
+    counts = pd.read_csv(shipped("data", "published", "pagliaro_refusals.csv"))
+    pd.testing.assert_frame_equal(pagliaro.refusals(rows), counts, check_dtype=False)
+    mine = rows[(rows["model"] == "claude-3.5-sonnet") & (rows["content_set"] == "sunkcost_v2")]
+    read_as_a = mine[mine["published_choice"] == "A"]["response"]
+    without = read_as_a.str.replace(r"\ba\b", "", regex=True)
+    again = [published_choice(text, "AB") for text in without]
+    assert len(again) > 90 and "A" not in again, "it comes from the article alone"
+
+
+@needs_texts
+@pytest.mark.parametrize("changed", ["an answer", "a prompt"])
+def test_what_is_not_as_published_is_refused(
+    repository: Path, tmp_path: Path, changed: str
+) -> None:
+    name = "framing_effect_gpt-4.1-mini_baseline.json"
+    shutil.copytree(repository / "code", tmp_path / "in" / "code")
+    (tmp_path / "in" / "raw_responses").mkdir()
+    told = json.loads((repository / "results" / "raw_responses" / name).read_text())
+    if changed == "an answer":
+        told["variants"][1]["treatment_responses"][3] += " "
+    else:
+        source = tmp_path / "in" / "code" / "biases.py"
+        source.write_text(source.read_text().replace(" the ", " thee ", 1))
+    (tmp_path / "in" / "raw_responses" / name).write_text(json.dumps(told))
+    with pytest.raises(CogbiasError, match="not the published one") as error:
+        import_pagliaro(tmp_path / "in", tmp_path / "out")
+    assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
+
+
+ODD = {"no json": b"[" * 100_000, "another shape": b'{"variants": [{}], "bias_name": "x"}'}
+
+
+@pytest.mark.parametrize("fault", ODD)
+def test_odd_json_is_one_line(tmp_path: Path, fault: str) -> None:
+    (tmp_path / "raw_responses").mkdir()
+    (tmp_path / "raw_responses" / "a.json").write_bytes(ODD[fault])
+    with pytest.raises(CogbiasError, match="a.json: ") as error:
+        import_pagliaro(tmp_path, tmp_path / "out")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", slow_but(EVERY_DAY, NAMES))
+def test_every_number_of_the_published_table_is_a_row(name: str) -> None:
+    printed = pd.read_csv(shipped("data", "published", "pagliaro_summary.csv"))
+    printed = printed[printed["bias_name"].map(dict(BIASES)) == name.partition("pagliaro_")[2]]
+    rows = effects_of(name)
+    rows = rows[rows["replication"] & (rows["status"] == "ok")]
+    values = rows.set_index(["participant", "measure"])
+    assert len(printed) == (rows["measure"] == SUSCEPTIBILITY).sum()
+    for row in printed.to_dict("records"):
+        arm = "" if row["strategy"] == BASELINE else f"+{row['strategy']}"
+        mine = values.loc[row["model_name"] + arm]
+        found = {
+            column: mine.loc[f"{SUSCEPTIBILITY}_{column}", "estimate"] for column in INDEX_COLUMNS
+        }
+        found |= {
+            "bsi_mean": mine.loc[SUSCEPTIBILITY, "estimate"],
+            "p_value": pd.to_numeric(mine["p_value"])[SUSCEPTIBILITY],
+            "n_variants": mine.loc[SUSCEPTIBILITY, "n_clusters"],
+        }
+        numeric = {key: value for key, value in row.items() if not isinstance(value, str)}
+        assert set(numeric) == set(found)
+        for column, value in numeric.items():
+            assert found[column] == pytest.approx(float(value), abs=1e-6, nan_ok=True), column
+
+
+@pytest.mark.slow
+def test_the_correction_of_the_published_table_is_over_all_of_it() -> None:
+    printed = pd.read_csv(shipped("data", "published", "pagliaro_summary.csv"))
+    marks = marks_from_the_smallest(printed["p_value"].astype(float))
+    assert marks.tolist() == printed["significant_bh"].tolist()
+
+
+@pytest.mark.parametrize("name", slow_but(EVERY_DAY, NAMES))
+def test_every_comparison_has_a_row_for_exactly_these_prompts(name: str) -> None:
+    "With an interval, or the reason why there is none; it claims nothing more."
+    effects, compared = effects_of(name), 0
+    for contrast in paradigm(name).contrasts:
+        if contrast.replication or contrast.control is None:
+            continue
+        rows = effects[effects["measure"] == contrast.measure]
+        both = rows.set_index(["participant", "group", "target"])["estimate"].unstack("target")
+        assert list(both.columns) == ["F", "S"] and len(both), contrast.measure
+        assert np.allclose(both["F"], both["S"], rtol=0, atol=1e-9, equal_nan=True)
+        compared += 1
+    assert compared
+    measures = [each.measure for each in paradigm(name).contrasts if each.these_prompts]
+    these = effects[effects["measure"].isin(measures) & (effects["target"] == "F")]
+    assert these["ci_low"].notna().any()
+    for row in these.to_dict("records"):
+        known = not np.isnan(row["estimate"])
+        assert known == (row["n_clusters"] > 0) and (not known or row["n_clusters"] < CLAIMS_FROM)
+        if not np.isnan(row["ci_low"]):
+            assert row["ci_low"] <= row["estimate"] <= row["ci_high"]
+        assert row["verdict"] is None and pd.isna(row["p_value"])
+
+
+# -- folders ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    "Two published experiments; in one of them the answers of some models never vary."
+    out = tmp_path_factory.mktemp("published") / "out"
+    asked = ["import", "pagliaro", str(FACTS), "--out", str(out), "--where", "arm=baseline"]
+    asked += ["--paradigm", "*_decoy", "--paradigm", "*_anchoring"]
+    said = CliRunner().invoke(app, asked)
+    assert said.exit_code == 0 and "paradigms 2," in said.output, said.output
+    return out
+
+
+def test_a_part_that_is_not_there_is_said(tmp_path: Path) -> None:
+    for more, said in (
+        ({"paradigms": ["published/pagliaro_decoi"]}, "did you mean 'published/pagliaro_decoy'"),
+        ({"where": {"arm": ["D9"]}}, "holds no answer where arm=D9"),
+    ):
+        with pytest.raises(CogbiasError, match=re.escape(said)):
+            import_pagliaro(FACTS, tmp_path / "out", **more)
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_command_puts_both_readings_beside_the_answers(tmp_path: Path) -> None:
+    "As the page on these answers tells those who doubt it."
+    out, place = str(tmp_path / "out"), tmp_path / "tables"
+    asked = ["import", "pagliaro", str(FACTS), "--out", out, "--where", "content_set=sunkcost_v2"]
+    assert CliRunner().invoke(app, [*asked, "--where", "arm=baseline"]).exit_code == 0
+    assert CliRunner().invoke(app, ["export", "csv", out, "--out", str(place)]).exit_code == 0
+    told = pd.read_csv(place / "trials.csv")
+    mine = told[(told["participant"] == "claude-3.5-sonnet") & (told["condition"] == "treatment")]
+    assert set(mine["choice"]) == {"B"} and len(mine) == 100
+    assert mine["published_choice"].value_counts().to_dict() == {"A": 97, "B": 3}
+
+
+def test_commands_work_on_the_folder(folder: Path) -> None:
+    for command in ("status", "effects", "verify"):
+        done = CliRunner().invoke(app, [command, str(folder)])
+        assert done.exit_code == 0, (command, done.output)
+        assert "price" not in done.output
+
+
+def test_who_gave_no_number_has_no_rank(folder: Path) -> None:
+    "Seven are ranked; the eighth, of whose answers none could be read, is not the last of eight."
+    from cogbias.compare import compare
+
+    ranks = compare(folder).ranks.set_index(["paradigm", "participant"])
+    for name, silent in (("decoy", 1), ("anchoring", 2)):
+        mine = ranks.loc[f"published/pagliaro_{name}"]
+        assert set(mine["of"]) == {8 - silent}
+        places = mine[["rank", "rank_low", "rank_high"]]
+        assert places.loc["minimax-m2.5"].isna().all()
+        assert places.isna().all(axis=1).sum() == silent
+
+
+def test_a_run_beside_them_keeps_them(folder: Path, tmp_path: Path) -> None:
+    "Nothing is doubled when they are imported again."
+    place = shutil.copytree(folder, tmp_path / "both")
+    before = effects_of_folder(place)
+    ask_and_estimate("sim/human", "classic/framing", place)
+    import_pagliaro(FACTS, place, ["*_decoy", "*_anchoring"], {"arm": ["baseline"]})
+    after = effects_of_folder(place)
+    assert set(after["participant"]) == {*before["participant"], "sim/human"}
+    old = after[after["participant"] != "sim/human"]
+    numbers = ["participant", "paradigm", "measure", "group", "target", "estimate", "n_trials"]
+    keys = numbers[:5]
+    one, two = (each[numbers].sort_values(keys, ignore_index=True) for each in (before, old))
+    pd.testing.assert_frame_equal(one, two, check_dtype=False)
+
+
+def test_an_arm_is_asked_other_prompts(tmp_path: Path) -> None:
+    "Each participant's cell holds the prompts of its arm."
+    where = {"arm": ["baseline", "D1_cot"], "content_set": ["framing_v1"]}
+    import_pagliaro(FACTS, tmp_path, ["published/pagliaro_framing"], where)
+    for participant, arm in (("llama-3.1-8b", BASELINE), ("llama-3.1-8b+D1_cot", "D1_cot")):
+        cell = stored_cell(tmp_path, participant, "published/pagliaro_framing")
+        assert set(cell.items["arm"]) == {arm} and len(cell.items) == 2
+
+
+@pytest.mark.slow
+def test_the_report_of_every_published_experiment_is_rendered(tmp_path: Path) -> None:
+    "Also where hardly an answer could be read."
+    import_pagliaro(FACTS, tmp_path / "out", where={"arm": ["baseline"]})
+    failed, written = render_reports(tmp_path / "out", 2)
+    of_cells = [each for each in written if each.stem.startswith("published")]
+    assert not failed and len(of_cells) == 88
+    assert all("As their authors read them" in each.read_text() for each in of_cells)
+
+
+def test_what_the_readme_says_of_the_demo_is_what_it_asks() -> None:
+    said = re.search(
+        r"^make demo +# (\d+) simulated participants in (\d+) paradigms, "
+        r"published answers of (\d+) real models in (\d+) more",
+        (ROOT / "README.md").read_text(),
+        re.M,
+    )
+    study = read_study(studies()["demo"])
+    names = study_paradigms(study)
+    suites = {name.partition("/")[0] for name in names}
+    assert suites == {name.partition("/")[0] for name in paradigms()}  # a slice of every suite
+    imported = next(line for line in demo_commands("place") if line[0] == "import")
+    counts = len(study.models), len(names)
+    models = pd.read_parquet(FACTS)["model"].nunique()
+    assert tuple(map(int, said.groups())) == (*counts, models, imported.count("--paradigm"))
+
+
+def test_nobody_is_shown_beside_a_headline_about_open_numbers() -> None:
+    "Some of these experiments ask for choices, but compare numbers."
+    shown = {name: trivial_responders(paradigm(name), each) for name, each in facts().items.items()}
+    assert shown["published/pagliaro_primacy"].empty
+    assert not shown["published/pagliaro_decoy"].empty
+
+
+def test_the_page_types_no_count_of_refusals() -> None:
+    cells = nbformat.read(HERE / "nbs" / "published" / "pagliaro.ipynb", as_version=4).cells
+    page = "\n\n".join(cell.source for cell in cells)
+    counts = pd.read_csv(shipped("data", "published", "pagliaro_refusals.csv"))
+    for number in counts.iloc[:, 4:].sum():
+        assert not re.search(rf"\b{number}\b", page), number

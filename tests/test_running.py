@@ -1,0 +1,394 @@
+"A study on its folder: what is asked, by whom, once; what a kill costs; what others read of it."
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import cogbias as cb
+from cogbias.cells import effects_of, open_cell
+from cogbias.folder import Folder, request_of, requests, runs, status, trials
+from cogbias.own_paradigms import own_paradigm, paradigm_of
+from cogbias.participants import Answer, at_hand
+from cogbias.running import run_study
+from cogbias.status import folder_status
+from cogbias.study import make_study, plan_study
+from cogbias.tables import CogbiasError
+from cogbias.trials import slug
+from cogbias.verification import verify_folder
+from doubles import Double
+from tiers import slow_but
+
+FRAMING = "classic/framing"
+
+
+def answers_of(folder: Path) -> list[str]:
+    "The ids of all answers, as they are stored."
+    with Folder(folder) as opened:
+        return [key for (key,) in opened.rows("select trial_id from answers order by trial_id")]
+
+
+def total(outcome, what: str) -> int:
+    "A count over the cells of a run."
+    return sum(cell[what] for cell in outcome.cells)
+
+
+class Steady:
+    "Takes the first option, in a few milliseconds; says how often it was asked."
+
+    backend, revision, temperature, simulated, methods = "made", "1", None, True, ("text",)
+    identity: dict = {}
+
+    def __init__(self, model: str = "steady", wait: float = 0.0) -> None:
+        self.name, self.model, self.wait, self.asked = f"made/{model}", model, wait, 0
+
+    def answers(self, requests, method):
+        for index, request in enumerate(requests):
+            time.sleep(self.wait)
+            self.asked += 1
+            first = request.item["options"][0]
+            said = {"choice": first["label"], "role": first["role"], "value": first["value"]}
+            yield index, Answer("ok", "yes", **said)
+
+
+# ---- what is asked
+
+
+def test_what_is_there_is_not_asked_again_in_whatever_way_a_study_grows(tmp_path: Path) -> None:
+    study = make_study(models=["sim/human"], paradigms=[FRAMING], where={"variant": ["base"]})
+    counts = []
+    for more in (
+        {},
+        {"models": ("sim/human", "sim/random")},
+        {"where": {}},
+        {"paradigms": (FRAMING, "choice/certainty")},
+        {"repeats": 2, "method": "option_draw"},
+        {"repeats": 3},
+    ):
+        study = replace(study, **more)
+        planned = plan_study(study, tmp_path)["missing"].sum()
+        found = run_study(study, tmp_path, reports=False)
+        assert not found.failed and total(found, "asked") == planned
+        counts.append((total(found, "stored"), total(found, "asked")))
+    few, whole, both = 160, 448, 448 + 600
+    assert counts == [
+        *((0, few), (few, few), (2 * few, 2 * (whole - few)), (2 * whole, 2 * 600)),
+        *((0, 2 * 2 * both), (2 * 2 * both, 2 * both)),
+    ]
+    with Folder(tmp_path) as folder:
+        assert len(requests(folder)) == 4 and len(runs(folder)) == 6
+        assert len(requests(folder, 1)) == 1  # what an earlier run asked stays
+
+
+def test_who_is_met_again_is_not_contacted_as_long_as_nothing_is_missing(tmp_path: Path) -> None:
+    with Double() as double:
+        given = {"participants": {"openai/*": {"base_url": double.openai}}}
+        study = make_study(
+            models=["openai/tiny"], paradigms=[FRAMING], where={"variant": ["base"]}, **given
+        )
+        first = run_study(study, tmp_path, reports=False)
+        assert not first.failed and total(first, "asked") == 160
+    again = run_study(study, tmp_path, reports=False)  # the server is gone
+    assert not again.failed and total(again, "stored") == 160
+    assert again.effects.equals(first.effects)
+    grown = run_study(replace(study, where={}), tmp_path, reports=False)
+    assert len(grown.failed) == 1 and "openai/tiny in classic/framing: " in grown.failed[0]
+
+
+def test_what_fails_costs_only_itself_and_is_asked_again(tmp_path: Path) -> None:
+    class Unsteady(Steady):
+        def answers(self, requests, method):
+            for index, answer in super().answers(requests, method):
+                if self.asked == 100:
+                    raise ConnectionError("the line went dead")
+                yield index, Answer("error", detail="refused") if self.asked < 4 else answer
+
+    with at_hand(Unsteady()) as who, at_hand(Steady("other")) as other:
+        study = make_study(models=[who.name, other.name], paradigms=[FRAMING])
+        found = run_study(study, tmp_path, reports=False)
+        assert "the line went dead; 99 of 448 answers came and are stored" in found.failed[0]
+        assert len(found.failed) == 1 and found.effects is not None
+        state = folder_status(tmp_path)
+        assert state.cells["state"].tolist() == ["failed", "done"] or set(
+            zip(state.cells["participant"], state.cells["state"])
+        ) == {(who.name, "failed"), (other.name, "done")}
+        again = run_study(study, tmp_path, reports=False)
+    assert not again.failed and total(again, "stored") == 448 + 96
+    assert other.asked == 448 and len(set(answers_of(tmp_path))) == 2 * 448
+    attempts = {row[0] for row in Folder(tmp_path).rows("select attempt from answers")}
+    assert attempts == {1, 2}
+
+
+def test_a_participant_of_whom_nothing_can_be_read_is_stopped(tmp_path: Path) -> None:
+    class Mumbler(Steady):
+        def answers(self, requests, method):
+            for index, answer in super().answers(requests, method):
+                yield index, Answer("invalid_format", response="Mhm.")
+
+    with at_hand(Mumbler()) as who:
+        study = make_study(models=[who.name], paradigms=[FRAMING, "classic/sunk_cost"])
+        found = run_study(study, tmp_path, reports=False)
+        assert who.asked == 20 and all("'Mhm.'" in line for line in found.failed)
+        run_study(study, tmp_path, reports=False, keep_asking=True)
+        assert who.asked == total(found, "planned")
+
+
+def test_the_same_answers_in_every_process(tmp_path: Path) -> None:
+    "Workers, another hash seed, and one process alone store and estimate the same."
+    study = make_study(models=["sim/human", "sim/messy"], paradigms=[FRAMING])
+    alone = run_study(study, tmp_path / "alone", reports=False)
+    two = run_study(study, tmp_path / "two", jobs=2, reports=False)
+    assert two.effects.equals(alone.effects)
+    command = [sys.executable, "-m", "cogbias", "run", "--no-reports", "--paradigm", FRAMING]
+    command += ["--model", "sim/human", "--model", "sim/messy", "--outputs", str(tmp_path / "hash")]
+    environment = os.environ | {"PYTHONHASHSEED": "7"}
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    assert answers_of(tmp_path / "two") == answers_of(tmp_path / "alone")
+    csv = [(tmp_path / each / "effects.csv").read_bytes() for each in ("alone", "two", "hash")]
+    assert csv[0] == csv[1] == csv[2]
+
+
+def test_no_key_is_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
+    with Double() as double:
+        study = make_study(
+            models=["sim/human", "openai/tiny", "openai/none"],
+            paradigms=[FRAMING],
+            where={"variant": ["base"]},
+            participants={
+                "openai/tiny": {"base_url": double.openai},
+                "openai/none": {"base_url": "http://127.0.0.1:9/v1"},
+            },
+        )
+        assert len(run_study(study, tmp_path, reports=False).failed) == 1
+    for file in filter(Path.is_file, tmp_path.rglob("*")):
+        assert b"sk-planted" not in file.read_bytes(), file
+
+
+# ---- own paradigms
+
+MUGS = """
+title = "{title}"
+bias = "endowment effect"
+summary = "People ask more for what is theirs."
+norm = "A thing is worth the same to whoever owns it."
+positive = "the thing is kept more often by its owner"
+options = ["sell it", "keep it"]
+target = "{target}"
+conditions = {{ control = "a choice", treatment = "an offer" }}
+[question]
+control = "You may have {{thing}} or five dollars. What is it?"
+treatment = "You own {{thing}} and are offered five dollars. What is it?"
+[[wordings]]
+name = "mug"
+thing = "a mug"
+[[wordings]]
+name = "pen"
+thing = "a pen"
+"""
+
+
+def test_a_request_means_the_paradigm_that_was_declared_when_it_was_asked(
+    tmp_path: Path, forgotten: None
+) -> None:
+    "Two participants were asked two declarations of one name; a third process reads both."
+    for model, target in (("sim/human", "keep it"), ("sim/random", "sell it")):
+        own = own_paradigm({"mugs.toml": MUGS.format(title="Mugs", target=target)})
+        cb.run(model, own, outputs=tmp_path, reports=False, progress=False)
+    with Folder(tmp_path) as folder:
+        targets = {
+            each.participant: paradigm_of(folder, each).target_role for each in requests(folder)
+        }
+        human = request_of(folder, "sim/human", "own/mugs")
+        roles = {
+            option["role"]
+            for shown in paradigm_of(folder, human).items()["options"]
+            for option in shown
+        }
+    assert len(set(targets.values())) <= 2 and roles
+    code = (
+        "import cogbias as cb, sys; table = cb.effects(sys.argv[1]); "
+        "print(table.loc[table['group'] == 'all', 'participant'].nunique())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "2"
+
+
+# ---- kills
+
+SLOWLY = """
+import sys
+sys.path.insert(0, {tests!r})
+from test_running import FRAMING, Steady
+from cogbias.participants import at_hand
+from cogbias.running import run_study
+from cogbias.study import make_study
+with at_hand(Steady(wait=0.002)):
+    study = make_study(models=["made/steady"], paradigms=[FRAMING, "classic/sunk_cost"])
+    done = run_study(study, sys.argv[1], reports=False)
+    assert not done.failed, done.failed
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "times"),
+    [
+        (signal.SIGKILL, 4),
+        (signal.SIGINT, 2),
+        pytest.param(signal.SIGKILL, 50, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, 15, marks=pytest.mark.slow),
+        pytest.param(signal.SIGINT, 12, marks=pytest.mark.slow),
+    ],
+)
+def test_a_run_that_is_killed_again_and_again_loses_nothing(
+    number: int, times: int, tmp_path: Path
+) -> None:
+    "What was stored stays, nothing is stored twice, and the last run ends as if none was killed."
+    drawn, known = random.Random(times), set()
+    code = SLOWLY.format(tests=str(Path(__file__).parent))
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    for _ in range(times):
+        run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(drawn.uniform(0.5, 4))
+        run.send_signal(number)
+        run.wait(30)
+        if (tmp_path / "study.sqlite").exists():
+            there = answers_of(tmp_path)
+            assert known <= set(there) and len(there) == len(set(there))
+            known = set(there)
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    with Folder(tmp_path) as folder:
+        assert folder.rows("pragma integrity_check") == [("ok",)]
+        assert (status(folder)["ok"] == status(folder)["asked"]).all()
+    assert verify_folder(tmp_path).holds
+
+
+def test_two_runs_at_once_in_one_folder_ask_everything_once(tmp_path: Path) -> None:
+    paradigms = (FRAMING, "classic/sunk_cost", "choice/certainty")
+    command = [sys.executable, "-m", "cogbias", "run", "--no-reports", "--outputs", str(tmp_path)]
+    command += ["--model", "sim/human", "--model", "sim/random"]
+    both = [
+        subprocess.Popen(
+            [*command, *(part for name in names for part in ("--paradigm", name))],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        for names in (paradigms[:2], paradigms[1:])
+    ]
+    for run in both:
+        assert run.wait(120) == 0, run.stderr.read()
+    there = answers_of(tmp_path)
+    assert len(there) == len(set(there))
+    assert verify_folder(tmp_path).holds
+    assert set(effects_of(tmp_path)["paradigm"]) == {*paradigms}
+
+
+# ---- what is read of it
+
+
+def test_a_stranger_s_folder_is_read_and_nobody_is_contacted(tmp_path: Path) -> None:
+    "It names a server: every command that reads it works, and the server hears nothing."
+    with Double() as double:
+        study = make_study(
+            models=["openai/tiny"],
+            paradigms=["choice/certainty"],
+            where={"template": [1]},
+            participants={"openai/*": {"base_url": double.openai}},
+        )
+        assert not run_study(study, tmp_path, reports=False).failed
+        with Folder(tmp_path, writes=True) as folder:
+            folder.db.execute("delete from answers where rowid % 9 = 0")
+        before = len(double.asked)
+        for command in ("status", "effects", "verify", "report"):
+            done = subprocess.run(
+                [sys.executable, "-m", "cogbias", command, str(tmp_path)],
+                capture_output=True,
+                text=True,
+            )
+            assert "Traceback" not in done.stderr and done.returncode in (0, 1), done.stderr
+        assert len(double.asked) == before
+    assert folder_status(tmp_path).cells["state"].tolist() == ["incomplete"]
+
+
+def test_status_says_how_far_a_folder_is(tmp_path: Path) -> None:
+    study = make_study(models=["sim/human", "sim/messy"], paradigms=[FRAMING])
+    run_study(study, tmp_path, reports=False)
+    with Folder(tmp_path, writes=True) as folder:
+        folder.db.execute("delete from answers where rowid % 2 = 0 and p is not null")
+    found = folder_status(tmp_path)
+    assert dict(zip(found.cells["participant"], found.cells["state"])) == {
+        "sim/human": "incomplete",
+        "sim/messy": "done",
+    }
+    assert found.effects == "outdated" and found.totals["answers"] == 224 + 448
+    assert json.loads(json.dumps(found.as_json()))["totals"]["done"] == 1
+    with pytest.raises(CogbiasError, match="no answers here"):
+        folder_status(tmp_path / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("update answers set response = 'other' where rowid = 5", "1 of answers"),
+        ("update items set prompt = 'other' where rowid = 5", "1 of items"),
+        ("update requests set repeats = 2", "1 of requests"),
+        ("update participants set model = 'other'", "1 of participants"),
+    ],
+)
+def test_verify_counts_what_is_not_as_it_was_stored(change: str, said: str, tmp_path: Path) -> None:
+    run_study(make_study(models=["sim/human"], paradigms=[FRAMING]), tmp_path, reports=False)
+    assert verify_folder(tmp_path).holds
+    with Folder(tmp_path, writes=True) as folder:
+        folder.db.execute(change)
+    command = [sys.executable, "-m", "cogbias", "verify", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1 or "not as they were stored" in done.stderr
+    assert said in done.stdout or "rows are not as they were stored" in done.stderr
+
+
+def test_an_edited_table_is_told_and_made_again(tmp_path: Path) -> None:
+    run_study(make_study(models=["sim/human"], paradigms=[FRAMING]), tmp_path, reports=False)
+    csv = tmp_path / "effects.csv"
+    before = csv.read_bytes()
+    csv.write_bytes(before.replace(b"present", b"absent"))
+    assert verify_folder(tmp_path).edited == ["effects.csv"]
+    effects_of(tmp_path)
+    assert csv.read_bytes() == before and verify_folder(tmp_path).holds
+
+
+def test_a_cell_of_a_report_is_that_of_its_study(tmp_path: Path) -> None:
+    "Asked by itself, with the same settings, a cell finds its answers and asks nothing."
+    study = make_study(models=["sim/messy"], paradigms=[FRAMING])
+    run_study(study, tmp_path, reports=False)
+    count = len(answers_of(tmp_path))
+    cell = open_cell(study, tmp_path)
+    with Folder(tmp_path) as folder:
+        pd.testing.assert_frame_equal(cell.trials, trials(folder))
+    assert len(answers_of(tmp_path)) == count and cell.lacking == 0
+
+
+# ---- names
+
+
+@pytest.mark.parametrize(
+    "name",
+    slow_but(
+        ["a/b", "con", "../x", "ä" * 300], ["a/b", "con", "../x", "ä" * 300, "A b", ".", "x."]
+    ),
+)
+def test_a_name_from_outside_becomes_a_safe_file_name(name: str) -> None:
+    made = slug(name)
+    assert made == Path(made).name and len(made.encode()) <= 120 and not made.startswith(".")
+    assert slug(name + "x") != made != slug(name.upper() + "y")
