@@ -15,7 +15,7 @@ import pytest
 from calls import refused
 from cogbias.backends.sim import SimulatedParticipant, exact_trials
 from cogbias.cli import main
-from cogbias.design import Paradigm, check_items, paradigm, paradigms
+from cogbias.design import Paradigm, paradigm, paradigms
 from cogbias.effects import decide, estimate_effects
 from cogbias.kits.bets import (
     Modality,
@@ -621,22 +621,6 @@ def test_a_split_that_leaks_is_named():
     check_apart(each for listed in ITEM_SETS for each in listed.pairs)
 
 
-def test_a_table_from_outside_whose_splits_leak_is_named(tmp_path, capsys):
-    "Somebody trains on the test items by changing a word in a file."
-    table = asked("bets/coin", orders="published")
-    moved = table["split"].where(table["pair"] != "car/pen", "train")
-    assert "'car' is in " in refused(
-        lambda: check_items(paradigm("bets/coin"), table.assign(split=moved))
-    )
-    place = save_table(table.assign(split=moved), tmp_path / "mine.jsonl")
-    asking = ["run", "--model", "sim/rational", "--paradigm", "bets/coin", "--items", str(place)]
-    with pytest.raises(SystemExit) as end:
-        main([*asking, "--outputs", str(tmp_path / "out"), "--no-reports"])
-    said = capsys.readouterr().err
-    assert end.value.code in (1, 2)
-    assert "is in the split" in said and "leave it in one of them" in said
-
-
 @pytest.mark.parametrize("chance, total", [("1/3", "5/6"), ("2/3", "7/6"), ("0.4", "9/10")])
 def test_chances_that_do_not_add_up_are_named(chance, total):
     said = refused(
@@ -691,75 +675,6 @@ def of_a_file(table: pd.DataFrame, folder: Path, ending: str = "csv") -> pd.Data
     place = str(save_table(table, folder / f"mine.{ending}"))
     study = make_study(models=["sim/rational"], paradigms=["bets/coin"], items_file=place)
     return study_items(study, "bets/coin")
-
-
-def with_first(table: pd.DataFrame, column: str, value: object) -> pd.DataFrame:
-    "The table with another value in its first row."
-    return table.assign(**{column: [value, *table[column].tolist()[1:]]})
-
-
-def labels_swapped(options: list[dict]) -> list[dict]:
-    "The options with the labels A and B the other way round."
-    other = {"A": "B", "B": "A"}
-    return [{**each, "label": other.get(each["label"], each["label"])} for each in options]
-
-
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-@pytest.mark.parametrize("ours", [True, False])
-def test_options_that_contradict_their_prompt_are_refused(tmp_path, ending, ours):
-    table = asked("bets/coin")
-    edited = with_first(table, "options", labels_swapped(table["options"].iloc[0]))
-    if not ours:
-        edited = with_first(edited, "prompt", "Think twice. " + table["prompt"].iloc[0])
-    said = refused(lambda: of_a_file(edited, tmp_path, ending))
-    assert f"mine.{ending}: record 1 has 'I should bet on " in said
-    assert "write the options as the prompt lists them" in said
-
-
-@pytest.mark.parametrize("with_ids", [True, False])
-@pytest.mark.parametrize(
-    "name",
-    slow_but(
-        ["role", "wager", "open"],
-        ["role", "chances", "wager", "value_high", "condition", "open", "text"],
-    ),
-)
-def test_what_is_behind_a_text_of_ours_is_not_edited(tmp_path, name, with_ids):
-    table = by_default("bets/coin")
-    first = table.iloc[0]
-    content, options = first["content"], first["options"]
-    roles = [each["role"] for each in options]
-    turned = [{**each, "role": role} for each, role in zip(options, roles[1:] + roles[:1])]
-    edits = {
-        "role": ("options", turned, "'options' (1, role)"),
-        "text": ("options", [{**options[0], "text": "Heads"}, *options[1:]], "(1, text)"),
-        "open": ("answer", "number", "column 'answer'"),
-        "chances": (
-            "content",
-            content | {"chances": {"win": "2/3", "lose": "1/3"}},
-            "'content' (chances, win) holds '2/3', but the item of that text has '1/2'",
-        ),
-        "wager": ("content", content | {"wager": 7}, "'content' (wager) holds 7,"),
-        "value_high": ("content", content | {"value_high": 0.5}, "'content' (value_high)"),
-        "condition": ("condition", "value", "'value'"),
-    }
-    column, value, where = edits[name]
-    edited = with_first(table, column, value)
-    edited = edited if with_ids else edited.drop(columns="item_id")
-    said = refused(lambda: of_a_file(edited, tmp_path))
-    assert "mine.csv: record 1" in said and where in said
-
-
-@pytest.mark.parametrize("ours", [True, False])
-def test_chances_in_a_file_add_up(tmp_path, ours):
-    table = asked("bets/coin")
-    content = table["content"].iloc[0] | {"chances": {"win": "2/3", "lose": "1/2"}}
-    edited = with_first(table, "content", content)
-    if not ours:
-        edited = with_first(edited, "prompt", "Think twice. " + table["prompt"].iloc[0])
-    said = refused(lambda: of_a_file(edited, tmp_path))
-    assert "mine.csv: record 1 has a content that cannot be: " in said
-    assert " add up to 7/6; make them add up to 1" in said
 
 
 @pytest.mark.parametrize("ending", slow_but(["csv"], ["csv", "jsonl", "parquet"]))

@@ -230,7 +230,7 @@ class NoAnswers(Cautious):
 @pytest.mark.parametrize(
     ("who", "words"),
     [
-        (Cautious, r"Cautious is a class; give an object: Cautious\(\.\.\.\)"),
+        (Cautious, r"Cautious is a class; give an object of it: Cautious\(\.\.\.\)"),
         (NoAnswers("1"), r"answers\(\) should yield .* not None"),
     ],
 )
@@ -285,25 +285,14 @@ def test_both_doors_open_into_each_other(tmp_path: Path, monkeypatch: Any) -> No
 class OffByOne(Cautious):
     "It counts its answers from 1."
 
-    def __init__(self, all_at_once: bool) -> None:
-        super().__init__("1")
-        self.all_at_once = all_at_once
-
     def answers(self, requests: Any, method: str) -> Any:
-        for place, request in enumerate(list(requests) if self.all_at_once else requests):
-            self.count += 1
+        for place, request in enumerate(requests):
             yield place + 1, answer_from_text(request.item, "A")
 
 
-@pytest.mark.parametrize("all_at_once", [False, True])
-def test_who_counts_wrongly_is_told_and_nothing_is_stored(
-    all_at_once: bool, tmp_path: Path
-) -> None:
-    who = OffByOne(all_at_once)
+def test_who_counts_wrongly_is_told(tmp_path: Path) -> None:
     with pytest.raises(CogbiasError, match="counted from 0"):
-        run(who, "classic/framing", outputs=tmp_path, **FEW)
-    assert who.count == (80 if all_at_once else 1)
-    assert not [line for file in tmp_path.rglob("*.jsonl") for line in file.open()]
+        run(OffByOne("1"), "classic/framing", outputs=tmp_path, **FEW)
 
 
 def test_what_goes_wrong_costs_its_answer_and_is_told(monkeypatch: Any) -> None:

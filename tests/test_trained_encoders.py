@@ -23,8 +23,9 @@ from conftest import script_of_docs
 
 from cogbias.backends.encoder import EncoderParticipant
 from cogbias.cli import TRAINING_STOPPED, main
-from cogbias.outputs import Folder
-from cogbias.running import run_study
+from cogbias.folder import Folder, latest_record, marks_of
+from cogbias.reporting.bets import instruments, outcome_notes
+from cogbias.running import Outcome, run_study
 from cogbias.small_encoders import Size, build_small, ending_questions
 from cogbias.study import Study, make_study, read_study, studies
 from cogbias.tables import CogbiasError
@@ -88,10 +89,8 @@ def test_a_run_trains_what_is_missing_and_then_asks(tmp_path: Path) -> None:
 
 
 def test_facts_say_that_an_encoder_is_small_and_self_made(tmp_path: Path) -> None:
-    from cogbias.outputs import recorded_participant
-
     run_study(tiny_study("encoder/small_untold_bert@coin"), tmp_path, reports=False)
-    facts = recorded_participant(Folder(tmp_path), "encoder/small_untold_bert@coin").facts()
+    facts = latest_record(Folder(tmp_path), "encoder/small_untold_bert@coin").facts()
     assert facts["label"].startswith("small self-made model, corpus B")
     assert facts["reached_stop"] in (True, False)
 
@@ -128,8 +127,6 @@ def own_start(folder: Path) -> None:
 @pytest.mark.slow
 def test_a_folder_is_labelled_by_what_lies_in_it(taught: Path, tmp_path: Path) -> None:
     "A copy under any name is the same model; a name like ours makes nobody ours."
-    from cogbias.outputs import marks_of
-
     mine = shutil.copytree(of(taught, "small_bert@coin"), tmp_path / "mine")
     bare = shutil.copytree(of(taught, "small_bert@coin"), tmp_path / "bare")
     (Path(bare) / "training.json").unlink()  # as weights are passed on
@@ -384,12 +381,10 @@ def told(rows: pd.DataFrame) -> str:
     return rows.drop(columns="own").to_string(index=False)
 
 
-def assert_named(cells: pd.DataFrame, effects: pd.DataFrame, folder: Path) -> None:
+def assert_named(cells: pd.DataFrame, done: Outcome) -> None:
     "The report says by name where an interval does not leave out the best constant policy."
-    from cogbias.outputs import people_of
-    from cogbias.reporting.bets import instruments, outcome_notes
-
-    notes = outcome_notes(effects, people_of(folder), instruments(folder)).splitlines()
+    asked = [(each["participant"], each["paradigm"], each["method"]) for each in done.cells]
+    notes = outcome_notes(done.effects, {}, instruments(asked)).splitlines()
     for cell in cells.to_dict("records"):
         (line,) = [each for each in notes if f"{cell['encoder']}@{cell['task']} " in plain(each)]
         said = [each for each in line.split(";") if cell["asked"] in each]
@@ -426,7 +421,7 @@ def test_the_matrix_of_small_encoders(tmp_path: Path) -> None:
     unsure = single[~(single["low"] > 0)]
     none_told_apart = unsure.groupby("encoder").filter(lambda rows: len(rows) == 3)
     assert none_told_apart.empty, f"in no way told apart from the policy:\n{told(unsure)}"
-    assert_named(unsure, done.effects, tmp_path)
+    assert_named(unsure, done)
     assert single["accuracy"].max() >= 0.9, f"none reaches 90%:\n{told(single)}"
     third = shown[shown["task"].str.contains("+", regex=False) & ~shown["own"]]
     assert set(third["asked"]) == {"value", "coin", "dice", "card"}  # as it comes out

@@ -17,9 +17,13 @@ from cogbias.words import status_words
 from cogbias.design import paradigm, paradigms
 from cogbias.effects import decide, effect_rows, effects_table, estimate_effects
 from cogbias.effects.published import SUSCEPTIBILITY
+from cogbias.exchange.answers import keep_imported, part_of
+from cogbias.folder import Folder, requests
+from cogbias.folder import items as folder_items
+from cogbias.folder import readings as folder_readings
+from cogbias.folder import trials as folder_trials
 from cogbias.stats.proportions import newcombe_paired, wilson
 from cogbias.tables import EFFECTS
-from cogbias.trials import typed_trials
 
 NUMBERS = ["estimate", "se", "df", "ci_low", "ci_high", "p_value", "n_clusters"]
 KEYS = ["measure", "group", "target", "replication"]
@@ -102,16 +106,20 @@ def test_refused_is_as_good_as_not_asked(name: str, exact: bool, half: str) -> N
 
 @pytest.mark.parametrize("name", slow_but(EVERY_DAY, NAMES))
 @pytest.mark.parametrize("half", HALVES)
-def test_refused_is_as_good_as_not_asked_of_published_prompts(name: str, half: str) -> None:
+def test_refused_is_as_good_as_not_asked_of_published_prompts(
+    name: str, half: str, tmp_path: Path
+) -> None:
     "The same of published answers, and of what others read in them."
-    asked, items = paradigm(name), facts().items[name]
-    cell = next(each for each in facts().cells if each.paradigm == name)
-    trials = typed_trials(pd.DataFrame(list(cell.rows)))
+    asked = paradigm(name)
+    keep_imported(part_of(facts(), [name]), tmp_path)
+    with Folder(tmp_path) as folder:
+        first = requests(folder)[0]
+        items, readings = folder_items(folder, first), folder_readings(folder, first)
+        trials = folder_trials(folder, [first])
     every_third = sorted(set(trials["item_id"]))[::3]
     by_prompt = trials["item_id"].isin(every_third).to_numpy()
     here = by_prompt if half == "prompts" else half_of_clusters(trials)
     told, rest = refused(trials, here), trials[~here]
-    readings = facts().readings[cell.who.name, name]
     readings = readings[readings["trial_id"].isin(rest["trial_id"])]
     mine = items[items["item_id"].isin(rest["item_id"])]
     lost, never, only = (
