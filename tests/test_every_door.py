@@ -7,7 +7,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -48,21 +47,20 @@ def test_help_lists_every_argument_with_words(command: str) -> None:
 
 def test_doors_give_for_a_file_what_they_give_for_a_name(tmp_path: Path) -> None:
     file = written(tmp_path, {"same.toml": 'based_on = "classic/framing"\n'})
-    fixed = {"reports": False, "progress": False}
-    named = cb.run("sim/human", "classic/framing", outputs=tmp_path / "named", **fixed)
-    columns = ["measure", "group", "estimate", "ci_low", "ci_high", "n_items"]
-    wanted = named.effects[columns]
-    planned = cb.plan("sim/human", "classic/framing", outputs=tmp_path / "none").cells["prompts"]
-    doors: list[Any] = [str(file), file, paradigm_from_file(file)]
-    for number, given in enumerate(doors):
+    named = cb.plan("sim/human", "classic/framing").cells["prompts"].tolist()
+    for given in (str(file), file, paradigm_from_file(file)):
         OWN.clear()
         assert cb.paradigm(given).name == "own/same"
         assert cb.items(given)["prompt"].tolist() == cb.items("classic/framing")["prompt"].tolist()
-        assert cb.plan("sim/human", given).cells["prompts"].tolist() == planned.tolist()
-        found = cb.run("sim/human", given, outputs=tmp_path / str(number), **fixed)
-        OWN.clear()
-        for effects in (cb.effects(tmp_path / str(number)), cb.effects(found.trials, given)):
-            pd.testing.assert_frame_equal(effects[columns], wanted, check_dtype=False)
+        assert cb.plan("sim/human", given).cells["prompts"].tolist() == named
+    columns = ["measure", "group", "estimate", "ci_low", "ci_high", "n_items"]
+    place, more = tmp_path / "out", {"reports": False, "progress": False}
+    wanted, found = (
+        cb.run("sim/human", each, outputs=place, **more) for each in ("classic/framing", file)
+    )
+    OWN.clear()
+    for effects in (found.effects, cb.effects(found.trials, file)):
+        pd.testing.assert_frame_equal(effects[columns], wanted.effects[columns], check_dtype=False)
 
 
 def test_a_folder_keeps_a_paradigm_of_a_session(tmp_path: Path) -> None:

@@ -34,11 +34,9 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
     "paradigm": [
         (("choice/certanty",), {}, NEAR),
         (("no.toml",), {}, "no.toml: there is no such file"),
-        ((None,), {}, "paradigm 'None' is not known"),
     ],
     "paradigms": [
         (("chioce/*",), {}, "paradigm 'chioce/*' is not known; did you mean"),
-        ((3,), {}, "paradigm 3 is not known; give a name or a pattern"),
     ],
     "items": [
         (("choice/certanty",), {}, NEAR),
@@ -51,14 +49,12 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         (("human",), {}, "it should read backend/name"),
         ((3,), {}, "model 3 is not known"),
         (("openai/x",), {"temprature": 1}, "did you mean 'temperature'"),
-        (("openai/x",), {"max_tokens": "many"}, "max_tokens should be a whole number"),
     ],
     "plan": [
         ((WHO, "choice/certanty"), {}, NEAR),
         (("sim/humen", NAME), {}, "did you mean 'sim/human'"),
         (("no.toml",), {}, "no.toml: no such study file"),
         ((WHO, 3), {}, "should be a name, a pattern, a Paradigm or a table of items, not 3"),
-        ((WHO, NAME), {"repeats": 0}, "repeats should be a whole number from 1"),
         ((WHO, NAME), {"repeat": 2}, "did you mean 'repeats'"),
     ],
     "run": [
@@ -66,14 +62,11 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
         (("sim/humen", NAME), {}, "did you mean 'sim/human'"),
         ((None, NAME), {}, "None cannot be called; give a function"),
         ((WHO, "items.csv"), {}, "a Paradigm or a table of items, not 'items.csv'"),
-        ((WHO, "no.toml"), {}, "no.toml: there is no such file"),
         ((WHO, FOREIGN), {}, "the table lacks 'condition'"),
         ((WHO, NAME), {"where": {"tmplate": 1}}, "did you mean 'template'"),
         ((WHO, NAME), {"where": {"template": 99}}, "'template' names '99', which no item has"),
         ((WHO, NAME), {"repeats": "2"}, "repeats should be a whole number from 1"),
-        ((WHO, NAME), {"temperature": -1}, "temperature should be a number from 0"),
         ((WHO, NAME), {"method": "txt"}, "did you mean 'text'"),
-        ((WHO, NAME), {"limits": {"dollars": 1}}, "limits has no entry 'dollars'"),
         ((WHO, NAME), {"analysis": {"alpha": 7}}, "analysis.alpha should be a number between"),
         ((WHO, NAME), {"name": "mine"}, "name: is for one function"),
         ((WHO, NAME), {"outputs": None}, "not NoneType"),
@@ -81,25 +74,19 @@ WRONG: dict[str, list[tuple[tuple, dict[str, Any], str]]] = {
     ],
     "effects": [
         (("nowhere",), {}, "nowhere: no answers here; run 'cogbias run"),
-        (("no.csv",), {}, "no.csv: no such file"),
         ((None,), {}, "None has no effects; give an outputs folder or a trials table"),
         ((FOREIGN,), {}, "trials table: column 'trial_id' is missing; it has x"),
         ((TRIALS, ITEMS.drop(columns="prompt")), {}, "items table: column 'prompt' is missing"),
         ((TRIALS, ITEMS.head(3)), {}, "90 of 96 trials answer items that are not there"),
         ((TRIALS, "classic/framing"), {}, "items are those of classic/framing, but trials are"),
-        ((pd.concat([TRIALS, TRIALS]), ITEMS), {}, "96 rows repeat others"),
         ((TRIALS, ITEMS), {"alpha": 5}, "alpha should be a number between 0 and .5, not 5"),
         ((TRIALS, ITEMS), {"alfa": 0.05}, "did you mean 'alpha'"),
     ],
     "headline": [
         (("nowhere",), {}, "nowhere: no answers here"),
-        (("no.csv",), {}, "no.csv: no such file"),
-        ((FOREIGN,), {}, "column 'paradigm' is missing; it has x"),
     ],
     "show": [
         ((None,), {}, "None is no table of items or trials or effects; give a DataFrame"),
-        (("no.csv",), {}, "no.csv: no such file"),
-        ((FOREIGN,), {}, "column 'paradigm' is missing; it has x"),
         ((TRIALS.head(0),), {}, "trials table: has no rows to show"),
     ],
     "compare": [
