@@ -12,7 +12,8 @@ from nbdev.test import _keep_file
 
 # what differs from run to run: addresses, places of files, times, dates
 VARIES = re.compile(
-    r"( at )?0x[0-9a-f]+|/tmp/\S+|\d+(\.\d+)? ?(s|ms|seconds|minutes)\b|\d{4}-\d\d-\d\d[T ]?[\d:.+]*"
+    r"( at )?0x[0-9a-f]+|/tmp/\S+|\d+(\.\d+)? ?(s|ms|seconds|minutes)\b"
+    r"|\d{4}-\d\d-\d\d[T ]?[\d:.+]*"
 )
 LEFT_OUT = ("benchmarks/", "reports/")  # measured on one machine; templates
 
