@@ -30,7 +30,7 @@ SLOW = (
     *("benchmarks/", "tutorials/", "published/pagliaro.ipynb", "23_engine.ipynb"),
     *("03_frames.ipynb", "20_executors.ipynb", "21_trained_encoders.ipynb", "24_rendering.ipynb"),
     *("27_status.ipynb", "33_checking_designs.ipynb", "34_skeletons.ipynb", "kits/table.ipynb"),
-    *("backends/hf.ipynb", "elicitation/04_tiny.ipynb", "site/02_pages.ipynb"),
+    *("backends/hf.ipynb", "site/02_pages.ipynb"),
     *("paradigms/bets/value.ipynb", "reporting/05_methods.ipynb"),
     *("planning/02_power.ipynb", "reporting/02_models.ipynb", "reporting/03_bets.ipynb"),
     *("stats/05_signal_detection.ipynb", "stats/12_shared_things.ipynb"),

@@ -117,16 +117,14 @@ def effect_forest(
 @figure()
 def study_overview(
     effects: pd.DataFrame,  # headline rows: paradigm, participant, estimate, ci_low, ci_high, unit
-    # participant -> simulated, mark: from cogbias.outputs.people_of(folder)
-    people: Mapping[str, Mapping[str, Any]],
+    marks: Mapping[str, str] = {},  # participant -> what stands beside its name: from `marks_of`
 ) -> np.ndarray:  # of Axes, one for each paradigm
     "Headline effects of all participants, one panel per paradigm."
     import matplotlib.pyplot as plt
 
     _one_row_each(effects, "paradigm", "participant")
     paradigms, who = (list(dict.fromkeys(effects[name])) for name in ("paradigm", "participant"))
-    told = ["simulated" if people[name]["simulated"] else people[name]["mark"] for name in who]
-    names = [f"{name} ({words})" if words else name for name, words in zip(who, told)]
+    names = [f"{name} ({marks[name]})" if name in marks else name for name in who]
     size = (max(7.2, 3.8 * len(paradigms)), 1.0 + 0.34 * len(names))
     shared = {"sharey": True, "squeeze": False, "layout": "constrained"}
     _, panels = plt.subplots(1, len(paradigms), figsize=size, **shared)
