@@ -7,7 +7,7 @@ __all__ = ['TASKS', 'EXAMPLES', 'app', 'REPEATABLE', 'StudyFile', 'Models', 'Par
            'OutputsFolder', 'Out', 'Repeats', 'Temperature', 'Valid', 'Method', 'StudySeed', 'Seed', 'MaxPrompts',
            'ItemsFile', 'Where', 'BaseUrl', 'Set', 'Extractor', 'AllowCommand', 'Limits', 'Prices', 'Jobs', 'AsJson',
            'LISTS', 'ByTask', 'common', 'main', 'list_names', 'items', 'check', 'plan', 'run_command', 'train',
-           'generate', 'new', 'status', 'effects', 'compare', 'report', 'site', 'verify', 'import_command',
+           'generate', 'new', 'status', 'effects', 'compare', 'table', 'report', 'site', 'verify', 'import_command',
            'export_command']
 
 # %% ../nbs/37_cli.ipynb #f691f478
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 TASKS = {
     "Look": ("list", "items", "check", "plan"),
     "Ask": ("run", "train", "generate", "new"),
-    "Results": ("status", "effects", "compare", "report", "site", "verify"),
+    "Results": ("status", "effects", "compare", "table", "report", "site", "verify"),
     "Exchange": ("import", "export"),
 }
 
@@ -853,6 +853,36 @@ def compare(
         _show_json({name: _rows(each) for name, each in found._asdict().items()})
     elif not out:
         _print(found)
+
+
+@app.command()
+def table(
+    folder: OutputsFolder,
+    format: Annotated[
+        str, typer.Option("--format", help="markdown, latex, html, csv or docx.")
+    ] = "markdown",
+    style: Annotated[str, typer.Option("--style", help="apa or plain.")] = "apa",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", parser=_path, metavar="FILE", help="Where to write [the terminal]."),
+    ] = None,
+    figures: Annotated[
+        str, typer.Option("--figures", help="Also draw the effects: pdf or svg.")
+    ] = "",
+) -> None:
+    "Write the headlines as a table for a paper, and their figures."
+    from cogbias.cells import effects_of
+    from cogbias.reporting.paper import table_text, write_figures, write_table
+
+    effects = effects_of(folder)
+    if out is None:
+        _print(table_text(effects, format, style))
+    else:
+        write_table(effects, out, format, style)
+        _print(f"table written to {out}")
+    if figures:
+        for each in write_figures(effects, folder / "figures", figures):
+            _print(f"figure written to {each}")
 
 
 @app.command()
