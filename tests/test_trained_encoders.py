@@ -22,7 +22,7 @@ import pytest
 from conftest import script_of_docs
 
 from cogbias.backends.encoder import EncoderParticipant
-from cogbias.cli import TRAINING_STOPPED, main
+from cogbias.cli import main
 from cogbias.folder import Folder, latest_record, marks_of
 from cogbias.reporting.bets import instruments, outcome_notes
 from cogbias.running import Outcome, run_study
@@ -352,7 +352,7 @@ def test_workers_end_with_the_command_and_keep_their_checkpoints(tmp_path: Path)
     workers = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(signal.SIGTERM)
     _, said = process.communicate()
-    assert said.splitlines()[-1:] == [TRAINING_STOPPED]  # it said that answers are stored
+    assert said.splitlines()[-1:] == [STOPPED]
     _, left = psutil.wait_procs(workers, timeout=5)
     try:
         assert left == []
