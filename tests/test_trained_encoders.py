@@ -23,6 +23,7 @@ from conftest import script_of_docs
 
 from cogbias.backends.encoder import EncoderParticipant
 from cogbias.cli import main
+from cogbias.entry import STOPPED
 from cogbias.folder import Folder, latest_record, marks_of
 from cogbias.reporting.bets import instruments, outcome_notes
 from cogbias.running import Outcome, run_study
