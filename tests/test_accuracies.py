@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -11,14 +10,10 @@ import pytest
 
 from cogbias.backends.sim import exact_trials
 from cogbias.compare import compare, difference_sentence
-from cogbias.design import known_sizes, paradigm, size_words
-from cogbias.effects import decide, estimate_contrast, estimate_effects, headlines
-from cogbias.front_door import plan
-from cogbias.planning.plans import TITLE_OF_POWER, plan_tables
-from cogbias.reporting.cell import headline_sentence, opening
+from cogbias.design import paradigm
+from cogbias.effects import decide, estimate_contrast, estimate_effects
 from cogbias.reporting.study import common_effects, scale_label
-from cogbias.showing import show
-from cogbias.tables import CogbiasError, save_table
+from cogbias.tables import save_table
 from tiers import slow_but
 
 BETS = ("bets/coin", "bets/dice", "bets/card")
@@ -177,29 +172,6 @@ def test_bets_by_ones_own_values(name, belief, own, authors):
     assert same == (belief == "same")
 
 
-def test_a_belief_of_another_modality_is_not_mixed_in():
-    "The whole suite is read for the values; the bets are those of the paradigm."
-    coin, dice, values = items_of("bets/coin"), items_of("bets/dice"), items_of("bets/value")
-    right, wrong = believing("high"), believing("low")
-    trials = [told(coin, right), told(dice, wrong), told(values, right)]
-    suite = pd.concat(trials), pd.concat([coin, dice, values], ignore_index=True)
-    for name, items, mine, share in (("bets/coin", coin, 0, 1.0), ("bets/dice", dice, 1, 0.0)):
-        found = whole(estimated(name, items, trials[mine], suite=suite))
-        assert found.loc["belief_conditioned", "estimate"] == share
-        assert found.loc["belief_conditioned", "n_items"] == 300
-        assert found.loc["threshold_strict", "estimate"] == share
-        assert found.loc["threshold_strict", "n_items"] == 300
-
-
-def test_without_values_there_is_no_accuracy_by_them():
-    "Insufficient, not zero."
-    items = items_of("bets/card")
-    found = whole(estimated("bets/card", items, told(items, believing("high"))))
-    for measure in ("belief_conditioned", "belief_difference"):
-        assert found.loc[measure, "status"] == "insufficient"
-        assert pd.isna(found.loc[measure, "estimate"])
-
-
 # --- the published test and its ties -------------------------------------------------
 
 
@@ -229,25 +201,6 @@ def test_the_published_z_test(name, right, asked, p):
     assert row["p_value"] == pytest.approx(p, abs=5e-6)
 
 
-@pytest.mark.parametrize("truth, right, p", [("strict", 12, 0.56084), ("positive", 13, 0.43660)])
-def test_the_published_z_test_of_the_threshold_method(truth, right, p):
-    "12 of 100 against 1/8, 13 of 50 against 1/4."
-    made, items = paradigm("bets/coin"), items_of("bets/coin", orders="published")
-    test = items[(items["split"] == "test") & (items["kind"] == "win_high")]["item_id"]
-    lucky = set(test.tolist()[:right])
-
-    def score(item: dict) -> dict[str, float]:
-        takes = "win" if item["split"] == "dev" or item["item_id"] in lucky else "lose"
-        return {role: 0.9 if role == takes else 0.1 for role in ("win", "lose", "none")}
-
-    tuned = next(each for each in made.contrasts if each.measure == f"threshold_{truth}")
-    published = replace(tuned, replication=True, include="is_published")
-    row = estimate_contrast(published, encoded(items, score), items)[0]
-    assert row["estimate"] == right / (100 if truth == "strict" else 50)
-    assert row["p_value"] == pytest.approx(p, abs=5e-6)
-    assert "z with sample sd" in row["method"]
-
-
 def test_ties_are_shared_and_in_replication_the_first_takes_them():
     "Equal scores for all options: a third of each question, and as published always heads."
     items = items_of("bets/coin")
@@ -258,27 +211,6 @@ def test_ties_are_shared_and_in_replication_the_first_takes_them():
 
 
 # --- words ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("role, word", [("high", "no better"), ("low", "worse")])
-def test_nobody_is_better_where_a_constant_policy_gets_everything(role, word):
-    "The published order of the value questions: the headline says so in words."
-    items = items_of("bets/value", orders="published", item_order="hl")
-    found = estimated("bets/value", items, told(items, lambda item: {role: 1.0}))
-    row = found.iloc[0]
-    assert row["verdict"] == word
-    assert "no answer can do better than the best constant policy" in row["detail"]
-    sentence = headline_sentence(row, paradigm("bets/value"), "x")
-    assert f"is {word}" in sentence or f"is {word} than" in sentence
-
-
-@pytest.mark.parametrize("who", ["rational", "random", "type_only", "position"])
-def test_no_sentence_of_the_first_screen_speaks_of_a_bias_of_people(who):
-    made, items = paradigm("bets/coin"), items_of("bets/coin")
-    found = estimated("bets/coin", items, exact_trials(who, items))
-    words = opening(found.iloc[0], made, who, items).replace("This is no bias", "")
-    for forbidden in ("human", "towards", "Without bias", made.bias, "shows a"):
-        assert forbidden not in words, forbidden
 
 
 def test_accuracies_stay_out_of_what_is_said_of_biases():
@@ -306,15 +238,6 @@ def test_a_place_is_a_constant_policy_and_no_reason_for_silence():
     assert "position_dominated" in set(found["status"])  # said where places are told of
 
 
-def test_right_answers_may_be_scored_by_any_estimator_of_prompts():
-    "The outcome `right` without an estimator of bets: the mean of every cluster."
-    items = items_of("bets/coin", splits=("test",))
-    usual = replace(paradigm("bets/coin").headline, kind="difference")
-    row = estimate_contrast(usual, exact_trials("rational", items), items)[0]
-    assert row["estimate"] == pytest.approx(0.5)
-    assert "always 'I should not bet on either one', which gets 0.50 right" in row["detail"]
-
-
 def test_unreadable_answers_count_as_wrong_and_at_their_worst_and_best():
     "A tenth of the questions is refused by somebody who is right in all others."
     items = items_of("bets/coin", splits=("test",), orders="published")
@@ -338,25 +261,6 @@ def test_unreadable_answers_count_as_wrong_and_at_their_worst_and_best():
 
 
 # --- two participants ------------------------------------------------------------------
-
-
-def test_each_count_of_a_headline_says_what_it_counts():
-    "100 published questions about 5 expensive items, and the 100 pairs of the default design."
-    name, whole_size = "bets/coin", size_words(known_sizes()["bets/coin"], paradigm("bets/coin"))
-    assert whole_size == "600 prompts in 100 expensive items"
-    items = items_of(name, splits=("test",))
-    named = [exact_trials(who, items).assign(participant=who) for who in ("rational", "random")]
-    found = [decide(estimate_effects(each, items, paradigm(name))) for each in named]
-    effects = pd.concat(found, ignore_index=True)
-    assert set(headlines(effects)["n_clusters"]) == {100}
-    shown = repr(show(effects))
-    assert "100 questions" in shown and "100 clusters" not in shown
-    ranks = compare(pd.concat(named), items=items).ranks
-    assert set(ranks["n_clusters"]) == {5}
-    for settings in ({}, {"item_sets": ["published"]}):
-        planned = plan("sim/human", name, settings={name: settings})
-        (line,) = plan_tables(planned)[TITLE_OF_POWER].to_dict("records")
-        assert line["clusters"] == "100"
 
 
 def test_shares_that_differ_in_part_are_told_apart():
@@ -462,42 +366,6 @@ def test_a_constant_answer_gains_nothing_whatever_can_be_read(readable, item_set
         assert drawn == pytest.approx(share)  # these answers are certain
 
 
-@pytest.mark.parametrize("side", ["I should bet on heads", "I should bet on tails", 0, 1, 2])
-def test_no_constant_answer_beats_the_best_of_them_where_it_is_right(side):
-    "Read only where it is right: the best policy of these questions is this one."
-    items = items_of("bets/coin", splits=("test",))
-
-    def taken(item: dict) -> str:
-        places = [each["role"] for each in item["options"]]
-        texts = {each["text"]: each["role"] for each in item["options"]}
-        return places[side] if isinstance(side, int) else texts[side]
-
-    def say(item: dict) -> dict[str, float]:
-        return {taken(item): 1.0}
-
-    mine = read_where(items, say, lambda item: taken(item) == item["right"])
-    row = whole(estimated("bets/coin", items, mine)).loc["accuracy_gain"]
-    assert row["estimate"] == 0 and "1.00 right" in row["detail"]
-    assert "prompts without a readable answer left out" in row["detail"]
-
-
-def test_bars_of_thresholds_weigh_questions_as_the_share_does():
-    "Never to bet is the best constant set for either ground truth, however little is read."
-    items = items_of("bets/coin")
-
-    def score(item: dict) -> dict[str, float]:
-        return {"win": 0.1, "lose": 0.1, "none": 0.9}
-
-    trials = encoded(items, score)
-    keep = [cheap_kind_first(item) for item in items.to_dict("records")]
-    found = whole(estimated("bets/coin", items, trials[keep]))
-    for truth in ("strict", "non_negative"):
-        share = found.loc[f"threshold_{truth}", "estimate"]
-        bar = found.loc[f"threshold_{truth}_constant_policy", "estimate"]
-        assert bar == pytest.approx(share), truth
-        assert f"{share:.2f} right" in found.loc[f"threshold_{truth}", "detail"]
-
-
 def test_balanced_accuracy_has_questions_as_its_units():
     "A value question is right at every place in turn: 100 questions, not 300."
     items = items_of("bets/value", splits=("test",))
@@ -587,10 +455,3 @@ def test_contradicting_values_are_told_apart_from_values_never_asked():
     assert {row["status"], never["status"]} == {"insufficient"}
     assert "300 bets: its value answers name no single choice" in row["detail"]
     assert "300 bets: no readable value answer" in never["detail"]
-
-
-def test_items_without_a_test_split_are_named_as_such():
-    "The error says what the items lack, not that answers are missing."
-    items = items_of("bets/coin", splits=("dev",))
-    with pytest.raises(CogbiasError, match="the items hold no split 'test'"):
-        estimate_effects(told(items, believing("high")), items, paradigm("bets/coin"))
