@@ -176,25 +176,3 @@ def test_bounds_of_ratings_contain_the_estimate(name):
         treatment_only = items["condition"].eq("treatment").to_numpy() if draw else True
         rows = ends_of(refused(trials, lost & treatment_only), items, here)
         assert contains(rows), rows[["estimate", "ci_low", "ci_high", "detail"]]
-
-
-def test_a_measure_that_does_not_rise_with_its_answers_has_no_bounds():
-    "In standard deviations an extreme answer may make the effect smaller: nobody says a number."
-    items = questions([0, 120])
-    trials = said(items, 1, value=np.arange(len(items)) * 1.0, choice=None)
-    for kind in [name for name, each in OF_NUMBERS.items() if not each.bounded]:
-        here = around(items, Contrast("d", "d", {}, kind=kind, outcome="value"))
-        rows = ends_of(refused(trials, np.arange(len(items)) % 4 == 0), items, here)
-        assert set(rows["status"].iloc[1:]) == {"undefined"}
-        assert rows["estimate"].iloc[1:].isna().all()
-
-
-def test_a_ratio_to_nothing_has_no_bounds():
-    "An unreadable price may have been 0; the log of its ratio has no end."
-    items = questions([0, 120])
-    trials = said(items, 1, value=np.arange(len(items)) + 1.0, choice=None)
-    whole = (trials["cluster"] == "c1") & (trials["condition"] == "treatment")
-    ratio = Contrast("ratio", "Ratio", {}, kind="log_ratio", outcome="value", unit="log ratio")
-    rows = ends_of(refused(trials, whole.to_numpy()), items, around(items, ratio))
-    assert rows["status"].iloc[1] == "undefined"
-    assert "there is no bound" in rows["detail"].iloc[1]

@@ -1,12 +1,7 @@
 """Encoders beyond their notebook: four architectures, order and batches, bad checkpoints, a run."""
 
 import json
-import math
-import pickle
 import shutil
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +21,7 @@ from cogbias.backends.encoder import (  # noqa: E402
 )
 from tiny_models import ENCODERS, encoder_config, encoder_tokenizer  # noqa: E402
 from cogbias.participants import Request, participant  # noqa: E402
-from cogbias.tables import EFFECTS, CogbiasError, item_table, load_table, option  # noqa: E402
+from cogbias.tables import CogbiasError, item_table, option  # noqa: E402
 
 THINGS = ("car", "pen", "house", "sock", "computer", "slipper")
 ROLES = {
@@ -182,62 +177,6 @@ def test_each_distinct_pair_is_read_once(checkpoints, monkeypatch):
     assert all(by_role[at] == by_role[at - at % 3] for at in range(90))
 
 
-def test_threads_take_turns_with_a_model(checkpoints, monkeypatch):
-    "One that reads in blocks must not be switched by another while it does."
-    plain, inside, met = encoder._logits, [], []
-
-    def watched(model, rows, width):
-        inside.append(threading.get_ident())
-        met.append(len(inside))
-        time.sleep(0.01)
-        inside.pop()
-        return plain(model, rows, width)
-
-    model, tokenizer = load_encoder(checkpoints["bigbird"])
-    alone = score_pairs(model, tokenizer, TEXTS[:12], 3)
-    monkeypatch.setattr(encoder, "_logits", watched)
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: score_pairs(model, tokenizer, TEXTS[:12], 3), range(8)))
-    assert all(np.array_equal(each, alone) for each in found)
-    assert len(met) == 32 and set(met) == {1}
-
-
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_another_precision_is_another_participant(checkpoints, dtype):
-    plain = participant(f"encoder/{checkpoints['roberta']}")
-    coarse = participant(f"encoder/{checkpoints['roberta']}", dtype=dtype)
-    assert coarse.name == f"{plain.name} dtype={dtype}" and coarse.identity != plain.identity
-    fine, rough = (score_pairs(*who.loaded, TEXTS[:9]) for who in (plain, coarse))
-    assert 0 < np.abs(fine - rough).max() < 0.2 * np.abs(fine).max()
-
-
-@pytest.fixture(scope="module")
-def beside(checkpoints, tmp_path_factory) -> Path:
-    "Two encoders and a simulated participant in one folder."
-    out = tmp_path_factory.mktemp("beside")
-    for model in (f"encoder/{checkpoints['bert']}", f"encoder/{checkpoints['roberta']}"):
-        run_bets(model, out)
-    run_bets("sim/type_only", out)
-    return out
-
-
-def run_bets(model: str, out: Path) -> None:
-    from cogbias.running import run_study
-    from cogbias.study import make_study
-
-    published = {"bets/coin": {"item_sets": ["published"], "splits": ["test"]}}
-    study = make_study(models=[model], paradigms=["bets/coin"], settings=published)
-    assert run_study(study, out, reports=False).failed == []
-
-
-def test_an_encoder_cannot_see_the_order_of_options(beside):
-    "Read as chances, scores that lie close together would look like a liking for places."
-    effects = load_table(beside / "effects.parquet", EFFECTS)
-    mine = effects[effects["participant"].str.startswith("encoder/")].set_index("measure")
-    assert (mine.loc["order_consistency", "estimate"] == 1).all()
-    assert (mine.loc["position_locked", "estimate"] == 0).all()
-
-
 def edit_config(place: Path, **change) -> None:
     config = json.loads((place / "config.json").read_text())
     (place / "config.json").write_text(json.dumps(config | change))
@@ -246,13 +185,6 @@ def edit_config(place: Path, **change) -> None:
 def without_tokenizer(place: Path) -> None:
     for file in place.glob("tokenizer*"):
         file.unlink()
-
-
-def unpadded(place: Path) -> None:
-    tokenizer = encoder_tokenizer("bert", TEXTS, 400)
-    tokenizer.pad_token = None
-    without_tokenizer(place)
-    tokenizer.save_pretrained(place)
 
 
 def other_head(labels: int) -> object:
@@ -283,13 +215,6 @@ def torn(place: Path) -> None:
     (place / "model.safetensors").write_bytes(whole[: len(whole) // 2])
 
 
-def without_its_second_part(place: Path) -> None:
-    (place / "model.safetensors").rename(place / "model-00001-of-00002.safetensors")
-    parts = {"bert.pooler.dense.bias": "model-00002-of-00002.safetensors"}
-    index = {"metadata": {}, "weight_map": parts}
-    (place / "model.safetensors.index.json").write_text(json.dumps(index))
-
-
 FAULTS = {
     "no head for it": (lambda place: edit_config(place, model_type="gpt2"), "architecture 'gpt2'"),
     "unknown kind": (
@@ -297,21 +222,14 @@ FAULTS = {
         "config.json cannot be read",
     ),
     "no tokenizer": (without_tokenizer, "holds no tokenizer"),
-    "no padding": (unpadded, "its tokenizer has no padding token"),
-    "another padding": (
-        lambda place: edit_config(place, pad_token_id=3),
-        "its tokenizer is not that of its model",
-    ),
     "another vocabulary": (
         lambda place: edit_config(place, vocab_size=20),
         "its tokenizer is not that of its model",
     ),
     "three labels": (other_head(3), "3 outputs: entailment, neutral, contradiction"),
-    "a regression": (other_head(1), "the head of another task (BertForSequenceClassification"),
     "never trained": (headless, "its head was never trained for choosing"),
     "a layer missing": (without_a_layer, "holds no values for 1 of its weights, bert.encoder.la"),
     "torn": (torn, "safetensors cannot be read"),
-    "a part missing": (without_its_second_part, "get the whole checkpoint again"),
     "its own code": (
         lambda place: edit_config(place, auto_map={"AutoModel": "m.Model"}),
         "brings its own code",
@@ -345,15 +263,6 @@ def test_a_fresh_head_is_asked_for_by_its_seed_and_said(checkpoints, tmp_path, f
     assert "head that was never trained; its answers are random" in caplog.text
     assert "never trained" in who.facts()["warning"]
     refused(lambda: load_encoder(checkpoints[family], fresh_head=0), "leave fresh_head out")
-
-
-def test_scores_that_are_no_numbers_stop(bert):
-    from safetensors.torch import load_file, save_file
-
-    weights = load_file(bert / "model.safetensors")
-    weights["classifier.bias"][:] = math.nan
-    save_file(weights, bert / "model.safetensors", {"format": "pt"})
-    refused(lambda: score_pairs(*load_encoder(bert), TEXTS[:2]), "no finite numbers", "damaged")
 
 
 def test_a_text_that_is_too_long_is_refused_and_not_cut(checkpoints):
@@ -405,27 +314,3 @@ def test_nothing_but_weights_comes_out_of_a_pickle(bert, tmp_path, wrap):
     pickled(bert, wrap(Payload(mark)))
     refused(lambda: to_safetensors(str(bert), tmp_path / "new"), "somebody you trust")
     assert not mark.exists() and not (tmp_path / "new").exists()
-
-
-@pytest.mark.parametrize("text", ["{,", "[1]", ""])
-def test_a_damaged_configuration_is_named(bert, text):
-    "It was called an identity that is not JSON, and the file was not named."
-    (bert / "config.json").write_text(text)
-    who = participant(f"encoder/{bert}")
-    refused(lambda: who.identity, str(bert / "config.json"), "cannot be read")
-
-
-def test_what_is_no_pair_is_refused_and_no_place_enters_the_key(checkpoints, tmp_path):
-    who = participant(f"encoder/{checkpoints['bert']}", batch_size=4)
-    assert who.loaded and "loaded" not in vars(pickle.loads(pickle.dumps(who)))
-    item = bets(THINGS[:2], 1).iloc[0].to_dict()
-    for odd, said in (
-        ({"content": {"kind": "bet"}}, "no bare question"),
-        ({"options": [each | {"text": " "} for each in item["options"]]}, "the texts of two"),
-        ({"system": "You bet."}, "a system prompt"),
-    ):
-        refused(lambda: who.check_items([item | odd]), "cannot be asked example/bets", said)
-    shutil.copytree(checkpoints["bert"], tmp_path / "bert@coin")
-    there = participant("encoder/bert@coin", checkpoints=str(tmp_path))
-    assert (there.revision, there.identity) == (who.revision, who.identity)
-    assert str(tmp_path) not in f"{there.name} {there.identity}"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from own_files import FILES, GAPS, HEAD, LISTED, NUMBERS, OPTIONS, TABLE, TEXT, WHOLE, said, written
+from own_files import FILES, HEAD, TABLE, TEXT, WHOLE, said, written
 
 from cogbias.cli import main
-from cogbias.design import About, paradigm, paradigms
+from cogbias.design import About
 from cogbias.kits.classic import against, classic
 from cogbias.kits.file import own_rules, own_stimulus, paradigm_from_file, paradigm_of_files
 from cogbias.kits.table import paradigm_from, paradigm_of_texts
@@ -100,43 +100,6 @@ def test_wordings_in_a_table_in_the_file_and_in_a_data_frame_are_the_same() -> N
     assert at_hand.items()["item_id"].tolist() == first
     assert paradigm_of_texts(at_hand.files).items()["item_id"].tolist() == first
     assert ids({"x.toml": HEAD, "w.csv": "\ufeff" + WHOLE.replace("\n", "\r\n")}) == first
-
-
-def test_numbers_are_asked_for_and_given_by_variant() -> None:
-    text = NUMBERS.replace("number.unit", 'number.high = 80\nnumber.bias = "lower"\nnumber.unit')
-    own = paradigm_of_files({**FILES, "lost.toml": text})
-    assert set(own.items()["answer"]) == {"number"}
-    assert (own.headline.unit, own.headline.direction) == ("nights", -1)
-    assert own.headline.title == "Answer, control minus treatment"
-    listed = LISTED.replace("price = 10", "price = { base = 10, odd = 99 }")
-    items = paradigm_of_files({"lost.toml": 'variants = ["base", "odd"]\n' + listed}).items()
-    assert items[items["variant"] == "odd"]["prompt"].str.contains("$99", regex=False).all()
-
-
-def test_a_target_of_a_wording_is_not_passed_over() -> None:
-    table = TABLE.replace("\n", ",A\n").replace("outing,A", "outing,target")
-    items = paradigm_of_files({**FILES, "outings.csv": table}).items()
-    targets = {each["text"] for options in items["options"] for each in options if each["value"]}
-    assert targets == {"Buy a ticket"}
-
-
-def test_braces_around_something_else_and_joined_letters_pass() -> None:
-    asked = TEXT.replace("What do you", 'Answer as {\\"x\\": 1}. What do you')
-    items = paradigm_of_files({**FILES, "lost.toml": asked}).items()
-    assert items["prompt"].str.contains('{"x": 1}', regex=False).all()
-    for place in ("می\u200cروم", "\U0001f468\u200d\U0001f469"):
-        table = TABLE.replace("the zoo", place)
-        items = paradigm_of_files({**FILES, "outings.csv": table}).items()
-        assert items["prompt"].str.contains(place).sum() == 4
-
-
-def test_no_shipped_paradigm_is_taken_for_ones_own() -> None:
-    assert not [name for name in paradigms() if name.startswith("own/")]
-    own = paradigm_of_files({**FILES, "lost.toml": 'name = "framing"\n' + TEXT})
-    assert own.name == "own/framing"
-    made = paradigm_from(paradigm("classic/framing").items(variants=["base"]), "part")
-    with pytest.raises(CogbiasError, match="'own/part' is not known"):
-        paradigm(made.name)
 
 
 def test_a_paradigm_goes_to_another_process_by_its_texts(tmp_path: Path) -> None:
@@ -226,26 +189,6 @@ IN_THE_TABLE = [
 def test_a_mistake_in_a_table_is_named(old: str, new: str, what: str) -> None:
     assert old in TABLE
     told = faults({**FILES, "outings.csv": TABLE.replace(old, new, 1)})
-    assert any(what in line for line in told), told
-
-
-@pytest.mark.parametrize(
-    ("text", "table", "what"),
-    [
-        (LISTED.replace("\nplace =", "\nplce ="), "", "no wording fills the gap {place}; did you"),
-        (LISTED.replace('wording = "play"\n', ""), "", "wordings.1.wording: is missing"),
-        (LISTED.replace('"pay"', '"{second}"'), "", "two options of 'play' have the same text"),
-        (LISTED.replace('"pay"', '"a {first}"'), "", "the gap {first} is filled by a text with"),
-        (LISTED + "truth = 3\n", "", "wordings.play.truth: no number is asked for"),
-        (HEAD, WHOLE.replace("keep,B", "keep,"), "wordings.a.target: '' is none of"),
-        (HEAD, WHOLE.replace("a,treatment", "a,gift"), "wordings.a.prompt.treatment: is missing"),
-        (HEAD, WHOLE.replace("a,treatment", "a,control"), "wordings.a: has two rows for one"),
-        (HEAD, WHOLE.replace("option_a", "optian"), "optian: fills no gap"),
-        (GAPS.replace(OPTIONS, ""), TABLE, "no wording fills the gap {first}"),
-    ],
-)
-def test_a_mistake_of_a_text_with_its_wordings_is_named(text: str, table: str, what: str) -> None:
-    told = faults({"lost.toml": text, "outings.csv": table, "w.csv": table})
     assert any(what in line for line in told), told
 
 

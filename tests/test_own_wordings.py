@@ -56,38 +56,6 @@ def test_every_classic_takes_other_wordings(name: str) -> None:
     assert more["settings"] <= set(signature(made.items).parameters)
 
 
-def test_arguments_of_a_classic_hold_for_other_wordings() -> None:
-    for name, argument, value, sign in (
-        ("anchoring", "arbitrary", True, "was drawn at random"),
-        ("endowment", "inspection", True, "pick it up and examine"),
-        ("gamblers_fallacy", "side", "heads", "the next toss shows heads"),
-    ):
-        text, table = rewritten(f"classic/{name}")
-        files = {"other.toml": text, "w.csv": table}
-        given = paradigm_of_files(files).items(**{argument: value})
-        assert given["prompt"].str.contains(sign).any(), name
-        said_so = f"[settings]\n{argument} = {json.dumps(value)}\n"
-        told = paradigm_of_files({**files, "other.toml": text + said_so})
-        assert told.items()["item_id"].tolist() == given["item_id"].tolist()
-
-
-def test_numbers_of_a_wording_have_the_step_of_the_shipped_ones() -> None:
-    text, table = rewritten("classic/gamblers_fallacy")
-    first = table.splitlines()[1]
-    ten = table.replace(first, first.rpartition(",")[0] + ",10")  # times 9.7 this would be 97
-    made = paradigm_of_files({"other.toml": text, "w.csv": ten}).items(variants=["odd"])
-    assert made["content"].iloc[0]["n"] == 98
-
-
-def test_a_persona_takes_the_place_of_the_usual_one_whatever_else_is_set() -> None:
-    text = 'based_on = "classic/anchoring"\npersona = "You are a sailor."\n'
-    for more in ("", "[settings]\narbitrary = true\n"):
-        made = paradigm_of_files({"sailor.toml": text + more}).items()
-        assert not made["system"].str.contains("You are a customer").any()
-        told = made["system"].str.startswith("You are a sailor.")
-        assert (told == (made["variant"] != "no_persona")).all()
-
-
 def test_another_kit_is_asked_with_a_persona_and_without() -> None:
     text = 'based_on = "choice/decoy"\npersona = "You are a nurse."\n'
     few = {"target_sides": ["cheaper"], "products": ["phone"]}
@@ -106,24 +74,6 @@ def test_another_kit_is_asked_with_a_persona_and_without() -> None:
     mine = found[found["measure"] == both.headline.measure].groupby("group")["estimate"].first()
     assert mine["all"] == pytest.approx(usual["estimate"].iloc[0])
     assert mine["variant=no_persona"] == pytest.approx(usual["estimate"].iloc[0])
-
-
-SETS = """wording,plan,news
-bakery,a bakery in the lobby,Few people buy anything there.
-night bus,a bus for the night shift,Most of its seats stay empty.
-"""
-
-
-def test_a_scenario_takes_sets_of_texts_and_settings() -> None:
-    text = 'based_on = "managerial/escalation"\nwordings = "w.csv"\n'
-    made = paradigm_of_files({"own.toml": text, "w.csv": SETS})
-    assert set(made.items()["filling_set"]) == {"bakery", "night bus"}
-    kept = paradigm_of_files({"own.toml": "keep_wordings = true\n" + text, "w.csv": SETS})
-    sets = paradigm("managerial/escalation").items()["filling_set"].nunique()
-    assert kept.items()["filling_set"].nunique() == sets + 2
-    few = paradigm_of_files({"own.toml": text + "settings.settings = 6\n", "w.csv": SETS})
-    assert len(few.items(orders=1)) == 6 * 2
-    assert len(few.items(settings=4)) == 4 * 2 * 2
 
 
 def test_what_a_model_wrote_for_a_file_is_asked(tmp_path: Path) -> None:
@@ -252,14 +202,6 @@ def test_shipped_wordings_are_asked_beside_ones_own_where_that_is_said() -> None
     assert "published_accuracy" not in [each.measure for each in alone.contrasts]
 
 
-def test_bets_are_asked_of_somebody_and_of_nobody() -> None:
-    text = 'based_on = "bets/coin"\npersona = "You are a nurse."\nvariants = ["base", "no_persona"]'
-    items = paradigm_of_files({"nurse.toml": text}).items()
-    shipped = paradigm("bets/coin").items()
-    assert items["variant"].value_counts().tolist() == [len(shipped)] * 2
-    assert items["prompt"].nunique() == shipped["prompt"].nunique()
-
-
 def lines_of(prompt: str) -> frozenset[str]:
     "The lines of a prompt; which premise comes first changes from prompt to prompt."
     return frozenset(re.sub(r"Premise \d: ", "", prompt).splitlines())
@@ -282,16 +224,6 @@ def test_a_draft_of_other_wordings_asks_the_first_shipped_one(name: str, tmp_pat
             first = shipped[shipped["template"] == 1]
             few, many = set(map(lines_of, first["prompt"])), few
         assert few <= many
-
-
-def test_a_draft_is_written_for_what_ships_alone(tmp_path: Path) -> None:
-    with pytest.raises(CogbiasError, match="does not ship with items"):
-        write_reworded("mine", "published/pagliaro_framing", tmp_path)
-    with pytest.raises(CogbiasError, match="did you mean 'bets/coin'"):
-        write_reworded("mine", "bets/coinn", tmp_path)
-    assert not [*tmp_path.iterdir()]
-    told = said("new", "paradigm", "mine", "--based-on", "bets/coin", "--folder", str(tmp_path))
-    assert "written" in told and "next      cogbias check" in told
 
 
 # --- mistakes

@@ -91,23 +91,6 @@ def test_chunks_and_blocks_show_each_token_its_ancestors_and_nothing_else(
     assert covered == list(range(len(tree)))
 
 
-def test_many_sequences_are_compared_in_batches(monkeypatch):
-    generator = np.random.default_rng(0)
-    sequences = [generator.integers(0, 3, generator.integers(0, 12)).tolist() for _ in range(500)]
-    whole = prefix_tree(sequences)
-    monkeypatch.setattr("cogbias.elicitation.prefixes._CELLS_AT_ONCE", 30)
-    parts = prefix_tree(sequences)
-    assert all(
-        np.array_equal(getattr(whole, name), getattr(parts, name))
-        for name in ("token", "depth", "end")
-    )
-
-
-def test_arrays_and_tuples_are_sequences_too():
-    whole = prefix_tree([[1, 2], [1, 3]])
-    assert np.array_equal(prefix_tree([np.array([1, 2]), (1, 3)]).token, whole.token)
-
-
 @pytest.mark.parametrize("wrong", [[-1], [2**32], [2**32 - 1], [1.5], ["a"], [None]])
 def test_wrong_tokens_are_refused(wrong):
     with pytest.raises(CogbiasError, match="token ids must be whole numbers"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 import tarfile
@@ -11,16 +10,14 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT, demo_commands
 from tiers import slow_but
 from typer.testing import CliRunner
 
 from cogbias.cells import effects_of as effects_of_folder
-from cogbias.cells import stored_cell, trivial_responders
+from cogbias.cells import stored_cell
 from cogbias.cli import app
 from cogbias.design import paradigm, paradigms
 from cogbias.effects import CLAIMS_FROM, effect_rows, effects_table
@@ -39,7 +36,6 @@ from cogbias.folder import Folder, items, readings, requests, trials
 from cogbias.rendering import render_reports
 from cogbias.running import ask_and_estimate
 from cogbias.stats.susceptibility import marks_from_the_smallest
-from cogbias.study import read_study, studies, study_paradigms
 from cogbias.tables import CogbiasError, shipped
 
 HERE = Path(__file__).parents[1]
@@ -242,16 +238,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_a_part_that_is_not_there_is_said(tmp_path: Path) -> None:
-    for more, said in (
-        ({"paradigms": ["published/pagliaro_decoi"]}, "did you mean 'published/pagliaro_decoy'"),
-        ({"where": {"arm": ["D9"]}}, "holds no answer where arm=D9"),
-    ):
-        with pytest.raises(CogbiasError, match=re.escape(said)):
-            import_pagliaro(FACTS, tmp_path / "out", **more)
-    assert not (tmp_path / "out").exists()
-
-
 def test_one_command_puts_both_readings_beside_the_answers(tmp_path: Path) -> None:
     "As the page on these answers tells those who doubt it."
     out, place = str(tmp_path / "out"), tmp_path / "tables"
@@ -316,35 +302,3 @@ def test_the_report_of_every_published_experiment_is_rendered(tmp_path: Path) ->
     of_cells = [each for each in written if each.stem.startswith("published")]
     assert not failed and len(of_cells) == 88
     assert all("As their authors read them" in each.read_text() for each in of_cells)
-
-
-def test_what_the_readme_says_of_the_demo_is_what_it_asks() -> None:
-    said = re.search(
-        r"^make demo +# (\d+) simulated participants in (\d+) paradigms, "
-        r"published answers of (\d+) real models in (\d+) more",
-        (ROOT / "README.md").read_text(),
-        re.M,
-    )
-    study = read_study(studies()["demo"])
-    names = study_paradigms(study)
-    suites = {name.partition("/")[0] for name in names}
-    assert suites == {name.partition("/")[0] for name in paradigms()}  # a slice of every suite
-    imported = next(line for line in demo_commands("place") if line[0] == "import")
-    counts = len(study.models), len(names)
-    models = pd.read_parquet(FACTS)["model"].nunique()
-    assert tuple(map(int, said.groups())) == (*counts, models, imported.count("--paradigm"))
-
-
-def test_nobody_is_shown_beside_a_headline_about_open_numbers() -> None:
-    "Some of these experiments ask for choices, but compare numbers."
-    shown = {name: trivial_responders(paradigm(name), each) for name, each in facts().items.items()}
-    assert shown["published/pagliaro_primacy"].empty
-    assert not shown["published/pagliaro_decoy"].empty
-
-
-def test_the_page_types_no_count_of_refusals() -> None:
-    cells = nbformat.read(HERE / "nbs" / "published" / "pagliaro.ipynb", as_version=4).cells
-    page = "\n\n".join(cell.source for cell in cells)
-    counts = pd.read_csv(shipped("data", "published", "pagliaro_refusals.csv"))
-    for number in counts.iloc[:, 4:].sum():
-        assert not re.search(rf"\b{number}\b", page), number

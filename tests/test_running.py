@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -12,22 +11,18 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import cogbias as cb
-from cogbias.cells import effects_of, open_cell
-from cogbias.folder import Folder, request_of, requests, runs, status, trials
+from cogbias.cells import effects_of
+from cogbias.folder import Folder, request_of, requests, runs, status
 from cogbias.own_paradigms import own_paradigm, paradigm_of
 from cogbias.participants import Answer, at_hand
 from cogbias.running import run_study
 from cogbias.status import folder_status
 from cogbias.study import make_study, plan_study
-from cogbias.tables import CogbiasError
-from cogbias.trials import slug
 from cogbias.verification import verify_folder
 from doubles import Double
-from tiers import slow_but
 
 FRAMING = "classic/framing"
 
@@ -88,21 +83,6 @@ def test_what_is_there_is_not_asked_again_in_whatever_way_a_study_grows(tmp_path
     with Folder(tmp_path) as folder:
         assert len(requests(folder)) == 4 and len(runs(folder)) == 6
         assert len(requests(folder, 1)) == 1  # what an earlier run asked stays
-
-
-def test_who_is_met_again_is_not_contacted_as_long_as_nothing_is_missing(tmp_path: Path) -> None:
-    with Double() as double:
-        given = {"participants": {"openai/*": {"base_url": double.openai}}}
-        study = make_study(
-            models=["openai/tiny"], paradigms=[FRAMING], where={"variant": ["base"]}, **given
-        )
-        first = run_study(study, tmp_path, reports=False)
-        assert not first.failed and total(first, "asked") == 160
-    again = run_study(study, tmp_path, reports=False)  # the server is gone
-    assert not again.failed and total(again, "stored") == 160
-    assert again.effects.equals(first.effects)
-    grown = run_study(replace(study, where={}), tmp_path, reports=False)
-    assert len(grown.failed) == 1 and "openai/tiny in classic/framing: " in grown.failed[0]
 
 
 def test_what_fails_costs_only_itself_and_is_asked_again(tmp_path: Path) -> None:
@@ -322,22 +302,6 @@ def test_a_stranger_s_folder_is_read_and_nobody_is_contacted(tmp_path: Path) -> 
     assert folder_status(tmp_path).cells["state"].tolist() == ["incomplete"]
 
 
-def test_status_says_how_far_a_folder_is(tmp_path: Path) -> None:
-    study = make_study(models=["sim/human", "sim/messy"], paradigms=[FRAMING])
-    run_study(study, tmp_path, reports=False)
-    with Folder(tmp_path, writes=True) as folder:
-        folder.db.execute("delete from answers where rowid % 2 = 0 and p is not null")
-    found = folder_status(tmp_path)
-    assert dict(zip(found.cells["participant"], found.cells["state"])) == {
-        "sim/human": "incomplete",
-        "sim/messy": "done",
-    }
-    assert found.effects == "outdated" and found.totals["answers"] == 224 + 448
-    assert json.loads(json.dumps(found.as_json()))["totals"]["done"] == 1
-    with pytest.raises(CogbiasError, match="no answers here"):
-        folder_status(tmp_path / "elsewhere")
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -358,37 +322,4 @@ def test_verify_counts_what_is_not_as_it_was_stored(change: str, said: str, tmp_
     assert said in done.stdout or "rows are not as they were stored" in done.stderr
 
 
-def test_an_edited_table_is_told_and_made_again(tmp_path: Path) -> None:
-    run_study(make_study(models=["sim/human"], paradigms=[FRAMING]), tmp_path, reports=False)
-    csv = tmp_path / "effects.csv"
-    before = csv.read_bytes()
-    csv.write_bytes(before.replace(b"present", b"absent"))
-    assert verify_folder(tmp_path).edited == ["effects.csv"]
-    effects_of(tmp_path)
-    assert csv.read_bytes() == before and verify_folder(tmp_path).holds
-
-
-def test_a_cell_of_a_report_is_that_of_its_study(tmp_path: Path) -> None:
-    "Asked by itself, with the same settings, a cell finds its answers and asks nothing."
-    study = make_study(models=["sim/messy"], paradigms=[FRAMING])
-    run_study(study, tmp_path, reports=False)
-    count = len(answers_of(tmp_path))
-    cell = open_cell(study, tmp_path)
-    with Folder(tmp_path) as folder:
-        pd.testing.assert_frame_equal(cell.trials, trials(folder))
-    assert len(answers_of(tmp_path)) == count and cell.lacking == 0
-
-
 # ---- names
-
-
-@pytest.mark.parametrize(
-    "name",
-    slow_but(
-        ["a/b", "con", "../x", "ä" * 300], ["a/b", "con", "../x", "ä" * 300, "A b", ".", "x."]
-    ),
-)
-def test_a_name_from_outside_becomes_a_safe_file_name(name: str) -> None:
-    made = slug(name)
-    assert made == Path(made).name and len(made.encode()) <= 120 and not made.startswith(".")
-    assert slug(name + "x") != made != slug(name.upper() + "y")

@@ -2,7 +2,6 @@
 
 import copy
 import logging
-import threading
 from functools import cache
 
 import numpy as np
@@ -176,18 +175,6 @@ def test_sequences_longer_than_the_window_go_by_rows(kind):
     assert scorer.facts["by_rows"] == sum(len(each) > 25 for each in prompts())
 
 
-def test_rescaled_rotary_positions_limit_the_tree():
-    settings = {
-        "rope_type": "dynamic",
-        "rope_theta": 10000.0,
-        "factor": 2.0,
-        "original_max_position_embeddings": 25,
-    }
-    model = build("Llama", rope_parameters=settings)
-    scorer = Scorer(model)
-    assert scorer.facts["reach"] == 25 and deviation(scorer, model, prompts()) < 1e-4
-
-
 @cache
 def qwen():
     "A scorer and its model, made once for all examples."
@@ -216,53 +203,6 @@ def test_temperatures(llama):
             scorer.next_logprobs(prompts(), [EVERY[:9]] * len(prompts()), temperature), together
         ):
             assert np.array_equal(one, several[index])
-
-
-def test_temperature_zero_shares_between_ties(llama):
-    assert all(
-        np.exp(each).sum() == 1 and np.exp(each).argmax() == one.argmax()
-        for each, one in zip(
-            Scorer(llama).next_logprobs(prompts(), [EVERY] * len(prompts()), 0),
-            plain(llama, prompts()),
-        )
-    )
-    model = build("Llama", tie_word_embeddings=False)
-    torch.nn.init.zeros_(model.lm_head.weight)
-    assert np.allclose(Scorer(model).next_logprobs([[3, 4]], [EVERY], 0)[0], -np.log(VOCABULARY))
-
-
-def test_two_threads_and_two_scorers(llama):
-    scorers = [Scorer(llama, token_budget=11), Scorer(llama, token_budget=500)]
-    rest = plain(llama, prompts())
-    wrong, done = [], []
-
-    def work(scorer, order):
-        for _ in range(5):
-            found = scorer.next_logprobs(
-                [prompts()[index] for index in order], [EVERY] * len(order)
-            )
-            wrong.extend(
-                index
-                for index, each in zip(order, found)
-                if np.abs(each - rest[index]).max() > 1e-4
-            )
-            wrong.extend(
-                index
-                for index, each in enumerate(plain(llama, prompts()[:2]))
-                if np.abs(each - rest[index]).max() > 1e-4
-            )  # the model itself, meanwhile
-        done.append(order)
-
-    orders = [list(range(12)), list(range(12))[::-1], [3, 1, 2], [9, 0]]
-    threads = [
-        threading.Thread(target=work, args=(scorers[index % 2], order))
-        for index, order in enumerate(orders)
-    ]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join(timeout=120)
-    assert len(done) == 4 and not wrong
 
 
 def test_what_cannot_be_scored(llama):
