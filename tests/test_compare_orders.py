@@ -88,29 +88,6 @@ def test_a_liking_for_a_place_is_no_difference_where_orders_lack(tmp_path: Path)
     assert set(compared.ranks["rank_high"]) == {2}
 
 
-def mostly_by_place(prompt: str) -> str:
-    "By place in three of four stories, the other option in the rest."
-    item = next(row for text, row in OF_FRAMING.items() if prompt.endswith(text))
-    place = 0 if item.condition == "treatment" else 1
-    chance = int(hashlib.sha256(str(item.item_id).encode()).hexdigest(), 16)
-    return item.options[place if chance % 4 else 1 - place]["label"]
-
-
-def silent_in_the_second_order(prompt: str) -> str:
-    "The second option, where it stands second in the first order."
-    item = next(row for text, row in OF_FRAMING.items() if prompt.endswith(text))
-    return "I cannot answer that." if str(item.option_order) == "2" else "B"
-
-
-def test_where_one_order_was_read_by_one_alone_there_is_no_difference(tmp_path: Path) -> None:
-    asked = [mostly_by_place, silent_in_the_second_order]
-    found = cb.run(asked, FRAMING, outputs=tmp_path / "out", reports=False)
-    compared = cb.compare(found)
-    (row,) = compared.differences.to_dict("records")
-    assert row["status"] == "position_dominated" and row["larger"] == "not told apart"
-    assert set(compared.ranks["rank_high"]) == {2}
-
-
 def test_a_scale_that_one_read_from_one_end_alone_has_no_difference(tmp_path: Path) -> None:
     def middle_of_the_first(prompt: str) -> str:
         story = story_of(prompt)

@@ -22,20 +22,11 @@ from cogbias.tables import CogbiasError
 pytestmark = pytest.mark.usefixtures("no_settings_of_the_machine")
 ITEM = item("A or B?", "A", "B")
 MISSING = object()
+META = {"n_vocab": 5, "n_params": 10, "ftype": "Q4", "n_ctx": 100}
+OWNED = {"id": "tiny", "aliases": ["t"], "owned_by": "llamacpp", "root": "x"}
 PAGES: dict[str, dict[str, Any]] = {
     "openai": {
-        "/v1/models": {
-            "data": [
-                {
-                    "id": "tiny",
-                    "aliases": ["t"],
-                    "owned_by": "llamacpp",
-                    "root": "x",
-                    "max_model_len": 4096,
-                    "meta": {"n_vocab": 5, "n_params": 10, "ftype": "Q4", "n_ctx": 100},
-                }
-            ]
-        },
+        "/v1/models": {"data": [OWNED | {"max_model_len": 4096, "meta": META}]},
         "/props": {"build_info": "b1", "chat_template": "{{}}"},
     },
     "ollama": {
@@ -45,9 +36,7 @@ PAGES: dict[str, dict[str, Any]] = {
         "/api/show": {
             "details": {"family": "llama", "quantization_level": "Q4"},
             "model_info": {"general.parameter_count": 5, "llama.context_length": 9},
-            "capabilities": ["completion"],
-            "template": "x",
-            "parameters": "p",
+            **{"capabilities": ["completion"], "template": "x", "parameters": "p"},
             "remote_host": "",
         },
     },
@@ -78,13 +67,8 @@ def healthy(backend: str, sent: dict[str, Any]) -> dict[str, Any]:
 def places(body: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     "Where a body holds something."
     yield path
-    for name, value in (
-        body.items()
-        if isinstance(body, dict)
-        else enumerate(body)
-        if isinstance(body, list)
-        else ()
-    ):
+    pairs = body.items() if isinstance(body, dict) else ()
+    for name, value in enumerate(body) if isinstance(body, list) else pairs:
         yield from places(value, (*path, name))
 
 

@@ -96,33 +96,6 @@ def test_a_run_with_nothing_new_contacts_nobody(more: list[str], tmp_path: Path)
     assert model["calls"] == 0
 
 
-def test_another_model_under_the_same_name_is_noticed_once_it_is_asked(tmp_path: Path) -> None:
-    "Then it is asked everything, also what was complete before."
-    served = ["tiny"]
-
-    def answer(handler: object, asked: Asked) -> None:
-        body = handler.answer(asked) | {"model": served[0]}
-        handler.send(200, json.dumps(body).encode())
-
-    def run_on(double: Double, *names: str) -> None:
-        paradigms = [part for name in names for part in ("--paradigm", name)]
-        command = ["run", "--model", "openai/tiny", *paradigms, "--where", "variant=base"]
-        command += ["--keep-asking"]
-        command += ["--base-url", double.openai, "--outputs", str(tmp_path), "--no-reports"]
-        found = CliRunner().invoke(app, command)
-        assert found.exit_code == 0, found.stderr
-
-    with Double(lambda asked: answer) as double:
-        run_on(double, "classic/framing")
-        served[0], known = "tiny-2", questions(double)
-        run_on(double, "classic/framing")
-        assert questions(double) == known and set(known.values()) == {1}
-        run_on(double, "classic/framing", "classic/anchoring")
-        found = questions(double)
-    assert {found[question] for question in known} == {2}
-    assert {found[question] for question in found.keys() - known.keys()} == {1}
-
-
 def tokens_of(asked: Asked) -> dict[str, int]:
     "What a server counts that bills about what a request may cost at worst."
     return {"prompt_tokens": len(asked.prompt) // 4, "completion_tokens": 16}
@@ -190,18 +163,6 @@ def test_a_request_of_unknown_fate_is_spent(
     with Folder(tmp_path) as folder:
         in_flight = taken(folder, 0).in_flight
     assert in_flight == pytest.approx(0.0 if is_free else at_worst, abs=1e-12), answer
-
-
-def test_trying_out_a_server_is_paid_for_however_often_a_run_is_resumed(tmp_path: Path) -> None:
-    dear, price = ["--limit", "usd=0.1"], ["--price", "openai/*=100,100"]
-    of_one = (20 * 100 + 100) / 1e6  # usd, of a call to the double
-    with Double() as double:
-        for _ in range(4):
-            status, said = run(double, tmp_path, *price, *dear)
-            served = len(double.asked) * of_one
-            assert status == 3 and served <= 0.1, (served, said)
-            assert spent(tmp_path) == pytest.approx(served)
-        assert len(double.asked) > questions(double).total() == stored(tmp_path)
 
 
 class Clock:

@@ -188,20 +188,6 @@ def test_a_wording_of_ones_own_is_asked_and_changes_no_simulated_effect(
     assert mine["estimate"].iloc[0] == pytest.approx(usual["estimate"].iloc[0])
 
 
-def test_shipped_wordings_are_asked_beside_ones_own_where_that_is_said() -> None:
-    text = 'based_on = "bets/coin"\nkeep_wordings = true\n' + TOSS
-    made = paradigm_of_files({"mine.toml": text})
-    items = made.items()
-    assert items.groupby("template").size().to_dict() == {"coin": 600, "toss": 600}
-    grid = made.items(item_sets=["published"])
-    assert set(grid["template"][grid["is_published"]]) == {"coin"}
-    assert "template" in made.breakdown
-    assert "published_accuracy" in [each.measure for each in made.contrasts]
-    alone = paradigm_of_files({"mine.toml": 'based_on = "bets/coin"\n' + TOSS})
-    assert not alone.items(item_sets=["published"])["is_published"].any()
-    assert "published_accuracy" not in [each.measure for each in alone.contrasts]
-
-
 def lines_of(prompt: str) -> frozenset[str]:
     "The lines of a prompt; which premise comes first changes from prompt to prompt."
     return frozenset(re.sub(r"Premise \d: ", "", prompt).splitlines())
@@ -228,42 +214,15 @@ def test_a_draft_of_other_wordings_asks_the_first_shipped_one(name: str, tmp_pat
 
 # --- mistakes
 
-MISTAKES = [  # what is said behind based_on, and of what
-    ('"classic/farming"', "based_on: paradigm 'classic/farming' is not known; did you mean"),
-    ('"own/x"', "based_on: 'own/x' does not ship with items; name a paradigm that does"),
-    ('"classic/framing"\ntarget = "A"', "target: the design is that of classic/framing; leave"),
-    ('"classic/framing"\nvariants = ["odd"]', "variants: base is not among them"),
-    ('"classic/framing"\n[settings]\ncontents = "no"', "content set 'no' is not known"),
-    ('"choice/decoy"\n[settings]\ntempltes = [1]', "'templtes' is no argument of its items()"),
-    ('"choice/decoy"\nsettings.seed = 1', "settings: the seed is that of a study; leave it out"),
-    ('"choice/decoy"\nvariants = ["odd"]', "of choice/decoy there are base, and no_persona where"),
-    ('"managerial/halo"\nsettings.fillings = "a.jsonl"', "is a file; name it in the settings of"),
-    ('"classic/framing"\n[[wordings]]\nname = "x"\nplan = "Go."', "x.ticket: is missing; write"),
-    (
-        '"classic/endowment"\n[[wordings]]\nname = "x"\ngood = "A."\nprice = 9\ntruth = 3',
-        "wordings.x.truth: a wording of this design has good, price, published; leave it out",
-    ),
-    (
-        '"classic/endowment"\n[[wordings]]\nname = "x"\ngood = "A pin."\nprice = 1',
-        "in the variant 'base' it does not hold that the price",
-    ),
-    (
-        '"classic/framing"\nkeep_wordings = true\n[[wordings]]\nname = "play"\nplan = "Go."',
-        "wordings.play: a shipped wording has this name; rename yours",
-    ),
-    ('"choice/decoy"\n[[wordings]]\nname = "x"', "wordings.x.question: is empty; write the text"),
-    (
-        '"choice/decoy"\n[[wordings]]\nname = "x"\nquestion = "{options}{instruction}"',
-        "wordings.x.question: lacks the gap {noun}",
-    ),
+# what is said behind based_on, and of what
+MISTAKES = json.loads((Path(__file__).parent / "data" / "own_file_mistakes.json").read_text())
+OF_WORDINGS = [
     ('"choice/decoy"\n' + SHOP + 'optoin = "{price}"', "optoin: fills no gap, and is no number"),
-    ('"logic/belief"\n' + COURT + 'prompt = "Is that so?"', "wordings.court.prompt: a wording of"),
     ('"bets/coin"\n' + TOSS + TOSS.replace("toss", "again", 1), "reads like the wording 'toss'"),
-    ('"bets/value"\nsettings.templates = ["BE"]\n' + PRICES, "'templates' is no argument of its"),
 ]
 
 
-@pytest.mark.parametrize(("told", "what"), MISTAKES)
+@pytest.mark.parametrize(("told", "what"), MISTAKES["base"] + OF_WORDINGS)
 def test_a_mistake_about_a_base_is_named(told: str, what: str) -> None:
     with pytest.raises(CogbiasError) as found:
         paradigm_of_files({"mine.toml": f"based_on = {told}\n"})
@@ -294,36 +253,7 @@ TURNED_SIDES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("base", "texts", "told"),
-    [
-        ("bets/coin", TURNED_SIDES, "does not stand in 'side_1' but in 'side_2'"),
-        ("bets/coin", {"name_1": "tails", "name_2": "heads"}, "but in 'side_2'"),
-        ("bets/coin", {"no_bet": "I should bet on heads"}, "reads like 'name_1'"),
-        ("bets/coin", {"win": "lose {thing}", "lose": "win {thing}"}, "what 'lose' says"),
-        ("bets/open", {"neither": "Heads"}, "what 'name_1' says"),
-        ("bets/urn", {"name_1": "white", "name_2": "red"}, "what 'name_2' says"),
-        (
-            "bets/value",
-            {"first": "{first}", "second": "{second}", "same": "{first}"},
-            "what 'first' says",
-        ),
-        (
-            "bets/value",
-            {"first": "{first} or {second}", "second": "{first} or {second}", "same": "alike"},
-            "reads like 'first'",
-        ),
-        ("logic/belief", {"valid": "invalid", "invalid": "valid"}, "what 'invalid' says"),
-        ("logic/belief", {"all": "Some {subject} are {predicate}"}, "what 'some' says"),
-        ("logic/belief", {"all": "All {predicate} are {subject}"}, "exchanged; put them back"),
-        ("logic/belief", {"premise_1": "Conclusion: {sentence}."}, "what 'conclusion' says"),
-        ("choice/decoy", {"two": "three", "three": "two"}, "what 'three' says"),
-        ("choice/decoy", {"noun_car": "phone"}, "what 'noun_phone' says"),
-        ("choice/decoy", {"noun_car": "thing", "noun_phone": "Thing"}, "reads like 'noun_car'"),
-        ("choice/certainty", {"risky_1": "{chance} with probability {prize}"}, "exchanged"),
-        ("choice/certainty", {"sure_1": "a sure {prize}"}, "reads like 'sure_1'"),
-    ],
-)
+@pytest.mark.parametrize(("base", "texts", "told"), MISTAKES["turned"])
 def test_a_text_that_turns_a_part_into_another_is_refused(base, texts, told):
     with pytest.raises(CogbiasError) as refused:
         reworded(base, **texts)
