@@ -82,24 +82,6 @@ def test_the_command_prints_writes_and_speaks_json(folder, capsys, tmp_path):
     assert len(pd.read_csv(tmp_path / "differences.csv")) == 6
 
 
-def published_bets() -> pd.DataFrame:
-    "The published bets with coins of the test split."
-    return paradigm("bets/coin").items(item_sets=("published",), splits=("test",))
-
-
-def test_two_who_choose_the_same_with_other_probabilities_are_tied_and_not_tested():
-    models = ("rational", "graded", "type_only")  # the first two always choose what is right
-    items = published_bets()
-    answers = pd.concat([exact_trials(who, items) for who in models])
-    found = compare(answers, items=items).differences
-    by_pair = found.set_index(["first", "second"])
-    tie = by_pair.loc["sim/graded", "sim/rational"]
-    assert tie["larger"] == "tied" and pd.isna(tie["p_value"]) and pd.isna(tie["ci_low"])
-    assert tie["detail"].startswith("the same answers to all 300 prompts, with other probab")
-    assert (found["larger"] == "tied").sum() == 1 and found["p_value"].notna().sum() == 2
-    assert set(found["family"]) == {"2 tested differences of 3 participants in 1 paradigm (Holm)"}
-
-
 FRAMING = paradigm("classic/framing").items(variants=["base"])
 
 

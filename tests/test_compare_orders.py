@@ -88,18 +88,6 @@ def test_a_liking_for_a_place_is_no_difference_where_orders_lack(tmp_path: Path)
     assert set(compared.ranks["rank_high"]) == {2}
 
 
-def test_a_scale_that_one_read_from_one_end_alone_has_no_difference(tmp_path: Path) -> None:
-    def middle_of_the_first(prompt: str) -> str:
-        story = story_of(prompt)
-        silent = str(story.option_order) == "2"
-        return "I cannot answer that." if silent else story.options[5]["label"]
-
-    found = cb.run([by_place, middle_of_the_first], ITEMS, outputs=tmp_path, reports=False)
-    compared = cb.compare(found)
-    (row,) = compared.differences.to_dict("records")
-    assert (row["status"], row["larger"]) == ("position_dominated", "not told apart")
-
-
 def test_answers_that_lack_at_random_cost_little(tmp_path: Path) -> None:
     base = FRAMING.query("variant == 'base'")
 
@@ -138,11 +126,3 @@ def test_one_order_supports_no_difference_to_who_goes_by_place(
     assert row["larger"] == "not told apart"
     assert "place" in row["detail"]
     assert set(compared.ranks["rank_low"]) == {1} and set(compared.ranks["rank_high"]) == {2}
-
-
-def test_one_condition_alone_is_not_called_unreadable(tmp_path: Path) -> None:
-    who, where = ["sim/human", "sim/rational"], {"condition": "control"}
-    found = cb.run(who, "classic/framing", outputs=tmp_path, where=where, reports=False)
-    compared = cb.compare(found)
-    said = [*compared.differences["detail"], *compared.ranks["detail"]]
-    assert all("only one condition was asked: control" in each for each in said)

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from calls import command
 
 import cogbias as cb
-from cogbias.tables import shipped
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -89,17 +87,3 @@ def test_folder_run_and_tables_tell_the_same(found: object) -> None:
     for table in (found.items, found.trials, found.effects, found):
         shown = cb.show(table)
         assert shown.text and "<" in shown._repr_html_()
-
-
-def test_a_folder_at_home_is_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    for name in ("file.toml", "file.csv"):
-        text = shipped("data", "skeletons", name).read_text(encoding="utf-8")
-        place = tmp_path / name.replace("file", "mine")
-        place.write_text(text.replace("NAME", "mine"), encoding="utf-8")
-    asked = ("--model=sim/human", "--paradigm=~/mine.toml", "--no-reports", "--outputs=~/S")
-    assert command("run", *asked) == 0
-    assert command("effects", "~/S", "--out=~/of.csv") == 0
-    assert len(cb.items("~/mine.toml")) and len(cb.headline("~/S")) == 1
-    assert not (tmp_path / "~").exists()

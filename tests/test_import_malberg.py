@@ -358,19 +358,6 @@ def test_an_item_is_what_was_shown(imported: tuple) -> None:
     assert known["industry"].isin(INDUSTRIES).all()
 
 
-def test_temperatures_and_the_random_model_are_participants(
-    tmp_path: Path, tests: list[dict]
-) -> None:
-    decisions = decided(tests)
-    for each in decisions[::2]:
-        each["temperature"] = 0.7
-    decisions += [each | {"model": "Random"} for each in decided(tests)]
-    import_malberg(written(tmp_path / "in", tests, decisions), tmp_path / "out")
-    people = set(stored(tmp_path / "out")["participant"])
-    random_ones = {"sim/malberg-random"}
-    assert people == {"malberg/GPT-4o", "malberg/GPT-4o temperature=0.7"} | random_ones
-
-
 def test_commands_work_on_the_folder(tmp_path: Path, tests: list[dict]) -> None:
     kept = [test for test in tests if test["bias"] == "Conservatism"]
     other = [each | {"model": "google/gemma-2-9b-it"} for each in decided(kept, seed=9)]
@@ -447,22 +434,6 @@ def test_a_wrong_cell_of_a_decision(tmp_path: Path, tests: list[dict], column: s
         wrong[2] |= {column: value}
         said = complaint(tmp_path / str(number), tests, wrong)
         assert said.startswith("GPT-4o.csv: record 3: "), said
-
-
-WRONG_TESTS = {
-    "id": ["x"],
-    "control": ["no options", "Answer Options:\nOption 2: a\n"],
-    "treatment": [None],
-}
-
-
-@pytest.mark.parametrize("column", WRONG_TESTS)
-def test_a_wrong_cell_of_a_test(tmp_path: Path, tests: list[dict], column: str) -> None:
-    for number, value in enumerate(WRONG_TESTS[column]):
-        wrong = [dict(test) for test in tests]
-        wrong[1] |= {column: value}
-        said = complaint(tmp_path / str(number), wrong, decided(tests))
-        assert said.startswith("full_dataset.csv: record 2: "), said
 
 
 BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><t>&b;</t>'

@@ -273,23 +273,3 @@ def test_a_plan_subtracts_what_is_stored_and_learns_from_it(tmp_path: Path) -> N
     assert abs(cell["tokens_in"] / (20 * (PROMPTS - kept)) - 1) < 0.1
     assert any(line.startswith("spent so far") for line in planned.notes)
     assert cell["told"] == f"as in its {kept} answers here"
-
-
-@pytest.mark.filterwarnings(
-    "error",
-    "ignore::pytest.PytestUnraisableExceptionWarning",  # sockets of tests before this one
-)
-def test_a_pilot_says_how_much_clusters_differ(tmp_path: Path) -> None:
-    "The plan of somebody who has answered sees what the interval of its answers says."
-    from cogbias.running import ask_and_estimate
-
-    paradigms = ["classic/framing"]
-    effects = ask_and_estimate("sim/human", paradigms, tmp_path)
-    study = make_study(models=["sim/human", "sim/messy", "openai/far"], paradigms=paradigms)
-    own, other, real = plan_run(study, tmp_path).power.to_dict("records")
-    head = effects.iloc[0]
-    assert own["told"] == f"stored: its own {head['n_clusters']} clusters"
-    assert abs(own["spread"] - head["se"] * head["n_clusters"] ** 0.5) < 1e-9
-    assert other["told"] == "stored: median of 1 others here"
-    assert real["told"].startswith("assumed"), "simulated participants say nothing of a real one"
-    assert own["present_from"] < real["present_from"]

@@ -88,17 +88,6 @@ def test_pairs_are_asked_in_both_orders_alike(name: str) -> None:
     assert (np.where(items["option_order"] == 1, 0, last) == first).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_prompt_can_be_traced_gap_by_gap(name: str) -> None:
-    found, items = made(name)
-    sets = shelf(name, found.written.gaps)
-    for item in items.to_dict("records"):
-        assert not re.search(r"[\[\]{}]", item["prompt"])
-        for gap, start, end in item["content"]["gaps"]:
-            told = sets[item["filling_set"]].get(gap)
-            assert told is None or item["prompt"][start:end] == told
-
-
 def planted(name: str, who: str) -> float:
     "What a simulated manager should show; the bias of `human` is as strong as the cluster has it."
     found, items = made(name)
@@ -140,15 +129,6 @@ def test_neither_a_random_nor_a_rational_manager_shows_a_bias_in_any_set(
     }
     assert max(map(abs, shown.values())) < 1e-12, shown
     assert abs(headline(name, who)["estimate"]) < 1e-12
-
-
-@pytest.mark.parametrize("name", slow_but(SHAPES, NAMES))
-def test_the_published_design_can_be_asked(name: str) -> None:
-    found, _ = made(name)
-    asked = found.items(settings=10, instances=5, orders="published", style="published")
-    assert asked.groupby(["cluster", "instance", "condition"]).size().max() == 1
-    assert asked["option_order"].value_counts(normalize=True)[2] == pytest.approx(0.7)
-    assert asked["prompt"].str.contains("Option 1: ", regex=False).all()
 
 
 def runs(texts: list[str]) -> set[tuple[str, ...]]:

@@ -17,7 +17,6 @@ from tiers import slow_but
 from typer.testing import CliRunner
 
 from cogbias.cells import effects_of as effects_of_folder
-from cogbias.cells import stored_cell
 from cogbias.cli import app
 from cogbias.design import paradigm, paradigms
 from cogbias.effects import CLAIMS_FROM, effect_rows, effects_table
@@ -250,26 +249,6 @@ def test_one_command_puts_both_readings_beside_the_answers(tmp_path: Path) -> No
     assert mine["published_choice"].value_counts().to_dict() == {"A": 97, "B": 3}
 
 
-def test_commands_work_on_the_folder(folder: Path) -> None:
-    for command in ("status", "effects", "verify"):
-        done = CliRunner().invoke(app, [command, str(folder)])
-        assert done.exit_code == 0, (command, done.output)
-        assert "price" not in done.output
-
-
-def test_who_gave_no_number_has_no_rank(folder: Path) -> None:
-    "Seven are ranked; the eighth, of whose answers none could be read, is not the last of eight."
-    from cogbias.compare import compare
-
-    ranks = compare(folder).ranks.set_index(["paradigm", "participant"])
-    for name, silent in (("decoy", 1), ("anchoring", 2)):
-        mine = ranks.loc[f"published/pagliaro_{name}"]
-        assert set(mine["of"]) == {8 - silent}
-        places = mine[["rank", "rank_low", "rank_high"]]
-        assert places.loc["minimax-m2.5"].isna().all()
-        assert places.isna().all(axis=1).sum() == silent
-
-
 def test_a_run_beside_them_keeps_them(folder: Path, tmp_path: Path) -> None:
     "Nothing is doubled when they are imported again."
     place = shutil.copytree(folder, tmp_path / "both")
@@ -283,15 +262,6 @@ def test_a_run_beside_them_keeps_them(folder: Path, tmp_path: Path) -> None:
     keys = numbers[:5]
     one, two = (each[numbers].sort_values(keys, ignore_index=True) for each in (before, old))
     pd.testing.assert_frame_equal(one, two, check_dtype=False)
-
-
-def test_an_arm_is_asked_other_prompts(tmp_path: Path) -> None:
-    "Each participant's cell holds the prompts of its arm."
-    where = {"arm": ["baseline", "D1_cot"], "content_set": ["framing_v1"]}
-    import_pagliaro(FACTS, tmp_path, ["published/pagliaro_framing"], where)
-    for participant, arm in (("llama-3.1-8b", BASELINE), ("llama-3.1-8b+D1_cot", "D1_cot")):
-        cell = stored_cell(tmp_path, participant, "published/pagliaro_framing")
-        assert set(cell.items["arm"]) == {arm} and len(cell.items) == 2
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from cogbias.tables import CogbiasError  # noqa: E402
 from cogbias.elicitation import scoring  # noqa: E402
 from cogbias.elicitation.scoring import Scorer  # noqa: E402
 
@@ -67,11 +66,6 @@ def build(kind, dtype=torch.float32, **more):
     torch.manual_seed(0)
     config = getattr(transformers, f"{kind}Config")(**SHAPE | {**TREE, **ROWS}.get(kind, {}) | more)
     return transformers.AutoModelForCausalLM.from_config(config).eval().to(dtype)
-
-
-@pytest.fixture(scope="module")
-def llama():
-    return build("Llama")
 
 
 def prompts(longest=60):
@@ -191,26 +185,3 @@ def test_any_sequences(sequences, budget):
     scorer, model = qwen()
     scorer._budgets = budget, 9
     assert deviation(scorer, model, sequences) < 1e-4
-
-
-def test_temperatures(llama):
-    scorer = Scorer(llama)
-    for temperature in (0.2, 1.0, 5.0):
-        assert deviation(scorer, llama, prompts(), temperature) < 1e-4 / min(1, temperature)
-    together = scorer.next_logprobs(prompts(), [EVERY[:9]] * len(prompts()), [0.0, 0.2, 5.0])
-    for index, temperature in enumerate((0.0, 0.2, 5.0)):
-        for one, several in zip(
-            scorer.next_logprobs(prompts(), [EVERY[:9]] * len(prompts()), temperature), together
-        ):
-            assert np.array_equal(one, several[index])
-
-
-def test_what_cannot_be_scored(llama):
-    with pytest.raises(CogbiasError, match="257 tokens, the model reads at most 256"):
-        Scorer(llama).next_logprobs([[3] * 257], [[1]])
-    with pytest.raises(CogbiasError, match="training mode"):
-        Scorer(build("Llama").train())
-    model = build("Llama")
-    torch.nn.init.constant_(model.model.embed_tokens.weight[20:21].detach(), torch.nan)
-    with pytest.raises(CogbiasError, match="logits are not finite numbers"):
-        Scorer(model).next_logprobs([[3, 20]], [[1]])

@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_trials import around, told
 
-from cogbias.design import Contrast, Paradigm
+from cogbias.design import Contrast
 from cogbias.effects import (
     answered,
     difference,
@@ -13,9 +14,8 @@ from cogbias.effects import (
     these_prompts,
 )
 from cogbias.stats.proportions import wilson
-from cogbias.tables import TRIALS, item_table, option
+from cogbias.tables import item_table, option
 
-KEYS = ["paradigm", "item_id", "condition", "pair_id", "cluster", "stratum"]
 CONTRAST = Contrast("effect", "Effect", {"target": 1.0, "other": 0.0})
 SIDES = ("control", "treatment")
 
@@ -46,25 +46,15 @@ def questions(strata, answer="choice"):
 
 def given(items, counts):
     "Trials in which each prompt was answered so: (target, readable, asked) for every item."
-    rows = []
-    for (_, item), (target, readable, asked) in zip(items.iterrows(), counts):
-        for number in range(asked):
-            read = number < readable
-            rows.append(
-                {name: item[name] for name in KEYS}
-                | {
-                    "participant": "made up",
-                    "backend": "made",
-                    "model": "up",
-                    "repeat": number,
-                    "status": "ok" if read else "refusal",
-                    "choice": ("A" if number < target else "B") if read else None,
-                    "attempt": 1,
-                    "trial_id": f"{item['item_id']} {number}",
-                    "method": "text",
-                }
-            )
-    return pd.DataFrame(rows).reindex(columns=TRIALS.names)
+    parts = []
+    for place, (target, readable, asked) in enumerate(counts):
+        if asked:
+            choice = ["A"] * target + ["B"] * (readable - target) + [None] * (asked - readable)
+            status = ["ok" if each else "refusal" for each in choice]
+            one = items.iloc[[place]]
+            parts.append(told(one, asked, choice=choice, status=status))
+    trials = pd.concat(parts, ignore_index=True)
+    return trials.assign(trial_id=trials.index.astype(str))
 
 
 PAIRS = {  # what a model that refused often said; target and readable, control then treatment
@@ -78,7 +68,7 @@ PAIRS = {  # what a model that refused often said; target and readable, control 
 def test_the_mean_of_pair_differences_is_the_estimate_for_these_prompts(counts, kept):
     items = questions({"choice": {f"v{n}": 1 for n in range(len(counts) // 2)}})
     trials = given(items, [(*each, 100) for each in counts])
-    effects = estimate_effects(trials, items, made(items, CONTRAST))
+    effects = estimate_effects(trials, items, around(items, CONTRAST))
     rows = effects[(effects["measure"] == "effect") & (effects["group"] == "all")]
     these = rows[rows["target"] == "F"].iloc[0]
     both = [pair for pair in zip(counts[::2], counts[1::2]) if pair[0][1] and pair[1][1]]
@@ -105,8 +95,8 @@ def test_the_interval_is_that_of_the_answers_within_each_prompt():
 
 def _rows(items, counts, asked=100):
     "What an estimator reads."
-    told = given(items, [(*each, asked) for each in counts])
-    return read_prompts(answered(told, items), CONTRAST)
+    trials = given(items, [(*each, asked) for each in counts])
+    return read_prompts(answered(trials, items), CONTRAST)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -146,12 +136,6 @@ def test_the_interval_covers_the_mean_of_these_prompts():
     assert hits >= 53
 
 
-def made(items, *contrasts):
-    "A paradigm around some items."
-    text = dict.fromkeys(("title", "bias", "summary", "norm", "positive", "source"), "")
-    return Paradigm(name="test/pairs", factors={}, items=lambda: items, contrasts=contrasts, **text)
-
-
 def all_rows(counts, *contrasts, value=None):
     "Effects over all prompts of pairs that were answered so; their numbers are told by `value`."
     answer = "choice" if value is None else "number"
@@ -161,7 +145,7 @@ def all_rows(counts, *contrasts, value=None):
         read = trials["status"] == "ok"
         trials["choice"] = None
         trials["value"] = trials["repeat"].map(value).where(read).astype(float)
-    effects = estimate_effects(trials, items, made(items, *contrasts))
+    effects = estimate_effects(trials, items, around(items, *contrasts))
     return effects[effects["group"] == "all"].set_index(["measure", "target"])
 
 

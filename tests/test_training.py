@@ -18,7 +18,6 @@ from cogbias.training import (
     Recipe,
     fine_tune,
     last_checkpoint,
-    load_learner,
     read_trained,
 )
 
@@ -161,19 +160,3 @@ def all_alike(model: object, inputs: dict) -> torch.Tensor:
     "The same score for every option, as a model of few digits gives it."
     questions, options, _ = inputs["input_ids"].shape
     return torch.zeros(questions, options, requires_grad=True) * next(model.parameters()).sum()
-
-
-def test_a_step_in_parts_of_several_sizes_is_the_same_step(tmp_path: Path) -> None:
-    "The last part of an epoch had as much weight as the others, however few its questions."
-    size = Size(hidden=16, layers=1, heads=2)  # no dropout, whose draws differ
-    words = [f"{row['question']} {option}" for row in ROWS for option in row["options"]]
-    start = build_small("bert", value_sentences(DEAR, CHEAP), tmp_path / "bert", words, size)
-    recipe = Recipe(batch=4, rate=1e-3, epochs=3, stop=None, device="cpu")
-    ends = [
-        fine_tune(start, tmp_path / f"{parts}", QUESTIONS.head(3), QUESTIONS, each)
-        for parts, each in ((1, recipe), (2, replace(recipe, parts=2)))
-    ]
-    one, two = (load_learner(each.folder)[0].state_dict() for each in ends)
-    assert max(float((one[name] - two[name]).abs().max()) for name in one) < 1e-4
-    losses = [each.trace["loss"].to_numpy() for each in ends]
-    assert losses[0] == pytest.approx(losses[1], abs=1e-5)
