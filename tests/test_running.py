@@ -13,10 +13,8 @@ from pathlib import Path
 
 import pytest
 
-import cogbias as cb
 from cogbias.cells import effects_of
-from cogbias.folder import Folder, request_of, requests, runs, status
-from cogbias.own_paradigms import own_paradigm, paradigm_of
+from cogbias.folder import Folder, requests, runs, status
 from cogbias.participants import Answer, at_hand
 from cogbias.running import run_study
 from cogbias.status import folder_status
@@ -156,55 +154,6 @@ def test_no_key_is_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 # ---- own paradigms
-
-MUGS = """
-title = "{title}"
-bias = "endowment effect"
-summary = "People ask more for what is theirs."
-norm = "A thing is worth the same to whoever owns it."
-positive = "the thing is kept more often by its owner"
-options = ["sell it", "keep it"]
-target = "{target}"
-conditions = {{ control = "a choice", treatment = "an offer" }}
-[question]
-control = "You may have {{thing}} or five dollars. What is it?"
-treatment = "You own {{thing}} and are offered five dollars. What is it?"
-[[wordings]]
-name = "mug"
-thing = "a mug"
-[[wordings]]
-name = "pen"
-thing = "a pen"
-"""
-
-
-def test_a_request_means_the_paradigm_that_was_declared_when_it_was_asked(
-    tmp_path: Path, forgotten: None
-) -> None:
-    "Two participants were asked two declarations of one name; a third process reads both."
-    for model, target in (("sim/human", "keep it"), ("sim/random", "sell it")):
-        own = own_paradigm({"mugs.toml": MUGS.format(title="Mugs", target=target)})
-        cb.run(model, own, outputs=tmp_path, reports=False, progress=False)
-    with Folder(tmp_path) as folder:
-        targets = {
-            each.participant: paradigm_of(folder, each).target_role for each in requests(folder)
-        }
-        human = request_of(folder, "sim/human", "own/mugs")
-        roles = {
-            option["role"]
-            for shown in paradigm_of(folder, human).items()["options"]
-            for option in shown
-        }
-    assert len(set(targets.values())) <= 2 and roles
-    code = (
-        "import cogbias as cb, sys; table = cb.effects(sys.argv[1]); "
-        "print(table.loc[table['group'] == 'all', 'participant'].nunique())"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "2"
-
 
 # ---- kills
 

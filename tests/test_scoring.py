@@ -17,47 +17,21 @@ from cogbias.elicitation.scoring import Scorer  # noqa: E402
 
 VOCABULARY = 211
 SHAPE = {
-    "vocab_size": VOCABULARY,
-    "hidden_size": 64,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 16,
-    "intermediate_size": 128,
-    "max_position_embeddings": 256,
-    "initializer_range": 0.2,
-    "pad_token_id": 0,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
+    **{"vocab_size": VOCABULARY, "hidden_size": 64, "intermediate_size": 128, "head_dim": 16},
+    **{"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2},
+    **{"max_position_embeddings": 256, "initializer_range": 0.2},
+    **{"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2},
 }
-GPT = {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 256}
-CAPPED = {
-    "query_pre_attn_scalar": 16,
-    "attn_logit_softcapping": 5.0,
-    "final_logit_softcapping": 30.0,
-}
-TREE = {
-    "Llama": {},
-    "Qwen2": {},
-    "Qwen3": {},
-    "GPT2": GPT,
-    "Gemma": {},
-    "Gemma2": CAPPED,
-    "Gemma3Text": {},
-    "Mistral": {},
-    "GPTNeoX": {},
-    "Phi": {},
-}
+CAPS = {"attn_logit_softcapping": 5.0, "final_logit_softcapping": 30.0}
+TREE = dict.fromkeys("Llama Qwen2 Qwen3 Gemma Gemma3Text Mistral GPTNeoX Phi".split(), {})
+TREE |= {"GPT2": {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 256}}
+TREE |= {"Gemma2": {"query_pre_attn_scalar": 16, **CAPS}}
+LOCAL = {"attention_types": [[["global", "local"], 1]], "window_size": 8}
 ROWS = {
     "Bloom": {"n_layer": 2, "n_head": 4},
     "Mamba": {"state_size": 8},
     "Rwkv": {"attention_hidden_size": 64},
-    "GPTNeo": {
-        "num_layers": 2,
-        "num_heads": 4,
-        "attention_types": [[["global", "local"], 1]],
-        "window_size": 8,
-    },
+    "GPTNeo": {"num_layers": 2, "num_heads": 4, **LOCAL},
 }
 
 
