@@ -251,10 +251,7 @@ def test_unreadable_answers_count_as_wrong_and_at_their_worst_and_best():
         assert found.loc[f"accuracy_gain_{version}", "estimate"] == pytest.approx(right - 0.5)
     assert found.loc["accuracy_gain_itt", "detail"] == "invalid answers count as wrong"
     silent = whole(estimated("bets/coin", items, trials.assign(status="refusal", p=None)))
-    assert set(silent.filter(like="accuracy_gain", axis=0)["status"]) <= {
-        "no_valid_answers",
-        "ok",
-    }
+    assert set(silent.filter(like="accuracy_gain", axis=0)["status"]) <= {"no_valid_answers", "ok"}
     assert silent.loc["accuracy_gain", "status"] == "no_valid_answers"
     assert silent.loc["accuracy_gain_lower", "estimate"] == pytest.approx(-0.5)
 
@@ -301,8 +298,7 @@ def knows_the_type(item: dict) -> dict[str, float]:
 
 @pytest.mark.parametrize("readable", GAINS)
 @pytest.mark.parametrize(
-    "item_set, ending",
-    [("published", ""), pytest.param("fresh", "_fresh", marks=pytest.mark.slow)],
+    "item_set, ending", [("published", ""), pytest.param("fresh", "_fresh", marks=pytest.mark.slow)]
 )
 def test_a_constant_answer_gains_nothing_whatever_can_be_read(readable, item_set, ending):
     "Bars are of the questions that were read, with the weights of the share."

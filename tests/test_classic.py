@@ -9,11 +9,7 @@ from itertools import combinations
 
 import pytest
 
-from cogbias.backends.sim import (
-    SimulatedParticipant,
-    exact_trials,
-    expected_effect,
-)
+from cogbias.backends.sim import SimulatedParticipant, exact_trials, expected_effect
 from cogbias.design import paradigm, paradigms, selected
 from cogbias.effects import estimate_effects, prompt_scores
 from cogbias.kits.variants import PERSONA, shared_words, variants_of

@@ -153,9 +153,7 @@ def key(
 
 
 def test_no_key_is_written(
-    key: tuple[str, str],
-    caplog: pytest.LogCaptureFixture,
-    capfd: pytest.CaptureFixture[str],
+    key: tuple[str, str], caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     "The double's complaints repeat the key; it may be in nothing given, shown or raised."
     name, secret = key

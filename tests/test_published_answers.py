@@ -101,12 +101,7 @@ def effects_of(name: str) -> pd.DataFrame:
 
 def test_everything_is_there() -> None:
     found = facts()
-    assert found.counts == {
-        "prompts": 162,
-        "paradigms": 11,
-        "answers": 67_300,
-        "participants": 11,
-    }
+    assert found.counts == {"prompts": 162, "paradigms": 11, "answers": 67_300, "participants": 11}
     assert sum(each.answer.status == "error" for cell in found.cells for each in cell.given) == 4206
     assert "claude-sonnet-4-20250514" in {cell.who.model for cell in found.cells}
     assert len(NAMES) == len(BIASES) == 11 and not set(NAMES) & set(paradigms())

@@ -24,9 +24,7 @@ WHO = {  # model -> settings that nobody can mean
 
 
 @pytest.mark.parametrize(
-    "model,settings",
-    [(model, each) for model, several in WHO.items() for each in several],
-    ids=str,
+    "model,settings", [(model, each) for model, several in WHO.items() for each in several], ids=str
 )
 def test_impossible_settings_of_participants_are_refused(model, settings):
     asked = make_study(models=[model], paradigms=["choice/certainty"], participants={"*": settings})

@@ -18,14 +18,7 @@ from calls import command
 
 from cogbias.backends.sim import exact_trials
 from cogbias.design import load_items, paradigm, paradigms
-from cogbias.tables import (
-    EFFECTS,
-    ITEMS,
-    TRIALS,
-    CogbiasError,
-    load_table,
-    save_table,
-)
+from cogbias.tables import EFFECTS, ITEMS, TRIALS, CogbiasError, load_table, save_table
 from cogbias.effects import estimate_effects
 from cogbias.study import make_study, study_items
 from tiers import KINDS, slow_but
