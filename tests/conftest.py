@@ -59,25 +59,12 @@ def forgotten() -> Iterator[None]:
 
 
 # Each process takes one file after another in this order, so that what a file sets up is set up
-# once. test_trials forks, and a fork of a process that computes hangs; so it goes before everything
-# that computes in the process. Then come the long files. test_browser looks at the site that
-# test_site makes, so it comes when that is made. The notebooks come last, one by one: small pieces
-# fill all cores to the end.
+# once: the long files first. test_browser looks at the site that test_site makes, so it comes when
+# that is made. The notebooks come last, one by one: small pieces fill all cores to the end.
 ORDER = (
-    "test_trials.py",
-    "test_site.py",
-    "test_interrupts.py",
-    "test_trained_encoders.py",
-    "test_cluster.py",
-    "test_end_to_end.py",
-    "test_hostile_servers.py",
-    "test_bets.py",
-    "test_browser.py",
-    "test_published_answers.py",
-    "test_status.py",
-    "test_strangers_folder.py",
-    "test_commands.py",
-    "test_faults.py",
+    *("test_site.py", "test_interrupts.py", "test_trained_encoders.py", "test_cluster.py"),
+    *("test_end_to_end.py", "test_hostile_servers.py", "test_bets.py", "test_browser.py"),
+    *("test_published_answers.py", "test_commands.py", "test_faults.py"),
 )
 ONE_BY_ONE = "test_notebooks.py"
 

@@ -48,6 +48,9 @@ def reply(prompt: str, seed: int) -> str:
     return "AB"[draw(prompt, seed) % 2]
 
 
+Fault = Callable[["_Handler", "Asked"], None]
+
+
 class Asked(NamedTuple):
     "A chat that came in."
 
@@ -57,11 +60,6 @@ class Asked(NamedTuple):
     seed: int
     body: Mapping[str, Any]
     authorization: str
-
-    @property
-    def draw(self) -> int:
-        "A number that depends on the question and the seed alone."
-        return draw(self.prompt, self.seed)
 
 
 def _json(handler: _Handler, asked: Asked, body: Any, status: int = 200, **headers: str) -> None:
@@ -85,12 +83,8 @@ def _torn(handler: _Handler, asked: Asked) -> None:
     "Lines of JSON, the last one torn; the connection ends the body, so nothing tells of the cut."
     whole = handler.answer(asked)
     first = json.dumps({**whole, "done": False}) + "\n"
-    handler.send(
-        200,
-        (first + json.dumps(whole)[:40]).encode(),
-        content_type="application/x-ndjson",
-        content_length="",
-    )
+    lines = (first + json.dumps(whole)[:40]).encode()
+    handler.send(200, lines, content_type="application/x-ndjson", content_length="")
     handler.close_connection = True
 
 
@@ -104,50 +98,45 @@ def _hang(handler: _Handler, asked: Asked) -> None:
     handler.close_connection = True
 
 
-FAULTS: dict[str, Callable[[_Handler, Asked], None]] = {
-    "busy": lambda handler, asked: _json(
-        handler, asked, _error(asked, "rate limit reached"), 429, retry_after="0"
-    ),
-    "wait": lambda handler, asked: _json(
-        handler, asked, _error(asked, "rate limit reached"), 429, retry_after="0.4"
-    ),
-    "down": lambda handler, asked: _json(
-        handler, asked, _error(asked, "overloaded"), 503, retry_after="0"
-    ),
-    "storm": lambda handler, asked: _json(handler, asked, _error(asked, "overloaded"), 503),
-    "wrong": lambda handler, asked: _json(handler, asked, _error(asked, "prompt is too long"), 400),
-    "key": lambda handler, asked: _json(
-        handler, asked, _error(asked, "incorrect API key provided", code="invalid_api_key"), 401
-    ),
-    "credit": lambda handler, asked: _json(
-        handler, asked, _error(asked, "no credit", code="insufficient_quota"), 429
-    ),
-    "model": lambda handler, asked: _json(
-        handler, asked, _error(asked, "model 'tiny' not found"), 404
-    ),
-    "error in 200": lambda handler, asked: _json(
-        handler, asked, _error(asked, "upstream broke", code=502)
-    ),
-    "html": lambda handler, asked: handler.send(
-        200,
-        f"<html><body><h1>Sign in</h1>{asked.authorization}</body></html>".encode(),
+def _says(words: str, status: int, retry_after: str = "", code: Any = None) -> Fault:
+    "An error of either protocol."
+    more, head = {"code": code} if code else {}, {"retry_after": retry_after}
+    return lambda handler, asked: _json(
+        handler, asked, _error(asked, words, **more), status, **head
+    )
+
+
+def _page(status: int, words: str) -> Fault:
+    "A page for people."
+    return lambda handler, asked: handler.send(
+        status,
+        f"<html><body><h1>{words}</h1>{asked.authorization}</body></html>".encode(),
         content_type="text/html",
-    ),
-    "html error": lambda handler, asked: handler.send(
-        502,
-        f"<html><body><h1>Bad gateway</h1>{asked.authorization}</body></html>".encode(),
-        content_type="text/html",
-        retry_after="0",
-    ),
-    "encoding": lambda handler, asked: handler.send(
-        200, b'{"choices": [{"message": {"content": "\xff\xfe"}}]}'
-    ),
-    "compression": lambda handler, asked: handler.send(
-        200, b"this is not gzip", content_encoding="gzip"
-    ),
-    "no choices": lambda handler, asked: _json(handler, asked, {"choices": [], "message": None}),
-    "null": lambda handler, asked: handler.send(200, b"null"),
-    "empty": lambda handler, asked: handler.send(200, b""),
+        retry_after="" if status == 200 else "0",
+    )
+
+
+def _sends(body: bytes, **headers: str) -> Fault:
+    return lambda handler, asked: handler.send(200, body, **headers)
+
+
+FAULTS: dict[str, Fault] = {
+    "busy": _says("rate limit reached", 429, "0"),
+    "wait": _says("rate limit reached", 429, "0.4"),
+    "down": _says("overloaded", 503, "0"),
+    "storm": _says("overloaded", 503),
+    "wrong": _says("prompt is too long", 400),
+    "key": _says("incorrect API key provided", 401, code="invalid_api_key"),
+    "credit": _says("no credit", 429, code="insufficient_quota"),
+    "model": _says("model 'tiny' not found", 404),
+    "error in 200": _says("upstream broke", 200, code=502),
+    "html": _page(200, "Sign in"),
+    "html error": _page(502, "Bad gateway"),
+    "encoding": _sends(b'{"choices": [{"message": {"content": "\xff\xfe"}}]}'),
+    "compression": _sends(b"this is not gzip", content_encoding="gzip"),
+    "no choices": _sends(b'{"choices": [], "message": null}'),
+    "null": _sends(b"null"),
+    "empty": _sends(b""),
     "not http": lambda handler, asked: (
         handler.wfile.write(b"220 mail.example ESMTP\r\n") and _gone(handler, asked)
     ),
@@ -188,20 +177,14 @@ class _Handler(BaseHTTPRequestHandler):
             "/api/ps": {"models": []},
             "/api/tags": {"models": [{"name": "tiny:latest", "digest": "d1ce" * 16, "size": 1}]},
         }
-        self.send(
-            200 if self.place in pages else 404,
-            json.dumps(pages.get(self.place, {"error": "not found"})).encode(),
-        )
+        body = json.dumps(pages.get(self.place, {"error": "not found"})).encode()
+        self.send(200 if self.place in pages else 404, body)
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)))
         if self.place not in CHATS:
-            return self.send(
-                200,
-                json.dumps(
-                    {"details": {}, "model_info": {}, "capabilities": ["completion"]}
-                ).encode(),
-            )
+            shown = {"details": {}, "model_info": {}, "capabilities": ["completion"]}
+            return self.send(200, json.dumps(shown).encode())
         asked = self.server.double.note(body, self.headers.get("authorization") or "")
         fault = self.server.double.script(asked)
         if callable(fault):
@@ -212,14 +195,9 @@ class _Handler(BaseHTTPRequestHandler):
         "What a server in good health sends."
         message = {"role": "assistant", "content": reply(asked.prompt, asked.seed)}
         if self.place == "/api/chat":
-            return {
-                "model": "tiny",
-                "message": message,
-                "done": True,
-                "done_reason": "stop",
-                "prompt_eval_count": 20,
-                "eval_count": 1,
-            }
+            counts = {"prompt_eval_count": 20, "eval_count": 1}
+            said = {"model": "tiny", "message": message}
+            return said | counts | {"done": True, "done_reason": "stop"}
         return {
             "model": "tiny",
             "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
@@ -239,9 +217,8 @@ class _Server(ThreadingHTTPServer):
 class Double:
     "The server; a context manager."
 
-    script: Callable[[Asked], str | Callable[[_Handler, Asked], None] | None] = lambda asked: (
-        None
-    )  # name of a fault, what is done instead, or None; may be changed while it runs
+    # name of a fault, what is done instead, or None; may be changed while it runs
+    script: Callable[[Asked], str | Fault | None] = lambda asked: None
     asked: list[Asked] = field(default_factory=list)  # chats, in order
     times: Counter[tuple[str, int]] = field(default_factory=Counter)
 
@@ -257,11 +234,8 @@ class Double:
         prompt, seed = body["messages"][-1]["content"], (body.get("options") or body).get("seed", 0)
         with self.lock:
             self.times[prompt, seed] += 1
-            self.asked.append(
-                Asked(
-                    len(self.asked) + 1, self.times[prompt, seed], prompt, seed, body, authorization
-                )
-            )
+            place = len(self.asked) + 1, self.times[prompt, seed]
+            self.asked.append(Asked(*place, prompt, seed, body, authorization))
             return self.asked[-1]
 
     def __enter__(self) -> Double:

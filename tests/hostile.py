@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -16,156 +17,18 @@ SCRIPT = f"<script>{ACT}</script>"
 SENTINEL = "contents-of-a-private-file"  # what every file holds that a payload tries to include
 
 
+_PAYLOADS = json.loads((Path(__file__).parent / "data" / "payloads.json").read_text())
+NAMES = _PAYLOADS["names"]
+
+
 def markdown_payloads(secret: Path) -> list[str]:
     "Prose of a report that tries to act, or to read a file."
-    raw, html = f"{{raw}} html\n{SCRIPT}{IMG}", f"{SCRIPT}{IMG}"
-    return [
-        # raw HTML, at the top and nested
-        html,
-        f"<div>\n{html}\n</div>",
-        f"- {html}",
-        f"1. {html}",
-        f"> {html}",
-        f"> > - {html}",
-        f"- one\n  - two\n\n    {html}",
-        f"Term\n: {html}",
-        f"Note[^1]\n\n[^1]: {html}",
-        f"| a |\n| - |\n| {IMG} |",
-        f"# Heading {IMG}",
-        f"Heading {IMG}\n===",
-        f"**{IMG}**",
-        f"[{IMG}](https://example.org)",
-        f"<!-- --><!--><script>{ACT}</script>-->",
-        f"<svg><script>{ACT}</script></svg>",
-        f"<svg/onload={ACT}>",
-        f"<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src=x "
-        f"onerror={ACT}&gt;'>",
-        f"<noscript><p title='</noscript>{IMG}'>",
-        f"<form><math><mtext></form><form><mglyph><style></math><img src onerror={ACT}>",
-        f"<details open ontoggle={ACT}>x</details>",
-        f"<body onload={ACT}>",
-        f"<iframe srcdoc='{html}'></iframe>",
-        f"<object data='data:text/html,{html}'></object>",
-        f"<embed src='data:text/html,{html}'>",
-        f"<base href='https://example.org/'>{IMG}",
-        f"<meta http-equiv=refresh content='0;url=javascript:{ACT}'>",
-        f"<link rel=stylesheet href='data:text/css,*{{}}' onload={ACT}>",
-        f"<style>@import 'https://example.org/x.css';</style><style onload={ACT}></style>",
-        f"<video><source onerror={ACT}></video>",
-        f"<input autofocus onfocus={ACT}>",
-        f"<template><p>{html}</p></template>",
-        f"&lt;script&gt;{ACT}&lt;/script&gt;&#60;img src=x onerror={ACT}&#62;",
-        # raw HTML by directive
-        f"```{raw}\n```",
-        f"- ```{raw.replace(chr(10), chr(10) + '  ')}\n  ```",
-        f"> ```{raw.replace(chr(10), chr(10) + '> ')}\n> ```",
-        f"1. :::{raw.replace(chr(10), chr(10) + '   ')}\n   :::",
-        f"Term\n: ```{raw.replace(chr(10), chr(10) + '  ')}\n  ```",
-        f"::::{{note}}\n:::{raw}\n:::\n::::",
-        f":::::{raw}\n:::::",
-        f"~~~{raw}\n~~~",
-        f"~~~~~~~~{{raw}} html\n~~~\n~~~~\n{html}\n~~~~~~~~",
-        f"```{{eval-rst}}\n.. raw:: html\n\n   {html}\n```",
-        f"```{{code-cell}}\nprint('{SCRIPT}')\n```",
-        f"```{{only}} html\n{html}\n```",
-        f"```{{figure}} javascript:{ACT}\n:target: javascript:{ACT}\n```",
-        f"{{raw}}`{html}`",
-        f"```{{math}}\n\\text{{</math>{html}}}\n```",
-        # files
-        f"```{{include}} {secret}\n```",
-        f"- ```{{include}} {secret}\n  ```",
-        f"> ```{{literalinclude}} {secret}\n> ```",
-        f"Term\n: ```{{include}} {secret}\n  ```",
-        f"Note[^2]\n\n[^2]: ```{{include}} {secret}\n    ```",
-        f":::{{include}} {secret}\n:::",
-        f"::::{{tip}}\n:::{{literalinclude}} {secret}\n:::\n::::",
-        f"1. ::::{{include}} {secret}\n   ::::",
-        f"```{{raw}} html\n:file: {secret}\n```",
-        f"```{{csv-table}} x\n:file: {secret}\n```",
-        f"```{{eval-rst}}\n.. include:: {secret}\n```",
-        f"{{download}}`{secret}`",
-        f"![x]({secret})",
-        f"```{{image}} {secret}\n```",
-        f"---\nsubstitutions:\n  x: '{html}'\n---\n\n{{{{x}}}}",
-        # links
-        f"[x](javascript:{ACT})",
-        f"[x](<javascript:{ACT}>)",
-        f"[x](JaVaScRiPt:{ACT})",
-        f"[x](java&#115;cript:{ACT})",
-        f"[x](&#x0A;javascript:{ACT})",
-        f"[x](vbscript:{ACT})",
-        f"[x](data:text/html,{SCRIPT})",
-        f"[x][y]\n\n[y]: javascript:{ACT}",
-        f"<javascript:{ACT}>",
-        f"![x](javascript:{ACT})",
-        f"![x](data:image/svg+xml,{SCRIPT})",
-        f'[x](https://example.org "{html}")',
-        f'[x](https://example.org/" onmouseover="{ACT})',
-        f"<a href='  javascript:{ACT}'>x</a>",
-        # formulas
-        f"$$\\text{{</math>{html}}}$$",
-        f"$\\text{{</math>{html}}}$",
-        f"$\\href{{javascript:{ACT}}}{{x}}$",
-        f"$$\\href{{data:text/html,{SCRIPT}}}{{x}}$$",
-        f'$\\style{{background:url(https://example.org)" onmouseover="{ACT}}}{{x}}$',
-        f'$\\class{{x" onmouseover="{ACT}}}{{y}}$',
-        f"\\begin{{align}}\\text{{</math>{html}}}\\end{{align}}",
-        f"- $$\\text{{</mtext></math>{html}}}$$",
-        f"$\\unicode{{60}}\\text{{<img src=x onerror={ACT}>}}$",
-        f'$\\color{{red" onload="{ACT}}}{{x}}$',
-        f"$\\text{{<!--}}$ {html} $\\text{{-->}}$",
-    ]
+    return [each.replace("SECRET-FILE", str(secret)) for each in _PAYLOADS["markdown"]]
 
 
 def html_payloads() -> list[str]:
     "Outputs of kind HTML that try to act."
-    return [
-        SCRIPT,
-        IMG,
-        f"<scr<script>ipt>{ACT}</scr</script>ipt>",
-        f"<SCRIPT\n>{ACT}</SCRIPT\t>",
-        f"<img src='x' onerror='{ACT}'/>",
-        f'<img alt="" title="" src=x onerror="{ACT}" ',
-        f"<a href='javascript:{ACT}' id=x>x</a>",
-        f"<a href='jav&#x09;ascript:{ACT}'>x</a>",
-        f"<a href=' &#14; javascript:{ACT}'>x</a>",
-        f"<p onmouseover={ACT} "
-        "style='position:fixed;inset:0;background:url(https://example.org)'>x",
-        "<style>body{display:none}</style><p style='behavior:url(#x)'>x",
-        f"<table background='javascript:{ACT}'><tr><td>{IMG}</table>",
-        f"<math><maction actiontype=statusline xlink:href='javascript:{ACT}'>x</maction></math>",
-        f"<svg><a xlink:href='javascript:{ACT}'><text>x</text></a><animate onbegin={ACT} /></svg>",
-        f"<svg><use href='data:image/svg+xml,{SCRIPT}'/></svg>",
-        f"<svg></p><style><a id='</style>{IMG}'>",
-        f"<textarea><p title='</textarea>{IMG}'>",
-        f"<xmp><p title='</xmp>{IMG}'>",
-        f"<!--[if true]>{SCRIPT}<![endif]-->",
-        f"<?php {SCRIPT} ?><![CDATA[{SCRIPT}]]>",
-        f"</div></div></section></main>{SCRIPT}",
-        f"<form action='javascript:{ACT}'><button formaction='javascript:{ACT}'>x</button></form>",
-        f"<iframe src='javascript:parent.{ACT}'></iframe>",
-        f"<frameset onload={ACT}><marquee onstart={ACT}>x</marquee>",
-        f"<div id=search-results name=cookie>{IMG}</div>",
-        f"<b>unclosed <i {IMG}",
-        "<link rel=import href='data:text/html,x'><portal src='https://example.org'></portal>",
-        f"\x00<scr\x00ipt>{ACT}</script>",
-    ]
-
-
-NAMES = [
-    IMG,
-    SCRIPT,
-    f'"><script>{ACT}</script>',
-    f"' onmouseover='{ACT}",
-    f"$\\href{{javascript:{ACT}}}{{x}}$",
-    f"[x](javascript:{ACT})",
-    "```{raw} html",
-    "{include}`/etc/passwd`",
-    "(target)= % comment +++ :glob: --- # title",
-    f"`{IMG}`</code>{IMG}",
-    "{{ 7 * 7 }}{% raw %}",
-    f"</title></head>{SCRIPT}",
-]
+    return _PAYLOADS["html"]
 
 
 def local_form(given: dict[str, str]) -> bool:
@@ -246,19 +109,9 @@ def browser() -> str | None:
 def seen_by_a_browser(address: str) -> tuple[str, str]:
     "The page after its scripts have run, and what the browser said of them."
     with tempfile.TemporaryDirectory() as profile:
-        command = [
-            browser(),
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-background-networking",
-            "--disable-sync",
-            "--disable-component-update",
-            f"--user-data-dir={profile}",
-            "--enable-logging=stderr",
-            "--virtual-time-budget=3000",
-            "--dump-dom",
-            address,
-        ]
+        flags = "headless no-sandbox disable-gpu disable-background-networking disable-sync"
+        flags += " disable-component-update enable-logging=stderr virtual-time-budget=3000 dump-dom"
+        command = [browser(), *(f"--{each}" for each in flags.split())]
+        command += [f"--user-data-dir={profile}", address]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     return done.stdout, done.stderr

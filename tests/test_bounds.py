@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_trials import around, told
 from tiers import every_few
 
 from cogbias.design import Contrast, Paradigm, paradigm
 from cogbias.effects import estimate_effects
 from cogbias.effects.numbers import ESTIMATORS as OF_NUMBERS
-from cogbias.tables import TRIALS, item_table, option
+from cogbias.tables import item_table, option
 
-KEYS = ["paradigm", "item_id", "condition", "pair_id", "cluster", "stratum"]
 RANGES = {"declared": [5, 60], "open": [None, None]}
 DRAWS = range(6)
 
@@ -43,31 +43,6 @@ def questions(ends: list | None, turned: bool = False, clusters: int = 8) -> pd.
             for wording in ("long", "short")
         ],
     )
-
-
-def around(items: pd.DataFrame, contrast: Contrast) -> Paradigm:
-    "A paradigm with one contrast."
-    text = dict.fromkeys(("title", "bias", "summary", "norm", "positive", "source"), "")
-    factors = dict.fromkeys(set(items) - set(TRIALS.names) - {"prompt", "system"}, "")
-    factors = {name: "" for name in factors if name in ("anchor", "truth")}
-    return Paradigm(
-        name="made/up", factors=factors, items=lambda: items, contrasts=(contrast,), **text
-    )
-
-
-def said(items: pd.DataFrame, repeats: int, **columns: object) -> pd.DataFrame:
-    "Trials of one participant, every prompt put some times."
-    asked = pd.concat([items[KEYS].assign(repeat=k) for k in range(repeats)], ignore_index=True)
-    told = asked.assign(
-        participant="made up",
-        backend="made",
-        model="up",
-        attempt=1,
-        method="text",
-        trial_id=[str(row) for row in range(len(asked))],
-        **columns,
-    )
-    return told.reindex(columns=TRIALS.names)
 
 
 def lost_at_random(rng: np.random.Generator, trials: pd.DataFrame) -> np.ndarray:
@@ -114,7 +89,7 @@ def test_a_refusal_is_not_the_answer_under_the_other_condition():
     items = items[items["pair_id"].str.endswith("long")].reset_index(drop=True)
     treated = (items["condition"] == "treatment").to_numpy()
     number = items["cluster"].str[1:].astype(float).to_numpy()
-    trials = said(items, 1, value=40 + number + 20 * treated, choice=None)
+    trials = told(items, value=40 + number + 20 * treated, choice=None)
     moved = Contrast("shift", "Shift", {}, kind="mean_difference", outcome="value", unit="years")
     rows = ends_of(refused(trials, treated & (number < 3)), items, around(items, moved))
     assert rows["estimate"].tolist() == pytest.approx([20, (100 - 123) / 8, (100 + 237) / 8])
@@ -133,7 +108,7 @@ def test_bounds_of_numbers_contain_the_estimate_and_what_the_answers_may_have_be
         items = questions(ends, turned)
         numbers = rng.choice([5.0, 20.0, 30.0, 60.0], len(items) * repeats)
         choice = [f"{each:g}" for each in numbers] if ends is None else None
-        trials = said(items, repeats, value=numbers, choice=choice)
+        trials = told(items, repeats, value=numbers, choice=choice)
         contrast = Contrast("shift", "Shift", {}, kind=kind, outcome="value", direction=direction)
         here, lost = around(items, contrast), lost_at_random(rng, trials)
         rows = ends_of(refused(trials, lost), items, here)
@@ -156,7 +131,7 @@ def test_bounds_of_shares_contain_the_estimate(kind):
     here = around(items, Contrast("shift", "Shift", score, kind=kind))
     for draw in DRAWS:
         rng = np.random.default_rng(draw)
-        trials = said(items, 2, choice=rng.choice(["A", "B"], 2 * len(items)), value=np.nan)
+        trials = told(items, 2, choice=rng.choice(["A", "B"], 2 * len(items)), value=np.nan)
         rows = ends_of(refused(trials, lost_at_random(rng, trials)), items, here)
         assert contains(rows), rows[["estimate", "ci_low", "ci_high", "detail"]]
 
@@ -171,30 +146,8 @@ def test_bounds_of_ratings_contain_the_estimate(name):
         rng = np.random.default_rng(draw)
         picked = [shown[rng.integers(len(shown))] for shown in items["options"]]
         values = [each["value"] for each in picked]
-        trials = said(items, 1, choice=[each["label"] for each in picked], value=values)
+        trials = told(items, choice=[each["label"] for each in picked], value=values)
         lost = rng.random(len(trials)) < (0.1, 0.4, 0.8)[draw]
         treatment_only = items["condition"].eq("treatment").to_numpy() if draw else True
         rows = ends_of(refused(trials, lost & treatment_only), items, here)
         assert contains(rows), rows[["estimate", "ci_low", "ci_high", "detail"]]
-
-
-def test_a_measure_that_does_not_rise_with_its_answers_has_no_bounds():
-    "In standard deviations an extreme answer may make the effect smaller: nobody says a number."
-    items = questions([0, 120])
-    trials = said(items, 1, value=np.arange(len(items)) * 1.0, choice=None)
-    for kind in [name for name, each in OF_NUMBERS.items() if not each.bounded]:
-        here = around(items, Contrast("d", "d", {}, kind=kind, outcome="value"))
-        rows = ends_of(refused(trials, np.arange(len(items)) % 4 == 0), items, here)
-        assert set(rows["status"].iloc[1:]) == {"undefined"}
-        assert rows["estimate"].iloc[1:].isna().all()
-
-
-def test_a_ratio_to_nothing_has_no_bounds():
-    "An unreadable price may have been 0; the log of its ratio has no end."
-    items = questions([0, 120])
-    trials = said(items, 1, value=np.arange(len(items)) + 1.0, choice=None)
-    whole = (trials["cluster"] == "c1") & (trials["condition"] == "treatment")
-    ratio = Contrast("ratio", "Ratio", {}, kind="log_ratio", outcome="value", unit="log ratio")
-    rows = ends_of(refused(trials, whole.to_numpy()), items, around(items, ratio))
-    assert rows["status"].iloc[1] == "undefined"
-    assert "there is no bound" in rows["detail"].iloc[1]

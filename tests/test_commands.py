@@ -71,15 +71,6 @@ def test_a_study_file_starts_no_program(tmp_path: Path, capsys: Any) -> None:
     assert not note.exists()
 
 
-def test_a_setting_in_a_study_file_gives_no_leave(tmp_path: Path, capsys: Any) -> None:
-    study = tmp_path / "study.toml"
-    study.write_text(
-        'models = ["command/./x"]\nparadigms = ["classic/framing"]\nallow_command = true'
-    )
-    assert command("run", study, "--outputs", tmp_path / "outputs") == 2
-    assert "'allow_command' is not a field of a study" in capsys.readouterr().err
-
-
 def test_leave_is_given_on_a_line_and_not_by_the_environment(
     tmp_path: Path, monkeypatch: Any, capsys: Any
 ) -> None:
@@ -138,20 +129,6 @@ def test_an_interrupt_ends_the_program_too(tmp_path: Path) -> None:
     assert psutil.Process(number).status() == psutil.STATUS_ZOMBIE
 
 
-def test_a_program_is_started_once_and_asked_one_question_at_a_time(tmp_path: Path) -> None:
-    model = program(tmp_path, "answer('A' if asked['id'] == count else 'B')")
-    assert {each.choice for each in answers(model)} == {"A"}
-    assert {each.choice for each in answers(model, concurrency=4)} == {"A"}
-
-
-def test_probabilities_and_counts(tmp_path: Path) -> None:
-    chances = "dict.fromkeys(asked['options'], 1 / len(asked['options']))"
-    model = program(tmp_path, f"answer({chances})")
-    given = answers(model, "option_probability")
-    assert {each.status for each in given} == {"ok"} and given[0].p == {"A": 0.5, "B": 0.5}
-    assert "method option_probability" in answers(model)[0].detail
-
-
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -174,11 +151,3 @@ def test_what_is_no_answer_costs_one_and_then_the_cell(
         never = PARTICIPANT(program(tmp_path, line), timeout=0.5)
         with pytest.raises(CogbiasError, match="3 "):
             list(never.answers(requests, "text"))
-
-
-def test_a_program_that_does_not_read_does_not_block(tmp_path: Path) -> None:
-    place = tmp_path / "deaf.py"
-    place.write_text("import time; time.sleep(60)")
-    with commands_allowed(), pytest.raises(CogbiasError, match="the program did not return"):
-        who = PARTICIPANT(shlex.join([sys.executable, str(place)]), timeout=0.2)
-        list(who.answers(REQUESTS, "text"))

@@ -82,69 +82,6 @@ def test_the_command_prints_writes_and_speaks_json(folder, capsys, tmp_path):
     assert len(pd.read_csv(tmp_path / "differences.csv")) == 6
 
 
-@pytest.mark.parametrize(
-    ("names", "words"),
-    [
-        (["sim/humann", "sim/rational"], "did you mean 'sim/human'"),
-        (["sim/human"], "needs two participants"),
-    ],
-)
-def test_mistakes_are_one_line(folder, capsys, names, words):
-    with pytest.raises(SystemExit) as stop:
-        main(["compare", str(folder), *names])
-    error = capsys.readouterr().err.strip()
-    assert stop.value.code == 2 and words in error and "\n" not in error
-
-
-def test_a_folder_without_answers_says_how_to_fill_it(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        main(["compare", str(tmp_path)])
-    assert "no answers here" in capsys.readouterr().err
-
-
-def test_nobody_is_named_where_the_interval_reaches_across_zero(folder):
-    found = compare(folder).differences
-    named = found[~found["larger"].isin(["tied", "not told apart"])]
-    assert len(named) and ((named["ci_low"] > 0) | (named["ci_high"] < 0)).all()
-    assert (named["p_adjusted"] < 0.05).all()
-
-
-def published_bets() -> pd.DataFrame:
-    "The published bets with coins of the test split."
-    return paradigm("bets/coin").items(item_sets=("published",), splits=("test",))
-
-
-def test_two_who_choose_the_same_with_other_probabilities_are_tied_and_not_tested():
-    models = ("rational", "graded", "type_only")  # the first two always choose what is right
-    items = published_bets()
-    answers = pd.concat([exact_trials(who, items) for who in models])
-    found = compare(answers, items=items).differences
-    by_pair = found.set_index(["first", "second"])
-    tie = by_pair.loc["sim/graded", "sim/rational"]
-    assert tie["larger"] == "tied" and pd.isna(tie["p_value"]) and pd.isna(tie["ci_low"])
-    assert tie["detail"].startswith("the same answers to all 300 prompts, with other probab")
-    assert (found["larger"] == "tied").sum() == 1 and found["p_value"].notna().sum() == 2
-    assert set(found["family"]) == {"2 tested differences of 3 participants in 1 paradigm (Holm)"}
-
-
-def test_the_same_scores_by_other_answers_are_no_tie():
-    items = published_bets()
-    right = exact_trials("rational", items)
-
-    def always_wrong(which: int) -> pd.DataFrame:
-        "Somebody who chooses the first or the last of the wrong options."
-        chosen = [[label for label, p in each.items() if not p][which] for each in right["p"]]
-        p = [
-            {label: float(label == mine) for label in each}
-            for mine, each in zip(chosen, right["p"])
-        ]
-        return right.assign(participant=f"wrong {which}", p=p)
-
-    both = pd.concat([always_wrong(0), always_wrong(-1)])
-    (row,) = compare(both, items=items).differences.to_dict("records")
-    assert row["estimate"] == 0 and row["p_value"] == 1 and row["larger"] == "not told apart"
-
-
 FRAMING = paradigm("classic/framing").items(variants=["base"])
 
 
@@ -157,16 +94,6 @@ def choosing(name: str, role: Callable[[Any], str], items: pd.DataFrame = FRAMIN
         for options, label in zip(items["options"], labels)
     ]
     return exact_trials("human", items).assign(participant=name, p=p)
-
-
-def role_of_bias(row: Any) -> str:
-    "What the bias takes."
-    return "target" if row.condition == "treatment" else "buy"
-
-
-def biased_in_order_2(row: Any) -> str:
-    "The bias in one order of the options only."
-    return role_of_bias(row) if row.option_order == 2 else "buy"
 
 
 OF_TWO_ORDERS = ("framing", "loss_aversion", "sunk_cost", "transaction_utility")

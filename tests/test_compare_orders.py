@@ -88,48 +88,6 @@ def test_a_liking_for_a_place_is_no_difference_where_orders_lack(tmp_path: Path)
     assert set(compared.ranks["rank_high"]) == {2}
 
 
-def mostly_by_place(prompt: str) -> str:
-    "By place in three of four stories, the other option in the rest."
-    item = next(row for text, row in OF_FRAMING.items() if prompt.endswith(text))
-    place = 0 if item.condition == "treatment" else 1
-    chance = int(hashlib.sha256(str(item.item_id).encode()).hexdigest(), 16)
-    return item.options[place if chance % 4 else 1 - place]["label"]
-
-
-def test_a_liking_for_a_place_in_most_answers_is_no_difference_either(tmp_path: Path) -> None:
-    asked = [mostly_by_place, framing_in_one_order]
-    found = cb.run(asked, FRAMING, outputs=tmp_path / "out", reports=False)
-    (row,) = cb.compare(found).differences.to_dict("records")
-    assert row["larger"] == "not told apart"
-
-
-def silent_in_the_second_order(prompt: str) -> str:
-    "The second option, where it stands second in the first order."
-    item = next(row for text, row in OF_FRAMING.items() if prompt.endswith(text))
-    return "I cannot answer that." if str(item.option_order) == "2" else "B"
-
-
-def test_where_one_order_was_read_by_one_alone_there_is_no_difference(tmp_path: Path) -> None:
-    asked = [mostly_by_place, silent_in_the_second_order]
-    found = cb.run(asked, FRAMING, outputs=tmp_path / "out", reports=False)
-    compared = cb.compare(found)
-    (row,) = compared.differences.to_dict("records")
-    assert row["status"] == "position_dominated" and row["larger"] == "not told apart"
-    assert set(compared.ranks["rank_high"]) == {2}
-
-
-def test_a_scale_that_one_read_from_one_end_alone_has_no_difference(tmp_path: Path) -> None:
-    def middle_of_the_first(prompt: str) -> str:
-        story = story_of(prompt)
-        silent = str(story.option_order) == "2"
-        return "I cannot answer that." if silent else story.options[5]["label"]
-
-    found = cb.run([by_place, middle_of_the_first], ITEMS, outputs=tmp_path, reports=False)
-    compared = cb.compare(found)
-    (row,) = compared.differences.to_dict("records")
-    assert (row["status"], row["larger"]) == ("position_dominated", "not told apart")
-
-
 def test_answers_that_lack_at_random_cost_little(tmp_path: Path) -> None:
     base = FRAMING.query("variant == 'base'")
 
@@ -168,18 +126,3 @@ def test_one_order_supports_no_difference_to_who_goes_by_place(
     assert row["larger"] == "not told apart"
     assert "place" in row["detail"]
     assert set(compared.ranks["rank_low"]) == {1} and set(compared.ranks["rank_high"]) == {2}
-
-
-def test_one_condition_alone_is_not_called_unreadable(tmp_path: Path) -> None:
-    who, where = ["sim/human", "sim/rational"], {"condition": "control"}
-    found = cb.run(who, "classic/framing", outputs=tmp_path, where=where, reports=False)
-    compared = cb.compare(found)
-    said = [*compared.differences["detail"], *compared.ranks["detail"]]
-    assert all("only one condition was asked: control" in each for each in said)
-
-
-def test_where_both_orders_are_read_a_difference_stands(tmp_path: Path) -> None:
-    who = [f"sim/{each}" for each in ("position", "human")]
-    found = cb.run(who, "classic/framing", outputs=tmp_path / "out", reports=False)
-    (row,) = cb.compare(found).differences.to_dict("records")
-    assert row["status"] == "ok" and row["larger"] == "sim/human"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -11,7 +10,7 @@ from tiers import FEW, slow_but
 
 from cogbias.reporting import cell as reporting
 from cogbias.design import Contrast, paradigm, paradigms
-from cogbias.effects import effect_rows, estimate_contrast, estimate_effects
+from cogbias.effects import estimate_effects
 from cogbias.participants import Request, participant
 from cogbias.folder import FROM_ITEM, FROM_LIST, FROM_PARTICIPANT
 from cogbias.tables import TRIALS
@@ -101,32 +100,3 @@ def test_prompts_without_a_counterpart_are_named_and_not_counted() -> None:
     assert "3 of 37 answers are to prompts without a counterpart" in head["detail"]
     mine = reporting.headline_trials(short, items, asked)
     assert "rests on 34 of them" in reporting.counted(mine, short, head)
-
-
-def test_an_answer_that_several_pairs_share_is_counted_once() -> None:
-    "Two treatments with one control are three answers."
-    asked = paradigm("managerial/framing")
-    items = asked.items().head(40)
-    control = items.index[items["condition"] == asked.headline.control]
-    pairs = items.loc[control, "pair_id"].tolist()
-    shared = items.assign(pair_id=items["pair_id"].replace(pairs[1], pairs[0]))
-    shared = shared.drop(index=control[1])
-    trials = in_words(shared, "sim/human")
-    row = estimate_contrast(asked.headline, trials, shared)[0]
-    assert counted(row) == (39, 39) and row["n_items"] == 39
-
-
-def test_an_index_on_a_published_reading_counts_what_others_could_read() -> None:
-    "They read two answers of three; we read all."
-    asked = paradigm("classic/framing")
-    items = asked.items().head(40)
-    items = items[items["pair_id"] == items["pair_id"].iloc[0]]
-    trials = in_words(pd.concat([items] * 30, ignore_index=True), "sim/human")
-    trials = trials.assign(trial_id=[f"{place:032x}" for place in range(len(trials))])
-    theirs = trials[["trial_id", "choice", "value"]]
-    theirs = theirs[[place % 3 > 0 for place in range(len(theirs))]]
-    kind = replace(asked.headline, kind="published_susceptibility", measure="published")
-    own = replace(asked, contrasts=(asked.headline, kind))
-    found = effect_rows(trials, items, own, readings=theirs)
-    row = next(row for row in found if row["measure"] == "published")
-    assert row["status"] == "ok" and counted(row) == (60, 40)

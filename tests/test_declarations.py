@@ -1,9 +1,7 @@
 """A typo in a declaration is refused where it is made, and never becomes a finding."""
 
-import re
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,8 +11,6 @@ from hypothesis import strategies as st
 from calls import refused
 from cogbias.design import Paradigm, check_items, contrast_kinds, paradigm, paradigms
 from cogbias.tables import option
-from cogbias.effects import estimators
-from cogbias.kits.rules import normal_numbers
 from tiers import KINDS, slow_but
 
 
@@ -29,10 +25,6 @@ def changed(name: str, **change) -> Paradigm:
     made, items = shipped(name)
     headline = replace(made.headline, **change)
     return replace(made, contrasts=(headline, *made.contrasts[1:]), items=lambda seed=0: items)
-
-
-def test_every_kind_has_its_estimator():
-    assert set(contrast_kinds()) == {*estimators(), "pooled"}
 
 
 @pytest.mark.parametrize("name", slow_but(KINDS, paradigms()))
@@ -86,14 +78,6 @@ def test_any_unknown_word_is_refused(place, word, name):
     refused(lambda: changed(made.name, **WORDS[place](made.headline, word)).items())
 
 
-def test_options_that_fall_have_no_negative_chances():
-    offered = ["90", "10", "50"]
-    chances = normal_numbers({}, offered, 40, 20)
-    assert list(chances) == offered and min(chances.values()) >= 0
-    assert abs(sum(chances.values()) - 1) < 1e-12
-    assert chances == normal_numbers({}, sorted(offered), 40, 20)
-
-
 def test_an_option_nobody_scores_does_not_leave_the_denominator_unseen():
     made, items = shipped("classic/framing")
     third = [[*options, option("C", "neither", "niether")] for options in items["options"]]
@@ -101,27 +85,3 @@ def test_an_option_nobody_scores_does_not_leave_the_denominator_unseen():
     assert "the role 'niether', which no contrast scores" in refused(strange.items)
     meant = replace(strange, roles={"niether": "an option of its own"})
     assert len(meant.items()) == len(items)
-
-
-LIBRARY = Path(__file__).parents[1] / "cogbias"
-
-
-def test_one_place_says_who_is_simulated():
-    asks = re.compile(r"""startswith\(\(?["']sim/""")
-    asking = [path.name for path in LIBRARY.rglob("*.py") if asks.search(path.read_text("utf-8"))]
-    assert asking == []
-
-
-@pytest.mark.parametrize("name", slow_but(KINDS, paradigms()))
-def test_simulators_and_studies_know_no_paradigm(name):
-    "What simulated participants see and trivial responders are called lives with the paradigm."
-    kind = shipped(name)[1]["content"].iloc[0]["kind"]
-    for path in [LIBRARY / "backends" / "sim.py", LIBRARY / "cells.py", LIBRARY / "study.py"]:
-        text = path.read_text("utf-8")
-        assert f'"{kind}"' not in text, path.name
-
-
-@pytest.mark.parametrize("name", paradigms())
-def test_whoever_has_no_bias_here_has_a_rule_and_a_name(name):
-    made = paradigm(name)
-    assert {*made.trivial} <= {*made.rules} and all(made.trivial.values())

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cogbias.tables import ITEMS, load_table, save_table
-from cogbias.paradigms.choice.decoy import DECOY_KINDS, LABELS, PRODUCTS, TARGET_SIDES, items
+from cogbias.paradigms.choice.decoy import PRODUCTS, TARGET_SIDES, items
 
 ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "instructed_to_bias" / "Data.zip"
 published = pytest.mark.skipif(not ARCHIVE.exists(), reason="the published files are not here")
@@ -111,30 +110,3 @@ def test_templates_put_the_question_where_the_published_ones_do(table, records):
         assert before == (
             table[table.template == record["template"]].question_place.iloc[0] == "before"
         )
-
-
-@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
-def test_round_trip(table, tmp_path, ending):
-    some = table[table["product"] == "frying_pan"].reset_index(drop=True)
-    back = load_table(save_table(some, tmp_path / f"items{ending}"), ITEMS)
-    for name in ("item_id", "prompt", "options", "content", "target_position", "asymmetric"):
-        assert back[name].tolist() == some[name].tolist(), name
-    assert back.decoy_kind.isna().sum() == some.decoy_kind.isna().sum() == 192
-
-
-def test_prompts_name_every_label_once_per_line(table):
-    for prompt, count in zip(table.prompt, table.n_options):
-        lines = prompt.splitlines()
-        assert lines[-1] == "Answer:" and "{" not in prompt and "\0" not in prompt
-        assert [sum(line.startswith(label) for line in lines) for label in LABELS] == [
-            1,
-            1,
-            count - 2,
-        ]
-
-
-def test_kinds_cover_the_published_codes():
-    assert {side: set(kinds) for side, kinds in DECOY_KINDS.items()} == {
-        side: {"R", "RF", "F", "R_EXTREAM"} for side in TARGET_SIDES
-    }
-    assert all(len(set(kinds.values())) == 4 for kinds in DECOY_KINDS.values())

@@ -1,22 +1,15 @@
 """Encoders beyond their notebook: four architectures, order and batches, bad checkpoints, a run."""
 
 import json
-import math
-import pickle
 import shutil
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from cogbias.backends import encoder  # noqa: E402
 from cogbias.backends.encoder import (  # noqa: E402
     encoder_class,
     load_encoder,
@@ -26,7 +19,7 @@ from cogbias.backends.encoder import (  # noqa: E402
 )
 from tiny_models import ENCODERS, encoder_config, encoder_tokenizer  # noqa: E402
 from cogbias.participants import Request, participant  # noqa: E402
-from cogbias.tables import EFFECTS, CogbiasError, item_table, load_table, option  # noqa: E402
+from cogbias.tables import CogbiasError, item_table, option  # noqa: E402
 
 THINGS = ("car", "pen", "house", "sock", "computer", "slipper")
 ROLES = {
@@ -70,28 +63,13 @@ def bert(checkpoints: dict[str, Path], tmp_path: Path) -> Path:
     return Path(shutil.copytree(checkpoints["bert"], tmp_path / "bert"))
 
 
-def bets(things: tuple[str, ...] = THINGS, orders: int = 3, answer: str = "choice") -> pd.DataFrame:
-    "Bets, each in some orders of its options."
-    rows = [
-        {
-            "condition": "bet",
-            "pair_id": f"{high}-{low}",
-            "cluster": high,
-            "stratum": "all",
-            "answer": answer,
-            "prompt": f"{question(high, low)} A, B or C? ({turn})",
-            "options": [
-                option("ABC"[at], ROLES[role], role)
-                for at, role in enumerate([*ROLES][turn:] + [*ROLES][:turn])
-            ],
-            "content": {"question": question(high, low)},
-        }
-        for high in things
-        for low in things
-        if high != low
-        for turn in range(orders)
-    ]
-    return item_table("example/bets", rows)
+def bet() -> dict:
+    "A bet, as an item holds it."
+    options = [option(label, text, role) for label, (role, text) in zip("ABC", ROLES.items())]
+    keys = {"condition": "bet", "pair_id": "one", "cluster": "car", "stratum": "all"}
+    asked = {"prompt": question("car", "pen"), "content": {"question": question("car", "pen")}}
+    made = item_table("example/bets", [keys | asked | {"answer": "choice", "options": options}])
+    return made.iloc[0].to_dict()
 
 
 def refused(call, *said: str) -> str:
@@ -134,14 +112,8 @@ def test_scores_are_those_of_transformers_by_hand(checkpoints, family):
 
 def test_bigbird_reads_a_text_alike_whatever_was_read_before(checkpoints, tmp_path):
     tokenizer = encoder_tokenizer("bigbird", TEXTS, 400)
-    config = encoder_config(
-        "bigbird",
-        tokenizer,
-        positions=1024,
-        initializer_range=0.3,
-        block_size=16,
-        num_random_blocks=2,
-    )
+    blocks = {"block_size": 16, "num_random_blocks": 2}
+    config = encoder_config("bigbird", tokenizer, positions=1024, initializer_range=0.3, **blocks)
     torch.manual_seed(3)
     model = encoder_class(config)(config).eval()
     tokens = [len(tokenizer(text)["input_ids"]) for text in TEXTS]
@@ -162,85 +134,12 @@ def test_bigbird_reads_a_text_alike_whatever_was_read_before(checkpoints, tmp_pa
     assert np.abs(before - full).max() > 1e-4  # so it was not full attention all along
 
 
-def test_each_distinct_pair_is_read_once(checkpoints, monkeypatch):
-    read = []
-    plain = encoder._logits
-    monkeypatch.setattr(
-        encoder,
-        "_logits",
-        lambda model, rows, width: read.extend(rows) or plain(model, rows, width),
-    )
-    who = participant(f"encoder/{checkpoints['roberta']}", batch_size=8)
-    requests = [Request(item, 0, at) for at, item in enumerate(bets().to_dict("records"))]
-    answers = dict(who.answers(requests, "encoder"))
-    assert len(answers) == len(requests) == 90 and len(read) == 90  # 270 pairs, each thrice
-    assert len({tuple(row) for row in read}) == 90
-    by_role = [
-        {each["role"]: answers[at].logits[each["label"]] for each in request.item["options"]}
-        for at, request in enumerate(requests)
-    ]
-    assert all(by_role[at] == by_role[at - at % 3] for at in range(90))
+def edited(**change) -> object:
+    def edit(place: Path) -> None:
+        config = json.loads((place / "config.json").read_text())
+        (place / "config.json").write_text(json.dumps(config | change))
 
-
-def test_threads_take_turns_with_a_model(checkpoints, monkeypatch):
-    "One that reads in blocks must not be switched by another while it does."
-    plain, inside, met = encoder._logits, [], []
-
-    def watched(model, rows, width):
-        inside.append(threading.get_ident())
-        met.append(len(inside))
-        time.sleep(0.01)
-        inside.pop()
-        return plain(model, rows, width)
-
-    model, tokenizer = load_encoder(checkpoints["bigbird"])
-    alone = score_pairs(model, tokenizer, TEXTS[:12], 3)
-    monkeypatch.setattr(encoder, "_logits", watched)
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: score_pairs(model, tokenizer, TEXTS[:12], 3), range(8)))
-    assert all(np.array_equal(each, alone) for each in found)
-    assert len(met) == 32 and set(met) == {1}
-
-
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_another_precision_is_another_participant(checkpoints, dtype):
-    plain = participant(f"encoder/{checkpoints['roberta']}")
-    coarse = participant(f"encoder/{checkpoints['roberta']}", dtype=dtype)
-    assert coarse.name == f"{plain.name} dtype={dtype}" and coarse.identity != plain.identity
-    fine, rough = (score_pairs(*who.loaded, TEXTS[:9]) for who in (plain, coarse))
-    assert 0 < np.abs(fine - rough).max() < 0.2 * np.abs(fine).max()
-
-
-@pytest.fixture(scope="module")
-def beside(checkpoints, tmp_path_factory) -> Path:
-    "Two encoders and a simulated participant in one folder."
-    out = tmp_path_factory.mktemp("beside")
-    for model in (f"encoder/{checkpoints['bert']}", f"encoder/{checkpoints['roberta']}"):
-        run_bets(model, out)
-    run_bets("sim/type_only", out)
-    return out
-
-
-def run_bets(model: str, out: Path) -> None:
-    from cogbias.running import run_study
-    from cogbias.study import make_study
-
-    published = {"bets/coin": {"item_sets": ["published"], "splits": ["test"]}}
-    study = make_study(models=[model], paradigms=["bets/coin"], settings=published)
-    assert run_study(study, out, reports=False).failed == []
-
-
-def test_an_encoder_cannot_see_the_order_of_options(beside):
-    "Read as chances, scores that lie close together would look like a liking for places."
-    effects = load_table(beside / "effects.parquet", EFFECTS)
-    mine = effects[effects["participant"].str.startswith("encoder/")].set_index("measure")
-    assert (mine.loc["order_consistency", "estimate"] == 1).all()
-    assert (mine.loc["position_locked", "estimate"] == 0).all()
-
-
-def edit_config(place: Path, **change) -> None:
-    config = json.loads((place / "config.json").read_text())
-    (place / "config.json").write_text(json.dumps(config | change))
+    return edit
 
 
 def without_tokenizer(place: Path) -> None:
@@ -248,21 +147,10 @@ def without_tokenizer(place: Path) -> None:
         file.unlink()
 
 
-def unpadded(place: Path) -> None:
-    tokenizer = encoder_tokenizer("bert", TEXTS, 400)
-    tokenizer.pad_token = None
-    without_tokenizer(place)
-    tokenizer.save_pretrained(place)
-
-
-def other_head(labels: int) -> object:
-    def replace(place: Path) -> None:
-        config = transformers.AutoConfig.from_pretrained(place)
-        config.id2label = {0: "entailment", 1: "neutral", 2: "contradiction"}
-        config.num_labels = labels
-        transformers.BertForSequenceClassification(config).save_pretrained(place)
-
-    return replace
+def three_labels(place: Path) -> None:
+    config = transformers.AutoConfig.from_pretrained(place)
+    config.id2label = {0: "entailment", 1: "neutral", 2: "contradiction"}
+    transformers.BertForSequenceClassification(config).save_pretrained(place)
 
 
 def headless(place: Path) -> None:
@@ -283,39 +171,17 @@ def torn(place: Path) -> None:
     (place / "model.safetensors").write_bytes(whole[: len(whole) // 2])
 
 
-def without_its_second_part(place: Path) -> None:
-    (place / "model.safetensors").rename(place / "model-00001-of-00002.safetensors")
-    parts = {"bert.pooler.dense.bias": "model-00002-of-00002.safetensors"}
-    index = {"metadata": {}, "weight_map": parts}
-    (place / "model.safetensors.index.json").write_text(json.dumps(index))
-
-
+OWN_CODE = {"AutoModel": "m.Model"}
 FAULTS = {
-    "no head for it": (lambda place: edit_config(place, model_type="gpt2"), "architecture 'gpt2'"),
-    "unknown kind": (
-        lambda place: edit_config(place, model_type="oracle"),
-        "config.json cannot be read",
-    ),
+    "no head for it": (edited(model_type="gpt2"), "architecture 'gpt2'"),
+    "unknown kind": (edited(model_type="oracle"), "config.json cannot be read"),
     "no tokenizer": (without_tokenizer, "holds no tokenizer"),
-    "no padding": (unpadded, "its tokenizer has no padding token"),
-    "another padding": (
-        lambda place: edit_config(place, pad_token_id=3),
-        "its tokenizer is not that of its model",
-    ),
-    "another vocabulary": (
-        lambda place: edit_config(place, vocab_size=20),
-        "its tokenizer is not that of its model",
-    ),
-    "three labels": (other_head(3), "3 outputs: entailment, neutral, contradiction"),
-    "a regression": (other_head(1), "the head of another task (BertForSequenceClassification"),
+    "another vocabulary": (edited(vocab_size=20), "its tokenizer is not that of its model"),
+    "three labels": (three_labels, "3 outputs: entailment, neutral, contradiction"),
     "never trained": (headless, "its head was never trained for choosing"),
     "a layer missing": (without_a_layer, "holds no values for 1 of its weights, bert.encoder.la"),
     "torn": (torn, "safetensors cannot be read"),
-    "a part missing": (without_its_second_part, "get the whole checkpoint again"),
-    "its own code": (
-        lambda place: edit_config(place, auto_map={"AutoModel": "m.Model"}),
-        "brings its own code",
-    ),
+    "its own code": (edited(auto_map=OWN_CODE), "brings its own code"),
     "no weights": (lambda place: (place / "model.safetensors").unlink(), "convert it: python -c"),
 }
 
@@ -325,35 +191,8 @@ def test_a_checkpoint_that_cannot_be_asked_is_refused_in_a_line(bert, fault):
     damage, said = FAULTS[fault]
     damage(bert)
     refused(lambda: load_encoder(bert), said)
-    requests = [Request(item, 0, 0) for item in bets(THINGS[:2]).to_dict("records")]
     who = participant(f"encoder/{bert}")
-    refused(lambda: list(who.answers(requests, "encoder")), said)
-
-
-@pytest.mark.parametrize("family", ENCODERS)
-def test_a_fresh_head_is_asked_for_by_its_seed_and_said(checkpoints, tmp_path, family, caplog):
-    place = Path(shutil.copytree(checkpoints[family], tmp_path / family))
-    config = transformers.AutoConfig.from_pretrained(place)
-    transformers.AutoModelForMaskedLM.from_config(config).save_pretrained(place)
-    refused(lambda: load_encoder(place), "never trained", "fresh_head=0")
-    scores = [score_pairs(*load_encoder(place, fresh_head=seed), TEXTS[:6]) for seed in (4, 4, 5)]
-    assert np.array_equal(scores[0], scores[1]) and not np.allclose(scores[0], scores[2])
-    who = participant(f"encoder/{place}", fresh_head=4)
-    assert who.name.endswith(" fresh_head=4")
-    requests = [Request(item, 0, 0) for item in bets(THINGS[:2], 1).to_dict("records")]
-    assert len(list(who.answers(requests, "encoder"))) == 2
-    assert "head that was never trained; its answers are random" in caplog.text
-    assert "never trained" in who.facts()["warning"]
-    refused(lambda: load_encoder(checkpoints[family], fresh_head=0), "leave fresh_head out")
-
-
-def test_scores_that_are_no_numbers_stop(bert):
-    from safetensors.torch import load_file, save_file
-
-    weights = load_file(bert / "model.safetensors")
-    weights["classifier.bias"][:] = math.nan
-    save_file(weights, bert / "model.safetensors", {"format": "pt"})
-    refused(lambda: score_pairs(*load_encoder(bert), TEXTS[:2]), "no finite numbers", "damaged")
+    refused(lambda: list(who.answers([Request(bet(), 0, 0)], "encoder")), said)
 
 
 def test_a_text_that_is_too_long_is_refused_and_not_cut(checkpoints):
@@ -389,12 +228,9 @@ def test_a_pickle_is_converted_by_name_and_scores_alike(bert, tmp_path):
     pickled(bert, model.state_dict())
     refused(lambda: load_encoder(bert), "holds no .safetensors", "to_safetensors(")
     made = to_safetensors(str(bert), tmp_path / "converted")
-    assert sorted(file.name for file in made.iterdir()) == [
-        "config.json",
-        "model.safetensors",
-        "tokenizer.json",
-        "tokenizer_config.json",
-    ]
+    tokenizer = {"tokenizer.json", "tokenizer_config.json"}
+    names = {file.name for file in made.iterdir()}
+    assert names == {"config.json", "model.safetensors"} | tokenizer
     assert np.array_equal(score_pairs(*load_encoder(made), TEXTS[:5]), before)
     refused(lambda: to_safetensors(str(bert), made), "is there already; name a new folder")
 
@@ -405,27 +241,3 @@ def test_nothing_but_weights_comes_out_of_a_pickle(bert, tmp_path, wrap):
     pickled(bert, wrap(Payload(mark)))
     refused(lambda: to_safetensors(str(bert), tmp_path / "new"), "somebody you trust")
     assert not mark.exists() and not (tmp_path / "new").exists()
-
-
-@pytest.mark.parametrize("text", ["{,", "[1]", ""])
-def test_a_damaged_configuration_is_named(bert, text):
-    "It was called an identity that is not JSON, and the file was not named."
-    (bert / "config.json").write_text(text)
-    who = participant(f"encoder/{bert}")
-    refused(lambda: who.identity, str(bert / "config.json"), "cannot be read")
-
-
-def test_what_is_no_pair_is_refused_and_no_place_enters_the_key(checkpoints, tmp_path):
-    who = participant(f"encoder/{checkpoints['bert']}", batch_size=4)
-    assert who.loaded and "loaded" not in vars(pickle.loads(pickle.dumps(who)))
-    item = bets(THINGS[:2], 1).iloc[0].to_dict()
-    for odd, said in (
-        ({"content": {"kind": "bet"}}, "no bare question"),
-        ({"options": [each | {"text": " "} for each in item["options"]]}, "the texts of two"),
-        ({"system": "You bet."}, "a system prompt"),
-    ):
-        refused(lambda: who.check_items([item | odd]), "cannot be asked example/bets", said)
-    shutil.copytree(checkpoints["bert"], tmp_path / "bert@coin")
-    there = participant("encoder/bert@coin", checkpoints=str(tmp_path))
-    assert (there.revision, there.identity) == (who.revision, who.identity)
-    assert str(tmp_path) not in f"{there.name} {there.identity}"

@@ -1,12 +1,10 @@
 """What the effects table promises of every estimate, over all paradigms."""
 
-from functools import cache
-
 import numpy as np
 import pytest
 
 from cogbias.backends.sim import exact_trials
-from cogbias.design import paradigm, paradigms
+from cogbias.design import paradigm
 from cogbias.effects import (
     answered,
     decide,
@@ -15,23 +13,6 @@ from cogbias.effects import (
     read_prompts,
     row_verdict,
 )
-from tiers import FEW, slow_but
-
-NAMES = [name for name in paradigms() if name != "choice/decoy"]  # its 11,232 prompts add nothing
-
-
-@cache
-def effects_of(name, who):
-    "Effects of a simulated participant."
-    items = paradigm(name).items()
-    return decide(estimate_effects(exact_trials(who, items), items, paradigm(name)))
-
-
-@pytest.mark.parametrize("name", slow_but(FEW, NAMES))
-def test_a_p_value_names_its_procedure(name):
-    for who in ("human", "rational"):
-        rows = effects_of(name, who)
-        assert rows.p_value.notna().equals(rows.p_method.notna()), (name, who)
 
 
 def sampled(who, items, repeats):
@@ -132,13 +113,3 @@ def test_a_total_bias_is_present_and_every_share_keeps_its_range(name):
     assert (shares.ci_low >= -reach).all() and (shares.ci_high <= reach).all()
     placed = effects[effects.measure.str.match("primacy|order_|position_|choose_")]
     assert len(placed) == 10 and placed.ci_low.notna().all()
-
-
-def test_a_verdict_of_absence_does_not_speak_of_the_wrong_interval():
-    "One-sided tests may place an effect within a bound that its 95% interval just reaches across."
-    row = {"estimate": 0.0, "se": 0.026, "df": np.nan, "ci_low": -0.051, "ci_high": 0.051}
-    row |= {"method": "", "unit": "probability", "status": "ok", "p_adjusted": 1.0}
-    row |= {"target": "S", "n_clusters": 40, "paradigm": "classic/framing"}
-    row |= {"measure": "framing_effect"}
-    found = row_verdict(row | {"n_trials": 9, "n_valid": 9})
-    assert found.verdict == "absent" and "interval" not in found.reason

@@ -61,15 +61,8 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 REPEATED = ["busy", "down", "storm", "error in 200", "html error", "cut", "gone", "not http"]
-UNREADABLE = [
-    "compression",
-    "html",
-    "encoding",
-    "no choices",
-    "null",
-    "empty",
-    "torn",
-]  # OpenAI-compatible servers stand behind gateways, where such things pass
+# OpenAI-compatible servers stand behind gateways, where such things pass
+UNREADABLE = ["compression", "html", "encoding", "no choices", "null", "empty", "torn"]
 
 
 @pytest.mark.parametrize(
@@ -82,25 +75,16 @@ UNREADABLE = [
 def test_what_is_repeated(backend: str, fault: str) -> None:
     with Double(script_of(seed_7=fault)) as double:
         answers = asked(at(double, backend), [6, 7, 8])
-    assert [(answer.status, answer.attempt) for answer in answers] == [
-        ("ok", 1),
-        ("ok", 2),
-        ("ok", 1),
-    ]
-    assert [answer.response for answer in answers] == [
-        reply(ITEM["prompt"], seed) for seed in (6, 7, 8)
-    ]
+    assert [(each.status, each.attempt) for each in answers] == [("ok", 1), ("ok", 2), ("ok", 1)]
+    assert [each.response for each in answers] == [reply(ITEM["prompt"], n) for n in (6, 7, 8)]
 
 
 @pytest.mark.parametrize("backend", ["openai", "ollama"])
 def test_what_is_refused_is_not_repeated(backend: str) -> None:
     with Double(script_of(always_7="wrong")) as double:
         answers = asked(at(double, backend), [6, 7, 8])
-    assert [(answer.status, answer.attempt) for answer in answers] == [
-        ("ok", 1),
-        ("error", 1),
-        ("ok", 1),
-    ] and "prompt is too long" in answers[1].detail
+    assert [each.status for each in answers] == ["ok", "error", "ok"] and answers[1].attempt == 1
+    assert "prompt is too long" in answers[1].detail
     assert sum(each.seed == 7 for each in double.asked) == 1
 
 
@@ -110,11 +94,7 @@ def test_a_hanging_server_is_left(backend: str) -> None:
         began = time.monotonic()
         answers = asked(at(double, backend, timeout=0.7), [6, 7, 8])
         assert time.monotonic() - began < 8
-    assert [(answer.status, answer.attempt) for answer in answers] == [
-        ("ok", 1),
-        ("ok", 2),
-        ("ok", 1),
-    ]
+    assert [(each.status, each.attempt) for each in answers] == [("ok", 1), ("ok", 2), ("ok", 1)]
 
 
 def test_retry_after_is_obeyed() -> None:
@@ -160,18 +140,6 @@ def test_a_server_that_goes_away() -> None:
     assert Counter(answers) == {"ok": 50, "error": 20}
 
 
-@pytest.mark.parametrize("fault", ["html", "torn", "no choices"])
-def test_ollama_and_something_else(fault: str) -> None:
-    "Something that is no Ollama, or half an answer, is no answer."
-    with Double(script_of(always_7=fault)) as double:
-        try:
-            answers = asked(at(double, "ollama"), [6, 7])
-        except CogbiasError as error:
-            assert "not as Ollama does" in str(error)
-        else:
-            assert answers[1].status == "error"
-
-
 PLANTED = {"OPENAI_API_KEY": "sk-planted-0123456789abcdef", "LAB_PASS": "Planted.horse+battery/42"}
 
 
@@ -185,9 +153,7 @@ def key(
 
 
 def test_no_key_is_written(
-    key: tuple[str, str],
-    caplog: pytest.LogCaptureFixture,
-    capfd: pytest.CaptureFixture[str],
+    key: tuple[str, str], caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     "The double's complaints repeat the key; it may be in nothing given, shown or raised."
     name, secret = key
@@ -207,10 +173,3 @@ def test_no_key_is_written(
     assert "you sent Authorization: Bearer [secret]" in " ".join(shown)
     for text in shown:
         assert secret not in text and secret[3:] not in text
-
-
-def test_an_ollama_key_stays_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OLLAMA_API_KEY", "planted-for-ollama.com")
-    with Double() as double:
-        asked(at(double, "ollama"), [1, 2])
-    assert {each.authorization for each in double.asked} == {""}

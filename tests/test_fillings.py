@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import multiprocessing
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -26,20 +25,18 @@ from cogbias.cli import main
 from cogbias.design import paradigm
 from cogbias.effects import estimate_effects
 from cogbias.fillings import writing
-from cogbias.fillings.review import broken_rules, flawed_share, review_sample, store_verdicts
-from cogbias.fillings.writing import first_object, generate
-from cogbias.frames import FORMS, Frame, FrameError, Gap, fill
-from cogbias.kits.business import business_settings
+from cogbias.fillings.review import broken_rules, store_verdicts
+from cogbias.fillings.writing import generate
+from cogbias.frames import FORMS, Gap
 from cogbias.kits.scenario import (
     CHANGE,
     Metric,
     Scenario,
-    filling_hash,
     load_fillings,
     scenario_items,
 )
 from cogbias.markup import marked
-from cogbias.participants import Answer, participant
+from cogbias.participants import Answer
 from cogbias.tables import CogbiasError
 
 needs_server = pytest.mark.skipif(llama_server_binary() is None, reason=MISSING)
@@ -67,7 +64,6 @@ GOOD = {
     "question": "who builds a depot",
     "sentence": "The depot stays.",
 }
-PLACES = "amber birch cedar daisy elder fern ginger hazel iris juniper".split()
 
 
 @dataclass
@@ -77,6 +73,8 @@ class Writer:
     good: Mapping[str, str]  # gap -> text
     script: dict[int, Any] = field(default_factory=dict)  # number, from 1 -> a text or an answer
     name: str = "double/writer"
+    backend: str = "double"
+    model: str = "writer"
     methods: tuple[str, ...] = ("text",)
     asked: list[Any] = field(default_factory=list)
     stop_after: int = 10**9
@@ -115,20 +113,15 @@ class TestRules:
         ),
         ("noun phrase", "a " + "very " * 20 + "big depot", "has 23 words; 20 at the most"),
         ("noun phrase", "a depot with 3 gates", "holds a number"),
-        ("noun phrase", "a depot with twenty-five gates", "holds a number"),
         ("noun phrase", "a depot with ½ a gate", "holds a number"),
         ("noun phrase", "a secret depot", "holds the word 'secret'"),
-        ("noun phrase", "a depot for {position}", "holds brackets"),
-        ("noun phrase", "a depot for [[text]]", "holds brackets"),
         ("noun phrase", "a <script>alert(1)</script> depot", "holds brackets"),
         ("noun phrase", "a place of this kind", "repeats its instruction"),
         ("noun phrase", "the answer is A place of this kind", "repeats its instruction"),
         ("noun phrase", "a office", "wrong article in 'a office'"),
         ("noun phrase", "a depot. It is old", "is more than one sentence"),
         ("sentence", "It stays. It is old.", "is more than one sentence"),
-        ("noun phrase", "a depot \ud800 here", "character that nobody sees"),
         ("noun phrase", "a depot \u202e here", "U+202E"),
-        ("noun phrase", "a depot\u0000", "U+0000"),
         ("noun phrase", "a " + "x" * 9000, "is cut here, after 4000 of 9002 characters"),
         ("noun phrase", "  ", "is empty"),
     ]
@@ -152,11 +145,7 @@ class TestRules:
     ANSWERS = [
         ("I would rather not.", "unreadable", "no JSON object"),
         ('{"goods": 3}', "unreadable", "no text for 'goods'"),
-        ('{"goods": ["tools"]}', "unreadable", "no text for 'goods'"),
-        ('{"goods": {"goods": "tools"}}', "unreadable", "no text for 'goods'"),
-        ('["tools"]', "unreadable", "no JSON object"),
         ('{"goods": "to', "unreadable", "no JSON object"),
-        ('{"a":' * 50_000, "unreadable", "no JSON object"),
         ("{" * 2_000_000, "unreadable", "no JSON object"),
         (
             Answer("truncated", '{"goods": "to', finish_reason="length"),
@@ -194,10 +183,6 @@ class TestRules:
         path = tmp_path / "written.jsonl"
         assert generate(case, writer, path, settings=1).whole == 1
         assert "tells more than 'you left' of somebody else" in attempts(path)[1][1]
-
-    def test_reading_a_long_answer_takes_no_time(self) -> None:
-        assert first_object("{" * 5_000_000) is None
-        assert first_object("{" * 50 + '{"a": 1}') == {"a": 1}
 
     def test_what_quotes_a_refused_text_is_written_again_with_it(self, tmp_path: Path) -> None:
         case = story(plan=Gap("a project"), news=Gap("how [[plan]] went", "sentence"))
@@ -241,28 +226,11 @@ class TestGivingUp:
         assert (done.whole, done.asked, done.statuses) == (0, 6, {"error": 6})
         assert generate(ONE, Writer({"goods": "tools"}), path, settings=2).whole == 2
 
-    def test_a_story_given_up_is_not_asked_again(self, tmp_path: Path) -> None:
-        path = tmp_path / "written.jsonl"
-        hopeless = Writer({}, dict.fromkeys(range(1, 4), "No."))
-        assert generate(ONE, hopeless, path, settings=1).asked == 3
-        assert generate(ONE, Writer({"goods": "tools"}), path, settings=1).asked == 0
-        assert generate(ONE, Writer({"goods": "tools"}), path, settings=1, attempts=4).whole == 1
-
     def test_an_interrupt_loses_nothing(self, tmp_path: Path) -> None:
         path = tmp_path / "written.jsonl"
         with pytest.raises(KeyboardInterrupt):
             generate(ONE, Writer({"goods": "tools"}, stop_after=3), path, settings=5)
         assert generate(ONE, Writer({"goods": "tools"}), path, settings=5).asked == 2
-
-    @pytest.mark.parametrize("settings", [0, -1, 201, 2.5, True, "none.csv", "nothing", ""])
-    def test_wrong_settings_are_one_line(self, settings: Any, tmp_path: Path) -> None:
-        with pytest.raises(CogbiasError):
-            generate(ONE, Writer({}), tmp_path / "x.jsonl", settings=settings)
-        assert not (tmp_path / "x.jsonl").exists()
-
-    def test_a_simulation_writes_nothing(self, tmp_path: Path) -> None:
-        with pytest.raises(CogbiasError, match="sim/human cannot write"):
-            generate(ONE, participant("sim/human"), tmp_path / "x.jsonl", settings=1)
 
 
 @pytest.fixture
@@ -271,14 +239,6 @@ def table(tmp_path: Path) -> Path:
     path = tmp_path / "written.jsonl"
     generate(ONE, Writer({"goods": "old tools"}), path, settings=3)
     return path
-
-
-def rewritten(path: Path, **change: Any) -> None:
-    "The table with its first row changed, and with the id that fits."
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    rows[0] |= change
-    rows[0]["filling_id"] = filling_hash(rows[0])
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def items_of(path: Path) -> pd.DataFrame:
@@ -291,20 +251,6 @@ def edited(path: Path) -> None:
 
 def lacking(path: Path) -> None:
     path.write_text(path.read_text().replace('"gap"', '"gup"'))
-
-
-def twice(path: Path) -> None:
-    path.write_text(path.read_text() * 2)
-
-
-def folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def pipe(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
 
 
 def latin(path: Path) -> None:
@@ -321,9 +267,6 @@ class TestHostileTables:
     CASES = [
         (edited, "record 1 was edited"),
         (lacking, "column 'gap' is missing"),
-        (twice, "filling_id"),
-        (folder, "written.jsonl"),
-        (pipe, "is a pipe or a device"),
         (latin, "cannot be read"),
         (gone, "no such file"),
     ]
@@ -342,33 +285,6 @@ class TestHostileTables:
             with pytest.raises(CogbiasError) as refused:
                 use()
             assert said in str(refused.value) and "\n" not in str(refused.value)
-
-    def test_a_missing_seed_is_no_crash(self, table: Path) -> None:
-        rewritten(table, seed=None)
-        assert len(items_of(table)) == 12
-
-    def test_rows_for_what_is_not_known(self, table: Path) -> None:
-        rewritten(table, setting="nowhere")
-        with pytest.raises(CogbiasError, match="the setting 'nowhere'"):
-            items_of(table)
-        rewritten(table, gap="gods")
-        with pytest.raises(FrameError, match="the gap 'gods'; did you mean 'goods'"):
-            items_of(table)
-        rewritten(table, gap="goods", paradigm="managerial/other")
-        assert items_of(table)["cluster"].nunique() == 2  # another paradigm's are its own
-
-    def test_a_text_that_breaks_a_rule_is_not_asked(self, table: Path) -> None:
-        rewritten(table, text="the <b>tools")
-        with pytest.raises(FrameError) as refused:
-            items_of(table)
-        for part in ("frame 'You own [[goods]].'", "gap 'goods'", "holds brackets"):
-            assert part in str(refused.value)
-
-    def test_a_link_leads_to_the_table(self, table: Path, tmp_path: Path) -> None:
-        link = tmp_path / "link.jsonl"
-        link.symlink_to(table)
-        assert generate(ONE, Writer({"goods": "tools"}), link, settings=4).asked == 1
-        assert link.is_symlink() and len(load_fillings(table)) == 4
 
     def test_a_torn_line_is_asked_again(self, table: Path) -> None:
         text = table.read_text()
@@ -395,14 +311,6 @@ def _write(path: Path, words: str) -> None:
     generate(ONE, Writer({"goods": words}), path, settings=25)
 
 
-def eight_stories(word: str) -> dict[int, str]:
-    "A script of eight stories that share no text."
-    return {
-        number: json.dumps({"plan": f"a new {word} of {tree}", "news": f"Its {tree} leaks."})
-        for number, tree in enumerate(PLACES[:8], 1)
-    }
-
-
 class TestManyWriters:
     "A story belongs to the one who wrote it."
 
@@ -427,15 +335,6 @@ class TestManyWriters:
         }
         assert items["pair_id"].nunique() == 3 * 2 * 2 and items["cluster"].nunique() == 3
 
-    def test_the_first_writers_pairs_keep_their_names(self, table: Path) -> None:
-        before = items_of(table)["pair_id"].tolist()
-        generate(ONE, Writer({"goods": "new tools"}, name="double/other"), table, settings=3)
-        assert items_of(table)["pair_id"].tolist()[: len(before)] == before
-
-    def test_the_same_story_counts_once(self, table: Path) -> None:
-        generate(ONE, Writer({"goods": "old tools"}, name="double/other"), table, settings=3)
-        assert (len(items_of(table)), items_of(table).attrs["left_out"]) == (12, 3)
-
     def test_three_stories_told_thirty_times_are_three(self, tmp_path: Path) -> None:
         "However many settings they are told in; they were counted as thirty independent texts."
         path, escalation = tmp_path / "three.jsonl", paradigm("managerial/escalation")
@@ -450,44 +349,6 @@ class TestManyWriters:
         assert (items["crossed"].nunique(), items["cluster"].nunique()) == (3, 30)
         row = estimate_effects(exact_trials("human", items), items, escalation).iloc[0]
         assert row["status"] == "too_few_clusters" and row["n_clusters"] == 3
-
-    def test_another_seed_adds_other_settings_and_keeps_what_is_there(self, table: Path) -> None:
-        before = load_fillings(table)
-        done = generate(ONE, Writer({"goods": "new tools"}), table, settings=3, seed=1)
-        after = load_fillings(table)
-        assert done.whole == 3 and after["filling_id"].tolist()[:3] == before["filling_id"].tolist()
-        assert not after.duplicated(["setting", "instance", "gap"]).any()
-
-    def test_a_verdict_reaches_one_writer(self, table: Path) -> None:
-        generate(ONE, Writer({"goods": "new tools"}, name="double/other"), table, settings=3)
-        sample = review_sample(load_fillings(table), count=10)
-        assert len(sample) == 6
-        store_verdicts(table, {tuple(sample.to_numpy(object)[0]): "flawed"}, "a reader")
-        assert items_of(table).attrs["left_out"] == 1
-        assert flawed_share(load_fillings(table))["reviewed"].tolist() == [1]
-
-
-class TestFrames:
-    "A frame error shows the frame, the gap and the rule."
-
-    CASES = [
-        ({"gaps": {}}, ("'You own [[goods]].'", "gap 'goods'", "not declared")),
-        (
-            {"situation": {"control": "You own [[goods]].", "treatment": "x"}},
-            ("shared gap 'goods'", "stands in 'control' only"),
-        ),
-        ({"scale": CHANGE[:5]}, ("scale of 'control'", "5 options", "7 or 11")),
-    ]
-
-    @pytest.mark.parametrize(("change", "said"), CASES)
-    def test_of_a_declaration(self, change: dict[str, Any], said: tuple[str, ...]) -> None:
-        with pytest.raises(FrameError) as refused:
-            replace(ONE, **change)
-        assert all(part in str(refused.value) for part in said)
-
-    def test_of_a_gap_that_nobody_filled(self) -> None:
-        with pytest.raises(FrameError, match=r"frame 'A \[\[b\]\]': gap 'b' has no value"):
-            fill(Frame("A [[b]]"))
 
 
 @pytest.fixture(scope="module")
@@ -529,26 +390,6 @@ class TestServer:
         rules = set(broken_rules(load_fillings(path))["rule"])
         assert "is empty" in rules and any("at the most" in rule for rule in rules)
         assert scenario_items(ONE, fillings=str(path))["cluster"].nunique() == done.whole
-
-    def test_without_the_schema_no_json_comes(
-        self, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("cogbias.backends.openai._schema_field", lambda item: {})
-        done = generate(ONE, at(address), tmp_path / "x.jsonl", settings=8, attempts=1)
-        assert done.statuses.keys() <= {"unreadable", "error"}
-
-    def test_seed_and_temperature_reach_the_model(self, address: str, tmp_path: Path) -> None:
-        def first(name: str, seed: int, temperature: float) -> list[tuple[Any, ...]]:
-            path = tmp_path / f"{name}.jsonl"
-            writer = at(address, temperature=temperature, concurrency=1)
-            generate(ONE, writer, path, str(own), seed=seed, attempts=1)
-            return texts_of(path)
-
-        own = tmp_path / "own.csv"
-        business_settings().head(8).drop(columns="setting").to_csv(own, index=False)
-        assert first("a", 0, 1.0) == first("b", 0, 1.0) != first("c", 1, 1.0)
-        cold = first("d", 0, 0.0)
-        assert cold == first("e", 1, 0.0) and len({text for *_, text in cold}) == 1
 
     def test_a_run_goes_on_where_it_was_killed(self, address: str, tmp_path: Path) -> None:
         path, whole = tmp_path / "killed.jsonl", tmp_path / "whole.jsonl"

@@ -1,19 +1,14 @@
 """How the package is called, cited and installed; the names of `import cogbias as cb`."""
 
-import pydoc
 import subprocess
 import sys
 from configparser import ConfigParser
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 import yaml
-from calls import command
 
 import cogbias as cb
-from cogbias.tables import CogbiasError, shipped
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -34,16 +29,6 @@ def test_the_module_works_like_the_command() -> None:
     assert wrong.stderr.startswith("cogbias: ") and "items" in wrong.stderr
 
 
-def test_all_is_the_union_of_the_other_extras() -> None:
-    extras = {
-        key.removesuffix("_requirements"): set(value.split())
-        for key, value in settings().items()
-        if key.endswith("_requirements")
-    }
-    every = extras.pop("all")
-    assert len(extras) >= 6 and every == set().union(*extras.values())
-
-
 def test_citation_is_in_step() -> None:
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     ours = settings()
@@ -51,17 +36,6 @@ def test_citation_is_in_step() -> None:
     assert (cited["version"], cited["license"]) == (ours["version"], "Apache-2.0")
     assert cited["authors"][0]["name"] == ours["author"]
     assert cited["repository-code"] == ours["git_url"]
-
-
-def test_a_missing_package_is_named_with_its_extra() -> None:
-    code = (
-        "import sys; sys.modules['torch'] = None; from cogbias.cli import main;"
-        "main(['run', '--model', 'hf/tiny', '--paradigm', 'classic/framing', '--no-reports',"
-        "'--outputs', sys.argv[1]])"
-    )
-    called = [sys.executable, "-c", code, "/nowhere"]
-    said = subprocess.run(called, capture_output=True, text=True).stderr
-    assert "pip install 'cogbias[hf]' (in a clone: pip install -e '.[hf]')" in said
 
 
 # ---- import cogbias as cb
@@ -97,13 +71,6 @@ def test_a_name_means_the_same_whatever_was_imported_before(room: str) -> None:
     assert in_a_new_process(code) == str(room != "figures")
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "figures"])
-def test_help_begins_with_the_call_and_lists_arguments(name: str) -> None:
-    said = pydoc.render_doc(getattr(cb, name), renderer=pydoc.plaintext).splitlines()
-    assert said[2].startswith(f"{name}(") and len(said) < 250
-    assert any(line.strip() == "Arguments:" for line in said)
-
-
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> object:
     "What a run of two participants found."
@@ -120,50 +87,3 @@ def test_folder_run_and_tables_tell_the_same(found: object) -> None:
     for table in (found.items, found.trials, found.effects, found):
         shown = cb.show(table)
         assert shown.text and "<" in shown._repr_html_()
-
-
-def test_a_wrong_table_is_one_line(found: object) -> None:
-    for function in (cb.effects, cb.headline, cb.show):
-        for wrong in (None, 3, pd.DataFrame(), found.trials.drop(columns="value"), "no/such/place"):
-            with pytest.raises(CogbiasError) as error:
-                function(wrong)
-            assert len(str(error.value).splitlines()) == 1, (function, wrong)
-
-
-def test_a_wrong_run_is_one_line(tmp_path: Path) -> None:
-    items = cb.items("choice/certainty")
-    asked = [(model, "choice/certainty") for model in (None, 3, "sim/humen", "human", "")]
-    wrong = (None, 3, pd.DataFrame(), items.head(0), "choice/decoi")
-    asked += [("sim/human", each) for each in wrong]
-    for model, paradigm in asked:
-        with pytest.raises(CogbiasError) as error:
-            cb.run(model, paradigm, outputs=tmp_path, reports=False, progress=False)
-        assert len(str(error.value).splitlines()) == 1, (model, paradigm)
-
-
-def test_numbers_and_levels_of_a_table_can_be_given(tmp_path: Path) -> None:
-    framed = cb.items("classic/framing")
-    asked = {
-        "where": {"option_order": framed["option_order"].iloc[0]},
-        "settings": {"classic/framing": {"variants": framed["variant"].unique()[:1]}},
-        "repeats": np.int64(2),
-        "seed": np.int64(1),
-    }
-    planned = cb.plan("sim/human", "classic/framing", outputs=tmp_path / "out", **asked)
-    asked |= {"outputs": tmp_path / "out", "reports": False, "progress": False}
-    found = cb.run("sim/human", "classic/framing", **asked)
-    assert [len(found.trials)] == planned.cells["missing"].tolist()
-
-
-def test_a_folder_at_home_is_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    for name in ("file.toml", "file.csv"):
-        text = shipped("data", "skeletons", name).read_text(encoding="utf-8")
-        place = tmp_path / name.replace("file", "mine")
-        place.write_text(text.replace("NAME", "mine"), encoding="utf-8")
-    asked = ("--model=sim/human", "--paradigm=~/mine.toml", "--no-reports", "--outputs=~/S")
-    assert command("run", *asked) == 0
-    assert command("effects", "~/S", "--out=~/of.csv") == 0
-    assert len(cb.items("~/mine.toml")) and len(cb.headline("~/S")) == 1
-    assert not (tmp_path / "~").exists()

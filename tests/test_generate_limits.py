@@ -45,11 +45,3 @@ def test_writing_stops_at_its_limit_and_goes_on_from_there(tmp_path: Path) -> No
         status, said = generate(double, out, *PRICE, "--limit", "usd=1")
         assert status == 1, "it writes no story, and every try was made"
         assert answers(out) == 60
-
-
-def test_a_limit_without_a_price_asks_nobody(tmp_path: Path) -> None:
-    with Double() as double:
-        status, said = generate(double, tmp_path / "stories.jsonl", "--limit", "usd=1")
-        assert double.asked == []
-    assert isinstance(status, int) and status != 0
-    assert not (tmp_path / "stories.jsonl").exists()

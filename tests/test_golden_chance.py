@@ -12,12 +12,7 @@ from scipy.stats import fisher_exact
 from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
 from statsmodels.stats.weightstats import ztest
 
-from cogbias.stats.chance import (
-    binomial_p,
-    possible_counts,
-    z_against_chance,
-    z_p,
-)
+from cogbias.stats.chance import binomial_p, possible_counts, z_against_chance, z_p
 from golden import DATA, beside, close, load, tolerance
 
 pytestmark = beside

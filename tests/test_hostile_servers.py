@@ -22,20 +22,11 @@ from cogbias.tables import CogbiasError
 pytestmark = pytest.mark.usefixtures("no_settings_of_the_machine")
 ITEM = item("A or B?", "A", "B")
 MISSING = object()
+META = {"n_vocab": 5, "n_params": 10, "ftype": "Q4", "n_ctx": 100}
+OWNED = {"id": "tiny", "aliases": ["t"], "owned_by": "llamacpp", "root": "x"}
 PAGES: dict[str, dict[str, Any]] = {
     "openai": {
-        "/v1/models": {
-            "data": [
-                {
-                    "id": "tiny",
-                    "aliases": ["t"],
-                    "owned_by": "llamacpp",
-                    "root": "x",
-                    "max_model_len": 4096,
-                    "meta": {"n_vocab": 5, "n_params": 10, "ftype": "Q4", "n_ctx": 100},
-                }
-            ]
-        },
+        "/v1/models": {"data": [OWNED | {"max_model_len": 4096, "meta": META}]},
         "/props": {"build_info": "b1", "chat_template": "{{}}"},
     },
     "ollama": {
@@ -45,9 +36,7 @@ PAGES: dict[str, dict[str, Any]] = {
         "/api/show": {
             "details": {"family": "llama", "quantization_level": "Q4"},
             "model_info": {"general.parameter_count": 5, "llama.context_length": 9},
-            "capabilities": ["completion"],
-            "template": "x",
-            "parameters": "p",
+            **{"capabilities": ["completion"], "template": "x", "parameters": "p"},
             "remote_host": "",
         },
     },
@@ -78,13 +67,8 @@ def healthy(backend: str, sent: dict[str, Any]) -> dict[str, Any]:
 def places(body: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     "Where a body holds something."
     yield path
-    for name, value in (
-        body.items()
-        if isinstance(body, dict)
-        else enumerate(body)
-        if isinstance(body, list)
-        else ()
-    ):
+    pairs = body.items() if isinstance(body, dict) else ()
+    for name, value in enumerate(body) if isinstance(body, list) else pairs:
         yield from places(value, (*path, name))
 
 
@@ -142,13 +126,6 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cogbias.elicitation.calls.LONGEST_PAUSE", 0.0)
 
 
-@pytest.mark.parametrize("backend", ["openai", "ollama"])
-def test_a_server_in_good_health_is_measured(backend: str) -> None:
-    who = World(backend).participant()
-    assert one(who, "option_probability").p == pytest.approx({"A": 0.6, "B": 0.4})
-    assert (one(who, "text").choice, who.identity["server"]) == ("A", "http://h:80")
-
-
 INSTEAD = (MISSING, 10**30, [1], math.nan, "\x1b[31m\ud800")
 
 
@@ -187,18 +164,6 @@ def test_every_field_of_a_page(backend: str) -> None:
                     assert "u001b" not in told and one(who, "text").status == "ok"
                 except CogbiasError as error:
                     assert str(error).isprintable() and len(str(error)) < 700
-
-
-def test_minus_infinity_is_no_option_of_several_tokens() -> None:
-    "A list that hides most of the probability is called so, and not a matter of tokens."
-    hidden = [{"token": "A", "logprob": -2.0}, {"token": "B", "logprob": None}]
-    path = ("choices", 0, "logprobs", "content", 0, "top_logprobs")
-    world = World("openai")
-    who = world.participant()
-    assert who.methods[0] == "option_probability"
-    world.page, world.path, world.other = "answer", path, hidden
-    answer = one(who, "option_probability")
-    assert answer.status == "error" and "0.86 of the probability was not shown" in answer.detail
 
 
 @pytest.mark.parametrize("backend", ["openai", "ollama"])
@@ -255,21 +220,3 @@ def test_records_keep_no_secret_and_nobody_is_asked_with_one() -> None:
     for settings in ({"base_url": "http://h/[hidden]/v1"}, {"extra": kept}):
         with pytest.raises(CogbiasError, match="comes from a record, which keeps no secrets"):
             participant("openai/tiny", **{"base_url": "http://h/v1"} | settings).methods
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"extra": "sk-planted-12345"}, {"base_url": "planted"}, {"api_key_env": "planted-key"}],
-)
-def test_a_refused_setting_is_not_repeated(wrong: dict[str, str]) -> None:
-    with pytest.raises(CogbiasError) as refused:
-        participant("openai/m", **wrong)
-    assert "planted" not in str(refused.value)
-
-
-def test_two_servers_on_one_machine_are_two_participants() -> None:
-    here, there, same = (
-        participant("openai/m", base_url=f"http://{host}/v1").identity_by_settings
-        for host in ("localhost:8000", "localhost:8001", "127.0.0.1:8000")
-    )
-    assert here == same != there

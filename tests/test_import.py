@@ -18,41 +18,17 @@ from cogbias.tables import CogbiasError
 ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "instructed_to_bias" / "Data.zip"
 pytestmark = pytest.mark.skipif(not ARCHIVE.exists(), reason="the published files are not here")
 SUBTEMPLATES = [
-    "bias_type_index",
-    "vals_index",
-    "options_text_template_id",
-    "options_a_template_id",
-    "options_b_template_id",
-    "permutation_index",
+    *("bias_type_index", "vals_index", "options_text_template_id", "options_a_template_id"),
+    *("options_b_template_id", "permutation_index"),
 ]
-
 FORMS = {  # of the 12 arguments of each cell, major premise first
-    "valid_believable": {
-        "I(MP)+A(MS)->I": 4,
-        "A(MP)+I(SM)->I": 3,
-        "A(PM)+E(SM)->E": 2,
-        "A(MP)+A(SM)->A": 1,
-        "A(MP)+I(MS)->I": 1,
-        "E(MP)+A(SM)->E": 1,
-    },
-    "valid_unbelievable": {"A(MP)+A(SM)->A": 9, "E(MP)+A(SM)->E": 2, "E(PM)+A(SM)->E": 1},
-    "invalid_believable": {
-        "I(MP)+A(SM)->I": 3,
-        "I(MP)+I(MS)->I": 3,
-        "I(MP)+I(SM)->I": 2,
-        "A(MP)+E(SM)->E": 2,
-        "A(MP)+A(MS)->A": 1,
-        "E(MP)+I(MS)->E": 1,
-    },
-    "invalid_unbelievable": {
-        "A(MP)+A(MS)->A": 3,
-        "A(PM)+A(SM)->A": 3,
-        "A(PM)+I(SM)->A": 2,
-        "A(MP)+E(SM)->E": 1,
-        "A(PM)+A(MS)->A": 1,
-        "E(MP)+A(MS)->E": 1,
-        "E(PM)+E(SM)->E": 1,
-    },
+    "valid_believable": "4 I(MP)+A(MS)->I, 3 A(MP)+I(SM)->I, 2 A(PM)+E(SM)->E, 1 A(MP)+A(SM)->A, "
+    "1 A(MP)+I(MS)->I, 1 E(MP)+A(SM)->E",
+    "valid_unbelievable": "9 A(MP)+A(SM)->A, 2 E(MP)+A(SM)->E, 1 E(PM)+A(SM)->E",
+    "invalid_believable": "3 I(MP)+A(SM)->I, 3 I(MP)+I(MS)->I, 2 I(MP)+I(SM)->I, "
+    "2 A(MP)+E(SM)->E, 1 A(MP)+A(MS)->A, 1 E(MP)+I(MS)->E",
+    "invalid_unbelievable": "3 A(MP)+A(MS)->A, 3 A(PM)+A(SM)->A, 2 A(PM)+I(SM)->A, "
+    "1 A(MP)+E(SM)->E, 1 A(PM)+A(MS)->A, 1 E(MP)+A(MS)->E, 1 E(PM)+E(SM)->E",
 }
 
 
@@ -60,11 +36,8 @@ FORMS = {  # of the 12 arguments of each cell, major premise first
 def published():
     "Every published file, parsed: name -> records by number."
     with zipfile.ZipFile(ARCHIVE) as archive:
-        return {
-            name: json.loads(archive.read(name))
-            for name in archive.namelist()
-            if name.endswith(".json")
-        }
+        names = [name for name in archive.namelist() if name.endswith(".json")]
+        return {name: json.loads(archive.read(name)) for name in names}
 
 
 @pytest.fixture(scope="module")
@@ -111,32 +84,21 @@ def test_prompts_are_verbatim(imported, published):
 
 def test_counts_of_usable_items(imported):
     usable = imported[imported.usable]
-    counts = (
-        usable[usable.paradigm == "choice/certainty"]
-        .groupby(["data_set", "design", "condition"])
-        .size()
-    )
+    mine = usable[usable.paradigm == "choice/certainty"]
+    counts = mine.groupby(["data_set", "design", "condition"]).size()
     assert counts.groupby(["design", "condition"]).sum().unstack().to_dict("index") == {
         "common_consequence": {"control": 168, "treatment": 252},
         "common_ratio": {"control": 168, "treatment": 252},
         "possibility": {"control": 168, "treatment": 168},
     }
-    assert counts["certainty/three_probs,two_probs"].groupby("condition").sum().to_dict() == {
-        "control": 336,
-        "treatment": 504,
-    }
+    groups = counts["certainty/three_probs,two_probs"].groupby("condition").sum()
+    assert groups.to_dict() == {"control": 336, "treatment": 504}
     possibility = usable[(usable.design == "possibility") & (usable.condition == "treatment")]
     assert possibility.source_file.str.endswith("wbias_True.json").all()
-    assert {each["role"] for options in possibility.options for each in options} == {
-        "target",
-        "riskier",
-    }
-    belief = (
-        usable[usable.paradigm == "logic/belief"]
-        .groupby(["data_set", "condition"])
-        .size()
-        .to_dict()
-    )
+    roles = {each["role"] for options in possibility.options for each in options}
+    assert roles == {"target", "riskier"}
+    mine = usable[usable.paradigm == "logic/belief"]
+    belief = mine.groupby(["data_set", "condition"]).size().to_dict()
     # 140 prompts of dm_1,dm_2 with real nouns are also in dm_full
     assert belief == {
         ("belief/dm_full", "control"): 672,
@@ -146,104 +108,54 @@ def test_counts_of_usable_items(imported):
     }
 
 
+def met(own, theirs, keys):
+    "Generated and published items side by side, one for one."
+    suffixes = {"suffixes": ("", "_theirs"), "how": "outer", "validate": "1:1", "indicator": True}
+    both = own.merge(theirs, on=keys, **suffixes)
+    assert (both["_merge"] == "both").all() and set(own.columns) <= set(theirs.columns)
+    return both
+
+
 def test_certainty_agrees_with_the_generator(imported):
-    own, theirs = (
-        paradigm("choice/certainty").items(grid="published", answer_formats=("bare",)),
-        usable_items(imported, "choice/certainty"),
-    )
-    both = own.merge(
-        theirs,
-        on=[*SUBTEMPLATES, "template", "condition"],
-        suffixes=("", "_theirs"),
-        how="outer",
-        validate="1:1",
-        indicator=True,
-    )
-    assert (both["_merge"] == "both").all() and len(both) == 504 + 336 + 168 + 168
-    for name in (
-        "cluster",
-        "stratum",
-        "pair_id",
-        "order_group",
-        "design",
-        "target_position",
-        "n_options",
-        "eu_consistent",
-        "answer_format",
-        "is_original",
-    ):
+    own = paradigm("choice/certainty").items(grid="published", answer_formats=("bare",))
+    theirs = usable_items(imported, "choice/certainty")
+    both = met(own, theirs, [*SUBTEMPLATES, "template", "condition"])
+    assert len(both) == 504 + 336 + 168 + 168
+    names = "cluster stratum pair_id order_group design target_position n_options eu_consistent"
+    for name in (*names.split(), "answer_format", "is_original"):
         assert (both[name] == both[name + "_theirs"]).all(), name
     assert [plain(each) for each in both.content] == list(both.content_theirs)
     assert both.options.map(shown).tolist() == both.options_theirs.map(shown).tolist()
-    assert set(own.columns) <= set(theirs.columns) and not set(own.item_id) & set(theirs.item_id)
+    assert not set(own.item_id) & set(theirs.item_id)
     assert {name: theirs[name].dtype for name in own.columns} == own.dtypes.to_dict()
 
 
 def test_decoy_agrees_with_the_generator(imported):
-    own = paradigm("choice/decoy").items(
-        grid="published",
-        source="published",
-        allow_symmetric=True,
-        answer_formats=("bare",),
-    )
+    grid = {"grid": "published", "source": "published", "allow_symmetric": True}
+    own = paradigm("choice/decoy").items(**grid, answer_formats=("bare",))
     theirs = usable_items(imported, "choice/decoy")
-    keys = [
-        "product",
-        "target_side",
-        "vals_index",
-        "template",
-        "condition",
-        "published_decoy",
-        "permutation_id",
-    ]
-    both = own.assign(published_decoy=own.published_decoy.fillna("")).merge(
-        theirs.assign(published_decoy=theirs.published_decoy.fillna("")),
-        on=keys,
-        suffixes=("", "_theirs"),
-        how="outer",
-        validate="1:1",
-        indicator=True,
+    own, theirs = (
+        each.assign(published_decoy=each.published_decoy.fillna("")) for each in (own, theirs)
     )
-    assert (both["_merge"] == "both").all() and len(both) == 10368 + 864
-    for name in (
-        "cluster",
-        "stratum",
-        "pair_id",
-        "order_group",
-        "price_index",
-        "quality_index",
-        "decoy_kind",
-        "asymmetric",
-        "question_place",
-        "line_style",
-        "target_position",
-        "competitor_position",
-        "decoy_position",
-        "n_options",
-        "is_original",
-        "answer_format",
-    ):
+    keys = "product target_side vals_index template condition published_decoy permutation_id"
+    both = met(own, theirs, keys.split())
+    assert len(both) == 10368 + 864
+    names = """cluster stratum pair_id order_group price_index quality_index decoy_kind asymmetric
+        question_place line_style target_position competitor_position decoy_position n_options
+        is_original answer_format"""
+    for name in names.split():
         assert both[name].fillna("").tolist() == both[name + "_theirs"].fillna("").tolist(), name
-    assert (
-        both.options.map(lambda options: [each["role"] for each in options]).tolist()
-        == both.options_theirs.map(lambda options: [each["role"] for each in options]).tolist()
-    )
-    assert set(own.columns) <= set(theirs.columns)
+    roles = lambda options: [each["role"] for each in options]
+    assert both.options.map(roles).tolist() == both.options_theirs.map(roles).tolist()
     differ = 0
-    for mine, other, product, code in zip(
-        both.content, both.content_theirs, both["product"], both.published_decoy
-    ):
-        if product == "frying_pan" and code in (
-            "R",
-            "RF",
-            "R_EXTREAM",
-        ):  # ours end in .99, theirs in .98
-            assert (
-                round(mine["options"]["decoy"]["price"] - other["options"]["decoy"]["price"], 4)
-                == 0.01
-            )
+    columns = "content", "content_theirs", "product", "published_decoy"
+    for mine, other, product, code in zip(*(both[name] for name in columns)):
+        if product == "frying_pan" and code in ("R", "RF", "R_EXTREAM"):
+            # ours end in .99, theirs in .98
+            one, two = (each["options"]["decoy"]["price"] for each in (mine, other))
+            assert round(one - two, 4) == 0.01
             mine, differ = copy.deepcopy(mine), differ + 1
-            mine["options"]["decoy"]["price"] = other["options"]["decoy"]["price"]
+            mine["options"]["decoy"]["price"] = two
         assert mine == other
     assert differ == 2 * 4 * 3 * 3 * 6 * 4
 
@@ -251,38 +163,24 @@ def test_decoy_agrees_with_the_generator(imported):
 def test_belief_twins(imported):
     table = usable_items(imported, "logic/belief")
     own = paradigm("logic/belief").items()
-    assert set(own.columns) - set(table.columns) == {
-        "premises_believable"
-    }  # nobody published which premises are true
+    # nobody published which premises are true
+    assert set(own.columns) - set(table.columns) == {"premises_believable"}
     full = table[table.data_set == "belief/dm_full"]
     twins = full.pivot(index="pair_id", columns="condition", values="source_record")
     assert len(twins) == 672 and (twins.control == twins.treatment).all()
-    clusters = full.groupby("stratum").cluster.nunique()
-    assert clusters.to_dict() == {
-        "valid_believable": 12,
-        "valid_unbelievable": 12,
-        "invalid_believable": 12,
-        "invalid_unbelievable": 12,
-    }
-    assert (
-        full.triple_index.nunique() == 12
-        and (full.groupby(["cluster", "stratum", "condition"]).size() == 14).all()
-        and full.cluster.nunique() == 12  # a noun triple lies in all four cells
-    )
-    forms = (
-        full.drop_duplicates(["cluster", "stratum", "condition"])
-        .groupby(["condition", "stratum"])
-        .form.value_counts()
-    )
-    for condition in ("treatment", "control"):
-        assert {cell: forms[condition, cell].to_dict() for cell in clusters.index} == FORMS
-    assert {
-        each["label"] for options in table[table.template == 4].options for each in options
-    } == {"yes", "no"}
-    contradictory = table[~table.premises_consistent]
-    assert (
-        contradictory.figure.isna().all() and table[table.premises_consistent].figure.notna().all()
-    )
+    assert full.groupby("stratum").cluster.nunique().to_dict() == dict.fromkeys(FORMS, 12)
+    assert full.cluster.nunique() == full.triple_index.nunique() == 12  # all cells of a triple
+    cells = ["cluster", "stratum", "condition"]
+    assert (full.groupby(cells).size() == 14).all()
+    for _, rows in full.drop_duplicates(cells).groupby("condition"):
+        for stratum, told in FORMS.items():
+            found = rows[rows.stratum == stratum].form.value_counts().to_dict()
+            pairs = (each.split() for each in told.split(", "))
+            assert found == {form: int(count) for count, form in pairs}, stratum
+    labels = {each["label"] for options in table[table.template == 4].options for each in options}
+    assert labels == {"yes", "no"}
+    assert table[~table.premises_consistent].figure.isna().all()
+    assert table[table.premises_consistent].figure.notna().all()
 
 
 @pytest.mark.parametrize(
@@ -290,14 +188,9 @@ def test_belief_twins(imported):
     [("choice/certainty", {}), ("choice/decoy", {"source": "published", "allow_symmetric": True})],
 )
 def test_the_same_contrasts_work(imported, name, options):
-    made, own, theirs = (
-        paradigm(name),
-        paradigm(name).items(grid="published", answer_formats=("bare",), **options),
-        usable_items(imported, name),
-    )
-    one, other = (
-        estimate_effects(exact_trials("human", items), items, made) for items in (own, theirs)
-    )
+    made, theirs = paradigm(name), usable_items(imported, name)
+    own = made.items(grid="published", answer_formats=("bare",), **options)
+    one, other = (estimate_effects(exact_trials("human", i), i, made) for i in (own, theirs))
     keys = ["measure", "group", "unit"]
     pd.testing.assert_frame_equal(
         one.sort_values(keys).reset_index(drop=True), other.sort_values(keys).reset_index(drop=True)
@@ -308,12 +201,8 @@ def test_the_same_contrasts_work(imported, name, options):
 def test_belief_contrasts_work(imported):
     made, items = paradigm("logic/belief"), usable_items(imported, "logic/belief")
     full = items[items.data_set == "belief/dm_full"]
-    effects = (
-        estimate_effects(exact_trials("human", full), full, made)
-        .query("group == 'all'")
-        .drop_duplicates("measure")
-        .set_index("measure")
-    )
+    effects = estimate_effects(exact_trials("human", full), full, made).query("group == 'all'")
+    effects = effects.drop_duplicates("measure").set_index("measure")
     headline = effects.loc[made.headline.measure]
     assert headline.estimate > 0.2 and headline.n_clusters == 12 and headline.n_items == 1344
     assert set(each.measure for each in made.contrasts) <= set(effects.index)

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from cogbias.cells import effects_of
 from cogbias.cli import app
-from cogbias.design import paradigm, paradigms
+from cogbias.design import paradigms
 from cogbias.exchange.malberg import import_malberg, read_malberg
 from cogbias.folder import Folder, items, requests, status, trials
 from cogbias.tables import CogbiasError
@@ -39,41 +39,39 @@ BIASES = {  # name in test cases -> paradigm, length of the scale
     "Planning Fallacy": ("managerial/planning_fallacy", 11),
     "Fundamental Attribution Error": ("managerial/attribution", 7),
 }
+SEVEN = """Anthropomorphism, Bandwagon Effect, Disposition Effect, Framing Effect, Halo Effect,
+Hyperbolic Discounting, In Group Bias, Loss Aversion, Mental Accounting, Negativity Bias,
+Not Invented Here, Self Serving Bias, Social Desirability Bias, Status Quo Bias, Stereotyping,
+Survivorship Bias"""
+ELEVEN = """Anchoring, Availability Heuristic, Confirmation Bias, Endowment Effect, Hindsight Bias,
+Illusion Of Control, Optimism Bias, Reactance, Risk Compensation"""
+
+
+def _told(names: str) -> list[str]:
+    return names.replace("\n", " ").split(", ")
+
+
+def _paradigm(bias: str) -> str:
+    words = [word for word in bias.split() if word not in ("Bias", "Effect", "Heuristic")]
+    return "managerial/" + "_".join(words).lower()
+
+
 ALL = BIASES | {
-    "Anchoring": ("managerial/anchoring", 11),
-    "Anthropomorphism": ("managerial/anthropomorphism", 7),
-    "Availability Heuristic": ("managerial/availability", 11),
-    "Bandwagon Effect": ("managerial/bandwagon", 7),
-    "Confirmation Bias": ("managerial/confirmation", 11),
-    "Disposition Effect": ("managerial/disposition", 7),
-    "Endowment Effect": ("managerial/endowment", 11),
-    "Framing Effect": ("managerial/framing", 7),
-    "Halo Effect": ("managerial/halo", 7),
-    "Hindsight Bias": ("managerial/hindsight", 11),
-    "Hyperbolic Discounting": ("managerial/hyperbolic_discounting", 7),
-    "Illusion Of Control": ("managerial/illusion_of_control", 11),
-    "In Group Bias": ("managerial/in_group", 7),
-    "Loss Aversion": ("managerial/loss_aversion", 7),
-    "Mental Accounting": ("managerial/mental_accounting", 7),
-    "Negativity Bias": ("managerial/negativity", 7),
-    "Not Invented Here": ("managerial/not_invented_here", 7),
-    "Optimism Bias": ("managerial/optimism", 11),
-    "Reactance": ("managerial/reactance", 11),
-    "Risk Compensation": ("managerial/risk_compensation", 11),
-    "Self Serving Bias": ("managerial/self_serving", 7),
-    "Social Desirability Bias": ("managerial/social_desirability", 7),
-    "Status Quo Bias": ("managerial/status_quo", 7),
-    "Stereotyping": ("managerial/stereotyping", 7),
-    "Survivorship Bias": ("managerial/survivorship", 7),
+    bias: (_paradigm(bias), points)
+    for points, names in ((7, SEVEN), (11, ELEVEN))
+    for bias in _told(names)
 }
-UPWARD = {  # biases of which the published kappa is always 1
-    *("Anchoring", "Anthropomorphism", "Confirmation Bias", "Endowment Effect", "Hindsight Bias"),
-    *("Escalation Of Commitment", "Mental Accounting", "Planning Fallacy", "Self Serving Bias"),
-    *("Stereotyping", "Survivorship Bias"),
+# biases of which the published kappa is always 1
+UPWARD = {
+    "Escalation Of Commitment",
+    *_told("Anchoring, Anthropomorphism, Confirmation Bias, Endowment Effect, Hindsight Bias"),
+    *_told("Mental Accounting, Planning Fallacy, Self Serving Bias, Stereotyping"),
+    "Survivorship Bias",
 }
-FLIPPED = {  # biases of which the treatment rating is counted from the other end
-    *("Bandwagon Effect", "Disposition Effect", "Information Bias", "Loss Aversion"),
-    *("Negativity Bias", "Status Quo Bias"),
+# biases of which the treatment rating is counted from the other end
+FLIPPED = {
+    *_told("Bandwagon Effect, Disposition Effect, Information Bias, Loss Aversion"),
+    *_told("Negativity Bias, Status Quo Bias"),
 }
 CUES = (
     " ",
@@ -107,6 +105,15 @@ def formatted(story: str, options: list[str]) -> str:
     return f"Situation:\n{story}\n\nPrompt:\nWhich?\n\nAnswer Options:\n{listed}"
 
 
+EITHER = {  # bias -> what is inserted into both, one of two
+    "Availability Heuristic": ("outcome", "failure", "success"),
+    "Bandwagon Effect": ("majority_opinion", "A", "B"),
+    "Confirmation Bias": ("kind", "positive", "negative"),
+    "Halo Effect": ("perception", "positively", "negatively"),
+    "Optimism Bias": ("event_kind", "positive", "negative"),
+}
+
+
 def was_inserted(bias: str, draw: random.Random) -> tuple[dict[str, str], dict[str, str], str]:
     "What the published code inserts into control and treatment, and its remark."
     both: dict[str, str] = {}
@@ -114,6 +121,9 @@ def was_inserted(bias: str, draw: random.Random) -> tuple[dict[str, str], dict[s
     treatment: dict[str, str] = {}
     remarks = "None"
     one, other = draw.sample([0, 1], 2)
+    if bias in EITHER:
+        name, *texts = EITHER[bias]
+        both[name] = texts[one]
     if bias == "Planning Fallacy":
         treatment["estimation_update"] = str(10 * draw.randint(1, 4))
     if bias == "Fundamental Attribution Error":
@@ -124,30 +134,14 @@ def was_inserted(bias: str, draw: random.Random) -> tuple[dict[str, str], dict[s
         treatment["anchor"] = str(draw.randint(10, 89))
     if bias == "Hindsight Bias":
         treatment["percentage"] = str(draw.randint(-49, 49))
-    if bias == "Availability Heuristic":
-        both["outcome"] = ("failure", "success")[one]
-    if bias == "Bandwagon Effect":
-        both["majority_opinion"] = "AB"[one]
-    if bias == "Confirmation Bias":
-        both["kind"] = ("positive", "negative")[one]
-    if bias == "Halo Effect":
-        both["perception"] = ("positively", "negatively")[one]
-    if bias == "Optimism Bias":
-        both["event_kind"] = ("positive", "negative")[one]
     if bias == "Hyperbolic Discounting":
-        now = (
-            "Take {{earlier_reward}} immediately",
-            "Take {{later_reward}} in {{months_delay}} months",
-        )
+        now = "Take {{earlier_reward}} immediately", "Take {{later_reward}} in {{months_delay}}"
         both |= {"earlier_reward": "85", "later_reward": "97"}
         both["months_delay"] = str(draw.randint(2, 11))
         control |= {"control_scheme": now[one], "other_control_scheme": now[other]}
         treatment |= {"treatment_scheme": "in 1 year", "other_treatment_scheme": "in 1 year and"}
     if bias == "Loss Aversion":
-        choices = (
-            "[[Tell]]. It guarantees {{base_amount}}",
-            "[[Tell]]. It is equally likely to lead",
-        )
+        choices = "[[Tell]]. It guarantees {{base_amount}}", "[[Tell]]. It is equally likely"
         control |= {"control_choice": choices[one], "other_control_choice": choices[other]}
         treatment |= {"treatment_choice": choices[one], "other_treatment_choice": choices[other]}
         both |= {"lambda_amount": "712.4", "base_amount": "31"}
@@ -314,16 +308,8 @@ def test_no_published_bias_is_without_a_paradigm(imported: tuple) -> None:
     found, _, _ = imported
     here = {name for name in paradigms() if name.startswith("managerial/")}
     assert {*found.items} == {name for name, _ in ALL.values()} == here and len(here) == 30
-    assert (
-        found.counts
-        == {
-            "prompts": 480,
-            "paradigms": 30,
-            "answers": 480,
-            "participants": 1,
-        }
-        and not found.notes
-    )
+    counts = {"prompts": 480, "paradigms": 30, "answers": 480, "participants": 1}
+    assert found.counts == counts and not found.notes
 
 
 def test_the_published_metric_gives_the_published_scores(imported: tuple, all_tests: list) -> None:
@@ -370,46 +356,6 @@ def test_an_item_is_what_was_shown(imported: tuple) -> None:
     assert (table["method"] == "two_step").all() and (table["seed"] == 43).all()
     assert set(table["participant"]) == {"malberg/GPT-4o"}
     assert known["industry"].isin(INDUSTRIES).all()
-
-
-def test_drawn_values_are_those_of_the_test(imported: tuple, all_tests: list[dict]) -> None:
-    found, _, _ = imported
-    by_id = {test["id"]: test for test in all_tests}
-    for item in found.items["managerial/planning_fallacy"].to_dict("records"):
-        text = by_id[item["published_id"]]["raw_treatment"]
-        assert f'"estimation_update">{item["drawn_longer"]}<' in text
-        assert item["reference_control"] == -item["drawn_longer"] / 10
-        assert (item["reference_treatment"], item["corrected_reference_treatment"]) == (-3, 0)
-    for name, table in found.items.items():
-        for item in table.to_dict("records"):
-            assert item["kappa"] == published_kappa(by_id[item["published_id"]]), name
-
-
-def test_every_item_can_be_asked_again(imported: tuple) -> None:
-    for name, table in imported[0].items.items():
-        paradigm(name).written  # it is a scenario
-        assert table["item_id"].is_unique and table["prompt"].str.len().min() > 20
-
-
-def test_decisions_in_another_order_are_the_same(tmp_path: Path, tests: list[dict]) -> None:
-    decisions = decided(tests)
-    import_malberg(written(tmp_path / "a", tests, decisions), tmp_path / "one")
-    import_malberg(written(tmp_path / "b", tests, decisions[::-1]), tmp_path / "two")
-    ids = [set(stored(tmp_path / each)["trial_id"]) for each in ("one", "two")]
-    assert ids[0] == ids[1] and len(ids[0]) == 2 * len(tests)
-
-
-def test_temperatures_and_the_random_model_are_participants(
-    tmp_path: Path, tests: list[dict]
-) -> None:
-    decisions = decided(tests)
-    for each in decisions[::2]:
-        each["temperature"] = 0.7
-    decisions += [each | {"model": "Random"} for each in decided(tests)]
-    import_malberg(written(tmp_path / "in", tests, decisions), tmp_path / "out")
-    people = set(stored(tmp_path / "out")["participant"])
-    random_ones = {"sim/malberg-random"}
-    assert people == {"malberg/GPT-4o", "malberg/GPT-4o temperature=0.7"} | random_ones
 
 
 def test_commands_work_on_the_folder(tmp_path: Path, tests: list[dict]) -> None:
@@ -490,22 +436,6 @@ def test_a_wrong_cell_of_a_decision(tmp_path: Path, tests: list[dict], column: s
         assert said.startswith("GPT-4o.csv: record 3: "), said
 
 
-WRONG_TESTS = {
-    "id": ["x"],
-    "control": ["no options", "Answer Options:\nOption 2: a\n"],
-    "treatment": [None],
-}
-
-
-@pytest.mark.parametrize("column", WRONG_TESTS)
-def test_a_wrong_cell_of_a_test(tmp_path: Path, tests: list[dict], column: str) -> None:
-    for number, value in enumerate(WRONG_TESTS[column]):
-        wrong = [dict(test) for test in tests]
-        wrong[1] |= {column: value}
-        said = complaint(tmp_path / str(number), wrong, decided(tests))
-        assert said.startswith("full_dataset.csv: record 2: "), said
-
-
 BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><t>&b;</t>'
 
 
@@ -543,10 +473,3 @@ def complaint_of(path: Path) -> str:
         read_malberg(path)
     assert "\n" not in str(found.value)
     return str(found.value)
-
-
-def test_two_data_sets_are_not_mixed(tmp_path: Path, tests: list[dict]) -> None:
-    folder = written(tmp_path, tests)
-    other = [test | {"control": test["control"].replace("Case", "Affair")} for test in tests]
-    pd.DataFrame(other).to_csv(folder / "other_set.csv", index=False)
-    assert "import one data set at a time" in complaint_of(folder)

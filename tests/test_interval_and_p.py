@@ -6,12 +6,10 @@ import pytest
 from tiers import slow_but
 
 from cogbias.backends.sim import exact_trials
-from cogbias.compare import compare, for_readers
 from cogbias.design import paradigm
 from cogbias.effects import estimate_effects
 from cogbias.stats.adjusted import adjusted_cluster_interval
 from cogbias.stats.clusters import stratified_cluster_t
-from cogbias.stats.decisions import without_width
 from cogbias.words import is_bias
 from cogbias.stats.ratings import RatingRule, rating_effect, score_tables
 from cogbias.stats.shares import COUNT_COLUMNS, share_by_cluster
@@ -115,26 +113,3 @@ def test_random_counts_and_ratings_agree():
             assert agrees(share_by_cluster(table, kind))
         ratings = rng.integers(0, 11, (2, clusters))
         assert agrees(rating_effect(*ratings, np.arange(clusters), rule), null)
-
-
-@pytest.mark.parametrize("name", ("choice/certainty", "classic/framing"))
-def test_a_comparison_agrees_with_itself(name):
-    "Who is told apart, the interval and the p-value of a difference."
-    items = paradigm(name).items()
-    for seed in range(6):
-        both = [random_trials(items, 2 * seed + k, who) for k, who in enumerate(("one", "two"))]
-        found = compare(pd.concat(both, ignore_index=True))
-        assert disagreements(found.differences).empty, seed
-        assert set(found.differences["p_method"].dropna()) <= {"interval", "t"}
-        assert "0.000" not in for_readers(found)["Differences"].to_string()
-
-
-def test_all_decoy_clusters_that_agree_are_significant_by_interval_and_p():
-    "Once it was +.09 [-.01, .18] beside p < .001."
-    items = paradigm("choice/decoy").items(products=["car", "property"])
-    rows = estimate_effects(exact_trials("human", items), items, paradigm("choice/decoy"))
-    head = rows.iloc[0]
-    assert 0.01 < head["ci_low"] < head["estimate"] < head["ci_high"] and head["p_value"] < 0.001
-    assert head["p_method"] == "interval"
-    flat = rows[[without_width(low, high) for low, high in zip(rows["ci_low"], rows["ci_high"])]]
-    assert len(flat) and flat["p_value"].isna().all()  # no width, no test

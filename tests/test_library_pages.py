@@ -61,25 +61,6 @@ def test_a_name_is_linked_where_it_is_clear_what_it_means(library: ModuleType, p
     )
 
 
-def test_cells_are_hidden_folded_and_marked_by_their_directives(library: ModuleType) -> None:
-    def made(source: str) -> dict | None:
-        cell = {"cell_type": "code", "source": source, "outputs": [], "metadata": {}}
-        return library.library_code(cell, "A heading")
-
-    assert made("#| hide\nx = 1") is None
-    assert "exported" in made("#| export\nx = 1")["metadata"]["tags"]
-    assert "hide-input" in made("import os")["metadata"]["tags"]
-
-
-def test_every_folder_of_notebooks_has_a_section_with_a_sentence(
-    library: ModuleType, pages: list
-) -> None:
-    sections = library.sections_of(pages)
-    assert all(section.lead != "More notebooks." for section, _ in sections)
-    tutorials = next(members for section, members in sections if section.folder == "tutorials")
-    assert tutorials[0].docname == "tutorials/first_steps"
-
-
 @pytest.mark.slow
 def test_pages_are_built(library: ModuleType, tmp_path: Path) -> None:
     pytest.importorskip("sphinx")

@@ -13,13 +13,12 @@ from pathlib import Path
 
 import pytest
 from doubles import Asked, Double
-from test_interrupts import COMMAND, started, stop, until
+from test_interrupts import COMMAND, started, until
 from typer.testing import CliRunner
 
 from cogbias.cli import app, main
-from cogbias.entry import STOPPED
 from cogbias.folder import Folder, requests, status, taken
-from cogbias.limits import Meter, metered, taking
+from cogbias.limits import Meter, metered
 from cogbias.participants import Request, participant
 from cogbias.planning.plans import plan_run
 from cogbias.prices import Price
@@ -28,7 +27,6 @@ from cogbias.study import make_study, study_items
 ASKED = ["--paradigm", "choice/certainty", "--where", "template=1"]
 ASKED += ["--where", "design=common_ratio", "--no-reports"]
 PROMPTS = 88
-USD = 21e-6  # of an answer of the double, which takes 20 tokens and writes one, at 1 usd a million
 PRICE = ["--price", "openai/*=1,1"]
 
 
@@ -97,33 +95,6 @@ def test_a_run_with_nothing_new_contacts_nobody(more: list[str], tmp_path: Path)
     assert model["calls"] == 0
 
 
-def test_another_model_under_the_same_name_is_noticed_once_it_is_asked(tmp_path: Path) -> None:
-    "Then it is asked everything, also what was complete before."
-    served = ["tiny"]
-
-    def answer(handler: object, asked: Asked) -> None:
-        body = handler.answer(asked) | {"model": served[0]}
-        handler.send(200, json.dumps(body).encode())
-
-    def run_on(double: Double, *names: str) -> None:
-        paradigms = [part for name in names for part in ("--paradigm", name)]
-        command = ["run", "--model", "openai/tiny", *paradigms, "--where", "variant=base"]
-        command += ["--keep-asking"]
-        command += ["--base-url", double.openai, "--outputs", str(tmp_path), "--no-reports"]
-        found = CliRunner().invoke(app, command)
-        assert found.exit_code == 0, found.stderr
-
-    with Double(lambda asked: answer) as double:
-        run_on(double, "classic/framing")
-        served[0], known = "tiny-2", questions(double)
-        run_on(double, "classic/framing")
-        assert questions(double) == known and set(known.values()) == {1}
-        run_on(double, "classic/framing", "classic/anchoring")
-        found = questions(double)
-    assert {found[question] for question in known} == {2}
-    assert {found[question] for question in found.keys() - known.keys()} == {1}
-
-
 def tokens_of(asked: Asked) -> dict[str, int]:
     "What a server counts that bills about what a request may cost at worst."
     return {"prompt_tokens": len(asked.prompt) // 4, "completion_tokens": 16}
@@ -164,28 +135,6 @@ def test_what_a_kill_cuts_off_is_spent(tmp_path: Path, number: signal.Signals, j
     assert billed(double) - 1e-9 <= spent(tmp_path) <= limit + 1e-9
 
 
-def test_an_extractor_is_paid_its_own_price(tmp_path: Path) -> None:
-    prices = ["--price", "openai/tiny=1,1", "--price", "openai/reader=50,50"]
-    with Double() as double:
-        assert run(double, tmp_path, *TWO_STEPS, *prices)[0] == 0
-        asked = Counter(each.body["model"] for each in double.asked)
-    assert asked["reader"] and spent(tmp_path) == pytest.approx(
-        USD * (asked["tiny"] + 50 * asked["reader"])
-    )
-
-
-def test_answers_that_nobody_counted_are_paid_at_the_most(tmp_path: Path) -> None:
-    def uncounted(handler: object, asked: Asked) -> None:
-        handler.send(200, json.dumps(handler.answer(asked) | {"usage": None}).encode())
-
-    more = [*PRICE, "--limit", "usd=0.01"]
-    with Double(lambda asked: uncounted) as double:
-        status, said = run(double, tmp_path, *more)
-        first = stored(tmp_path)
-        assert status == 3 and 0 < first < PROMPTS and 0.009 < spent(tmp_path) <= 0.01, said
-        assert run(double, tmp_path, *more)[0] == 3 and stored(tmp_path) == first
-
-
 def first_question() -> Request:
     "One question of a paradigm."
     study = make_study(models=["openai/tiny"], paradigms=["classic/framing"])
@@ -213,32 +162,6 @@ def test_a_request_of_unknown_fate_is_spent(
     with Folder(tmp_path) as folder:
         in_flight = taken(folder, 0).in_flight
     assert in_flight == pytest.approx(0.0 if is_free else at_worst, abs=1e-12), answer
-
-
-def test_a_request_that_never_left_costs_nothing(tmp_path: Path) -> None:
-    "The server is gone when a question comes: nobody listens, so nobody bills."
-    with Double() as double:
-        who = participant("openai/tiny", base_url=double.openai)
-        assert who.methods == ("text",), "it was tried out"
-    gone = participant("openai/tiny", base_url="http://127.0.0.1:9/v1")
-    gone.connection.learned |= who.connection.learned
-    with pytest.raises(Exception):
-        with metered(Meter(tmp_path, {"usd": 1.0}, lambda who: Price(1.0, 1.0))):
-            with taking(gone, 300, time.sleep):
-                gone.answer_in_words(first_question())
-    assert spent(tmp_path) == 0
-
-
-def test_trying_out_a_server_is_paid_for_however_often_a_run_is_resumed(tmp_path: Path) -> None:
-    dear, price = ["--limit", "usd=0.1"], ["--price", "openai/*=100,100"]
-    of_one = (20 * 100 + 100) / 1e6  # usd, of a call to the double
-    with Double() as double:
-        for _ in range(4):
-            status, said = run(double, tmp_path, *price, *dear)
-            served = len(double.asked) * of_one
-            assert status == 3 and served <= 0.1, (served, said)
-            assert spent(tmp_path) == pytest.approx(served)
-        assert len(double.asked) > questions(double).total() == stored(tmp_path)
 
 
 class Clock:
@@ -270,15 +193,6 @@ def test_no_minute_sees_more_than_allowed(name: str, limit: float, tmp_path: Pat
     assert len(counts) >= 20 and limit / 3 < busiest <= limit
 
 
-def test_processes_keep_one_limit_together(tmp_path: Path) -> None:
-    with Double() as double:
-        more = ["--model", "openai/other", "--jobs", "2", *PRICE, "--limit", "usd=0.002"]
-        status, said = run(double, tmp_path, *more)
-        both = stored(tmp_path) + stored(tmp_path, "openai/other")
-    assert status == 3, said
-    assert 60 < both < 2 * PROMPTS and both * USD <= 0.002
-
-
 def test_a_limit_without_a_price_asks_nobody(tmp_path: Path, capsys) -> None:
     with Double() as double:
         command = ["run", "--model", "openai/tiny", *ASKED, "--base-url", double.openai]
@@ -288,22 +202,6 @@ def test_a_limit_without_a_price_asks_nobody(tmp_path: Path, capsys) -> None:
     assert ended.value.code == 2 and double.asked == []
     assert "no price is known of openai/tiny, so a limit of 5 usd cannot be kept" in said
     assert said.count("\n") == 1
-
-
-@pytest.mark.slow
-def test_an_interrupt_while_requests_wait_for_their_turn(tmp_path: Path) -> None:
-    with Double() as double:
-        command = ["run", "--model", "openai/tiny", *ASKED, "--base-url", double.openai]
-        command += ["--outputs", str(tmp_path)]
-        with started(*command, "--limit", "requests_per_minute=60") as process:
-            until(lambda: questions(double).total() >= 2)
-            assert stop(process) == [STOPPED]
-        kept, asked = stored(tmp_path), questions(double).total()
-        assert asked - 2 <= kept <= asked
-        done = subprocess.run([*COMMAND, *command], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert stored(tmp_path) == PROMPTS
-    assert questions(double).total() <= PROMPTS + (asked - kept)
 
 
 class Unreachable(Exception):
@@ -365,60 +263,3 @@ def test_a_plan_subtracts_what_is_stored_and_learns_from_it(tmp_path: Path) -> N
     assert abs(cell["tokens_in"] / (20 * (PROMPTS - kept)) - 1) < 0.1
     assert any(line.startswith("spent so far") for line in planned.notes)
     assert cell["told"] == f"as in its {kept} answers here"
-
-
-def test_a_plan_for_another_server_takes_no_answers_of_the_one_before(tmp_path: Path) -> None:
-    "As a run there would, which has another participant before it."
-    with Double() as double:
-        assert run(double, tmp_path)[0] == 0
-    command = ["plan", "--model", "openai/tiny", *ASKED[:-1], "--outputs", str(tmp_path), "--json"]
-    for address, missing in ((double.openai, 0), ("http://elsewhere.example/v1", PROMPTS)):
-        shown = CliRunner().invoke(app, [*command, "--base-url", address])
-        (cell,) = json.loads(shown.stdout)["cells"]
-        assert cell["missing"] == missing, address
-
-
-@pytest.mark.filterwarnings(
-    "error",
-    "ignore::pytest.PytestUnraisableExceptionWarning",  # sockets of tests before this one
-)
-def test_a_pilot_says_how_much_clusters_differ(tmp_path: Path) -> None:
-    "The plan of somebody who has answered sees what the interval of its answers says."
-    from cogbias.running import ask_and_estimate
-
-    paradigms = ["classic/framing"]
-    effects = ask_and_estimate("sim/human", paradigms, tmp_path)
-    study = make_study(models=["sim/human", "sim/messy", "openai/far"], paradigms=paradigms)
-    own, other, real = plan_run(study, tmp_path).power.to_dict("records")
-    head = effects.iloc[0]
-    assert own["told"] == f"stored: its own {head['n_clusters']} clusters"
-    assert abs(own["spread"] - head["se"] * head["n_clusters"] ** 0.5) < 1e-9
-    assert other["told"] == "stored: median of 1 others here"
-    assert real["told"].startswith("assumed"), "simulated participants say nothing of a real one"
-    assert own["present_from"] < real["present_from"]
-
-
-def test_who_costs_nothing_goes_on_when_the_money_is_used_up(tmp_path: Path) -> None:
-    with Double() as double:
-        more = ["--model", "sim/human", *PRICE, "--limit", "usd=0.001"]
-        status, said = run(double, tmp_path, *more)
-    assert status == 3, said
-    assert stored(tmp_path, "sim/human") == PROMPTS and 0 < stored(tmp_path) < PROMPTS
-    assert "sim/human" in (tmp_path / "effects.csv").read_text()
-
-
-WRONG = {
-    "--limit usd": "'usd' should read as in usd=5",
-    "--limit eur=5": "limits has no entry 'eur'; known: requests_per_minute",
-    "--limit usd=-1": "limits 'usd' should be a number above 0, not -1.0",
-    "--price openai/x=1": "is not a number; write it as in openai/x=0.15,0.60",
-    "--price dub=1,1": "prices 'dub' is for nobody who is asked; known: openai/x",
-}
-
-
-@pytest.mark.parametrize("option", WRONG)
-def test_a_wrong_limit_or_price_is_one_line(option: str, capsys) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["plan", "--model", "openai/x", "--paradigm", "classic/framing", *option.split()])
-    said = capsys.readouterr().err
-    assert ended.value.code == 2 and said.count("\n") == 1 and WRONG[option] in said, said

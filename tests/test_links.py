@@ -27,13 +27,3 @@ def test_every_linked_notebook_is_there() -> None:
     assert len(links) > 15
     lost = [(str(each), target) for each, target in links if not place(each, target).exists()]
     assert not lost
-
-
-def test_the_way_of_one_answer_has_ten_stops() -> None:
-    way = NOTEBOOKS / "tutorials" / "way_of_one_answer.ipynb"
-    cells = json.loads(way.read_text())["cells"]
-    prose = "\n".join("".join(cell["source"]) for cell in cells)
-    rows = re.findall(r"^\| (\d+) \|.*\|$", prose, re.M)
-    heads = re.findall(r"^## (\d+)\. ", prose, re.M)
-    assert rows == heads == [str(number) for number in range(1, 11)]
-    assert len(set(linked(way))) >= 10

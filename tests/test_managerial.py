@@ -1,11 +1,9 @@
 """What every managerial paradigm promises, and what its shelf must keep to."""
 
-import json
 import re
 from collections import Counter
 from functools import cache
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,10 +14,9 @@ from cogbias.backends.sim import exact_trials, strength_in
 from cogbias.design import Paradigm, paradigm, paradigms
 from cogbias.effects import decide, estimate_effects
 from cogbias.kits.scenario import planted_shift
-from cogbias.kits.shelf import FEWEST_SETS, shelf
+from cogbias.kits.shelf import shelf
 from tiers import slow_but
 
-ROOT = Path(__file__).resolve().parent.parent
 NAMES = paradigms("managerial/*")
 # what the kit does, it does to all: nothing drawn, a drawn sign, a pull, versions of a text
 SHAPES = [f"managerial/{name}" for name in ("escalation", "attribution", "anchoring", "status_quo")]
@@ -47,14 +44,6 @@ def headline(name: str, who: str) -> pd.Series:
     return effects.set_index(["measure", "group", "target"]).loc[(measure, "all", "S")]
 
 
-@pytest.mark.parametrize("name", slow_but(SHAPES, NAMES))
-def test_the_shelf_is_large_enough_and_every_set_is_used(name: str) -> None:
-    found, items = made(name)
-    sets = shelf(name, found.written.gaps)
-    assert len(sets) >= FEWEST_SETS
-    assert set(items["filling_set"]) == set(sets)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_settings_lie_within_sets_and_nothing_crosses(name: str) -> None:
     _, items = made(name)
@@ -63,14 +52,6 @@ def test_settings_lie_within_sets_and_nothing_crosses(name: str) -> None:
     assert (told.groupby(items["cluster"]).nunique() == 2).all()
     assert items["cluster"].groupby(told).nunique().max() == 1
     assert 160 <= len(items) == 2 * 2 * 2 * items["cluster"].nunique() <= 600
-
-
-@pytest.mark.parametrize("name", slow_but(SHAPES, NAMES))
-def test_several_sets_of_a_setting_cross_it(name: str) -> None:
-    found, _ = made(name)
-    asked = found.items(settings=10, instances=5)
-    assert asked["cluster"].nunique() == 10
-    assert (asked.groupby("cluster")["crossed"].nunique() == 5).all()
 
 
 def content_words(texts: dict[str, str]) -> set[str]:
@@ -105,17 +86,6 @@ def test_pairs_are_asked_in_both_orders_alike(name: str) -> None:
     first = [options[0]["value"] for options in items["options"]]
     last = items["options"].map(len) - 1
     assert (np.where(items["option_order"] == 1, 0, last) == first).all()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_prompt_can_be_traced_gap_by_gap(name: str) -> None:
-    found, items = made(name)
-    sets = shelf(name, found.written.gaps)
-    for item in items.to_dict("records"):
-        assert not re.search(r"[\[\]{}]", item["prompt"])
-        for gap, start, end in item["content"]["gaps"]:
-            told = sets[item["filling_set"]].get(gap)
-            assert told is None or item["prompt"][start:end] == told
 
 
 def planted(name: str, who: str) -> float:
@@ -161,31 +131,6 @@ def test_neither_a_random_nor_a_rational_manager_shows_a_bias_in_any_set(
     assert abs(headline(name, who)["estimate"]) < 1e-12
 
 
-@pytest.mark.parametrize("name", slow_but(SHAPES, NAMES))
-def test_the_same_seed_gives_the_same_items(name: str) -> None:
-    found, items = made(name)
-    assert found.items(seed=0)["item_id"].tolist() == items["item_id"].tolist()
-    assert set(found.items(seed=1)["item_id"]) != set(items["item_id"])
-
-
-@pytest.mark.parametrize("name", slow_but(SHAPES, NAMES))
-def test_being_told_the_setting_adds_one_sentence(name: str) -> None:
-    found, items = made(name)
-    told = found.items(told=True)
-    added = [len(more) - len(less) for more, less in zip(told["prompt"], items["prompt"])]
-    assert min(added) > 0
-    assert told["prompt"].str.contains("At present you are deciding", regex=False).all()
-
-
-@pytest.mark.parametrize("name", slow_but(SHAPES, NAMES))
-def test_the_published_design_can_be_asked(name: str) -> None:
-    found, _ = made(name)
-    asked = found.items(settings=10, instances=5, orders="published", style="published")
-    assert asked.groupby(["cluster", "instance", "condition"]).size().max() == 1
-    assert asked["option_order"].value_counts(normalize=True)[2] == pytest.approx(0.7)
-    assert asked["prompt"].str.contains("Option 1: ", regex=False).all()
-
-
 def runs(texts: list[str]) -> set[tuple[str, ...]]:
     "All runs of as many words as no two of them may share."
     words = [re.findall(r"[a-z']+", text.lower()) for text in texts]
@@ -201,26 +146,6 @@ def phrases(name: str) -> set[tuple[str, ...]]:
 
 def test_no_sentence_is_copied_from_shelf_to_shelf() -> None:
     found = {name: phrases(name) for name in NAMES}
-    for one, other in combinations(NAMES, 2):
-        assert not found[one] & found[other], (one, other)
-
-
-def prose(name: str) -> list[str]:
-    "What a notebook says in sentences; headings and tables have one form in all of them."
-    notebook = json.loads((ROOT / "nbs" / "paradigms" / f"{name}.ipynb").read_text("utf-8"))
-    lines = [
-        line
-        for cell in notebook["cells"]
-        if cell["cell_type"] == "markdown"
-        for line in "".join(cell["source"]).split("\n")
-    ]
-    about = paradigm(name)
-    declared = [about.summary, about.norm, about.positive, *about.conditions.values()]
-    return [line for line in lines if line[:1] not in ("#", "|")] + [*declared, *about.caveats]
-
-
-def test_no_sentence_is_copied_from_notebook_to_notebook() -> None:
-    found = {name: runs(prose(name)) for name in NAMES}
     for one, other in combinations(NAMES, 2):
         assert not found[one] & found[other], (one, other)
 

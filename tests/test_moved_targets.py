@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 import cogbias as cb
 from cogbias.cli import app
-from cogbias.kits.table import paradigm_from
 
 SAYS = "the target is another one of the same options under treatment in"
 
@@ -61,15 +60,3 @@ def test_a_target_that_moves_is_told_by_check_run_and_report(
         assert f"T{told[1:]}" in found.reports[0].read_text()
     again = ["run", "--model", "sim/human", "--paradigm", str(place), "--no-reports"]
     assert told in CliRunner().invoke(app, [*again, "--outputs", str(out)]).output
-
-
-@pytest.mark.parametrize(("how", "moves"), [("everywhere", True), ("nowhere", False)])
-def test_a_table_at_hand_is_told_of_likewise(tmp_path: Path, how: str, moves: bool) -> None:
-    made = paradigm_from(hues(how), "hue")
-    of_items = paradigm_from(made.items(), "hue_items")
-    for each in (made, of_items):
-        caveats = [text for text in each.caveats if SAYS[1:] in text]
-        assert len(caveats) == moves
-        settings = {"outputs": tmp_path / each.name, "name": "blue", "reports": False}
-        found = cb.run(lambda prompt: "blue", each, progress=False, **settings)
-        assert any(SAYS in line for line in found.said) == moves

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from doubles import item
-from ollama_double import OllamaDouble, Quirks
+from ollama_double import OPTIONS, OllamaDouble, Quirks
 from servers import MISSING, llama_server, llama_server_binary
 
 from cogbias.backends import ollama as backend
-from cogbias.backends.ollama import (
-    PARTICIPANT,
-    sampling,
-)
+from cogbias.backends.ollama import PARTICIPANT, sampling
 from cogbias.tables import CogbiasError
 from cogbias.participants import Answer, Request
 
@@ -31,64 +28,38 @@ LETTERS = item(CHOICE, "A", "B")
 REQUESTS = [Request(LETTERS, 0, seed) for seed in range(24)]
 
 
-class Tiny(NamedTuple):
-    "The tiny model: its folder, and the file for llama-server."
-
-    folder: Path
-    gguf: Path
-
-
-def built(**planted: Any) -> Tiny:
-    "The tiny model with a server to run it; skips where there is none."
+@pytest.fixture(scope="module")
+def gguf() -> Callable[..., Path]:
+    "Writes the tiny model as a file for llama-server; skips where there is none to run it."
     if llama_server_binary() is None:
         pytest.skip(MISSING)
     pytest.importorskip("gguf", reason="the tiny model is written by the package gguf")
     from tiny_models import tiny_folder
 
-    folder = tiny_folder(**planted)
-    return Tiny(folder, folder / "tiny.gguf")
+    return lambda **planted: tiny_folder(**planted) / "tiny.gguf"
 
 
 @pytest.fixture(scope="module")
-def tiny() -> Tiny:
-    "A model that answers as planted."
-    return built()
-
-
-@pytest.fixture(scope="module")
-def tiny_thinking() -> Tiny:
-    "A model that thinks first."
-    return built(think=True)
-
-
-@pytest.fixture(scope="module")
-def upstream(tiny: Tiny) -> Iterator[str]:
+def upstream(gguf: Callable[..., Path]) -> Iterator[str]:
     "A llama-server with the tiny model."
-    with llama_server(tiny.gguf, "-t", "1") as url:
+    with llama_server(gguf(), "-t", "1") as url:
         yield url
 
 
 @pytest.fixture
-def double(tiny: Tiny, upstream: str) -> Iterator[OllamaDouble]:
+def double(gguf: Callable[..., Path], upstream: str) -> Iterator[OllamaDouble]:
     "An Ollama with the tiny model."
-    with OllamaDouble(tiny.gguf, upstream, parallel=4) as serving:
+    with OllamaDouble(gguf(), upstream, parallel=4) as serving:
         yield serving
-
-
-@pytest.fixture(scope="module")
-def thinking_upstream(tiny_thinking: Tiny) -> Iterator[str]:
-    "A llama-server with a model that thinks unless told not to."
-    with llama_server(tiny_thinking.gguf, "-t", "1") as url:
-        yield url
 
 
 @pytest.fixture
-def thinker(tiny_thinking: Tiny, thinking_upstream: str) -> Iterator[OllamaDouble]:
+def thinker(gguf: Callable[..., Path]) -> Iterator[OllamaDouble]:
     "An Ollama with a model that thinks unless told not to."
-    with OllamaDouble(
-        tiny_thinking.gguf, thinking_upstream, parallel=4, quirks=Quirks(thinking=True)
-    ) as serving:
-        yield serving
+    weights = gguf(think=True)
+    with llama_server(weights, "-t", "1") as url:
+        with OllamaDouble(weights, url, parallel=4, quirks=Quirks(thinking=True)) as serving:
+            yield serving
 
 
 def at(double: OllamaDouble, **settings: Any) -> backend.OllamaParticipant:
@@ -105,52 +76,22 @@ def asked(
 
 
 def test_every_option_is_sent_and_nothing_is_left_to_the_server(double: OllamaDouble) -> None:
-    who = at(
-        double,
-        temperature=0.5,
-        max_tokens=7,
-        num_ctx=512,
-        stop=["\n"],
-        keep_alive="5m",
-        system="Be brief.",
-    )
-    asked(
-        who, [Request(LETTERS, 0, 12345), Request({**LETTERS, "system": "You are a buyer."}, 0, 6)]
-    )
+    own = {"temperature": 0.5, "max_tokens": 7, "num_ctx": 512, "stop": ["\n"]}
+    who = at(double, **own, keep_alive="5m", system="Be brief.")
+    buyer = {**LETTERS, "system": "You are a buyer."}
+    asked(who, [Request(LETTERS, 0, 12345), Request(buyer, 0, 6)])
     first, second = double.sent("/api/chat")
     assert first == {
-        "model": "tiny",
-        "stream": False,
-        "think": False,
-        "tools": [],
-        "keep_alive": "5m",
+        **{"model": "tiny", "stream": False, "think": False, "tools": [], "keep_alive": "5m"},
         "options": {**sampling(0.5, 7, 512, ["\n"]), "seed": 12345},
         "messages": [
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": CHOICE},
         ],
     }
-    assert (
-        second["messages"][0]["content"] == "You are a buyer.\n\nBe brief."
-        and second["options"]["seed"] == 6
-    )
-    from_the_server = {
-        "temperature",
-        "top_k",
-        "top_p",
-        "min_p",
-        "typical_p",
-        "repeat_penalty",
-        "repeat_last_n",
-        "presence_penalty",
-        "frequency_penalty",
-        "num_predict",
-        "num_ctx",
-        "num_keep",
-        "stop",
-        "seed",
-    }
-    assert set(first["options"]) == from_the_server
+    assert second["messages"][0]["content"] == "You are a buyer.\n\nBe brief."
+    assert second["options"]["seed"] == 6
+    assert set(first["options"]) == {*OPTIONS}
 
 
 def test_the_key_for_ollama_com_stays_at_home(
@@ -164,96 +105,54 @@ def test_the_key_for_ollama_com_stays_at_home(
 
 
 def test_words_are_drawn_by_the_seed_from_the_models_own_distribution(double: OllamaDouble) -> None:
-    who = at(double, concurrency=4)
-    answers = asked(who, [Request(LETTERS, 0, seed) for seed in range(200)])
+    answers = asked(at(double, concurrency=4), [Request(LETTERS, 0, n) for n in range(200)])
     share = sum(answer.choice == "A" for answer in answers) / 200
-    assert {answer.status for answer in answers} == {"ok"} and abs(share - 0.7) < 4 * math.sqrt(
-        0.21 / 200
-    )
-    assert asked(at(double), [Request(LETTERS, 0, seed) for seed in range(12)]) != [] and [
-        answer.response for answer in answers[:12]
-    ] == [
-        answer.response
-        for answer in asked(at(double), [Request(LETTERS, 0, seed) for seed in range(12)])
-    ]  # one at a time gives the same
+    assert {answer.status for answer in answers} == {"ok"}
+    assert abs(share - 0.7) < 4 * math.sqrt(0.21 / 200)
+    one_at_a_time = asked(at(double), REQUESTS)
+    assert [each.response for each in one_at_a_time] == [each.response for each in answers[:24]]
     assert {answer.response for answer in asked(at(double, temperature=0.0), REQUESTS)} == {"A"}
     first = answers[0]
-    assert (
-        first.finish_reason == "stop"
-        and first.tokens_in > 20
-        and first.tokens_out == 2
-        and first.latency_s > 0
-        and first.started_at
-        and first.attempt == 1
-    )
+    assert (first.finish_reason, first.tokens_out, first.attempt) == ("stop", 2, 1)
+    assert first.tokens_in > 20 and first.latency_s > 0 and first.started_at
 
 
 def test_thinking_is_explicit_and_kept_apart(thinker: OllamaDouble) -> None:
     quick, slow = at(thinker), at(thinker, think=True)
     for who, thinks in ((quick, False), (slow, True)):
         answer = asked(who, REQUESTS[:1])[0]
-        assert (
-            thinker.sent("/api/chat")[-1]["think"] is thinks
-            and answer.status == "ok"
-            and bool(answer.thinking) is thinks
-            and answer.response in "AB"
-        )
-    assert (
-        quick.methods == ("option_probability", "text")
-        and slow.methods == ("text",)
-        and slow.facts()["capabilities"] == "completion, thinking"
-    )
-    assert (
-        slow.identity["think"] is True
-        and slow.name == "ollama/tiny max_tokens=4096 num_ctx=8192 think=True"
-    )
+        assert thinker.sent("/api/chat")[-1]["think"] is thinks
+        assert answer.status == "ok" and answer.response in "AB"
+        assert bool(answer.thinking) is thinks
+    assert (quick.methods, slow.methods) == (("option_probability", "text"), ("text",))
+    assert slow.identity["think"] is True
     with pytest.raises(CogbiasError, match="it thinks before it answers; use method text"):
         asked(slow, REQUESTS[:1], "option_probability")
 
 
-def test_letters_words_and_brands(double: OllamaDouble) -> None:
+BRANDS = "Reply with Brand 1, Brand 2 or Brand 3 only.\nAnswer:"
+TWO = "Reply with Brand 1 or Brand 2 only.\nAnswer:"
+VALID = "Is the argument valid or invalid?\nReply with valid or invalid.\nAnswer:"
+THREE = item(BRANDS, "Brand 1", "Brand 2", "Brand 3")
+NUMBER = item("Answer with one number.\n", *map(str, range(1, 100)), answer="scale")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [LETTERS, item(VALID, "valid", "invalid"), THREE, item(TWO, "Brand 2", "Brand 1"), NUMBER],
+    ids=["letters", "words", "brands", "two of three brands", "numbers"],
+)
+def test_probabilities_are_those_of_the_model(question: dict[str, Any], double: OllamaDouble):
+    "Numbers need their end: two digits may be followed by a third."
     from tiny_models import tiny_probabilities
 
-    who = at(double, concurrency=4)
-    for prompt, labels, mass in (
-        (CHOICE, ["A", "B"], 1.0),
-        (
-            "Is the argument valid or invalid?\nReply with valid or invalid.\nAnswer:",
-            ["valid", "invalid"],
-            1.0,
-        ),
-        (
-            "Reply with Brand 1, Brand 2 or Brand 3 only.\nAnswer:",
-            ["Brand 1", "Brand 2", "Brand 3"],
-            1.0,
-        ),
-        ("Reply with Brand 1 or Brand 2 only.\nAnswer:", ["Brand 2", "Brand 1"], 0.8),
-    ):
-        answer, known = (
-            asked(who, [Request(item(prompt, *labels), 0, 1)], "option_probability")[0],
-            tiny_probabilities(prompt),
-        )
-        total = sum(known[label] for label in labels)
-        assert answer.status == "ok" and answer.p == pytest.approx(
-            {label: known[label] / total for label in labels}, abs=1e-3
-        ), prompt
-        assert answer.valid_mass == pytest.approx(mass, abs=2e-3) and answer.tokens_out == (
-            3 if "Brand" in prompt else 1
-        )
-
-
-def test_numbers_need_their_end(double: OllamaDouble) -> None:
-    from tiny_models import tiny_probabilities
-
-    question = item("Answer with one number.\n", *map(str, range(1, 100)), answer="scale")
-    answer, known = (
-        asked(at(double), [Request(question, 0, 1)], "option_probability")[0],
-        tiny_probabilities(question["prompt"]),
-    )
-    total = sum(known.values())  # two digits may be followed by a third
-    assert answer.p == pytest.approx(
-        {label: p / total for label, p in known.items()}, abs=1e-3
-    ) and answer.valid_mass == pytest.approx(total, abs=2e-3)
+    (answer,) = asked(at(double), [Request(question, 0, 1)], "option_probability")
+    known = tiny_probabilities(question["prompt"])
+    known = {each["label"]: known[each["label"]] for each in question["options"]}
+    total = sum(known.values())
+    assert answer.status == "ok"
+    assert answer.p == pytest.approx({label: p / total for label, p in known.items()}, abs=1e-3)
+    assert answer.valid_mass == pytest.approx(total, abs=2e-3)
 
 
 @pytest.mark.parametrize(
@@ -266,33 +165,14 @@ def test_numbers_need_their_end(double: OllamaDouble) -> None:
     ids=["raw", "named end", "both"],
 )
 def test_other_ways_to_the_same_probabilities(double: OllamaDouble, quirks: Quirks) -> None:
-    questions = [
-        Request(
-            item(
-                "Reply with Brand 1, Brand 2 or Brand 3 only.\nAnswer:",
-                "Brand 1",
-                "Brand 2",
-                "Brand 3",
-            ),
-            0,
-            1,
-        ),
-        Request(item("Answer with one number.\n", *map(str, range(1, 100)), answer="scale"), 0, 2),
-    ]
+    questions = [Request(THREE, 0, 1), Request(NUMBER, 0, 2)]
     usual = asked(at(double), questions, "option_probability")
     double.quirks = quirks
-    who = at(double)
-    assert (
-        who.facts()["probabilities"]
-        == f"yes, answers begun by {'chat' if quirks.continues else 'raw'}"
-    )
-    for one, other in zip(usual, asked(who, questions, "option_probability")):
-        assert one.p == pytest.approx(other.p, abs=1e-6) and one.valid_mass == pytest.approx(
-            other.valid_mass, abs=1e-6
-        )
-    assert bool(double.sent("/api/generate")) is not quirks.continues and all(
-        body["raw"] for body in double.sent("/api/generate")
-    )
+    for one, other in zip(usual, asked(at(double), questions, "option_probability")):
+        assert one.p == pytest.approx(other.p, abs=1e-6)
+        assert one.valid_mass == pytest.approx(other.valid_mass, abs=1e-6)
+    raw = double.sent("/api/generate")
+    assert bool(raw) is not quirks.continues and all(body["raw"] for body in raw)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.4, 0.7])
@@ -303,14 +183,11 @@ def test_lower_temperatures(double: OllamaDouble, temperature: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "quirks, reason",
+    ("quirks", "reason"),
     [
         (Quirks(logprobs=False), "gives no log-probabilities"),
         (Quirks(remote_host="https://ollama.com:443"), "cloud models give no log-probabilities"),
-        (
-            Quirks(continues=False, renders=False),
-            "cannot be made to go on with an answer that was begun",
-        ),
+        (Quirks(continues=False, renders=False), "cannot be made to go on with an answer"),
         (Quirks(tempered=True), "depend on how tokens are drawn"),
     ],
     ids=["old", "cloud", "neither", "tempered"],
@@ -321,70 +198,40 @@ def test_where_probabilities_cannot_be_seen_words_are_asked_for(
     double.quirks = quirks
     who = at(double)
     assert who.methods == ("text",) and reason in caplog.text and len(double.sent("/api/chat")) < 60
-    assert {answer.status for answer in asked(who, REQUESTS[:4])} == {
-        "ok"
-    } and reason in who.facts()["probabilities"]
+    assert {answer.status for answer in asked(who, REQUESTS[:4])} == {"ok"}
     with pytest.raises(CogbiasError, match="use method text"):
         asked(who, REQUESTS[:1], "option_probability")
 
 
 def test_a_server_that_cuts_what_was_begun_into_other_tokens(double: OllamaDouble) -> None:
-    brands = [
-        Request(
-            item(
-                "Reply with Brand 1, Brand 2 or Brand 3 only.\nAnswer:",
-                "Brand 1",
-                "Brand 2",
-                "Brand 3",
-            ),
-            0,
-            1,
-        )
-    ]
     who = at(double)
     assert who.probability_access.counts
     double.quirks = Quirks(recuts=True)
-    assert (
-        asked(who, REQUESTS[:1], "option_probability")[0].status == "ok"
-    )  # one token needs no beginning
-    with pytest.raises(
-        CogbiasError,
-        match="cuts answers that were begun into other tokens than the model, .* use method text",
-    ):
-        asked(who, brands, "option_probability")
-
-
-def test_a_real_queue_that_is_full(double: OllamaDouble) -> None:
-    double.quirks = Quirks(queue=0, slow=0.05)
-    answers = asked(at(double, concurrency=12), REQUESTS[:12])
-    assert {answer.status for answer in answers} == {"ok"} and max(
-        answer.attempt for answer in answers
-    ) > 1
+    one_token = asked(who, REQUESTS[:1], "option_probability")[0]
+    assert one_token.status == "ok"  # needs no beginning
+    with pytest.raises(CogbiasError, match="cuts answers that were begun into other tokens"):
+        asked(who, [Request(THREE, 0, 1)], "option_probability")
 
 
 @pytest.mark.parametrize(
-    "quirks",
-    [Quirks(drop_every=4), Quirks(break_every=4)],
-    ids=["lost connection", "error in the middle"],
+    ("quirks", "concurrency"),
+    [(Quirks(queue=0, slow=0.05), 12), (Quirks(drop_every=4), 2), (Quirks(break_every=4), 2)],
+    ids=["full queue", "lost connection", "broken off"],
 )
-def test_lost_connections_and_broken_generations_are_asked_again(
-    double: OllamaDouble, quirks: Quirks
+def test_what_fails_for_now_is_asked_again(
+    double: OllamaDouble, quirks: Quirks, concurrency: int
 ) -> None:
     double.quirks = quirks
-    answers = asked(at(double, concurrency=2))
-    assert {answer.status for answer in answers} == {"ok"} and max(
-        answer.attempt for answer in answers
-    ) > 1
+    answers = asked(at(double, concurrency=concurrency), REQUESTS[:12])
+    assert {answer.status for answer in answers} == {"ok"}
+    assert max(answer.attempt for answer in answers) > 1
 
 
 def test_a_generation_without_done_is_no_answer(double: OllamaDouble) -> None:
     double.quirks = Quirks(undone_every=2)
     answers = asked(at(double), REQUESTS[:6])
-    assert (
-        [answer.status for answer in answers] == ["ok", "error"] * 3
-        and "without being done" in answers[1].detail
-        and answers[1].attempt == 1
-    )
+    assert [answer.status for answer in answers] == ["ok", "error"] * 3
+    assert "without being done" in answers[1].detail and answers[1].attempt == 1
 
 
 def test_weights_that_change_under_way(

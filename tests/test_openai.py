@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -21,12 +22,8 @@ CHOICE = (
 
 
 LETTERS = item(CHOICE, "A", "B")
-BRANDS = item(
-    "Which do you buy?\nReply with Brand 1, Brand 2 or Brand 3 only.\n",
-    "Brand 1",
-    "Brand 2",
-    "Brand 3",
-)
+THREE = ("Brand 1", "Brand 2", "Brand 3")
+BRANDS = item("Which do you buy?\nReply with Brand 1, Brand 2 or Brand 3 only.\n", *THREE)
 WORDS = item("Is the argument valid or invalid?\nReply with one word.\n", "valid", "invalid")
 PERCENT = item("How sure are you, from 0 to 100? Answer with one number.\n", *map(str, range(101)))
 
@@ -83,63 +80,33 @@ class TestLlamaServer:
 
     @pytest.mark.parametrize(
         ("which", "temperature"),
-        [
-            *(
-                (which, temperature)
-                for which in (LETTERS, BRANDS, WORDS)
-                for temperature in (1.0, 0.5, 1.5, 0.0)
-            ),
-            (PERCENT, 1.0),
-        ],
+        [*product((LETTERS, BRANDS, WORDS), (1.0, 0.5, 0.0)), (PERCENT, 1.0)],
     )
     def test_probabilities_are_those_of_transformers(
         self, address: str, which: dict[str, Any], temperature: float
     ) -> None:
-        seen = asked(
-            at(address, temperature=temperature), [Request(which, 0, 0)], "option_probability"
-        )[0]
-        true = asked(
-            participant("hf/tiny", temperature=temperature),
-            [Request(which, 0, 0)],
-            "option_probability",
-        )[0]  # type: ignore[arg-type]
+        whom = at(address, temperature=temperature), participant("hf/tiny", temperature=temperature)
+        asking = [Request(which, 0, 0)], "option_probability"
+        (seen,), (true,) = (asked(who, *asking) for who in whom)
         assert seen.status == true.status == "ok" and seen.detail is None
-        assert (
-            max(abs(seen.p[label] - true.p[label]) for label in true.p) < 1e-3
-            and abs(seen.valid_mass - true.valid_mass) < 1e-3
-        )
+        assert seen.p == pytest.approx(true.p, abs=1e-3)
+        assert seen.valid_mass == pytest.approx(true.valid_mass, abs=1e-3)
 
     def test_words_follow_the_probabilities(self, address: str) -> None:
         answers = asked(at(address), drawn(300))
-        assert {answer.status for answer in answers} == {"ok"} and {
-            answer.finish_reason for answer in answers
-        } == {"stop"}
+        assert {(each.status, each.finish_reason) for each in answers} == {("ok", "stop")}
         share = sum(answer.choice == "A" for answer in answers) / 300
         assert abs(share - tiny_probabilities(CHOICE)["A"]) < 4 * (0.7 * 0.3 / 300) ** 0.5
-        assert all(
-            answer.tokens_in > 10
-            and answer.tokens_out == 2
-            and answer.latency_s > 0
-            and answer.started_at
-            for answer in answers
-        )
+        first = answers[0]
+        assert first.tokens_in > 10 and first.tokens_out == 2 and first.latency_s > 0
 
     def test_seeds(self, address: str) -> None:
-        who = at(address)
+        who, one_at_a_time = at(address), at(address, concurrency=1)
         once, again, alone = (
-            tuple(answer.response for answer in asked(each, drawn(40)))
-            for each in (who, who, at(address, concurrency=1))
+            [answer.response for answer in asked(each, drawn(40))]
+            for each in (who, who, one_at_a_time)
         )
         assert once == again == alone and len(set(once)) == 2
-        assert (
-            len(
-                {
-                    answer.response
-                    for answer in asked(who, [Request(LETTERS, repeat, 7) for repeat in range(8)])
-                }
-            )
-            == 1
-        )
 
     def test_temperature_0_and_limits(self, address: str) -> None:
         assert {answer.choice for answer in asked(at(address, temperature=0.0), drawn(10))} == {"A"}
@@ -149,27 +116,18 @@ class TestLlamaServer:
         }
 
     def test_system_and_extra_fields_are_sent(self, address: str) -> None:
-        plain, longer = (
-            asked(at(address), drawn(1))[0],
-            asked(at(address, system="You are a careful buyer."), drawn(1))[0],
-        )
+        buyer = at(address, system="You are a careful buyer.")
+        plain, longer = (asked(who, drawn(1))[0] for who in (at(address), buyer))
         assert longer.tokens_in > plain.tokens_in
-        both = asked(
-            at(address, system="You are a careful buyer."),
-            [Request({**LETTERS, "system": "Be brief."}, 0, 1000)],
-        )[0]
+        (both,) = asked(buyer, [Request({**LETTERS, "system": "Be brief."}, 0, 1000)])
         assert both.tokens_in > longer.tokens_in
         assert asked(at(address, extra={"logit_bias": [["A", False]]}), drawn(5))[0].response == "B"
 
     def test_prompt_longer_than_the_context(self, address: str) -> None:
-        answers = asked(
-            at(address), [Request({**LETTERS, "prompt": "word " * 3000}, 0, 0), *drawn(2)]
-        )
-        assert (
-            [answer.status for answer in answers] == ["error", "ok", "ok"]
-            and "exceeds the available context" in answers[0].detail
-            and answers[0].attempt == 1
-        )
+        long = Request({**LETTERS, "prompt": "word " * 3000}, 0, 0)
+        answers = asked(at(address), [long, *drawn(2)])
+        assert [answer.status for answer in answers] == ["error", "ok", "ok"]
+        assert "exceeds the available context" in answers[0].detail and answers[0].attempt == 1
 
 
 @needs_server

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import subprocess
@@ -10,10 +11,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from own_files import FILES, GAPS, HEAD, LISTED, NUMBERS, OPTIONS, TABLE, TEXT, WHOLE, said, written
+from own_files import FILES, HEAD, TABLE, TEXT, WHOLE, said, written
 
 from cogbias.cli import main
-from cogbias.design import About, paradigm, paradigms
+from cogbias.design import About
 from cogbias.kits.classic import against, classic
 from cogbias.kits.file import own_rules, own_stimulus, paradigm_from_file, paradigm_of_files
 from cogbias.kits.table import paradigm_from, paradigm_of_texts
@@ -102,43 +103,6 @@ def test_wordings_in_a_table_in_the_file_and_in_a_data_frame_are_the_same() -> N
     assert ids({"x.toml": HEAD, "w.csv": "\ufeff" + WHOLE.replace("\n", "\r\n")}) == first
 
 
-def test_numbers_are_asked_for_and_given_by_variant() -> None:
-    text = NUMBERS.replace("number.unit", 'number.high = 80\nnumber.bias = "lower"\nnumber.unit')
-    own = paradigm_of_files({**FILES, "lost.toml": text})
-    assert set(own.items()["answer"]) == {"number"}
-    assert (own.headline.unit, own.headline.direction) == ("nights", -1)
-    assert own.headline.title == "Answer, control minus treatment"
-    listed = LISTED.replace("price = 10", "price = { base = 10, odd = 99 }")
-    items = paradigm_of_files({"lost.toml": 'variants = ["base", "odd"]\n' + listed}).items()
-    assert items[items["variant"] == "odd"]["prompt"].str.contains("$99", regex=False).all()
-
-
-def test_a_target_of_a_wording_is_not_passed_over() -> None:
-    table = TABLE.replace("\n", ",A\n").replace("outing,A", "outing,target")
-    items = paradigm_of_files({**FILES, "outings.csv": table}).items()
-    targets = {each["text"] for options in items["options"] for each in options if each["value"]}
-    assert targets == {"Buy a ticket"}
-
-
-def test_braces_around_something_else_and_joined_letters_pass() -> None:
-    asked = TEXT.replace("What do you", 'Answer as {\\"x\\": 1}. What do you')
-    items = paradigm_of_files({**FILES, "lost.toml": asked}).items()
-    assert items["prompt"].str.contains('{"x": 1}', regex=False).all()
-    for place in ("می\u200cروم", "\U0001f468\u200d\U0001f469"):
-        table = TABLE.replace("the zoo", place)
-        items = paradigm_of_files({**FILES, "outings.csv": table}).items()
-        assert items["prompt"].str.contains(place).sum() == 4
-
-
-def test_no_shipped_paradigm_is_taken_for_ones_own() -> None:
-    assert not [name for name in paradigms() if name.startswith("own/")]
-    own = paradigm_of_files({**FILES, "lost.toml": 'name = "framing"\n' + TEXT})
-    assert own.name == "own/framing"
-    made = paradigm_from(paradigm("classic/framing").items(variants=["base"]), "part")
-    with pytest.raises(CogbiasError, match="'own/part' is not known"):
-        paradigm(made.name)
-
-
 def test_a_paradigm_goes_to_another_process_by_its_texts(tmp_path: Path) -> None:
     own = paradigm_of_files(FILES)
     place = tmp_path / "own.pickle"
@@ -150,52 +114,11 @@ def test_a_paradigm_goes_to_another_process_by_its_texts(tmp_path: Path) -> None
 
 # --- every mistake
 
-HUMAN = '[human]\nlabel = "x"\nsource = "s"\nestimate = 0.3\n'
-IN_THE_TEXT = [  # (what is replaced in the declaration, with what, what is said)
-    ("title = ", "titel = ", "titel: there is no such field; did you mean 'title'"),
-    ('title = "Lost ticket"', "title = 3", "title: should be a valid string, not 3 (heading of"),
-    ('title = "Lost ticket"\n', "", "title: is missing; write it (heading of its reports)"),
-    ('"Lost ticket"', '"Lost ticket', "lost.toml: is no valid TOML: Illegal character"),
-    ('"Lost ticket"', "1" * 10_000, "lost.toml: is no valid TOML: Exceeds the limit"),
-    ('"Lost ticket"', '"a\\u001b[31m"', "title: contains '\\x1b', which cannot be printed"),
-    ('"Lost ticket"', '"a\\u202eb"', "title: contains '\\u202e', which cannot be printed"),
-    ('target = "Go home"', 'target = "Go out"', "target: 'Go out' is none of the options; write"),
-    ('target = "Go home"\n', "", "target: is missing; write the option that shows the bias"),
-    ('["Buy a ticket", "Go home"]', '["Go home"]', "target: there are 1 options; write 2"),
-    ('["Buy a ticket", "Go home"]', '["Go home", "Go  Home"]', "two options have the same text"),
-    ('["Buy a ticket", "Go home"]', '["Buy\\na", "Go home"]', "options.1: has several lines"),
-    ('["Buy a ticket", "Go home"]', '"Go home"', "options: should be a valid list, not 'Go home'"),
-    ('"money"', '"mony"', "numbers.price: should be 'money', 'count', "),
-    ("factors.", 'factors.variant = "x"\nfactors.', "factors.variant: is taken, or no name"),
-    ("lost your", "lost {palce} your", "question.treatment: no wording fills the gap {palce}; did"),
-    ("lost your", "lost {place your", "question.treatment: has a brace that belongs to no gap"),
-    ("lost your", "lost {Place} your", "belongs to no gap, at '{Place}'"),
-    ('"outings.csv"', '"../outings.csv"', "wordings: '../outings.csv' is no CSV file beside this"),
-    ('"outings.csv"', '"/etc/passwd"', "wordings: '/etc/passwd' is no CSV file beside this one"),
-    ('"outings.csv"', '"other.csv"', "wordings: there is no file 'other.csv' beside it"),
-    ('"outings.csv"', "[]", "wordings: List should have at least 1 item"),
-    ('treatment = "a ticket is lost"', "", "conditions.treatment: is missing"),
-    ('treatment = "a ticket', 'gift = "g"\ntreatment = "a ticket', "conditions.gift: is neither"),
-    ("You lost your ticket", "You lost ${price} in cash", "both conditions of 'play' read alike"),
-    ('bias = "', 'measure = "dominance"\nbias = "', "measure: is taken, or no name"),
-    ('bias = "', 'smallest = 0\nbias = "', "smallest: 0 is no effect; write a number above 0"),
-    ('bias = "', 'smallest = nan\nbias = "', "smallest: should be a number, not nan"),
-    ('bias = "', 'variants = ["odd"]\nbias = "', "variants: base is not among them"),
-    ('bias = "', 'variants = ["bsae"]\nbias = "', "variants.1: should be 'base', 'no_persona'"),
-    ('bias = "', 'variants = ["base", "no_persona"]\nbias = "', "where there is no persona"),
-    ('bias = "', 'settings = {}\nbias = "', "settings: belongs to based_on; leave it out"),
-    ('bias = "', 'name = "../x"\nbias = "', "name: '../x' is no name; use letters"),
-    ('bias = "', 'persona = "From {place}"\nbias = "', "persona: contains '{place}', and no gap"),
-    ('bias = "', 'number.unit = "years"\nbias = "', "number: a number is asked for; leave out"),
-    ('bias = "', 'models = ["x"]\nbias = "', "lost.toml: models belong to a study"),
-    ("[question]\n", HUMAN.replace("0.3", "30") + "[question]\n", "human.1.estimate: effects in"),
-    ("[question]\n", HUMAN + "n = -3\n[question]\n", "human.n: should be greater than 0, not -3"),
-    ("[question]\n", HUMAN + "ci_low = 1\nci_high = 2\n[question]\n", "outside its interval"),
-    ("[question]\n", '[question]\noptions = ["a", "b"]\n', "question.options: stands below"),
-]
+# what is replaced, with what, and what is said
+MISTAKES = json.loads((Path(__file__).parent / "data" / "own_file_mistakes.json").read_text())
 
 
-@pytest.mark.parametrize(("old", "new", "what"), IN_THE_TEXT)
+@pytest.mark.parametrize(("old", "new", "what"), MISTAKES["declaration"])
 def test_a_mistake_in_a_declaration_is_named(old: str, new: str, what: str) -> None:
     assert old in TEXT
     told = faults({**FILES, "lost.toml": TEXT.replace(old, new, 1)})
@@ -203,49 +126,10 @@ def test_a_mistake_in_a_declaration_is_named(old: str, new: str, what: str) -> N
     assert all(line.startswith("lost.toml: ") and len(line) < 400 for line in told)
 
 
-IN_THE_TABLE = [
-    ("price", "prcie", "question.control: no wording fills the gap {price}; did you mean 'prcie'"),
-    (TABLE, TABLE.replace("\n", ",x\n"), "wordings.play.x: fills no gap, and is no number"),
-    ("theatre,10", "theatre,ten", "wordings.play.price: should be a number, not 'ten'"),
-    ("match,", "play,", "wordings.play: two wordings have this name; rename one"),
-    ("zoo,the zoo,8", "zoo,,8", "wordings.zoo.place: is missing; write what fills it"),
-    ("the cinema,9", "the cinema,9,9", "wordings: no valid CSV (Error tokenizing data"),
-    ("zoo,the zoo", "zoo,the \x1bzoo", "wordings.zoo.place: contains '\\x1b', which cannot"),
-    ("film,the", 'film,"the', "wordings: no valid CSV"),
-    (
-        "match,a handball match,20",
-        "match,the theatre,10",
-        "wordings.match: reads like the wording 'play'",
-    ),
-    ("zoo,the zoo", "zoo,the {b}", "wordings.zoo.place: nothing fills the gap {b}"),
-    ("wording,", "called,", "wordings: the table has no column 'wording'; its columns are called"),
-]
-
-
-@pytest.mark.parametrize(("old", "new", "what"), IN_THE_TABLE)
+@pytest.mark.parametrize(("old", "new", "what"), MISTAKES["table"])
 def test_a_mistake_in_a_table_is_named(old: str, new: str, what: str) -> None:
     assert old in TABLE
     told = faults({**FILES, "outings.csv": TABLE.replace(old, new, 1)})
-    assert any(what in line for line in told), told
-
-
-@pytest.mark.parametrize(
-    ("text", "table", "what"),
-    [
-        (LISTED.replace("\nplace =", "\nplce ="), "", "no wording fills the gap {place}; did you"),
-        (LISTED.replace('wording = "play"\n', ""), "", "wordings.1.wording: is missing"),
-        (LISTED.replace('"pay"', '"{second}"'), "", "two options of 'play' have the same text"),
-        (LISTED.replace('"pay"', '"a {first}"'), "", "the gap {first} is filled by a text with"),
-        (LISTED + "truth = 3\n", "", "wordings.play.truth: no number is asked for"),
-        (HEAD, WHOLE.replace("keep,B", "keep,"), "wordings.a.target: '' is none of"),
-        (HEAD, WHOLE.replace("a,treatment", "a,gift"), "wordings.a.prompt.treatment: is missing"),
-        (HEAD, WHOLE.replace("a,treatment", "a,control"), "wordings.a: has two rows for one"),
-        (HEAD, WHOLE.replace("option_a", "optian"), "optian: fills no gap"),
-        (GAPS.replace(OPTIONS, ""), TABLE, "no wording fills the gap {first}"),
-    ],
-)
-def test_a_mistake_of_a_text_with_its_wordings_is_named(text: str, table: str, what: str) -> None:
-    told = faults({"lost.toml": text, "outings.csv": table, "w.csv": table})
     assert any(what in line for line in told), told
 
 

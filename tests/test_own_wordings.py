@@ -56,38 +56,6 @@ def test_every_classic_takes_other_wordings(name: str) -> None:
     assert more["settings"] <= set(signature(made.items).parameters)
 
 
-def test_arguments_of_a_classic_hold_for_other_wordings() -> None:
-    for name, argument, value, sign in (
-        ("anchoring", "arbitrary", True, "was drawn at random"),
-        ("endowment", "inspection", True, "pick it up and examine"),
-        ("gamblers_fallacy", "side", "heads", "the next toss shows heads"),
-    ):
-        text, table = rewritten(f"classic/{name}")
-        files = {"other.toml": text, "w.csv": table}
-        given = paradigm_of_files(files).items(**{argument: value})
-        assert given["prompt"].str.contains(sign).any(), name
-        said_so = f"[settings]\n{argument} = {json.dumps(value)}\n"
-        told = paradigm_of_files({**files, "other.toml": text + said_so})
-        assert told.items()["item_id"].tolist() == given["item_id"].tolist()
-
-
-def test_numbers_of_a_wording_have_the_step_of_the_shipped_ones() -> None:
-    text, table = rewritten("classic/gamblers_fallacy")
-    first = table.splitlines()[1]
-    ten = table.replace(first, first.rpartition(",")[0] + ",10")  # times 9.7 this would be 97
-    made = paradigm_of_files({"other.toml": text, "w.csv": ten}).items(variants=["odd"])
-    assert made["content"].iloc[0]["n"] == 98
-
-
-def test_a_persona_takes_the_place_of_the_usual_one_whatever_else_is_set() -> None:
-    text = 'based_on = "classic/anchoring"\npersona = "You are a sailor."\n'
-    for more in ("", "[settings]\narbitrary = true\n"):
-        made = paradigm_of_files({"sailor.toml": text + more}).items()
-        assert not made["system"].str.contains("You are a customer").any()
-        told = made["system"].str.startswith("You are a sailor.")
-        assert (told == (made["variant"] != "no_persona")).all()
-
-
 def test_another_kit_is_asked_with_a_persona_and_without() -> None:
     text = 'based_on = "choice/decoy"\npersona = "You are a nurse."\n'
     few = {"target_sides": ["cheaper"], "products": ["phone"]}
@@ -106,24 +74,6 @@ def test_another_kit_is_asked_with_a_persona_and_without() -> None:
     mine = found[found["measure"] == both.headline.measure].groupby("group")["estimate"].first()
     assert mine["all"] == pytest.approx(usual["estimate"].iloc[0])
     assert mine["variant=no_persona"] == pytest.approx(usual["estimate"].iloc[0])
-
-
-SETS = """wording,plan,news
-bakery,a bakery in the lobby,Few people buy anything there.
-night bus,a bus for the night shift,Most of its seats stay empty.
-"""
-
-
-def test_a_scenario_takes_sets_of_texts_and_settings() -> None:
-    text = 'based_on = "managerial/escalation"\nwordings = "w.csv"\n'
-    made = paradigm_of_files({"own.toml": text, "w.csv": SETS})
-    assert set(made.items()["filling_set"]) == {"bakery", "night bus"}
-    kept = paradigm_of_files({"own.toml": "keep_wordings = true\n" + text, "w.csv": SETS})
-    sets = paradigm("managerial/escalation").items()["filling_set"].nunique()
-    assert kept.items()["filling_set"].nunique() == sets + 2
-    few = paradigm_of_files({"own.toml": text + "settings.settings = 6\n", "w.csv": SETS})
-    assert len(few.items(orders=1)) == 6 * 2
-    assert len(few.items(settings=4)) == 4 * 2 * 2
 
 
 def test_what_a_model_wrote_for_a_file_is_asked(tmp_path: Path) -> None:
@@ -238,28 +188,6 @@ def test_a_wording_of_ones_own_is_asked_and_changes_no_simulated_effect(
     assert mine["estimate"].iloc[0] == pytest.approx(usual["estimate"].iloc[0])
 
 
-def test_shipped_wordings_are_asked_beside_ones_own_where_that_is_said() -> None:
-    text = 'based_on = "bets/coin"\nkeep_wordings = true\n' + TOSS
-    made = paradigm_of_files({"mine.toml": text})
-    items = made.items()
-    assert items.groupby("template").size().to_dict() == {"coin": 600, "toss": 600}
-    grid = made.items(item_sets=["published"])
-    assert set(grid["template"][grid["is_published"]]) == {"coin"}
-    assert "template" in made.breakdown
-    assert "published_accuracy" in [each.measure for each in made.contrasts]
-    alone = paradigm_of_files({"mine.toml": 'based_on = "bets/coin"\n' + TOSS})
-    assert not alone.items(item_sets=["published"])["is_published"].any()
-    assert "published_accuracy" not in [each.measure for each in alone.contrasts]
-
-
-def test_bets_are_asked_of_somebody_and_of_nobody() -> None:
-    text = 'based_on = "bets/coin"\npersona = "You are a nurse."\nvariants = ["base", "no_persona"]'
-    items = paradigm_of_files({"nurse.toml": text}).items()
-    shipped = paradigm("bets/coin").items()
-    assert items["variant"].value_counts().tolist() == [len(shipped)] * 2
-    assert items["prompt"].nunique() == shipped["prompt"].nunique()
-
-
 def lines_of(prompt: str) -> frozenset[str]:
     "The lines of a prompt; which premise comes first changes from prompt to prompt."
     return frozenset(re.sub(r"Premise \d: ", "", prompt).splitlines())
@@ -284,54 +212,17 @@ def test_a_draft_of_other_wordings_asks_the_first_shipped_one(name: str, tmp_pat
         assert few <= many
 
 
-def test_a_draft_is_written_for_what_ships_alone(tmp_path: Path) -> None:
-    with pytest.raises(CogbiasError, match="does not ship with items"):
-        write_reworded("mine", "published/pagliaro_framing", tmp_path)
-    with pytest.raises(CogbiasError, match="did you mean 'bets/coin'"):
-        write_reworded("mine", "bets/coinn", tmp_path)
-    assert not [*tmp_path.iterdir()]
-    told = said("new", "paradigm", "mine", "--based-on", "bets/coin", "--folder", str(tmp_path))
-    assert "written" in told and "next      cogbias check" in told
-
-
 # --- mistakes
 
-MISTAKES = [  # what is said behind based_on, and of what
-    ('"classic/farming"', "based_on: paradigm 'classic/farming' is not known; did you mean"),
-    ('"own/x"', "based_on: 'own/x' does not ship with items; name a paradigm that does"),
-    ('"classic/framing"\ntarget = "A"', "target: the design is that of classic/framing; leave"),
-    ('"classic/framing"\nvariants = ["odd"]', "variants: base is not among them"),
-    ('"classic/framing"\n[settings]\ncontents = "no"', "content set 'no' is not known"),
-    ('"choice/decoy"\n[settings]\ntempltes = [1]', "'templtes' is no argument of its items()"),
-    ('"choice/decoy"\nsettings.seed = 1', "settings: the seed is that of a study; leave it out"),
-    ('"choice/decoy"\nvariants = ["odd"]', "of choice/decoy there are base, and no_persona where"),
-    ('"managerial/halo"\nsettings.fillings = "a.jsonl"', "is a file; name it in the settings of"),
-    ('"classic/framing"\n[[wordings]]\nname = "x"\nplan = "Go."', "x.ticket: is missing; write"),
-    (
-        '"classic/endowment"\n[[wordings]]\nname = "x"\ngood = "A."\nprice = 9\ntruth = 3',
-        "wordings.x.truth: a wording of this design has good, price, published; leave it out",
-    ),
-    (
-        '"classic/endowment"\n[[wordings]]\nname = "x"\ngood = "A pin."\nprice = 1',
-        "in the variant 'base' it does not hold that the price",
-    ),
-    (
-        '"classic/framing"\nkeep_wordings = true\n[[wordings]]\nname = "play"\nplan = "Go."',
-        "wordings.play: a shipped wording has this name; rename yours",
-    ),
-    ('"choice/decoy"\n[[wordings]]\nname = "x"', "wordings.x.question: is empty; write the text"),
-    (
-        '"choice/decoy"\n[[wordings]]\nname = "x"\nquestion = "{options}{instruction}"',
-        "wordings.x.question: lacks the gap {noun}",
-    ),
+# what is said behind based_on, and of what
+MISTAKES = json.loads((Path(__file__).parent / "data" / "own_file_mistakes.json").read_text())
+OF_WORDINGS = [
     ('"choice/decoy"\n' + SHOP + 'optoin = "{price}"', "optoin: fills no gap, and is no number"),
-    ('"logic/belief"\n' + COURT + 'prompt = "Is that so?"', "wordings.court.prompt: a wording of"),
     ('"bets/coin"\n' + TOSS + TOSS.replace("toss", "again", 1), "reads like the wording 'toss'"),
-    ('"bets/value"\nsettings.templates = ["BE"]\n' + PRICES, "'templates' is no argument of its"),
 ]
 
 
-@pytest.mark.parametrize(("told", "what"), MISTAKES)
+@pytest.mark.parametrize(("told", "what"), MISTAKES["base"] + OF_WORDINGS)
 def test_a_mistake_about_a_base_is_named(told: str, what: str) -> None:
     with pytest.raises(CogbiasError) as found:
         paradigm_of_files({"mine.toml": f"based_on = {told}\n"})
@@ -362,36 +253,7 @@ TURNED_SIDES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("base", "texts", "told"),
-    [
-        ("bets/coin", TURNED_SIDES, "does not stand in 'side_1' but in 'side_2'"),
-        ("bets/coin", {"name_1": "tails", "name_2": "heads"}, "but in 'side_2'"),
-        ("bets/coin", {"no_bet": "I should bet on heads"}, "reads like 'name_1'"),
-        ("bets/coin", {"win": "lose {thing}", "lose": "win {thing}"}, "what 'lose' says"),
-        ("bets/open", {"neither": "Heads"}, "what 'name_1' says"),
-        ("bets/urn", {"name_1": "white", "name_2": "red"}, "what 'name_2' says"),
-        (
-            "bets/value",
-            {"first": "{first}", "second": "{second}", "same": "{first}"},
-            "what 'first' says",
-        ),
-        (
-            "bets/value",
-            {"first": "{first} or {second}", "second": "{first} or {second}", "same": "alike"},
-            "reads like 'first'",
-        ),
-        ("logic/belief", {"valid": "invalid", "invalid": "valid"}, "what 'invalid' says"),
-        ("logic/belief", {"all": "Some {subject} are {predicate}"}, "what 'some' says"),
-        ("logic/belief", {"all": "All {predicate} are {subject}"}, "exchanged; put them back"),
-        ("logic/belief", {"premise_1": "Conclusion: {sentence}."}, "what 'conclusion' says"),
-        ("choice/decoy", {"two": "three", "three": "two"}, "what 'three' says"),
-        ("choice/decoy", {"noun_car": "phone"}, "what 'noun_phone' says"),
-        ("choice/decoy", {"noun_car": "thing", "noun_phone": "Thing"}, "reads like 'noun_car'"),
-        ("choice/certainty", {"risky_1": "{chance} with probability {prize}"}, "exchanged"),
-        ("choice/certainty", {"sure_1": "a sure {prize}"}, "reads like 'sure_1'"),
-    ],
-)
+@pytest.mark.parametrize(("base", "texts", "told"), MISTAKES["turned"])
 def test_a_text_that_turns_a_part_into_another_is_refused(base, texts, told):
     with pytest.raises(CogbiasError) as refused:
         reworded(base, **texts)

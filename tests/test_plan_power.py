@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 from made_up_studies import FOUND, verdicts
 from tiers import FEW, slow_but
-from typer.testing import CliRunner
 
-from cogbias.cli import app
 from cogbias.design import paradigm, paradigms
 from cogbias.effects import headlines
-from cogbias.planning import plans
-from cogbias.planning.plans import plan_run, plan_tables, power_lines
+from cogbias.planning.plans import plan_run
 from cogbias.planning.power import assumed_spread, design_of, power_of, rule_of
 from cogbias.running import ask_and_estimate
 from cogbias.study import make_study
@@ -63,21 +60,6 @@ def test_most_studies_call_the_effect_present(name: str, exact: bool) -> None:
     assert called_present(name, exact, 60) == pytest.approx(0.8, abs=0.16)
 
 
-def test_a_plan_is_a_table_of_one_row_per_cell(tmp_path: Path) -> None:
-    asked = {"models": ["openai/gpt-4o-mini", "sim/human"]}
-    names = ["managerial/hyperbolic_discounting", "classic/category_size", "bets/coin"]
-    planned = plan_run(make_study(**asked, paradigms=names), tmp_path)
-    table = plan_tables(planned)[plans.TITLE_OF_POWER]
-    assert len(table) == 6
-    shown = table.to_string(index=False).splitlines()
-    assert max(map(len, shown)) <= 100 and len(power_lines(planned)) < 12
-    assert "in percentage points (classic/category_size)" in power_lines(planned)
-    command = ["plan", "--model", "sim/human", "--paradigm", names[1]]
-    printed = CliRunner().invoke(app, [*command, "--outputs", str(tmp_path)]).stdout
-    assert "present from" in printed and "zero absent" in printed
-    assert "half" not in printed
-
-
 def test_confirming_a_family_takes_larger_effects(tmp_path: Path) -> None:
     asked = {"models": ["openai/far"], "paradigms": ["classic/framing", "classic/sunk_cost"]}
     screened, confirmed = (
@@ -97,21 +79,3 @@ def test_a_plan_of_half_of_the_cells_can_see_nothing(tmp_path: Path) -> None:
     assert np.isnan(half["present_from"]) and whole["present_from"] > 0
     said = "nothing is asked in invalid_believable or invalid_unbelievable"
     assert said in half["note"] and "nothing is asked" not in whole["note"]
-
-
-def test_a_plan_of_too_few_clusters_says_why(tmp_path: Path) -> None:
-    few = {"classic/framing": {"contents": "published"}}
-    asked = {"models": ["openai/far"], "paradigms": ["classic/framing", "classic/anchoring"]}
-    planned = plan_run(make_study(**asked, settings=few), tmp_path)
-    one, many = planned.power.to_dict("records")
-    assert np.isnan(one["present_from"]) and many["present_from"] > 0
-    shown = plan_tables(planned)[plans.TITLE_OF_POWER]
-    assert shown[["present from", "zero absent"]].iloc[0].tolist() == ["–", "–"]
-    assert "too few clusters" in one["note"] or "fewer than" in one["note"]
-
-
-def test_a_condition_that_nobody_is_asked_has_no_power(tmp_path: Path) -> None:
-    asked = {"models": ["openai/far"], "paradigms": ["classic/framing"]}
-    half = make_study(**asked, where={"condition": ["control"]})
-    (planned,) = plan_run(half, tmp_path).power.to_dict("records")
-    assert np.isnan(planned["present_from"]) and "nothing is asked" in planned["note"]

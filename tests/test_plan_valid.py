@@ -70,28 +70,6 @@ def test_where_some_cannot_be_read_a_run_lies_between_the_two_numbers_of_a_plan(
     assert answers_of(plan_run(study, tmp_path)) == (asked, 0, 0)
 
 
-def test_what_is_stored_already_counts_in_a_plan(tmp_path: Path) -> None:
-    asked = {"model": "sim/messy", "name": "classic/framing", **ONE_VARIANT}
-    first = asked_by_run(study_of(**asked, valid_answers=100), tmp_path)
-    further = study_of(**asked, valid_answers=400)
-    planned, missing, most = answers_of(plan_run(further, tmp_path))
-    assert planned - missing == first
-    more = asked_by_run(further, tmp_path)
-    assert missing <= more <= most
-
-
-def test_the_most_that_is_paid_holds_all_attempts() -> None:
-    price = {"prices": {"openai/m": {"in": 10.0, "out": 30.0}}}
-    wanted = {"valid_answers": 160, "attempts": 5}
-    study = study_of("openai/m", "classic/framing", **ONE_VARIANT, **wanted, **price)
-    once = study_of("openai/m", "classic/framing", **ONE_VARIANT, repeats=2, **price)
-    least, plain = (plan_run(each, "nowhere").models.iloc[0] for each in (study, once))
-    assert least["usd"] == pytest.approx(plain["usd"])
-    tried = plan_run(study_of("openai/m", "classic/framing", **ONE_VARIANT, **price), "nowhere")
-    of_trying = 2 * tried.models.iloc[0]["most_usd"] - plain["most_usd"]
-    assert least["most_usd"] - of_trying == pytest.approx(5 * (plain["most_usd"] - of_trying))
-
-
 def seen_by(study: Study, outputs: Path | str = "nowhere") -> dict[str, Any]:
     (row,) = plan_run(study, outputs).power.to_dict("records")
     return row

@@ -1,7 +1,5 @@
 """The prefix tree against a dictionary that does the same one token at a time."""
 
-from time import perf_counter
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -91,42 +89,7 @@ def test_chunks_and_blocks_show_each_token_its_ancestors_and_nothing_else(
     assert covered == list(range(len(tree)))
 
 
-def test_many_sequences_are_compared_in_batches(monkeypatch):
-    generator = np.random.default_rng(0)
-    sequences = [generator.integers(0, 3, generator.integers(0, 12)).tolist() for _ in range(500)]
-    whole = prefix_tree(sequences)
-    monkeypatch.setattr("cogbias.elicitation.prefixes._CELLS_AT_ONCE", 30)
-    parts = prefix_tree(sequences)
-    assert all(
-        np.array_equal(getattr(whole, name), getattr(parts, name))
-        for name in ("token", "depth", "end")
-    )
-
-
-def test_arrays_and_tuples_are_sequences_too():
-    whole = prefix_tree([[1, 2], [1, 3]])
-    assert np.array_equal(prefix_tree([np.array([1, 2]), (1, 3)]).token, whole.token)
-
-
 @pytest.mark.parametrize("wrong", [[-1], [2**32], [2**32 - 1], [1.5], ["a"], [None]])
 def test_wrong_tokens_are_refused(wrong):
     with pytest.raises(CogbiasError, match="token ids must be whole numbers"):
         prefix_tree([[1, 2], wrong])
-
-
-def test_the_size_of_a_published_design_takes_no_time():
-    "11,232 prompts of 120 tokens; a tenth of a second on an idle machine."
-    generator = np.random.default_rng(0)
-    parts = [
-        generator.integers(0, 30_000, shape).tolist() for shape in ((4, 50), (78, 40), (36, 30))
-    ]
-    prompts = [
-        [*first, *second, *third] for first in parts[0] for second in parts[1] for third in parts[2]
-    ]
-    seconds = []
-    for _ in range(3):
-        begun = perf_counter()
-        tree = prefix_tree(prompts)
-        seconds.append(perf_counter() - begun)
-    assert len(prompts) == 11_232 and len(tree) == 4 * 50 + 4 * 78 * 40 + 11_232 * 30
-    assert min(seconds) < 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 import tarfile
@@ -11,16 +10,13 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT, demo_commands
 from tiers import slow_but
 from typer.testing import CliRunner
 
 from cogbias.cells import effects_of as effects_of_folder
-from cogbias.cells import stored_cell, trivial_responders
 from cogbias.cli import app
 from cogbias.design import paradigm, paradigms
 from cogbias.effects import CLAIMS_FROM, effect_rows, effects_table
@@ -39,7 +35,6 @@ from cogbias.folder import Folder, items, readings, requests, trials
 from cogbias.rendering import render_reports
 from cogbias.running import ask_and_estimate
 from cogbias.stats.susceptibility import marks_from_the_smallest
-from cogbias.study import read_study, studies, study_paradigms
 from cogbias.tables import CogbiasError, shipped
 
 HERE = Path(__file__).parents[1]
@@ -106,12 +101,7 @@ def effects_of(name: str) -> pd.DataFrame:
 
 def test_everything_is_there() -> None:
     found = facts()
-    assert found.counts == {
-        "prompts": 162,
-        "paradigms": 11,
-        "answers": 67_300,
-        "participants": 11,
-    }
+    assert found.counts == {"prompts": 162, "paradigms": 11, "answers": 67_300, "participants": 11}
     assert sum(each.answer.status == "error" for cell in found.cells for each in cell.given) == 4206
     assert "claude-sonnet-4-20250514" in {cell.who.model for cell in found.cells}
     assert len(NAMES) == len(BIASES) == 11 and not set(NAMES) & set(paradigms())
@@ -242,16 +232,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_a_part_that_is_not_there_is_said(tmp_path: Path) -> None:
-    for more, said in (
-        ({"paradigms": ["published/pagliaro_decoi"]}, "did you mean 'published/pagliaro_decoy'"),
-        ({"where": {"arm": ["D9"]}}, "holds no answer where arm=D9"),
-    ):
-        with pytest.raises(CogbiasError, match=re.escape(said)):
-            import_pagliaro(FACTS, tmp_path / "out", **more)
-    assert not (tmp_path / "out").exists()
-
-
 def test_one_command_puts_both_readings_beside_the_answers(tmp_path: Path) -> None:
     "As the page on these answers tells those who doubt it."
     out, place = str(tmp_path / "out"), tmp_path / "tables"
@@ -262,26 +242,6 @@ def test_one_command_puts_both_readings_beside_the_answers(tmp_path: Path) -> No
     mine = told[(told["participant"] == "claude-3.5-sonnet") & (told["condition"] == "treatment")]
     assert set(mine["choice"]) == {"B"} and len(mine) == 100
     assert mine["published_choice"].value_counts().to_dict() == {"A": 97, "B": 3}
-
-
-def test_commands_work_on_the_folder(folder: Path) -> None:
-    for command in ("status", "effects", "verify"):
-        done = CliRunner().invoke(app, [command, str(folder)])
-        assert done.exit_code == 0, (command, done.output)
-        assert "price" not in done.output
-
-
-def test_who_gave_no_number_has_no_rank(folder: Path) -> None:
-    "Seven are ranked; the eighth, of whose answers none could be read, is not the last of eight."
-    from cogbias.compare import compare
-
-    ranks = compare(folder).ranks.set_index(["paradigm", "participant"])
-    for name, silent in (("decoy", 1), ("anchoring", 2)):
-        mine = ranks.loc[f"published/pagliaro_{name}"]
-        assert set(mine["of"]) == {8 - silent}
-        places = mine[["rank", "rank_low", "rank_high"]]
-        assert places.loc["minimax-m2.5"].isna().all()
-        assert places.isna().all(axis=1).sum() == silent
 
 
 def test_a_run_beside_them_keeps_them(folder: Path, tmp_path: Path) -> None:
@@ -299,15 +259,6 @@ def test_a_run_beside_them_keeps_them(folder: Path, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(one, two, check_dtype=False)
 
 
-def test_an_arm_is_asked_other_prompts(tmp_path: Path) -> None:
-    "Each participant's cell holds the prompts of its arm."
-    where = {"arm": ["baseline", "D1_cot"], "content_set": ["framing_v1"]}
-    import_pagliaro(FACTS, tmp_path, ["published/pagliaro_framing"], where)
-    for participant, arm in (("llama-3.1-8b", BASELINE), ("llama-3.1-8b+D1_cot", "D1_cot")):
-        cell = stored_cell(tmp_path, participant, "published/pagliaro_framing")
-        assert set(cell.items["arm"]) == {arm} and len(cell.items) == 2
-
-
 @pytest.mark.slow
 def test_the_report_of_every_published_experiment_is_rendered(tmp_path: Path) -> None:
     "Also where hardly an answer could be read."
@@ -316,35 +267,3 @@ def test_the_report_of_every_published_experiment_is_rendered(tmp_path: Path) ->
     of_cells = [each for each in written if each.stem.startswith("published")]
     assert not failed and len(of_cells) == 88
     assert all("As their authors read them" in each.read_text() for each in of_cells)
-
-
-def test_what_the_readme_says_of_the_demo_is_what_it_asks() -> None:
-    said = re.search(
-        r"^make demo +# (\d+) simulated participants in (\d+) paradigms, "
-        r"published answers of (\d+) real models in (\d+) more",
-        (ROOT / "README.md").read_text(),
-        re.M,
-    )
-    study = read_study(studies()["demo"])
-    names = study_paradigms(study)
-    suites = {name.partition("/")[0] for name in names}
-    assert suites == {name.partition("/")[0] for name in paradigms()}  # a slice of every suite
-    imported = next(line for line in demo_commands("place") if line[0] == "import")
-    counts = len(study.models), len(names)
-    models = pd.read_parquet(FACTS)["model"].nunique()
-    assert tuple(map(int, said.groups())) == (*counts, models, imported.count("--paradigm"))
-
-
-def test_nobody_is_shown_beside_a_headline_about_open_numbers() -> None:
-    "Some of these experiments ask for choices, but compare numbers."
-    shown = {name: trivial_responders(paradigm(name), each) for name, each in facts().items.items()}
-    assert shown["published/pagliaro_primacy"].empty
-    assert not shown["published/pagliaro_decoy"].empty
-
-
-def test_the_page_types_no_count_of_refusals() -> None:
-    cells = nbformat.read(HERE / "nbs" / "published" / "pagliaro.ipynb", as_version=4).cells
-    page = "\n\n".join(cell.source for cell in cells)
-    counts = pd.read_csv(shipped("data", "published", "pagliaro_refusals.csv"))
-    for number in counts.iloc[:, 4:].sum():
-        assert not re.search(rf"\b{number}\b", page), number

@@ -1,6 +1,5 @@
 "Answers that others read otherwise stand in the report: how many, of what kind, in which words."
 
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -10,10 +9,8 @@ from cogbias.cells import stored_cell
 from cogbias.exchange.pagliaro import OUTCOMES, import_pagliaro
 from cogbias.folder import Folder, readings, request_of
 from cogbias.markup import clean_html
-from cogbias.rendering import render_reports
 from cogbias.reporting.cell import shown
 from cogbias.reporting.readings import (
-    about_readings,
     kinds_of_difference,
     quoted_answers,
     read_otherwise,
@@ -47,23 +44,6 @@ def test_the_refusals_of_the_page_are_counted(folder):
     assert counted["difference"].tolist() == ["they read an answer in a refusal"]
     assert counted["ours / theirs"].tolist() == [f"refusal / A ({len(other)})"]
     assert (other["prompt"] == "bandwagon_v3, control").sum() == 94
-
-
-def test_a_folder_without_texts_says_where_they_are(folder):
-    cell, other = read_in(folder)
-    said = about_readings(other, 800, cell.items, cell.paradigm)
-    assert "CC BY 4.0" in said and f"{len(other)} of 800" in said
-    assert quoted_answers(other).empty and "cogbias import pagliaro ARCHIVE" in said
-
-
-@pytest.mark.slow
-def test_the_report_has_the_table(folder):
-    failed, written = render_reports(folder, 1)
-    (place,) = (each for each in written if WHO.replace(".", "") in str(each).replace(".", ""))
-    cells = json.loads(place.read_text())["cells"]
-    said = json.dumps([cell.get("outputs", []) for cell in cells], ensure_ascii=False)
-    assert not failed and "they read an answer in a refusal" in said and "refusal / A (" in said
-    assert "This folder holds outcomes without texts" in said
 
 
 def test_a_quote_is_text_and_no_markup():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -12,22 +11,16 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
-import cogbias as cb
-from cogbias.cells import effects_of, open_cell
-from cogbias.folder import Folder, request_of, requests, runs, status, trials
-from cogbias.own_paradigms import own_paradigm, paradigm_of
+from cogbias.cells import effects_of
+from cogbias.folder import Folder, requests, runs, status
 from cogbias.participants import Answer, at_hand
 from cogbias.running import run_study
 from cogbias.status import folder_status
 from cogbias.study import make_study, plan_study
-from cogbias.tables import CogbiasError
-from cogbias.trials import slug
 from cogbias.verification import verify_folder
 from doubles import Double
-from tiers import slow_but
 
 FRAMING = "classic/framing"
 
@@ -88,21 +81,6 @@ def test_what_is_there_is_not_asked_again_in_whatever_way_a_study_grows(tmp_path
     with Folder(tmp_path) as folder:
         assert len(requests(folder)) == 4 and len(runs(folder)) == 6
         assert len(requests(folder, 1)) == 1  # what an earlier run asked stays
-
-
-def test_who_is_met_again_is_not_contacted_as_long_as_nothing_is_missing(tmp_path: Path) -> None:
-    with Double() as double:
-        given = {"participants": {"openai/*": {"base_url": double.openai}}}
-        study = make_study(
-            models=["openai/tiny"], paradigms=[FRAMING], where={"variant": ["base"]}, **given
-        )
-        first = run_study(study, tmp_path, reports=False)
-        assert not first.failed and total(first, "asked") == 160
-    again = run_study(study, tmp_path, reports=False)  # the server is gone
-    assert not again.failed and total(again, "stored") == 160
-    assert again.effects.equals(first.effects)
-    grown = run_study(replace(study, where={}), tmp_path, reports=False)
-    assert len(grown.failed) == 1 and "openai/tiny in classic/framing: " in grown.failed[0]
 
 
 def test_what_fails_costs_only_itself_and_is_asked_again(tmp_path: Path) -> None:
@@ -176,55 +154,6 @@ def test_no_key_is_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 # ---- own paradigms
-
-MUGS = """
-title = "{title}"
-bias = "endowment effect"
-summary = "People ask more for what is theirs."
-norm = "A thing is worth the same to whoever owns it."
-positive = "the thing is kept more often by its owner"
-options = ["sell it", "keep it"]
-target = "{target}"
-conditions = {{ control = "a choice", treatment = "an offer" }}
-[question]
-control = "You may have {{thing}} or five dollars. What is it?"
-treatment = "You own {{thing}} and are offered five dollars. What is it?"
-[[wordings]]
-name = "mug"
-thing = "a mug"
-[[wordings]]
-name = "pen"
-thing = "a pen"
-"""
-
-
-def test_a_request_means_the_paradigm_that_was_declared_when_it_was_asked(
-    tmp_path: Path, forgotten: None
-) -> None:
-    "Two participants were asked two declarations of one name; a third process reads both."
-    for model, target in (("sim/human", "keep it"), ("sim/random", "sell it")):
-        own = own_paradigm({"mugs.toml": MUGS.format(title="Mugs", target=target)})
-        cb.run(model, own, outputs=tmp_path, reports=False, progress=False)
-    with Folder(tmp_path) as folder:
-        targets = {
-            each.participant: paradigm_of(folder, each).target_role for each in requests(folder)
-        }
-        human = request_of(folder, "sim/human", "own/mugs")
-        roles = {
-            option["role"]
-            for shown in paradigm_of(folder, human).items()["options"]
-            for option in shown
-        }
-    assert len(set(targets.values())) <= 2 and roles
-    code = (
-        "import cogbias as cb, sys; table = cb.effects(sys.argv[1]); "
-        "print(table.loc[table['group'] == 'all', 'participant'].nunique())"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "2"
-
 
 # ---- kills
 
@@ -322,73 +251,4 @@ def test_a_stranger_s_folder_is_read_and_nobody_is_contacted(tmp_path: Path) -> 
     assert folder_status(tmp_path).cells["state"].tolist() == ["incomplete"]
 
 
-def test_status_says_how_far_a_folder_is(tmp_path: Path) -> None:
-    study = make_study(models=["sim/human", "sim/messy"], paradigms=[FRAMING])
-    run_study(study, tmp_path, reports=False)
-    with Folder(tmp_path, writes=True) as folder:
-        folder.db.execute("delete from answers where rowid % 2 = 0 and p is not null")
-    found = folder_status(tmp_path)
-    assert dict(zip(found.cells["participant"], found.cells["state"])) == {
-        "sim/human": "incomplete",
-        "sim/messy": "done",
-    }
-    assert found.effects == "outdated" and found.totals["answers"] == 224 + 448
-    assert json.loads(json.dumps(found.as_json()))["totals"]["done"] == 1
-    with pytest.raises(CogbiasError, match="no answers here"):
-        folder_status(tmp_path / "elsewhere")
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ("update answers set response = 'other' where rowid = 5", "1 of answers"),
-        ("update items set prompt = 'other' where rowid = 5", "1 of items"),
-        ("update requests set repeats = 2", "1 of requests"),
-        ("update participants set model = 'other'", "1 of participants"),
-    ],
-)
-def test_verify_counts_what_is_not_as_it_was_stored(change: str, said: str, tmp_path: Path) -> None:
-    run_study(make_study(models=["sim/human"], paradigms=[FRAMING]), tmp_path, reports=False)
-    assert verify_folder(tmp_path).holds
-    with Folder(tmp_path, writes=True) as folder:
-        folder.db.execute(change)
-    command = [sys.executable, "-m", "cogbias", "verify", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 1 or "not as they were stored" in done.stderr
-    assert said in done.stdout or "rows are not as they were stored" in done.stderr
-
-
-def test_an_edited_table_is_told_and_made_again(tmp_path: Path) -> None:
-    run_study(make_study(models=["sim/human"], paradigms=[FRAMING]), tmp_path, reports=False)
-    csv = tmp_path / "effects.csv"
-    before = csv.read_bytes()
-    csv.write_bytes(before.replace(b"present", b"absent"))
-    assert verify_folder(tmp_path).edited == ["effects.csv"]
-    effects_of(tmp_path)
-    assert csv.read_bytes() == before and verify_folder(tmp_path).holds
-
-
-def test_a_cell_of_a_report_is_that_of_its_study(tmp_path: Path) -> None:
-    "Asked by itself, with the same settings, a cell finds its answers and asks nothing."
-    study = make_study(models=["sim/messy"], paradigms=[FRAMING])
-    run_study(study, tmp_path, reports=False)
-    count = len(answers_of(tmp_path))
-    cell = open_cell(study, tmp_path)
-    with Folder(tmp_path) as folder:
-        pd.testing.assert_frame_equal(cell.trials, trials(folder))
-    assert len(answers_of(tmp_path)) == count and cell.lacking == 0
-
-
 # ---- names
-
-
-@pytest.mark.parametrize(
-    "name",
-    slow_but(
-        ["a/b", "con", "../x", "ä" * 300], ["a/b", "con", "../x", "ä" * 300, "A b", ".", "x."]
-    ),
-)
-def test_a_name_from_outside_becomes_a_safe_file_name(name: str) -> None:
-    made = slug(name)
-    assert made == Path(made).name and len(made.encode()) <= 120 and not made.startswith(".")
-    assert slug(name + "x") != made != slug(name.upper() + "y")

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from cogbias.settings import report_parameters
-from cogbias.study import check_levels, make_study, study_items, study_participants
+from cogbias.study import check_levels, make_study, study_participants
 from cogbias.tables import CogbiasError, shipped
 
 WHO = {  # model -> settings that nobody can mean
@@ -24,9 +24,7 @@ WHO = {  # model -> settings that nobody can mean
 
 
 @pytest.mark.parametrize(
-    "model,settings",
-    [(model, each) for model, several in WHO.items() for each in several],
-    ids=str,
+    "model,settings", [(model, each) for model, several in WHO.items() for each in several], ids=str
 )
 def test_impossible_settings_of_participants_are_refused(model, settings):
     asked = make_study(models=[model], paradigms=["choice/certainty"], participants={"*": settings})
@@ -54,44 +52,6 @@ def test_impossible_settings_of_participants_are_refused(model, settings):
 def test_impossible_analyses_are_refused(analysis):
     with pytest.raises(CogbiasError, match="study: analysis[. ]"):
         make_study(models=["sim/human"], paradigms=["choice/certainty"], analysis=analysis)
-
-
-@pytest.mark.parametrize(
-    "name,settings",
-    [
-        ("choice/certainty", {"answer_formats": ["letters"]}),
-        ("choice/certainty", {"count": 0}),
-        ("choice/certainty", {"seed": -5}),
-        ("choice/decoy", {"products": ["boat"]}),
-        ("classic/anchoring", {"seed": -5}),
-        ("classic/anchoring", {"style": "plain"}),
-        ("classic/framing", {"variants": "odd"}),
-        ("logic/belief", {"answer_formats": ["letters"]}),
-    ],
-    ids=str,
-)
-def test_impossible_settings_of_paradigms_are_refused(name, settings):
-    asked = make_study(models=["sim/human"], paradigms=[name], settings={name: settings})
-    with pytest.raises(CogbiasError) as said:
-        study_items(asked, name)
-    assert str(said.value).startswith(f"{name}: ") and "\n" not in str(said.value)
-
-
-def test_a_level_that_nothing_has_is_refused():
-    where = {"template": [1, 99]}
-    asked = make_study(models=["sim/human"], paradigms=["choice/certainty"], where=where)
-    with pytest.raises(CogbiasError, match="where 'template' names '99', which no item has"):
-        check_levels(asked)
-
-
-def test_a_level_that_another_paradigm_has_is_no_mistake():
-    asked = make_study(
-        models=["sim/human"],
-        paradigms=["classic/anchoring", "classic/framing"],
-        where={"variant": ["base", "large"], "content_set": ["zoo", "gold"]},
-    )
-    check_levels(asked)
-    assert set(study_items(asked, "classic/anchoring")["variant"]) == {"base"}  # it has no large
 
 
 def test_items_without_what_the_headline_compares_are_refused_before_anybody_is_asked():

@@ -79,13 +79,3 @@ def test_published_numbers_are_marked_and_beside(bets):
     assert bets.count("Published (Tang and Kejriwal 2023), no part of this study") >= 3
     assert "everyday scenes only | BERT | 68% | 36% | 56% | 52%" in bets  # table 5
     assert "exploratory" in bets
-
-
-def test_who_says_nothing_of_the_values_has_no_belief(bets):
-    assert "– (belief about 0 of" in bets and "value answers contradict each other)" in bets
-
-
-def test_accuracies_are_no_biases(bets):
-    for title in ("Models and biases", "Temperature", "Profiles", "Cohen's d"):
-        assert title not in bets
-    assert "Accuracy tasks are listed separately: bets/coin, bets/value." in bets

@@ -16,18 +16,9 @@ from hypothesis import strategies as st
 
 from calls import command
 
-from cogbias import tables
 from cogbias.backends.sim import exact_trials
 from cogbias.design import load_items, paradigm, paradigms
-from cogbias.tables import (
-    EFFECTS,
-    ITEMS,
-    TRIALS,
-    CogbiasError,
-    harmless,
-    load_table,
-    save_table,
-)
+from cogbias.tables import EFFECTS, ITEMS, TRIALS, CogbiasError, load_table, save_table
 from cogbias.effects import estimate_effects
 from cogbias.study import make_study, study_items
 from tiers import KINDS, slow_but
@@ -92,13 +83,6 @@ def test_any_prompt_comes_back_from_csv(tmp_path_factory, prompts):
     back = load_items(save_table(made, tmp_path_factory.mktemp("csv") / "items.csv"))
     for name in ("prompt", "pair_id", "cluster"):
         assert back[name].tolist() == made[name].tolist()
-
-
-@settings(deadline=None, max_examples=100)
-@given(st.builds("{}{}".format, RISKY, TEXT))
-def test_harmless_text_comes_back(text):
-    assert tables.as_written(harmless(text)) == text
-    assert not harmless(text).startswith(("=", "@", "\t", "\r"))
 
 
 # --- anything at all ---------------------------------------------------------
@@ -176,34 +160,9 @@ def test_items_of_any_paradigm_can_be_asked_from_a_file(tmp_path, capsys, name):
     assert [cell["asked"] for cell in again.cells] == [0]
 
 
-def test_a_file_that_pandas_wrote_holds_the_same_items(tmp_path: Path) -> None:
-    "Its lists are as Python writes them."
-    items, place = paradigm("choice/certainty").items(), tmp_path / "items.csv"
-    items.to_csv(place, index=False)
-    study = make_study(models=["sim/human"], paradigms=["choice/certainty"], items_file=str(place))
-    assert study_items(study, "choice/certainty")["item_id"].tolist() == items["item_id"].tolist()
-
-
 def test_an_edited_text_is_another_item(tmp_path: Path) -> None:
     place = tmp_path / "mine.jsonl"
     save_table(FRAMING.assign(prompt="Think twice. " + FRAMING["prompt"]), place)
     with pytest.raises(CogbiasError, match="record 1, but the row was edited"):
         load_table(place, ITEMS)
     assert not set(load_items(place)["item_id"]) & set(FRAMING["item_id"])
-
-
-OPTION = {"label": "A", "text": "heads", "role": "target", "value": 1.0}
-ODD_LISTS = [
-    *([OPTION | {name: cell}] for name in OPTION for cell in ([1], b"x", "\ud83d", math.inf)),
-    [OPTION, OPTION],  # one label twice
-    [OPTION | {7: "x"}],
-    [{"label": "A"}],
-    ["A"],
-]
-
-
-@pytest.mark.parametrize("options", ODD_LISTS, ids=lambda options: repr(options)[:60])
-def test_odd_options_are_refused_with_their_row(options):
-    rows = FRAMING.head(3).assign(options=[[OPTION], options, options])  # two rows share a list
-    with pytest.raises(CogbiasError, match="column 'options' .* in row 1; see the items schema"):
-        ITEMS.check(rows)

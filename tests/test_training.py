@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -13,16 +12,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-import transformers
 
 from cogbias.small_encoders import ARCHITECTURES, Size, build_small, value_sentences
-from cogbias.tables import CogbiasError
 from cogbias.training import (
     Recipe,
     fine_tune,
     last_checkpoint,
-    load_learner,
-    pair_logits,
     read_trained,
 )
 
@@ -137,61 +132,6 @@ def test_the_best_state_is_kept_whether_or_not_a_training_was_interrupted(tmp_pa
     assert through.record == again.record == late.record
 
 
-def of_another_architecture(folder: Path) -> None:
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"model_type": "gpt2"}))
-
-
-def with_labels_of_another_task(folder: Path) -> None:
-    config = transformers.AutoConfig.from_pretrained(folder)
-    config.id2label = {0: "right", 1: "wrong"}
-    transformers.BertForSequenceClassification(config).save_pretrained(folder)
-
-
-STARTS = {
-    "no head for it": (of_another_architecture, "has the architecture 'gpt2'"),
-    "other labels": (with_labels_of_another_task, "2 outputs: right, wrong"),
-}
-
-
-@pytest.mark.parametrize("fault", STARTS)
-def test_nothing_is_trained_from_a_checkpoint_that_does_not_fit(fault: str, tmp_path: Path) -> None:
-    damage, said = STARTS[fault]
-    start = small("bert", tmp_path)
-    damage(start)
-    with pytest.raises(CogbiasError) as error:
-        train(start, tmp_path / "trained")
-    assert said in str(error.value) and "\n" not in str(error.value)
-    assert not (tmp_path / "trained").exists()
-
-
-def test_another_seed_gives_other_weights(tmp_path: Path) -> None:
-    start = small("bert", tmp_path)
-    ends = [
-        fine_tune(start, tmp_path / f"{seed}", QUESTIONS, QUESTIONS, Recipe(epochs=1, seed=seed))
-        for seed in (0, 1)
-    ]
-    weights = [(each.folder / "model.safetensors").read_bytes() for each in ends]
-    assert weights[0] != weights[1]
-
-
-def test_a_training_killed_after_its_stop_does_not_go_on_learning(tmp_path: Path) -> None:
-    "What was killed between the last checkpoint and the end has learnt enough already."
-    start = small("bert", tmp_path)
-    easy = Recipe(batch=4, rate=1e-3, epochs=6, stop=0.0, device="cpu")  # reached after one epoch
-    through = fine_tune(start, tmp_path / "through", QUESTIONS, QUESTIONS, easy)
-    assert (through.record["steps"], through.record["reached_stop"]) == (4, True)
-    place = tmp_path / "killed"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cogbias.training.write_model", lambda *_: (_ for _ in ()).throw(SystemExit))
-        with pytest.raises(SystemExit):
-            fine_tune(start, place, QUESTIONS, QUESTIONS, easy)
-    killed = fine_tune(start, place, QUESTIONS, QUESTIONS, easy)
-    weights = [(each.folder / "model.safetensors").read_bytes() for each in (through, killed)]
-    assert weights[0] == weights[1]
-    assert killed.record == through.record
-
-
 def test_what_a_kill_leaves_half_written_or_half_removed_is_not_used(tmp_path: Path) -> None:
     start = small("bert", tmp_path)
     train(start, tmp_path / "through")
@@ -220,59 +160,3 @@ def all_alike(model: object, inputs: dict) -> torch.Tensor:
     "The same score for every option, as a model of few digits gives it."
     questions, options, _ = inputs["input_ids"].shape
     return torch.zeros(questions, options, requires_grad=True) * next(model.parameters()).sum()
-
-
-def test_a_step_in_parts_of_several_sizes_is_the_same_step(tmp_path: Path) -> None:
-    "The last part of an epoch had as much weight as the others, however few its questions."
-    size = Size(hidden=16, layers=1, heads=2)  # no dropout, whose draws differ
-    words = [f"{row['question']} {option}" for row in ROWS for option in row["options"]]
-    start = build_small("bert", value_sentences(DEAR, CHEAP), tmp_path / "bert", words, size)
-    recipe = Recipe(batch=4, rate=1e-3, epochs=3, stop=None, device="cpu")
-    ends = [
-        fine_tune(start, tmp_path / f"{parts}", QUESTIONS.head(3), QUESTIONS, each)
-        for parts, each in ((1, recipe), (2, replace(recipe, parts=2)))
-    ]
-    one, two = (load_learner(each.folder)[0].state_dict() for each in ends)
-    assert max(float((one[name] - two[name]).abs().max()) for name in one) < 1e-4
-    losses = [each.trace["loss"].to_numpy() for each in ends]
-    assert losses[0] == pytest.approx(losses[1], abs=1e-5)
-
-
-def test_bigbird_learns_a_long_pair_alike_whatever_came_before(tmp_path: Path) -> None:
-    "It read all in full once it had met a short pair, and after an interruption did not."
-    size = Size(hidden=16, layers=2, heads=2)  # of one layer, what is read first sees all anyway
-    start = build_small("bigbird", value_sentences(DEAR, CHEAP), tmp_path / "bigbird", size=size)
-    config = json.loads((start / "config.json").read_text())
-    sparse = {"attention_type": "block_sparse", "block_size": 2, "num_random_blocks": 1}
-    (start / "config.json").write_text(json.dumps(config | sparse))
-    model, _ = load_learner(start)
-
-    def scores(tokens: int) -> torch.Tensor:
-        ids = torch.arange(3 * tokens).reshape(1, 3, tokens) % 20 + 5
-        with torch.no_grad():
-            return pair_logits(model.eval(), {"input_ids": ids, "attention_mask": ids * 0 + 1})
-
-    before = scores(40)
-    scores(6)
-    assert torch.equal(scores(40), before)
-
-
-def test_a_bigbird_as_published_goes_on_with_the_same_weights(tmp_path: Path) -> None:
-    "Its change to full attention drew numbers, anew after each interruption."
-    start = small("bigbird", tmp_path)
-    config = json.loads((start / "config.json").read_text())
-    (start / "config.json").write_text(json.dumps(config | {"attention_type": "block_sparse"}))
-    recipe = replace(RECIPE, epochs=3)
-    fine_tune(start, tmp_path / "through", QUESTIONS, QUESTIONS.head(6), recipe)
-    interrupted_after(7, start, tmp_path / "again", recipe)
-    fine_tune(start, tmp_path / "again", QUESTIONS, QUESTIONS.head(6), recipe)
-    weights = [tmp_path / name / "model.safetensors" for name in ("through", "again")]
-    assert weights[0].read_bytes() == weights[1].read_bytes()
-
-
-def test_half_precision_without_a_gpu_is_refused_in_a_line(tmp_path: Path) -> None:
-    start = small("bert", tmp_path)
-    with pytest.raises(CogbiasError, match='"float16" needs a GPU'):
-        fine_tune(
-            start, tmp_path / "half", QUESTIONS, QUESTIONS, replace(RECIPE, precision="float16")
-        )
