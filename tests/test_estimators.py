@@ -13,13 +13,13 @@ from cogbias.design import ACCURACY_GAIN, Contrast, Paradigm, contrast_kinds, pa
 from cogbias.effects.registry import READS
 from cogbias.effects import (
     Estimator,
-    effect_row,
     decide,
     difference,
     estimate_effects,
     read_prompts,
 )
 from cogbias.reporting.study import common_effects
+from cogbias.stats.estimates import Estimate
 from cogbias.tables import TRIALS, item_table, option
 
 KEYS = ["paradigm", "item_id", "condition", "pair_id", "cluster", "stratum"]
@@ -157,12 +157,14 @@ def test_a_share_may_have_another_zero_too():
     from cogbias.backends.sim import exact_trials
 
     rows = read_prompts(effects.answered(exact_trials("human", items), items), framing.headline)
-    plain = difference(framing.headline, rows)[0]
-    moved_by = replace(framing.headline, sense="shift", null=plain["estimate"])
-    beyond = difference(moved_by, rows)[0]
+    plain = difference(framing.headline, rows)
+    moved_by = replace(framing.headline, sense="shift", null=plain.estimate)
+    beyond = difference(moved_by, rows)
     for name in ("estimate", "ci_low", "ci_high"):
-        assert beyond[name] == pytest.approx(plain[name] - plain["estimate"])
-    assert plain["p_value"] < 0.01 < 0.9 < beyond["p_value"]
+        assert getattr(beyond, name) == pytest.approx(
+            getattr(plain, name) - plain.estimate, abs=1e-9
+        )
+    assert plain.p_value < 0.01 < 0.9 < beyond.p_value
 
 
 def question(suite: str, number: int, right: int, split: str = "test") -> dict:
@@ -221,7 +223,7 @@ def test_an_accuracy_stands_against_the_best_constant_policy_in_words_of_its_own
     assert common_effects(best).attrs["left_out"] == ["made/bets"]  # no heat map of biases
 
 
-def believed(contrast: Contrast, answers: effects.Answered, group="all", seed=0) -> list[dict]:
+def believed(contrast: Contrast, answers: effects.Answered) -> effects.Found:
     "Share of bets that fit what the participant itself said of the values, on the test split."
     layout = answers.layout
     said = np.full(len(layout), -1)
@@ -233,9 +235,7 @@ def believed(contrast: Contrast, answers: effects.Answered, group="all", seed=0)
     fits = [
         said[item] == belief[pair] for item, pair in zip(rows.item[bets], rows["pair_id"][bets])
     ]
-    return [
-        effect_row(contrast, rows.part(bets), group, estimate=float(np.mean(fits)), method="made")
-    ]
+    return effects.Found(Estimate(float(np.mean(fits)), method="made"), rows.part(bets))
 
 
 def test_an_estimator_may_read_all_trials_of_a_participant(monkeypatch):

@@ -95,14 +95,14 @@ def test_the_mean_of_pair_differences_is_the_estimate_for_these_prompts(counts, 
 def test_the_interval_is_that_of_the_answers_within_each_prompt():
     counts = [(10, 50), (30, 80), (60, 100), (20, 40)]
     items = questions({"choice": {"v1": 1, "v2": 1}})
-    found = these_prompts(CONTRAST, _rows(items, counts))[0]
+    found = these_prompts(CONTRAST, _rows(items, counts))
     down, up = 0.0, 0.0
     for (k, n), side in zip(counts, (-1, 1, -1, 1)):
         low, high = wilson(k, n)
         below, above = (k / n - low, high - k / n)[::side]
         down, up = down + (below / 2) ** 2, up + (above / 2) ** 2
-    assert found["ci_low"] == pytest.approx(found["estimate"] - down**0.5, abs=1e-12)
-    assert found["ci_high"] == pytest.approx(found["estimate"] + up**0.5, abs=1e-12)
+    assert found.ci_low == pytest.approx(found.estimate - down**0.5, abs=1e-12)
+    assert found.ci_high == pytest.approx(found.estimate + up**0.5, abs=1e-12)
 
 
 def _rows(items, counts, asked=100):
@@ -124,23 +124,23 @@ def test_one_point_for_both_whatever_is_missing(seed):
     rows = _rows(items, counts, asked)
     weights = None if seed % 2 else {"s0": 1.0, "s1": -0.5}
     contrast = Contrast("effect", "Effect", CONTRAST.score, weights=weights)
-    wide, these = difference(contrast, rows, test=False)[0], these_prompts(contrast, rows)[0]
-    if these["status"] == "no_valid_answers":
-        assert these["estimate"] is None
+    wide, these = difference(contrast, rows), these_prompts(contrast, rows)
+    if these.status == "no_valid_answers":
+        assert np.isnan(these.estimate)
         return
-    assert these["estimate"] == pytest.approx(wide["estimate"], abs=1e-12)
-    assert these["n_clusters"] == wide["n_clusters"]
-    assert these["ci_low"] <= these["estimate"] <= these["ci_high"]
+    assert these.estimate == pytest.approx(wide.estimate, abs=1e-12)
+    assert these.n_clusters == wide.n_clusters
+    assert these.ci_low <= these.estimate <= these.ci_high
 
 
 def test_where_everything_was_read_nothing_changes():
     items = questions({"all": {f"c{n}": 2 for n in range(6)}})
     generator = np.random.default_rng(1)
     rows = _rows(items, [(int(generator.random() < 0.4), 1) for _ in range(len(items))], 1)
-    now, before = these_prompts(CONTRAST, rows)[0], pooled(CONTRAST, rows)[0]
+    now, before = these_prompts(CONTRAST, rows), pooled(CONTRAST, rows)
     for name in ("estimate", "ci_low", "ci_high"):
-        assert now[name] == pytest.approx(before[name], abs=1e-12)
-    assert now["method"] == before["method"] == "newcombe"
+        assert getattr(now, name) == pytest.approx(getattr(before, name), abs=1e-12)
+    assert now.method == before.method == "newcombe"
 
 
 def test_the_interval_covers_the_mean_of_these_prompts():
@@ -153,8 +153,9 @@ def test_the_interval_covers_the_mean_of_these_prompts():
     hits = 0
     for _ in range(60):
         drawn = generator.binomial(readable, truth)
-        row = these_prompts(CONTRAST, _rows(items, list(zip(drawn.tolist(), readable.tolist()))))[0]
-        hits += row["ci_low"] <= true <= row["ci_high"]
+        counts = list(zip(drawn.tolist(), readable.tolist()))
+        found = these_prompts(CONTRAST, _rows(items, counts))
+        hits += found.ci_low <= true <= found.ci_high
     assert hits >= 53
 
 
