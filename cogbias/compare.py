@@ -28,7 +28,7 @@ from cogbias.effects.answers import (
     read_options,
 )
 from .effects.choices import gap_of_clusters
-from .effects.registry import READS, estimator_of, only_condition_asked
+from .effects.registry import READS, estimator_of, found_by, only_condition_asked
 from cogbias.effects.places import (
     MOST_BY_PLACE,
     most_by_place,
@@ -51,9 +51,8 @@ from .words import CLAIMABLE, Status, is_bias
 # %% ../nbs/29_compare.ipynb #eb3880ed
 def _headline(contrast: Contrast, answers: Answered) -> float:  # nan where there is none
     "The headline of one participant, without a test."
-    kind = estimator_of(contrast)
-    found = kind.estimate(contrast, READS[kind.reads](answers, contrast), "all", False)
-    return np.nan if not found or found[0]["estimate"] is None else float(found[0]["estimate"])
+    found = found_by(contrast, READS[estimator_of(contrast).reads](answers, contrast))
+    return found.main.estimate if found else np.nan
 
 
 def _why_no_effect(contrast: Contrast, answers: Answered) -> str:
@@ -209,31 +208,31 @@ def _familiar_row(contrast: Contrast, name: str, answers: Answered) -> dict[str,
     if "option_order" in layout and old.any():
         order = layout.column("option_order")
         new = new & np.isin(order.astype(str), order[old].astype(str))
-    kind, found, lacking = estimator_of(contrast), [], []
+    found, lacking = [], []
     for word, asked in {"published": old, "new": new}.items():
         part = answers.part(asked[answers.item])
-        rows = kind.estimate(contrast, READS[kind.reads](part, contrast), "all", False)
-        found.append(rows[0] if rows else {"estimate": None})
-        if found[-1]["estimate"] is None:
+        said = found_by(contrast, READS[estimator_of(contrast).reads](part, contrast))
+        found.append(said.main if said else nothing("undefined", "says nothing of these"))
+        if np.isnan(found[-1].estimate):
             lacking.append(f"{'no effect' if len(part.item) else 'no answers'} in {word} wording")
     named = {"participant": name, "measure": contrast.measure, "unit": contrast.unit}
     if lacking:
         return named | {"n_published": 0, "n_new": 0, "detail": " and ".join(lacking)}
     published, new = found
-    one = published["n_clusters"] <= 1
+    one = published.n_clusters <= 1
     reach = pd.DataFrame(found, columns=["ci_low", "estimate", "ci_high"], dtype=float).diff(axis=1)
     old, other = reach[["estimate", "ci_high"]].to_numpy() * [[0.0 if one else 1.0], [1.0]]
     below, above = np.hypot(np.nan_to_num(old), other[::-1])  # what is subtracted is turned round
-    gap = published["estimate"] - new["estimate"]
+    gap = published.estimate - new.estimate
     note = "one published wording carries no interval of its own: this is that of the new ones"
     return named | {
-        "published": published["estimate"],
-        "new": new["estimate"],
+        "published": published.estimate,
+        "new": new.estimate,
         "estimate": 0.0 if abs(gap) < EQUAL else gap,
         "ci_low": gap - below,
         "ci_high": gap + above,
-        "n_published": published["n_clusters"],
-        "n_new": new["n_clusters"],
+        "n_published": published.n_clusters,
+        "n_new": new.n_clusters,
         "detail": note if one else "published and new clusters, limits squared and added",
     }
 

@@ -14,9 +14,9 @@ import cogbias.effects as effects
 from cogbias.design import ACCURACY_GAIN, Contrast, contrast_kinds
 from cogbias.effects import (
     Estimator,
-    effect_row,
     estimate_effects,
 )
+from cogbias.stats.estimates import Estimate
 from cogbias.tables import item_table, option
 
 
@@ -122,7 +122,7 @@ SHARE = Contrast(
 )
 
 
-def believed(contrast: Contrast, answers: effects.Answered, group="all", seed=0) -> list[dict]:
+def believed(contrast: Contrast, answers: effects.Answered) -> effects.Found:
     "Share of bets that fit what the participant itself said of the values, on the test split."
     layout = answers.layout
     said = np.full(len(layout), -1)
@@ -134,9 +134,7 @@ def believed(contrast: Contrast, answers: effects.Answered, group="all", seed=0)
     fits = [
         said[item] == belief[pair] for item, pair in zip(rows.item[bets], rows["pair_id"][bets])
     ]
-    return [
-        effect_row(contrast, rows.part(bets), group, estimate=float(np.mean(fits)), method="made")
-    ]
+    return effects.Found(Estimate(float(np.mean(fits)), method="made"), rows.part(bets))
 
 
 def test_an_estimator_may_read_all_trials_of_a_participant(monkeypatch):

@@ -83,14 +83,14 @@ def test_the_mean_of_pair_differences_is_the_estimate_for_these_prompts(counts, 
 def test_the_interval_is_that_of_the_answers_within_each_prompt():
     counts = [(10, 50), (30, 80), (60, 100), (20, 40)]
     items = questions({"choice": {"v1": 1, "v2": 1}})
-    found = these_prompts(CONTRAST, _rows(items, counts))[0]
+    found = these_prompts(CONTRAST, _rows(items, counts))
     down, up = 0.0, 0.0
     for (k, n), side in zip(counts, (-1, 1, -1, 1)):
         low, high = wilson(k, n)
         below, above = (k / n - low, high - k / n)[::side]
         down, up = down + (below / 2) ** 2, up + (above / 2) ** 2
-    assert found["ci_low"] == pytest.approx(found["estimate"] - down**0.5, abs=1e-12)
-    assert found["ci_high"] == pytest.approx(found["estimate"] + up**0.5, abs=1e-12)
+    assert found.ci_low == pytest.approx(found.estimate - down**0.5, abs=1e-12)
+    assert found.ci_high == pytest.approx(found.estimate + up**0.5, abs=1e-12)
 
 
 def _rows(items, counts, asked=100):
@@ -112,13 +112,13 @@ def test_one_point_for_both_whatever_is_missing(seed):
     rows = _rows(items, counts, asked)
     weights = None if seed % 2 else {"s0": 1.0, "s1": -0.5}
     contrast = Contrast("effect", "Effect", CONTRAST.score, weights=weights)
-    wide, these = difference(contrast, rows, test=False)[0], these_prompts(contrast, rows)[0]
-    if these["status"] == "no_valid_answers":
-        assert these["estimate"] is None
+    wide, these = difference(contrast, rows), these_prompts(contrast, rows)
+    if these.status == "no_valid_answers":
+        assert np.isnan(these.estimate)
         return
-    assert these["estimate"] == pytest.approx(wide["estimate"], abs=1e-12)
-    assert these["n_clusters"] == wide["n_clusters"]
-    assert these["ci_low"] <= these["estimate"] <= these["ci_high"]
+    assert these.estimate == pytest.approx(wide.estimate, abs=1e-12)
+    assert these.n_clusters == wide.n_clusters
+    assert these.ci_low <= these.estimate <= these.ci_high
 
 
 def test_the_interval_covers_the_mean_of_these_prompts():
@@ -131,8 +131,9 @@ def test_the_interval_covers_the_mean_of_these_prompts():
     hits = 0
     for _ in range(60):
         drawn = generator.binomial(readable, truth)
-        row = these_prompts(CONTRAST, _rows(items, list(zip(drawn.tolist(), readable.tolist()))))[0]
-        hits += row["ci_low"] <= true <= row["ci_high"]
+        counts = list(zip(drawn.tolist(), readable.tolist()))
+        found = these_prompts(CONTRAST, _rows(items, counts))
+        hits += found.ci_low <= true <= found.ci_high
     assert hits >= 53
 
 

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Answered', 'Layout', 'Rows', 'answered', 'favoured_options', 'prompt_scores', 'read_numbers', 'read_options',
            'read_pairs', 'read_prompts', 'score_range', 'CLAIMS_FROM', 'difference', 'pooled', 'these_prompts',
-           'Estimator', 'effect_row', 'estimate_row', 'estimators', 'NoHeadline', 'effect_rows', 'effects_table',
+           'Estimator', 'Found', 'effect_row', 'found_by', 'estimators', 'NoHeadline', 'effect_rows', 'effects_table',
            'estimate_contrast', 'estimate_effects', 'DECIDED', 'FAMILIES', 'Analysis', 'decide', 'headlines',
            'make_analysis', 'row_verdict', 'shown_limits', 'smallest_of_interest', 'words_in']
 
@@ -31,8 +31,9 @@ from cogbias.effects.choices import (  # noqa: F401
 )
 from cogbias.effects.registry import (  # noqa: F401
     Estimator,
+    Found,
     effect_row,
-    estimate_row,
+    found_by,
     estimators,
 )
 from cogbias.effects.table import (  # noqa: F401
@@ -72,8 +73,9 @@ _all_ = [
     "pooled",
     "these_prompts",
     "Estimator",
+    "Found",
     "effect_row",
-    "estimate_row",
+    "found_by",
     "estimators",
     "NoHeadline",
     "effect_rows",

@@ -374,7 +374,8 @@ def read_prompts(
         score, weight = rows["score"] * rows["weight"], rows["weight"]
         if fill is None:
             return rows
-        return rows.having(score=score + fill[asked] * (1 - weight), weight=np.ones(len(asked)))
+        filled = score + fill[asked] * (1 - weight)
+        return Rows(answers, asked, score=filled, weight=np.ones(len(asked)))
     if contrast.outcome == "role":
         total = (answers.p * layout.points(contrast.score)[answers.item]).sum(axis=1)
         counts = layout.points(dict.fromkeys(contrast.score, 1.0))
@@ -508,6 +509,6 @@ def read_pairs(
         unread_treatment=unread[first],
         unread_control=unread[second],
         partner=second,
-        weight=read.astype(float),
+        weight=np.where(fill is None, read, True).astype(float),
         **own,
     )

@@ -4,20 +4,21 @@
 
 # %% auto #0
 __all__ = ['OWN_PART_FROM', 'CLAIMS_FROM', 'ESTIMATORS', 'constant_policies', 'null_of', 'ClusterEffects', 'score_clusters',
-           'clusters_left_out', 'no_cluster', 'gap_of_clusters', 'difference', 'pooled', 'beyond_these', 'coefficients',
+           'clusters_left_out', 'gap_of_clusters', 'difference', 'pooled', 'beyond_these', 'coefficients',
            'these_prompts', 'reversal', 'signal_shift', 'interaction', 'area', 'area_shift', 'accuracy', 'log_odds']
 
 # %% ../../nbs/effects/02_choices.ipynb #b0000023
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..design import Contrast
 from .answers import Rows, score_range
-from .registry import Estimator, effect_row, estimate_row
+from .registry import Estimator, Found, no_cluster
 from cogbias.stats.adjusted import (
     METHOD,
     UNSEEN,
@@ -29,7 +30,7 @@ from ..stats.clusters import coded_differences, combine_strata, stratified_clust
 from ..stats.estimates import Estimate, joined, nothing, settled
 from ..stats.proportions import weighted_proportions
 from ..stats.roc import area_of_judgements, area_shift_of_judgements
-from ..stats.shares import share_by_cluster
+from ..stats.shares import log_odds_by_cluster
 from cogbias.stats.signal_detection import (
     CELLS,
     logit_interaction,
@@ -136,14 +137,6 @@ def clusters_left_out(contrast: Contrast, dropped: int) -> str:  # empty where t
     return f"{dropped} of the clusters left out: {few}"
 
 
-def no_cluster(contrast: Contrast, strata: Sequence[str] = ()) -> str:
-    "Why there is no estimate, where every cluster is left out, or every one of some strata."
-    within = f" in {' or '.join(strata)}" if strata else ""
-    many = f"{contrast.fewest} readable answers that count"
-    what = "a readable answer" if contrast.fewest <= 1 else many
-    return f"no cluster{within} has {what} in every condition"
-
-
 def _strata_left_out(rows: Rows, table: Mapping[str, np.ndarray]) -> str:  # empty where all have
     "Which strata were asked and have no part in the mean."
     lost = [name for name in rows.levels("stratum") if name not in set(table["stratum"])]
@@ -200,30 +193,24 @@ def gap_of_clusters(
 def difference(
     contrast: Contrast,  # what is compared
     rows: Rows,  # from read_prompts
-    group: str = "all",  # label of the row
-    test: bool = True,  # false: no p-value
-) -> list[dict[str, Any]]:  # a row of the effects table
+) -> Estimate:
     "The stratified cluster estimate with its interval and the p-value of that."
     shown = score_clusters(contrast, rows)
     empty, clusters = shown.lacking(shown.table["stratum"]), len(set(shown.table["cluster"]))
     if empty or not clusters:
-        none = {"method": METHOD, "status": "no_valid_answers", "n_clusters": clusters}
-        lacking = joined(contrast.note, no_cluster(contrast, empty if clusters else ()))
-        return [effect_row(contrast, rows, group, detail=lacking, **none)]
+        lacking = no_cluster(contrast, empty if clusters else ())
+        return nothing("no_valid_answers", lacking, method=METHOD, n_clusters=clusters)
     # a share alone has no null
     comparable = contrast.control or contrast.weights or contrast.sense != "bias"
-    found = _over_clusters(contrast, shown, bool(test and comparable))
+    found = _over_clusters(contrast, shown, bool(comparable))
     left_out = clusters_left_out(contrast, shown.dropped), _strata_left_out(rows, shown.table)
-    detail = joined(contrast.note, shown.note, found.detail, *left_out)
-    return [estimate_row(contrast, rows, found, group, detail=detail)]
+    return replace(found, detail=joined(shown.note, found.detail, *left_out))
 
 # %% ../../nbs/effects/02_choices.ipynb #44621db9
 def pooled(
     contrast: Contrast,  # what is compared; its cells, or its conditions
     rows: Rows,  # from read_prompts
-    group: str = "all",  # label of the row
-    test: bool = True,  # nothing is tested
-) -> list[dict[str, Any]]:
+) -> Estimate:  # nothing is tested
     "Pooled shares with the fixed-prompt interval."
     weights = contrast.cells
     if not weights:
@@ -240,17 +227,20 @@ def pooled(
         here = here if stratum == "*" else here & rows.at("stratum", stratum)
         answers = (rows["weight"] * rows.n_trials)[here]
         parts.append((weight, float(rows["score"][here] @ answers), float(answers.sum())))
-    estimate, low, high = weighted_proportions(parts, exact=rows.all_exact)
     method = "newcombe" if len(parts) == 2 else "newcombe, weighted strata"
-    found = {
-        "estimate": estimate,
-        "ci_low": low,
-        "ci_high": high,
-        "target": "F",
-        "status": "no_valid_answers" if np.isnan(estimate) else "ok",
-        "method": "exact probabilities" if rows.all_exact else method,
-    }
-    return [effect_row(contrast, rows, group, **found)]
+    clusters = len(rows.part(rows["weight"] > 0).levels("cluster"))
+    return _of_parts(rows, parts, method, n_clusters=clusters)
+
+
+def _of_parts(
+    rows: Rows, parts: list[tuple], method: str, zero: float = 0.0, **known: Any
+) -> Estimate:
+    "A weighted sum of independent shares, for exactly these prompts."
+    known |= {"target": "F", "method": "exact probabilities" if rows.all_exact else method}
+    estimate, low, high = weighted_proportions(parts, exact=rows.all_exact)
+    if np.isnan(estimate):
+        return nothing("no_valid_answers", known.pop("detail", "") or "a cell is empty", **known)
+    return Estimate(estimate - zero, ci_low=low - zero, ci_high=high - zero, **known)
 
 # %% ../../nbs/effects/02_choices.ipynb #0045f77a
 OWN_PART_FROM = 10  # answers from which on the share of a prompt is a part of its own
@@ -313,33 +303,25 @@ def _independent_shares(
 def these_prompts(
     contrast: Contrast,  # what is compared
     rows: Rows,  # from read_prompts
-    group: str = "all",  # label of the row
-) -> list[dict[str, Any]]:  # one row of the effects table
+) -> Estimate:
     "The mean of the differences of clusters, with the sampling of answers as its only noise."
     shown = score_clusters(contrast, rows)
     clusters, empty = len(shown.table["difference"]), shown.lacking(shown.table["stratum"])
-    method = "exact probabilities" if rows.all_exact else "newcombe"
-    known = {"target": "F", "n_clusters": clusters}
     if empty or not clusters:
-        none = {"status": "no_valid_answers", "detail": no_cluster(contrast, empty)}
-        return [effect_row(contrast, rows, group, method=method, **known, **none)]
+        known = {"target": "F", "method": "newcombe", "n_clusters": clusters}
+        return nothing("no_valid_answers", no_cluster(contrast, empty), **known)
     parts = _independent_shares(contrast, rows, coefficients(contrast, rows, shown))
-    if len(parts) != 2 and not rows.all_exact:
-        method += ", weighted parts"
+    method = "newcombe" if len(parts) == 2 else "newcombe, weighted parts"
     zero = 0.0
     if "null" in shown.table:
         nulls = shown.table | {"difference": shown.table["null"]}
         zero = float(cluster_blocks(nulls, shown.weights).mean.sum())
-    limits = [each - zero for each in weighted_proportions(parts, exact=rows.all_exact)]
-    known |= dict(zip(("estimate", "ci_low", "ci_high"), limits))
     left_out = clusters_left_out(contrast, shown.dropped), _strata_left_out(rows, shown.table)
-    detail = joined(contrast.note, *left_out, beyond_these(clusters))
-    return [effect_row(contrast, rows, group, method=method, detail=detail, **known)]
+    detail = joined(*left_out, beyond_these(clusters))
+    return _of_parts(rows, parts, method, zero, n_clusters=clusters, detail=detail)
 
 # %% ../../nbs/effects/02_choices.ipynb #00a5c855
-def reversal(
-    contrast: Contrast, rows: Rows, group: str = "all", test: bool = True
-) -> list[dict[str, Any]]:
+def reversal(contrast: Contrast, rows: Rows) -> Estimate:
     "Share of clusters whose majority turns to the bias, minus the share that turns against it."
     table = score_clusters(contrast, rows).table
     # 1 where most answers are for, 0 where most are against, 1/2 where neither
@@ -348,10 +330,9 @@ def reversal(
     turned = sides["mean_treatment"] - sides["mean_control"]
     turned = np.where(np.abs(turned) == 1, turned, 0.0)  # half a turn is none
     found = adjusted_cluster_interval(table | sides | {"difference": turned}, test=False)
-    row = estimate_row(contrast, rows, found, group, method="majority per value set")
     towards, against = int((turned > 0).sum()), int((turned < 0).sum())
     detail = f"{towards} towards, {against} against, of {len(turned)}"
-    return [row | ({"detail": detail} if len(turned) else {})]
+    return replace(found, method="majority per value set", detail=detail)
 
 # %% ../../nbs/effects/02_choices.ipynb #4e95c62f
 def _acceptance_by_cluster(rows: Rows, condition: str) -> dict[str, np.ndarray]:
@@ -369,69 +350,56 @@ def _acceptance_by_cluster(rows: Rows, condition: str) -> dict[str, np.ndarray]:
     }
 
 
-def signal_shift(
-    contrast: Contrast, rows: Rows, group: str = "all", test: bool = True
-) -> list[dict[str, Any]]:
+def signal_shift(contrast: Contrast, rows: Rows) -> Estimate:
     "Criterion or sensitivity shift by believability level, against the control if there is one."
     real = _acceptance_by_cluster(rows, contrast.treatment)
     if contrast.control is None:
-        found = signal_detection_shift(real, cluster="cluster", exact=rows.exact)
+        found = signal_detection_shift(real, rows.exact)
     else:
         invented = _acceptance_by_cluster(rows, contrast.control)
-        found = signal_detection_difference(real, invented, shared=True, exact=rows.exact)
+        found = signal_detection_difference(real, invented, rows.exact)
     shift = getattr(found, contrast.kind.removesuffix("_shift"))
-    return [estimate_row(contrast, rows, shift, group, method="signal detection, clusters")]
+    return replace(shift, method="signal detection, clusters")
 
 
-def interaction(
-    contrast: Contrast, rows: Rows, group: str = "all", test: bool = True
-) -> list[dict[str, Any]]:
+def interaction(contrast: Contrast, rows: Rows) -> Estimate:
     "Interaction of logic and belief in log-odds."
     real = _acceptance_by_cluster(rows, contrast.treatment)
-    found = logit_interaction(real, cluster="cluster", exact=rows.exact)
-    return [estimate_row(contrast, rows, found, group, method="logit, clusters")]
+    found = logit_interaction(real, rows.exact)
+    return replace(found, method="logit, clusters")
 
 
-def area(
-    contrast: Contrast, rows: Rows, group: str = "all", test: bool = True
-) -> list[dict[str, Any]]:
+def area(contrast: Contrast, rows: Rows) -> Found | None:
     "Area under the ROC curve of single judgements: how well signals and noise are told apart."
     asked = rows.part(
         rows.at("condition", contrast.treatment) & (rows.weights_of(contrast.weights) != 0)
     )
     read = asked.part(asked["weight"] > 0)
     if not read.exact:
-        return []
+        return None
     signal = read.weights_of(contrast.weights) > 0
-    found = area_of_judgements(signal, read["score"], read.code("cluster"))
-    return [estimate_row(contrast, asked, found, group)]
+    return Found(area_of_judgements(signal, read["score"], read.code("cluster")), asked)
 
 
-def area_shift(
-    contrast: Contrast, rows: Rows, group: str = "all", test: bool = True
-) -> list[dict[str, Any]]:
+def area_shift(contrast: Contrast, rows: Rows) -> Found | None:
     "Area for unbelievable minus area for believable conclusions."
     asked = rows.part(rows.at("condition", contrast.treatment))
     read = asked.part(asked["weight"] > 0)
     if not read.exact:
-        return []
+        return None
     signal, second = (np.isin(read["stratum"], cells) for cells in (CELLS[:2], CELLS[1::2]))
     found = area_shift_of_judgements(signal, read["score"], second, read.code("cluster"))
-    return [estimate_row(contrast, asked, found, group)]
+    return Found(found, asked)
 
 
-def accuracy(
-    contrast: Contrast, rows: Rows, group: str = "all", test: bool = True
-) -> list[dict[str, Any]]:
+def accuracy(contrast: Contrast, rows: Rows) -> Estimate:
     "Share of right judgements: one half plus the weighted acceptance."
-    (row,) = difference(contrast, rows, group, False)
-    ends = {name: row[name] for name in ("estimate", "ci_low", "ci_high")}
-    return [row | {name: None if each is None else each + 0.5 for name, each in ends.items()}]
+    found = difference(contrast, rows)
+    ends = {name: getattr(found, name) + 0.5 for name in ("estimate", "ci_low", "ci_high")}
+    return replace(found, **ends, p_value=nan, p_method="")
 
 # %% ../../nbs/effects/02_choices.ipynb #e6a984c1
-def log_odds(
-    contrast: Contrast, rows: Rows, group: str = "all", test: bool = True
-) -> list[dict[str, Any]]:
+def log_odds(contrast: Contrast, rows: Rows) -> Estimate:
     "Change of the log-odds of the scored role, clusters as units."
     _, strata, clusters = rows.layout.unit
     there = np.unique(rows.unit)
@@ -441,8 +409,7 @@ def log_odds(
         for name, role in (("treatment", contrast.treatment), ("control", contrast.control)):
             summed = np.where(rows.at("condition", role), share * answers, 0.0)
             counts[f"{side}_{name}"] = np.bincount(rows.unit, summed, len(strata))[there]
-    counts["decoy_treatment"] = np.zeros(len(there))
-    return [estimate_row(contrast, rows, share_by_cluster(counts, "log_odds"), group)]
+    return log_odds_by_cluster(counts)
 
 # %% ../../nbs/effects/02_choices.ipynb #01e571a8
 ESTIMATORS = {

@@ -15,8 +15,8 @@ import numpy as np
 
 from ..design import Contrast
 from .answers import Answered, Layout, Rows
-from .registry import effect_row, estimator_of
-from ..stats.estimates import EQUAL, joined
+from .registry import estimator_of, row_beside
+from ..stats.estimates import EQUAL, Estimate, joined
 from cogbias.stats.position import (
     OrderConsistency,
     ScaleConsistency,
@@ -197,17 +197,17 @@ def with_doubt_about_places(
 MOST_PLACES = 12  # options from which on the share of every single place is left out
 
 
-def _interval(share: float, clusters: int, of: str, paired: Sequence[float] = ()) -> dict[str, Any]:
-    "Fields of a row of a share, or of a difference of paired shares, with clusters as the unit."
+def _share(share: float, of: str, paired: Sequence[float] = (), **known: Any) -> Estimate:
+    "A share, or a difference of paired shares, with clusters as the unit."
     if np.isnan(share):
-        return {"estimate": share, "method": of}
-    formula = "paired newcombe" if paired else "wilson"
+        return Estimate(method=of, **known | {"target": "F"})
+    clusters, formula = known["n_clusters"], "paired newcombe" if paired else "wilson"
     if paired:
         low, high = newcombe_paired(*(each * clusters for each in paired))
     else:
         low, high = wilson(min(1.0, share) * clusters, clusters)
     method = f"{of}, {formula} over clusters"
-    return {"estimate": share, "ci_low": low, "ci_high": high, "method": method, "target": "S"}
+    return Estimate(share, ci_low=low, ci_high=high, method=method, **known)
 
 
 def _shares_behind_primacy(
@@ -230,28 +230,26 @@ def place_rows(
     "Order consistency and shares of the places, per condition."
     layout, rows = answers.layout, []
     for each in orders if "order_group" in layout else ():
-        asked = answers.asked(contrast)
-        basis = Rows(answers, asked[layout.at("condition", each.condition)[asked]])
-        read, found = Rows(answers, each.prompts), each.found
-        clusters = len(read.levels("cluster"))
-        paired = len(read.part(np.unique(each.pairs)).levels("cluster"))
-        known = {"group": f"condition={each.condition}", "target": "F", "status": each.status}
-        of_pairs = {"unit": "share of order pairs", "n_clusters": paired}
-        of_pairs |= known | {"detail": f"{found.n_pairs} pairs of orders"}
-        of = "pairs of orders"
-        shares = _shares_behind_primacy(found, each.shares.shape[1]) if found.n_pairs else ()
-        made = {
-            "order_consistency": _interval(found.consistency, paired, of),
-            "position_locked": _interval(found.locked, paired, of),
-            "primacy": _interval(found.primacy, paired, of, shares),
+        asked, read, found = answers.asked(contrast), Rows(answers, each.prompts), each.found
+        of, places = "pairs of orders", each.shares.shape[1]
+        known = {
+            "unit": "share of order pairs",
+            "n_clusters": len(read.part(np.unique(each.pairs)).levels("cluster")),
+            "status": each.status,
+            "detail": f"{found.n_pairs} {of}",
         }
-        rows += [
-            effect_row(contrast, basis, measure=name, **(of_pairs | part))
-            for name, part in made.items()
-        ]
-        if len(each.prompts) and each.shares.shape[1] <= MOST_PLACES:
-            known |= {"unit": "share of choices", "n_clusters": clusters, "detail": None}
+        shares = _shares_behind_primacy(found, places) if found.n_pairs else ()
+        made = {
+            "order_consistency": _share(found.consistency, of, **known),
+            "position_locked": _share(found.locked, of, **known),
+            "primacy": _share(found.primacy, of, shares, **known),
+        }
+        if len(each.prompts) and places <= MOST_PLACES:
+            clusters = len(read.levels("cluster"))
+            known |= {"unit": "share of choices", "n_clusters": clusters, "detail": ""}
             for place, share in enumerate(each.shares.mean(axis=0), 1):
-                part = known | _interval(share, clusters, "choices")
-                rows.append(effect_row(contrast, basis, measure=f"choose_position_{place}", **part))
+                made[f"choose_position_{place}"] = _share(share, "choices", **known)
+        basis = Rows(answers, asked[layout.at("condition", each.condition)[asked]])
+        group = f"condition={each.condition}"
+        rows += [row_beside(contrast, basis, name, one, group) for name, one in made.items()]
     return rows

@@ -7,20 +7,20 @@ __all__ = ['PRINTED', 'SUSCEPTIBILITY', 'FLAG', 'NO_READING', 'INDEX_COLUMNS', '
            'these_pulls', 'published_susceptibility', 'published_columns']
 
 # %% ../../nbs/effects/07_published.ipynb #eb51303f
+from dataclasses import replace
 from functools import cache
 from math import nan
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..design import FEWEST_READINGS, Contrast
 from .answers import Answered, Rows, read_prompts
-from .registry import Estimator, effect_row, estimate_row
-from .numbers import checked_numbers, exactly, no_number, these_row
+from .registry import Estimator, Found, no_cluster
+from .numbers import checked_numbers, exactly, for_these
 from ..stats.clusters import stratified_cluster_t
-from ..stats.estimates import Estimate, joined
+from ..stats.estimates import Estimate, joined, nothing
 from ..stats.fixed_prompts import resampled_medians
 from ..stats.numbers import segment_medians
 from cogbias.stats.susceptibility import (
@@ -76,17 +76,12 @@ def _clusters_without_way(contrast: Contrast, dropped: int) -> str:
     return f"left out without a way to the anchor or {needed}: {dropped}" if dropped else ""
 
 
-def anchor_pull(
-    contrast: Contrast, rows: Rows, group: str = "all", test: bool = True
-) -> list[dict[str, Any]]:
+def anchor_pull(contrast: Contrast, rows: Rows) -> Estimate:
     "Mean way of the median to a single anchor, pairs of prompts as units."
-    if not (rows["weight"] > 0).any():
-        return no_number(contrast, rows, group)
     pulls, kept, dropped = _kept_pulls(contrast, rows)
     strata = rows.layout.unit[1]
     found = stratified_cluster_t(pulls, strata[kept], unit=contrast.unit)
-    detail = joined(contrast.note, _clusters_without_way(contrast, dropped), found.detail)
-    return [estimate_row(contrast, rows, found, group, detail=detail)]
+    return replace(found, detail=joined(_clusters_without_way(contrast, dropped), found.detail))
 
 
 def pull_gap(
@@ -134,17 +129,14 @@ def _these_medians(contrast: Contrast, rows: Rows, pulls: np.ndarray, kept: np.n
     return resampled_medians([rows["value"][at] for at in places], mean_way, contrast.unit)
 
 
-def these_pulls(
-    contrast: Contrast, rows: Rows, group: str = "all", test: bool = True
-) -> list[dict[str, Any]]:
+def these_pulls(contrast: Contrast, rows: Rows) -> Estimate:
     "Mean way of the median to a single anchor, for exactly these pairs of prompts."
     pulls, kept, dropped = _kept_pulls(contrast, rows)
-    found = Estimate(status="no_valid_answers", unit=contrast.unit, method=_METHOD_OF_MEDIANS)
     if len(kept):
         found = _these_medians(contrast, rows, pulls, kept)
-    return [
-        these_row(contrast, rows, found, len(kept), _clusters_without_way(contrast, dropped), group)
-    ]
+    else:
+        found = nothing("no_valid_answers", no_cluster(contrast), method=_METHOD_OF_MEDIANS)
+    return for_these(found, len(kept), _clusters_without_way(contrast, dropped))
 
 # %% ../../nbs/effects/07_published.ipynb #6182eca8
 def _scores_and_anchors(
@@ -227,41 +219,31 @@ def _index_columns(
     return {column: values[column] for column in INDEX_COLUMNS if column in values}
 
 
-def published_susceptibility(
-    contrast: Contrast, answers: Answered, group: str = "all", test: bool = True
-) -> list[dict[str, Any]]:
+def published_susceptibility(contrast: Contrast, answers: Answered) -> Found:
     "The published index of one bias, on the published reading of the answers."
     rows = read_prompts(answers, contrast)
-    known = {"method": "published index", "unit": contrast.unit, "target": "F"}
+    known = {"method": "published index", "target": "F"}
     if answers.published is None:
-        return [
-            effect_row(contrast, rows, group, status="insufficient", detail=NO_READING, **known)
-        ]
+        return Found(nothing("insufficient", NO_READING, **known), rows)
     found = susceptibility_index(_published_pairs(contrast, answers.published))
     if not found.pairs:
         few = f"no pair has {FEWEST_READINGS} published readings in each condition"
-        return [effect_row(contrast, rows, group, status="insufficient", detail=few, **known)]
+        return Found(nothing("insufficient", few, **known), rows)
     said = (
-        f"{contrast.note}; sigma_stat {found.statistical:.10f}, "
+        f"sigma_stat {found.statistical:.10f}, "
         f"sigma_sys {found.systematic:.10f}, sigma_tot {found.total:.10f}, "
         f"significant {'yes' if found.is_significant else 'no'}, {len(found.pairs)} pairs"
     )
-    has_p = not np.isnan(found.p_value)
-    numbers = {"estimate": found.value, "p_value": found.p_value if has_p else None}
-    numbers["p_method"] = "half of a two-sided t test of distances" if has_p else None
-    numbers["n_clusters"] = len(found.pairs)
-    read = read_prompts(answers.published, contrast)  # as many as others could read
-    beside = []
+    known["n_clusters"] = len(found.pairs)
+    how = "" if np.isnan(found.p_value) else "half of a two-sided t test of distances"
+    main = Estimate(found.value, p_value=found.p_value, p_method=how, detail=said, **known)
+    beside = {}
     for column, (value, more) in _index_columns(found, answers.published).items():
         unit, meaning = INDEX_COLUMNS[column]
-        told = known | {"measure": f"{contrast.measure}_{column}", "unit": unit}
-        told |= {"detail": ", ".join(filter(None, [meaning, more]))}
-        told |= {"estimate": value, "n_clusters": len(found.pairs)}
-        beside.append(effect_row(contrast, read, group, **told))
-    return [
-        effect_row(contrast, read, group, status="ok", detail=said, **known, **numbers),
-        *beside,
-    ]
+        detail = ", ".join(filter(None, [meaning, more]))
+        beside[column] = Estimate(value, unit=unit, detail=detail, **known)
+    read = read_prompts(answers.published, contrast)  # as many as others could read
+    return Found(main, read, beside)
 
 
 ESTIMATORS = {

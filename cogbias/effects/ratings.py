@@ -6,14 +6,14 @@
 __all__ = ['MEASURES', 'ESTIMATORS', 'second_unit', 'rating', 'rating_gap']
 
 # %% ../../nbs/effects/04_ratings.ipynb #374ddb35
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from ..design import Contrast
 from .answers import Rows
-from .registry import Estimator, estimate_row, no_row
+from .registry import Estimator
 from ..stats.estimates import Estimate, joined
 from ..stats.ratings import RATIONAL_ZERO, RatingRule, rating_difference, rating_effect
 from ..tables import CogbiasError
@@ -119,17 +119,11 @@ def _units_words(rows: Rows, second: np.ndarray | None, counts: np.ndarray) -> s
 def rating(
     contrast: Contrast,  # its kind is one of ESTIMATORS
     rows: Rows,  # from read_pairs; `towards` where unreadable answers are to be filled
-    group: str = "all",  # label of the row
-    test: bool = True,  # the test comes with the interval
-) -> list[dict[str, Any]]:
+) -> Estimate:
     "Mean score of pairs of ratings, with settings and what crosses them as units."
     options = _checked_scale(contrast, rows)
     control, treatment = rows["p_control"], rows["p_treatment"]
-    towards = rows.own.get("towards")
-    read = ~np.isnan(control + treatment).any(axis=1)
-    counts = read if towards is None else np.ones(len(rows), bool)
-    if not counts.any():
-        return [no_row(contrast, rows, group)]
+    towards, counts = rows.own.get("towards"), rows["weight"] > 0
     rule, measure = _rating_rule(contrast, rows, options), MEASURES[contrast.kind]
     unread = np.stack([rows["unread_control"], rows["unread_treatment"]])
     second = second_unit(rows)
@@ -148,8 +142,7 @@ def rating(
     shared = _units_words(rows, second, counts)
     writers = rows.levels("generator") if "generator" in rows.layout else []
     wrote = f"texts: {' and '.join(sorted(writers))}" if len(writers) else ""
-    detail = joined(contrast.note, rational, shared, found.detail, wrote)
-    return [estimate_row(contrast, rows, found, group, detail=detail)]
+    return replace(found, detail=joined(rational, shared, found.detail, wrote))
 
 
 def rating_gap(

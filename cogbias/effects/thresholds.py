@@ -8,32 +8,28 @@ __all__ = ['NOT_BEST', 'ESTIMATORS', 'threshold_words', 'threshold_accuracy']
 # %% ../../nbs/effects/06_thresholds.ipynb #13839ea1
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 from itertools import combinations, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ..design import ACCURACY_GAIN, Contrast
 from .answers import Rows
-from .registry import Estimator, effect_row, estimate_row
+from .registry import Estimator, Found
 from .ratings import second_unit
 from cogbias.effects.bets import (
     Bar,
     Mean,
-    _bar_words,
-    _rows_beside_estimate,
-    _share_against,
-    _prompts_left_out_in_words,
-    best_scored,
+    bars_of,
     by_role,
-    knowing_the_type,
     prompt_mean,
+    prompts_left_out,
     question_mean,
+    rows_beside,
+    tested_against,
 )
-from ..stats.chance import z_against_chance
-from ..stats.estimates import Estimate, joined
+from ..stats.estimates import Estimate, joined, nothing
 from cogbias.stats.bets import (
     BET_TRUTHS,
     VALUE_TRUTHS,
@@ -103,30 +99,20 @@ def _constant_sets(rows: Rows) -> dict[str, list[frozenset]]:
     return found
 
 
-def _best_set(rows: Rows, sets: list[Sets], mean: Mean) -> tuple[str, np.ndarray]:
-    "The constant set that is right most often, and where it is right."
-    key = "constant sets", rows.item.tobytes()
-    known = rows.layout.once(key, lambda: _constant_sets(rows))  # several truths ask for them
-    scored = {
-        name: np.array([float(one in right) for one, right in zip(chosen, sets)])
-        for name, chosen in known.items()
-    }
-    return best_scored(rows, scored, mean)
-
-
-def _set_bars(rows: Rows, sets: list[Sets], options: tuple[str, ...], mean: Mean) -> dict[str, Bar]:
+def _set_bars(rows: Rows, options: tuple[str, ...], mean: Mean) -> dict[str, Bar]:
     "What random sets, the best constant set and one for every type of bet score."
-    bar = partial(Bar.over, rows, mean)
-    rate = {right: float(random_set_rate(right, options)) for right in set(sets)}
-    guess = np.array([rate[right] for right in sets])
-    name, constant = _best_set(rows, sets, mean)
-    found = {
-        "guessing": bar("guessing", "a random set", guess),
-        "constant_policy": bar("constant_policy", f"the best constant set ({name})", constant),
-    }
-    best_of = lambda at: _best_set(rows.part(at), [sets[place] for place in at], mean)
-    of_type = knowing_the_type(rows, best_of)
-    return found | {"type_only": bar("type_only", *of_type)} if of_type else found
+    rate = {right: float(random_set_rate(right, options)) for right in set(rows["sets"])}
+    guess = np.array([rate[right] for right in rows["sets"]])
+
+    def policies(part: Rows) -> dict[str, np.ndarray]:
+        key = "constant sets", part.item.tobytes()
+        known = part.layout.once(key, lambda: _constant_sets(part))  # several truths ask for them
+        return {
+            name: np.array([float(one in right) for one, right in zip(chosen, part["sets"])])
+            for name, chosen in known.items()
+        }
+
+    return bars_of(rows, ("a random set", guess), policies, "the best constant set", mean)
 
 # %% ../../nbs/effects/06_thresholds.ipynb #54f0a6b3
 class _JudgedQuestions(NamedTuple):
@@ -201,63 +187,45 @@ _EXPLORATORY = (
 )
 
 
-def _published_test(rows: Rows, credit: np.ndarray, bar: Bar) -> Estimate:
-    "The z test of the paper; questions count as often as they were asked."
-    found = z_against_chance(int(credit.sum()), len(credit), bar.height)
-    return replace(found, n_clusters=len(credit))
-
-
 def threshold_accuracy(
     contrast: Contrast,  # its kind is one of ESTIMATORS
     rows: Rows,  # from read_options
-    group: str = "all",  # label of the rows
-    test: bool = True,  # the test comes with the interval
-) -> list[dict[str, Any]]:  # the estimate, and a row for each bar
+) -> Found | Estimate:  # the estimate, and one for each bar
     "Share of test questions whose set above the tuned threshold is right."
     read = rows.part(rows["weight"] > 0)
     first = _parts_of(read)[0]
     lacking = [part for part in ("dev", "test") if not getattr(first, part).any()]
     if lacking:
         none = f"no answered question has the split {' or '.join(map(repr, lacking))}"
-        said = {"status": "insufficient", "method": "tuned threshold", "detail": none}
-        return [effect_row(contrast, rows, group, **said)]
+        return nothing("insufficient", none, method="tuned threshold")
     scores, free = _role_scores(read)
     sets = _right_sets(contrast, read)
     credit, tuned = _judge_by_template(read, scores, sets)
     at = np.flatnonzero(~np.isnan(credit))
     if not len(at):
         none = "no template has both development and test questions that count"
-        said = {"status": "insufficient", "method": "tuned threshold", "detail": none}
-        return [effect_row(contrast, rows, group, **said)]
-    part, asked, options = read.part(at), [sets[place] for place in at], tuple(scores.columns)
+        return nothing("insufficient", none, method="tuned threshold")
+    part, credit = read.part(at), credit[at]
+    part = part.having(sets=np.array([*sets, None], object)[at], weight=np.ones(len(at)))
     mean = prompt_mean if contrast.replication else question_mean
-    every = _set_bars(part, asked, options, mean)
-    tested = {name: _share_against(part, credit[at], bar) for name, bar in every.items()}
+    every = _set_bars(part, tuple(scores.columns), mean)
+    tested = tested_against(part, credit, every, contrast.replication)
     gain = contrast.unit == ACCURACY_GAIN and not contrast.replication
-    if contrast.replication:
-        tested = {name: (_published_test(part, credit[at], bar),) for name, bar in every.items()}
     found = tested["constant_policy"][1] if gain else tested["guessing"][0]
     constant = every["constant_policy"].height
-    right = f"{mean(part, credit[at]):.2f} right, {constant:.2f} by the best constant set"
-    notes = [
-        contrast.note,
+    detail = joined(
         "" if free else _EXPLORATORY,
         *(threshold_words(each, name) for name, each in tuned),
-        right,
-        *map(_bar_words, every.values()),
+        f"{mean(part, credit):.2f} right, {constant:.2f} by the best constant set",
+        *map(str, every.values()),
         found.detail,
-        _prompts_left_out_in_words(rows, read),
-    ]
+        prompts_left_out(rows, read),
+    )
     status = found.status if free else "exploratory"
-    said = {"method": f"tuned threshold, {found.method}", "unit": contrast.unit, "status": status}
-    detail = joined(*notes)
+    said = {"method": f"tuned threshold, {found.method}", "status": status, "detail": detail}
     test = rows.part(rows.at("split", "test"))
     counted = test.part(np.isin(test.item, part.item) | (test["weight"] == 0))
-    main = estimate_row(contrast, counted, found, group, detail=detail, **said)
-    return [
-        main,
-        *(_rows_beside_estimate(contrast, counted, every, tested) if group == "all" else []),
-    ]
+    return Found(replace(found, **said), counted, rows_beside(contrast, part, every, tested))
 
 # %% ../../nbs/effects/06_thresholds.ipynb #3cec10c8
 _MEANING_OF_MEASURE = {

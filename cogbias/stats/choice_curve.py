@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .crossed import pair_numbers, units_of
 from .estimates import Estimate, is_dust, nothing, with_t
 
 # %% ../../nbs/stats/22_choice_curve.ipynb #6851000a
@@ -20,35 +21,22 @@ def choice_slope(
     difference: np.ndarray,  # log of the ratio of the values, first to second, shape (n,)
     first: Sequence | np.ndarray,  # name of one unit of every question, shape (n,)
     second: Sequence | np.ndarray | None = None,  # the same for the other; None: there is one kind
-    level: float = 0.95,  # coverage, between 0 and 1
 ) -> Estimate:  # in logits per unit of the difference; p-value against 0
     "Slope of the log-odds of a choice over the difference of the values, with its t interval."
     share, difference = np.asarray(share, float), np.asarray(difference, float)
-    known = {"unit": "logit", "ci_level": level, "n": len(share), "method": _METHODS[0]}
+    known = {"unit": "logit", "n": len(share), "method": _METHODS[0]}
     if len(share) < 3 or is_dust(np.ptp(difference)):
         few = f"{len(share)} questions, {len(np.unique(difference))} differences: no slope"
         return nothing("insufficient", few, **known)
     certain = (share <= 0) | (share >= 1)
     if certain.any():
         return _of_certain(share, difference, certain, known)
-    units = _unit_numbers(first, second)
+    units = units_of(first, second)
     line = _fitted_slope(np.log(share / (1 - share)), difference, units)
     return _with_interval(line, known | {"method": _METHODS[len(units) - 1]})
 
 
 _METHODS = ("slope of log-odds, cluster jackknife", "slope of log-odds, two-way cluster jackknife")
-
-
-def _unit_numbers(first: Sequence, second: Sequence | None) -> list[np.ndarray]:
-    "Number of the unit of every question, for every kind of unit; nested kinds are one."
-    named = [each for each in (first, second) if each is not None]
-    units = [np.unique(list(map(str, each)), return_inverse=True)[1] for each in named]
-    if len(units) == 2:
-        cells = len(set(zip(*(each.tolist() for each in units))))
-        sizes = [int(each.max()) + 1 for each in units]
-        if cells in sizes:  # every unit of one kind lies in one of the other
-            return [units[int(np.argmin(sizes))]]
-    return units
 
 # %% ../../nbs/stats/22_choice_curve.ipynb #f50f9835
 def _of_certain(
@@ -80,8 +68,7 @@ def _fitted_slope(log_odds: np.ndarray, difference: np.ndarray, units: list[np.n
     parts = [_left_out(log_odds, difference, each) for each in units]
     if len(units) == 1:
         return _Slope(slope, parts[0], sizes[0], _effective_units(difference, units[0]))
-    both = np.unique(units[0] * sizes[1] + units[1], return_inverse=True)[1]
-    shared = _left_out(log_odds, difference, both)
+    shared = _left_out(log_odds, difference, pair_numbers(*units))
     return _Slope(slope, float(max(sum(parts) - shared, *parts)), min(sizes), min(sizes) - 1.0)
 
 
@@ -113,5 +100,5 @@ def _with_interval(line: _Slope, known: dict) -> Estimate:
     se = float(np.sqrt(line.variance))
     if is_dust(se):
         return Estimate(line.slope, status="degenerate_zero_variance", **known)
-    tested = with_t(line.slope, se, line.df, known["ci_level"])
+    tested = with_t(line.slope, se, line.df, 0.95)
     return Estimate(**tested, p_method="t", **known)

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['Columns', 'FEWEST_FOR_AN_INTERVAL', 'FEWEST_FOR_A_CLAIM', 'CodedDifferences', 'coded_differences',
-           'table_of_clusters', 'cluster_differences', 'combine_strata', 'weight_of_strata', 'number_of_strata',
-           'stratified_cluster_t', 'sign_flip']
+           'cluster_differences', 'combine_strata', 'weight_of_strata', 'number_of_strata', 'stratified_cluster_t',
+           'sign_flip']
 
 # %% ../../nbs/stats/01_clusters.ipynb #091c45f1
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,30 +17,6 @@ import pandas as pd
 
 from .estimates import Estimate, nothing, settled, with_t
 
-# %% ../../nbs/stats/01_clusters.ipynb #518ef33f
-def _checked_columns(tidy: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    "The same columns, once nothing that a difference needs is missing."
-    lost = np.isnan(tidy["weight"]) | (np.isnan(tidy["score"]) & (tidy["weight"] > 0))
-    for name in ("condition", "cluster", "stratum"):
-        lost = lost | pd.isna(tidy[name])
-    return tidy
-
-# %% ../../nbs/stats/01_clusters.ipynb #80cc4223
-def _columns_as_arrays(
-    table: pd.DataFrame, columns: dict[str, str | None]
-) -> dict[str, np.ndarray]:
-    "The columns as arrays under our names; without a stratum one for all, without a weight 1 each."
-    filler = {"stratum": "all", "weight": 1.0}
-    kinds = {"score": float, "weight": float}
-    return _checked_columns(
-        {
-            ours: np.full(len(table), filler[ours], kinds.get(ours, object))
-            if name is None
-            else np.asarray(table[name], kinds.get(ours, object))
-            for ours, name in columns.items()
-        }
-    )
-
 # %% ../../nbs/stats/01_clusters.ipynb #9814ad88
 def _moments_of_groups(
     code: np.ndarray, score: np.ndarray, weight: np.ndarray, groups: int
@@ -51,17 +27,6 @@ def _moments_of_groups(
         mean = np.bincount(code, weight * score, groups) / total
         scatter = np.bincount(code, (weight * (score - mean[code])) ** 2, groups) / total**2
         return {"mean": mean, "variance": np.where(n > 1, scatter * n / (n - 1), np.nan), "n": n}
-
-# %% ../../nbs/stats/01_clusters.ipynb #37d81b16
-def _cluster_codes(
-    stratum: np.ndarray, cluster: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    "Cluster number of each row, by stratum and cluster; the stratum and cluster of each number."
-    of_stratum, strata = pd.factorize(stratum, sort=True)
-    of_cluster, clusters = pd.factorize(cluster, sort=True)
-    present, code = np.unique(of_stratum * max(len(clusters), 1) + of_cluster, return_inverse=True)
-    at = np.divmod(present, max(len(clusters), 1))
-    return code, np.asarray(strata, object)[at[0]], np.asarray(clusters, object)[at[1]]
 
 # %% ../../nbs/stats/01_clusters.ipynb #363a2424
 def _side_by_side(
@@ -109,44 +74,34 @@ def coded_differences(
     return CodedDifferences(kept, dropped, {name: column[kept] for name, column in values.items()})
 
 # %% ../../nbs/stats/01_clusters.ipynb #33bc673f
-def table_of_clusters(
-    found: CodedDifferences,  # clusters by their numbers
-    strata: np.ndarray,  # name of the stratum of every cluster
-    clusters: np.ndarray,  # name of every cluster
-    ignored: int,  # rows that were left out
-) -> pd.DataFrame:  # one row per cluster that was kept
-    "Numbers of clusters under their names; `.attrs` say what was left out."
-    names = {"cluster": clusters[found.kept], "stratum": strata[found.kept]}
-    kept = pd.DataFrame({**names, **found.columns}).infer_objects()
-    dropped = list(zip(strata[found.dropped], clusters[found.dropped]))
-    kept.attrs = {"dropped_clusters": dropped, "ignored_rows": ignored}
-    return kept
-
-
 def cluster_differences(
-    table: pd.DataFrame,  # one row per answered prompt, repeats already averaged
+    table: pd.DataFrame,  # one row per answered prompt: condition, cluster, ...
     score: str = "score",  # column of scores, usually in [0, 1]
     weight: str | None = None,  # column of weights >= 0; None: every prompt counts the same
-    condition: str = "condition",  # column that holds the two names below
-    cluster: str = "cluster",  # column of cluster names, unique within a stratum
     stratum: str | None = "stratum",  # column of strata, fixed by design; None: one stratum "all"
     treatment: str = "treatment",  # name of the treatment condition
-    control: str
-    | None = "control",  # name of the control condition; None: the treatment mean alone
+    control: str | None = "control",  # the same of the control; None: the treatment mean alone
 ) -> pd.DataFrame:  # one row per cluster, sorted by stratum and cluster
     "Treatment minus control per cluster; clusters without both are dropped and listed in `.attrs`."
-    tidy = _columns_as_arrays(
-        table,
-        dict(score=score, weight=weight, condition=condition, cluster=cluster, stratum=stratum),
-    )
-    treated = tidy["condition"] == treatment
-    used = treated | ((tidy["condition"] == control) & (control is not None))
-    asked = {name: column[used] for name, column in tidy.items()}
-    code, strata, clusters = _cluster_codes(asked["stratum"], asked["cluster"])
+    asked = table[table["condition"].isin({treatment, control} - {None})]
+    strata = np.full(len(asked), "all", object) if stratum is None else asked[stratum].to_numpy()
+    groups = asked.groupby([strata, asked["cluster"].to_numpy()])
+    units = groups.size().index
     found = coded_differences(
-        asked["score"], asked["weight"], treated[used], code, len(clusters), control is None
+        asked[score].to_numpy(float),
+        np.ones(len(asked)) if weight is None else asked[weight].to_numpy(float),
+        (asked["condition"] == treatment).to_numpy(),
+        groups.ngroup().to_numpy(),
+        len(units),
+        control is None,
     )
-    return table_of_clusters(found, strata, clusters, len(table) - len(code))
+    names = zip(("stratum", "cluster"), (units.get_level_values(k)[found.kept] for k in (0, 1)))
+    kept = pd.DataFrame(dict(names) | found.columns)
+    kept.attrs = {
+        "dropped_clusters": list(units[found.dropped]),
+        "ignored_rows": len(table) - len(asked),
+    }
+    return kept[["cluster", "stratum", *found.columns]]
 
 # %% ../../nbs/stats/01_clusters.ipynb #437670fa
 FEWEST_FOR_AN_INTERVAL, FEWEST_FOR_A_CLAIM = 4, 6  # clusters

@@ -9,7 +9,7 @@ __all__ = ['CLUSTER_MEASURES', 'segment_means', 'segment_medians', 'coded_deviat
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import nan
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from cogbias.stats.clusters import (
 )
 from cogbias.stats.estimates import (
     Estimate,
+    joined,
     nothing,
 )
 
@@ -61,40 +62,22 @@ def segment_medians(
     ends = [np.append(value, np.nan)[np.where(size > 0, each, len(value))] for each in at]
     return (ends[0] + ends[1]) / 2
 
-# %% ../../nbs/stats/07_numbers.ipynb #7ef12da3
-def _anchor_gap(high: float, low: float, where: str = "") -> float:
-    "Distance between two anchors, which may not be 0."
-    if np.isfinite(high - low) and high != low:
-        return float(high - low)
-    raise ValueError(
-        f"the anchors are {high:g} and {low:g}{where}: an index needs two different numbers"
-    )
-
-# %% ../../nbs/stats/07_numbers.ipynb #3aaa4a5e
-def _log_ratio(top: np.ndarray | float, bottom: np.ndarray | float) -> np.ndarray:
-    "Logarithm of a ratio; not finite where one of the two is not positive."
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(top) - np.log(bottom)
-
 # %% ../../nbs/stats/07_numbers.ipynb #3d00d9b7
 def coded_deviation(
     apart: np.ndarray,  # answers minus the right ones, shape (n,)
     weights: np.ndarray,  # 0 or more, shape (n,)
     code: np.ndarray,  # number of the cluster of each answer, from 0, shape (n,)
     strata: Sequence | np.ndarray,  # stratum of each cluster, in the order of its number
-    statistic: Literal["mean", "median"] = "mean",  # of the deviations of a cluster
-    level: float = 0.95,  # coverage, between 0 and 1
     unit: str = "answer units",  # unit of the answers
 ) -> Estimate:  # about clusters like these; clusters without an answer are left out
-    "Middle deviation of each numbered cluster, then an interval over clusters."
-    method, used = f"{statistic} deviation from the truth per cluster", weights > 0
+    "Mean deviation of each numbered cluster, then an interval over clusters."
+    method, used = "mean deviation from the truth per cluster", weights > 0
     there = np.flatnonzero(np.bincount(code[used], minlength=len(strata)))
     if not len(there):
-        known = {"method": method, "unit": unit, "ci_level": level}
-        return nothing("no_valid_answers", "no answer to compare with the truth", **known)
-    middles = {"mean": segment_means, "median": segment_medians}[statistic]
-    values = middles(apart[used], weights[used], code[used], len(strata))[there]
-    found = stratified_cluster_t(values, np.asarray(strata)[there], level=level, unit=unit)
+        none = "no answer to compare with the truth"
+        return nothing("no_valid_answers", none, method=method, unit=unit)
+    values = segment_means(apart[used], weights[used], code[used], len(strata))[there]
+    found = stratified_cluster_t(values, np.asarray(strata)[there], unit=unit)
     found = flag_numbers(found, values)
     return replace(found, method=f"{method}, {found.method}")
 
@@ -114,7 +97,7 @@ class _ClusterAnswers(NamedTuple):
         return middle(self.value, self.weight, segment, 2 * self.groups).reshape(2, -1)
 
 
-def _delta_of_each_cluster(clusters: _ClusterAnswers, gap: np.ndarray) -> np.ndarray:
+def _delta_of_each_cluster(clusters: _ClusterAnswers) -> np.ndarray:
     "Cliff's delta of every cluster."
     order = np.lexsort((clusters.value, clusters.code))
     value, code = clusters.value[order], clusters.code[order]
@@ -129,40 +112,43 @@ def _delta_of_each_cluster(clusters: _ClusterAnswers, gap: np.ndarray) -> np.nda
     return np.clip(np.bincount(of, ours * (below - above), clusters.groups) / whole, -1, 1)
 
 
-def _means_of_both(clusters: _ClusterAnswers) -> np.ndarray:
-    "Means under treatment and under control."
-    return clusters.middles(segment_means)
+class _Measure(NamedTuple):
+    "A measure of two conditions of a cluster."
+
+    unit: str
+    middle: Callable[..., np.ndarray] | None  # of each condition; None: it reads all answers
+    # how middles of treatment and control become one number, where anchors are so far apart
+    combined: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None
 
 
-def _medians_of_conditions(clusters: _ClusterAnswers) -> np.ndarray:
-    "Medians under treatment and under control."
-    return clusters.middles(segment_medians)
+def _difference(treatment: np.ndarray, control: np.ndarray, gap: np.ndarray) -> np.ndarray:
+    return treatment - control
+
+
+def _log_ratio(treatment: np.ndarray, control: np.ndarray, gap: np.ndarray) -> np.ndarray:
+    return np.log(treatment) - np.log(control)  # not finite where one of the two is not positive
+
+
+def _index(treatment: np.ndarray, control: np.ndarray, gap: np.ndarray) -> np.ndarray:
+    return (treatment - control) / gap
 
 
 CLUSTER_MEASURES = {
-    "mean_difference": (
-        "answer units",
-        lambda clusters, gap: np.subtract(*_means_of_both(clusters)),
-    ),
-    "median_difference": (
-        "answer units",
-        lambda clusters, gap: np.subtract(*_medians_of_conditions(clusters)),
-    ),
-    "log_ratio": ("log ratio", lambda clusters, gap: _log_ratio(*_means_of_both(clusters))),
-    "log_ratio_of_medians": (
-        "log ratio",
-        lambda clusters, gap: _log_ratio(*_medians_of_conditions(clusters)),
-    ),
-    "anchoring_index": (
-        "index",
-        lambda clusters, gap: np.subtract(*_medians_of_conditions(clusters)) / gap,
-    ),
-    "anchoring_index_of_means": (
-        "index",
-        lambda clusters, gap: np.subtract(*_means_of_both(clusters)) / gap,
-    ),
-    "cliffs_delta": ("Cliff's delta", _delta_of_each_cluster),
+    "mean_difference": _Measure("answer units", segment_means, _difference),
+    "median_difference": _Measure("answer units", segment_medians, _difference),
+    "log_ratio": _Measure("log ratio", segment_means, _log_ratio),
+    "log_ratio_of_medians": _Measure("log ratio", segment_medians, _log_ratio),
+    "anchoring_index": _Measure("index", segment_medians, _index),
+    "anchoring_index_of_means": _Measure("index", segment_means, _index),
+    "cliffs_delta": _Measure("Cliff's delta", None, None),
 }
+
+
+def _by_cluster(measure: _Measure, clusters: _ClusterAnswers, gap: np.ndarray) -> np.ndarray:
+    "A measure of every cluster."
+    if measure.middle is None:
+        return _delta_of_each_cluster(clusters)
+    return measure.combined(*clusters.middles(measure.middle), gap)
 
 # %% ../../nbs/stats/07_numbers.ipynb #0d250285
 def _anchor_gaps(
@@ -186,7 +172,11 @@ def _anchor_gaps(
         )
     gaps = np.where(both, ends[0] - ends[1], nan)
     for cluster in np.flatnonzero(both & ~(np.isfinite(gaps) & (gaps != 0))):
-        _anchor_gap(*ends[:, cluster], f" in {where(cluster)}")
+        high, low = ends[:, cluster]
+        raise ValueError(
+            f"the anchors are {high:g} and {low:g} in {where(cluster)}: an index needs two "
+            "different numbers"
+        )
     return gaps
 
 # %% ../../nbs/stats/07_numbers.ipynb #89bfba3b
@@ -214,7 +204,7 @@ def coded_numbers(
     if anchor is not None:
         gap = _anchor_gaps(anchor, treated, code, both, where)
     with np.errstate(divide="ignore", invalid="ignore"):
-        numbers = np.where(both, CLUSTER_MEASURES[measure][1](clusters, gap), nan)
+        numbers = np.where(both, _by_cluster(CLUSTER_MEASURES[measure], clusters, gap), nan)
     kept = np.flatnonzero(np.isfinite(numbers))
     dropped = np.flatnonzero(~np.isfinite(numbers) & asked)
     columns = {"difference": numbers, "n_treatment": n_treatment, "n_control": n_control}
@@ -229,7 +219,7 @@ def number_estimate(
     unit: str | None = None,  # unit of the measure; None: the one that CLUSTER_MEASURES gives
 ) -> Estimate:  # mean over clusters, with a t interval; about clusters like these
     "The mean of a numeric measure over clusters."
-    unit = unit or CLUSTER_MEASURES[measure][0]
+    unit = unit or CLUSTER_MEASURES[measure].unit
     values = np.asarray(table["difference"], float)
     if measure == "cliffs_delta":  # it ends at -1 and 1
         alone = {"cluster": table["cluster"], "stratum": table["stratum"], "difference": values}
@@ -238,12 +228,6 @@ def number_estimate(
     else:
         found = stratified_cluster_t(values, table["stratum"], level=level, unit=unit)
     found = flag_numbers(found, values)
-    detail = "; ".join(
-        filter(
-            None,
-            [found.detail, f"{dropped} clusters without this measure left out" if dropped else ""],
-        )
-    )
-    return replace(
-        found, detail=detail, method=f"{measure.replace('_', ' ')} per cluster, {found.method}"
-    )
+    left = f"{dropped} clusters without this measure left out" if dropped else ""
+    method = f"{measure.replace('_', ' ')} per cluster, {found.method}"
+    return replace(found, detail=joined(found.detail, left), method=method)
