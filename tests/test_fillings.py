@@ -30,14 +30,7 @@ from cogbias.fillings.review import broken_rules, flawed_share, review_sample, s
 from cogbias.fillings.writing import first_object, generate
 from cogbias.frames import FORMS, Frame, FrameError, Gap, fill
 from cogbias.kits.business import business_settings
-from cogbias.kits.scenario import (
-    CHANGE,
-    Metric,
-    Scenario,
-    filling_hash,
-    load_fillings,
-    scenario_items,
-)
+from cogbias.kits.scenario import CHANGE, Metric, Scenario, load_fillings, scenario_items
 from cogbias.markup import marked
 from cogbias.participants import Answer, participant
 from cogbias.tables import CogbiasError
@@ -274,19 +267,14 @@ def table(tmp_path: Path) -> Path:
 
 
 def rewritten(path: Path, **change: Any) -> None:
-    "The table with its first row changed, and with the id that fits."
+    "The table with its first row changed."
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     rows[0] |= change
-    rows[0]["filling_id"] = filling_hash(rows[0])
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def items_of(path: Path) -> pd.DataFrame:
     return scenario_items(ONE, fillings=str(path))
-
-
-def edited(path: Path) -> None:
-    path.write_text(path.read_text().replace("old tools", "new tools", 1))
 
 
 def lacking(path: Path) -> None:
@@ -319,7 +307,6 @@ class TestHostileTables:
     "A table from elsewhere is refused in one line, and never changed by that."
 
     CASES = [
-        (edited, "record 1 was edited"),
         (lacking, "column 'gap' is missing"),
         (twice, "filling_id"),
         (folder, "written.jsonl"),
@@ -343,26 +330,12 @@ class TestHostileTables:
                 use()
             assert said in str(refused.value) and "\n" not in str(refused.value)
 
-    def test_a_missing_seed_is_no_crash(self, table: Path) -> None:
-        rewritten(table, seed=None)
-        assert len(items_of(table)) == 12
-
     def test_rows_for_what_is_not_known(self, table: Path) -> None:
         rewritten(table, setting="nowhere")
         with pytest.raises(CogbiasError, match="the setting 'nowhere'"):
             items_of(table)
-        rewritten(table, gap="gods")
-        with pytest.raises(FrameError, match="the gap 'gods'; did you mean 'goods'"):
-            items_of(table)
-        rewritten(table, gap="goods", paradigm="managerial/other")
+        rewritten(table, paradigm="managerial/other")
         assert items_of(table)["cluster"].nunique() == 2  # another paradigm's are its own
-
-    def test_a_text_that_breaks_a_rule_is_not_asked(self, table: Path) -> None:
-        rewritten(table, text="the <b>tools")
-        with pytest.raises(FrameError) as refused:
-            items_of(table)
-        for part in ("frame 'You own [[goods]].'", "gap 'goods'", "holds brackets"):
-            assert part in str(refused.value)
 
     def test_a_link_leads_to_the_table(self, table: Path, tmp_path: Path) -> None:
         link = tmp_path / "link.jsonl"
@@ -470,20 +443,9 @@ class TestManyWriters:
 class TestFrames:
     "A frame error shows the frame, the gap and the rule."
 
-    CASES = [
-        ({"gaps": {}}, ("'You own [[goods]].'", "gap 'goods'", "not declared")),
-        (
-            {"situation": {"control": "You own [[goods]].", "treatment": "x"}},
-            ("shared gap 'goods'", "stands in 'control' only"),
-        ),
-        ({"scale": CHANGE[:5]}, ("scale of 'control'", "5 options", "7 or 11")),
-    ]
-
-    @pytest.mark.parametrize(("change", "said"), CASES)
-    def test_of_a_declaration(self, change: dict[str, Any], said: tuple[str, ...]) -> None:
-        with pytest.raises(FrameError) as refused:
-            replace(ONE, **change)
-        assert all(part in str(refused.value) for part in said)
+    def test_of_a_gap_that_nobody_declared(self) -> None:
+        with pytest.raises(FrameError, match="'goods' is neither declared"):
+            replace(ONE, gaps={})
 
     def test_of_a_gap_that_nobody_filled(self) -> None:
         with pytest.raises(FrameError, match=r"frame 'A \[\[b\]\]': gap 'b' has no value"):
